@@ -1,0 +1,60 @@
+//! GCRA as a meter: a debt that every unit raises by a window's length and every millisecond lowers by the quota.
+//!
+//! In these units an interval of window / quota is never rounded: 3,000 per second is exact. The theoretical
+//! arrival time of the textbook is `last + debt / quota`.
+
+use crate::limit::Limit;
+use crate::state::Standing;
+
+/// The history of one key under one GCRA limit.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Gcra {
+    /// When the debt was this large.
+    pub last_ms: u64,
+    /// What is owed, in units times milliseconds of window; at most burst × window.
+    pub debt: u64,
+}
+
+impl Gcra {
+    /// The debt at `now_ms`. Where the clock stepped back the arrival time stays, but never beyond a full burst.
+    #[inline]
+    fn debt_at(&self, limit: &Limit, now_ms: u64) -> u64 {
+        let moved = |ms: u64| ms.saturating_mul(limit.quota());
+        let debt = if now_ms >= self.last_ms {
+            self.debt.saturating_sub(moved(now_ms - self.last_ms))
+        } else {
+            self.debt.saturating_add(moved(self.last_ms - now_ms))
+        };
+        debt.min(limit.ceiling() * limit.window_ms())
+    }
+
+    #[inline]
+    pub(crate) fn look(&mut self, limit: &Limit, now_ms: u64) -> Standing {
+        let full = limit.ceiling() * limit.window_ms();
+        let debt = self.debt_at(limit, now_ms);
+        if debt == full {
+            // Pulled back (or just full): written even without an admission, so that the wait it implies comes true.
+            *self = Self { last_ms: now_ms, debt };
+        } else if debt == 0 {
+            // As if never seen: then the time of the last write means nothing either.
+            *self = Self::default();
+        }
+        Standing {
+            remaining: (full - debt) / limit.window_ms(),
+            reset_after_ms: debt.div_ceil(limit.quota()),
+        }
+    }
+
+    pub(crate) fn wait_ms(&self, limit: &Limit, cost: u64, now_ms: u64) -> u64 {
+        let full = limit.ceiling() * limit.window_ms();
+        let wanted = self.debt_at(limit, now_ms) + cost * limit.window_ms();
+        wanted.saturating_sub(full).div_ceil(limit.quota())
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, limit: &Limit, cost: u64, now_ms: u64) -> (u64, u64) {
+        let debt = self.debt_at(limit, now_ms) + cost * limit.window_ms();
+        *self = Self { last_ms: now_ms, debt };
+        (now_ms, debt.div_ceil(limit.quota()))
+    }
+}

@@ -1,0 +1,50 @@
+//! The decisions of Slidegate, as pure functions of a state, a limit and a time.
+//!
+//! Nothing here reads a clock, does I/O or uses a floating point number. [`decide`] takes the states of all
+//! the limits that one request touches and the time, and admits the request everywhere or nowhere.
+//!
+//! ```
+//! use slidegate_core::{Ask, Limit, State, decide};
+//!
+//! let limit: Limit = "2/min".parse()?;
+//! let mut state = State::new(&limit);
+//! let mut check = |now_ms| {
+//!     let ask = Ask { limit: &limit, cost: 1, holder: 0, state: &mut state };
+//!     decide(&mut [ask], now_ms)
+//! };
+//! assert!(check(0).is_allowed());
+//! assert!(check(1_000).is_allowed());
+//! let refused = check(2_000);
+//! assert!(!refused.is_allowed());
+//! assert_eq!(refused.retry_after_ms(), Some(58_000)); // when the first of the two leaves the window
+//! # Ok::<(), slidegate_core::LimitError>(())
+//! ```
+#![no_std]
+
+extern crate alloc;
+
+mod counter;
+mod decide;
+mod fixed;
+mod gcra;
+mod in_flight;
+mod limit;
+mod log;
+mod parse;
+mod ring;
+mod settle;
+mod state;
+mod time;
+mod verdict;
+
+pub use counter::Counter;
+pub use decide::{Ask, decide, decide_one};
+pub use fixed::Fixed;
+pub use gcra::Gcra;
+pub use in_flight::{Holder, InFlight};
+pub use limit::{Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
+pub use log::{Entry, Log};
+pub use settle::{MAX_SPENT, Receipt, Settled, Spent, SpentFull};
+pub use state::{Standing, State};
+pub use time::MAX_TIME_MS;
+pub use verdict::{Decision, Decisions, Outcome, Verdict};

@@ -1,0 +1,96 @@
+//! Taking back, or correcting, a cost that was admitted: once, and where it was recorded.
+
+use alloc::vec::Vec;
+
+use crate::limit::{Kind, Limit, MAX_QUOTA};
+
+/// The most spent permits that one key remembers.
+pub const MAX_SPENT: usize = 128;
+
+/// Where and how much an admission wrote under one limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Receipt {
+    /// The stamp of the entry, as the decision gave it.
+    pub stamp_ms: u64,
+    /// The cost that was recorded.
+    pub cost: u64,
+    /// The holder's id, for in-flight limits.
+    pub holder: u64,
+}
+
+/// What came of settling under one limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Settled {
+    /// The recorded cost was replaced.
+    Done,
+    /// The entry has left the window: there is nothing to correct.
+    Gone,
+    /// This kind of limit keeps no entries that could be corrected.
+    Unsupported,
+}
+
+/// No room to remember another spent permit, so the settlement was refused: the safe direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpentFull;
+
+/// The permits of one key that were used and whose entries could still be corrected a second time.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Spent {
+    ids: Vec<(u64, u64)>,
+}
+
+impl Receipt {
+    /// When what it recorded leaves the window for good.
+    pub fn release_ms(&self, limit: &Limit) -> u64 {
+        let window_ms = limit.window_ms();
+        let start_ms = self.stamp_ms - self.stamp_ms % window_ms;
+        match limit.kind() {
+            Kind::Counter => start_ms + 2 * window_ms,
+            Kind::Fixed => start_ms + window_ms,
+            Kind::Log { .. } | Kind::Gcra { .. } | Kind::InFlight => self.stamp_ms + window_ms,
+        }
+    }
+}
+
+impl Spent {
+    /// What is remembered: permit ids, and until when.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ids.iter().copied()
+    }
+
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Forgets the permits whose entries are gone at `now_ms`.
+    pub fn prune(&mut self, now_ms: u64) {
+        self.ids.retain(|(_, until_ms)| *until_ms > now_ms);
+    }
+
+    /// Remembers a permit until its entries are gone; false if it was spent before.
+    pub fn spend(&mut self, id: u64, until_ms: u64) -> Result<bool, SpentFull> {
+        if self.ids.iter().any(|(spent, _)| *spent == id) {
+            return Ok(false);
+        }
+        if self.ids.len() >= MAX_SPENT {
+            return Err(SpentFull);
+        }
+        self.ids.push((id, until_ms));
+        Ok(true)
+    }
+
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.ids.capacity() * size_of::<(u64, u64)>()
+    }
+}
+
+/// A count with the recorded cost replaced. Debts end at 2^52, where sums are still exact in a double.
+pub(crate) fn settled_count(count: u64, recorded: u64, cost: u64) -> u64 {
+    (count.saturating_sub(recorded) + cost).min(2 * MAX_QUOTA)
+}
+
+pub(crate) fn settleable_cost(cost: u64) -> u64 {
+    cost.min(MAX_QUOTA)
+}

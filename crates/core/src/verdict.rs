@@ -1,0 +1,140 @@
+//! The answers: one limit's, and the request's.
+
+use alloc::vec::Vec;
+
+/// One limit's yes or no.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Outcome {
+    /// The cost fits.
+    #[default]
+    Fits,
+    /// It does not fit now; it will after this many milliseconds if nothing else is admitted.
+    RetryAfter(u64),
+    /// It is larger than the quota and can never fit.
+    Never,
+}
+
+/// One limit's answer.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Decision {
+    /// Whether this limit lets the request pass.
+    pub outcome: Outcome,
+    /// The largest cost that fits from here on: after the charge on an admission, as it stands on a denial.
+    pub remaining: u64,
+    /// When the key will be as if never seen, if nothing more comes.
+    pub reset_after_ms: u64,
+    /// The stamp under which an admitted cost was recorded; 0 if nothing was.
+    pub stamp_ms: u64,
+}
+
+/// The request's answer: admitted by all of its limits, or by none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// The time at which it was decided.
+    pub decided_at_ms: u64,
+    /// One decision for every limit, in the order in which they were asked.
+    pub decisions: Decisions,
+}
+
+impl Verdict {
+    /// Whether the request may pass.
+    #[inline]
+    pub fn is_allowed(&self) -> bool {
+        self.decisions.iter().all(|decision| decision.outcome == Outcome::Fits)
+    }
+
+    /// The largest cost that all limits would admit now; `None` without limits.
+    pub fn remaining(&self) -> Option<u64> {
+        self.decisions.iter().map(|decision| decision.remaining).min()
+    }
+
+    /// The wait after which every limit that refuses will admit, if nothing else comes. `None` if the request
+    /// was admitted, and if it can never be.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        let mut longest = None;
+        for decision in self.decisions.iter() {
+            match decision.outcome {
+                Outcome::Fits => {}
+                Outcome::RetryAfter(ms) => longest = longest.max(Some(ms)),
+                Outcome::Never => return None,
+            }
+        }
+        longest
+    }
+
+    /// Whether some limit can never admit a cost this large.
+    pub fn is_never(&self) -> bool {
+        self.decisions.iter().any(|decision| decision.outcome == Outcome::Never)
+    }
+
+    /// When every limit will be as if never seen, if nothing more comes; `None` without limits.
+    pub fn reset_after_ms(&self) -> Option<u64> {
+        self.decisions.iter().map(|decision| decision.reset_after_ms).max()
+    }
+}
+
+/// The decisions of one verdict; up to two need no allocation.
+#[derive(Clone, Default, Debug)]
+pub struct Decisions {
+    inline: [Decision; 2],
+    len: usize,
+    /// All of them, once they are more than two.
+    spilled: Vec<Decision>,
+}
+
+impl Decisions {
+    /// Adds one behind the others.
+    #[inline]
+    pub fn push(&mut self, decision: Decision) {
+        match self.inline.get_mut(self.len) {
+            Some(place) => *place = decision,
+            None => {
+                if self.spilled.is_empty() {
+                    self.spilled.extend(self.inline);
+                }
+                self.spilled.push(decision);
+            }
+        }
+        self.len += 1;
+    }
+
+    #[inline]
+    fn as_mut_slice(&mut self) -> &mut [Decision] {
+        match self.inline.get_mut(..self.len) {
+            Some(few) => few,
+            None => &mut self.spilled,
+        }
+    }
+}
+
+impl core::ops::Deref for Decisions {
+    type Target = [Decision];
+
+    #[inline]
+    fn deref(&self) -> &[Decision] {
+        self.inline.get(..self.len).unwrap_or(&self.spilled)
+    }
+}
+
+impl core::ops::DerefMut for Decisions {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Decision] {
+        self.as_mut_slice()
+    }
+}
+
+impl PartialEq for Decisions {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Decisions {}
+
+impl FromIterator<Decision> for Decisions {
+    fn from_iter<I: IntoIterator<Item = Decision>>(decisions: I) -> Self {
+        let mut all = Self::default();
+        decisions.into_iter().for_each(|decision| all.push(decision));
+        all
+    }
+}
