@@ -1,1 +1,14 @@
-//! Measurements.
+//! Side-by-side measurements of Slidegate and its peers. How to run them, and why they are fair, is in the README.
+
+pub mod memory;
+pub mod ours;
+pub mod report;
+pub mod steps;
+pub mod workload;
+
+#[cfg(feature = "peers")]
+pub mod cases;
+#[cfg(feature = "peers")]
+pub mod contenders;
+#[cfg(feature = "peers")]
+pub mod measure;

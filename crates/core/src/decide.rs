@@ -1,7 +1,8 @@
 //! One request, all of its limits: everything is charged, or nothing.
 
+use crate::history::{Attempt, History, leave, take};
 use crate::limit::Limit;
-use crate::state::{Standing, State};
+use crate::state::State;
 use crate::time::MAX_TIME_MS;
 use crate::verdict::{Decision, Outcome, Verdict};
 
@@ -19,66 +20,70 @@ pub struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    #[inline]
-    fn look(&mut self, now_ms: u64) -> Standing {
-        self.state.look(self.limit, now_ms)
+    #[inline(always)]
+    fn attempt(&self, now_ms: u64) -> Attempt {
+        Attempt { now_ms, cost: self.cost, holder: self.holder }
     }
 
-    /// The answer if the request as a whole is refused, or only looks.
-    #[inline]
-    fn leave(&self, standing: Standing, now_ms: u64) -> Decision {
-        let outcome = if self.cost <= standing.remaining {
-            Outcome::Fits
-        } else if self.cost > self.limit.ceiling() {
-            Outcome::Never
-        } else {
-            Outcome::RetryAfter(self.state.wait_ms(self.limit, self.cost, now_ms))
-        };
-        let Standing { remaining, reset_after_ms } = standing;
-        Decision { outcome, remaining, reset_after_ms, stamp_ms: 0 }
+    fn judge(&mut self, now_ms: u64) -> Decision {
+        let (remaining, ()) = self.state.look(self.limit, now_ms);
+        self.leave(remaining, now_ms)
     }
 
-    /// Writes the cost, which fits.
-    #[inline]
-    fn take(&mut self, standing: Standing, now_ms: u64) -> Decision {
-        let (stamp_ms, reset_after_ms) = self.state.record(self.limit, self.cost, now_ms, self.holder);
-        let remaining = standing.remaining - self.cost;
-        Decision { outcome: Outcome::Fits, remaining, reset_after_ms, stamp_ms }
+    /// The answer where nothing is written.
+    #[inline(never)]
+    fn leave(&self, remaining: u64, now_ms: u64) -> Decision {
+        leave(self.state, self.limit, self.attempt(now_ms), (remaining, ()))
+    }
+
+    /// Writes the cost, which was judged to fit.
+    #[inline(always)]
+    fn take(&mut self, remaining: u64, now_ms: u64) -> Decision {
+        take(self.state, self.limit, self.attempt(now_ms), (remaining, ()))
     }
 }
 
-/// Decides one limit by itself.
-#[inline]
-pub fn decide_one(ask: &mut Ask<'_>, now_ms: u64) -> Decision {
+/// What [`decide`] would answer, without a charge: `remaining` is what is left before it.
+pub fn judge(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
     let now_ms = now_ms.min(MAX_TIME_MS);
-    let standing = ask.look(now_ms);
-    if ask.cost != 0 && ask.cost <= standing.remaining {
-        ask.take(standing, now_ms)
-    } else {
-        ask.leave(standing, now_ms)
-    }
+    Verdict { decided_at_ms: now_ms, decisions: asks.iter_mut().map(|ask| ask.judge(now_ms)).collect() }
 }
 
 /// Decides a request: looks at every limit, and charges all of them if every cost fits.
 ///
 /// Charges of one request on the same state have to be summed by the caller.
 pub fn decide(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
+    let mut verdict = judge(asks, now_ms);
+    charge(asks, &mut verdict.decisions, verdict.decided_at_ms);
+    verdict
+}
+
+/// [`decide`] for two limits, the most common number above one: without a list, and without an answer for each of them
+/// before it is known whether both admit.
+#[inline(always)]
+pub fn decide_two(asks: &mut [Ask<'_>; 2], now_ms: u64) -> [Decision; 2] {
+    let [first, second] = asks;
     let now_ms = now_ms.min(MAX_TIME_MS);
-    let mut decisions: crate::Decisions = asks
-        .iter_mut()
-        .map(|ask| {
-            let standing = ask.look(now_ms);
-            ask.leave(standing, now_ms)
-        })
-        .collect();
-    let admitted = decisions.iter().all(|decision| decision.outcome == Outcome::Fits);
-    if admitted {
-        for (ask, decision) in asks.iter_mut().zip(decisions.iter_mut()) {
-            if ask.cost != 0 {
-                let Decision { remaining, reset_after_ms, .. } = *decision;
-                *decision = ask.take(Standing { remaining, reset_after_ms }, now_ms);
-            }
+    let (one, ()) = first.state.look(first.limit, now_ms);
+    let (two, ()) = second.state.look(second.limit, now_ms);
+    if first.cost != 0 && second.cost != 0 && first.cost <= one && second.cost <= two {
+        return [first.take(one, now_ms), second.take(two, now_ms)];
+    }
+    let mut decisions = [first.leave(one, now_ms), second.leave(two, now_ms)];
+    if first.cost == 0 || second.cost == 0 {
+        charge(asks, &mut decisions, now_ms);
+    }
+    decisions
+}
+
+/// Writes every cost, if all were judged to fit.
+fn charge(asks: &mut [Ask<'_>], judged: &mut [Decision], now_ms: u64) {
+    if judged.iter().any(|decision| decision.outcome != Outcome::Fits) {
+        return;
+    }
+    for (ask, decision) in asks.iter_mut().zip(judged) {
+        if ask.cost != 0 {
+            *decision = ask.take(decision.remaining, now_ms);
         }
     }
-    Verdict { decided_at_ms: now_ms, decisions }
 }

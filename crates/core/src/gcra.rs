@@ -3,8 +3,8 @@
 //! In these units an interval of window / quota is never rounded: 3,000 per second is exact. The theoretical
 //! arrival time of the textbook is `last + debt / quota`.
 
+use crate::history::{Attempt, History};
 use crate::limit::Limit;
-use crate::state::Standing;
 
 /// The history of one key under one GCRA limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,7 +18,7 @@ pub struct Gcra {
 impl Gcra {
     /// The debt at `now_ms`. Where the clock stepped back the arrival time stays, but never beyond a full burst.
     #[inline]
-    fn debt_at(&self, limit: &Limit, now_ms: u64) -> u64 {
+    pub(crate) fn debt_at(&self, limit: &Limit, now_ms: u64) -> u64 {
         let moved = |ms: u64| ms.saturating_mul(limit.quota());
         let debt = if now_ms >= self.last_ms {
             self.debt.saturating_sub(moved(now_ms - self.last_ms))
@@ -27,9 +27,14 @@ impl Gcra {
         };
         debt.min(limit.ceiling() * limit.window_ms())
     }
+}
+
+impl History for Gcra {
+    /// The debt.
+    type View = u64;
 
     #[inline]
-    pub(crate) fn look(&mut self, limit: &Limit, now_ms: u64) -> Standing {
+    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
         let full = limit.ceiling() * limit.window_ms();
         let debt = self.debt_at(limit, now_ms);
         if debt == full {
@@ -39,22 +44,24 @@ impl Gcra {
             // As if never seen: then the time of the last write means nothing either.
             *self = Self::default();
         }
-        Standing {
-            remaining: (full - debt) / limit.window_ms(),
-            reset_after_ms: debt.div_ceil(limit.quota()),
-        }
+        ((full - debt) / limit.window_ms(), debt)
     }
 
-    pub(crate) fn wait_ms(&self, limit: &Limit, cost: u64, now_ms: u64) -> u64 {
+    #[inline]
+    fn reset_after_ms(&self, limit: &Limit, _: u64, debt: u64) -> u64 {
+        debt.div_ceil(limit.quota())
+    }
+
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, debt: u64) -> u64 {
         let full = limit.ceiling() * limit.window_ms();
-        let wanted = self.debt_at(limit, now_ms) + cost * limit.window_ms();
+        let wanted = debt + attempt.cost * limit.window_ms();
         wanted.saturating_sub(full).div_ceil(limit.quota())
     }
 
     #[inline]
-    pub(crate) fn record(&mut self, limit: &Limit, cost: u64, now_ms: u64) -> (u64, u64) {
-        let debt = self.debt_at(limit, now_ms) + cost * limit.window_ms();
-        *self = Self { last_ms: now_ms, debt };
-        (now_ms, debt.div_ceil(limit.quota()))
+    fn record(&mut self, limit: &Limit, attempt: Attempt, debt: u64) -> (u64, u64) {
+        let debt = debt + attempt.cost * limit.window_ms();
+        *self = Self { last_ms: attempt.now_ms, debt };
+        (attempt.now_ms, debt.div_ceil(limit.quota()))
     }
 }

@@ -2,10 +2,10 @@
 
 use alloc::collections::VecDeque;
 
-use crate::limit::Limit;
+use crate::history::{Attempt, History};
+use crate::limit::{Limit, MAX_ENTRIES, MAX_WINDOW_MS};
 use crate::settle::{Receipt, Settled};
-use crate::state::Standing;
-use crate::time::{Reading, read};
+use crate::time::{MAX_TIME_MS, Reading, read};
 
 /// Who holds how much of one in-flight limit, in the order in which they end.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -27,9 +27,15 @@ pub struct Holder {
 }
 
 impl InFlight {
-    /// A state from its parts.
+    /// A state from its parts, in any order.
     pub fn from_holders(last_ms: u64, holders: impl IntoIterator<Item = Holder>) -> Self {
-        let holders: VecDeque<Holder> = holders.into_iter().collect();
+        let bounded = |h: Holder| Holder {
+            count: h.count.min(MAX_ENTRIES),
+            end_ms: h.end_ms.min(MAX_TIME_MS + MAX_WINDOW_MS),
+            ..h
+        };
+        let mut holders: VecDeque<Holder> = holders.into_iter().map(bounded).collect();
+        holders.make_contiguous().sort_by_key(|h| h.end_ms);
         Self { last_ms, held: holders.iter().map(|h| h.count).sum(), holders }
     }
 
@@ -48,7 +54,29 @@ impl InFlight {
         self.holders.capacity() * size_of::<Holder>()
     }
 
-    pub(crate) fn look(&mut self, limit: &Limit, now_ms: u64) -> Standing {
+    pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
+        self.look(limit, now_ms);
+        let Some(index) = self.holders.iter().position(|h| h.id == receipt.holder) else {
+            return Settled::Gone;
+        };
+        // Who holds more than all places holds all of them; so no sum of debts can overflow.
+        let cost = cost.min(MAX_ENTRIES);
+        let before = self.holders[index].count;
+        if cost == 0 {
+            self.holders.remove(index);
+        } else {
+            self.holders[index].count = cost;
+        }
+        self.held = self.held - before + cost;
+        self.last_ms = self.last_ms.max(now_ms);
+        Settled::Done
+    }
+}
+
+impl History for InFlight {
+    type View = ();
+
+    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
         let at_ms = match read(now_ms, self.last_ms, limit.window_ms()) {
             Reading::At(ms) => ms,
             Reading::Repair(ms) => {
@@ -66,49 +94,30 @@ impl InFlight {
             // As if never seen: then the time of the last write means nothing either.
             self.last_ms = 0;
         }
-        Standing {
-            remaining: limit.quota().saturating_sub(self.held),
-            reset_after_ms: self.reset_after_ms(now_ms),
-        }
+        (limit.quota().saturating_sub(self.held), ())
     }
 
-    pub(crate) fn reset_after_ms(&self, now_ms: u64) -> u64 {
+    fn reset_after_ms(&self, _: &Limit, now_ms: u64, (): ()) -> u64 {
         self.holders.back().map_or(0, |last| last.end_ms - now_ms)
     }
 
     /// When enough holds have ended, if nobody releases before: an upper bound.
-    pub(crate) fn wait_ms(&self, limit: &Limit, cost: u64, now_ms: u64) -> u64 {
-        let mut excess = (self.held + cost).saturating_sub(limit.quota());
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, (): ()) -> u64 {
+        let mut excess = (self.held + attempt.cost).saturating_sub(limit.quota());
         for holder in &self.holders {
             if holder.count >= excess {
-                return holder.end_ms - now_ms;
+                return holder.end_ms - attempt.now_ms;
             }
             excess -= holder.count;
         }
         0
     }
 
-    pub(crate) fn record(&mut self, limit: &Limit, cost: u64, now_ms: u64, id: u64) -> u64 {
-        self.last_ms = now_ms.max(self.last_ms);
-        self.held += cost;
+    fn record(&mut self, limit: &Limit, attempt: Attempt, (): ()) -> (u64, u64) {
+        self.last_ms = attempt.now_ms.max(self.last_ms);
+        self.held += attempt.cost;
         let end_ms = self.last_ms + limit.window_ms();
-        self.holders.push_back(Holder { id, count: cost, end_ms });
-        self.last_ms
-    }
-
-    pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
-        self.look(limit, now_ms);
-        let Some(index) = self.holders.iter().position(|h| h.id == receipt.holder) else {
-            return Settled::Gone;
-        };
-        let before = self.holders[index].count;
-        if cost == 0 {
-            self.holders.remove(index);
-        } else {
-            self.holders[index].count = cost;
-        }
-        self.held = self.held - before + cost;
-        self.last_ms = self.last_ms.max(now_ms);
-        Settled::Done
+        self.holders.push_back(Holder { id: attempt.holder, count: attempt.cost, end_ms });
+        (self.last_ms, end_ms - attempt.now_ms)
     }
 }

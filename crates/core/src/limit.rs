@@ -1,6 +1,7 @@
 //! What is allowed: a quota per window, of a kind.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::time::Duration;
 
 /// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
@@ -10,6 +11,7 @@ pub const MAX_WINDOW_MS: u64 = 1_000 * DAY_MS;
 /// The most entries one log may keep, and the most holders of an in-flight limit.
 pub const MAX_ENTRIES: u64 = 65_536;
 
+const SECOND_MS: u64 = 1_000;
 const DAY_MS: u64 = 86_400_000;
 /// Up to this quota the default resolution is a millisecond; above it, this many slots share the window.
 const AUTO_SLOTS: u64 = 128;
@@ -31,9 +33,54 @@ const MAX_BURST_WINDOW: u64 = 1 << 53;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limit {
     quota: u64,
-    window_ms: u64,
-    kind: Kind,
-    name: u32,
+    /// Divided by at every decision: without a check for 0.
+    window_ms: NonZeroU64,
+    /// A log's resolution, or GCRA's burst.
+    extra: u64,
+    head: Head,
+}
+
+/// The kind, the name and the most entries in one word, so that limits, which are compared at every decision, compare as
+/// four integers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Head(u64);
+
+impl Head {
+    const fn new(tag: Tag, name: u32, max_entries: u64) -> Self {
+        // At most 2^16 entries, stored one lower.
+        Self(tag as u64 | (max_entries - 1) << 8 | (name as u64) << 32)
+    }
+
+    #[inline(always)]
+    const fn tag(self) -> Tag {
+        match self.0 as u8 {
+            0 => Tag::Log,
+            1 => Tag::Counter,
+            2 => Tag::Fixed,
+            3 => Tag::Gcra,
+            _ => Tag::InFlight,
+        }
+    }
+
+    const fn name(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline(always)]
+    const fn max_entries(self) -> usize {
+        ((self.0 >> 8) as u16) as usize + 1
+    }
+}
+
+/// A kind without its parameters: limits are compared at every decision, and flat they compare as integers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+enum Tag {
+    Log,
+    Counter,
+    Fixed,
+    Gcra,
+    InFlight,
 }
 
 /// How a limit counts.
@@ -69,7 +116,7 @@ pub enum Resolution {
 /// Names the history that a limit counts in. The quota is not part of it: a changed quota keeps the history.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct LimitId {
-    kind: u8,
+    tag: Tag,
     name: u32,
     window_ms: u64,
 }
@@ -81,13 +128,13 @@ impl Limit {
             Ok(ms) => ms,
             Err(error) => return Err(error),
         };
-        Self { quota, window_ms, kind: Kind::Log { resolution_ms: 1 }, name: 0 }.resolution(Resolution::Auto)
+        Self::log(quota, window_ms, Resolution::Auto, 0)
     }
 
     /// At most `quota` holders at a time; one that never releases frees its place after `hold`.
     pub const fn in_flight(quota: u64, hold: Duration) -> Result<Self, LimitError> {
         match whole_ms(hold) {
-            Ok(window_ms) => Self { quota, window_ms, kind: Kind::InFlight, name: 0 }.checked(),
+            Ok(window_ms) => Self::checked(quota, window_ms, Kind::InFlight, 0),
             Err(error) => Err(error),
         }
     }
@@ -138,61 +185,83 @@ impl Limit {
 
     /// The same quota and window, counted by two weighted windows.
     pub const fn counter(self) -> Result<Self, LimitError> {
-        Self { kind: Kind::Counter, ..self }.checked()
+        self.with(Kind::Counter)
     }
 
     /// The same quota and window, counted in one aligned window.
     pub const fn fixed(self) -> Result<Self, LimitError> {
-        Self { kind: Kind::Fixed, ..self }.checked()
+        self.with(Kind::Fixed)
     }
 
     /// The same rate as a meter that lets `burst` units come at once.
     pub const fn gcra(self, burst: u64) -> Result<Self, LimitError> {
-        Self { kind: Kind::Gcra { burst }, ..self }.checked()
+        self.with(Kind::Gcra { burst })
     }
 
     /// The same quota and window as a log that keeps time this finely.
     pub const fn resolution(self, resolution: Resolution) -> Result<Self, LimitError> {
+        Self::log(self.quota, self.window_ms(), resolution, self.head.name())
+    }
+
+    const fn log(quota: u64, window_ms: u64, resolution: Resolution, name: u32) -> Result<Self, LimitError> {
         let resolution_ms = match resolution {
             Resolution::Ms(ms) => ms,
-            Resolution::Auto if self.quota <= AUTO_SLOTS => 1,
-            Resolution::Auto => self.window_ms.div_ceil(AUTO_SLOTS),
+            Resolution::Auto if quota <= AUTO_SLOTS => 1,
+            Resolution::Auto => window_ms.div_ceil(AUTO_SLOTS),
         };
-        Self { kind: Kind::Log { resolution_ms }, ..self }.checked()
+        Self::checked(quota, window_ms, Kind::Log { resolution_ms }, name)
+    }
+
+    const fn with(self, kind: Kind) -> Result<Self, LimitError> {
+        Self::checked(self.quota, self.window_ms(), kind, self.head.name())
     }
 
     /// The same limit with a history of its own, apart from other limits of this kind and window.
     pub const fn named(self, name: &str) -> Self {
-        Self { name: fnv1a(name.as_bytes()), ..self }
+        let head = Head::new(self.head.tag(), fnv1a(name.as_bytes()), self.head.max_entries() as u64);
+        Self { head, ..self }
     }
 
-    const fn checked(self) -> Result<Self, LimitError> {
-        if self.quota == 0 {
+    /// The only place where a limit is made.
+    const fn checked(quota: u64, window_ms: u64, kind: Kind, name: u32) -> Result<Self, LimitError> {
+        if quota == 0 {
             return Err(LimitError::ZeroQuota);
         }
-        if self.quota > MAX_QUOTA {
-            return Err(LimitError::QuotaTooLarge { quota: self.quota });
+        if quota > MAX_QUOTA {
+            return Err(LimitError::QuotaTooLarge { quota });
         }
-        if self.window_ms > MAX_WINDOW_MS {
+        if window_ms == 0 {
+            return Err(LimitError::ZeroWindow);
+        }
+        if window_ms > MAX_WINDOW_MS {
             return Err(LimitError::WindowTooLong);
         }
-        match self.kind {
-            Kind::Log { resolution_ms: 0 } => Err(LimitError::ZeroResolution),
-            Kind::Log { resolution_ms } if resolution_ms > self.window_ms => {
-                Err(LimitError::ResolutionAboveWindow { resolution_ms, window_ms: self.window_ms })
+        let (tag, extra, entries) = match kind {
+            Kind::Log { resolution_ms: 0 } => return Err(LimitError::ZeroResolution),
+            Kind::Log { resolution_ms } if resolution_ms > window_ms => {
+                return Err(LimitError::ResolutionAboveWindow { resolution_ms, window_ms });
             }
-            Kind::Log { .. } | Kind::InFlight if self.max_entries() > MAX_ENTRIES => {
-                Err(LimitError::TooManyEntries { entries: self.max_entries() })
+            Kind::Log { resolution_ms } => (Tag::Log, resolution_ms, window_ms.div_ceil(resolution_ms) + 2),
+            Kind::Counter if window_ms > DAY_MS && !window_ms.is_multiple_of(SECOND_MS) => {
+                return Err(LimitError::CounterNeedsSeconds { window_ms });
             }
-            Kind::Counter if self.window_ms > DAY_MS && !self.window_ms.is_multiple_of(1_000) => {
-                Err(LimitError::CounterNeedsSeconds { window_ms: self.window_ms })
+            Kind::Counter => (Tag::Counter, 0, 1),
+            Kind::Fixed => (Tag::Fixed, 0, 1),
+            Kind::Gcra { burst: 0 } => return Err(LimitError::ZeroBurst),
+            Kind::Gcra { burst } if burst > MAX_BURST_WINDOW / window_ms => {
+                return Err(LimitError::BurstTooLarge { most: MAX_BURST_WINDOW / window_ms });
             }
-            Kind::Gcra { burst: 0 } => Err(LimitError::ZeroBurst),
-            Kind::Gcra { burst } if burst > MAX_BURST_WINDOW / self.window_ms => {
-                Err(LimitError::BurstTooLarge { most: MAX_BURST_WINDOW / self.window_ms })
-            }
-            _ => Ok(self),
+            Kind::Gcra { burst } => (Tag::Gcra, burst, 1),
+            Kind::InFlight => (Tag::InFlight, 0, quota),
+        };
+        let entries = if entries < quota { entries } else { quota };
+        if entries > MAX_ENTRIES {
+            return Err(LimitError::TooManyEntries { entries });
         }
+        let Some(window_ms) = NonZeroU64::new(window_ms) else {
+            return Err(LimitError::ZeroWindow);
+        };
+        Ok(Self { quota, window_ms, extra, head: Head::new(tag, name, entries) })
     }
 
     /// Units allowed per window.
@@ -204,83 +273,138 @@ impl Limit {
     /// The window in milliseconds; for an in-flight limit, the longest hold.
     #[inline]
     pub const fn window_ms(&self) -> u64 {
-        self.window_ms
+        self.window_ms.get()
+    }
+
+    /// Where the aligned window that holds this time starts.
+    #[inline(always)]
+    pub(crate) fn window_start_ms(&self, at_ms: u64) -> u64 {
+        at_ms - at_ms % self.window_ms
     }
 
     /// How it counts.
     #[inline]
     pub const fn kind(&self) -> Kind {
-        self.kind
+        match self.head.tag() {
+            Tag::Log => Kind::Log { resolution_ms: self.extra },
+            Tag::Counter => Kind::Counter,
+            Tag::Fixed => Kind::Fixed,
+            Tag::Gcra => Kind::Gcra { burst: self.extra },
+            Tag::InFlight => Kind::InFlight,
+        }
     }
 
     /// The largest cost that can ever be admitted: the quota, or GCRA's burst.
     #[inline]
     pub const fn ceiling(&self) -> u64 {
-        match self.kind {
-            Kind::Gcra { burst } => burst,
+        match self.head.tag() {
+            Tag::Gcra => self.extra,
             _ => self.quota,
         }
+    }
+
+    /// Whether a request has to bring an id: in flight, where it is released under it.
+    #[inline]
+    pub const fn needs_id(&self) -> bool {
+        matches!(self.head.tag(), Tag::InFlight)
     }
 
     /// The length of a log's slot; 1 for the kinds that have none.
     #[inline]
     pub const fn resolution_ms(&self) -> u64 {
-        match self.kind {
-            Kind::Log { resolution_ms } => resolution_ms,
+        match self.head.tag() {
+            Tag::Log => self.extra,
             _ => 1,
         }
     }
 
     /// The most entries (or holders) that the state of this limit keeps; 1 for the kinds of constant size.
-    pub const fn max_entries(&self) -> u64 {
-        let slots = match self.kind {
-            Kind::Log { resolution_ms } => self.window_ms / resolution_ms + 2,
-            Kind::InFlight => self.quota,
-            _ => 1,
-        };
-        if slots < self.quota { slots } else { self.quota }
+    #[inline]
+    pub const fn max_entries(&self) -> usize {
+        self.head.max_entries()
     }
 
     /// The most units that any window can see: the quota, but for the kinds that align their windows
     /// or let a burst come on top of the rate.
     pub const fn worst_case(&self) -> u64 {
-        let (quota, window) = (self.quota, self.window_ms);
-        match self.kind {
+        let (quota, window) = (self.quota, self.window_ms());
+        match self.kind() {
             Kind::Log { .. } | Kind::InFlight => quota,
             _ if window == 1 => self.ceiling(),
             // A burst ends a window, a trickle follows until the burst is about to leave the view.
             Kind::Counter if self.tick_ms() == 1 => 2 * quota - (2 * quota).div_ceil(window),
-            Kind::Counter => 2 * quota - quota.div_ceil(window / self.tick_ms()),
+            Kind::Counter => 2 * quota - quota.div_ceil(self.ticks(window)),
             Kind::Fixed => 2 * quota,
-            Kind::Gcra { burst } => burst + quota - quota.div_ceil(window),
+            Kind::Gcra { burst } => gcra_worst_case(quota, window, burst),
         }
     }
 
-    /// The unit in which a counter measures elapsed time: a second for windows above a day, where
+    /// The unit in which a counter measures time: a second for windows above a day, where
     /// count × milliseconds would no longer be exact in a double.
     #[inline]
     pub(crate) const fn tick_ms(&self) -> u64 {
-        if self.window_ms > DAY_MS { 1_000 } else { 1 }
+        if self.window_ms.get() > DAY_MS { SECOND_MS } else { 1 }
+    }
+
+    /// Whole ticks; the divisor is a constant, so that no division is left of it.
+    #[inline]
+    pub(crate) const fn ticks(&self, ms: u64) -> u64 {
+        if self.window_ms.get() > DAY_MS { ms / SECOND_MS } else { ms }
+    }
+
+    /// The limit as four numbers, for states that are stored.
+    #[inline]
+    pub const fn to_words(&self) -> [u64; 4] {
+        let [head, window_ms] = self.id().to_words();
+        [head, self.quota, window_ms, self.extra]
+    }
+
+    /// The limit behind [`Limit::to_words`]; numbers that are no limit give an error.
+    pub const fn from_words([head, quota, window_ms, extra]: [u64; 4]) -> Result<Self, LimitError> {
+        let kind = match Tag::from_word(head) {
+            Some(Tag::Log) => Kind::Log { resolution_ms: extra },
+            Some(Tag::Counter) => Kind::Counter,
+            Some(Tag::Fixed) => Kind::Fixed,
+            Some(Tag::Gcra) => Kind::Gcra { burst: extra },
+            Some(Tag::InFlight) => Kind::InFlight,
+            None => return Err(LimitError::Syntax),
+        };
+        Self::checked(quota, window_ms, kind, (head >> 32) as u32)
     }
 
     /// The name of the history it counts in.
+    #[inline]
     pub const fn id(&self) -> LimitId {
-        let kind = match self.kind {
-            Kind::Log { .. } => 0,
-            Kind::Counter => 1,
-            Kind::Fixed => 2,
-            Kind::Gcra { .. } => 3,
-            Kind::InFlight => 4,
-        };
-        LimitId { kind, name: self.name, window_ms: self.window_ms }
+        LimitId { tag: self.head.tag(), name: self.head.name(), window_ms: self.window_ms() }
+    }
+}
+
+impl Tag {
+    const fn from_word(word: u64) -> Option<Self> {
+        Some(match word as u32 {
+            0 => Self::Log,
+            1 => Self::Counter,
+            2 => Self::Fixed,
+            3 => Self::Gcra,
+            4 => Self::InFlight,
+            _ => return None,
+        })
     }
 }
 
 impl LimitId {
-    /// The id as bytes, for permits and stored states.
-    pub const fn to_bytes(self) -> [u8; 13] {
-        let (n, w) = (self.name.to_le_bytes(), self.window_ms.to_le_bytes());
-        [self.kind, n[0], n[1], n[2], n[3], w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]]
+    /// The id as two numbers, for permits.
+    #[inline]
+    pub const fn to_words(self) -> [u64; 2] {
+        [self.tag as u64 | (self.name as u64) << 32, self.window_ms]
+    }
+
+    /// The id behind [`LimitId::to_words`].
+    pub const fn from_words([head, window_ms]: [u64; 2]) -> Option<Self> {
+        match Tag::from_word(head) {
+            Some(tag) => Some(Self { tag, name: (head >> 32) as u32, window_ms }),
+            None => None,
+        }
     }
 }
 
@@ -294,6 +418,20 @@ const fn whole_ms(window: Duration) -> Result<u64, LimitError> {
         Err(LimitError::WindowTooLong)
     } else {
         Ok(ms as u64)
+    }
+}
+
+/// A burst, and then in every further millisecond of the window what has drained. A meter cannot drain below
+/// nothing: where a millisecond drains more than the burst less one, some of it is lost.
+const fn gcra_worst_case(quota: u64, window: u64, burst: u64) -> u64 {
+    let certain = (burst - 1) * window;
+    if quota >= burst * window {
+        burst * window
+    } else if quota > certain {
+        let unit_every = window.div_ceil(quota - certain);
+        burst + (burst - 1) * (window - 1) + (window - 1) / unit_every
+    } else {
+        burst + quota - quota.div_ceil(window)
     }
 }
 

@@ -41,7 +41,7 @@ impl FromStr for Limit {
 fn parse_window(text: &str) -> Result<Duration, LimitError> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (count, unit) = text.split_at(digits);
-    let count = if count.is_empty() { 1 } else { number(count)? };
+    let count = if count.is_empty() { 1 } else { number(count).map_err(|_| LimitError::WindowTooLong)? };
     let unit = unit.trim_start();
     let (_, unit_ms) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(LimitError::Unit)?;
     let ms = count.checked_mul(*unit_ms).ok_or(LimitError::WindowTooLong)?;
@@ -64,7 +64,7 @@ fn number(text: &str) -> Result<u64, LimitError> {
             _ => return Err(LimitError::Syntax),
         };
     }
-    value.ok_or(LimitError::Syntax)
+    value.filter(|_| !text.ends_with('_')).ok_or(LimitError::Syntax)
 }
 
 /// The way it is written: `5/min`, `600/min counter`, `20 in flight for 30s`.

@@ -29,10 +29,6 @@ pub enum Settled {
     Unsupported,
 }
 
-/// No room to remember another spent permit, so the settlement was refused: the safe direction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SpentFull;
-
 /// The permits of one key that were used and whose entries could still be corrected a second time.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Spent {
@@ -43,11 +39,11 @@ impl Receipt {
     /// When what it recorded leaves the window for good.
     pub fn release_ms(&self, limit: &Limit) -> u64 {
         let window_ms = limit.window_ms();
-        let start_ms = self.stamp_ms - self.stamp_ms % window_ms;
+        let start_ms = limit.window_start_ms(self.stamp_ms);
         match limit.kind() {
-            Kind::Counter => start_ms + 2 * window_ms,
-            Kind::Fixed => start_ms + window_ms,
-            Kind::Log { .. } | Kind::Gcra { .. } | Kind::InFlight => self.stamp_ms + window_ms,
+            Kind::Counter => start_ms.saturating_add(2 * window_ms),
+            Kind::Fixed => start_ms.saturating_add(window_ms),
+            Kind::Log { .. } | Kind::Gcra { .. } | Kind::InFlight => self.stamp_ms.saturating_add(window_ms),
         }
     }
 }
@@ -68,16 +64,19 @@ impl Spent {
         self.ids.retain(|(_, until_ms)| *until_ms > now_ms);
     }
 
-    /// Remembers a permit until its entries are gone; false if it was spent before.
-    pub fn spend(&mut self, id: u64, until_ms: u64) -> Result<bool, SpentFull> {
-        if self.ids.iter().any(|(spent, _)| *spent == id) {
-            return Ok(false);
-        }
-        if self.ids.len() >= MAX_SPENT {
-            return Err(SpentFull);
-        }
+    /// Whether this permit was spent.
+    pub fn contains(&self, id: u64) -> bool {
+        self.ids.iter().any(|(spent, _)| *spent == id)
+    }
+
+    /// Whether no further permit can be remembered, so that none may be settled: the safe direction.
+    pub fn is_full(&self) -> bool {
+        self.ids.len() >= MAX_SPENT
+    }
+
+    /// Remembers a permit until its entries are gone.
+    pub fn insert(&mut self, id: u64, until_ms: u64) {
         self.ids.push((id, until_ms));
-        Ok(true)
     }
 
     /// Bytes on the heap.
@@ -86,9 +85,12 @@ impl Spent {
     }
 }
 
-/// A count with the recorded cost replaced. Debts end at 2^52, where sums are still exact in a double.
+/// Where debts end: up to here sums are still exact in a double.
+pub(crate) const MAX_DEBT: u64 = 2 * MAX_QUOTA;
+
+/// A count with the recorded cost replaced.
 pub(crate) fn settled_count(count: u64, recorded: u64, cost: u64) -> u64 {
-    (count.saturating_sub(recorded) + cost).min(2 * MAX_QUOTA)
+    count.saturating_sub(recorded).saturating_add(cost).min(MAX_DEBT)
 }
 
 pub(crate) fn settleable_cost(cost: u64) -> u64 {

@@ -3,14 +3,19 @@
 use crate::counter::Counter;
 use crate::fixed::Fixed;
 use crate::gcra::Gcra;
+use crate::history::{Attempt, History, decide_one};
 use crate::in_flight::InFlight;
 use crate::limit::{Kind, Limit};
 use crate::log::Log;
 use crate::settle::{Receipt, Settled, settleable_cost};
 use crate::time::MAX_TIME_MS;
+use crate::verdict::Decision;
 
 /// What one limit remembers of one key.
+///
+/// With a tag of its own, which is quicker to tell than one hidden in the capacity of a log.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 #[expect(missing_docs, reason = "each variant is documented at its type")]
 pub enum State {
     Log(Log),
@@ -20,18 +25,9 @@ pub enum State {
     InFlight(InFlight),
 }
 
-/// Where a key stands under a limit at some time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Standing {
-    /// The largest cost that fits now.
-    pub remaining: u64,
-    /// When the key will be as if never seen, if nothing more comes.
-    pub reset_after_ms: u64,
-}
-
 impl State {
     /// A key that was never seen.
-    #[inline]
+    #[inline(always)]
     pub fn new(limit: &Limit) -> Self {
         match limit.kind() {
             Kind::Log { .. } => Self::Log(Log::EMPTY),
@@ -42,46 +38,15 @@ impl State {
         }
     }
 
-    /// Where the key stands. Forgets what has left the window and applies the rule for a clock that stepped back;
-    /// beyond that nothing changes.
-    #[inline]
-    pub fn look(&mut self, limit: &Limit, now_ms: u64) -> Standing {
-        let now_ms = now_ms.min(MAX_TIME_MS);
+    /// Decides one limit by itself.
+    #[inline(always)]
+    pub fn decide(&mut self, limit: &Limit, attempt: Attempt) -> Decision {
         match self {
-            Self::Log(log) => log.look(limit, now_ms),
-            Self::Counter(counter) => counter.look(limit, now_ms),
-            Self::Fixed(fixed) => fixed.look(limit, now_ms),
-            Self::Gcra(gcra) => gcra.look(limit, now_ms),
-            Self::InFlight(in_flight) => in_flight.look(limit, now_ms),
-        }
-    }
-
-    /// How long until a cost that did not fit at [`State::look`] does, if nothing else is admitted.
-    pub(crate) fn wait_ms(&self, limit: &Limit, cost: u64, now_ms: u64) -> u64 {
-        match self {
-            Self::Log(log) => log.wait_ms(limit, cost, now_ms),
-            Self::Counter(counter) => counter.wait_ms(limit, cost, now_ms),
-            Self::Fixed(fixed) => fixed.wait_ms(limit, now_ms),
-            Self::Gcra(gcra) => gcra.wait_ms(limit, cost, now_ms),
-            Self::InFlight(in_flight) => in_flight.wait_ms(limit, cost, now_ms),
-        }
-    }
-
-    /// Writes a cost that fitted at [`State::look`]; gives its stamp and the new `reset_after_ms`.
-    #[inline]
-    pub(crate) fn record(&mut self, limit: &Limit, cost: u64, now_ms: u64, holder: u64) -> (u64, u64) {
-        match self {
-            Self::Log(log) => {
-                let stamp_ms = log.record(limit, cost, now_ms);
-                (stamp_ms, log.reset_after_ms(limit, now_ms))
-            }
-            Self::Counter(counter) => counter.record(limit, cost, now_ms),
-            Self::Fixed(fixed) => fixed.record(limit, cost, now_ms),
-            Self::Gcra(gcra) => gcra.record(limit, cost, now_ms),
-            Self::InFlight(in_flight) => {
-                let stamp_ms = in_flight.record(limit, cost, now_ms, holder);
-                (stamp_ms, in_flight.reset_after_ms(now_ms))
-            }
+            Self::Log(log) => decide_one(log, limit, attempt),
+            Self::Counter(counter) => decide_one(counter, limit, attempt),
+            Self::Fixed(fixed) => decide_one(fixed, limit, attempt),
+            Self::Gcra(gcra) => decide_one(gcra, limit, attempt),
+            Self::InFlight(in_flight) => decide_one(in_flight, limit, attempt),
         }
     }
 
@@ -97,13 +62,82 @@ impl State {
         }
     }
 
+    /// Whether recording another cost may change [`State::heap_bytes`].
+    #[inline(always)]
+    pub fn may_grow(&self, limit: &Limit) -> bool {
+        match self {
+            Self::Log(log) => log.may_grow(limit),
+            Self::InFlight(_) => true,
+            _ => false,
+        }
+    }
+
     /// Bytes on the heap.
-    #[inline]
+    #[inline(always)]
     pub fn heap_bytes(&self) -> usize {
         match self {
             Self::Log(log) => log.heap_bytes(),
             Self::InFlight(in_flight) => in_flight.heap_bytes(),
             _ => 0,
+        }
+    }
+}
+
+/// Looks again where it records: the kinds differ in what they work out, and looking is cheap.
+impl History for State {
+    type View = ();
+
+    #[inline(always)]
+    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
+        let remaining = match self {
+            Self::Log(log) => log.look(limit, now_ms).0,
+            Self::Counter(counter) => counter.look(limit, now_ms).0,
+            Self::Fixed(fixed) => fixed.look(limit, now_ms).0,
+            Self::Gcra(gcra) => gcra.look(limit, now_ms).0,
+            Self::InFlight(in_flight) => in_flight.look(limit, now_ms).0,
+        };
+        (remaining, ())
+    }
+
+    #[inline(always)]
+    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, (): ()) -> u64 {
+        match self {
+            Self::Log(log) => log.reset_after_ms(limit, now_ms, ()),
+            Self::Counter(counter) => counter.reset_after_ms(limit, now_ms, counter.view(limit, now_ms)),
+            Self::Fixed(fixed) => fixed.reset_after_ms(limit, now_ms, fixed.view(limit, now_ms)),
+            Self::Gcra(gcra) => gcra.reset_after_ms(limit, now_ms, gcra.debt_at(limit, now_ms)),
+            Self::InFlight(in_flight) => in_flight.reset_after_ms(limit, now_ms, ()),
+        }
+    }
+
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, (): ()) -> u64 {
+        let now_ms = attempt.now_ms;
+        match self {
+            Self::Log(log) => log.wait_ms(limit, attempt, ()),
+            Self::Counter(counter) => counter.wait_ms(limit, attempt, counter.view(limit, now_ms)),
+            Self::Fixed(fixed) => fixed.wait_ms(limit, attempt, fixed.view(limit, now_ms)),
+            Self::Gcra(gcra) => gcra.wait_ms(limit, attempt, gcra.debt_at(limit, now_ms)),
+            Self::InFlight(in_flight) => in_flight.wait_ms(limit, attempt, ()),
+        }
+    }
+
+    #[inline(always)]
+    fn record(&mut self, limit: &Limit, attempt: Attempt, (): ()) -> (u64, u64) {
+        match self {
+            Self::Log(log) => log.record(limit, attempt, ()),
+            Self::Counter(counter) => {
+                let view = counter.view(limit, attempt.now_ms);
+                counter.record(limit, attempt, view)
+            }
+            Self::Fixed(fixed) => {
+                let view = fixed.view(limit, attempt.now_ms);
+                fixed.record(limit, attempt, view)
+            }
+            Self::Gcra(gcra) => {
+                let debt = gcra.debt_at(limit, attempt.now_ms);
+                gcra.record(limit, attempt, debt)
+            }
+            Self::InFlight(in_flight) => in_flight.record(limit, attempt, ()),
         }
     }
 }

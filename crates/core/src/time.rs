@@ -13,7 +13,7 @@ pub(crate) enum Reading {
 }
 
 /// Reads the clock for a key that last wrote at `last_ms`.
-#[inline]
+#[inline(always)]
 pub(crate) fn read(now_ms: u64, last_ms: u64, window_ms: u64) -> Reading {
     if last_ms <= now_ms {
         Reading::At(now_ms)
@@ -25,7 +25,7 @@ pub(crate) fn read(now_ms: u64, last_ms: u64, window_ms: u64) -> Reading {
 }
 
 /// `a * b / divisor`, rounded down, exact for any product; the common small product stays in 64 bits.
-#[inline]
+#[inline(always)]
 pub(crate) fn mul_div(a: u64, b: u64, divisor: u64) -> u64 {
     match a.checked_mul(b) {
         Some(product) => product / divisor,
@@ -34,7 +34,7 @@ pub(crate) fn mul_div(a: u64, b: u64, divisor: u64) -> u64 {
 }
 
 /// `a * b / divisor`, rounded up.
-#[inline]
+#[inline(always)]
 pub(crate) fn mul_div_ceil(a: u64, b: u64, divisor: u64) -> u64 {
     match a.checked_mul(b) {
         Some(product) => product.div_ceil(divisor),

@@ -73,37 +73,21 @@ impl Verdict {
     }
 }
 
-/// The decisions of one verdict; up to two need no allocation.
-#[derive(Clone, Default, Debug)]
-pub struct Decisions {
-    inline: [Decision; 2],
-    len: usize,
-    /// All of them, once they are more than two.
-    spilled: Vec<Decision>,
+/// The decisions of one verdict, a slice of [`Decision`]; up to two need no allocation.
+#[derive(Clone, Debug)]
+pub struct Decisions(Few);
+
+/// Apart from [`Decisions`], whose users see a slice.
+#[derive(Clone, Debug)]
+enum Few {
+    One([Decision; 1]),
+    Two([Decision; 2]),
+    Any(Vec<Decision>),
 }
 
-impl Decisions {
-    /// Adds one behind the others.
-    #[inline]
-    pub fn push(&mut self, decision: Decision) {
-        match self.inline.get_mut(self.len) {
-            Some(place) => *place = decision,
-            None => {
-                if self.spilled.is_empty() {
-                    self.spilled.extend(self.inline);
-                }
-                self.spilled.push(decision);
-            }
-        }
-        self.len += 1;
-    }
-
-    #[inline]
-    fn as_mut_slice(&mut self) -> &mut [Decision] {
-        match self.inline.get_mut(..self.len) {
-            Some(few) => few,
-            None => &mut self.spilled,
-        }
+impl Default for Decisions {
+    fn default() -> Self {
+        Self(Few::Any(Vec::new()))
     }
 }
 
@@ -112,14 +96,36 @@ impl core::ops::Deref for Decisions {
 
     #[inline]
     fn deref(&self) -> &[Decision] {
-        self.inline.get(..self.len).unwrap_or(&self.spilled)
+        match &self.0 {
+            Few::One(one) => one,
+            Few::Two(two) => two,
+            Few::Any(any) => any,
+        }
     }
 }
 
 impl core::ops::DerefMut for Decisions {
     #[inline]
     fn deref_mut(&mut self) -> &mut [Decision] {
-        self.as_mut_slice()
+        match &mut self.0 {
+            Few::One(one) => one,
+            Few::Two(two) => two,
+            Few::Any(any) => any,
+        }
+    }
+}
+
+impl From<[Decision; 1]> for Decisions {
+    #[inline(always)]
+    fn from(one: [Decision; 1]) -> Self {
+        Self(Few::One(one))
+    }
+}
+
+impl From<[Decision; 2]> for Decisions {
+    #[inline(always)]
+    fn from(two: [Decision; 2]) -> Self {
+        Self(Few::Two(two))
     }
 }
 
@@ -133,8 +139,6 @@ impl Eq for Decisions {}
 
 impl FromIterator<Decision> for Decisions {
     fn from_iter<I: IntoIterator<Item = Decision>>(decisions: I) -> Self {
-        let mut all = Self::default();
-        decisions.into_iter().for_each(|decision| all.push(decision));
-        all
+        Self(Few::Any(decisions.into_iter().collect()))
     }
 }

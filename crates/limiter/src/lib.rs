@@ -1,1 +1,26 @@
-//! placeholder
+#![doc = include_str!("../../../README.md")]
+
+mod builder;
+mod clock;
+mod fingerprint;
+mod key;
+mod limiter;
+mod permit;
+mod sync;
+
+#[cfg(feature = "tokio")]
+mod acquire;
+
+pub mod store;
+
+pub use builder::{BuildError, Builder};
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use key::{Key, Part, Space};
+pub use limiter::{CallError, Limiter, Reservation};
+pub use permit::{Permit, PermitError};
+pub use slidegate_core::{
+    Decision, Decisions, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Outcome,
+    Resolution, Verdict,
+};
+pub use store::memory::Memory;
+pub use store::{SettleOutcome, Store};

@@ -1,0 +1,60 @@
+//! What is compared, case by case.
+
+pub mod bytes;
+pub mod growth;
+pub mod logs;
+pub mod matrix;
+pub mod two_limits;
+
+use crate::measure::Plan;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    rounds: usize,
+    divisor: usize,
+    /// The key counts of the matrix.
+    pub key_counts: &'static [u64],
+}
+
+impl Scale {
+    /// Everything.
+    pub const FULL: Self = Self { rounds: 11, divisor: 1, key_counts: &[1, 1_000, 1_000_000, 10_000_000] };
+    /// Fewer and shorter rounds, and no ten million keys.
+    pub const QUICK: Self = Self { rounds: 7, divisor: 4, key_counts: &[1, 1_000, 1_000_000] };
+
+    /// Turns of 5 to 50 ms: long against a clock's resolution, short against what else the machine does.
+    fn plan(&self, keys: u64, threads: usize) -> Plan {
+        let slice = if keys <= 1_000 { 200_000 } else { 100_000 };
+        Plan { rounds: self.rounds, slice: slice / self.divisor, threads }
+    }
+
+    /// Arrivals for all rounds of a plan, without repeating any.
+    fn arrivals(&self, keys: u64, threads: usize) -> usize {
+        let plan = self.plan(keys, threads);
+        plan.rounds * plan.threads * plan.slice * 5 / 4
+    }
+}
+
+/// The worst of several figures, none of which may be too large.
+#[derive(Clone, Copy, Default, Debug)]
+struct Worst(Option<f64>);
+
+impl Worst {
+    fn note(&mut self, figure: f64) {
+        self.0 = Some(self.0.map_or(figure, |worst| worst.max(figure)));
+    }
+}
+
+/// 1000000 as `1,000,000`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,101 @@
+//! What every kind of limit can do with what it remembers of a key.
+
+use core::hint::cold_path;
+
+use crate::limit::Limit;
+use crate::time::MAX_TIME_MS;
+use crate::verdict::{Decision, Outcome};
+
+/// Where a key stands under a limit at some time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// The largest cost that fits now.
+    pub remaining: u64,
+    /// When the key will be as if never seen, if nothing more comes.
+    pub reset_after_ms: u64,
+}
+
+/// What is asked, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// The time.
+    pub now_ms: u64,
+    /// Units asked for; 0 only looks, and always fits.
+    pub cost: u64,
+    /// An id that no other holder has, for in-flight limits.
+    pub holder: u64,
+}
+
+/// What one limit remembers of one key. A cost fits if it is at most what remains, whatever the kind.
+pub trait History {
+    /// What looking worked out, for recording to use again.
+    type View: Copy;
+
+    /// The largest cost that fits now. Forgets what has left the window and applies the rule for a clock that stepped
+    /// back; beyond that nothing changes.
+    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, Self::View);
+
+    /// When the key will be as if never seen, if nothing more comes.
+    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: Self::View) -> u64;
+
+    /// How long until a cost that does not fit now, but is not above the ceiling, does, if nothing else is admitted.
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: Self::View) -> u64;
+
+    /// Writes a cost that fits; gives its stamp and the new `reset_after_ms`.
+    fn record(&mut self, limit: &Limit, attempt: Attempt, view: Self::View) -> (u64, u64);
+
+    /// Where the key stands.
+    fn standing(&mut self, limit: &Limit, now_ms: u64) -> Standing {
+        let now_ms = now_ms.min(MAX_TIME_MS);
+        let (remaining, view) = self.look(limit, now_ms);
+        Standing { remaining, reset_after_ms: self.reset_after_ms(limit, now_ms, view) }
+    }
+}
+
+/// Decides one limit by itself: computes, decides, and writes only if the answer is yes.
+#[inline(always)]
+pub fn decide_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) -> Decision {
+    let mut attempt = attempt;
+    if attempt.now_ms > MAX_TIME_MS {
+        cold_path();
+        attempt.now_ms = MAX_TIME_MS;
+    }
+    let (remaining, view) = history.look(limit, attempt.now_ms);
+    if attempt.cost != 0 && attempt.cost <= remaining {
+        take(history, limit, attempt, (remaining, view))
+    } else {
+        cold_path();
+        leave(history, limit, attempt, (remaining, view))
+    }
+}
+
+/// Writes the cost, which fits.
+#[inline(always)]
+pub(crate) fn take<H: History>(
+    history: &mut H,
+    limit: &Limit,
+    attempt: Attempt,
+    (remaining, view): (u64, H::View),
+) -> Decision {
+    let (stamp_ms, reset_after_ms) = history.record(limit, attempt, view);
+    Decision { outcome: Outcome::Fits, remaining: remaining - attempt.cost, reset_after_ms, stamp_ms }
+}
+
+/// The answer where nothing is written: to a look, to a cost that does not fit, and where another limit refuses.
+#[inline(always)]
+pub(crate) fn leave<H: History>(
+    history: &H,
+    limit: &Limit,
+    attempt: Attempt,
+    (remaining, view): (u64, H::View),
+) -> Decision {
+    let outcome = if attempt.cost <= remaining {
+        Outcome::Fits
+    } else if attempt.cost > limit.ceiling() {
+        Outcome::Never
+    } else {
+        Outcome::RetryAfter(history.wait_ms(limit, attempt, view))
+    };
+    let reset_after_ms = history.reset_after_ms(limit, attempt.now_ms, view);
+    Decision { outcome, remaining, reset_after_ms, stamp_ms: 0 }
+}

@@ -1,0 +1,222 @@
+//! The naive oracle: a list of everything that was admitted, exact arithmetic in 128 bits, and a search wherever the
+//! core solves. It shares nothing with the core but the types of its questions and answers.
+
+use slidegate_core::{Decision, Kind, Limit, Outcome, Receipt, Settled};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// Everything one key was admitted under one limit and that may still count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Oracle {
+    last_ms: u64,
+    admitted: Vec<Admitted>,
+}
+
+#[derive(Clone, Debug)]
+struct Admitted {
+    /// The time at which it is taken to have come.
+    stamp_ms: u64,
+    /// The stamp that its receipt names.
+    receipt_ms: u64,
+    cost: u128,
+    id: u64,
+}
+
+impl Oracle {
+    /// Decides a cost; `id` names the admission.
+    pub(crate) fn decide(&mut self, limit: &Limit, cost: u64, now_ms: u64, id: u64) -> Decision {
+        self.look(limit, now_ms);
+        let before = self.remaining(limit, now_ms);
+        let outcome = if cost <= before {
+            Outcome::Fits
+        } else if cost > ceiling(limit) {
+            Outcome::Never
+        } else {
+            Outcome::RetryAfter(
+                self.first(now_ms, limit, |oracle, at_ms| oracle.remaining(limit, at_ms) >= cost),
+            )
+        };
+        let mut stamp_ms = 0;
+        if cost > 0 && outcome == Outcome::Fits {
+            stamp_ms = self.record(limit, cost, now_ms, id);
+        }
+        Decision {
+            outcome,
+            remaining: self.remaining(limit, now_ms),
+            reset_after_ms: self.first(now_ms, limit, |oracle, at_ms| oracle.load(limit, at_ms) == 0),
+            stamp_ms,
+        }
+    }
+
+    /// Replaces the cost of an admission. `None` where a repair has moved it: then its receipt names a stamp at
+    /// which it no longer is, and what the core finds there is not defined.
+    pub(crate) fn settle(
+        &mut self,
+        limit: &Limit,
+        receipt: &Receipt,
+        cost: u64,
+        now_ms: u64,
+    ) -> Option<Settled> {
+        self.look(limit, now_ms);
+        let at_index = self.at_ms(limit, now_ms) / limit.window_ms();
+        let still_counts = |a: &&mut Admitted| match limit.kind() {
+            Kind::Counter => a.stamp_ms / limit.window_ms() + 1 >= at_index,
+            Kind::Fixed => a.stamp_ms / limit.window_ms() >= at_index,
+            _ => true,
+        };
+        let mut found = self.admitted.iter_mut().filter(still_counts);
+        let Some(found) = found.find(|a| a.id == receipt.holder) else {
+            return Some(Settled::Gone);
+        };
+        if found.stamp_ms != found.receipt_ms {
+            return None;
+        }
+        found.cost = u128::from(cost);
+        self.last_ms = self.last_ms.max(now_ms);
+        self.admitted.retain(|a| a.cost > 0);
+        Some(Settled::Done)
+    }
+
+    /// Stamps and units, oldest first, one pair for every stamp.
+    pub(crate) fn entries(&self) -> Vec<(u64, u64)> {
+        let mut entries: Vec<(u64, u64)> = Vec::new();
+        for admitted in &self.admitted {
+            let count = u64::try_from(admitted.cost).expect("a cost of 64 bits");
+            match entries.last_mut() {
+                Some(last) if last.0 == admitted.stamp_ms => last.1 += count,
+                _ => entries.push((admitted.stamp_ms, count)),
+            }
+        }
+        entries
+    }
+
+    /// Applies the rule for a clock that stepped back, and forgets what no longer counts.
+    pub(crate) fn look(&mut self, limit: &Limit, now_ms: u64) {
+        let window_ms = limit.window_ms();
+        if let Kind::Counter | Kind::Fixed = limit.kind() {
+            // These two know the window of their last write and the one before; a look is not a write.
+            self.admitted.retain(|a| a.stamp_ms / window_ms + 1 >= self.last_ms / window_ms);
+        }
+        if let Kind::Gcra { .. } = limit.kind() {
+            let full = u128::from(ceiling(limit)) * u128::from(window_ms);
+            if now_ms < self.last_ms && self.load(limit, now_ms) == full {
+                // Pulled back: from here on the arrival time is a burst from now.
+                self.admitted.push(Admitted { stamp_ms: now_ms, receipt_ms: 0, cost: 0, id: 0 });
+                self.last_ms = now_ms;
+            }
+        } else if self.last_ms > now_ms && self.last_ms - now_ms > window_ms {
+            if limit.kind() == Kind::Fixed {
+                self.admitted.retain(|a| a.stamp_ms / window_ms == self.last_ms / window_ms);
+            }
+            self.admitted.iter_mut().for_each(|a| a.stamp_ms = a.stamp_ms.min(now_ms));
+            self.last_ms = now_ms;
+        }
+        let at_ms = self.at_ms(limit, now_ms);
+        // The counter keeps what it last wrote, which a step back can bring into view again; the others forget.
+        if self.load(limit, at_ms) == 0 && (limit.kind() != Kind::Counter || self.admitted.is_empty()) {
+            *self = Self::default();
+        }
+        if let Kind::Log { .. } | Kind::InFlight = limit.kind() {
+            self.admitted.retain(|a| a.stamp_ms + window_ms > at_ms);
+        }
+    }
+
+    fn record(&mut self, limit: &Limit, cost: u64, now_ms: u64, id: u64) -> u64 {
+        let at_ms = self.at_ms(limit, now_ms);
+        let stamp_ms = match limit.kind() {
+            Kind::Log { resolution_ms: r } => {
+                let newest_ms = self.admitted.iter().map(|a| a.stamp_ms).max().unwrap_or(0);
+                newest_ms.max(at_ms / r * r + r - 1)
+            }
+            _ => at_ms,
+        };
+        self.last_ms = at_ms;
+        self.admitted.push(Admitted { stamp_ms, receipt_ms: stamp_ms, cost: u128::from(cost), id });
+        stamp_ms
+    }
+
+    /// The time at which a decision is made.
+    fn at_ms(&self, limit: &Limit, now_ms: u64) -> u64 {
+        match limit.kind() {
+            Kind::Gcra { .. } => now_ms,
+            _ => now_ms.max(self.last_ms),
+        }
+    }
+
+    fn remaining(&self, limit: &Limit, now_ms: u64) -> u64 {
+        let scale = scale(limit);
+        let room = (u128::from(ceiling(limit)) * scale).saturating_sub(self.load(limit, now_ms));
+        u64::try_from(room / scale).expect("no more than the ceiling")
+    }
+
+    /// What counts at a time, in units times [`scale`].
+    fn load(&self, limit: &Limit, now_ms: u64) -> u128 {
+        let (at_ms, window_ms) = (self.at_ms(limit, now_ms), limit.window_ms());
+        let sum = |counts: &dyn Fn(u64) -> bool| -> u128 {
+            self.admitted.iter().filter(|a| counts(a.stamp_ms)).map(|a| a.cost).sum()
+        };
+        let index = at_ms / window_ms;
+        match limit.kind() {
+            Kind::Log { .. } | Kind::InFlight => sum(&|ms| ms + window_ms > at_ms),
+            Kind::Fixed => sum(&|ms| ms / window_ms == index),
+            Kind::Counter => {
+                let elapsed = u128::from(at_ms % window_ms / tick_ms(limit));
+                let previous = sum(&|ms| ms / window_ms + 1 == index);
+                previous * (scale(limit) - elapsed) + sum(&|ms| ms / window_ms == index) * scale(limit)
+            }
+            Kind::Gcra { .. } => self.debt(limit, at_ms),
+        }
+    }
+
+    /// GCRA from the beginning: every admission adds a window, every millisecond takes a quota away.
+    fn debt(&self, limit: &Limit, at_ms: u64) -> u128 {
+        let (quota, window) = (u128::from(limit.quota()), u128::from(limit.window_ms()));
+        let full = u128::from(ceiling(limit)) * window;
+        let (mut last_ms, mut debt) = (0, 0_u128);
+        let end = (at_ms, 0);
+        for (ms, cost) in self.admitted.iter().map(|a| (a.stamp_ms, a.cost)).chain([end]) {
+            let moved = u128::from(ms.abs_diff(last_ms)) * quota;
+            debt = if ms >= last_ms { debt.saturating_sub(moved) } else { (debt + moved).min(full) };
+            debt += cost * window;
+            last_ms = ms;
+        }
+        debt
+    }
+
+    /// How long from now until something holds that, once true, stays true.
+    fn first(&self, now_ms: u64, limit: &Limit, holds: impl Fn(&Self, u64) -> bool) -> u64 {
+        if holds(self, now_ms) {
+            return 0;
+        }
+        let mut far = limit.window_ms();
+        while !holds(self, now_ms + far) {
+            far *= 2;
+        }
+        let mut near = 0;
+        while far - near > 1 {
+            let middle = near.midpoint(far);
+            if holds(self, now_ms + middle) { far = middle } else { near = middle }
+        }
+        far
+    }
+}
+
+fn ceiling(limit: &Limit) -> u64 {
+    match limit.kind() {
+        Kind::Gcra { burst } => burst,
+        _ => limit.quota(),
+    }
+}
+
+fn tick_ms(limit: &Limit) -> u64 {
+    if limit.window_ms() > DAY_MS { 1_000 } else { 1 }
+}
+
+/// What one unit weighs: the counter and GCRA count in fractions of a unit.
+fn scale(limit: &Limit) -> u128 {
+    match limit.kind() {
+        Kind::Counter => u128::from(limit.window_ms() / tick_ms(limit)),
+        Kind::Gcra { .. } => u128::from(limit.window_ms()),
+        Kind::Log { .. } | Kind::Fixed | Kind::InFlight => 1,
+    }
+}

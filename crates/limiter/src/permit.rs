@@ -1,0 +1,152 @@
+//! Permits: what an admitted request got, so that it can be given back or corrected, once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use slidegate_core::{LimitId, Receipt, Verdict};
+
+use crate::key::{Key, Space};
+use crate::store::{Charge, Charged, Settlement};
+
+const VERSION: u8 = 1;
+const MAC_BYTES: usize = 16;
+
+/// Stands for what an admitted request was charged. Good for one refund or settlement, on any node that has the secret.
+///
+/// It is signed: one that was made up or changed is refused. Its text form is safe in URLs and headers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Permit(Box<[u8]>);
+
+/// Why a permit is not accepted, or none can be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PermitError {
+    /// The text is not a permit.
+    #[error("this is not a permit; pass the text on exactly as it was given")]
+    Malformed,
+    /// The signature does not match.
+    #[error("this permit was not issued with this limiter's secret, or was changed")]
+    Forged,
+    /// The limiter has a GCRA limit, which keeps no entries that could be given back.
+    #[error("a limiter with a GCRA limit gives no permits; use a log or a counter where costs are refunded")]
+    NotRefundable,
+}
+
+impl fmt::Display for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(&self.0))
+    }
+}
+
+impl FromStr for Permit {
+    type Err = PermitError;
+
+    fn from_str(text: &str) -> Result<Self, PermitError> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| PermitError::Malformed)?;
+        Ok(Self(bytes.into_boxed_slice()))
+    }
+}
+
+/// Issues permits and knows its own again.
+#[derive(Clone)]
+pub(crate) struct Signer(Hmac<Sha256>);
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Signer(..)")
+    }
+}
+
+impl Signer {
+    pub(crate) fn new(secret: &[u8; 32]) -> Self {
+        Self(Hmac::new_from_slice(secret).expect("HMAC takes a key of any length"))
+    }
+
+    /// A permit for what an admission recorded.
+    pub(crate) fn issue(&self, id: u64, charges: &[Charge<'_>], verdict: &Verdict) -> Permit {
+        let mut bytes = vec![VERSION];
+        bytes.extend(id.to_le_bytes());
+        bytes.push(charges.len() as u8);
+        let mut decisions = verdict.decisions.iter();
+        for charge in charges {
+            let Space(space) = charge.space;
+            let key = charge.key.bytes();
+            push_words(&mut bytes, &space);
+            bytes.push(charge.key.form() as u8);
+            push_words(&mut bytes, &[key.len() as u64]);
+            bytes.extend(key);
+            bytes.push(charge.limits.len() as u8);
+            for (limit, decision) in charge.limits.iter().zip(&mut decisions) {
+                push_words(&mut bytes, &limit.id().to_words());
+                push_words(&mut bytes, &[decision.stamp_ms, charge.cost]);
+            }
+        }
+        let mac = self.0.clone().chain_update(&bytes).finalize().into_bytes();
+        bytes.extend(&mac[..MAC_BYTES]);
+        Permit(bytes.into_boxed_slice())
+    }
+
+    /// What a permit of ours stands for.
+    pub(crate) fn open<'a>(
+        &self,
+        permit: &'a Permit,
+        cost: u64,
+        now_ms: u64,
+    ) -> Result<Settlement<'a>, PermitError> {
+        let (body, mac) = permit.0.split_last_chunk::<MAC_BYTES>().ok_or(PermitError::Malformed)?;
+        let genuine = self.0.clone().chain_update(body).verify_truncated_left(mac);
+        genuine.map_err(|_| PermitError::Forged)?;
+        let (id, subjects) = parse(body).ok_or(PermitError::Malformed)?;
+        Ok(Settlement { now_ms, id, cost, subjects })
+    }
+}
+
+fn push_words(bytes: &mut Vec<u8>, words: &[u64]) {
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+}
+
+fn parse(mut input: &[u8]) -> Option<(u64, Vec<Charged<'_>>)> {
+    let input = &mut input;
+    if byte(input)? != VERSION {
+        return None;
+    }
+    let [id] = words(input)?;
+    let count = byte(input)?;
+    let subjects: Option<Vec<_>> = (0..count).map(|_| parse_subject(input, id)).collect();
+    input.is_empty().then_some((id, subjects?))
+}
+
+fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<Charged<'a>> {
+    let space = Space(words(input)?);
+    let form = byte(input)?;
+    let [length] = words(input)?;
+    let (key, rest) = input.split_at_checked(usize::try_from(length).ok()?)?;
+    *input = rest;
+    let receipts = (0..byte(input)?).map(|_| {
+        let limit = LimitId::from_words(words(input)?)?;
+        let [stamp_ms, cost] = words(input)?;
+        Some((limit, Receipt { stamp_ms, cost, holder: id }))
+    });
+    let receipts = receipts.collect::<Option<Vec<_>>>()?;
+    Some(Charged { space, key: Key::from_raw(form, key)?, receipts })
+}
+
+fn byte(input: &mut &[u8]) -> Option<u8> {
+    let (first, rest) = input.split_first()?;
+    *input = rest;
+    Some(*first)
+}
+
+fn words<const N: usize>(input: &mut &[u8]) -> Option<[u64; N]> {
+    let mut all = [0; N];
+    for word in &mut all {
+        let (first, rest) = input.split_first_chunk()?;
+        *word = u64::from_le_bytes(*first);
+        *input = rest;
+    }
+    Some(all)
+}

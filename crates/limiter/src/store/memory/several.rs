@@ -1,0 +1,175 @@
+//! Requests that touch several subjects: every shard is locked, in order, before anything is looked at.
+
+use slidegate_core::{Ask, Decision, Decisions, Limit, Verdict, decide, judge};
+use smallvec::SmallVec;
+
+use super::Memory;
+use super::room::{Need, NoRoom};
+use super::shard::{Shard, refuse};
+use super::subject::Subject;
+use crate::fingerprint::Fingerprint;
+use crate::store::{Call, Charged, SettleOutcome, Settlement};
+use crate::sync::MutexGuard;
+
+/// One subject of the request, out of its shard while the request is decided.
+struct Guest {
+    fingerprint: Fingerprint,
+    shard: usize,
+    subject: Subject,
+    /// Its limits, each with the cost of all the charges on it.
+    limits: SmallVec<[(Limit, u64); 4]>,
+    /// Whether its slot is booked; a newcomer without one has found no room.
+    room: Result<(), NoRoom>,
+}
+
+/// The shards of one request, locked in order.
+struct Hall<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>);
+
+impl Hall<'_> {
+    fn shard(&mut self, index: usize) -> &mut Shard {
+        let place = self.0.binary_search_by_key(&index, |(index, _)| *index);
+        &mut self.0[place.expect("every shard of the request is locked")].1
+    }
+}
+
+impl Memory {
+    fn lock(&self, fingerprints: &[Fingerprint]) -> Hall<'_> {
+        let mut order: SmallVec<[usize; 4]> = fingerprints.iter().map(|f| self.shard_of(f)).collect();
+        order.sort_unstable();
+        order.dedup();
+        Hall(order.into_iter().map(|index| (index, self.shards[index].lock())).collect())
+    }
+
+    pub(super) fn decide_several(&self, call: &Call<'_>) -> Verdict {
+        let fingerprints: SmallVec<[Fingerprint; 4]> =
+            call.charges.iter().map(|charge| self.fingerprints.of(charge.space, charge.key)).collect();
+        let mut hall = self.lock(&fingerprints);
+        let mut guests = self.invite(call, &fingerprints, &mut hall);
+        let verdict = decide_guests(&mut guests, call);
+        let asked = call.charges.iter().zip(&fingerprints);
+        let asked = asked.flat_map(|(charge, f)| charge.limits.iter().map(move |limit| (f, limit)));
+        let decisions: Decisions = asked.map(|(f, limit)| find(&guests, &verdict, f, limit)).collect();
+        for guest in guests {
+            let shard = hall.shard(guest.shard);
+            if guest.room.is_ok() {
+                shard.put_back(&self.registry, guest.fingerprint, guest.subject, call.now_ms);
+            }
+        }
+        Verdict { decided_at_ms: verdict.decided_at_ms, decisions }
+    }
+
+    /// Takes every subject out of its shard, or books a slot for it, and sums the charges that meet on one limit.
+    fn invite(&self, call: &Call<'_>, fingerprints: &[Fingerprint], hall: &mut Hall<'_>) -> Vec<Guest> {
+        let mut guests: Vec<Guest> = Vec::with_capacity(fingerprints.len());
+        for (charge, fingerprint) in call.charges.iter().zip(fingerprints) {
+            let known = guests.iter().position(|guest| guest.fingerprint == *fingerprint);
+            let index = known.unwrap_or_else(|| {
+                let shard = self.shard_of(fingerprint);
+                let group = self.registry.group(charge.space);
+                guests.push(self.receive(hall.shard(shard), *fingerprint, group, call.now_ms));
+                guests.len() - 1
+            });
+            for limit in charge.limits {
+                let limits = &mut guests[index].limits;
+                match limits.iter_mut().find(|(other, _)| other.id() == limit.id()) {
+                    Some((_, cost)) => *cost = cost.saturating_add(charge.cost),
+                    None => limits.push((*limit, charge.cost)),
+                }
+            }
+        }
+        for guest in &mut guests {
+            let limits: SmallVec<[Limit; 4]> = guest.limits.iter().map(|(limit, _)| *limit).collect();
+            guest.subject.line_up(&limits);
+        }
+        guests
+    }
+
+    fn receive(&self, shard: &mut Shard, fingerprint: Fingerprint, group: u8, now_ms: u64) -> Guest {
+        let (subject, room) = match shard.take_out(&self.registry, fingerprint) {
+            Some(subject) => (subject, Ok(())),
+            None => {
+                let room = shard.make_room(&self.registry, group, Need::Slot, now_ms);
+                if room.is_ok() {
+                    shard.books.add_slot(group);
+                }
+                (Subject::new(group), room)
+            }
+        };
+        let shard = self.shard_of(&fingerprint);
+        Guest { fingerprint, shard, subject, limits: SmallVec::new(), room }
+    }
+
+    /// Replaces what a permit recorded, on all of its subjects or on none.
+    pub fn settle_now(&self, settlement: &Settlement<'_>) -> SettleOutcome {
+        let Settlement { now_ms, ref subjects, .. } = *settlement;
+        let fingerprints: SmallVec<[Fingerprint; 4]> =
+            subjects.iter().map(|charged| self.fingerprints.of(charged.space, &charged.key)).collect();
+        let mut hall = self.lock(&fingerprints);
+        let mut found: Vec<_> = Vec::with_capacity(subjects.len());
+        for (charged, fingerprint) in subjects.iter().zip(&fingerprints) {
+            let shard = self.shard_of(fingerprint);
+            if let Some(subject) = hall.shard(shard).take_out(&self.registry, *fingerprint) {
+                found.push((shard, *fingerprint, subject, charged));
+            }
+        }
+        let outcome = settle_all(&mut found, settlement).unwrap_or_else(|refusal| refusal);
+        for (shard, fingerprint, subject, _) in found {
+            hall.shard(shard).put_back(&self.registry, fingerprint, subject, now_ms);
+        }
+        outcome
+    }
+}
+
+/// Asks every subject first, so that a refusal by one leaves all as they were.
+fn settle_all(
+    found: &mut [(usize, Fingerprint, Subject, &Charged<'_>)],
+    settlement: &Settlement<'_>,
+) -> Result<SettleOutcome, SettleOutcome> {
+    let Settlement { now_ms, id, cost, .. } = *settlement;
+    let mut live = false;
+    for (_, _, subject, charged) in found.iter_mut() {
+        live |= subject.may_settle(id, &charged.receipts, now_ms)?;
+    }
+    if !live {
+        return Ok(SettleOutcome::Expired);
+    }
+    for (_, _, subject, charged) in found {
+        subject.settle(id, &charged.receipts, cost, now_ms);
+    }
+    Ok(SettleOutcome::Settled)
+}
+
+fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
+    let Call { now_ms, holder, .. } = *call;
+    let room = guests.iter().find_map(|guest| guest.room.err());
+    let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
+    let mut asks: SmallVec<[Ask<'_>; 8]> = SmallVec::new();
+    for Guest { limits, subject, .. } in guests.iter_mut() {
+        for ((limit, cost), tracked) in limits.iter().zip(&mut subject.tracked) {
+            asks.push(Ask { limit, cost: *cost, holder, state: &mut tracked.state });
+        }
+    }
+    let verdict = match room.or(bound) {
+        None => decide(&mut asks, now_ms),
+        Some(no_room) => refuse(judge(&mut asks, now_ms), no_room),
+    };
+    drop(asks);
+    for guest in guests {
+        let cost = guest.limits.iter().map(|(_, cost)| *cost).max().unwrap_or(0);
+        guest.subject.note(cost, verdict.is_allowed());
+    }
+    verdict
+}
+
+/// The decision on one limit of one subject.
+fn find(guests: &[Guest], verdict: &Verdict, fingerprint: &Fingerprint, limit: &Limit) -> Decision {
+    let mut place = 0;
+    for guest in guests {
+        if guest.fingerprint == *fingerprint {
+            let within = guest.limits.iter().position(|(other, _)| other.id() == limit.id());
+            return verdict.decisions[place + within.expect("every limit was asked")];
+        }
+        place += guest.limits.len();
+    }
+    unreachable!("every subject was invited")
+}

@@ -1,0 +1,176 @@
+//! The whole store in a file and back: versioned, checksummed, replaced atomically, readable by its owner only.
+//!
+//! A file is a sequence of 64-bit little-endian words: a header, the subjects, a closing word, and the SHA-256 of all that.
+//! Shards are written one after the other, so that no request waits for more than one of them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use slidegate_core::State;
+
+use super::registry::Registry;
+use super::room::Need;
+use super::slot::{Holding, Pack, Slot};
+use super::subject::Subject;
+use super::{Memory, codec};
+use crate::fingerprint::{Fingerprint, Seed};
+use crate::key::Space;
+
+/// `SLDGATE` and the version of the format.
+const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x01");
+const HEADER_WORDS: usize = 6;
+const DIGEST_BYTES: usize = 32;
+/// Stands before every subject, and `END` behind the last.
+const SUBJECT: u64 = 1;
+const END: u64 = 0;
+
+/// Why a snapshot could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The file system refused.
+    #[error("snapshot {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file is not a snapshot, or one of another version.
+    #[error("{} is not a snapshot of this version: move it away to start empty", .0.display())]
+    Foreign(PathBuf),
+    /// The file is damaged. Nothing of it was used.
+    #[error("snapshot {} is damaged and was not used: move it away to start empty", .0.display())]
+    Damaged(PathBuf),
+}
+
+impl Memory {
+    /// Writes everything that is alive at `now_ms` to a file, which is replaced as a whole or not at all.
+    pub fn save(&self, path: &Path, now_ms: u64) -> Result<(), SnapshotError> {
+        let failed = |source| SnapshotError::Io { path: path.to_owned(), source };
+        let temporary = temporary_path(path);
+        self.write_file(&temporary, now_ms).and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
+            let _: io::Result<()> = fs::remove_file(&temporary);
+            failed(error)
+        })?;
+        // The new name is only sure to survive a power cut once the directory is written too.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(parent).and_then(|directory| directory.sync_all()).map_err(failed)
+    }
+
+    fn write_file(&self, path: &Path, now_ms: u64) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = BufWriter::new(options.open(path)?);
+        let mut digest = Sha256::new();
+        let mut emit = |words: &[u64]| {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            digest.update(&bytes);
+            file.write_all(&bytes)
+        };
+        let (seed, _) = self.fingerprints.seed().as_chunks::<8>();
+        let mut header = vec![MAGIC, now_ms];
+        header.extend(seed.iter().map(|word| u64::from_le_bytes(*word)));
+        emit(&header)?;
+        for shard in &self.shards {
+            let mut words = Vec::new();
+            shard.lock().table.iter().for_each(|slot| write_slot(&self.registry, slot, &mut words));
+            emit(&words)?;
+        }
+        emit(&[END])?;
+        file.write_all(&digest.finalize())?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+
+    /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote.
+    pub fn load(path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
+        let bytes = fs::read(path).map_err(|source| SnapshotError::Io { path: path.to_owned(), source })?;
+        if bytes.first_chunk() != Some(&MAGIC.to_le_bytes()) {
+            return Err(SnapshotError::Foreign(path.to_owned()));
+        }
+        Self::read(&bytes, max_memory).ok_or_else(|| SnapshotError::Damaged(path.to_owned()))
+    }
+
+    fn read(bytes: &[u8], max_memory: usize) -> Option<Self> {
+        let (content, digest) = bytes.split_last_chunk::<DIGEST_BYTES>()?;
+        if Sha256::digest(content).as_slice() != digest {
+            return None;
+        }
+        let (words, rest) = content.as_chunks::<8>();
+        let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let (header, mut subjects) = words.split_first_chunk::<HEADER_WORDS>()?;
+        let [_, now_ms, seed @ ..] = header;
+        let store = Self::with_seed(max_memory, seed_from(seed));
+        let input = &mut subjects;
+        while codec::take(input)? == SUBJECT {
+            let (fingerprint, subject) = read_subject(&store.registry, input)?;
+            store.restore(fingerprint, subject, *now_ms);
+        }
+        (rest.is_empty() && input.is_empty()).then_some(store)
+    }
+
+    /// Puts a subject back; what a smaller bound has no room for is forgotten and counted.
+    fn restore(&self, fingerprint: Fingerprint, mut subject: Subject, now_ms: u64) {
+        let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
+        if shard.make_room(&self.registry, subject.group, Need::Slot, now_ms).is_err() {
+            shard.stats.forgotten_keys += 1;
+            shard.stats.forgotten_units += subject.fill(now_ms).units;
+            return;
+        }
+        shard.books.add_slot(subject.group);
+        shard.put_back(&self.registry, fingerprint, subject, now_ms);
+    }
+}
+
+fn seed_from(words: &[u64; 4]) -> Seed {
+    let mut seed = Seed::default();
+    for (chunk, word) in seed.chunks_exact_mut(8).zip(words) {
+        chunk.copy_from_slice(&word.to_le_bytes());
+    }
+    seed
+}
+
+fn temporary_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+fn write_slot(registry: &Registry, slot: &Slot, words: &mut Vec<u64>) {
+    let [first, second] = slot.fingerprint;
+    let space = |group| registry.space(group).map_or([0, 0], |Space(space)| space);
+    match &slot.holding {
+        Holding::Packed { spec, when, payload } => {
+            let Some(spec) = registry.spec(*spec) else { return };
+            words.extend([SUBJECT, first, second]);
+            words.extend(space(spec.group));
+            words.extend([u64::from(when.denied()), 1]);
+            let state = State::unpack(&spec.limit, when.last_ms(), *payload);
+            codec::write_tracked(&spec.limit, &state, words);
+            words.push(0);
+        }
+        Holding::Heap(subject) => {
+            words.extend([SUBJECT, first, second]);
+            words.extend(space(subject.group));
+            words.extend([u64::from(subject.denied), subject.tracked.len() as u64]);
+            subject.tracked.iter().for_each(|t| codec::write_tracked(&t.limit, &t.state, words));
+            codec::write_spent(&subject.spent, words);
+        }
+    }
+}
+
+fn read_subject(registry: &Registry, input: &mut &[u64]) -> Option<(Fingerprint, Subject)> {
+    let fingerprint = [codec::take(input)?, codec::take(input)?];
+    let space = Space([codec::take(input)?, codec::take(input)?]);
+    let mut subject = Subject::new(registry.group(space));
+    subject.denied = codec::take(input)? == 1;
+    for _ in 0..codec::take(input)? {
+        subject.tracked.push(codec::read_tracked(input)?);
+    }
+    subject.spent = codec::read_spent(input)?;
+    Some((fingerprint, subject))
+}
