@@ -99,7 +99,19 @@ impl<S, C> Builder<S, C> {
         Builder { limits, name, secret, clock, store }
     }
 
-    /// Another store.
+    /// Another store. Limiters share one through an `Arc`; their names keep their keys apart:
+    ///
+    /// ```
+    /// use slidegate::{Limit, Limiter, Memory};
+    /// use std::sync::Arc;
+    ///
+    /// let store = Arc::new(Memory::new(64 << 20));
+    /// let login = Limiter::builder([Limit::per_minute(5)]).name("login").store(store.clone()).build()?;
+    /// let search = Limiter::builder([Limit::per_second(50)]).name("search").store(store).build()?;
+    /// login.check_now("alice");
+    /// assert_eq!(search.check_now("alice").remaining(), Some(49));
+    /// # Ok::<(), slidegate::BuildError>(())
+    /// ```
     pub fn store<T: Store>(self, store: T) -> Builder<T, C> {
         let Self { limits, name, secret, clock, .. } = self;
         Builder { limits, name, secret, clock, store }

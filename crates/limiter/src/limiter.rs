@@ -156,7 +156,7 @@ impl<S: Store, C: Clock> Limiter<S, C> {
     }
 }
 
-impl<C: Clock> Limiter<Memory, C> {
+impl<S: Store<Error = Infallible> + AsRef<Memory>, C: Clock> Limiter<S, C> {
     /// Asks for one unit, at once.
     #[inline(always)]
     pub fn check_now<'k>(&self, key: impl Into<Key<'k>>) -> Verdict {
@@ -170,10 +170,10 @@ impl<C: Clock> Limiter<Memory, C> {
         let (subject, asked) = ((self.space, &key), (now_ms, cost));
         if let [limit] = &*self.limits {
             let start_over = || self.charge_at(key.clone(), cost, now_ms);
-            return self.store.decide_one_in_place(subject, limit, asked, start_over);
+            return self.store.as_ref().decide_one_in_place(subject, limit, asked, start_over);
         }
         if let [first, second] = &*self.limits
-            && let Some(two) = self.store.decide_two_in_place(subject, [first, second], asked)
+            && let Some(two) = self.store.as_ref().decide_two_in_place(subject, [first, second], asked)
         {
             return Verdict { decided_at_ms: now_ms, decisions: two.into() };
         }
@@ -183,7 +183,7 @@ impl<C: Clock> Limiter<Memory, C> {
     #[inline(never)]
     fn charge_at(&self, key: Key<'_>, cost: u64, now_ms: u64) -> Verdict {
         let charges = [self.charge_on(&key, cost)];
-        self.store.decide_now(&Call { now_ms, holder: self.holder(), charges: &charges })
+        self.store.as_ref().decide_now(&Call { now_ms, holder: self.holder(), charges: &charges })
     }
 
     /// Looks without asking, at once.
@@ -208,7 +208,7 @@ impl<C: Clock> Limiter<Memory, C> {
 
     /// Writes everything that is remembered to a file; see [`Builder::load`](crate::Builder::load).
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
-        self.store.save(path.as_ref(), self.clock.now_ms())
+        self.store.as_ref().save(path.as_ref(), self.clock.now_ms())
     }
 }
 

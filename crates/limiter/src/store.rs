@@ -1,6 +1,7 @@
 //! Where state lives: two atomic verbs, and nothing about policies.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use slidegate_core::{Limit, LimitId, Receipt, Verdict};
 
@@ -24,6 +25,22 @@ pub trait Store: Send + Sync {
         &self,
         settlement: &Settlement<'_>,
     ) -> impl Future<Output = Result<SettleOutcome, Self::Error>> + Send;
+}
+
+/// Limiters of different names may share a store; see [`Builder::store`](crate::Builder::store).
+impl<S: Store> Store for Arc<S> {
+    type Error = S::Error;
+
+    fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
+        S::decide(self, call)
+    }
+
+    fn settle(
+        &self,
+        settlement: &Settlement<'_>,
+    ) -> impl Future<Output = Result<SettleOutcome, Self::Error>> + Send {
+        S::settle(self, settlement)
+    }
 }
 
 /// One request, as a store sees it.

@@ -185,6 +185,12 @@ impl Memory {
     }
 }
 
+impl AsRef<Memory> for Memory {
+    fn as_ref(&self) -> &Memory {
+        self
+    }
+}
+
 impl Default for Memory {
     fn default() -> Self {
         Self::new(DEFAULT_MAX_MEMORY)
