@@ -47,7 +47,7 @@ fn clock() {
 
 #[test]
 fn settle() {
-    run_file("settle", 28);
+    run_file("settle", 32);
 }
 
 #[test]

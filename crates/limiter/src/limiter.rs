@@ -180,7 +180,9 @@ impl<S: Store<Error = Infallible> + AsRef<Memory>, C: Clock> Limiter<S, C> {
         self.charge_at(key, cost, now_ms)
     }
 
+    /// By value: a reference to the key would force the common path to keep it in memory.
     #[inline(never)]
+    #[expect(clippy::needless_pass_by_value)]
     fn charge_at(&self, key: Key<'_>, cost: u64, now_ms: u64) -> Verdict {
         let charges = [self.charge_on(&key, cost)];
         self.store.as_ref().decide_now(&Call { now_ms, holder: self.holder(), charges: &charges })

@@ -36,6 +36,7 @@ impl Books {
     }
 
     /// Bytes in use, empty places of the table included.
+    #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
         self.places as usize * SLOT_BYTES + self.heap_bytes
     }
@@ -64,10 +65,16 @@ impl Books {
     }
 
     /// Whether the group may have more of the heap.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_heap_room(&self, group: u8) -> bool {
         let free = self.budget.saturating_sub(self.bytes());
         free > 0 && self.usage(group).heap_bytes <= SHARE * free
+    }
+
+    /// Whether some group might have no more of the heap: then each has to be asked about.
+    #[inline(always)]
+    pub(super) fn is_tight(&self) -> bool {
+        self.heap_bytes >= SHARE * self.budget.saturating_sub(self.bytes())
     }
 
     /// Whether the group holds nothing at all.
@@ -82,7 +89,7 @@ impl Books {
         capacity(power.max(self.places as usize))
     }
 
-    #[inline]
+    #[inline(always)]
     fn usage(&self, group: u8) -> Usage {
         self.groups.get(usize::from(group)).copied().unwrap_or_default()
     }

@@ -62,6 +62,12 @@ pub(super) trait Pack: History + Sized {
 
     /// The time of the last write and 64 bits for the rest, if that is enough.
     fn pack(&self) -> Option<(u64, u64)>;
+
+    /// The same after a decision on what was unpacked.
+    #[inline(always)]
+    fn repack(&self) -> Option<(u64, u64)> {
+        self.pack()
+    }
 }
 
 #[inline]
@@ -86,6 +92,12 @@ impl Pack for Counter {
         if (self.current() | self.previous()) >> 32 != 0 {
             return None;
         }
+        self.repack()
+    }
+
+    /// Only counters with a quota of 32 bits are packed, and no decision takes one above its quota.
+    #[inline(always)]
+    fn repack(&self) -> Option<(u64, u64)> {
         Some((self.last_ms(), joined(self.current() as u32, self.previous() as u32)))
     }
 }
@@ -182,7 +194,7 @@ pub(super) fn decide_as<H: Pack>(
 ) -> Option<Decision> {
     let mut history = H::unpack(limit, when.last_ms(), *payload);
     let decision = decide_one(&mut history, limit, Attempt { now_ms, cost, holder: 0 });
-    let (last_ms, packed) = history.pack()?;
+    let (last_ms, packed) = history.repack()?;
     *payload = packed;
     *when = if cost != 0 && decision.outcome == Outcome::Fits {
         When::new(last_ms, false)

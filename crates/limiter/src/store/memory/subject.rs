@@ -74,7 +74,7 @@ impl Subject {
         Self { tracked: smallvec![Tracked { limit: *limit, state }], ..Self::new(group) }
     }
 
-    /// Decides under one limit if that is lined up, needs no id, and there is memory; otherwise `None`, and nothing
+    /// Decides under one limit if that is lined up, needs no id, and memory is not scarce; otherwise `None`, and nothing
     /// changed.
     #[inline(never)]
     pub(super) fn decide_one_in_place(
@@ -83,14 +83,16 @@ impl Subject {
         limit: &Limit,
         (now_ms, cost): (u64, u64),
     ) -> Option<Decision> {
-        let Some(Tracked { limit: known, state }) = self.tracked.first_mut() else { return None };
-        let grows = state.may_grow(limit);
-        if known != limit || limit.needs_id() || grows && !books.has_heap_room(self.group) {
+        let Tracked { limit: known, state } = self.tracked.first_mut()?;
+        if known != limit || limit.needs_id() || books.is_tight() {
             return None;
         }
+        let before = state.heap_bytes();
         let decision = state.decide(limit, Attempt { now_ms, cost, holder: 0 });
-        self.note(cost, decision.outcome == Outcome::Fits);
-        if grows {
+        let fits = decision.outcome == Outcome::Fits;
+        let grew = fits && state.heap_bytes() != before;
+        self.note(cost, fits);
+        if grew {
             self.rebook(books);
         }
         Some(decision)
@@ -105,18 +107,17 @@ impl Subject {
         (now_ms, cost): (u64, u64),
     ) -> Option<[Decision; 2]> {
         let [first, second, ..] = self.tracked.as_mut_slice() else { return None };
-        let grows = first.state.may_grow(one) | second.state.may_grow(two);
-        if first.limit != *one || second.limit != *two || one.needs_id() || two.needs_id() {
+        if first.limit != *one || second.limit != *two || one.needs_id() || two.needs_id() || books.is_tight()
+        {
             return None;
         }
-        if grows && !books.has_heap_room(self.group) {
-            return None;
-        }
+        let may_grow = first.state.may_grow(one) | second.state.may_grow(two);
         let first = Ask { limit: one, cost, holder: 0, state: &mut first.state };
         let second = Ask { limit: two, cost, holder: 0, state: &mut second.state };
         let decisions = decide_two(&mut [first, second], now_ms);
-        self.note(cost, decisions.iter().all(|decision| decision.outcome == Outcome::Fits));
-        if grows {
+        let fit = decisions.iter().all(|decision| decision.outcome == Outcome::Fits);
+        self.note(cost, fit);
+        if may_grow && fit {
             self.rebook(books);
         }
         Some(decisions)

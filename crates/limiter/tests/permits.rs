@@ -1,0 +1,221 @@
+//! Permits: refunds and settlements, once each, of what was recorded, and of nothing else.
+
+use std::time::Duration;
+
+use slidegate::SettleOutcome::{AlreadySpent, Expired, Settled, TooManySpent};
+use slidegate::{Limit, Limiter, ManualClock, Memory, Permit, PermitError, Reservation};
+
+type Manual = Limiter<Memory, ManualClock>;
+
+const SECRET: [u8; 32] = [7; 32];
+
+fn limiter(limits: impl IntoIterator<Item = Limit>) -> (Manual, ManualClock) {
+    let clock = ManualClock::new(1_000_000);
+    let builder = Limiter::builder(limits).permit_secret(SECRET).clock(clock.clone());
+    (builder.build().expect("a limiter"), clock)
+}
+
+fn permit(limiter: &Manual, cost: u64) -> Permit {
+    let Reservation { permit, verdict } = limiter.reserve_now("key", cost).expect("permits are given");
+    permit.unwrap_or_else(|| panic!("admitted: {verdict:?}"))
+}
+
+fn remaining(limiter: &Manual) -> u64 {
+    limiter.peek_now("key").remaining().expect("there are limits")
+}
+
+fn each_kind() -> [Limit; 4] {
+    let log = Limit::per_second(10);
+    let in_flight = Limit::in_flight(10, Duration::from_secs(1));
+    [log, log.counter().expect("a counter"), log.fixed().expect("fixed"), in_flight.expect("in flight")]
+}
+
+#[test]
+fn a_refund_restores_and_a_second_one_changes_nothing() {
+    for limit in each_kind() {
+        let (limiter, clock) = limiter([limit]);
+        let before = limiter.charge_now("key", 2);
+        let permit = permit(&limiter, 5);
+        assert_eq!(remaining(&limiter), 3);
+        clock.advance_ms(10);
+        assert_eq!(limiter.refund_now(&permit), Ok(Settled), "{limit}");
+        assert_eq!(remaining(&limiter), before.remaining().unwrap(), "{limit}");
+        for cost in [0, 1, 9] {
+            assert_eq!(limiter.settle_now(&permit, cost), Ok(AlreadySpent), "{limit}");
+        }
+        assert_eq!(remaining(&limiter), 8, "{limit}");
+    }
+}
+
+#[test]
+fn settling_up_is_debt_and_settling_down_gives_back() {
+    for limit in each_kind() {
+        let (limiter, _) = limiter([limit]);
+        let (up, down) = (permit(&limiter, 3), permit(&limiter, 5));
+        assert_eq!(limiter.settle_now(&up, 12), Ok(Settled));
+        assert_eq!(remaining(&limiter), 0, "{limit}");
+        assert_eq!(limiter.settle_now(&down, 1), Ok(Settled));
+        assert_eq!(remaining(&limiter), 0, "12 and 1 of 10: {limit}");
+        assert!(!limiter.check_now("key").is_allowed());
+        assert_eq!(limiter.settle_now(&up, 0), Ok(AlreadySpent));
+    }
+}
+
+#[test]
+fn a_permit_ends_when_its_entry_has_left_the_window() {
+    for (limit, life_ms) in each_kind().into_iter().zip([1_000, 2_000, 1_000, 1_000]) {
+        let (limiter, clock) = limiter([limit]);
+        let (early, late) = (permit(&limiter, 1), permit(&limiter, 1));
+        clock.advance_ms(life_ms - 1);
+        assert_eq!(limiter.refund_now(&early), Ok(Settled), "{limit}");
+        clock.advance_ms(1);
+        assert_eq!(limiter.refund_now(&late), Ok(Expired), "{limit}");
+        assert_eq!(limiter.refund_now(&late), Ok(Expired), "{limit}");
+    }
+}
+
+#[test]
+fn a_refund_takes_back_its_own_entry() {
+    let (limiter, clock) = limiter([Limit::per_second(2)]);
+    let first = permit(&limiter, 1);
+    clock.advance_ms(600);
+    limiter.check_now("key");
+    clock.advance_ms(100);
+    assert_eq!(limiter.refund_now(&first), Ok(Settled));
+    limiter.check_now("key");
+    let refused = limiter.check_now("key");
+    assert_eq!(refused.retry_after_ms(), Some(900), "the entry of the second request is the oldest now");
+}
+
+#[test]
+fn the_129th_spent_permit_is_refused_until_the_first_is_gone() {
+    let (limiter, clock) = limiter([Limit::per_second(1_000)]);
+    for _ in 0..128 {
+        assert_eq!(limiter.refund_now(&permit(&limiter, 1)), Ok(Settled));
+    }
+    let one_more = permit(&limiter, 1);
+    assert_eq!(limiter.refund_now(&one_more), Ok(TooManySpent));
+    assert_eq!(remaining(&limiter), 999, "a refusal changes nothing");
+    assert_eq!(limiter.refund_now(&one_more), Ok(TooManySpent));
+    clock.advance_ms(999);
+    let young = permit(&limiter, 1);
+    clock.advance_ms(15);
+    assert_eq!(limiter.refund_now(&young), Ok(Settled), "what was spent a window ago is forgotten");
+}
+
+#[test]
+fn no_bit_and_no_byte_of_a_permit_can_be_changed() {
+    let (limiter, _) = limiter([Limit::per_second(10), "600/min".parse().expect("a limit")]);
+    let text = permit(&limiter, 1).to_string();
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let refused = |text: &str| {
+        let forged = match text.parse::<Permit>() {
+            Ok(permit) => limiter.refund_now(&permit).err(),
+            Err(error) => Some(error),
+        };
+        assert!(matches!(forged, Some(PermitError::Forged | PermitError::Malformed)), "{text} is accepted");
+    };
+    // A character is six bits: all that it can be instead is more than every single bit flipped.
+    for place in 0..text.len() {
+        for letter in alphabet.iter().filter(|letter| **letter != text.as_bytes()[place]) {
+            let mut changed = text.clone().into_bytes();
+            changed[place] = *letter;
+            refused(&String::from_utf8(changed).expect("letters"));
+        }
+        refused(&text[..place]);
+        refused(&text[place + 1..]);
+    }
+    for letter in alphabet {
+        refused(&format!("{text}{}", char::from(*letter)));
+    }
+    for other in ["", "A", "AA==", "permit", "%", &text.repeat(2), &format!("{text}\n")] {
+        refused(other);
+    }
+    assert_eq!(
+        limiter.refund_now(&text.parse().expect("a permit")),
+        Ok(Settled),
+        "the text form is the permit"
+    );
+    assert_eq!(remaining(&limiter), 10);
+}
+
+#[test]
+fn a_secret_tells_whose_permits_are_good() {
+    let (ours, _) = limiter([Limit::per_second(10)]);
+    let permit = permit(&ours, 4);
+    let stranger = Limiter::builder([Limit::per_second(10)]).clock(ManualClock::new(1_000_000)).build();
+    assert_eq!(stranger.expect("a limiter").refund_now(&permit), Err(PermitError::Forged));
+    // Another node knows the permit, but has nothing recorded under it.
+    let (other_node, _) = limiter([Limit::per_second(10)]);
+    assert_eq!(other_node.refund_now(&permit), Ok(Expired));
+    assert_eq!(remaining(&ours), 6);
+}
+
+#[test]
+fn a_permit_is_good_after_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("snapshot");
+    let (limiter, clock) = limiter([Limit::per_second(10)]);
+    let (spent, fresh) = (permit(&limiter, 2), permit(&limiter, 3));
+    assert_eq!(limiter.refund_now(&spent), Ok(Settled));
+    limiter.save(&path).expect("a snapshot");
+    drop(limiter);
+    let builder = Limiter::builder([Limit::per_second(10)]).permit_secret(SECRET).clock(clock);
+    let limiter = builder.load(&path).expect("the snapshot").build().expect("a limiter");
+    assert_eq!(remaining(&limiter), 7);
+    assert_eq!(limiter.refund_now(&spent), Ok(AlreadySpent));
+    assert_eq!(limiter.refund_now(&fresh), Ok(Settled));
+    assert_eq!(remaining(&limiter), 10);
+}
+
+#[test]
+fn a_meter_gives_no_permits() {
+    let meter = Limit::per_second(10).gcra(5).expect("a meter");
+    let (limiter, _) = limiter([Limit::per_second(10), meter]);
+    assert_eq!(limiter.reserve_now("key", 1), Err(PermitError::NotRefundable));
+    assert_eq!(remaining(&limiter), 5, "and charges nothing");
+}
+
+#[test]
+fn only_an_admission_gets_a_permit() {
+    let (limiter, _) = limiter([Limit::per_second(2)]);
+    assert_eq!(limiter.reserve_now("key", 3).expect("an answer").permit, None);
+    assert_eq!(limiter.reserve_now("key", 0).expect("an answer").permit, None);
+    permit(&limiter, 2);
+    assert_eq!(limiter.reserve_now("key", 1).expect("an answer").permit, None);
+}
+
+#[test]
+fn a_place_in_flight_is_released_or_ends_with_its_hold() {
+    let limit = Limit::in_flight(2, Duration::from_secs(30)).expect("a limit");
+    let (limiter, clock) = limiter([limit]);
+    let (first, second) = (permit(&limiter, 1), permit(&limiter, 1));
+    let refused = limiter.check_now("key");
+    assert_eq!(refused.retry_after_ms(), Some(30_000));
+    assert_eq!(limiter.refund_now(&first), Ok(Settled));
+    assert!(limiter.check_now("key").is_allowed(), "a released place is free");
+    assert_eq!(limiter.refund_now(&first), Ok(AlreadySpent));
+    assert!(!limiter.check_now("key").is_allowed(), "a second release frees nobody else's place");
+    clock.advance_ms(29_999);
+    assert!(!limiter.check_now("key").is_allowed());
+    clock.advance_ms(1);
+    assert!(limiter.check_now("key").is_allowed(), "who crashed frees its place at the end of its hold");
+    assert_eq!(limiter.refund_now(&second), Ok(Expired));
+}
+
+#[test]
+fn several_limits_are_refunded_together() {
+    let minute: Limit = "15/min".parse().expect("a limit");
+    let limits = [Limit::per_second(10), minute.counter().expect("a counter"), minute];
+    let (limiter, clock) = limiter(limits);
+    let (first, second) = (permit(&limiter, 4), permit(&limiter, 5));
+    assert_eq!(limiter.refund_now(&first), Ok(Settled));
+    let left =
+        |limiter: &Manual| limiter.peek_now("key").decisions.iter().map(|d| d.remaining).collect::<Vec<_>>();
+    assert_eq!(left(&limiter), [5, 10, 10]);
+    clock.advance_ms(1_000);
+    assert_eq!(left(&limiter), [10, 10, 10]);
+    assert_eq!(limiter.settle_now(&second, 2), Ok(Settled), "gone in one limit, there in the others");
+    assert_eq!(left(&limiter), [10, 13, 13]);
+    assert_eq!(limiter.settle_now(&second, 2), Ok(AlreadySpent));
+}
