@@ -1,8 +1,9 @@
 //! What is allowed: a quota per window, of a kind.
 
-use core::fmt;
 use core::num::NonZeroU64;
 use core::time::Duration;
+
+use crate::limit_error::LimitError;
 
 /// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
 pub const MAX_QUOTA: u64 = 1 << 51;
@@ -443,82 +444,3 @@ const fn fnv1a(bytes: &[u8]) -> u32 {
     }
     hash
 }
-
-/// Why something is not a limit, and what would be one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum LimitError {
-    /// The text is not `quota/window`.
-    Syntax,
-    /// The text names a unit that does not exist.
-    Unit,
-    /// The quota is 0.
-    ZeroQuota,
-    /// The quota is above [`MAX_QUOTA`].
-    QuotaTooLarge {
-        /// The quota that was asked for.
-        quota: u64,
-    },
-    /// The window is 0.
-    ZeroWindow,
-    /// The window has a fraction of a millisecond.
-    WindowNotWholeMs,
-    /// The window is above [`MAX_WINDOW_MS`].
-    WindowTooLong,
-    /// The resolution is 0.
-    ZeroResolution,
-    /// A slot would be longer than the window.
-    ResolutionAboveWindow {
-        /// The slot that was asked for.
-        resolution_ms: u64,
-        /// The window it has to fit in.
-        window_ms: u64,
-    },
-    /// The state could need more than [`MAX_ENTRIES`].
-    TooManyEntries {
-        /// What it could need.
-        entries: u64,
-    },
-    /// A counter's window above a day has a fraction of a second.
-    CounterNeedsSeconds {
-        /// The window that was asked for.
-        window_ms: u64,
-    },
-    /// The burst is 0.
-    ZeroBurst,
-    /// The burst times the window is above 2^53.
-    BurstTooLarge {
-        /// The largest burst for this window.
-        most: u64,
-    },
-}
-
-impl fmt::Display for LimitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax => f.write_str("a limit is written quota/window, as in 5/min or 100/30s"),
-            Self::Unit => f.write_str("a window ends in ms, s, min, h, day or week, as in 100/30s"),
-            Self::ZeroQuota => f.write_str("a quota is at least 1; to refuse everything, use a deny list"),
-            Self::QuotaTooLarge { quota } => write!(f, "a quota is at most {MAX_QUOTA} (2^51), not {quota}"),
-            Self::ZeroWindow => f.write_str("a window is at least a millisecond"),
-            Self::WindowNotWholeMs => f.write_str("a window is a whole number of milliseconds"),
-            Self::WindowTooLong => f.write_str("a window is at most 1,000 days"),
-            Self::ZeroResolution => f.write_str("a resolution is at least a millisecond"),
-            Self::ResolutionAboveWindow { resolution_ms, window_ms } => {
-                write!(f, "a resolution of {resolution_ms} ms does not fit a window of {window_ms} ms")
-            }
-            Self::TooManyEntries { entries } => write!(
-                f,
-                "one key could keep {entries} entries and at most {MAX_ENTRIES} are allowed: \
-                 use a coarser resolution, or the counter"
-            ),
-            Self::CounterNeedsSeconds { window_ms } => {
-                write!(f, "a counter's window above a day is a whole number of seconds, not {window_ms} ms")
-            }
-            Self::ZeroBurst => f.write_str("a burst is at least 1"),
-            Self::BurstTooLarge { most } => write!(f, "a burst with this window is at most {most}"),
-        }
-    }
-}
-
-impl core::error::Error for LimitError {}

@@ -185,7 +185,8 @@ impl<S: Store<Error = Infallible> + AsRef<Memory>, C: Clock> Limiter<S, C> {
     #[expect(clippy::needless_pass_by_value)]
     fn charge_at(&self, key: Key<'_>, cost: u64, now_ms: u64) -> Verdict {
         let charges = [self.charge_on(&key, cost)];
-        self.store.as_ref().decide_now(&Call { now_ms, holder: self.holder(), charges: &charges })
+        let call = Call { now_ms, holder: self.holder(), charges: &charges };
+        self.store.as_ref().decide_anywhere(&call, &charges[0])
     }
 
     /// Looks without asking, at once.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate_core::{Decision, Decisions, Limit, LimitId, Outcome, Resolution};
+use slidegate_core::{Decision, Decisions, Kind, Limit, LimitId, Outcome, Resolution};
 
 use crate::cases::prove;
 use crate::ensure;
@@ -15,6 +15,7 @@ fn the_quota_the_resolution_and_the_burst_are_not_part_of_the_id() {
         |rng| ((limit(rng, rng.pick(&ALL)), rng.between(1, 65_536)), vec![()]),
         |&(limit, quota), _| {
             ensure!(with_quota(&limit, quota).id() == limit.id(), "quota");
+            ensure!(limit.needs_id() == (limit.kind() == Kind::InFlight), "needs an id");
             ensure!(
                 limit.named("a").id() != limit.id() && limit.named("a").id() != limit.named("b").id(),
                 "name"

@@ -93,15 +93,30 @@ impl Memory {
 
     /// [`Store::decide`] without waiting, which cannot fail.
     pub fn decide_now(&self, call: &Call<'_>) -> Verdict {
-        let Call { now_ms, holder, charges: [charge] } = *call else { return self.decide_several(call) };
+        let Call { now_ms, charges: [charge], .. } = *call else { return self.decide_several(call) };
+        let (subject, asked) = ((charge.space, charge.key), (now_ms, charge.cost));
+        match charge.limits {
+            [limit] => self.decide_one_in_place(subject, limit, asked, || self.decide_anywhere(call, charge)),
+            [first, second] => match self.decide_two_in_place(subject, [first, second], asked) {
+                Some(two) => Verdict { decided_at_ms: now_ms, decisions: two.into() },
+                None => self.decide_anywhere(call, charge),
+            },
+            _ => self.decide_anywhere(call, charge),
+        }
+    }
+
+    /// Decides the request's only charge, whatever that takes.
+    #[inline(never)]
+    pub(crate) fn decide_anywhere(&self, call: &Call<'_>, charge: &Charge<'_>) -> Verdict {
         let Charge { space, key, limits, cost } = *charge;
         let fingerprint = self.fingerprints.of(space, key);
-        let demand = Demand { space, limits, attempt: Attempt { now_ms, cost, holder } };
-        self.shards[self.shard_of(&fingerprint)].lock().decide(&self.registry, fingerprint, demand)
+        let attempt = Attempt { now_ms: call.now_ms, cost, holder: call.holder };
+        let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
+        shard.decide(&self.registry, fingerprint, Demand { space, limits, attempt })
     }
 
     /// Decides a request on one subject under one limit where that takes no memory and no id: what most requests are.
-    /// Otherwise nothing changed, and `start_over` answers. That this path keeps nothing for the other one, and its values
+    /// Otherwise nothing changed, and `start_over` answers, in the end by [`Memory::decide_anywhere`]. That this path keeps nothing for the other one, and its values
     /// in registers, makes it a third shorter.
     #[inline(always)]
     pub(crate) fn decide_one_in_place(

@@ -95,7 +95,8 @@ impl Pack for Counter {
         self.repack()
     }
 
-    /// Only counters with a quota of 32 bits are packed, and no decision takes one above its quota.
+    /// Only counters with a quota of 32 bits are packed, and no decision takes one above its quota, unless the clock
+    /// stepped back.
     #[inline(always)]
     fn repack(&self) -> Option<(u64, u64)> {
         Some((self.last_ms(), joined(self.current() as u32, self.previous() as u32)))
@@ -194,7 +195,9 @@ pub(super) fn decide_as<H: Pack>(
 ) -> Option<Decision> {
     let mut history = H::unpack(limit, when.last_ms(), *payload);
     let decision = decide_one(&mut history, limit, Attempt { now_ms, cost, holder: 0 });
-    let (last_ms, packed) = history.repack()?;
+    // A clock that stepped back may make one count of two, and that one too large.
+    let packed = if now_ms < when.last_ms() { history.pack() } else { history.repack() };
+    let (last_ms, packed) = packed?;
     *payload = packed;
     *when = if cost != 0 && decision.outcome == Outcome::Fits {
         When::new(last_ms, false)
