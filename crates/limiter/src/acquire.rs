@@ -17,7 +17,15 @@ const ASK_AGAIN_MS: u64 = 20;
 
 /// The lines in front of keys that somebody waits for; a key without a line takes no memory.
 #[derive(Default, Debug)]
-pub(crate) struct Lines(Mutex<HashMap<Key<'static>, Arc<Turn<()>>>>);
+pub(crate) struct Lines(Mutex<HashMap<Key<'static>, Line>>);
+
+/// Whose turn it is, and how many wait or have it. Counted under the lock: those who leave at the same time would each take
+/// the other's hold on the turn for that of somebody who stays.
+#[derive(Default, Debug)]
+struct Line {
+    turn: Arc<Turn<()>>,
+    places: usize,
+}
 
 /// A place in the line of one key. The line goes with its last place.
 struct Place<'a> {
@@ -29,16 +37,18 @@ struct Place<'a> {
 impl Lines {
     fn join<'a>(&'a self, key: &'a Key<'static>) -> Place<'a> {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = lines.entry(key.clone()).or_default().clone();
-        Place { lines: self, key, turn }
+        let line = lines.entry(key.clone()).or_default();
+        line.places += 1;
+        Place { lines: self, key, turn: line.turn.clone() }
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut lines = self.lines.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The line itself and this place: nobody else is in it.
-        if Arc::strong_count(&self.turn) == 2 {
+        let Some(line) = lines.get_mut(self.key) else { return };
+        line.places -= 1;
+        if line.places == 0 {
             lines.remove(self.key);
         }
     }
@@ -68,5 +78,29 @@ impl<S: Store, C: Clock> Limiter<S, C> {
     fn patience(&self, wait_ms: u64) -> Duration {
         let wait_ms = if self.in_flight { wait_ms.min(ASK_AGAIN_MS) } else { wait_ms };
         Duration::from_millis(wait_ms.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Threads that join and leave the same lines at the same time leave none behind.
+    #[test]
+    fn a_line_goes_with_its_last_place() {
+        let lines = Lines::default();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for key in 0..20_000_u64 {
+                        let key = Key::from(key % 8);
+                        drop(lines.join(&key));
+                    }
+                });
+            }
+        });
+        assert_eq!(lines.0.lock().unwrap_or_else(PoisonError::into_inner).len(), 0);
     }
 }

@@ -27,6 +27,8 @@ const NEXT_BYTES: usize = 8 * (WORDS - 2);
 pub(crate) struct Fingerprints {
     seed: Seed,
     multiply: [[u128; 2]; WORDS],
+    /// For the length, where it is not one of a few.
+    multiply_length: [u128; 2],
 }
 
 /// The two lanes.
@@ -55,7 +57,8 @@ impl Fingerprints {
             let (halves, _) = digest.as_chunks::<16>();
             [0, 1].map(|half| u128::from_le_bytes(halves[half]))
         };
-        Self { seed, multiply: std::array::from_fn(|word| pair(word as u8)) }
+        let multiply = std::array::from_fn(|word| pair(word as u8));
+        Self { seed, multiply, multiply_length: pair(WORDS as u8) }
     }
 
     pub(crate) fn seed(&self) -> &Seed {
@@ -81,7 +84,9 @@ impl Fingerprints {
     #[inline(never)]
     fn any_length(&self, bytes: &[u8]) -> Fingerprint {
         let (first, rest) = bytes.split_at(bytes.len().min(FIRST_BYTES));
-        let mut sum = self.absorb(Sum::ZERO, 0, first);
+        // Zeros add nothing to a sum: without the length in it, keys of zeros would all have one home in the table.
+        let start = Sum::ZERO.plus(self.multiply_length, bytes.len() as u64);
+        let mut sum = self.absorb(start, 0, first);
         for block in rest.chunks(NEXT_BYTES) {
             let [one, two] = sum.upper();
             sum = Sum::ZERO.plus(self.multiply[0], one).plus(self.multiply[1], two);
@@ -118,5 +123,80 @@ fn short(bytes: &[u8]) -> u64 {
             let (first, middle, last) = (bytes[0], bytes[bytes.len() / 2], bytes[bytes.len() - 1]);
             u64::from(first) | u64::from(middle) << 8 | u64::from(last) << 16
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn fingerprints() -> Fingerprints {
+        Fingerprints::new([42; 32])
+    }
+
+    fn of(bytes: &[u8]) -> Fingerprint {
+        fingerprints().of(Space([1, 2]), &bytes.into())
+    }
+
+    /// Keys that differ in one bit, or in nothing but their length, at all lengths around the edges of words and blocks.
+    #[test]
+    fn every_length_and_bit_counts() {
+        let fingerprints = fingerprints();
+        let mut seen = HashSet::new();
+        for length in 0..=200_usize {
+            for fill in [0_u8, b'a', 255] {
+                let mut bytes = vec![fill; length];
+                let mut insert = |bytes: &[u8]| {
+                    assert!(seen.insert(fingerprints.of(Space([1, 2]), &bytes.into())), "{bytes:?}");
+                };
+                if length > 0 || fill == 0 {
+                    insert(&bytes);
+                }
+                for bit in 0..8 * length {
+                    bytes[bit / 8] ^= 1 << (bit % 8);
+                    insert(&bytes);
+                    bytes[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
+        }
+    }
+
+    /// The first half finds a place in a table, the second a shard: each bit of both is set for half of the keys.
+    #[test]
+    fn every_bit_is_balanced() {
+        const KEYS: u32 = 20_000;
+        let shapes: [fn(u32) -> Vec<u8>; 5] = [
+            |n| n.to_string().into_bytes(),
+            |n| format!("user-{n}").into_bytes(),
+            |n| format!("user-{n}@example.com, a longer one").into_bytes(),
+            |n| u64::from(n).to_le_bytes().to_vec(),
+            |n| vec![0; n as usize / 8],
+        ];
+        for (shape, make) in shapes.into_iter().enumerate() {
+            let keys: HashSet<Vec<u8>> = (0..KEYS).map(make).collect();
+            let mut set = [0_u32; 128];
+            for key in &keys {
+                let [high, low] = of(key);
+                (0..64).for_each(|bit| {
+                    set[bit] += (high >> bit) as u32 & 1;
+                    set[64 + bit] += (low >> bit) as u32 & 1;
+                });
+            }
+            // Eight standard deviations on either side of a half.
+            let (half, most) = (keys.len() as f64 / 2.0, 4.0 * (keys.len() as f64).sqrt());
+            for (bit, count) in set.into_iter().enumerate() {
+                let off = (f64::from(count) - half).abs();
+                assert!(off <= most, "shape {shape}, bit {bit}: {count} of {}", keys.len());
+            }
+        }
+    }
+
+    /// Keys of nothing but zeros add nothing to a sum: their lengths alone have to spread them over the table.
+    #[test]
+    fn zeros_of_many_lengths_have_many_homes() {
+        let homes: HashSet<u64> = (0..4_096).map(|length| of(&vec![0; length])[0] & 8_191).collect();
+        assert!(homes.len() > 3_000, "only {} homes", homes.len());
     }
 }

@@ -52,8 +52,8 @@ fn admitted(limits: &[Limit], request: impl Fn(&Limiter<Memory, ManualClock>, u6
 
 #[test]
 fn one_hot_key_admits_its_quota_exactly() {
-    for limit in kinds(50_000) {
-        assert_eq!(admitted(&[limit], |limiter, _| limiter.check_now("hot").is_allowed()), 50_000, "{limit}");
+    for limit in kinds(8_000) {
+        assert_eq!(admitted(&[limit], |limiter, _| limiter.check_now("hot").is_allowed()), 8_000, "{limit}");
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use slidegate::SettleOutcome::{AlreadySpent, Expired, Settled, TooManySpent};
-use slidegate::{Limit, Limiter, ManualClock, Memory, Permit, PermitError, Reservation};
+use slidegate::store::{Call, Charge, Charged, Settlement};
+use slidegate::{Key, Limit, Limiter, ManualClock, Memory, Permit, PermitError, Reservation, Space};
+use slidegate_core::Receipt;
 
 type Manual = Limiter<Memory, ManualClock>;
 
@@ -218,4 +220,23 @@ fn several_limits_are_refunded_together() {
     assert_eq!(limiter.settle_now(&second, 2), Ok(Settled), "gone in one limit, there in the others");
     assert_eq!(left(&limiter), [10, 13, 13]);
     assert_eq!(limiter.settle_now(&second, 2), Ok(AlreadySpent));
+}
+
+/// Charges of one request that met on a subject, each with limits of its own, are all given back.
+#[test]
+fn charges_that_met_on_a_subject_are_refunded_together() {
+    let limits = [Limit::per_second(10), Limit::per_minute(10)];
+    let (store, space, key) = (Memory::new(0), Space::named(""), Key::from("key"));
+    let charge = |limits, cost| [Charge { space, key: &key, limits, cost }];
+    let ask = |charges: &[Charge<'_>]| store.decide_now(&Call { now_ms: 5, holder: 0, charges });
+    let charges = [charge(&limits[..1], 3)[0], charge(&limits[1..], 3)[0]];
+    let verdict = ask(&charges);
+    let subjects = limits.iter().zip(&*verdict.decisions).map(|(limit, decision)| {
+        let receipt = Receipt { stamp_ms: decision.stamp_ms, cost: 3, holder: 0 };
+        Charged { space, key: key.clone(), receipts: vec![(limit.id(), receipt)] }
+    });
+    let settlement = Settlement { now_ms: 5, id: 1, cost: 0, subjects: subjects.collect() };
+    assert_eq!(store.settle_now(&settlement), Settled);
+    assert_eq!(ask(&charge(&limits, 0)).decisions.iter().map(|d| d.remaining).collect::<Vec<_>>(), [10, 10]);
+    assert_eq!(store.settle_now(&settlement), AlreadySpent);
 }

@@ -43,7 +43,7 @@ fn in_flight(quota: u64) -> Limit {
 fn no_shape_of_state_passes_the_bound() {
     let log = Limit::per_hour(100);
     let wide = Limit::new(1 << 40, Duration::from_secs(3_600)).expect("a log");
-    let fine = Limit::per_hour(50_000).resolution(Resolution::Ms(100)).expect("a log");
+    let fine = Limit::per_hour(50_000).resolution(Resolution::Ms(100)).expect("a log").named("fine");
     let counter = Limit::per_hour(10).counter().expect("a counter");
     let shapes: [&[Limit]; 7] = [
         &[counter],
@@ -54,11 +54,11 @@ fn no_shape_of_state_passes_the_bound() {
         &[log, counter],
         &[counter, log, fine, in_flight(9)],
     ];
-    for bound in [64 << 10, BOUND, 16 << 20] {
+    for bound in [64 << 10, BOUND, 6 * BOUND] {
         for limits in shapes {
             let store = Memory::new(bound);
             // First many keys that stay small, then the same ones growing.
-            for round in 0..6 {
+            for round in 0..4 {
                 for key in 0..bound as u64 / 100 {
                     check(&store, "rule", key, limits, NOW_MS + 1_000 * round);
                 }
@@ -73,8 +73,12 @@ fn no_shape_of_state_passes_the_bound() {
 fn requests_on_several_subjects_stay_within_the_bound() {
     let limits = [Limit::per_hour(100), in_flight(100)];
     let store = Memory::new(BOUND);
+    // Many keys that fit into slots take most of the bound, and then grow.
+    for key in 0..15_000_u64 {
+        ask(&store, "rule", &[("one", key).into()], &limits[..1], (NOW_MS, 1));
+    }
     for round in 0..10 {
-        for key in 0..5_000_u64 {
+        for key in 0..15_000_u64 {
             let keys = [Key::from(("one", key)), Key::from(("two", key))];
             ask(&store, "rule", &keys, &limits, (NOW_MS + 1_000 * round, 1));
         }
@@ -109,26 +113,25 @@ fn one_long_log_stays_within_the_bound() {
 #[test]
 fn a_flood_of_refunds_stays_within_the_bound() {
     let (store, limit) = (Memory::new(BOUND), Limit::per_hour(100));
-    let mut outcomes = [0_u64; 2];
-    for n in 0..40_000_u64 {
-        let verdict = check(&store, "rule", n, &[limit], NOW_MS);
-        if !verdict.is_allowed() {
-            continue;
+    let stamps: Vec<(u64, u64)> = (0..15_000)
+        .map(|key| (key, check(&store, "rule", key, &[limit], NOW_MS)))
+        .filter(|(_, verdict)| verdict.is_allowed())
+        .map(|(key, verdict)| (key, verdict.decisions[0].stamp_ms))
+        .collect();
+    let (mut settled, mut refused, mut forgotten) = (0, 0, 0);
+    for (key, stamp_ms) in stamps {
+        let receipts = vec![(limit.id(), Receipt { stamp_ms, cost: 1, holder: 0 })];
+        let subjects = vec![Charged { space: Space::named("rule"), key: key.into(), receipts }];
+        match store.settle_now(&Settlement { now_ms: NOW_MS, id: key, cost: 0, subjects }) {
+            SettleOutcome::Settled => settled += 1,
+            SettleOutcome::TooManySpent => refused += 1,
+            SettleOutcome::Expired => forgotten += 1,
+            SettleOutcome::AlreadySpent => panic!("no permit was used before"),
         }
-        let receipt = Receipt { stamp_ms: verdict.decisions[0].stamp_ms, cost: 1, holder: 0 };
-        let receipts = vec![(limit.id(), receipt)];
-        let subjects = vec![Charged { space: Space::named("rule"), key: n.into(), receipts }];
-        match store.settle_now(&Settlement { now_ms: NOW_MS, id: n, cost: 0, subjects }) {
-            SettleOutcome::Settled => outcomes[0] += 1,
-            SettleOutcome::TooManySpent => outcomes[1] += 1,
-            other => panic!("{other:?}"),
-        }
-        if n % 100 == 0 {
-            assert_bound(&store);
-        }
+        assert_bound(&store);
     }
-    assert_bound(&store);
-    assert!(outcomes[0] > 1_000, "refunds are taken while there is room: {outcomes:?}");
+    assert!(settled > 500 && refused > 0, "refunds are taken while there is room: {settled}, not {refused}");
+    assert!(forgotten <= store.stats().forgotten_keys, "what is not forgotten can be refunded");
 }
 
 /// Keys at half of their quota or above are never forgotten, and nor is what was denied, however they came to be.
@@ -167,9 +170,9 @@ fn who_is_limited_is_never_forgotten() {
 fn a_rules_flood_starves_no_other_rule() {
     let limits = [Limit::per_hour(2)];
     for shape in [&limits[..], &[limits[0], in_flight(2)]] {
-        let store = Memory::new(BOUND);
+        let store = Memory::new(8 * BOUND);
         let mut refused = 0;
-        for n in 0..100_000_u64 {
+        for n in 0..300_000_u64 {
             refused += u64::from(!check(&store, "flood", n, shape, NOW_MS).is_allowed());
         }
         assert!(refused > 0, "the flood has met its bound");

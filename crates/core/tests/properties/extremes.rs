@@ -188,6 +188,9 @@ fn what_is_no_limit_says_why() {
 
 #[test]
 fn the_ends_that_are_limits() {
+    // Stored states and the scripts of other stores know these numbers too.
+    assert_eq!((MAX_TIME_MS, MAX_QUOTA), (140_737_488_355_327, 2_251_799_813_685_248));
+    assert_eq!((MAX_WINDOW_MS, MAX_ENTRIES), (86_400_000_000, 65_536));
     let ms = Duration::from_millis;
     assert!(Limit::new(MAX_QUOTA, ms(MAX_WINDOW_MS)).is_ok());
     assert!(Limit::new(65_536, ms(86_400_000)).and_then(|l| l.resolution(Resolution::Ms(1))).is_ok());

@@ -12,6 +12,7 @@ mod counter;
 mod extremes;
 mod fixed;
 mod gcra;
+mod growth;
 mod identity;
 mod in_flight;
 mod log;

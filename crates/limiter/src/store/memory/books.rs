@@ -64,17 +64,17 @@ impl Books {
         free > 0 && self.usage(group).slots <= SHARE * free
     }
 
-    /// Whether the group may have more of the heap.
+    /// Whether the group may have this many more bytes of the heap.
     #[inline(always)]
-    pub(super) fn has_heap_room(&self, group: u8) -> bool {
-        let free = self.budget.saturating_sub(self.bytes());
+    pub(super) fn has_heap_room(&self, group: u8, more: usize) -> bool {
+        let free = self.budget.saturating_sub(self.bytes() + more);
         free > 0 && self.usage(group).heap_bytes <= SHARE * free
     }
 
-    /// Whether some group might have no more of the heap: then each has to be asked about.
+    /// Whether some group might not have this many more bytes of the heap: then each has to be asked about.
     #[inline(always)]
-    pub(super) fn is_tight(&self) -> bool {
-        self.heap_bytes >= SHARE * self.budget.saturating_sub(self.bytes())
+    pub(super) fn is_tight(&self, more: usize) -> bool {
+        self.heap_bytes + SHARE * (self.bytes() + more) >= SHARE * self.budget
     }
 
     /// Whether the group holds nothing at all.
@@ -82,9 +82,9 @@ impl Books {
         self.usage(group).slots == 0
     }
 
-    /// The most slots that the table may come to have, beside what the heap takes.
+    /// The most slots that the table may come to have, beside what the heap takes, and a fifth that is left for it.
     fn max_slots(&self) -> usize {
-        let places = self.budget.saturating_sub(self.heap_bytes) / SLOT_BYTES;
+        let places = self.budget.saturating_sub(self.heap_bytes).min(self.budget / 5 * 4) / SLOT_BYTES;
         let power = if places == 0 { 0 } else { 1 << places.ilog2() };
         capacity(power.max(self.places as usize))
     }

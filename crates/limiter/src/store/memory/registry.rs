@@ -34,11 +34,8 @@ impl Registry {
         }
     }
 
-    /// The number of a limit, if there is one left for it. None for quotas whose counts would not fit into a slot.
+    /// The number of a limit, if there is one left for it.
     pub(super) fn number(&self, group: u8, limit: &Limit) -> Option<u8> {
-        if limit.quota() > u64::from(u32::MAX) {
-            return None;
-        }
         let start = limit.quota().wrapping_mul(31) ^ limit.window_ms() ^ u64::from(group) << 4;
         intern(&self.specs, start, Spec { group, limit: *limit })
     }

@@ -1,14 +1,14 @@
 //! Requests that touch several subjects: every shard is locked, in order, before anything is looked at.
 
-use slidegate_core::{Ask, Decision, Decisions, Limit, Verdict, decide, judge};
+use slidegate_core::{Ask, Attempt, Decision, Decisions, Limit, LimitId, Receipt, Verdict, decide, judge};
 use smallvec::SmallVec;
 
 use super::Memory;
 use super::room::{Need, NoRoom};
-use super::shard::{Shard, refuse};
+use super::shard::{Demand, Shard, refuse};
 use super::subject::Subject;
 use crate::fingerprint::Fingerprint;
-use crate::store::{Call, Charged, SettleOutcome, Settlement};
+use crate::store::{Call, SettleOutcome, Settlement};
 use crate::sync::MutexGuard;
 
 /// One subject of the request, out of its shard while the request is decided.
@@ -18,9 +18,16 @@ struct Guest {
     subject: Subject,
     /// Its limits, each with the cost of all the charges on it.
     limits: SmallVec<[(Limit, u64); 4]>,
+    /// The bytes that it held on the heap.
+    held_bytes: usize,
     /// Whether its slot is booked; a newcomer without one has found no room.
     room: Result<(), NoRoom>,
+    /// Whether there is memory for what may be charged.
+    growth: Result<(), NoRoom>,
 }
+
+/// A subject of a settlement, out of its shard, and what was recorded for it.
+type Found = (usize, Fingerprint, Subject, Vec<(LimitId, Receipt)>);
 
 /// The shards of one request, locked in order.
 struct Hall<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>);
@@ -66,7 +73,7 @@ impl Memory {
             let index = known.unwrap_or_else(|| {
                 let shard = self.shard_of(fingerprint);
                 let group = self.registry.group(charge.space);
-                guests.push(self.receive(hall.shard(shard), *fingerprint, group, call.now_ms));
+                guests.push(self.receive(hall.shard(shard), *fingerprint, group, call));
                 guests.len() - 1
             });
             for limit in charge.limits {
@@ -80,15 +87,33 @@ impl Memory {
         for guest in &mut guests {
             let limits: SmallVec<[Limit; 4]> = guest.limits.iter().map(|(limit, _)| *limit).collect();
             guest.subject.line_up(&limits);
+            if guest.room.is_ok() && !only_looks(call) {
+                self.set_aside(hall.shard(guest.shard), guest, &limits, call);
+            }
         }
         guests
     }
 
-    fn receive(&self, shard: &mut Shard, fingerprint: Fingerprint, group: u8, now_ms: u64) -> Guest {
+    /// Sets memory aside for what may be charged to a guest, so that the next one does not count on it too.
+    fn set_aside(&self, shard: &mut Shard, guest: &mut Guest, limits: &[Limit], call: &Call<'_>) {
+        let Guest { subject, held_bytes, .. } = guest;
+        let cost = guest.limits.iter().map(|(_, cost)| *cost).max().unwrap_or(0);
+        let attempt = Attempt { now_ms: call.now_ms, cost, holder: call.holder };
+        let demand = Demand { space: call.charges[0].space, limits, attempt };
+        guest.growth = shard.make_growth_room(&self.registry, subject, *held_bytes, demand);
+        if guest.growth.is_ok() {
+            let bytes = subject.heap_bytes() + subject.growth();
+            subject.book(&mut shard.books, bytes);
+        }
+    }
+
+    fn receive(&self, shard: &mut Shard, fingerprint: Fingerprint, group: u8, call: &Call<'_>) -> Guest {
         let (subject, room) = match shard.take_out(&self.registry, fingerprint) {
             Some(subject) => (subject, Ok(())),
+            // Who only looks leaves nothing behind.
+            None if only_looks(call) => (Subject::new(group), Err(NoRoom { retry_after_ms: 0 })),
             None => {
-                let room = shard.make_room(&self.registry, group, Need::Slot, now_ms);
+                let room = shard.make_room(&self.registry, group, Need::Slot, call.now_ms);
                 if room.is_ok() {
                     shard.books.add_slot(group);
                 }
@@ -96,7 +121,8 @@ impl Memory {
             }
         };
         let shard = self.shard_of(&fingerprint);
-        Guest { fingerprint, shard, subject, limits: SmallVec::new(), room }
+        let held_bytes = subject.held_bytes(&self.registry);
+        Guest { fingerprint, shard, subject, limits: SmallVec::new(), held_bytes, room, growth: Ok(()) }
     }
 
     /// Replaces what a permit recorded, on all of its subjects or on none.
@@ -105,14 +131,25 @@ impl Memory {
         let fingerprints: SmallVec<[Fingerprint; 4]> =
             subjects.iter().map(|charged| self.fingerprints.of(charged.space, &charged.key)).collect();
         let mut hall = self.lock(&fingerprints);
-        let mut found: Vec<_> = Vec::with_capacity(subjects.len());
+        let mut found: Vec<Found> = Vec::with_capacity(subjects.len());
         for (charged, fingerprint) in subjects.iter().zip(&fingerprints) {
             let shard = self.shard_of(fingerprint);
-            if let Some(subject) = hall.shard(shard).take_out(&self.registry, *fingerprint) {
-                found.push((shard, *fingerprint, subject, charged));
+            // Charges of one request may have met on a subject.
+            if let Some((.., receipts)) = found.iter_mut().find(|(_, other, ..)| other == fingerprint) {
+                receipts.extend_from_slice(&charged.receipts);
+            } else if let Some(subject) = hall.shard(shard).take_out(&self.registry, *fingerprint) {
+                found.push((shard, *fingerprint, subject, charged.receipts.clone()));
             }
         }
-        let outcome = settle_all(&mut found, settlement).unwrap_or_else(|refusal| refusal);
+        let set_aside = |shard: usize, subject: &mut Subject| {
+            let (shard, bytes) = (hall.shard(shard), subject.settled_bytes(settlement.cost));
+            if bytes > subject.held_bytes(&self.registry) {
+                shard.make_room(&self.registry, subject.group, Need::Heap { bytes }, now_ms)?;
+            }
+            subject.book(&mut shard.books, bytes);
+            Ok(())
+        };
+        let outcome = settle_all(&mut found, settlement, set_aside).unwrap_or_else(|refusal| refusal);
         for (shard, fingerprint, subject, _) in found {
             hall.shard(shard).put_back(&self.registry, fingerprint, subject, now_ms);
         }
@@ -120,28 +157,32 @@ impl Memory {
     }
 }
 
-/// Asks every subject first, so that a refusal by one leaves all as they were.
+/// Asks every subject first, and for the memory to remember the permit, so that a refusal leaves all as they were.
 fn settle_all(
-    found: &mut [(usize, Fingerprint, Subject, &Charged<'_>)],
+    found: &mut [Found],
     settlement: &Settlement<'_>,
+    mut set_aside: impl FnMut(usize, &mut Subject) -> Result<(), NoRoom>,
 ) -> Result<SettleOutcome, SettleOutcome> {
     let Settlement { now_ms, id, cost, .. } = *settlement;
     let mut live = false;
-    for (_, _, subject, charged) in found.iter_mut() {
-        live |= subject.may_settle(id, &charged.receipts, now_ms)?;
+    for (_, _, subject, receipts) in found.iter_mut() {
+        live |= subject.may_settle(id, receipts, now_ms)?;
     }
     if !live {
         return Ok(SettleOutcome::Expired);
     }
-    for (_, _, subject, charged) in found {
-        subject.settle(id, &charged.receipts, cost, now_ms);
+    for (shard, _, subject, _) in found.iter_mut() {
+        set_aside(*shard, subject).map_err(|_| SettleOutcome::TooManySpent)?;
+    }
+    for (_, _, subject, receipts) in found {
+        subject.settle(id, receipts, cost, now_ms);
     }
     Ok(SettleOutcome::Settled)
 }
 
 fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
     let Call { now_ms, holder, .. } = *call;
-    let room = guests.iter().find_map(|guest| guest.room.err());
+    let room = guests.iter().find_map(|guest| guest.room.and(guest.growth).err());
     let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
     let mut asks: SmallVec<[Ask<'_>; 8]> = SmallVec::new();
     for Guest { limits, subject, .. } in guests.iter_mut() {
@@ -149,7 +190,7 @@ fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
             asks.push(Ask { limit, cost: *cost, holder, state: &mut tracked.state });
         }
     }
-    let verdict = match room.or(bound) {
+    let verdict = match room.or(bound).filter(|_| !only_looks(call)) {
         None => decide(&mut asks, now_ms),
         Some(no_room) => refuse(judge(&mut asks, now_ms), no_room),
     };
@@ -159,6 +200,10 @@ fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
         guest.subject.note(cost, verdict.is_allowed());
     }
     verdict
+}
+
+fn only_looks(call: &Call<'_>) -> bool {
+    call.charges.iter().all(|charge| charge.cost == 0)
 }
 
 /// The decision on one limit of one subject.

@@ -79,14 +79,16 @@ impl Shard {
         let Demand { space, limits, attempt } = demand;
         let mut subject = Subject::new(registry.group(space));
         subject.line_up(limits);
-        let verdict = subject.judge(limits, attempt);
-        if attempt.cost == 0 || limits.is_empty() || !verdict.is_allowed() {
-            return verdict;
-        }
-        if let Err(no_room) = self.make_room(registry, subject.group, Need::Slot, attempt.now_ms) {
-            return refuse(verdict, no_room);
+        let judged = subject.judge(limits, attempt);
+        if attempt.cost == 0 || limits.is_empty() || !judged.is_allowed() {
+            return judged;
         }
         let verdict = subject.decide(limits, attempt);
+        let room = self.make_room(registry, subject.group, Need::Slot, attempt.now_ms);
+        let room = room.and_then(|()| self.make_heap_room(registry, &subject, attempt.now_ms));
+        if let Err(no_room) = room {
+            return refuse(judged, no_room);
+        }
         self.books.add_slot(subject.group);
         self.insert(registry, fingerprint, subject);
         verdict
@@ -96,21 +98,42 @@ impl Shard {
     /// is scarce.
     #[inline(never)]
     fn enlarge(&mut self, registry: &Registry, fingerprint: Fingerprint, demand: Demand<'_>) -> Verdict {
-        let Demand { space, limits, attempt } = demand;
-        let need = Need::Heap { keep: fingerprint };
-        let room = self.make_room(registry, registry.group(space), need, attempt.now_ms);
+        let Demand { limits, attempt, .. } = demand;
         let Some(mut subject) = self.take_out(registry, fingerprint) else {
             return self.newcomer(registry, fingerprint, demand);
         };
+        let held_bytes = subject.held_bytes(registry);
         subject.drop_idle(attempt.now_ms);
         subject.line_up(limits);
-        let room = room.and_then(|()| subject.check_bound(attempt.now_ms));
-        let verdict = match room {
-            Ok(()) => subject.decide(limits, attempt),
-            Err(no_room) => refuse(subject.judge(limits, attempt), no_room),
-        };
+        let mut verdict = subject.judge(limits, attempt);
+        if attempt.cost == 0 || !verdict.is_allowed() {
+            // Nothing is written, so nothing is needed.
+            subject.note(attempt.cost, verdict.is_allowed());
+        } else {
+            let room = subject.check_bound(attempt.now_ms);
+            let room = room.and_then(|()| self.make_growth_room(registry, &subject, held_bytes, demand));
+            verdict = match room {
+                Ok(()) => subject.decide(limits, attempt),
+                Err(no_room) => refuse(verdict, no_room),
+            };
+        }
         self.put_back(registry, fingerprint, subject, attempt.now_ms);
         verdict
+    }
+
+    /// Makes room for what an admission may take beyond the bytes that a subject held in the table.
+    pub(super) fn make_growth_room(
+        &mut self,
+        registry: &Registry,
+        subject: &Subject,
+        held_bytes: usize,
+        Demand { limits, attempt, .. }: Demand<'_>,
+    ) -> Result<(), NoRoom> {
+        let bytes = subject.heap_bytes() + subject.growth();
+        if bytes <= held_bytes || subject.stays_packed(registry, limits, attempt) {
+            return Ok(());
+        }
+        self.make_room(registry, subject.group, Need::Heap { bytes }, attempt.now_ms)
     }
 
     /// Takes a subject out of the table; its slot stays booked until [`Shard::put_back`].
@@ -140,6 +163,8 @@ impl Shard {
         mut subject: Subject,
         now_ms: u64,
     ) {
+        // What was set aside for it; it is entered as what it has become.
+        subject.book(&mut self.books, 0);
         subject.drop_idle(now_ms);
         if subject.tracked.is_empty() && subject.spent.is_empty() {
             self.books.remove_slot(subject.group);
@@ -169,7 +194,7 @@ impl Shard {
         let group = match holding {
             Holding::Packed { spec, .. } => registry.spec(*spec).map_or(0, |spec| spec.group),
             Holding::Heap(subject) => {
-                self.books.move_heap(subject.group, subject.booked, 0);
+                self.books.move_heap(subject.group, subject.booked as usize, 0);
                 subject.group
             }
         };

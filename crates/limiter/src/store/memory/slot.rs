@@ -62,12 +62,6 @@ pub(super) trait Pack: History + Sized {
 
     /// The time of the last write and 64 bits for the rest, if that is enough.
     fn pack(&self) -> Option<(u64, u64)>;
-
-    /// The same after a decision on what was unpacked.
-    #[inline(always)]
-    fn repack(&self) -> Option<(u64, u64)> {
-        self.pack()
-    }
 }
 
 #[inline]
@@ -92,13 +86,6 @@ impl Pack for Counter {
         if (self.current() | self.previous()) >> 32 != 0 {
             return None;
         }
-        self.repack()
-    }
-
-    /// Only counters with a quota of 32 bits are packed, and no decision takes one above its quota, unless the clock
-    /// stepped back.
-    #[inline(always)]
-    fn repack(&self) -> Option<(u64, u64)> {
         Some((self.last_ms(), joined(self.current() as u32, self.previous() as u32)))
     }
 }
@@ -195,9 +182,7 @@ pub(super) fn decide_as<H: Pack>(
 ) -> Option<Decision> {
     let mut history = H::unpack(limit, when.last_ms(), *payload);
     let decision = decide_one(&mut history, limit, Attempt { now_ms, cost, holder: 0 });
-    // A clock that stepped back may make one count of two, and that one too large.
-    let packed = if now_ms < when.last_ms() { history.pack() } else { history.repack() };
-    let (last_ms, packed) = packed?;
+    let (last_ms, packed) = history.pack()?;
     *payload = packed;
     *when = if cost != 0 && decision.outcome == Outcome::Fits {
         When::new(last_ms, false)

@@ -51,6 +51,7 @@ impl Memory {
     pub fn save(&self, path: &Path, now_ms: u64) -> Result<(), SnapshotError> {
         let failed = |source| SnapshotError::Io { path: path.to_owned(), source };
         let temporary = temporary_path(path);
+        let _: io::Result<()> = fs::remove_file(&temporary);
         self.write_file(&temporary, now_ms).and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
             let _: io::Result<()> = fs::remove_file(&temporary);
             failed(error)
@@ -62,7 +63,8 @@ impl Memory {
 
     fn write_file(&self, path: &Path, now_ms: u64) -> io::Result<()> {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        // A file that is there, from a save that was cut off, may have another mode or owner.
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = BufWriter::new(options.open(path)?);
@@ -116,7 +118,10 @@ impl Memory {
     /// Puts a subject back; what a smaller bound has no room for is forgotten and counted.
     fn restore(&self, fingerprint: Fingerprint, mut subject: Subject, now_ms: u64) {
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-        if shard.make_room(&self.registry, subject.group, Need::Slot, now_ms).is_err() {
+        let room = shard.make_room(&self.registry, subject.group, Need::Slot, now_ms);
+        if room.and_then(|()| shard.make_heap_room(&self.registry, &subject, now_ms)).is_err() {
+            // No request was refused, only a subject.
+            shard.stats.refused_for_room = 0;
             shard.stats.forgotten_keys += 1;
             shard.stats.forgotten_units += subject.fill(now_ms).units;
             return;

@@ -1,18 +1,23 @@
 //! Everything that is remembered of one subject.
 
 use slidegate_core::{
-    Ask, Attempt, Decision, History, Limit, LimitId, Outcome, Receipt, Spent, State, Verdict, decide,
+    Ask, Attempt, Decision, History, Holder, Limit, LimitId, Outcome, Receipt, Spent, State, Verdict, decide,
     decide_two, judge,
 };
 use smallvec::{SmallVec, smallvec};
 
 use super::books::Books;
+use super::registry::Registry;
 use super::room::NoRoom;
 use super::slot::Pack;
 use crate::store::{MAX_LIMITS, SettleOutcome};
 
 /// What the allocator needs beside the bytes that were asked for.
 pub(super) const ALLOCATION_BYTES: usize = 16;
+/// The first four holders of an in-flight limit; a log begins with less.
+const FIRST_RING: usize = 4 * size_of::<Holder>();
+/// The first four spent permits.
+const FIRST_SPENT: usize = 4 * size_of::<(u64, u64)>();
 
 /// The limits of one subject and the permits of it that were spent.
 #[derive(Debug)]
@@ -20,7 +25,7 @@ pub(super) struct Subject {
     pub(super) group: u8,
     pub(super) denied: bool,
     /// Bytes on the heap, as the shard's books have them.
-    pub(super) booked: usize,
+    pub(super) booked: u32,
     pub(super) tracked: SmallVec<[Tracked; 1]>,
     pub(super) spent: Spent,
 }
@@ -84,10 +89,13 @@ impl Subject {
         (now_ms, cost): (u64, u64),
     ) -> Option<Decision> {
         let Tracked { limit: known, state } = self.tracked.first_mut()?;
-        if known != limit || limit.needs_id() || books.is_tight() {
+        if known != limit || limit.needs_id() {
             return None;
         }
         let before = state.heap_bytes();
+        if books.is_tight(most_growth(before)) {
+            return None;
+        }
         let decision = state.decide(limit, Attempt { now_ms, cost, holder: 0 });
         let fits = decision.outcome == Outcome::Fits;
         let grew = fits && state.heap_bytes() != before;
@@ -107,8 +115,10 @@ impl Subject {
         (now_ms, cost): (u64, u64),
     ) -> Option<[Decision; 2]> {
         let [first, second, ..] = self.tracked.as_mut_slice() else { return None };
-        if first.limit != *one || second.limit != *two || one.needs_id() || two.needs_id() || books.is_tight()
-        {
+        if first.limit != *one || second.limit != *two || one.needs_id() || two.needs_id() {
+            return None;
+        }
+        if books.is_tight(most_growth(first.state.heap_bytes()) + most_growth(second.state.heap_bytes())) {
             return None;
         }
         let may_grow = first.state.may_grow(one) | second.state.may_grow(two);
@@ -228,23 +238,59 @@ impl Subject {
     /// Whether a request under these limits can be decided where the subject is: they are lined up, and there is memory
     /// to grow.
     pub(super) fn is_ready(&self, books: &Books, limits: &[Limit]) -> bool {
-        let grows = || self.tracked.iter().any(|tracked| tracked.state.may_grow(&tracked.limit));
-        self.is_lined_up(limits) && (books.has_heap_room(self.group) || !grows())
+        let has_room = |growth| growth == 0 || books.has_heap_room(self.group, growth);
+        self.is_lined_up(limits) && has_room(self.growth())
+    }
+
+    /// The most bytes that recording another cost may take.
+    pub(super) fn growth(&self) -> usize {
+        self.tracked.iter().map(|tracked| growth(&tracked.limit, &tracked.state)).sum()
+    }
+
+    /// Whether it goes into a slot.
+    pub(super) fn is_packable(&self, registry: &Registry) -> bool {
+        self.packable().is_some_and(|(limit, ..)| registry.number(self.group, limit).is_some())
+    }
+
+    /// Whether it goes into a slot, and still will after an admission.
+    pub(super) fn stays_packed(&self, registry: &Registry, limits: &[Limit], attempt: Attempt) -> bool {
+        let ([tracked], [limit]) = (self.tracked.as_slice(), limits) else { return false };
+        // What fits into a slot is a few words to copy.
+        self.is_packable(registry) && {
+            let mut state = tracked.state.clone();
+            state.decide(limit, attempt);
+            state.pack().is_some()
+        }
+    }
+
+    /// The bytes that it holds on the heap as it stands in the table.
+    pub(super) fn held_bytes(&self, registry: &Registry) -> usize {
+        if self.is_packable(registry) { 0 } else { self.heap_bytes() }
+    }
+
+    /// The most bytes that it takes once a permit is settled: to remember that, and for a count that outgrows its entry.
+    pub(super) fn settled_bytes(&self, cost: u64) -> usize {
+        let spent_bytes = self.spent.heap_bytes();
+        let has_place = self.spent.iter().count() * size_of::<(u64, u64)>() < spent_bytes;
+        let remembered = if has_place { 0 } else { spent_bytes.max(FIRST_SPENT) + ALLOCATION_BYTES };
+        let states = self.tracked.iter().map(|tracked| tracked.state.heap_bytes());
+        let widened = if cost > u64::from(u16::MAX) { 2 * states.sum::<usize>() } else { 0 };
+        self.heap_bytes() + remembered + widened
     }
 
     /// Brings the books up to date after a decision.
     #[cold]
     pub(super) fn rebook(&mut self, books: &mut Books) {
         let bytes = self.heap_bytes();
-        if bytes != self.booked {
+        if bytes != self.booked as usize {
             self.book(books, bytes);
         }
     }
 
     /// Enters this many bytes into the books.
     pub(super) fn book(&mut self, books: &mut Books, bytes: usize) {
-        books.move_heap(self.group, self.booked, bytes);
-        self.booked = bytes;
+        books.move_heap(self.group, self.booked as usize, bytes);
+        self.booked = u32::try_from(bytes).unwrap_or(u32::MAX);
     }
 
     /// Bytes on the heap, its own box included.
@@ -269,6 +315,29 @@ impl Subject {
             _ => None,
         }
     }
+}
+
+/// The most bytes that recording another cost may take. A full ring doubles.
+fn growth(limit: &Limit, state: &State) -> usize {
+    let has_place = match state {
+        State::InFlight(holders) => {
+            holders.holders().size_hint().0 * size_of::<Holder>() < state.heap_bytes()
+        }
+        _ => !state.may_grow(limit),
+    };
+    if has_place {
+        return 0;
+    }
+    if limit.quota() > u64::from(u16::MAX) {
+        return most_growth(state.heap_bytes());
+    }
+    state.heap_bytes().max(FIRST_RING) + ALLOCATION_BYTES
+}
+
+/// The same whatever the limit: where counts outgrow their entries, every entry gets nearly three times as large.
+#[inline(always)]
+fn most_growth(heap_bytes: usize) -> usize {
+    2 * heap_bytes + FIRST_RING + ALLOCATION_BYTES
 }
 
 #[inline(always)]

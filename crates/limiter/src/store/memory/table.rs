@@ -108,3 +108,64 @@ impl Table {
         Some(removed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::super::slot::{Holding, When};
+    use super::*;
+
+    fn slot(fingerprint: Fingerprint, payload: u64) -> Slot {
+        Slot { fingerprint, holding: Holding::Packed { spec: 0, when: When::new(0, false), payload } }
+    }
+
+    fn payload(slot: &Slot) -> u64 {
+        match slot.holding {
+            Holding::Packed { payload, .. } => payload,
+            Holding::Heap(_) => unreachable!("only packed slots are put in"),
+        }
+    }
+
+    /// Insertions and removals in any order, against a map. Few homes, so that most slots are not where they belong, and
+    /// homes at the end of the table, so that runs go around it.
+    #[test]
+    fn it_holds_what_a_map_holds() {
+        for seed in 1..=300_u64 {
+            let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+            let mut next = |end: u64| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                (random >> 11) % end
+            };
+            let homes = next(12) + 1;
+            let (mut table, mut map) = (Table::default(), HashMap::new());
+            for step in 0..400 {
+                let fingerprint = [next(homes).wrapping_sub(homes / 2), next(40)];
+                if let Some(place) = table.find(fingerprint) {
+                    let removed = table.remove(place).expect("it was found");
+                    assert_eq!(Some(payload(&removed)), map.remove(&fingerprint), "seed {seed}, step {step}");
+                } else {
+                    table.insert(slot(fingerprint, step));
+                    assert_eq!(map.insert(fingerprint, step), None, "seed {seed}, step {step}");
+                }
+                assert_eq!(table.len(), map.len());
+                assert!(table.len() <= capacity(table.places()));
+                for (fingerprint, expected) in &map {
+                    let found = table.find_mut(*fingerprint).map(|slot| payload(slot));
+                    assert_eq!(found, Some(*expected), "seed {seed}, step {step}, {fingerprint:?}");
+                }
+                assert_eq!(table.iter().count(), map.len());
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_table_finds_nothing() {
+        let mut table = Table::default();
+        assert_eq!(table.find([0, 0]), None);
+        assert!(table.remove(0).is_none() && table.at_mut(7).is_none());
+        assert_eq!((table.len(), table.places(), table.is_full()), (0, 0, true));
+    }
+}

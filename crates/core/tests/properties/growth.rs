@@ -1,0 +1,76 @@
+//! How a log's memory grows: by doubling, never past what its limit can need, and never unannounced.
+
+use std::time::Duration;
+
+use slidegate_core::{Entry, Limit, Log, Resolution, State};
+
+use crate::run::{Run, look};
+use crate::trace::DAY_MS;
+
+fn exact(quota: u64, window_ms: u64) -> Limit {
+    let log = Limit::new(quota, Duration::from_millis(window_ms)).expect("a log");
+    log.resolution(Resolution::Ms(1)).expect("an exact log")
+}
+
+/// Admits one unit every `apart_ms`; gives the bytes on the heap after each.
+fn fill(run: &mut Run, count: usize, apart_ms: u64) -> Vec<usize> {
+    let admit = |_| {
+        run.true_ms += apart_ms;
+        run.check(1);
+        run.state.heap_bytes()
+    };
+    (0..count).map(admit).collect()
+}
+
+#[test]
+fn a_ring_doubles_up_to_what_the_limit_can_need() {
+    let mut run = Run::new(exact(100, 1_000), 0);
+    let mut sizes = fill(&mut run, 100, 1);
+    sizes.dedup();
+    // The oldest and the newest entry stand outside the ring, so it holds at most 98.
+    assert_eq!(sizes, [0, 4, 8, 16, 32, 64, 98].map(|entries| entries * 6));
+}
+
+#[test]
+fn a_log_says_when_another_entry_may_take_memory() {
+    let limit = exact(100, 1_000);
+    let mut run = Run::new(limit, 0);
+    fill(&mut run, 2, 1);
+    assert!(run.state.may_grow(&limit), "the ring begins with the third");
+    fill(&mut run, 1, 1);
+    assert!(!run.state.may_grow(&limit), "the ring has room");
+    fill(&mut run, 3, 1);
+    assert!(run.state.may_grow(&limit), "the ring is full");
+    fill(&mut run, 94, 1);
+    assert!(!run.state.may_grow(&limit), "the log is full");
+}
+
+#[test]
+fn counts_that_may_outgrow_their_place_may_take_memory() {
+    for (quota, may) in [(65_535, false), (65_536, true)] {
+        let limit = exact(quota, 1_000);
+        let mut run = Run::new(limit, 0);
+        fill(&mut run, 3, 1);
+        assert_eq!(run.state.may_grow(&limit), may, "{quota}");
+    }
+}
+
+#[test]
+fn entries_far_apart_take_16_bytes() {
+    let limit = exact(50, 1_000 * DAY_MS);
+    let mut run = Run::new(limit, 0);
+    let mut sizes = fill(&mut run, 6, 60 * DAY_MS);
+    // The ring begins at 6 bytes an entry; the second in it does not fit beside the first.
+    assert_eq!(sizes.split_off(3), [4 * 16; 3]);
+    assert!(run.state.may_grow(&limit), "the ring is full");
+    fill(&mut run, 1, 60 * DAY_MS);
+    assert!(!run.state.may_grow(&limit), "the ring has room");
+}
+
+#[test]
+fn a_log_from_one_entry_counts_it() {
+    let limit = exact(5, 1_000);
+    let mut state = State::Log(Log::from_entry(40, Some(Entry { stamp_ms: 40, count: 2 })));
+    let standing = look(&mut state, &limit, 50);
+    assert_eq!((standing.remaining, standing.reset_after_ms), (3, 990));
+}

@@ -1,0 +1,223 @@
+//! Snapshots: everything comes back, a damaged file does not, and a failed save loses nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use slidegate::store::memory::SnapshotError;
+use slidegate::{Limit, Limiter, ManualClock, Memory, Permit, SettleOutcome};
+
+mod cases;
+
+use cases::{Rng, cost, limit, prove, wait_ms};
+
+type Manual = Limiter<Memory, ManualClock>;
+
+const SECRET: [u8; 32] = [9; 32];
+const NOW_MS: u64 = 1_745_000_000_000;
+
+fn loaded(limits: &[Limit], path: &Path, clock: &ManualClock) -> Result<Manual, SnapshotError> {
+    let builder = Limiter::builder(limits.iter().copied()).max_memory(1 << 20).permit_secret(SECRET);
+    Ok(builder.load(path)?.clock(clock.clone()).build().expect("a limiter"))
+}
+
+fn limiter(limits: &[Limit], clock: &ManualClock) -> Manual {
+    let builder = Limiter::builder(limits.iter().copied()).max_memory(1 << 20).permit_secret(SECRET);
+    builder.clock(clock.clone()).build().expect("a limiter")
+}
+
+/// Time passes, a key asks, and perhaps gives back what it got.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    after_ms: u64,
+    key: u64,
+    cost: u64,
+    refund: bool,
+}
+
+fn generate(rng: &Rng) -> (Vec<Limit>, Vec<Step>) {
+    let mut limits: Vec<Limit> = Vec::new();
+    for _ in 0..rng.between(1, 4) {
+        let one = limit(rng);
+        if limits.iter().all(|other| other.id() != one.id()) {
+            limits.push(one);
+        }
+    }
+    let mut now_ms = NOW_MS;
+    let steps = (0..rng.between(1, 40)).map(|_| {
+        let of = rng.pick(&limits);
+        let after_ms = wait_ms(rng, &of, now_ms);
+        now_ms += after_ms;
+        Step { after_ms, key: rng.below(4), cost: cost(rng, &of), refund: rng.one_in(3) }
+    });
+    (limits.clone(), steps.collect())
+}
+
+/// A limiter that was saved and loaded halfway answers what one answers that was not.
+#[test]
+fn everything_comes_back() {
+    // Every save waits for the disk: in memory, where the system has such a place, that is no wait.
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    let path = folder.path().join("snapshot");
+    prove(generate, |limits, steps| {
+        let clock = ManualClock::new(NOW_MS);
+        let original = limiter(limits, &clock);
+        let (before, after) = steps.split_at(steps.len() / 2);
+        let mut permits = Vec::new();
+        for step in before {
+            clock.advance_ms(step.after_ms);
+            if let Ok(reserved) = original.reserve_now(step.key, step.cost) {
+                let refunded = step.refund && reserved.permit.is_some();
+                permits.extend(reserved.permit.map(|permit| (permit, refunded)));
+                if let Some((permit, true)) = permits.last() {
+                    original.refund_now(permit).expect("a permit of ours");
+                }
+            } else {
+                original.charge_now(step.key, step.cost);
+            }
+        }
+        original.save(&path).map_err(|error| error.to_string())?;
+        let copy = loaded(limits, &path, &clock).map_err(|error| error.to_string())?;
+        settle_in_both(&original, &copy, &permits)?;
+        for step in after {
+            clock.advance_ms(step.after_ms);
+            let [one, two] = [&original, &copy].map(|limiter| limiter.charge_now(step.key, step.cost));
+            if one != two {
+                return Err(format!("{step:?}\n  expected {one:?}\n  answered {two:?}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+fn settle_in_both(one: &Manual, two: &Manual, permits: &[(Permit, bool)]) -> Result<(), String> {
+    for (permit, refunded) in permits {
+        let [one, two] = [one, two].map(|limiter| limiter.settle_now(permit, 1).expect("a permit of ours"));
+        // Whether an entry that is gone counts as settled or as expired depends on whether its state was dropped.
+        if (one == SettleOutcome::AlreadySpent) != (two == SettleOutcome::AlreadySpent) {
+            return Err(format!("a permit, refunded: {refunded}, is {one:?} and then {two:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn saved(folder: &Path) -> (Vec<Limit>, Vec<u8>) {
+    let limits = vec![Limit::per_minute(5), Limit::per_hour(9).counter().expect("a counter")];
+    let limiter = limiter(&limits, &ManualClock::new(NOW_MS));
+    let permit = limiter.reserve_now("alice", 1).expect("permits are given").permit.expect("admitted");
+    limiter.refund_now(&permit).expect("a permit of ours");
+    (0..6).for_each(|_| drop(limiter.check_now("alice")));
+    limiter.check_now("bob");
+    limiter.save(folder.join("snapshot")).expect("a snapshot");
+    (limits, fs::read(folder.join("snapshot")).expect("the snapshot"))
+}
+
+#[test]
+fn only_the_owner_can_read_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    saved(folder.path());
+    let mode = fs::metadata(folder.path().join("snapshot")).expect("the snapshot").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // Not even if a file of that name, or one left from a save that was cut off, could be read by all.
+    for name in ["snapshot", "snapshot.new"] {
+        let path = folder.path().join(name);
+        fs::write(&path, "left").expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("a mode");
+        saved(folder.path());
+        let mode = fs::metadata(folder.path().join("snapshot")).expect("the snapshot").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name} was there");
+    }
+}
+
+#[test]
+fn a_changed_byte_or_a_lost_end_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (limits, bytes) = saved(folder.path());
+    let path = folder.path().join("damaged");
+    let damaged = |bytes: &[u8]| {
+        fs::write(&path, bytes).expect("a file");
+        match loaded(&limits, &path, &ManualClock::new(NOW_MS)) {
+            Err(SnapshotError::Damaged(_)) => bytes.len() >= 8 && bytes[..8] == saved_magic(&bytes[..8]),
+            Err(SnapshotError::Foreign(_)) => true,
+            Err(_) | Ok(_) => false,
+        }
+    };
+    for place in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1 << bit;
+            assert!(damaged(&changed), "bit {bit} of byte {place} of {}", bytes.len());
+        }
+        assert!(damaged(&bytes[..place]), "only {place} bytes of {}", bytes.len());
+    }
+    assert!(damaged(&[bytes.as_slice(), &[0]].concat()) && damaged(&[bytes.as_slice(), &bytes].concat()));
+    assert!(loaded(&limits, &folder.path().join("snapshot"), &ManualClock::new(NOW_MS)).is_ok());
+}
+
+/// The first eight bytes of every snapshot of this version.
+fn saved_magic(first: &[u8]) -> Vec<u8> {
+    let mut magic = b"SLDGATE\x01".to_vec();
+    magic.reverse();
+    if first == magic { first.to_vec() } else { magic }
+}
+
+#[test]
+fn another_version_and_another_file_are_foreign() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (limits, mut bytes) = saved(folder.path());
+    let path = folder.path().join("foreign");
+    bytes[0] = 2;
+    for content in [bytes.as_slice(), b"", b"SLDGATE", b"#!/bin/sh\n"] {
+        fs::write(&path, content).expect("a file");
+        let error = loaded(&limits, &path, &ManualClock::new(NOW_MS)).expect_err("not a snapshot");
+        assert!(matches!(error, SnapshotError::Foreign(_)), "{error}");
+    }
+    let error =
+        loaded(&limits, &folder.path().join("missing"), &ManualClock::new(NOW_MS)).expect_err("no file");
+    assert!(matches!(error, SnapshotError::Io { .. }), "{error}");
+}
+
+#[test]
+fn a_save_that_fails_loses_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (limits, bytes) = saved(folder.path());
+    let limiter = limiter(&limits, &ManualClock::new(NOW_MS));
+    // A folder stands where the new file would be written first: the same for every user, root included.
+    let (path, blocked) = (folder.path().join("snapshot"), folder.path().join("snapshot.new"));
+    fs::create_dir(&blocked).expect("a folder");
+    let error = limiter.save(&path).expect_err("nowhere to write");
+    assert!(matches!(error, SnapshotError::Io { .. }), "{error}");
+    assert_eq!(fs::read(&path).expect("the old snapshot"), bytes);
+    assert!(limiter.save(folder.path().join("missing/snapshot")).is_err());
+    // A folder at the path itself.
+    fs::remove_dir(&blocked).expect("an empty folder");
+    fs::create_dir(folder.path().join("folder")).expect("a folder");
+    assert!(limiter.save(folder.path().join("folder")).is_err());
+    assert!(!folder.path().join("folder.new").exists(), "nothing is left of the attempt");
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
+}
+
+/// Into a smaller bound: it is kept, what is limited stays so as far as there is room, the rest is counted.
+#[test]
+fn a_smaller_bound_holds_when_loading() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("snapshot");
+    for limits in [vec![Limit::per_hour(100)], vec![Limit::per_hour(100), Limit::per_day(900)]] {
+        let clock = ManualClock::new(NOW_MS);
+        let builder = Limiter::builder(limits.iter().copied()).max_memory(16 << 20).clock(clock.clone());
+        let large = builder.build().expect("a limiter");
+        let keys = 10_000_u64;
+        for round in 0..5 {
+            clock.set_ms(NOW_MS + round);
+            (0..keys).for_each(|key| assert!(large.check_now(key).is_allowed()));
+        }
+        large.save(&path).expect("a snapshot");
+        let small = loaded(&limits, &path, &clock).expect("the snapshot");
+        let stats = small.store().stats();
+        assert!(stats.bytes <= 1 << 20, "{stats:?}");
+        assert_eq!(stats.keys as u64 + stats.forgotten_keys, keys, "{stats:?}");
+        let units = 5 * limits.len() as u64;
+        assert_eq!((stats.forgotten_units, stats.refused_for_room), (units * stats.forgotten_keys, 0));
+        assert!(stats.keys > 300, "{stats:?}");
+    }
+}
