@@ -78,10 +78,15 @@ fn per_decision(kind: &str, answer: &str) -> f64 {
 }
 
 fn run(kind: &str, answer: &str) -> ExitCode {
-    let limits = limits(kind, answer);
+    if kind == "counter" {
+        let limiter = Limiter::new(limits(kind, answer)).expect("one limit goes with itself");
+        (0..QUOTA).for_each(|_| drop(limiter.check_now(KEY)));
+        return measure(&limiter, answer, || ());
+    }
     let clock = ManualClock::new(10 * WINDOW_MS);
     let stepping = Stepping { real: SystemClock::new(), manual: clock.clone() };
-    let limiter = Limiter::builder(limits).clock(stepping).build().expect("the limits go together");
+    let limiter =
+        Limiter::builder(limits(kind, answer)).clock(stepping).build().expect("the limits go together");
     // Full from here on, and its oldest entry about to leave.
     for _ in 0..QUOTA {
         clock.advance_ms(SPACING_MS);
@@ -89,15 +94,16 @@ fn run(kind: &str, answer: &str) -> ExitCode {
     }
     if answer == "denied" {
         while limiter.check_now(KEY).is_allowed() {}
-        measured_decisions(&limiter, || ());
-    } else if kind == "counter" {
-        measured_decisions(&limiter, || ());
-    } else {
-        // Each decision finds an entry that has just left. Moving the clock is counted too: three instructions.
-        measured_decisions(&limiter, || clock.advance_ms(SPACING_MS));
+        return measure(&limiter, answer, || ());
     }
-    let allowed = limiter.check_now(KEY).is_allowed();
-    assert!(kind != "counter" || allowed == (answer == "allowed"), "{kind} has to be {answer}");
+    // Each decision finds an entry that has just left. Moving the clock is counted too: three instructions.
+    measure(&limiter, answer, || clock.advance_ms(SPACING_MS))
+}
+
+fn measure<C: Clock>(limiter: &Limiter<Memory, C>, answer: &str, before_each: impl Fn()) -> ExitCode {
+    measured_decisions(limiter, &before_each);
+    before_each();
+    assert_eq!(limiter.check_now(KEY).is_allowed(), answer == "allowed", "every answer has to be {answer}");
     ExitCode::SUCCESS
 }
 
@@ -126,7 +132,7 @@ impl Clock for Stepping {
 }
 
 #[inline(never)]
-fn measured_decisions(limiter: &Limiter<Memory, Stepping>, before_each: impl Fn()) {
+fn measured_decisions<C: Clock>(limiter: &Limiter<Memory, C>, before_each: &impl Fn()) {
     for _ in 0..DECISIONS {
         before_each();
         // By reference: the whole answer has to be there, but it need not be copied.

@@ -16,7 +16,8 @@ const SCHEDULES: usize = 10_000;
 const QUOTA: u32 = 3;
 
 fn schedules() -> usize {
-    std::env::var("SLIDEGATE_CASES").map_or(SCHEDULES, |cases| cases.parse().expect("a number of cases"))
+    std::env::var("SLIDEGATE_SCHEDULES")
+        .map_or(SCHEDULES, |cases| cases.parse().expect("a number of schedules"))
 }
 
 fn explore(scheduler: impl Scheduler + 'static, run: impl Fn() + Send + Sync + 'static) {

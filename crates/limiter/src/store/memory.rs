@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 
-use slidegate_core::{Attempt, Counter, Decision, Kind, Limit, Verdict};
+use slidegate_core::{Attempt, Counter, Decision, Kind, Limit, MAX_TIME_MS, Verdict};
 
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::key::{Key, Space};
@@ -134,7 +134,9 @@ impl Memory {
             let verdict = |one: Decision| Verdict { decided_at_ms: now_ms, decisions: [one].into() };
             match &mut slot.holding {
                 Holding::Packed { spec, when, payload } => {
-                    if self.registry.spec(*spec).is_none_or(|known| known.limit != *limit) {
+                    if now_ms > MAX_TIME_MS
+                        || self.registry.spec(*spec).is_none_or(|known| known.limit != *limit)
+                    {
                         break 'in_place;
                     }
                     if limit.kind() == Kind::Counter {

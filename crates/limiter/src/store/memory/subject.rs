@@ -1,8 +1,8 @@
 //! Everything that is remembered of one subject.
 
 use slidegate_core::{
-    Ask, Attempt, Decision, History, Holder, Limit, LimitId, Outcome, Receipt, Spent, State, Verdict, decide,
-    decide_two, judge,
+    Ask, Attempt, Decision, History, Holder, Limit, LimitId, MAX_TIME_MS, Outcome, Receipt, Spent, State,
+    Verdict, decide, decide_two, judge,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -89,7 +89,7 @@ impl Subject {
         (now_ms, cost): (u64, u64),
     ) -> Option<Decision> {
         let Tracked { limit: known, state } = self.tracked.first_mut()?;
-        if known != limit || limit.needs_id() {
+        if known != limit || limit.needs_id() || now_ms > MAX_TIME_MS {
             return None;
         }
         let before = state.heap_bytes();
@@ -115,7 +115,12 @@ impl Subject {
         (now_ms, cost): (u64, u64),
     ) -> Option<[Decision; 2]> {
         let [first, second, ..] = self.tracked.as_mut_slice() else { return None };
-        if first.limit != *one || second.limit != *two || one.needs_id() || two.needs_id() {
+        if first.limit != *one
+            || second.limit != *two
+            || one.needs_id()
+            || two.needs_id()
+            || now_ms > MAX_TIME_MS
+        {
             return None;
         }
         if books.is_tight(most_growth(first.state.heap_bytes()) + most_growth(second.state.heap_bytes())) {
