@@ -23,7 +23,7 @@ pub enum LimitError {
     ZeroWindow,
     /// The window has a fraction of a millisecond.
     WindowNotWholeMs,
-    /// The window is above [`MAX_WINDOW_MS`].
+    /// The window is above [`MAX_WINDOW_MS`](crate::MAX_WINDOW_MS).
     WindowTooLong,
     /// The resolution is 0.
     ZeroResolution,
