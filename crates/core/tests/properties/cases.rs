@@ -15,7 +15,7 @@ const DEFAULT_SEED: u64 = 0x511D_E6A7E;
 pub(crate) struct Rng(Cell<u64>);
 
 impl Rng {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(Cell::new(seed))
     }
 
@@ -102,7 +102,7 @@ fn failure<C, S>(
     }
 }
 
-fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }

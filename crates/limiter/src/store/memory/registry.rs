@@ -37,7 +37,7 @@ impl Registry {
     /// The number of a limit, if there is one left for it.
     pub(super) fn number(&self, group: u8, limit: &Limit) -> Option<u8> {
         let start = limit.quota().wrapping_mul(31) ^ limit.window_ms() ^ u64::from(group) << 4;
-        intern(&self.specs, start, Spec { group, limit: *limit })
+        intern(&self.specs, start as usize, PROBES, Spec { group, limit: *limit })
     }
 
     /// What a number stands for.
@@ -46,9 +46,10 @@ impl Registry {
         self.specs[usize::from(number)].get()
     }
 
-    /// A number for the space. Spaces beyond the first few hundred share numbers, and so a fair share of memory.
+    /// A number for the space, counted up from 0: the books of every shard have a line for each number up to the highest.
+    /// Spaces beyond the last number share that, and so a fair share of memory.
     pub(super) fn group(&self, space: Space) -> u8 {
-        intern(&self.spaces, space.0[0], space).unwrap_or(space.0[0] as u8)
+        intern(&self.spaces, 0, PLACES, space).unwrap_or(u8::MAX)
     }
 
     /// The space behind a group's number.
@@ -57,9 +58,10 @@ impl Registry {
     }
 }
 
-fn intern<T: PartialEq + Copy>(places: &Places<T>, start: u64, value: T) -> Option<u8> {
-    (0..PROBES)
-        .map(|probe| (start as usize).wrapping_add(probe) % PLACES)
+/// The place of a value among the first `probes` from `start` on; a free one becomes its place.
+fn intern<T: PartialEq + Copy>(places: &Places<T>, start: usize, probes: usize, value: T) -> Option<u8> {
+    (0..probes)
+        .map(|probe| start.wrapping_add(probe) % PLACES)
         .find(|index| *places[*index].get_or_init(|| value) == value)
         .map(|index| index as u8)
 }
