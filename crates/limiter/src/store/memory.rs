@@ -28,7 +28,7 @@ use shard::{Demand, SHARD_BYTES, Shard};
 use slot::{Holding, decide_as, decide_packed};
 pub use snapshot::SnapshotError;
 
-/// The bound where none is given: 256 MiB, which is about 5 million subjects with one counter each.
+/// The bound where none is given: 256 MiB, which is about 4.7 million subjects with one counter each.
 pub const DEFAULT_MAX_MEMORY: usize = 256 << 20;
 /// The smallest bound.
 pub const MIN_MAX_MEMORY: usize = 64 << 10;
