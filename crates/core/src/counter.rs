@@ -5,14 +5,12 @@ use core::hint::cold_path;
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
 use crate::settle::{MAX_DEBT, Receipt, Settled, settled_count};
-use crate::time::{Reading, mul_div, mul_div_ceil, read};
+use crate::time::{Reading, mul_div, read};
 
 /// The history of one key under one counter: what came in the window of the last write, and in the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counter {
     last_ms: u64,
-    /// The start of the window that holds `last_ms`, kept since it takes a division.
-    start_ms: u64,
     previous: u64,
     current: u64,
 }
@@ -21,17 +19,17 @@ pub struct Counter {
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     at_ms: u64,
-    start_ms: u64,
+    /// Since the window started.
+    elapsed_ms: u64,
     previous: u64,
     current: u64,
 }
 
 impl Counter {
-    /// A history from its parts: when it was last written, the units of that window, and of the one before.
+    /// A history from its parts: when it was last written, the units of the window before that one, and of that window.
     #[inline(always)]
-    pub fn new(limit: &Limit, last_ms: u64, previous: u64, current: u64) -> Self {
-        let start_ms = limit.window_start_ms(last_ms);
-        Self { last_ms, start_ms, previous: previous.min(MAX_DEBT), current: current.min(MAX_DEBT) }
+    pub fn new(last_ms: u64, previous: u64, current: u64) -> Self {
+        Self { last_ms, previous: previous.min(MAX_DEBT), current: current.min(MAX_DEBT) }
     }
 
     /// When it was last written.
@@ -60,18 +58,18 @@ impl Counter {
     /// The view at a time that is not before the last write.
     #[inline(always)]
     fn view_at(&self, limit: &Limit, at_ms: u64) -> View {
-        let window_ms = limit.window_ms();
-        let since_ms = at_ms - self.start_ms;
-        let (start_ms, previous, current) = if since_ms < window_ms {
-            (self.start_ms, self.previous, self.current)
-        } else if since_ms < 2 * window_ms {
+        let elapsed_ms = limit.elapsed_ms(at_ms);
+        let since_ms = at_ms - self.last_ms;
+        let (previous, current) = if since_ms <= elapsed_ms {
+            (self.previous, self.current)
+        } else if since_ms <= elapsed_ms + limit.window_ms() {
             cold_path();
-            (self.start_ms + window_ms, self.current, 0)
+            (self.current, 0)
         } else {
             cold_path();
-            (limit.window_start_ms(at_ms), 0, 0)
+            (0, 0)
         };
-        View { at_ms, start_ms, previous, current }
+        View { at_ms, elapsed_ms, previous, current }
     }
 
     /// The state for a clock that stepped back. By value, as everything cold here: a reference would force the common
@@ -83,24 +81,24 @@ impl Counter {
             // As if never seen: then the time of the last write means nothing either.
             _ if self.previous | self.current == 0 => Self::default(),
             // Everything that lies ahead is taken to have come now.
-            Reading::Repair(ms) => Self::new(limit, ms, 0, self.previous + self.current),
+            Reading::Repair(ms) => Self::new(ms, 0, self.previous + self.current),
             Reading::At(_) => self,
         }
     }
 
     #[inline(always)]
     fn write(&mut self, view: &View) {
-        let View { at_ms, start_ms, previous, current } = *view;
-        *self = Self { last_ms: at_ms, start_ms, previous, current };
+        *self = Self { last_ms: view.at_ms, previous: view.previous, current: view.current };
     }
 
     pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
         let (_, mut view) = self.look(limit, now_ms);
         let window_ms = limit.window_ms();
+        let start_ms = view.at_ms - view.elapsed_ms;
         let stamped_ms = limit.window_start_ms(receipt.stamp_ms);
-        let count = if stamped_ms == view.start_ms {
+        let count = if stamped_ms == start_ms {
             &mut view.current
-        } else if view.start_ms.checked_sub(stamped_ms) == Some(window_ms) {
+        } else if start_ms.checked_sub(stamped_ms) == Some(window_ms) {
             &mut view.previous
         } else {
             return Settled::Gone;
@@ -112,21 +110,6 @@ impl Counter {
 }
 
 impl View {
-    /// The first time at which the cost fits if nothing else comes, solved window by window.
-    #[cold]
-    #[inline(never)]
-    fn fits_at_ms(self, limit: &Limit, cost: u64) -> u64 {
-        let next_ms = self.start_ms + limit.window_ms();
-        let room = limit.quota().checked_sub(self.current + cost);
-        if let Some(elapsed_ms) = room.and_then(|room| fits_from(limit, self.previous, room)) {
-            return self.start_ms + elapsed_ms;
-        }
-        match fits_from(limit, self.current, limit.quota() - cost) {
-            Some(elapsed_ms) => next_ms + elapsed_ms,
-            None => next_ms + limit.window_ms(),
-        }
-    }
-
     #[inline(always)]
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64) -> u64 {
         let windows = match (self.previous, self.current) {
@@ -134,23 +117,52 @@ impl View {
             (_, 0) => 1,
             _ => 2,
         };
-        self.start_ms + windows * limit.window_ms() - now_ms
+        self.at_ms - now_ms + windows * limit.window_ms() - self.elapsed_ms
     }
 
-    /// What the previous window still weighs, rounded up to whole units.
+    /// What the previous window still weighs, rounded up to whole units; that is, without what has left, rounded down.
     #[inline(always)]
     fn weighted(&self, limit: &Limit) -> u64 {
+        self.weighted_at_once(limit).unwrap_or_else(|| {
+            cold_path();
+            let elapsed_ms = limit.whole_ticks(self.elapsed_ms);
+            self.previous - mul_div(self.previous, elapsed_ms, limit.window_ms())
+        })
+    }
+
+    /// [`View::weighted`] where that takes no division: for most views.
+    #[inline(always)]
+    fn weighted_at_once(&self, limit: &Limit) -> Option<u64> {
         if self.previous == 0 {
-            return 0;
+            return Some(0);
         }
-        let window = limit.ticks(limit.window_ms());
-        let elapsed = limit.ticks(self.at_ms - self.start_ms);
-        mul_div_ceil(self.previous, window - elapsed, window)
+        let share = limit.share(self.previous, limit.whole_ticks(self.elapsed_ms))?;
+        Some(self.previous - share)
+    }
+
+    /// The largest cost that fits.
+    #[inline(always)]
+    fn remaining(&self, limit: &Limit, weighted: u64) -> u64 {
+        limit.quota().saturating_sub(self.current + weighted)
     }
 }
 
 impl History for Counter {
     type View = View;
+
+    /// In the window of the last write, on a clock that did not step back: then the counts are what they were.
+    #[inline(always)]
+    fn glance(&self, limit: &Limit, now_ms: u64) -> Option<(u64, View)> {
+        let elapsed_ms = limit.elapsed_ms(now_ms);
+        // Where the clock stepped back, this is more than any window.
+        if now_ms.wrapping_sub(self.last_ms) > elapsed_ms {
+            cold_path();
+            return None;
+        }
+        let Self { previous, current, .. } = *self;
+        let view = View { at_ms: now_ms, elapsed_ms, previous, current };
+        Some((view.remaining(limit, view.weighted_at_once(limit)?), view))
+    }
 
     #[inline(always)]
     fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, View) {
@@ -160,7 +172,7 @@ impl History for Counter {
             at_ms = now_ms.max(self.last_ms);
         }
         let view = self.view_at(limit, at_ms);
-        (limit.quota().saturating_sub(view.current + view.weighted(limit)), view)
+        (view.remaining(limit, view.weighted(limit)), view)
     }
 
     #[inline(always)]
@@ -170,7 +182,29 @@ impl History for Counter {
 
     #[inline(always)]
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: View) -> u64 {
-        view.fits_at_ms(limit, attempt.cost) - attempt.now_ms
+        self.refuse(limit, attempt, view).0
+    }
+
+    #[inline(always)]
+    fn ceiling(limit: &Limit) -> u64 {
+        limit.quota()
+    }
+
+    /// The cost fits at the first time when what came before leaves room for it: in this window, while what came in it
+    /// does, and otherwise in the next, when that in turn is shrinking.
+    ///
+    /// A count fits into room below it once `room / count` of the window is left: rounded down, since before that it does not.
+    #[inline(always)]
+    fn refuse(&self, limit: &Limit, attempt: Attempt, view: View) -> (u64, u64) {
+        let left = limit.quota() - attempt.cost;
+        let ends_after_ms = view.at_ms - attempt.now_ms + limit.window_ms() - view.elapsed_ms;
+        if view.current > left {
+            let gone_after_ms = ends_after_ms + limit.window_ms();
+            (gone_after_ms - shrunk(limit, view.current, left), gone_after_ms)
+        } else {
+            let reset_after_ms = ends_after_ms + if view.current == 0 { 0 } else { limit.window_ms() };
+            (ends_after_ms - shrunk(limit, view.previous, left - view.current), reset_after_ms)
+        }
     }
 
     #[inline(always)]
@@ -178,18 +212,17 @@ impl History for Counter {
         let view = View { current: view.current + attempt.cost, ..view };
         self.write(&view);
         // What was just written stays in view to the end of the next window.
-        (view.at_ms, view.start_ms + 2 * limit.window_ms() - attempt.now_ms)
+        (view.at_ms, view.at_ms - attempt.now_ms + 2 * limit.window_ms() - view.elapsed_ms)
     }
 }
 
-/// How far into a window the previous count has shrunk to `room`, or `None` if it does not within the window.
-fn fits_from(limit: &Limit, previous: u64, room: u64) -> Option<u64> {
-    let window = limit.ticks(limit.window_ms());
-    if previous == 0 {
-        return Some(0);
-    }
-    match mul_div(room, window, previous) {
-        0 => None,
-        overlap => Some(window.saturating_sub(overlap) * limit.tick_ms()),
+/// How long before the end of a window a count from the one before it has shrunk to `room`, which is less.
+#[inline(always)]
+fn shrunk(limit: &Limit, count: u64, room: u64) -> u64 {
+    if limit.tick_ms() == 1 {
+        mul_div(room, limit.window_ms(), count)
+    } else {
+        cold_path();
+        mul_div(room, limit.ticks(limit.window_ms()), count) * limit.tick_ms()
     }
 }

@@ -1,5 +1,7 @@
 //! One request, all of its limits: everything is charged, or nothing.
 
+use core::hint::cold_path;
+
 use crate::history::{Attempt, History, leave, take};
 use crate::limit::Limit;
 use crate::state::State;
@@ -31,7 +33,6 @@ impl Ask<'_> {
     }
 
     /// The answer where nothing is written.
-    #[inline(never)]
     fn leave(&self, remaining: u64, now_ms: u64) -> Decision {
         leave(self.state, self.limit, self.attempt(now_ms), (remaining, ()))
     }
@@ -58,22 +59,44 @@ pub fn decide(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
     verdict
 }
 
-/// [`decide`] for two limits, the most common number above one: without a list, and without an answer for each of them
-/// before it is known whether both admit.
+/// [`decide`] for two limits on one subject and for one cost, the most common number above one: without a list, and
+/// without an answer for each of them before it is known whether both admit. Tells too whether the cost was written.
 #[inline(always)]
-pub fn decide_two(asks: &mut [Ask<'_>; 2], now_ms: u64) -> [Decision; 2] {
-    let [first, second] = asks;
-    let now_ms = now_ms.min(MAX_TIME_MS);
-    let (one, ()) = first.state.look(first.limit, now_ms);
-    let (two, ()) = second.state.look(second.limit, now_ms);
-    if first.cost != 0 && second.cost != 0 && first.cost <= one && second.cost <= two {
-        return [first.take(one, now_ms), second.take(two, now_ms)];
+pub fn decide_pair<A: History, B: History>(
+    pair: (&mut A, &mut B),
+    limits: (&Limit, &Limit),
+    attempt: Attempt,
+) -> ([Decision; 2], bool) {
+    let attempt = Attempt { now_ms: attempt.now_ms.min(MAX_TIME_MS), ..attempt };
+    let seen = (pair.0.look(limits.0, attempt.now_ms), pair.1.look(limits.1, attempt.now_ms));
+    answer_pair(pair, limits, attempt, seen)
+}
+
+/// [`decide_pair`] where glances are enough, at a time of at most [`MAX_TIME_MS`]; otherwise `None`, and nothing changed.
+/// A no changes nothing either.
+#[inline(always)]
+pub fn decide_pair_at_once<A: History, B: History>(
+    pair: (&mut A, &mut B),
+    limits: (&Limit, &Limit),
+    attempt: Attempt,
+) -> Option<([Decision; 2], bool)> {
+    let seen = (pair.0.glance(limits.0, attempt.now_ms)?, pair.1.glance(limits.1, attempt.now_ms)?);
+    Some(answer_pair(pair, limits, attempt, seen))
+}
+
+#[inline(always)]
+fn answer_pair<A: History, B: History>(
+    (first, second): (&mut A, &mut B),
+    (one, two): (&Limit, &Limit),
+    attempt: Attempt,
+    seen: ((u64, A::View), (u64, B::View)),
+) -> ([Decision; 2], bool) {
+    if attempt.cost != 0 && attempt.cost <= seen.0.0 && attempt.cost <= seen.1.0 {
+        ([take(first, one, attempt, seen.0), take(second, two, attempt, seen.1)], true)
+    } else {
+        cold_path();
+        ([leave(first, one, attempt, seen.0), leave(second, two, attempt, seen.1)], false)
     }
-    let mut decisions = [first.leave(one, now_ms), second.leave(two, now_ms)];
-    if first.cost == 0 || second.cost == 0 {
-        charge(asks, &mut decisions, now_ms);
-    }
-    decisions
 }
 
 /// Writes every cost, if all were judged to fit.

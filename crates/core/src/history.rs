@@ -35,11 +35,29 @@ pub trait History {
     /// back; beyond that nothing changes.
     fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, Self::View);
 
+    /// [`History::look`] where that is quick and changes nothing, at a time of at most [`MAX_TIME_MS`]; otherwise `None`.
+    #[inline(always)]
+    fn glance(&self, _limit: &Limit, _now_ms: u64) -> Option<(u64, Self::View)> {
+        None
+    }
+
     /// When the key will be as if never seen, if nothing more comes.
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: Self::View) -> u64;
 
     /// How long until a cost that does not fit now, but is not above the ceiling, does, if nothing else is admitted.
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: Self::View) -> u64;
+
+    /// The largest cost that can ever be admitted.
+    #[inline(always)]
+    fn ceiling(limit: &Limit) -> u64 {
+        limit.ceiling()
+    }
+
+    /// `wait_ms` and `reset_after_ms` at once, for what they have in common.
+    #[inline(always)]
+    fn refuse(&self, limit: &Limit, attempt: Attempt, view: Self::View) -> (u64, u64) {
+        (self.wait_ms(limit, attempt, view), self.reset_after_ms(limit, attempt.now_ms, view))
+    }
 
     /// Writes a cost that fits; gives its stamp and the new `reset_after_ms`.
     fn record(&mut self, limit: &Limit, attempt: Attempt, view: Self::View) -> (u64, u64);
@@ -60,7 +78,26 @@ pub fn decide_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) 
         cold_path();
         attempt.now_ms = MAX_TIME_MS;
     }
-    let (remaining, view) = history.look(limit, attempt.now_ms);
+    let seen = history.look(limit, attempt.now_ms);
+    answer(history, limit, attempt, seen)
+}
+
+/// [`decide_one`] where a glance is enough, at a time of at most [`MAX_TIME_MS`]; otherwise `None`, and nothing changed.
+/// A no changes nothing either.
+#[inline(always)]
+pub fn decide_at_once<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) -> Option<Decision> {
+    let seen = history.glance(limit, attempt.now_ms)?;
+    Some(answer(history, limit, attempt, seen))
+}
+
+/// The answer that follows from a look.
+#[inline(always)]
+fn answer<H: History>(
+    history: &mut H,
+    limit: &Limit,
+    attempt: Attempt,
+    (remaining, view): (u64, H::View),
+) -> Decision {
     if attempt.cost != 0 && attempt.cost <= remaining {
         take(history, limit, attempt, (remaining, view))
     } else {
@@ -89,13 +126,13 @@ pub(crate) fn leave<H: History>(
     attempt: Attempt,
     (remaining, view): (u64, H::View),
 ) -> Decision {
-    let outcome = if attempt.cost <= remaining {
-        Outcome::Fits
-    } else if attempt.cost > limit.ceiling() {
-        Outcome::Never
+    let (outcome, reset_after_ms) = if attempt.cost <= remaining {
+        (Outcome::Fits, history.reset_after_ms(limit, attempt.now_ms, view))
+    } else if attempt.cost > H::ceiling(limit) {
+        (Outcome::Never, history.reset_after_ms(limit, attempt.now_ms, view))
     } else {
-        Outcome::RetryAfter(history.wait_ms(limit, attempt, view))
+        let (wait_ms, reset_after_ms) = history.refuse(limit, attempt, view);
+        (Outcome::RetryAfter(wait_ms), reset_after_ms)
     };
-    let reset_after_ms = history.reset_after_ms(limit, attempt.now_ms, view);
     Decision { outcome, remaining, reset_after_ms, stamp_ms: 0 }
 }

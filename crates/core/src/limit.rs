@@ -1,9 +1,12 @@
 //! What is allowed: a quota per window, of a kind.
 
+use core::hash::{Hash, Hasher};
+use core::hint::cold_path;
 use core::num::NonZeroU64;
 use core::time::Duration;
 
 use crate::limit_error::LimitError;
+use crate::time::{guess_div_rem, reciprocal};
 
 /// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
 pub const MAX_QUOTA: u64 = 1 << 51;
@@ -31,14 +34,32 @@ const MAX_BURST_WINDOW: u64 = 1 << 53;
 /// assert_eq!(search.quota(), 600);
 /// # Ok::<(), slidegate_core::LimitError>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Eq, Debug)]
 pub struct Limit {
-    quota: u64,
-    /// Divided by at every decision: without a check for 0.
     window_ms: NonZeroU64,
+    /// Not 0, and known not to be: then a cost of 1 is never above it.
+    quota: NonZeroU64,
     /// A log's resolution, or GCRA's burst.
     extra: u64,
     head: Head,
+    /// Of the window, which is divided by at every decision. Follows from it, and is no part of what a limit is.
+    reciprocal: u64,
+}
+
+impl PartialEq for Limit {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        self.quota == other.quota
+            && self.window_ms == other.window_ms
+            && self.extra == other.extra
+            && self.head == other.head
+    }
+}
+
+impl Hash for Limit {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.quota, self.window_ms, self.extra, self.head).hash(state);
+    }
 }
 
 /// The kind, the name and the most entries in one word, so that limits, which are compared at every decision, compare as
@@ -201,7 +222,7 @@ impl Limit {
 
     /// The same quota and window as a log that keeps time this finely.
     pub const fn resolution(self, resolution: Resolution) -> Result<Self, LimitError> {
-        Self::log(self.quota, self.window_ms(), resolution, self.head.name())
+        Self::log(self.quota(), self.window_ms(), resolution, self.head.name())
     }
 
     const fn log(quota: u64, window_ms: u64, resolution: Resolution, name: u32) -> Result<Self, LimitError> {
@@ -214,7 +235,7 @@ impl Limit {
     }
 
     const fn with(self, kind: Kind) -> Result<Self, LimitError> {
-        Self::checked(self.quota, self.window_ms(), kind, self.head.name())
+        Self::checked(self.quota(), self.window_ms(), kind, self.head.name())
     }
 
     /// The same limit with a history of its own, apart from other limits of this kind and window.
@@ -225,15 +246,15 @@ impl Limit {
 
     /// The only place where a limit is made.
     const fn checked(quota: u64, window_ms: u64, kind: Kind, name: u32) -> Result<Self, LimitError> {
-        if quota == 0 {
+        let Some(some_quota) = NonZeroU64::new(quota) else {
             return Err(LimitError::ZeroQuota);
-        }
+        };
         if quota > MAX_QUOTA {
             return Err(LimitError::QuotaTooLarge { quota });
         }
-        if window_ms == 0 {
+        let Some(some_window_ms) = NonZeroU64::new(window_ms) else {
             return Err(LimitError::ZeroWindow);
-        }
+        };
         if window_ms > MAX_WINDOW_MS {
             return Err(LimitError::WindowTooLong);
         }
@@ -259,16 +280,15 @@ impl Limit {
         if entries > MAX_ENTRIES {
             return Err(LimitError::TooManyEntries { entries });
         }
-        let Some(window_ms) = NonZeroU64::new(window_ms) else {
-            return Err(LimitError::ZeroWindow);
-        };
-        Ok(Self { quota, window_ms, extra, head: Head::new(tag, name, entries) })
+        let head = Head::new(tag, name, entries);
+        let reciprocal = reciprocal(some_window_ms);
+        Ok(Self { quota: some_quota, window_ms: some_window_ms, extra, head, reciprocal })
     }
 
     /// Units allowed per window.
     #[inline]
     pub const fn quota(&self) -> u64 {
-        self.quota
+        self.quota.get()
     }
 
     /// The window in milliseconds; for an in-flight limit, the longest hold.
@@ -280,7 +300,26 @@ impl Limit {
     /// Where the aligned window that holds this time starts.
     #[inline(always)]
     pub(crate) fn window_start_ms(&self, at_ms: u64) -> u64 {
-        at_ms - at_ms % self.window_ms
+        at_ms - self.elapsed_ms(at_ms)
+    }
+
+    /// How far into an aligned window a time is.
+    #[inline(always)]
+    pub(crate) fn elapsed_ms(&self, at_ms: u64) -> u64 {
+        let (_, left) = guess_div_rem(at_ms, self.window_ms(), self.reciprocal);
+        if left < self.window_ms() {
+            left
+        } else {
+            cold_path();
+            at_ms % self.window_ms
+        }
+    }
+
+    /// `units * ms / window`, rounded down, where that takes no division: for most of them.
+    #[inline(always)]
+    pub(crate) fn share(&self, units: u64, ms: u64) -> Option<u64> {
+        let (share, left) = guess_div_rem(units.checked_mul(ms)?, self.window_ms(), self.reciprocal);
+        if left < self.window_ms() { Some(share) } else { None }
     }
 
     /// How it counts.
@@ -300,7 +339,7 @@ impl Limit {
     pub const fn ceiling(&self) -> u64 {
         match self.head.tag() {
             Tag::Gcra => self.extra,
-            _ => self.quota,
+            _ => self.quota(),
         }
     }
 
@@ -319,6 +358,18 @@ impl Limit {
         }
     }
 
+    /// [`Limit::resolution_ms`] of what is known to be a log.
+    #[inline(always)]
+    pub(crate) const fn log_slot_ms(&self) -> u64 {
+        self.extra
+    }
+
+    /// A log's window and a slot of it: what is left of it after a look and what is then recorded lie closer together.
+    #[inline(always)]
+    pub(crate) const fn log_span_ms(&self) -> u64 {
+        self.window_ms.get() + self.extra
+    }
+
     /// The most entries (or holders) that the state of this limit keeps; 1 for the kinds of constant size.
     #[inline]
     pub const fn max_entries(&self) -> usize {
@@ -328,7 +379,7 @@ impl Limit {
     /// The most units that any window can see: the quota, but for the kinds that align their windows
     /// or let a burst come on top of the rate.
     pub const fn worst_case(&self) -> u64 {
-        let (quota, window) = (self.quota, self.window_ms());
+        let (quota, window) = (self.quota(), self.window_ms());
         match self.kind() {
             Kind::Log { .. } | Kind::InFlight => quota,
             _ if window == 1 => self.ceiling(),
@@ -353,11 +404,17 @@ impl Limit {
         if self.window_ms.get() > DAY_MS { ms / SECOND_MS } else { ms }
     }
 
+    /// The time up to the last whole tick.
+    #[inline(always)]
+    pub(crate) const fn whole_ticks(&self, ms: u64) -> u64 {
+        if self.window_ms.get() > DAY_MS { ms - ms % SECOND_MS } else { ms }
+    }
+
     /// The limit as four numbers, for states that are stored.
     #[inline]
     pub const fn to_words(&self) -> [u64; 4] {
         let [head, window_ms] = self.id().to_words();
-        [head, self.quota, window_ms, self.extra]
+        [head, self.quota(), window_ms, self.extra]
     }
 
     /// The limit behind [`Limit::to_words`]; numbers that are no limit give an error.

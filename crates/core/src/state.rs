@@ -62,6 +62,14 @@ impl State {
         }
     }
 
+    /// The log, if it is one.
+    pub fn into_log(self) -> Option<Log> {
+        match self {
+            Self::Log(log) => Some(log),
+            _ => None,
+        }
+    }
+
     /// Whether recording another cost may change [`State::heap_bytes`].
     #[inline(always)]
     pub fn may_grow(&self, limit: &Limit) -> bool {
@@ -102,7 +110,7 @@ impl History for State {
     #[inline(always)]
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, (): ()) -> u64 {
         match self {
-            Self::Log(log) => log.reset_after_ms(limit, now_ms, ()),
+            Self::Log(log) => log.reset_after_ms(limit, now_ms, log.at_ms(now_ms)),
             Self::Counter(counter) => counter.reset_after_ms(limit, now_ms, counter.view(limit, now_ms)),
             Self::Fixed(fixed) => fixed.reset_after_ms(limit, now_ms, fixed.view(limit, now_ms)),
             Self::Gcra(gcra) => gcra.reset_after_ms(limit, now_ms, gcra.debt_at(limit, now_ms)),
@@ -113,7 +121,7 @@ impl History for State {
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, (): ()) -> u64 {
         let now_ms = attempt.now_ms;
         match self {
-            Self::Log(log) => log.wait_ms(limit, attempt, ()),
+            Self::Log(log) => log.wait_ms(limit, attempt, log.at_ms(now_ms)),
             Self::Counter(counter) => counter.wait_ms(limit, attempt, counter.view(limit, now_ms)),
             Self::Fixed(fixed) => fixed.wait_ms(limit, attempt, fixed.view(limit, now_ms)),
             Self::Gcra(gcra) => gcra.wait_ms(limit, attempt, gcra.debt_at(limit, now_ms)),
@@ -124,7 +132,10 @@ impl History for State {
     #[inline(always)]
     fn record(&mut self, limit: &Limit, attempt: Attempt, (): ()) -> (u64, u64) {
         match self {
-            Self::Log(log) => log.record(limit, attempt, ()),
+            Self::Log(log) => {
+                let at_ms = log.at_ms(attempt.now_ms);
+                log.record(limit, attempt, at_ms)
+            }
             Self::Counter(counter) => {
                 let view = counter.view(limit, attempt.now_ms);
                 counter.record(limit, attempt, view)

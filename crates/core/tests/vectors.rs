@@ -240,7 +240,7 @@ fn state(limit: &Limit, initial: &Value) -> State {
             let entry = |e: &Value| Entry { stamp_ms: number(&e[0]), count: number(&e[1]) };
             State::Log(Log::from_entries(last_ms, list(&initial["entries"]).iter().map(entry)))
         }
-        Kind::Counter => State::Counter(Counter::new(limit, last_ms, field("previous"), field("current"))),
+        Kind::Counter => State::Counter(Counter::new(last_ms, field("previous"), field("current"))),
         Kind::Fixed => State::Fixed(Fixed { last_ms, current: field("current") }),
         Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: field("debt") }),
         Kind::InFlight => {

@@ -9,7 +9,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::key::Space;
 use crate::limiter::Limiter;
 use crate::permit::Signer;
-use crate::store::memory::{Memory, SnapshotError};
+use crate::store::memory::{Memory, SnapshotError, Terms};
 use crate::store::{MAX_LIMITS, Store};
 
 /// The settings of a limiter; [`Limiter::builder`] starts one.
@@ -70,9 +70,8 @@ impl<S: Store, C: Clock> Builder<S, C> {
         Ok(Limiter {
             store: self.store,
             clock: self.clock,
-            space: Space::named(&self.name),
             in_flight: self.limits.iter().any(Limit::needs_id),
-            limits: self.limits.into_boxed_slice(),
+            terms: Terms::new(Space::named(&self.name), self.limits.into_boxed_slice()),
             signer: Signer::new(&self.secret.unwrap_or_else(random)),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             #[cfg(feature = "tokio")]

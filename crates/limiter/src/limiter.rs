@@ -8,9 +8,9 @@ use slidegate_core::{Kind, Limit, Verdict};
 
 use crate::builder::Builder;
 use crate::clock::{Clock, SystemClock};
-use crate::key::{Key, Space};
+use crate::key::Key;
 use crate::permit::{Permit, PermitError, Signer};
-use crate::store::memory::{Memory, SnapshotError};
+use crate::store::memory::{Memory, SnapshotError, Terms};
 use crate::store::{Call, Charge, SettleOutcome, Store};
 
 /// Decides requests by key, under one or several limits at once.
@@ -31,8 +31,7 @@ use crate::store::{Call, Charge, SettleOutcome, Store};
 pub struct Limiter<S = Memory, C = SystemClock> {
     pub(crate) store: S,
     pub(crate) clock: C,
-    pub(crate) space: Space,
-    pub(crate) limits: Box<[Limit]>,
+    pub(crate) terms: Terms<Box<[Limit]>>,
     /// Whether one of the limits is in flight, so that requests need ids.
     pub(crate) in_flight: bool,
     pub(crate) signer: Signer,
@@ -76,7 +75,7 @@ impl Limiter {
 impl<S, C> Limiter<S, C> {
     /// Its limits, in the order of a verdict's decisions.
     pub fn limits(&self) -> &[Limit] {
-        &self.limits
+        &self.terms.limits
     }
 
     /// Where it keeps its state.
@@ -86,7 +85,7 @@ impl<S, C> Limiter<S, C> {
 
     #[inline]
     fn charge_on<'a>(&'a self, key: &'a Key<'a>, cost: u64) -> Charge<'a> {
-        Charge { space: self.space, key, limits: &self.limits, cost }
+        Charge { space: self.terms.space, key, limits: &self.terms.limits, cost }
     }
 
     /// An id for this request, where one is needed.
@@ -100,7 +99,7 @@ impl<S, C> Limiter<S, C> {
     }
 
     fn check_refundable(&self) -> Result<(), PermitError> {
-        let gcra = self.limits.iter().any(|limit| matches!(limit.kind(), Kind::Gcra { .. }));
+        let gcra = self.terms.limits.iter().any(|limit| matches!(limit.kind(), Kind::Gcra { .. }));
         if gcra { Err(PermitError::NotRefundable) } else { Ok(()) }
     }
 
@@ -166,27 +165,8 @@ impl<S: Store<Error = Infallible> + AsRef<Memory>, C: Clock> Limiter<S, C> {
     /// Asks for `cost` units, at once: all of them, or none.
     #[inline(always)]
     pub fn charge_now<'k>(&self, key: impl Into<Key<'k>>, cost: u64) -> Verdict {
-        let (key, now_ms) = (key.into(), self.clock.now_ms());
-        let (subject, asked) = ((self.space, &key), (now_ms, cost));
-        if let [limit] = &*self.limits {
-            let start_over = || self.charge_at(key.clone(), cost, now_ms);
-            return self.store.as_ref().decide_one_in_place(subject, limit, asked, start_over);
-        }
-        if let [first, second] = &*self.limits
-            && let Some(two) = self.store.as_ref().decide_two_in_place(subject, [first, second], asked)
-        {
-            return Verdict { decided_at_ms: now_ms, decisions: two.into() };
-        }
-        self.charge_at(key, cost, now_ms)
-    }
-
-    /// By value: a reference to the key would force the common path to keep it in memory.
-    #[inline(never)]
-    #[expect(clippy::needless_pass_by_value)]
-    fn charge_at(&self, key: Key<'_>, cost: u64, now_ms: u64) -> Verdict {
-        let charges = [self.charge_on(&key, cost)];
-        let call = Call { now_ms, holder: self.holder(), charges: &charges };
-        self.store.as_ref().decide_anywhere(&call, &charges[0])
+        let asked = (self.clock.now_ms(), cost);
+        self.store.as_ref().decide_subject(&key.into(), &self.terms, asked, self.holder())
     }
 
     /// Looks without asking, at once.

@@ -45,8 +45,11 @@ fn no_shape_of_state_passes_the_bound() {
     let wide = Limit::new(1 << 40, Duration::from_secs(3_600)).expect("a log");
     let fine = Limit::per_hour(50_000).resolution(Resolution::Ms(100)).expect("a log").named("fine");
     let counter = Limit::per_hour(10).counter().expect("a counter");
-    let shapes: [&[Limit]; 7] = [
+    let fixed = Limit::per_hour(10).fixed().expect("a fixed window");
+    let shapes: [&[Limit]; 9] = [
         &[counter],
+        &[counter, fixed],
+        &[counter, fixed, Limit::per_day(10).counter().expect("a counter")],
         &[log],
         &[wide],
         &[fine],
@@ -165,22 +168,55 @@ fn who_is_limited_is_never_forgotten() {
     }
 }
 
-/// One rule floods with keys that cannot be forgotten: it fills its share, and others are still served.
+/// Keys that change their shape all the time, from one place to another and back: what they leave is free again.
+#[test]
+fn a_change_of_shape_leaves_nothing_behind() {
+    let counter = Limit::per_second(4).counter().expect("a counter");
+    let shapes: [&[Limit]; 4] =
+        [&[counter], &[counter, Limit::per_second(4)], &[Limit::per_second(3)], &[counter, in_flight(3)]];
+    let store = Memory::new(BOUND);
+    let mut now_ms = NOW_MS;
+    for n in 0..200_000_u64 {
+        now_ms += n % 3;
+        check(&store, "rule", n % 500, shapes[(n / 7 % 4) as usize], now_ms);
+    }
+    assert_bound(&store);
+    let stats = store.stats();
+    assert_eq!((stats.forgotten_keys, stats.refused_for_room), (0, 0), "{stats:?}");
+    // Once all of it is dead, newcomers sweep it away, to the last byte beside their own.
+    for n in 0..20_000_u64 {
+        check(&store, "rule", 1_000 + n, shapes[0], now_ms + 7_200_000 + n);
+    }
+    let stats = store.stats();
+    assert!(stats.keys < 9_000, "{stats:?}");
+    for (left, shape) in shapes.iter().enumerate() {
+        let (now_ms, key) = (now_ms + 14_400_000, 100_000 + left as u64);
+        assert!(check(&store, "rule", key, shape, now_ms).is_allowed());
+    }
+}
+
+/// One rule floods with keys that cannot be forgotten: it fills its share, and others are still served, whatever the
+/// shapes of its keys and of theirs.
 #[test]
 fn a_rules_flood_starves_no_other_rule() {
-    let limits = [Limit::per_hour(2)];
-    for shape in [&limits[..], &[limits[0], in_flight(2)]] {
+    let (log, counter) = (Limit::per_hour(2), Limit::per_hour(2).counter().expect("a counter"));
+    let longer = Limit::per_day(2).counter().expect("a counter");
+    let shapes: [&[Limit]; 4] = [&[counter], &[counter, longer], &[log], &[log, in_flight(2)]];
+    for flood in shapes {
         let store = Memory::new(8 * BOUND);
         let mut refused = 0;
         for n in 0..300_000_u64 {
-            refused += u64::from(!check(&store, "flood", n, shape, NOW_MS).is_allowed());
+            refused += u64::from(!check(&store, "flood", n, flood, NOW_MS).is_allowed());
         }
         assert!(refused > 0, "the flood has met its bound");
         assert_eq!(store.stats().refused_for_room, refused);
-        for rule in ["first", "second", "third"] {
+        for (rule, limits) in shapes.iter().enumerate() {
             for n in 0..100_u64 {
-                let verdict = check(&store, rule, n, shape, NOW_MS);
-                assert!(verdict.is_allowed(), "{rule} {n}: {verdict:?} {:?}", store.stats());
+                // Twice: a log gets another shape with its second entry.
+                for now_ms in [NOW_MS, NOW_MS + 1] {
+                    let verdict = check(&store, &format!("rule {rule}"), n, limits, now_ms);
+                    assert!(verdict.is_allowed(), "{flood:?} {rule} {n}: {verdict:?} {:?}", store.stats());
+                }
             }
         }
         assert_bound(&store);

@@ -24,7 +24,7 @@ fn equals_the_formula_in_exact_arithmetic() {
             let window_ms = limit.window_ms();
             let last_ms = (1 + rng.below(500)) * window_ms + rng.below(window_ms);
             let count = || rng.pick(&[0, 1, rng.below(limit.quota() + 1), limit.quota()]);
-            let state = Counter::new(&limit, last_ms, count(), count());
+            let state = Counter::new(last_ms, count(), count());
             let step = Step::Check { after_ms: wait_ms(rng, &limit, last_ms), cost: cost(rng, &limit) };
             ((limit, state), vec![step])
         },

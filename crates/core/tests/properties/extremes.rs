@@ -135,7 +135,7 @@ fn any_state(rng: &Rng, limit: &Limit) -> State {
             let entry = |_| slidegate_core::Entry { stamp_ms: extreme(rng), count: extreme(rng) };
             State::Log(slidegate_core::Log::from_entries(last_ms, (0..rng.below(4)).map(entry)))
         }
-        Kind::Counter => State::Counter(Counter::new(limit, last_ms, extreme(rng), extreme(rng))),
+        Kind::Counter => State::Counter(Counter::new(last_ms, extreme(rng), extreme(rng))),
         Kind::Fixed => State::Fixed(Fixed { last_ms, current: extreme(rng) }),
         Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: extreme(rng) }),
         Kind::InFlight => {

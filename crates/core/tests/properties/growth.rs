@@ -27,21 +27,22 @@ fn a_ring_doubles_up_to_what_the_limit_can_need() {
     let mut run = Run::new(exact(100, 1_000), 0);
     let mut sizes = fill(&mut run, 100, 1);
     sizes.dedup();
-    // The oldest and the newest entry stand outside the ring, so it holds at most 98.
-    assert_eq!(sizes, [0, 4, 8, 16, 32, 64, 98].map(|entries| entries * 6));
+    // A single entry needs no ring; then all entries are in it.
+    assert_eq!(sizes, [0, 4, 8, 16, 32, 64, 100].map(|entries| entries * 6));
 }
 
 #[test]
 fn a_log_says_when_another_entry_may_take_memory() {
     let limit = exact(100, 1_000);
     let mut run = Run::new(limit, 0);
-    fill(&mut run, 2, 1);
-    assert!(run.state.may_grow(&limit), "the ring begins with the third");
+    assert!(!run.state.may_grow(&limit), "a single entry needs no ring");
+    fill(&mut run, 1, 1);
+    assert!(run.state.may_grow(&limit), "the ring begins with the second");
     fill(&mut run, 1, 1);
     assert!(!run.state.may_grow(&limit), "the ring has room");
-    fill(&mut run, 3, 1);
+    fill(&mut run, 2, 1);
     assert!(run.state.may_grow(&limit), "the ring is full");
-    fill(&mut run, 94, 1);
+    fill(&mut run, 96, 1);
     assert!(!run.state.may_grow(&limit), "the log is full");
 }
 
@@ -59,12 +60,12 @@ fn counts_that_may_outgrow_their_place_may_take_memory() {
 fn entries_far_apart_take_16_bytes() {
     let limit = exact(50, 1_000 * DAY_MS);
     let mut run = Run::new(limit, 0);
-    let mut sizes = fill(&mut run, 6, 60 * DAY_MS);
-    // The ring begins at 6 bytes an entry; the second in it does not fit beside the first.
-    assert_eq!(sizes.split_off(3), [4 * 16; 3]);
-    assert!(run.state.may_grow(&limit), "the ring is full");
-    fill(&mut run, 1, 60 * DAY_MS);
-    assert!(!run.state.may_grow(&limit), "the ring has room");
+    // The second does not fit beside the first: six words and a list of places.
+    let list = |places: usize| size_of::<[u64; 6]>() + places * 16;
+    assert_eq!(fill(&mut run, 4, 60 * DAY_MS), [0, list(4), list(4), list(4)]);
+    assert!(run.state.may_grow(&limit), "the list is full");
+    assert_eq!(fill(&mut run, 1, 60 * DAY_MS), [list(8)]);
+    assert!(!run.state.may_grow(&limit), "the list has room");
 }
 
 #[test]

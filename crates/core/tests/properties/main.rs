@@ -17,6 +17,7 @@ mod identity;
 mod in_flight;
 mod log;
 mod memory;
+mod narrow;
 mod parse;
 mod retry;
 mod ring;

@@ -38,8 +38,7 @@ fn states_of_constant_size_take_no_heap() {
 
 #[test]
 fn a_state_from_its_parts_has_these_parts() {
-    let limit = Limit::per_second(5).counter().expect("a counter");
-    let counter = Counter::new(&limit, 1_234, 7, 3);
+    let counter = Counter::new(1_234, 7, 3);
     assert_eq!((counter.last_ms(), counter.previous(), counter.current()), (1_234, 7, 3));
     let entry = Entry { stamp_ms: 40, count: 2 };
     let log = Log::from_entry(44, Some(entry));
@@ -81,7 +80,6 @@ fn entries_from_outside_are_bounded() {
     let log = Log::from_entries(7, [entry(1, 3), entry(u64::MAX, u64::MAX)]);
     let last = entry(MAX_TIME_MS + MAX_WINDOW_MS, 2 * MAX_QUOTA - 3);
     assert_eq!(log.entries().collect::<Vec<_>>(), [entry(1, 3), last]);
-    let limit = Limit::per_second(5).counter().expect("a counter");
-    let counter = Counter::new(&limit, 0, u64::MAX, u64::MAX);
+    let counter = Counter::new(0, u64::MAX, u64::MAX);
     assert_eq!((counter.previous(), counter.current()), (2 * MAX_QUOTA, 2 * MAX_QUOTA));
 }

@@ -1,7 +1,7 @@
 //! Several limits and one request: all or none, and one answer from many.
 
 use slidegate_core::{
-    Ask, Attempt, Decision, Decisions, Limit, Outcome, State, Verdict, decide, decide_two, judge,
+    Ask, Attempt, Decision, Decisions, Limit, Outcome, State, Verdict, decide, decide_pair, judge,
 };
 
 use crate::cases::{Rng, prove};
@@ -161,11 +161,13 @@ fn two_limits_are_decided_like_a_list_of_them() {
         let (mut list, mut known, mut now_ms) = (fresh(limits), fresh(limits), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
-            let verdict = ask(limits, &mut list, costs, now_ms);
-            let mut asks = asks(limits, &mut known, costs);
-            let asks = asks.first_chunk_mut::<2>().ok_or("two limits")?;
-            let decisions = Decisions::from(decide_two(asks, now_ms));
+            let verdict = ask(limits, &mut list, &[costs[0]; 2], now_ms);
+            let [first, second] = known.first_chunk_mut::<2>().ok_or("two limits")?;
+            let attempt = Attempt { now_ms, cost: costs[0], holder: 7 };
+            let (decisions, taken) = decide_pair((first, second), (&limits[0], &limits[1]), attempt);
+            let decisions = Decisions::from(decisions);
             ensure!(verdict.decisions == decisions, "{verdict:?}, not {decisions:?}");
+            ensure!(taken == (costs[0] != 0 && verdict.is_allowed()), "taken: {taken}, {verdict:?}");
             ensure!(format!("{list:?}") == format!("{known:?}"), "{list:?}, not {known:?}");
         }
         Ok(())

@@ -4,8 +4,9 @@
 //! and its own part of `max_memory`. No call does work that grows with the table.
 
 use std::convert::Infallible;
+use std::ops::Deref;
 
-use slidegate_core::{Attempt, Counter, Decision, Kind, Limit, MAX_TIME_MS, Verdict};
+use slidegate_core::{Attempt, Kind, Limit, Verdict};
 
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::key::{Key, Space};
@@ -13,19 +14,24 @@ use crate::store::{Call, Charge, SettleOutcome, Settlement, Store};
 use crate::sync::{Mutex, MutexGuard};
 
 mod books;
+mod bytes;
+mod cell;
 mod codec;
+mod fill;
+mod in_place;
 mod registry;
 mod room;
+mod row;
 mod several;
+mod shape;
 mod shard;
 mod slot;
 mod snapshot;
 mod subject;
 mod table;
 
-use registry::Registry;
+use registry::{Number, Registry};
 use shard::{Demand, SHARD_BYTES, Shard};
-use slot::{Holding, decide_as, decide_packed};
 pub use snapshot::SnapshotError;
 
 /// The bound where none is given: 256 MiB, which is about 4.7 million subjects with one counter each.
@@ -57,6 +63,20 @@ pub struct Memory {
     fingerprints: Fingerprints,
     registry: Registry,
     shards: Box<[Locked]>,
+}
+
+/// What a limiter decides by: its limits, in a box of its own, or borrowed for one call.
+#[derive(Debug)]
+pub(crate) struct Terms<L> {
+    pub(crate) space: Space,
+    pub(crate) limits: L,
+    number: Number,
+}
+
+impl<L: Deref<Target = [Limit]>> Terms<L> {
+    pub(crate) fn new(space: Space, limits: L) -> Self {
+        Self { space, limits, number: Number::unknown() }
+    }
 }
 
 /// What a store holds, and what its bound has cost so far.
@@ -93,87 +113,49 @@ impl Memory {
 
     /// [`Store::decide`] without waiting, which cannot fail.
     pub fn decide_now(&self, call: &Call<'_>) -> Verdict {
-        let Call { now_ms, charges: [charge], .. } = *call else { return self.decide_several(call) };
-        let (subject, asked) = ((charge.space, charge.key), (now_ms, charge.cost));
-        match charge.limits {
-            [limit] => self.decide_one_in_place(subject, limit, asked, || self.decide_anywhere(call, charge)),
-            [first, second] => match self.decide_two_in_place(subject, [first, second], asked) {
-                Some(two) => Verdict { decided_at_ms: now_ms, decisions: two.into() },
-                None => self.decide_anywhere(call, charge),
-            },
-            _ => self.decide_anywhere(call, charge),
-        }
-    }
-
-    /// Decides the request's only charge, whatever that takes.
-    #[inline(never)]
-    pub(crate) fn decide_anywhere(&self, call: &Call<'_>, charge: &Charge<'_>) -> Verdict {
+        let Call { now_ms, holder, charges: [charge] } = *call else { return self.decide_several(call) };
         let Charge { space, key, limits, cost } = *charge;
-        let fingerprint = self.fingerprints.of(space, key);
-        let attempt = Attempt { now_ms: call.now_ms, cost, holder: call.holder };
-        let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-        shard.decide(&self.registry, fingerprint, Demand { space, limits, attempt })
+        let terms = Terms::new(space, limits);
+        terms.number.look_up(&self.registry, space, limits);
+        self.decide_subject(key, &terms, (now_ms, cost), holder)
     }
 
-    /// Decides a request on one subject under one limit where that takes no memory and no id: what most requests are.
-    /// Otherwise nothing changed, and `start_over` answers, in the end by [`Memory::decide_anywhere`]. That this path keeps nothing for the other one, and its values
-    /// in registers, makes it a third shorter.
+    /// Decides a request on one subject. The parts that most requests come to are apart, and each is small, so that it
+    /// keeps its values in registers.
     #[inline(always)]
-    pub(crate) fn decide_one_in_place(
+    pub(crate) fn decide_subject<L: Deref<Target = [Limit]>>(
         &self,
-        (space, key): (Space, &Key<'_>),
-        limit: &Limit,
-        (now_ms, cost): (u64, u64),
-        start_over: impl FnOnce() -> Verdict,
+        key: &Key<'_>,
+        terms: &Terms<L>,
+        asked: (u64, u64),
+        holder: u64,
     ) -> Verdict {
-        'in_place: {
-            let fingerprint = self.fingerprints.of(space, key);
-            let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-            let Shard { table, books, .. } = &mut *shard;
-            let Some(slot) = table.find_mut(fingerprint) else { break 'in_place };
-            let verdict = |one: Decision| Verdict { decided_at_ms: now_ms, decisions: [one].into() };
-            match &mut slot.holding {
-                Holding::Packed { spec, when, payload } => {
-                    if now_ms > MAX_TIME_MS
-                        || self.registry.spec(*spec).is_none_or(|known| known.limit != *limit)
-                    {
-                        break 'in_place;
-                    }
-                    if limit.kind() == Kind::Counter {
-                        match decide_as::<Counter>(limit, (when, payload), (now_ms, cost)) {
-                            Some(decision) => return verdict(decision),
-                            None => break 'in_place,
-                        }
-                    }
-                    if let Some(decision) = decide_packed(limit, (when, payload), (now_ms, cost)) {
-                        return verdict(decision);
-                    }
-                }
-                Holding::Heap(subject) => {
-                    if let Some(decision) = subject.decide_one_in_place(books, limit, (now_ms, cost)) {
-                        return verdict(decision);
-                    }
-                }
-            }
+        let fingerprint = self.fingerprints.of(terms.space, key);
+        match &*terms.limits {
+            [limit] => match limit.kind() {
+                Kind::Counter => self.decide_counter(fingerprint, terms, limit, asked),
+                Kind::Log { .. } => self.decide_log(fingerprint, terms, limit, asked),
+                _ => self.decide_other(fingerprint, terms, limit, asked, holder),
+            },
+            [one, two] => self.decide_two(fingerprint, terms, (one, two), asked, holder),
+            _ => self.decide_anywhere(fingerprint, terms, asked, holder),
         }
-        start_over()
     }
 
-    /// The same under two limits.
+    /// Decides a request on one subject, whatever that takes.
+    #[cold]
     #[inline(never)]
-    pub(crate) fn decide_two_in_place(
+    fn decide_anywhere<L: Deref<Target = [Limit]>>(
         &self,
-        (space, key): (Space, &Key<'_>),
-        limits: [&Limit; 2],
-        asked: (u64, u64),
-    ) -> Option<[Decision; 2]> {
-        let fingerprint = self.fingerprints.of(space, key);
+        fingerprint: Fingerprint,
+        Terms { space, limits, number }: &Terms<L>,
+        (now_ms, cost): (u64, u64),
+        holder: u64,
+    ) -> Verdict {
+        number.look_up(&self.registry, *space, limits);
+        let attempt = Attempt { now_ms, cost, holder };
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-        let Shard { table, books, .. } = &mut *shard;
-        match &mut table.find_mut(fingerprint)?.holding {
-            Holding::Packed { .. } => None,
-            Holding::Heap(subject) => subject.decide_two_in_place(books, limits, asked),
-        }
+        shard.decide(&self.registry, fingerprint, Demand { space: *space, limits, attempt })
     }
 
     /// The bound, in bytes.
@@ -186,7 +168,7 @@ impl Memory {
         self.shards.iter().fold(Stats::default(), |sum, shard| {
             let shard = shard.lock();
             Stats {
-                keys: sum.keys + shard.table.len(),
+                keys: sum.keys + shard.slots.len() + shard.rows.len(),
                 bytes: sum.bytes + shard.books.bytes(),
                 forgotten_keys: sum.forgotten_keys + shard.stats.forgotten_keys,
                 forgotten_units: sum.forgotten_units.saturating_add(shard.stats.forgotten_units),
@@ -195,10 +177,9 @@ impl Memory {
         })
     }
 
-    /// Spreads the second half of a fingerprint over the shards; the table within uses the first.
-    #[inline]
+    #[inline(always)]
     fn shard_of(&self, fingerprint: &Fingerprint) -> usize {
-        ((u128::from(fingerprint[1]) * self.shards.len() as u128) >> 64) as usize
+        fingerprint.below(self.shards.len())
     }
 }
 

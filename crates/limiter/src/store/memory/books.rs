@@ -1,104 +1,168 @@
 //! Who holds how much of a shard's memory.
 //!
-//! A group (the keys of one rule) may take new memory while it holds at most [`SHARE`] times what is still free. One group
-//! alone can fill 7/8 of a shard; whatever one group does, another finds free memory.
+//! A group (the keys of one rule) may take more of something (slots, rows, the heap) while it holds at most [`SHARE`] times
+//! what is still free of it. One group alone can fill 7/8; whatever one group does, another finds some free.
 
-use super::slot::Slot;
-use super::table::capacity;
+use super::row::ROW_BYTES;
+use super::slot::SLOT_BYTES;
+use super::table::{capacity, next_places};
 
 const SHARE: usize = 7;
 
-/// A place of the table, full or empty.
-pub(super) const SLOT_BYTES: usize = size_of::<Option<Slot>>();
+/// What a subject takes of a shard.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Footprint {
+    pub(super) slots: u32,
+    pub(super) rows: u32,
+    pub(super) heap_bytes: u32,
+}
+
+impl Footprint {
+    pub(super) const NONE: Self = Self { slots: 0, rows: 0, heap_bytes: 0 };
+    pub(super) const SLOT: Self = Self { slots: 1, ..Self::NONE };
+    pub(super) const ROW: Self = Self { rows: 1, ..Self::NONE };
+
+    pub(super) fn heap(bytes: usize) -> Self {
+        Self { heap_bytes: u32::try_from(bytes).unwrap_or(u32::MAX), ..Self::NONE }
+    }
+
+    pub(super) fn with_heap(self, bytes: usize) -> Self {
+        Self { heap_bytes: Self::heap(bytes).heap_bytes, ..self }
+    }
+
+    /// The larger one of everything.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            slots: self.slots.max(other.slots),
+            rows: self.rows.max(other.rows),
+            heap_bytes: self.heap_bytes.max(other.heap_bytes),
+        }
+    }
+
+    /// What is needed beyond what is held.
+    pub(super) fn beyond(self, held: Self) -> Self {
+        Self {
+            slots: self.slots.saturating_sub(held.slots),
+            rows: self.rows.saturating_sub(held.rows),
+            heap_bytes: self.heap_bytes.saturating_sub(held.heap_bytes),
+        }
+    }
+}
+
+/// What there may be too little of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    Slots,
+    Rows,
+    Heap,
+}
+
+/// What is held of everything, by one group or by all.
+#[derive(Clone, Copy, Default, Debug)]
+struct Usage {
+    slots: usize,
+    rows: usize,
+    heap_bytes: usize,
+}
+
+impl Usage {
+    fn change(&mut self, before: Footprint, after: Footprint) {
+        self.slots = self.slots + after.slots as usize - before.slots as usize;
+        self.rows = self.rows + after.rows as usize - before.rows as usize;
+        self.heap_bytes = self.heap_bytes + after.heap_bytes as usize - before.heap_bytes as usize;
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Books {
     /// Bytes that the shard may use.
-    pub(super) budget: usize,
-    /// Places of the table, full or empty.
-    pub(super) places: u32,
-    /// Slots in use, those included that a request has taken out and will put back.
-    slots: u32,
-    heap_bytes: usize,
+    budget: usize,
+    /// Places of the tables, full or empty.
+    pub(super) slot_places: usize,
+    pub(super) row_places: usize,
+    /// What all hold, including what is set aside for subjects that a request has taken out and will put back.
+    all: Usage,
     groups: Vec<Usage>,
-}
-
-/// What one group holds.
-#[derive(Clone, Copy, Default, Debug)]
-struct Usage {
-    slots: usize,
-    heap_bytes: usize,
 }
 
 impl Books {
     pub(super) fn new(budget: usize) -> Self {
-        Self { budget, places: 0, slots: 0, heap_bytes: 0, groups: Vec::new() }
+        Self { budget, slot_places: 0, row_places: 0, all: Usage::default(), groups: Vec::new() }
     }
 
-    /// Bytes in use, empty places of the table included.
+    /// Bytes in use, empty places of the tables included.
     #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
-        self.places as usize * SLOT_BYTES + self.heap_bytes
+        self.slot_places * SLOT_BYTES + self.row_places * ROW_BYTES + self.all.heap_bytes
     }
 
-    pub(super) fn add_slot(&mut self, group: u8) {
-        self.slots += 1;
-        self.usage_mut(group).slots += 1;
+    /// What a subject holds has changed.
+    pub(super) fn change(&mut self, group: u8, before: Footprint, after: Footprint) {
+        self.all.change(before, after);
+        let index = usize::from(group);
+        if index >= self.groups.len() {
+            self.groups.resize(index + 1, Usage::default());
+        }
+        self.groups[index].change(before, after);
     }
 
-    pub(super) fn remove_slot(&mut self, group: u8) {
-        self.slots -= 1;
-        self.usage_mut(group).slots -= 1;
-    }
-
-    /// A subject's bytes on the heap have changed.
-    pub(super) fn move_heap(&mut self, group: u8, before: usize, after: usize) {
-        self.heap_bytes = self.heap_bytes + after - before;
-        let usage = self.usage_mut(group);
-        usage.heap_bytes = usage.heap_bytes + after - before;
-    }
-
-    /// Whether the group may have another slot.
-    pub(super) fn has_slot_room(&self, group: u8) -> bool {
-        let free = self.max_slots().saturating_sub(self.slots as usize);
-        free > 0 && self.usage(group).slots <= SHARE * free
-    }
-
-    /// Whether the group may have this many more bytes of the heap.
-    #[inline(always)]
-    pub(super) fn has_heap_room(&self, group: u8, more: usize) -> bool {
-        let free = self.budget.saturating_sub(self.bytes() + more);
-        free > 0 && self.usage(group).heap_bytes <= SHARE * free
+    /// Of what there is not enough for the group to have this much more.
+    pub(super) fn lacks(&self, group: u8, more: Footprint) -> Option<Part> {
+        let usage = self.usage(group);
+        let has_room = |held: usize, free: usize| free > 0 && held <= SHARE * free;
+        if more.slots > 0 && !has_room(usage.slots, self.max_slots().saturating_sub(self.all.slots)) {
+            return Some(Part::Slots);
+        }
+        if more.rows > 0 && !has_room(usage.rows, self.max_rows().saturating_sub(self.all.rows)) {
+            return Some(Part::Rows);
+        }
+        let free = self.budget.saturating_sub(self.bytes_with(more));
+        (more.heap_bytes > 0 && !has_room(usage.heap_bytes, free)).then_some(Part::Heap)
     }
 
     /// Whether some group might not have this many more bytes of the heap: then each has to be asked about.
     #[inline(always)]
     pub(super) fn is_tight(&self, more: usize) -> bool {
-        self.heap_bytes + SHARE * (self.bytes() + more) >= SHARE * self.budget
+        self.all.heap_bytes + SHARE * (self.bytes() + more) >= SHARE * self.budget
     }
 
-    /// Whether the group holds nothing at all.
-    pub(super) fn is_new(&self, group: u8) -> bool {
-        self.usage(group).slots == 0
+    /// Whether the group holds nothing of something.
+    pub(super) fn is_without(&self, group: u8, part: Part) -> bool {
+        let usage = self.usage(group);
+        0 == match part {
+            Part::Slots => usage.slots,
+            Part::Rows => usage.rows,
+            Part::Heap => usage.heap_bytes,
+        }
     }
 
-    /// The most slots that the table may come to have, beside what the heap takes, and a fifth that is left for it.
+    /// Bytes in use with this much more, for which a table may have to grow.
+    fn bytes_with(&self, more: Footprint) -> usize {
+        let grown = |places, held| if held > capacity(places) { next_places(places) } else { places };
+        grown(self.slot_places, self.all.slots + more.slots as usize) * SLOT_BYTES
+            + grown(self.row_places, self.all.rows + more.rows as usize) * ROW_BYTES
+            + self.all.heap_bytes
+            + more.heap_bytes as usize
+    }
+
     fn max_slots(&self) -> usize {
-        let places = self.budget.saturating_sub(self.heap_bytes).min(self.budget / 5 * 4) / SLOT_BYTES;
-        let power = if places == 0 { 0 } else { 1 << places.ilog2() };
-        capacity(power.max(self.places as usize))
+        self.max_items(SLOT_BYTES, self.slot_places, self.row_places * ROW_BYTES)
     }
 
-    #[inline(always)]
+    fn max_rows(&self) -> usize {
+        self.max_items(ROW_BYTES, self.row_places, self.slot_places * SLOT_BYTES)
+    }
+
+    /// The most that a table may come to hold beside what the other one and the heap take, and a fifth that is left for
+    /// them.
+    fn max_items(&self, place_bytes: usize, places: usize, other_bytes: usize) -> usize {
+        let left = self.budget.saturating_sub(self.all.heap_bytes + other_bytes);
+        let most = left.min(self.budget / 5 * 4) / place_bytes;
+        let power = if most < next_places(0) { 0 } else { 1 << most.ilog2() };
+        capacity(power.max(places))
+    }
+
     fn usage(&self, group: u8) -> Usage {
         self.groups.get(usize::from(group)).copied().unwrap_or_default()
-    }
-
-    fn usage_mut(&mut self, group: u8) -> &mut Usage {
-        let index = usize::from(group);
-        if index >= self.groups.len() {
-            self.groups.resize(index + 1, Usage::default());
-        }
-        &mut self.groups[index]
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn read_tracked(input: &mut &[u64]) -> Option<Tracked> {
     let state = match limit.kind() {
         Kind::Counter => {
             let [previous, current] = take_array(input)?;
-            State::Counter(Counter::new(&limit, last_ms, previous, current))
+            State::Counter(Counter::new(last_ms, previous, current))
         }
         Kind::Fixed => State::Fixed(Fixed { last_ms, current: take(input)? }),
         Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: take(input)? }),

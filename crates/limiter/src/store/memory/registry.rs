@@ -1,6 +1,7 @@
-//! Small numbers for what recurs in every slot: spaces, and limits within a space. Never locked, never grown.
+//! Small numbers for what recurs in every slot: spaces, and the limits of a subject. Never locked, never grown.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use slidegate_core::Limit;
 
@@ -9,15 +10,58 @@ use crate::key::Space;
 const PLACES: usize = 256;
 /// How far to look for a free place before giving up; giving up costs memory, not correctness.
 const PROBES: usize = 16;
+/// The most limits of a subject that has a number.
+pub(super) const CELLS: usize = 3;
 
 /// Fits a number of one byte, so that looking one up takes no check.
 type Places<T> = [OnceLock<T>; PLACES];
 
-/// A limit of a group, as a packed slot refers to it.
+/// The limits of the subjects of a group, one to three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Spec {
+    limits: [Limit; CELLS],
+    count: u8,
     pub(super) group: u8,
-    pub(super) limit: Limit,
+}
+
+impl Spec {
+    /// The first limit, which is the only one in a slot and of a log.
+    #[inline(always)]
+    pub(super) fn first(&self) -> &Limit {
+        &self.limits[0]
+    }
+
+    pub(super) fn limits(&self) -> &[Limit] {
+        &self.limits[..usize::from(self.count)]
+    }
+}
+
+/// The number of a limiter's limits in the store that it asks, once it was looked up. To compare it with a slot's takes one
+/// instruction where to compare limits takes a dozen for each.
+#[derive(Debug)]
+pub(super) struct Number(AtomicU16);
+
+impl Number {
+    /// Above every number.
+    const UNKNOWN: u16 = u16::MAX;
+
+    pub(super) fn unknown() -> Self {
+        Self(AtomicU16::new(Self::UNKNOWN))
+    }
+
+    #[inline(always)]
+    pub(super) fn is(&self, spec: u8) -> bool {
+        self.0.load(Ordering::Relaxed) == u16::from(spec)
+    }
+
+    /// Looks the number up, unless it is known.
+    pub(super) fn look_up(&self, registry: &Registry, space: Space, limits: &[Limit]) {
+        if self.0.load(Ordering::Relaxed) == Self::UNKNOWN
+            && let Some(number) = registry.number(registry.group(space), limits.iter())
+        {
+            self.0.store(number.into(), Ordering::Relaxed);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -34,14 +78,20 @@ impl Registry {
         }
     }
 
-    /// The number of a limit, if there is one left for it.
-    pub(super) fn number(&self, group: u8, limit: &Limit) -> Option<u8> {
-        let start = limit.quota().wrapping_mul(31) ^ limit.window_ms() ^ u64::from(group) << 4;
-        intern(&self.specs, start as usize, PROBES, Spec { group, limit: *limit })
+    /// The number of these limits, if they are few enough and there is one left for them.
+    pub(super) fn number<'a>(&self, group: u8, mut limits: impl Iterator<Item = &'a Limit>) -> Option<u8> {
+        let first = *limits.next()?;
+        let mut spec = Spec { limits: [first; CELLS], count: 1, group };
+        for limit in limits {
+            *spec.limits.get_mut(usize::from(spec.count))? = *limit;
+            spec.count += 1;
+        }
+        let start = first.quota().wrapping_mul(31) ^ first.window_ms() ^ u64::from(group) << 4;
+        intern(&self.specs, start as usize, PROBES, spec)
     }
 
     /// What a number stands for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn spec(&self, number: u8) -> Option<&Spec> {
         self.specs[usize::from(number)].get()
     }

@@ -1,11 +1,14 @@
 //! Room for newcomers under a bound: what is dead goes for free, then the emptiest of a small sample.
 
-use slidegate_core::State;
+use slidegate_core::{Limit, Narrow, State};
 
+use super::books::{Footprint, Part};
+use super::cell::Cell;
+use super::fill::Fill;
 use super::registry::Registry;
+use super::row::{Content, Row};
 use super::shard::Shard;
-use super::slot::{Holding, Pack, Slot};
-use super::subject::{Fill, Subject};
+use super::slot::{Holding, Slot};
 use crate::fingerprint::Fingerprint;
 
 /// How many places a newcomer that finds no room looks at.
@@ -25,13 +28,6 @@ pub(super) struct NoRoom {
     pub(super) retry_after_ms: u64,
 }
 
-/// What is needed: a slot for a newcomer, or memory for a subject that is out of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Need {
-    Slot,
-    Heap { bytes: usize },
-}
-
 /// What a look at one place of the table found.
 #[derive(Clone, Copy)]
 struct Seen {
@@ -44,47 +40,27 @@ struct Seen {
 }
 
 impl Shard {
-    /// Makes room for a group, or says when to come back.
+    /// Makes room for this much more of a group, or says when to come back.
     pub(super) fn make_room(
         &mut self,
         registry: &Registry,
         group: u8,
-        need: Need,
+        more: Footprint,
         now_ms: u64,
     ) -> Result<(), NoRoom> {
-        if need == Need::Slot {
+        if more.slots + more.rows > 0 {
             self.sweep(registry, now_ms);
         }
-        if self.has_room(group, need) {
+        if self.books.lacks(group, more).is_none() {
             return Ok(());
         }
-        self.evict(registry, group, need, now_ms)
-    }
-
-    fn has_room(&self, group: u8, need: Need) -> bool {
-        match need {
-            Need::Slot => self.books.has_slot_room(group),
-            Need::Heap { bytes } => self.books.has_heap_room(group, bytes),
-        }
-    }
-
-    /// Makes room for a subject that is about to be put into the table, if it does not fit into a slot.
-    pub(super) fn make_heap_room(
-        &mut self,
-        registry: &Registry,
-        subject: &Subject,
-        now_ms: u64,
-    ) -> Result<(), NoRoom> {
-        if subject.is_packable(registry) {
-            return Ok(());
-        }
-        self.make_room(registry, subject.group, Need::Heap { bytes: subject.heap_bytes() }, now_ms)
+        self.evict(registry, group, more, now_ms)
     }
 
     /// Looks at a few places in turn and drops what is dead.
     fn sweep(&mut self, registry: &Registry, now_ms: u64) {
-        for _ in 0..SWEEP.min(self.table.places()) {
-            let place = self.sweep_at % self.table.places();
+        for _ in 0..SWEEP.min(self.places()) {
+            let place = self.sweep_at % self.places();
             self.sweep_at = place + 1;
             if self.look_at(registry, place, now_ms).is_some_and(|seen| seen.dead) {
                 self.remove_at(registry, place);
@@ -93,59 +69,68 @@ impl Shard {
     }
 
     #[cold]
-    fn evict(&mut self, registry: &Registry, group: u8, need: Need, now_ms: u64) -> Result<(), NoRoom> {
+    fn evict(
+        &mut self,
+        registry: &Registry,
+        group: u8,
+        mut more: Footprint,
+        now_ms: u64,
+    ) -> Result<(), NoRoom> {
         let mut retry_after_ms = u64::MAX;
         for _ in 0..VICTIMS {
-            let emptiest = self.emptiest(registry, group, need, now_ms, &mut retry_after_ms);
-            if self.has_room(group, need) {
-                return Ok(());
+            let Some(part) = self.books.lacks(group, more) else { return Ok(()) };
+            let victim = self.emptiest(registry, (group, more, part), now_ms, &mut retry_after_ms);
+            if self.books.lacks(group, more) != Some(part) {
+                continue;
             }
-            let Some(victim) = emptiest else { break };
+            let Some(victim) = victim else { break };
             self.stats.forgotten_keys += 1;
             self.stats.forgotten_units = self.stats.forgotten_units.saturating_add(victim.fill.units);
             // Looked up again: what was dead and removed since may have moved it.
-            if let Some(place) = self.table.find(victim.fingerprint) {
-                self.remove_at(registry, place);
+            self.forget(registry, victim.fingerprint);
+            // Its place is there to be taken, whatever share of them the group holds.
+            match part {
+                Part::Slots => more.slots = 0,
+                Part::Rows => more.rows = 0,
+                Part::Heap => {}
             }
-            if need == Need::Slot || self.has_room(group, need) {
-                return Ok(());
-            }
+        }
+        if self.books.lacks(group, more).is_none() {
+            return Ok(());
         }
         self.stats.refused_for_room += 1;
         let retry_after_ms = if retry_after_ms == u64::MAX { 1 } else { retry_after_ms.max(1) };
         Err(NoRoom { retry_after_ms })
     }
 
-    /// The emptiest of a sample of what may be forgotten. What is dead in it goes, until there is room.
+    /// The emptiest of a sample of what may be forgotten. What is dead in it goes, until there is enough of the part.
     fn emptiest(
         &mut self,
         registry: &Registry,
-        group: u8,
-        need: Need,
+        (group, more, part): (u8, Footprint, Part),
         now_ms: u64,
         retry_after_ms: &mut u64,
     ) -> Option<Seen> {
         // A group that holds nothing takes from anyone; otherwise each makes room among its own.
-        let any_group = self.books.is_new(group);
+        let any_group = self.books.is_without(group, part);
         let mut emptiest: Option<Seen> = None;
-        let start = self.random_place();
+        let start = self.random_below(self.places());
         let (mut looked, mut passed) = (0, 0);
         while looked < SAMPLE && passed < PASSED {
             passed += 1;
-            let place = match need {
-                Need::Slot => self.random_place(),
-                Need::Heap { .. } => (start + passed) % self.table.places().max(1),
+            let place = match part {
+                Part::Slots => self.random_below(self.slots.places()),
+                Part::Rows => self.slots.places() + self.random_below(self.rows.places()),
+                Part::Heap => (start + passed) % self.places().max(1),
             };
-            let on_heap =
-                self.table.at_mut(place).is_some_and(|slot| matches!(slot.holding, Holding::Heap(_)));
-            if need != Need::Slot && !on_heap {
+            if part == Part::Heap && !self.is_on_heap(place) {
                 continue;
             }
             looked += 1;
             let Some(seen) = self.look_at(registry, place, now_ms) else { continue };
             if seen.dead {
                 self.remove_at(registry, place);
-                if self.has_room(group, need) {
+                if self.books.lacks(group, more) != Some(part) {
                     return None;
                 }
                 continue;
@@ -159,35 +144,97 @@ impl Shard {
         emptiest
     }
 
-    fn random_place(&mut self) -> usize {
+    fn random_below(&mut self, end: usize) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        self.random as usize % self.table.places().max(1)
+        self.random as usize % end.max(1)
+    }
+
+    /// The places of both tables, the slots' first.
+    fn places(&self) -> usize {
+        self.slots.places() + self.rows.places()
+    }
+
+    fn at_mut(&mut self, place: usize) -> Option<At<'_>> {
+        match place.checked_sub(self.slots.places()) {
+            None => self.slots.at_mut(place).map(At::Slot),
+            Some(place) => self.rows.at_mut(place).map(At::Row),
+        }
+    }
+
+    fn is_on_heap(&mut self, place: usize) -> bool {
+        match self.at_mut(place) {
+            Some(At::Slot(slot)) => matches!(slot.holding, Holding::Heap(_)),
+            Some(At::Row(row)) => matches!(row.content, Content::Log { .. }),
+            None => false,
+        }
     }
 
     /// How full the subject at a place is, if there is one.
     fn look_at(&mut self, registry: &Registry, place: usize, now_ms: u64) -> Option<Seen> {
-        let Slot { fingerprint, holding } = self.table.at_mut(place)?;
-        let (group, denied, has_spent, fill) = match holding {
-            Holding::Packed { spec, when, payload } => {
-                let spec = registry.spec(*spec)?;
-                let mut state = State::unpack(&spec.limit, when.last_ms(), *payload);
-                (spec.group, when.denied(), false, Fill::of(&spec.limit, &mut state, now_ms))
-            }
-            Holding::Heap(subject) => {
-                let fill = subject.fill(now_ms);
-                (subject.group, subject.denied, !subject.spent.is_empty(), fill)
-            }
-        };
+        let at = self.at_mut(place)?;
+        let fingerprint = at.fingerprint();
+        let (group, denied, has_spent, fill) = at.fill(registry, now_ms)?;
         let dead = fill == Fill::EMPTY && !has_spent;
         let may_go = !denied && !has_spent && fill.permille < PROTECTED_PERMILLE;
-        Some(Seen { fingerprint: *fingerprint, group, fill, dead, may_go })
+        Some(Seen { fingerprint, group, fill, dead, may_go })
     }
 
     fn remove_at(&mut self, registry: &Registry, place: usize) {
-        if let Some(slot) = self.table.remove(place) {
-            self.strike(registry, &slot.holding);
+        if let Some(at) = self.at_mut(place) {
+            let fingerprint = at.fingerprint();
+            self.forget(registry, fingerprint);
         }
+    }
+
+    /// Drops a subject and strikes it out of the books.
+    fn forget(&mut self, registry: &Registry, fingerprint: Fingerprint) {
+        if let Some(mut subject) = self.take_out(registry, fingerprint) {
+            subject.book(&mut self.books, Footprint::NONE);
+        }
+    }
+}
+
+/// A subject where it is.
+enum At<'a> {
+    Slot(&'a mut Slot),
+    Row(&'a mut Row),
+}
+
+impl At<'_> {
+    fn fingerprint(&self) -> Fingerprint {
+        match self {
+            Self::Slot(slot) => slot.fingerprint,
+            Self::Row(row) => row.fingerprint,
+        }
+    }
+
+    /// Its group, whether it was denied, whether it remembers spent permits, and how full it is.
+    fn fill(self, registry: &Registry, now_ms: u64) -> Option<(u8, bool, bool, Fill)> {
+        let filled =
+            |(limit, cell): (&Limit, &Cell)| Fill::of(limit, &mut cell.unpack::<State>(limit), now_ms);
+        Some(match self {
+            Self::Slot(Slot { holding: Holding::Packed { spec, cell }, .. }) => {
+                let spec = registry.spec(*spec)?;
+                let states = spec.limits().iter().zip(cell.unpack_all(spec.limits()));
+                let fills = states.map(|(limit, mut state)| Fill::of(limit, &mut state, now_ms));
+                (spec.group, cell.denied(), false, fills.fold(Fill::EMPTY, Fill::and))
+            }
+            Self::Slot(Slot { holding: Holding::Heap(subject), .. }) => {
+                let fill = subject.fill(now_ms);
+                (subject.group, subject.denied, !subject.spent.is_empty(), fill)
+            }
+            Self::Row(Row { content: Content::Cells { spec, cells }, .. }) => {
+                let spec = registry.spec(*spec)?;
+                let fill = spec.limits().iter().zip(&*cells).map(filled).fold(Fill::EMPTY, Fill::and);
+                (spec.group, cells[0].denied(), false, fill)
+            }
+            Self::Row(Row { content: Content::Log { spec, denied, head, ring }, .. }) => {
+                let spec = registry.spec(*spec)?;
+                let fill = Fill::of(spec.first(), &mut Narrow { head, ring }, now_ms);
+                (spec.group, *denied, false, fill)
+            }
+        })
     }
 }

@@ -4,8 +4,9 @@ use slidegate_core::{Ask, Attempt, Decision, Decisions, Limit, LimitId, Receipt,
 use smallvec::SmallVec;
 
 use super::Memory;
-use super::room::{Need, NoRoom};
-use super::shard::{Demand, Shard, refuse};
+use super::books::Footprint;
+use super::room::NoRoom;
+use super::shard::{Shard, refuse};
 use super::subject::Subject;
 use crate::fingerprint::Fingerprint;
 use crate::store::{Call, SettleOutcome, Settlement};
@@ -18,12 +19,15 @@ struct Guest {
     subject: Subject,
     /// Its limits, each with the cost of all the charges on it.
     limits: SmallVec<[(Limit, u64); 4]>,
-    /// The bytes that it held on the heap.
-    held_bytes: usize,
-    /// Whether its slot is booked; a newcomer without one has found no room.
-    room: Result<(), NoRoom>,
     /// Whether there is memory for what may be charged.
-    growth: Result<(), NoRoom>,
+    room: Result<(), NoRoom>,
+}
+
+impl Guest {
+    /// The most that it is charged under one of its limits.
+    fn cost(&self) -> u64 {
+        self.limits.iter().map(|(_, cost)| *cost).max().unwrap_or(0)
+    }
 }
 
 /// A subject of a settlement, out of its shard, and what was recorded for it.
@@ -58,14 +62,13 @@ impl Memory {
         let decisions: Decisions = asked.map(|(f, limit)| find(&guests, &verdict, f, limit)).collect();
         for guest in guests {
             let shard = hall.shard(guest.shard);
-            if guest.room.is_ok() {
-                shard.put_back(&self.registry, guest.fingerprint, guest.subject, call.now_ms);
-            }
+            shard.put_back(&self.registry, guest.fingerprint, guest.subject, call.now_ms);
         }
         Verdict { decided_at_ms: verdict.decided_at_ms, decisions }
     }
 
-    /// Takes every subject out of its shard, or books a slot for it, and sums the charges that meet on one limit.
+    /// Takes every subject out of its shard, sums the charges that meet on one limit, and sets memory aside for them, so
+    /// that the next subject does not count on it too.
     fn invite(&self, call: &Call<'_>, fingerprints: &[Fingerprint], hall: &mut Hall<'_>) -> Vec<Guest> {
         let mut guests: Vec<Guest> = Vec::with_capacity(fingerprints.len());
         for (charge, fingerprint) in call.charges.iter().zip(fingerprints) {
@@ -73,7 +76,10 @@ impl Memory {
             let index = known.unwrap_or_else(|| {
                 let shard = self.shard_of(fingerprint);
                 let group = self.registry.group(charge.space);
-                guests.push(self.receive(hall.shard(shard), *fingerprint, group, call));
+                let subject = hall.shard(shard).take_out(&self.registry, *fingerprint);
+                let subject = subject.unwrap_or_else(|| Subject::new(group));
+                let limits = SmallVec::new();
+                guests.push(Guest { fingerprint: *fingerprint, shard, subject, limits, room: Ok(()) });
                 guests.len() - 1
             });
             for limit in charge.limits {
@@ -87,42 +93,15 @@ impl Memory {
         for guest in &mut guests {
             let limits: SmallVec<[Limit; 4]> = guest.limits.iter().map(|(limit, _)| *limit).collect();
             guest.subject.line_up(&limits);
-            if guest.room.is_ok() && !only_looks(call) {
-                self.set_aside(hall.shard(guest.shard), guest, &limits, call);
+            // Who only looks leaves nothing behind.
+            if !only_looks(call) {
+                let attempt = Attempt { now_ms: call.now_ms, cost: guest.cost(), holder: call.holder };
+                let footprint = guest.subject.footprint_after(&self.registry, attempt);
+                let shard = hall.shard(guest.shard);
+                guest.room = shard.set_aside(&self.registry, &mut guest.subject, footprint, call.now_ms);
             }
         }
         guests
-    }
-
-    /// Sets memory aside for what may be charged to a guest, so that the next one does not count on it too.
-    fn set_aside(&self, shard: &mut Shard, guest: &mut Guest, limits: &[Limit], call: &Call<'_>) {
-        let Guest { subject, held_bytes, .. } = guest;
-        let cost = guest.limits.iter().map(|(_, cost)| *cost).max().unwrap_or(0);
-        let attempt = Attempt { now_ms: call.now_ms, cost, holder: call.holder };
-        let demand = Demand { space: call.charges[0].space, limits, attempt };
-        guest.growth = shard.make_growth_room(&self.registry, subject, *held_bytes, demand);
-        if guest.growth.is_ok() {
-            let bytes = subject.heap_bytes() + subject.growth();
-            subject.book(&mut shard.books, bytes);
-        }
-    }
-
-    fn receive(&self, shard: &mut Shard, fingerprint: Fingerprint, group: u8, call: &Call<'_>) -> Guest {
-        let (subject, room) = match shard.take_out(&self.registry, fingerprint) {
-            Some(subject) => (subject, Ok(())),
-            // Who only looks leaves nothing behind.
-            None if only_looks(call) => (Subject::new(group), Err(NoRoom { retry_after_ms: 0 })),
-            None => {
-                let room = shard.make_room(&self.registry, group, Need::Slot, call.now_ms);
-                if room.is_ok() {
-                    shard.books.add_slot(group);
-                }
-                (Subject::new(group), room)
-            }
-        };
-        let shard = self.shard_of(&fingerprint);
-        let held_bytes = subject.held_bytes(&self.registry);
-        Guest { fingerprint, shard, subject, limits: SmallVec::new(), held_bytes, room, growth: Ok(()) }
     }
 
     /// Replaces what a permit recorded, on all of its subjects or on none.
@@ -142,12 +121,8 @@ impl Memory {
             }
         }
         let set_aside = |shard: usize, subject: &mut Subject| {
-            let (shard, bytes) = (hall.shard(shard), subject.settled_bytes(settlement.cost));
-            if bytes > subject.held_bytes(&self.registry) {
-                shard.make_room(&self.registry, subject.group, Need::Heap { bytes }, now_ms)?;
-            }
-            subject.book(&mut shard.books, bytes);
-            Ok(())
+            let footprint = Footprint::SLOT.with_heap(subject.settled_bytes(settlement.cost));
+            hall.shard(shard).set_aside(&self.registry, subject, footprint, now_ms)
         };
         let outcome = settle_all(&mut found, settlement, set_aside).unwrap_or_else(|refusal| refusal);
         for (shard, fingerprint, subject, _) in found {
@@ -182,7 +157,7 @@ fn settle_all(
 
 fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
     let Call { now_ms, holder, .. } = *call;
-    let room = guests.iter().find_map(|guest| guest.room.and(guest.growth).err());
+    let room = guests.iter().find_map(|guest| guest.room.err());
     let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
     let mut asks: SmallVec<[Ask<'_>; 8]> = SmallVec::new();
     for Guest { limits, subject, .. } in guests.iter_mut() {
@@ -196,7 +171,7 @@ fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
     };
     drop(asks);
     for guest in guests {
-        let cost = guest.limits.iter().map(|(_, cost)| *cost).max().unwrap_or(0);
+        let cost = guest.cost();
         guest.subject.note(cost, verdict.is_allowed());
     }
     verdict

@@ -1,24 +1,27 @@
 //! A part of the table behind one lock, with its own part of the memory.
 
-use slidegate_core::{Attempt, Limit, Outcome, State, Verdict};
+use slidegate_core::{Attempt, Limit, Outcome, Verdict};
 
-use super::books::{Books, SLOT_BYTES};
+use super::books::{Books, Footprint};
 use super::registry::Registry;
-use super::room::{Need, NoRoom};
-use super::slot::{Holding, Pack, Slot, When};
+use super::room::NoRoom;
+use super::row::Row;
+use super::shape::{Placed, Shape};
+use super::slot::{Holding, SLOT_BYTES, Slot};
 use super::subject::Subject;
 use super::table::Table;
 use crate::fingerprint::Fingerprint;
 use crate::key::Space;
 
-/// The size to which a shard's table may grow: moving it then takes well under a millisecond, however large the store.
+/// The size to which a shard's slots may grow: moving them then takes well under a millisecond, however large the store.
 const MAX_PLACES: usize = 8_192;
-/// A full table, and a fifth of the shard for what is on the heap.
+/// A full table of slots, and a fifth of the shard for rows and what is on the heap.
 pub(super) const SHARD_BYTES: usize = SLOT_BYTES * MAX_PLACES / 4 * 5;
 
 #[derive(Debug)]
 pub(super) struct Shard {
-    pub(super) table: Table,
+    pub(super) slots: Table<Slot>,
+    pub(super) rows: Table<Row>,
     pub(super) books: Books,
     pub(super) sweep_at: usize,
     pub(super) random: u64,
@@ -44,7 +47,8 @@ pub(super) struct Demand<'a> {
 impl Shard {
     pub(super) fn new(budget: usize, random: u64) -> Self {
         Self {
-            table: Table::default(),
+            slots: Table::default(),
+            rows: Table::default(),
             books: Books::new(budget),
             sweep_at: 0,
             random: random | 1,
@@ -60,17 +64,17 @@ impl Shard {
         fingerprint: Fingerprint,
         demand: Demand<'_>,
     ) -> Verdict {
-        let Some(slot) = self.table.find_mut(fingerprint) else {
-            return self.newcomer(registry, fingerprint, demand);
-        };
-        if let Holding::Heap(subject) = &mut slot.holding
+        if let Some(Slot { holding: Holding::Heap(subject), .. }) = self.slots.find_mut(fingerprint)
             && subject.is_ready(&self.books, demand.limits)
         {
             let verdict = subject.decide(demand.limits, demand.attempt);
             subject.rebook(&mut self.books);
             return verdict;
         }
-        self.enlarge(registry, fingerprint, demand)
+        match self.take_out(registry, fingerprint) {
+            Some(subject) => self.decide_outside(registry, fingerprint, subject, demand),
+            None => self.newcomer(registry, fingerprint, demand),
+        }
     }
 
     /// A subject that is not in the table: it gets in only if it is admitted and there is room.
@@ -84,25 +88,23 @@ impl Shard {
             return judged;
         }
         let verdict = subject.decide(limits, attempt);
-        let room = self.make_room(registry, subject.group, Need::Slot, attempt.now_ms);
-        let room = room.and_then(|()| self.make_heap_room(registry, &subject, attempt.now_ms));
-        if let Err(no_room) = room {
+        let footprint = subject.footprint(subject.shape(registry));
+        if let Err(no_room) = self.set_aside(registry, &mut subject, footprint, attempt.now_ms) {
             return refuse(judged, no_room);
         }
-        self.books.add_slot(subject.group);
         self.insert(registry, fingerprint, subject);
         verdict
     }
 
-    /// Decides where the subject may need more memory than it has: from its slot to the heap, or on the heap when that
-    /// is scarce.
+    /// Decides with the subject out of its table: it may need another place than it had, or more memory.
     #[inline(never)]
-    fn enlarge(&mut self, registry: &Registry, fingerprint: Fingerprint, demand: Demand<'_>) -> Verdict {
-        let Demand { limits, attempt, .. } = demand;
-        let Some(mut subject) = self.take_out(registry, fingerprint) else {
-            return self.newcomer(registry, fingerprint, demand);
-        };
-        let held_bytes = subject.held_bytes(registry);
+    fn decide_outside(
+        &mut self,
+        registry: &Registry,
+        fingerprint: Fingerprint,
+        mut subject: Subject,
+        Demand { limits, attempt, .. }: Demand<'_>,
+    ) -> Verdict {
         subject.drop_idle(attempt.now_ms);
         subject.line_up(limits);
         let mut verdict = subject.judge(limits, attempt);
@@ -110,8 +112,9 @@ impl Shard {
             // Nothing is written, so nothing is needed.
             subject.note(attempt.cost, verdict.is_allowed());
         } else {
+            let footprint = subject.footprint_after(registry, attempt);
             let room = subject.check_bound(attempt.now_ms);
-            let room = room.and_then(|()| self.make_growth_room(registry, &subject, held_bytes, demand));
+            let room = room.and_then(|()| self.set_aside(registry, &mut subject, footprint, attempt.now_ms));
             verdict = match room {
                 Ok(()) => subject.decide(limits, attempt),
                 Err(no_room) => refuse(verdict, no_room),
@@ -121,41 +124,31 @@ impl Shard {
         verdict
     }
 
-    /// Makes room for what an admission may take beyond the bytes that a subject held in the table.
-    pub(super) fn make_growth_room(
+    /// Makes room for what a subject outside the tables may take, beside what is booked for it, and books that too.
+    pub(super) fn set_aside(
         &mut self,
         registry: &Registry,
-        subject: &Subject,
-        held_bytes: usize,
-        Demand { limits, attempt, .. }: Demand<'_>,
+        subject: &mut Subject,
+        footprint: Footprint,
+        now_ms: u64,
     ) -> Result<(), NoRoom> {
-        let bytes = subject.heap_bytes() + subject.growth();
-        if bytes <= held_bytes || subject.stays_packed(registry, limits, attempt) {
-            return Ok(());
-        }
-        self.make_room(registry, subject.group, Need::Heap { bytes }, attempt.now_ms)
+        self.make_room(registry, subject.group, footprint.beyond(subject.booked), now_ms)?;
+        subject.book(&mut self.books, footprint.or(subject.booked));
+        Ok(())
     }
 
-    /// Takes a subject out of the table; its slot stays booked until [`Shard::put_back`].
+    /// Takes a subject out of its table; what is booked for it stays so until [`Shard::put_back`].
     pub(super) fn take_out(&mut self, registry: &Registry, fingerprint: Fingerprint) -> Option<Subject> {
-        let place = self.table.find(fingerprint)?;
-        let slot = self.table.remove(place)?;
-        match slot.holding {
-            Holding::Packed { spec, when, payload } => {
-                let spec = registry.spec(spec)?;
-                let state = State::unpack(&spec.limit, when.last_ms(), payload);
-                let mut subject = Subject::with(spec.group, &spec.limit, state);
-                subject.denied = when.denied();
-                Some(subject)
-            }
-            Holding::Heap(mut subject) => {
-                subject.book(&mut self.books, 0);
-                Some(*subject)
-            }
+        if let Some(place) = self.slots.find(fingerprint) {
+            let slot = self.slots.remove(place)?;
+            return Subject::from_slot(registry, slot.holding);
         }
+        let place = self.rows.find(fingerprint)?;
+        let row = self.rows.remove(place)?;
+        Subject::from_row(registry, row.content)
     }
 
-    /// Puts a subject that was taken out, or given a slot, into the table, unless it is as if never seen.
+    /// Puts a subject that was taken out, or given a place, into a table, unless it is as if never seen.
     pub(super) fn put_back(
         &mut self,
         registry: &Registry,
@@ -163,42 +156,28 @@ impl Shard {
         mut subject: Subject,
         now_ms: u64,
     ) {
-        // What was set aside for it; it is entered as what it has become.
-        subject.book(&mut self.books, 0);
         subject.drop_idle(now_ms);
         if subject.tracked.is_empty() && subject.spent.is_empty() {
-            self.books.remove_slot(subject.group);
+            subject.book(&mut self.books, Footprint::NONE);
         } else {
             self.insert(registry, fingerprint, subject);
         }
     }
 
-    /// Puts a subject into the table, packed if it is small. Its slot is booked.
+    /// Puts a subject into the place that is booked for it, and gives back what it does not take of that.
     fn insert(&mut self, registry: &Registry, fingerprint: Fingerprint, mut subject: Subject) {
-        let packed = subject.packable().and_then(|(limit, last_ms, payload)| {
-            let spec = registry.number(subject.group, limit)?;
-            Some(Holding::Packed { spec, when: When::new(last_ms, subject.denied), payload })
-        });
-        let holding = packed.unwrap_or_else(|| {
+        let shape = subject.booked_shape(registry);
+        if shape == Shape::Heap {
             subject.tracked.shrink_to_fit();
-            let bytes = subject.heap_bytes();
-            subject.book(&mut self.books, bytes);
-            Holding::Heap(Box::new(subject))
-        });
-        self.table.insert(Slot { fingerprint, holding });
-        self.books.places = self.table.places() as u32;
-    }
-
-    /// Strikes a removed slot out of the books.
-    pub(super) fn strike(&mut self, registry: &Registry, holding: &Holding) {
-        let group = match holding {
-            Holding::Packed { spec, .. } => registry.spec(*spec).map_or(0, |spec| spec.group),
-            Holding::Heap(subject) => {
-                self.books.move_heap(subject.group, subject.booked as usize, 0);
-                subject.group
-            }
-        };
-        self.books.remove_slot(group);
+        }
+        let footprint = subject.footprint(shape);
+        subject.book(&mut self.books, footprint);
+        match subject.into_place(registry, shape) {
+            Placed::Slot(holding) => self.slots.insert(Slot { fingerprint, holding }),
+            Placed::Row(content) => self.rows.insert(Row { fingerprint, content }),
+        }
+        self.books.slot_places = self.slots.places();
+        self.books.row_places = self.rows.places();
     }
 }
 

@@ -8,11 +8,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use slidegate_core::State;
 
 use super::registry::Registry;
-use super::room::Need;
-use super::slot::{Holding, Pack, Slot};
+use super::row::Row;
+use super::slot::{Holding, Slot};
 use super::subject::Subject;
 use super::{Memory, codec};
 use crate::fingerprint::{Fingerprint, Seed};
@@ -80,7 +79,10 @@ impl Memory {
         emit(&header)?;
         for shard in &self.shards {
             let mut words = Vec::new();
-            shard.lock().table.iter().for_each(|slot| write_slot(&self.registry, slot, &mut words));
+            let shard = shard.lock();
+            shard.slots.iter().for_each(|slot| write_slot(&self.registry, slot, &mut words));
+            shard.rows.iter().for_each(|row| write_row(&self.registry, row, &mut words));
+            drop(shard);
             emit(&words)?;
         }
         emit(&[END])?;
@@ -118,15 +120,14 @@ impl Memory {
     /// Puts a subject back; what a smaller bound has no room for is forgotten and counted.
     fn restore(&self, fingerprint: Fingerprint, mut subject: Subject, now_ms: u64) {
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-        let room = shard.make_room(&self.registry, subject.group, Need::Slot, now_ms);
-        if room.and_then(|()| shard.make_heap_room(&self.registry, &subject, now_ms)).is_err() {
+        let footprint = subject.footprint(subject.shape(&self.registry));
+        if shard.set_aside(&self.registry, &mut subject, footprint, now_ms).is_err() {
             // No request was refused, only a subject.
             shard.stats.refused_for_room = 0;
             shard.stats.forgotten_keys += 1;
             shard.stats.forgotten_units += subject.fill(now_ms).units;
             return;
         }
-        shard.books.add_slot(subject.group);
         shard.put_back(&self.registry, fingerprint, subject, now_ms);
     }
 }
@@ -146,30 +147,32 @@ fn temporary_path(path: &Path) -> PathBuf {
 }
 
 fn write_slot(registry: &Registry, slot: &Slot, words: &mut Vec<u64>) {
-    let [first, second] = slot.fingerprint;
-    let space = |group| registry.space(group).map_or([0, 0], |Space(space)| space);
-    match &slot.holding {
-        Holding::Packed { spec, when, payload } => {
-            let Some(spec) = registry.spec(*spec) else { return };
-            words.extend([SUBJECT, first, second]);
-            words.extend(space(spec.group));
-            words.extend([u64::from(when.denied()), 1]);
-            let state = State::unpack(&spec.limit, when.last_ms(), *payload);
-            codec::write_tracked(&spec.limit, &state, words);
-            words.push(0);
-        }
-        Holding::Heap(subject) => {
-            words.extend([SUBJECT, first, second]);
-            words.extend(space(subject.group));
-            words.extend([u64::from(subject.denied), subject.tracked.len() as u64]);
-            subject.tracked.iter().for_each(|t| codec::write_tracked(&t.limit, &t.state, words));
-            codec::write_spent(&subject.spent, words);
-        }
+    let subject = match &slot.holding {
+        Holding::Heap(subject) => return write_subject(registry, slot.fingerprint, subject, words),
+        Holding::Packed { spec, cell } => Holding::Packed { spec: *spec, cell: *cell },
+    };
+    if let Some(subject) = Subject::from_slot(registry, subject) {
+        write_subject(registry, slot.fingerprint, &subject, words);
     }
 }
 
+fn write_row(registry: &Registry, row: &Row, words: &mut Vec<u64>) {
+    if let Some(subject) = Subject::from_row(registry, row.content.clone()) {
+        write_subject(registry, row.fingerprint, &subject, words);
+    }
+}
+
+fn write_subject(registry: &Registry, fingerprint: Fingerprint, subject: &Subject, words: &mut Vec<u64>) {
+    let Space(space) = registry.space(subject.group).unwrap_or(Space([0, 0]));
+    words.extend([SUBJECT, fingerprint.0, fingerprint.1]);
+    words.extend(space);
+    words.extend([u64::from(subject.denied), subject.tracked.len() as u64]);
+    subject.tracked.iter().for_each(|t| codec::write_tracked(&t.limit, &t.state, words));
+    codec::write_spent(&subject.spent, words);
+}
+
 fn read_subject(registry: &Registry, input: &mut &[u64]) -> Option<(Fingerprint, Subject)> {
-    let fingerprint = [codec::take(input)?, codec::take(input)?];
+    let fingerprint = Fingerprint(codec::take(input)?, codec::take(input)?);
     let space = Space([codec::take(input)?, codec::take(input)?]);
     let mut subject = Subject::new(registry.group(space));
     subject.denied = codec::take(input)? == 1;

@@ -1,30 +1,45 @@
-//! Open addressing with linear probing over 32-byte slots.
+//! Open addressing with linear probing over what has a fingerprint.
 //!
-//! Instead of a general hash table: fingerprints are uniform, so a slot's home is a shift away and no control bytes have to
+//! Instead of a general hash table: fingerprints are uniform, so an item's home is a mask away and no control bytes have to
 //! be read first. That is one cache miss for a look-up where hashbrown has two, and a third of the instructions (the
 //! figures are in ARCHITECTURE.md). Deletion moves the followers back, so there is nothing to clean up.
 
-use super::slot::Slot;
 use crate::fingerprint::Fingerprint;
+
+/// What can be found by its fingerprint.
+pub(super) trait Keyed {
+    fn fingerprint(&self) -> Fingerprint;
+}
 
 /// Four of five places may be taken: beyond that, probing gets long.
 const LOAD_NUMERATOR: usize = 4;
 const LOAD_DENOMINATOR: usize = 5;
 const FIRST_PLACES: usize = 8;
 
-#[derive(Default, Debug)]
-pub(super) struct Table {
+#[derive(Debug)]
+pub(super) struct Table<T> {
     /// A power of two of places, or none.
-    places: Vec<Option<Slot>>,
+    places: Vec<Option<T>>,
     len: usize,
 }
 
-/// The slots that a table of this many places may hold.
+/// The items that a table of this many places may hold.
 pub(super) const fn capacity(places: usize) -> usize {
     places * LOAD_NUMERATOR / LOAD_DENOMINATOR
 }
 
-impl Table {
+/// The places of the table that follows a full one.
+pub(super) const fn next_places(places: usize) -> usize {
+    if places == 0 { FIRST_PLACES } else { 2 * places }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), len: 0 }
+    }
+}
+
+impl<T: Keyed> Table<T> {
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -40,10 +55,10 @@ impl Table {
     #[inline(always)]
     pub(super) fn find(&self, fingerprint: Fingerprint) -> Option<usize> {
         let mask = self.places.len().wrapping_sub(1);
-        let mut place = fingerprint[0] as usize & mask;
+        let mut place = fingerprint.home() & mask;
         loop {
             match self.places.get(place) {
-                Some(Some(slot)) if slot.fingerprint == fingerprint => return Some(place),
+                Some(Some(item)) if item.fingerprint() == fingerprint => return Some(place),
                 Some(Some(_)) => place = (place + 1) & mask,
                 _ => return None,
             }
@@ -51,54 +66,54 @@ impl Table {
     }
 
     #[inline(always)]
-    pub(super) fn find_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut Slot> {
+    pub(super) fn find_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut T> {
         let place = self.find(fingerprint)?;
         self.at_mut(place)
     }
 
     #[inline(always)]
-    pub(super) fn at_mut(&mut self, place: usize) -> Option<&mut Slot> {
+    pub(super) fn at_mut(&mut self, place: usize) -> Option<&mut T> {
         self.places.get_mut(place)?.as_mut()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().flatten()
     }
 
-    /// Adds a slot whose fingerprint is not in the table yet.
-    pub(super) fn insert(&mut self, slot: Slot) {
+    /// Adds an item whose fingerprint is not in the table yet.
+    pub(super) fn insert(&mut self, item: T) {
         if self.is_full() {
             self.grow();
         }
         self.len += 1;
-        self.place(slot);
+        self.place(item);
     }
 
-    fn place(&mut self, slot: Slot) {
+    fn place(&mut self, item: T) {
         let mask = self.places.len() - 1;
-        let mut place = slot.fingerprint[0] as usize & mask;
+        let mut place = item.fingerprint().home() & mask;
         while self.places[place].is_some() {
             place = (place + 1) & mask;
         }
-        self.places[place] = Some(slot);
+        self.places[place] = Some(item);
     }
 
     fn grow(&mut self) {
-        let places = (self.places.len() * 2).max(FIRST_PLACES);
+        let places = next_places(self.places.len());
         let fresh = std::iter::repeat_with(|| None).take(places).collect();
         let old = std::mem::replace(&mut self.places, fresh);
-        old.into_iter().flatten().for_each(|slot| self.place(slot));
+        old.into_iter().flatten().for_each(|item| self.place(item));
     }
 
-    /// Takes the slot at a place out, and moves those behind it that would otherwise no longer be found.
-    pub(super) fn remove(&mut self, place: usize) -> Option<Slot> {
+    /// Takes the item at a place out, and moves those behind it that would otherwise no longer be found.
+    pub(super) fn remove(&mut self, place: usize) -> Option<T> {
         let removed = self.places.get_mut(place)?.take()?;
         self.len -= 1;
         let mask = self.places.len() - 1;
         let (mut hole, mut next) = (place, (place + 1) & mask);
-        while let Some(slot) = &self.places[next] {
-            let home = slot.fingerprint[0] as usize & mask;
-            // The slot may move back to the hole unless its home lies behind it.
+        while let Some(item) = &self.places[next] {
+            let home = item.fingerprint().home() & mask;
+            // The item may move back to the hole unless its home lies behind it.
             if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
                 self.places.swap(hole, next);
                 hole = next;
@@ -113,17 +128,11 @@ impl Table {
 mod tests {
     use std::collections::HashMap;
 
-    use super::super::slot::{Holding, When};
     use super::*;
 
-    fn slot(fingerprint: Fingerprint, payload: u64) -> Slot {
-        Slot { fingerprint, holding: Holding::Packed { spec: 0, when: When::new(0, false), payload } }
-    }
-
-    fn payload(slot: &Slot) -> u64 {
-        match slot.holding {
-            Holding::Packed { payload, .. } => payload,
-            Holding::Heap(_) => unreachable!("only packed slots are put in"),
+    impl Keyed for (Fingerprint, u64) {
+        fn fingerprint(&self) -> Fingerprint {
+            self.0
         }
     }
 
@@ -140,20 +149,20 @@ mod tests {
                 (random >> 11) % end
             };
             let homes = next(12) + 1;
-            let (mut table, mut map) = (Table::default(), HashMap::new());
+            let (mut table, mut map) = (Table::<(Fingerprint, u64)>::default(), HashMap::new());
             for step in 0..400 {
-                let fingerprint = [next(homes).wrapping_sub(homes / 2), next(40)];
+                let fingerprint = Fingerprint(next(homes).wrapping_sub(homes / 2), next(40));
                 if let Some(place) = table.find(fingerprint) {
                     let removed = table.remove(place).expect("it was found");
-                    assert_eq!(Some(payload(&removed)), map.remove(&fingerprint), "seed {seed}, step {step}");
+                    assert_eq!(Some(removed.1), map.remove(&fingerprint), "seed {seed}, step {step}");
                 } else {
-                    table.insert(slot(fingerprint, step));
+                    table.insert((fingerprint, step));
                     assert_eq!(map.insert(fingerprint, step), None, "seed {seed}, step {step}");
                 }
                 assert_eq!(table.len(), map.len());
                 assert!(table.len() <= capacity(table.places()));
                 for (fingerprint, expected) in &map {
-                    let found = table.find_mut(*fingerprint).map(|slot| payload(slot));
+                    let found = table.find_mut(*fingerprint).map(|item| item.1);
                     assert_eq!(found, Some(*expected), "seed {seed}, step {step}, {fingerprint:?}");
                 }
                 assert_eq!(table.iter().count(), map.len());
@@ -163,8 +172,8 @@ mod tests {
 
     #[test]
     fn an_empty_table_finds_nothing() {
-        let mut table = Table::default();
-        assert_eq!(table.find([0, 0]), None);
+        let mut table = Table::<(Fingerprint, u64)>::default();
+        assert_eq!(table.find(Fingerprint(0, 0)), None);
         assert!(table.remove(0).is_none() && table.at_mut(7).is_none());
         assert_eq!((table.len(), table.places(), table.is_full()), (0, 0, true));
     }

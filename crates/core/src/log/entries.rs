@@ -1,0 +1,202 @@
+//! What a log does with its entries, however it keeps them.
+
+use core::hint::cold_path;
+
+use crate::history::Attempt;
+use crate::limit::Limit;
+use crate::log::Entry;
+use crate::settle::{MAX_DEBT, Receipt, settled_count};
+use crate::time::{Reading, read};
+
+/// Entries in the order of their stamps, no two of them alike, each with at least one unit.
+pub(super) trait Entries {
+    fn last_ms(&self) -> u64;
+
+    fn set_last_ms(&mut self, last_ms: u64);
+
+    /// The units of all entries.
+    fn total(&self) -> u64;
+
+    /// The stamp of the first to leave; 0 without entries.
+    fn oldest_ms(&self) -> u64;
+
+    /// The stamp of the last to leave; 0 without entries.
+    fn newest_ms(&self) -> u64;
+
+    fn len(&self) -> usize;
+
+    /// The entry at this place, which exists, counted from the oldest.
+    fn get(&self, index: usize) -> Entry;
+
+    fn clear(&mut self);
+
+    /// Drops the oldest of at least two.
+    fn pop_oldest(&mut self);
+
+    /// Takes the newest of at least one; gives its count.
+    fn pop_newest(&mut self) -> u64;
+
+    /// Adds to the newest of at least one.
+    fn merge(&mut self, last_ms: u64, count: u64);
+
+    /// Adds an entry newer than all others. `most` is what the log will ever hold, so that it never grows past it.
+    fn push(&mut self, last_ms: u64, entry: Entry, most: usize);
+
+    /// Sets the count of the entry at this place, which exists. An entry without units goes.
+    fn set_count(&mut self, index: usize, count: u64);
+
+    /// [`step_back`], out of the way of all other paths.
+    fn step_back(&mut self, now_ms: u64, window_ms: u64) -> u64;
+
+    /// [`drop_expired`], out of the way of all other paths.
+    fn drop_expired(&mut self, at_ms: u64, window_ms: u64);
+}
+
+/// How many places a full list of entries gets: twice as many, but not beyond what the limit can ever need.
+pub(super) fn wanted(held: usize, most: usize) -> usize {
+    (held * 2).max(4).min(most).max(held + 1)
+}
+
+/// The stamp of what comes at this time.
+#[inline(always)]
+pub(super) fn slot_end_ms(limit: &Limit, at_ms: u64) -> u64 {
+    match limit.log_slot_ms() {
+        0 | 1 => at_ms,
+        r => at_ms - at_ms % r + (r - 1),
+    }
+}
+
+/// What remains, and the time at which to decide.
+#[inline(always)]
+pub(super) fn look<E: Entries>(log: &mut E, limit: &Limit, now_ms: u64) -> (u64, u64) {
+    let window_ms = limit.window_ms();
+    let mut at_ms = if log.last_ms() <= now_ms { now_ms } else { log.step_back(now_ms, window_ms) };
+    if log.oldest_ms() + window_ms <= at_ms {
+        prune(log, at_ms, window_ms);
+    }
+    if log.total() == 0 {
+        // As if never seen: then the time of the last write means nothing either.
+        log.set_last_ms(0);
+        at_ms = now_ms;
+    }
+    (limit.quota().saturating_sub(log.total()), at_ms)
+}
+
+/// Drops what has left the window: the oldest, at least. In a log that is in steady use it is the only one.
+#[inline(always)]
+fn prune<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) {
+    if log.newest_ms() + window_ms <= at_ms {
+        return log.clear();
+    }
+    log.pop_oldest();
+    if log.oldest_ms() + window_ms <= at_ms {
+        log.drop_expired(at_ms, window_ms);
+    }
+}
+
+/// Drops what has left the window, which the newest has not.
+pub(super) fn drop_expired<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) {
+    while log.oldest_ms() + window_ms <= at_ms {
+        log.pop_oldest();
+    }
+}
+
+/// The time at which to decide where the clock is behind the last write, and the repair if it was wrong then: every
+/// stamp ahead of now becomes now. Those are the newest, and become one entry.
+pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) -> u64 {
+    if let Reading::At(ms) = read(now_ms, log.last_ms(), window_ms) {
+        return ms;
+    }
+    let mut count = 0;
+    while log.newest_ms() > now_ms {
+        count += log.pop_newest();
+    }
+    if count > 0 {
+        // A place for it has just become free.
+        add(log, now_ms, Entry { stamp_ms: now_ms, count }, 0);
+    }
+    log.set_last_ms(now_ms);
+    now_ms
+}
+
+/// Adds units at their stamp, or at the newest stamp if that is later: a slot may have been longer before.
+#[inline(always)]
+pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: usize) -> u64 {
+    let newest_ms = log.newest_ms();
+    if newest_ms >= entry.stamp_ms && log.total() != 0 {
+        log.merge(last_ms, entry.count);
+        newest_ms
+    } else {
+        log.push(last_ms, entry, most);
+        entry.stamp_ms
+    }
+}
+
+/// Writes a cost that fits; gives its stamp and how long until it has left the window.
+#[inline(always)]
+pub(super) fn record<E: Entries>(log: &mut E, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
+    let entry = Entry { stamp_ms: slot_end_ms(limit, at_ms), count: attempt.cost };
+    let stamp_ms = add(log, at_ms, entry, limit.max_entries());
+    (stamp_ms, stamp_ms + limit.window_ms() - attempt.now_ms)
+}
+
+#[inline(always)]
+pub(super) fn reset_after_ms((newest_ms, total): (u64, u64), limit: &Limit, now_ms: u64) -> u64 {
+    if total == 0 { 0 } else { newest_ms + limit.window_ms() - now_ms }
+}
+
+/// How long until a cost fits that does not now. Where one unit is too many, the oldest entry has it: no other is read.
+/// Otherwise `enough_ms` gives what [`enough_ms`] does.
+#[inline(always)]
+pub(super) fn wait_ms(
+    (oldest_ms, total): (u64, u64),
+    enough_ms: impl FnOnce(u64) -> u64,
+    limit: &Limit,
+    attempt: Attempt,
+) -> u64 {
+    let wanted = total + attempt.cost;
+    if wanted <= limit.quota() + 1 {
+        return oldest_ms + limit.window_ms() - attempt.now_ms;
+    }
+    cold_path();
+    (enough_ms(wanted - limit.quota()) + limit.window_ms()).saturating_sub(attempt.now_ms)
+}
+
+/// The stamp of the entry with which enough has left: not simply the oldest.
+pub(super) fn enough_ms(entries: impl Iterator<Item = Entry>, mut excess: u64) -> u64 {
+    for entry in entries {
+        if entry.count >= excess {
+            return entry.stamp_ms;
+        }
+        excess -= entry.count;
+    }
+    0
+}
+
+/// Where the entry of a receipt is, and its count with this cost in place of what was recorded.
+pub(super) fn settled<E: Entries>(log: &E, receipt: &Receipt, cost: u64) -> Option<(usize, u64)> {
+    let index = find(log, receipt.stamp_ms)?;
+    // All debts of a key together stay a number that is exact in a double.
+    let most = receipt.cost.saturating_add(MAX_DEBT.saturating_sub(log.total()));
+    Some((index, settled_count(log.get(index).count, receipt.cost, cost.min(most))))
+}
+
+/// Writes what [`settled`] gave.
+pub(super) fn settle<E: Entries>(log: &mut E, (index, count): (usize, u64), now_ms: u64) {
+    log.set_count(index, count);
+    log.set_last_ms(log.last_ms().max(now_ms));
+}
+
+/// Where the entry with this stamp is.
+fn find<E: Entries>(log: &E, stamp_ms: u64) -> Option<usize> {
+    let (mut low, mut high) = (0, log.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        match log.get(middle).stamp_ms {
+            found if found == stamp_ms => return Some(middle),
+            found if found < stamp_ms => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    None
+}

@@ -1,0 +1,137 @@
+//! A log in 26 bytes and 6 for every entry: counts up to 65,535, stamps less than 49 days apart.
+
+mod cold;
+mod places;
+
+use super::entries::{self, slot_end_ms};
+use super::head::Head;
+use super::ring::Ring;
+use crate::history::{Attempt, History};
+use crate::limit::Limit;
+use crate::time::{Reading, read};
+
+/// The largest count of an entry in a ring.
+pub(super) const MAX_COUNT: u64 = u16::MAX as u64;
+/// Stamps of a narrow log are less than this apart.
+pub(super) const SPAN_MS: u64 = 1 << 32;
+/// The most entries of a narrow log.
+pub(super) const MAX_LEN: usize = u16::MAX as usize;
+
+/// A narrow log where its holder keeps it. [`Narrow::fits`] has to be asked before anything else.
+#[derive(Debug)]
+pub struct Narrow<'a> {
+    /// Its numbers.
+    pub head: &'a mut Head,
+    /// Its entries.
+    pub ring: &'a mut Ring,
+}
+
+impl Narrow<'_> {
+    /// Whether this attempt can be decided in narrow form, whatever comes of it and whatever the limit was before. If not,
+    /// [`Log`](crate::Log) can.
+    #[inline(always)]
+    pub fn fits(&self, limit: &Limit, attempt: Attempt) -> bool {
+        fits(self.head, self.ring, limit, attempt)
+    }
+
+    /// Whether a cost that fits may need another place, and so memory.
+    #[inline(always)]
+    pub fn may_grow(&self, limit: &Limit) -> bool {
+        lacks_place(self.head, self.ring, limit)
+    }
+}
+
+#[inline(always)]
+pub(super) fn fits(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) -> bool {
+    // Counts cannot outgrow their places if all units together do not, nor can entries: each has a unit. What is left
+    // after a look is younger than the window. A cost so large that the sum wraps is never admitted.
+    let small = head.total().wrapping_add(attempt.cost) <= MAX_COUNT;
+    small && is_short(limit) || may_fit(head, ring, limit, (attempt.now_ms, attempt.cost))
+}
+
+#[inline(always)]
+fn lacks_place(head: &Head, ring: &Ring, limit: &Limit) -> bool {
+    ring.is_full_for(head) && head.len() < limit.max_entries()
+}
+
+/// Whether recording a cost may change the bytes on the heap: for want of a place, or because the log outgrows its
+/// narrow form.
+#[inline(always)]
+pub(super) fn may_grow(head: &Head, ring: &Ring, limit: &Limit) -> bool {
+    limit.quota() > MAX_COUNT || !is_short(limit) || !head.is_empty() && lacks_place(head, ring, limit)
+}
+
+#[inline(always)]
+fn is_short(limit: &Limit) -> bool {
+    limit.log_span_ms() < SPAN_MS
+}
+
+/// [`Narrow::fits`] for large quotas and long windows.
+#[cold]
+#[inline(never)]
+fn may_fit(head: &Head, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64)) -> bool {
+    let (at_ms, repairs) = match read(now_ms, head.last_ms(), limit.window_ms()) {
+        Reading::At(ms) => (ms, false),
+        Reading::Repair(ms) => (ms, true),
+    };
+    let stamp_ms = slot_end_ms(limit, at_ms);
+    let is_far = || stamp_ms - head.oldest_ms().min(at_ms) >= SPAN_MS;
+    if !is_short(limit) && !head.is_empty() && is_far() {
+        return false;
+    }
+    let total = head.total().saturating_add(cost);
+    if total <= MAX_COUNT {
+        return true;
+    }
+    if repairs || total > u64::from(u32::MAX) {
+        // A repair makes one entry of many.
+        return false;
+    }
+    if ring.capacity() > 0 {
+        let newest = if head.is_empty() { 0 } else { ring.get(head, head.len() - 1).count };
+        return newest + cost <= MAX_COUNT && head.len() < MAX_LEN;
+    }
+    // The only entry has no place in a ring, and its count is the total.
+    head.is_empty() || head.newest_ms() >= stamp_ms || head.total().max(cost) <= MAX_COUNT
+}
+
+#[inline(always)]
+pub(super) fn reset_after_ms(head: &Head, limit: &Limit, now_ms: u64) -> u64 {
+    entries::reset_after_ms((head.newest_ms(), head.total()), limit, now_ms)
+}
+
+#[inline(always)]
+pub(super) fn wait_ms(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) -> u64 {
+    let enough_ms = |excess| cold::enough_ms(head, ring, excess);
+    entries::wait_ms((head.oldest_ms(), head.total()), enough_ms, limit, attempt)
+}
+
+impl History for Narrow<'_> {
+    /// The time at which to decide.
+    type View = u64;
+
+    #[inline(always)]
+    fn ceiling(limit: &Limit) -> u64 {
+        limit.quota()
+    }
+
+    #[inline(always)]
+    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
+        entries::look(self, limit, now_ms)
+    }
+
+    #[inline(always)]
+    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, _: u64) -> u64 {
+        reset_after_ms(self.head, limit, now_ms)
+    }
+
+    #[inline(always)]
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, _: u64) -> u64 {
+        wait_ms(self.head, self.ring, limit, attempt)
+    }
+
+    #[inline(always)]
+    fn record(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
+        entries::record(self, limit, attempt, at_ms)
+    }
+}

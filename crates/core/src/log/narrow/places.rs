@@ -1,0 +1,150 @@
+//! What is where in the ring of a narrow log.
+
+use core::hint::cold_path;
+
+use super::{Narrow, cold};
+use crate::log::entries::Entries;
+use crate::log::ring::{Packed, wrapped};
+use crate::log::{Entry, Head};
+
+impl Narrow<'_> {
+    /// Takes out an entry that is not the newest: those before it move up by one place.
+    fn remove(&mut self, index: usize) {
+        let first = self.head.first();
+        if let Some(slots) = self.ring.slots_mut() {
+            let capacity = slots.len();
+            let place = |index| wrapped(first + index, capacity);
+            let removed = slots[place(index)];
+            for index in (0..index).rev() {
+                slots[place(index + 1)] = slots[place(index)];
+            }
+            // At the front is now what is to go, and has its count.
+            slots[first] = removed;
+        }
+        self.pop_oldest();
+    }
+}
+
+impl Entries for Narrow<'_> {
+    #[inline(always)]
+    fn last_ms(&self) -> u64 {
+        self.head.last_ms()
+    }
+
+    #[inline(always)]
+    fn set_last_ms(&mut self, last_ms: u64) {
+        self.head.set_last(last_ms, self.head.len());
+    }
+
+    #[inline(always)]
+    fn total(&self) -> u64 {
+        self.head.total()
+    }
+
+    #[inline(always)]
+    fn oldest_ms(&self) -> u64 {
+        self.head.oldest_ms()
+    }
+
+    #[inline(always)]
+    fn newest_ms(&self) -> u64 {
+        self.head.newest_ms()
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.head.len()
+    }
+
+    fn get(&self, index: usize) -> Entry {
+        self.ring.get(self.head, index)
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        let last_ms = self.head.last_ms();
+        *self.head = Head::EMPTY;
+        self.head.set_last(last_ms, 0);
+    }
+
+    #[inline(always)]
+    fn pop_oldest(&mut self) {
+        let (head, slots) = (&mut *self.head, self.ring.slots());
+        let first = head.first();
+        // Once a turn the next is at the start; at any other time one comparison says that both places exist.
+        let (oldest, next, at) = match slots.get(first..first + 2) {
+            Some(&[oldest, next]) => (oldest, next, first + 1),
+            _ => {
+                cold_path();
+                (slots[first], slots[0], 0)
+            }
+        };
+        head.set_total(head.total() - oldest.count());
+        head.set_oldest(next.stamp_ms(head.newest_ms()), at);
+        head.shorten();
+    }
+
+    fn pop_newest(&mut self) -> u64 {
+        let last = self.len() - 1;
+        let count = self.get(last).count;
+        if last == 0 {
+            self.clear();
+        } else {
+            let before = self.get(last - 1);
+            self.head.set_newest_ms(before.stamp_ms);
+            self.head.set_total(self.head.total() - count);
+            self.head.shorten();
+        }
+        count
+    }
+
+    #[inline(always)]
+    fn merge(&mut self, last_ms: u64, count: u64) {
+        let head = &mut *self.head;
+        let newest = head.first() + head.len() - 1;
+        head.set_last(last_ms, head.len());
+        head.set_total(head.total() + count);
+        if let Some(slots) = self.ring.slots_mut() {
+            let newest = &mut slots[wrapped(newest, slots.len())];
+            newest.set_count(newest.count() + count);
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, last_ms: u64, entry: Entry, most: usize) {
+        let head = &mut *self.head;
+        match self.ring.slots_mut() {
+            Some(slots) if head.len() < slots.len() => {
+                let place = wrapped(head.first() + head.len(), slots.len());
+                head.push(last_ms, entry);
+                slots[place] = Packed::new(entry);
+            }
+            _ => cold::push(self.head, self.ring, last_ms, entry, most),
+        }
+    }
+
+    fn set_count(&mut self, index: usize, count: u64) {
+        let last = self.len() - 1;
+        if count == 0 && index == last {
+            self.pop_newest();
+        } else if count == 0 {
+            self.remove(index);
+        } else {
+            let before = self.get(index).count;
+            self.head.set_total(self.head.total() - before + count);
+            if let Some(slots) = self.ring.slots_mut() {
+                slots[wrapped(self.head.first() + index, slots.len())].set_count(count);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step_back(&mut self, now_ms: u64, window_ms: u64) -> u64 {
+        cold::step_back(self.head, self.ring, now_ms, window_ms)
+    }
+
+    #[inline(always)]
+    fn drop_expired(&mut self, at_ms: u64, window_ms: u64) {
+        cold::drop_expired(self.head, self.ring, at_ms, window_ms);
+    }
+}

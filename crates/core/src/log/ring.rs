@@ -1,0 +1,124 @@
+//! Where a narrow log keeps its entries: 6 bytes each, in a circle.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::entries::wanted;
+use super::head::Head;
+use crate::log::Entry;
+
+/// The entries of a narrow log. A log of one entry needs none: its [`Head`] says all of it.
+///
+/// Which places are in use is in the [`Head`] that belongs to it. No place at all is `None`, which can be a constant.
+#[derive(Clone, Debug)]
+pub struct Ring(Option<Box<[Packed]>>);
+
+const _: () = assert!(size_of::<Ring>() == 16);
+
+/// The lower half of a stamp, and a count. The upper half follows from the newest stamp: all stamps of a narrow log are
+/// less than 2^32 ms apart.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Packed {
+    stamp: [u8; 4],
+    count: [u8; 2],
+}
+
+const _: () = assert!(size_of::<Packed>() == 6);
+
+impl Packed {
+    const NONE: Self = Self { stamp: [0; 4], count: [0; 2] };
+
+    #[inline(always)]
+    pub(super) fn new(entry: Entry) -> Self {
+        debug_assert!(entry.count <= u64::from(u16::MAX), "{entry:?} is not narrow");
+        Self { stamp: (entry.stamp_ms as u32).to_le_bytes(), count: (entry.count as u16).to_le_bytes() }
+    }
+
+    #[inline(always)]
+    pub(super) fn count(self) -> u64 {
+        u64::from(u16::from_le_bytes(self.count))
+    }
+
+    #[inline(always)]
+    pub(super) fn set_count(&mut self, count: u64) {
+        debug_assert!(count <= u64::from(u16::MAX), "{count} is not narrow");
+        self.count = (count as u16).to_le_bytes();
+    }
+
+    /// The whole stamp.
+    #[inline(always)]
+    pub(super) fn stamp_ms(self, newest_ms: u64) -> u64 {
+        newest_ms - u64::from((newest_ms as u32).wrapping_sub(u32::from_le_bytes(self.stamp)))
+    }
+}
+
+impl Ring {
+    /// No place at all.
+    pub const EMPTY: Self = Self(None);
+
+    /// One with these entries and no further place.
+    pub(super) fn exact(entries: impl Iterator<Item = Entry>) -> Self {
+        Self(Some(entries.map(Packed::new).collect()))
+    }
+
+    #[inline(always)]
+    pub(super) fn slots(&self) -> &[Packed] {
+        self.0.as_deref().unwrap_or(&[])
+    }
+
+    /// The places, if there are any.
+    #[inline(always)]
+    pub(super) fn slots_mut(&mut self) -> Option<&mut [Packed]> {
+        self.0.as_deref_mut()
+    }
+
+    /// How many entries it has places for.
+    #[inline(always)]
+    pub fn capacity(&self) -> usize {
+        self.slots().len()
+    }
+
+    /// Bytes on the heap.
+    #[inline(always)]
+    pub fn heap_bytes(&self) -> usize {
+        self.capacity() * size_of::<Packed>()
+    }
+
+    /// Whether no place is left. The first entry of all needs none.
+    #[inline(always)]
+    pub(super) fn is_full_for(&self, head: &Head) -> bool {
+        head.len() >= self.capacity()
+    }
+
+    /// The entry at this place, which is in use, counted from the oldest.
+    pub(super) fn get(&self, head: &Head, index: usize) -> Entry {
+        let slots = self.slots();
+        if slots.is_empty() {
+            return Entry { stamp_ms: head.newest_ms(), count: head.total() };
+        }
+        let packed = slots[wrapped(head.first() + index, slots.len())];
+        Entry { stamp_ms: packed.stamp_ms(head.newest_ms()), count: packed.count() }
+    }
+
+    /// The entries, oldest first.
+    pub(super) fn iter<'a>(&'a self, head: &'a Head) -> impl Iterator<Item = Entry> + 'a {
+        (0..head.len()).map(|index| self.get(head, index))
+    }
+
+    /// Gets more places: all that it has are in use.
+    pub(super) fn grow(&mut self, head: &Head, most: usize) {
+        let wanted = wanted(head.len(), most);
+        let mut grown = Vec::with_capacity(wanted);
+        grown.extend(self.iter(head).map(Packed::new));
+        grown.resize(wanted, Packed::NONE);
+        self.0 = Some(grown.into_boxed_slice());
+    }
+}
+
+/// An index in a circle of `capacity` places, from one less than twice that: no division.
+#[inline(always)]
+pub(super) fn wrapped(index: usize, capacity: usize) -> usize {
+    let (wrapped, is_within) = index.overflowing_sub(capacity);
+    if is_within { index } else { wrapped }
+}

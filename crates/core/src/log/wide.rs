@@ -1,0 +1,163 @@
+//! A log of any numbers: counts above 65,535, stamps 49 days and more apart.
+
+use alloc::collections::VecDeque;
+
+use super::entries::{self, Entries, enough_ms, wanted};
+use super::head::Head;
+use super::narrow::{MAX_COUNT, MAX_LEN, SPAN_MS};
+use super::ring::Ring;
+use crate::history::{Attempt, History};
+use crate::limit::Limit;
+use crate::log::Entry;
+
+/// Rare, and so kept simple.
+#[derive(Clone, Debug)]
+pub(super) struct Wide {
+    last_ms: u64,
+    total: u64,
+    entries: VecDeque<Entry>,
+}
+
+impl Wide {
+    /// A log of these entries, which are in order, with this many places at least.
+    pub(super) fn new(last_ms: u64, from: impl IntoIterator<Item = Entry>, places: usize) -> Self {
+        let mut entries = VecDeque::with_capacity(places);
+        entries.extend(from);
+        Self { last_ms, total: entries.iter().map(|entry| entry.count).sum(), entries }
+    }
+
+    /// The same log in narrow form, if its counts and stamps allow that.
+    pub(super) fn narrowed(&self) -> Option<(Head, Ring)> {
+        if self.len() < 2 {
+            return Some((Head::single_of(self.last_ms, self.iter().next())?, Ring::EMPTY));
+        }
+        let (oldest_ms, newest_ms) = (self.oldest_ms(), self.newest_ms());
+        let fits = self.iter().all(|entry| entry.count <= MAX_COUNT)
+            && newest_ms - oldest_ms < SPAN_MS
+            && self.total <= u64::from(u32::MAX)
+            && self.len() <= MAX_LEN;
+        let mut head = Head::EMPTY;
+        head.set_last(self.last_ms, self.len());
+        head.set_oldest(oldest_ms, 0);
+        head.set_newest_ms(newest_ms);
+        head.set_total(self.total);
+        fits.then(|| (head, Ring::exact(self.iter())))
+    }
+
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = Entry> + '_ {
+        self.entries.iter().copied()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.entries.len() == self.entries.capacity()
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of::<Self>() + self.entries.capacity() * size_of::<Entry>()
+    }
+}
+
+impl History for Wide {
+    /// The time at which to decide.
+    type View = u64;
+
+    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
+        entries::look(self, limit, now_ms)
+    }
+
+    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, _: u64) -> u64 {
+        entries::reset_after_ms((self.newest_ms(), self.total), limit, now_ms)
+    }
+
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, _: u64) -> u64 {
+        entries::wait_ms(
+            (self.oldest_ms(), self.total),
+            |excess| enough_ms(self.iter(), excess),
+            limit,
+            attempt,
+        )
+    }
+
+    fn record(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
+        entries::record(self, limit, attempt, at_ms)
+    }
+}
+
+impl Entries for Wide {
+    fn last_ms(&self) -> u64 {
+        self.last_ms
+    }
+
+    fn set_last_ms(&mut self, last_ms: u64) {
+        self.last_ms = last_ms;
+    }
+
+    fn total(&self) -> u64 {
+        self.total
+    }
+
+    fn oldest_ms(&self) -> u64 {
+        self.entries.front().map_or(0, |entry| entry.stamp_ms)
+    }
+
+    fn newest_ms(&self) -> u64 {
+        self.entries.back().map_or(0, |entry| entry.stamp_ms)
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn get(&self, index: usize) -> Entry {
+        self.entries[index]
+    }
+
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.total = 0;
+    }
+
+    fn pop_oldest(&mut self) {
+        self.total -= self.entries.pop_front().map_or(0, |entry| entry.count);
+    }
+
+    fn pop_newest(&mut self) -> u64 {
+        let count = self.entries.pop_back().map_or(0, |entry| entry.count);
+        self.total -= count;
+        count
+    }
+
+    fn merge(&mut self, last_ms: u64, count: u64) {
+        self.last_ms = last_ms;
+        if let Some(newest) = self.entries.back_mut() {
+            newest.count += count;
+            self.total += count;
+        }
+    }
+
+    fn push(&mut self, last_ms: u64, entry: Entry, most: usize) {
+        self.last_ms = last_ms;
+        let held = self.entries.len();
+        if held == self.entries.capacity() {
+            self.entries.reserve_exact(wanted(held, most) - held);
+        }
+        self.entries.push_back(entry);
+        self.total += entry.count;
+    }
+
+    fn set_count(&mut self, index: usize, count: u64) {
+        self.total = self.total - self.entries[index].count + count;
+        self.entries[index].count = count;
+        if count == 0 {
+            self.entries.remove(index);
+        }
+    }
+
+    fn step_back(&mut self, now_ms: u64, window_ms: u64) -> u64 {
+        entries::step_back(self, now_ms, window_ms)
+    }
+
+    fn drop_expired(&mut self, at_ms: u64, window_ms: u64) {
+        entries::drop_expired(self, at_ms, window_ms);
+    }
+}

@@ -1,0 +1,72 @@
+//! What a subject takes on the heap, and may come to take.
+
+use slidegate_core::{Holder, Limit, State};
+
+use super::subject::{Subject, Tracked};
+
+/// What the allocator needs beside the bytes that were asked for.
+const ALLOCATION_BYTES: usize = 16;
+/// The first four holders of an in-flight limit; a log begins with less.
+const FIRST_RING: usize = 4 * size_of::<Holder>();
+/// The first four spent permits.
+const FIRST_SPENT: usize = 4 * size_of::<(u64, u64)>();
+
+/// What an allocation of so many bytes takes.
+#[inline(always)]
+pub(super) fn allocated(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { bytes + ALLOCATION_BYTES }
+}
+
+/// The most bytes that recording another cost may take, whatever the limit: where counts outgrow their entries, every
+/// entry gets nearly three times as large.
+#[inline(always)]
+pub(super) fn most_growth(heap_bytes: usize) -> usize {
+    2 * heap_bytes + FIRST_RING + ALLOCATION_BYTES
+}
+
+/// The same under this limit. A full ring doubles.
+pub(super) fn growth(limit: &Limit, state: &State) -> usize {
+    let has_place = match state {
+        State::InFlight(holders) => {
+            holders.holders().size_hint().0 * size_of::<Holder>() < state.heap_bytes()
+        }
+        _ => !state.may_grow(limit),
+    };
+    if has_place {
+        return 0;
+    }
+    if limit.quota() > u64::from(u16::MAX) {
+        return most_growth(state.heap_bytes());
+    }
+    state.heap_bytes().max(FIRST_RING) + ALLOCATION_BYTES
+}
+
+impl Subject {
+    /// Bytes on the heap where all of it is there, its own box included.
+    #[inline(always)]
+    pub(super) fn heap_bytes(&self) -> usize {
+        let mut bytes = size_of::<Self>() + ALLOCATION_BYTES;
+        for tracked in &self.tracked {
+            bytes += allocated(tracked.state.heap_bytes());
+        }
+        if self.tracked.spilled() {
+            bytes += allocated(self.tracked.capacity() * size_of::<Tracked>());
+        }
+        bytes + allocated(self.spent.heap_bytes())
+    }
+
+    /// The most bytes that recording another cost may take.
+    pub(super) fn growth(&self) -> usize {
+        self.tracked.iter().map(|tracked| growth(&tracked.limit, &tracked.state)).sum()
+    }
+
+    /// The most bytes that it takes once a permit is settled: to remember that, and for a count that outgrows its entry.
+    pub(super) fn settled_bytes(&self, cost: u64) -> usize {
+        let spent_bytes = self.spent.heap_bytes();
+        let has_place = self.spent.iter().count() * size_of::<(u64, u64)>() < spent_bytes;
+        let remembered = if has_place { 0 } else { spent_bytes.max(FIRST_SPENT) + ALLOCATION_BYTES };
+        let states = self.tracked.iter().map(|tracked| tracked.state.heap_bytes());
+        let widened = if cost > u64::from(u16::MAX) { 2 * states.sum::<usize>() } else { 0 };
+        self.heap_bytes() + remembered + widened
+    }
+}

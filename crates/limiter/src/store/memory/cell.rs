@@ -1,0 +1,325 @@
+//! A small history in 14 bytes, and decisions on it where it is.
+
+use slidegate_core::{
+    Attempt, Counter, Decision, Entry, Fixed, Gcra, History, Kind, Limit, Log, Outcome, State,
+    decide_at_once, decide_one, decide_pair, decide_pair_at_once,
+};
+use smallvec::{SmallVec, smallvec};
+
+/// When a history was last written, in 47 bits, and 64 bits for the rest. In bytes, so that it needs no alignment; in as many
+/// parts as it takes instructions to load them.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Cell {
+    when_low: [u8; 4],
+    when_high: [u8; 2],
+    payload: [u8; 8],
+}
+
+/// Beside the time: whether the subject was denied since.
+const DENIED: u64 = 1 << 47;
+/// The largest count where one counter has the payload, and where two share it.
+const COUNT: u64 = u32::MAX as u64;
+const HALF_COUNT: u64 = u16::MAX as u64;
+
+impl Cell {
+    #[inline(always)]
+    pub(super) fn new(last_ms: u64, payload: u64, denied: bool) -> Self {
+        let bits = last_ms | if denied { DENIED } else { 0 };
+        Self {
+            when_low: (bits as u32).to_le_bytes(),
+            when_high: ((bits >> 32) as u16).to_le_bytes(),
+            payload: payload.to_le_bytes(),
+        }
+    }
+
+    #[inline(always)]
+    fn bits(&self) -> u64 {
+        let (low, high) = (u32::from_le_bytes(self.when_low), u16::from_le_bytes(self.when_high));
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    #[inline(always)]
+    fn last_ms(&self) -> u64 {
+        self.bits() & (DENIED - 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn denied(&self) -> bool {
+        self.bits() & DENIED != 0
+    }
+
+    /// Writes what leaves everything but the current counts, which have room, as it was.
+    #[inline(always)]
+    fn add(&mut self, now_ms: u64, units: u64) {
+        *self = Self::new(now_ms, u64::from_le_bytes(self.payload) + units, false);
+    }
+
+    #[inline(always)]
+    fn deny(&mut self) {
+        self.when_high[1] |= (DENIED >> 40) as u8;
+    }
+
+    #[inline(always)]
+    pub(super) fn unpack<H: Pack>(&self, limit: &Limit) -> H {
+        H::unpack(limit, self.last_ms(), u64::from_le_bytes(self.payload))
+    }
+}
+
+/// Two counters that were last written at the same time, as those of one subject are, in one cell: 16 bits for each count.
+impl Cell {
+    #[inline(always)]
+    fn of_two(one: &Counter, two: &Counter, denied: bool) -> Option<Self> {
+        let counts = [one.current(), one.previous(), two.current(), two.previous()];
+        if one.last_ms() != two.last_ms() || counts.iter().any(|count| *count > HALF_COUNT) {
+            return None;
+        }
+        let payload = counts[0] | counts[1] << 16 | counts[2] << 32 | counts[3] << 48;
+        Some(Self::new(one.last_ms(), payload, denied))
+    }
+
+    #[inline(always)]
+    fn unpack_two(&self) -> (Counter, Counter) {
+        let (last_ms, payload) = (self.last_ms(), u64::from_le_bytes(self.payload));
+        let count = |nth: u32| payload >> (16 * nth) & 0xffff;
+        (Counter::new(last_ms, count(1), count(0)), Counter::new(last_ms, count(3), count(2)))
+    }
+
+    /// All states of a subject in one cell, if they fit.
+    pub(super) fn of_all(states: &[&State], denied: bool) -> Option<Self> {
+        match states {
+            [one] => one.pack().map(|(last_ms, payload)| Self::new(last_ms, payload, denied)),
+            [State::Counter(one), State::Counter(two)] => Self::of_two(one, two, denied),
+            _ => None,
+        }
+    }
+
+    /// What [`Cell::of_all`] packed for these limits.
+    pub(super) fn unpack_all(&self, limits: &[Limit]) -> SmallVec<[State; 1]> {
+        match limits {
+            [limit] => smallvec![self.unpack(limit)],
+            _ => {
+                let (one, two) = self.unpack_two();
+                smallvec![State::Counter(one), State::Counter(two)]
+            }
+        }
+    }
+}
+
+/// A history that can be put into a cell while it is small.
+pub(super) trait Pack: History + Sized {
+    /// What was packed.
+    fn unpack(limit: &Limit, last_ms: u64, payload: u64) -> Self;
+
+    /// The time of the last write and 64 bits for the rest, if that is enough.
+    fn pack(&self) -> Option<(u64, u64)>;
+}
+
+#[inline(always)]
+fn halves(payload: u64) -> (u64, u64) {
+    (payload & 0xffff_ffff, payload >> 32)
+}
+
+#[inline(always)]
+fn joined(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+impl Pack for Counter {
+    #[inline(always)]
+    fn unpack(_: &Limit, last_ms: u64, payload: u64) -> Self {
+        let (current, previous) = halves(payload);
+        Self::new(last_ms, previous, current)
+    }
+
+    #[inline(always)]
+    fn pack(&self) -> Option<(u64, u64)> {
+        if self.current().max(self.previous()) > COUNT {
+            return None;
+        }
+        Some((self.last_ms(), joined(self.current() as u32, self.previous() as u32)))
+    }
+}
+
+/// A log of one entry, its stamp kept as the signed distance from the last write.
+impl Pack for Log {
+    #[inline(always)]
+    fn unpack(_: &Limit, last_ms: u64, payload: u64) -> Self {
+        let (offset, count) = halves(payload);
+        let stamp_ms = last_ms.wrapping_add_signed(i64::from(offset as u32 as i32));
+        Self::from_entry(last_ms, (count != 0).then_some(Entry { stamp_ms, count }))
+    }
+
+    #[inline(always)]
+    fn pack(&self) -> Option<(u64, u64)> {
+        let last_ms = self.last_ms();
+        let Some(entry) = self.single() else {
+            return self.is_empty().then_some((last_ms, 0));
+        };
+        let offset = i32::try_from(entry.stamp_ms.checked_signed_diff(last_ms)?).ok()?;
+        Some((last_ms, joined(offset as u32, u32::try_from(entry.count).ok()?)))
+    }
+}
+
+impl Pack for Fixed {
+    #[inline(always)]
+    fn unpack(_: &Limit, last_ms: u64, current: u64) -> Self {
+        Self { last_ms, current }
+    }
+
+    #[inline(always)]
+    fn pack(&self) -> Option<(u64, u64)> {
+        Some((self.last_ms, self.current))
+    }
+}
+
+impl Pack for Gcra {
+    #[inline(always)]
+    fn unpack(_: &Limit, last_ms: u64, debt: u64) -> Self {
+        Self { last_ms, debt }
+    }
+
+    #[inline(always)]
+    fn pack(&self) -> Option<(u64, u64)> {
+        Some((self.last_ms, self.debt))
+    }
+}
+
+impl Pack for State {
+    fn unpack(limit: &Limit, last_ms: u64, payload: u64) -> Self {
+        match limit.kind() {
+            Kind::Counter => Self::Counter(Pack::unpack(limit, last_ms, payload)),
+            Kind::Log { .. } => Self::Log(Pack::unpack(limit, last_ms, payload)),
+            Kind::Fixed => Self::Fixed(Pack::unpack(limit, last_ms, payload)),
+            Kind::Gcra { .. } => Self::Gcra(Pack::unpack(limit, last_ms, payload)),
+            Kind::InFlight => Self::new(limit),
+        }
+    }
+
+    fn pack(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Counter(counter) => counter.pack(),
+            Self::Log(log) => log.pack(),
+            Self::Fixed(fixed) => fixed.pack(),
+            Self::Gcra(gcra) => gcra.pack(),
+            Self::InFlight(_) => None,
+        }
+    }
+}
+
+/// Decides on a counter in its cell at a glance; `None`, and nothing changed, where that is not enough, or what would have
+/// to be written does not fit.
+#[inline(always)]
+pub(super) fn decide_at_a_glance(
+    limit: &Limit,
+    cell: &mut Cell,
+    (now_ms, cost): (u64, u64),
+) -> Option<Decision> {
+    let mut history: Counter = cell.unpack(limit);
+    let decision = decide_at_once(&mut history, limit, Attempt { now_ms, cost, holder: 0 })?;
+    if cost != 0 && decision.outcome == Outcome::Fits {
+        if history.current() > COUNT {
+            return None;
+        }
+        cell.add(now_ms, cost);
+    } else if cost != 0 {
+        cell.deny();
+    }
+    Some(decision)
+}
+
+/// The same for two counters of one subject, of which the first cell tells whether it was denied.
+#[inline(always)]
+pub(super) fn decide_two_at_a_glance(
+    limits: (&Limit, &Limit),
+    (first, second): (&mut Cell, &mut Cell),
+    (now_ms, cost): (u64, u64),
+) -> Option<[Decision; 2]> {
+    let (mut one, mut two): (Counter, Counter) = (first.unpack(limits.0), second.unpack(limits.1));
+    let attempt = Attempt { now_ms, cost, holder: 0 };
+    let (decisions, taken) = decide_pair_at_once((&mut one, &mut two), limits, attempt)?;
+    if taken {
+        if one.current().max(two.current()) > COUNT {
+            return None;
+        }
+        first.add(now_ms, cost);
+        second.add(now_ms, cost);
+    } else if cost != 0 {
+        first.deny();
+    }
+    Some(decisions)
+}
+
+/// The same for two counters in one cell.
+#[inline(always)]
+pub(super) fn decide_both_at_a_glance(
+    limits: (&Limit, &Limit),
+    cell: &mut Cell,
+    (now_ms, cost): (u64, u64),
+) -> Option<[Decision; 2]> {
+    let (mut one, mut two) = cell.unpack_two();
+    let attempt = Attempt { now_ms, cost, holder: 0 };
+    let (decisions, taken) = decide_pair_at_once((&mut one, &mut two), limits, attempt)?;
+    if taken {
+        if one.current().max(two.current()) > HALF_COUNT {
+            return None;
+        }
+        cell.add(now_ms, cost | cost << 32);
+    } else if cost != 0 {
+        cell.deny();
+    }
+    Some(decisions)
+}
+
+/// Decides under one limit of any kind on its cell; `None`, and nothing changed, if what would have to be written does
+/// not fit.
+#[inline(never)]
+pub(super) fn decide_cell(limit: &Limit, cell: &mut Cell, asked: (u64, u64)) -> Option<Decision> {
+    match limit.kind() {
+        Kind::Counter => decide_as::<Counter>(limit, cell, asked),
+        Kind::Log { .. } => decide_as::<Log>(limit, cell, asked),
+        Kind::Fixed => decide_as::<Fixed>(limit, cell, asked),
+        Kind::Gcra { .. } => decide_as::<Gcra>(limit, cell, asked),
+        Kind::InFlight => None,
+    }
+}
+
+fn decide_as<H: Pack>(limit: &Limit, cell: &mut Cell, (now_ms, cost): (u64, u64)) -> Option<Decision> {
+    let mut history: H = cell.unpack(limit);
+    let decision = decide_one(&mut history, limit, Attempt { now_ms, cost, holder: 0 });
+    let (last_ms, payload) = history.pack()?;
+    let denied = if cost == 0 { cell.denied() } else { decision.outcome != Outcome::Fits };
+    *cell = Cell::new(last_ms, payload, denied);
+    Some(decision)
+}
+
+/// [`decide_cell`] under two limits.
+#[inline(never)]
+pub(super) fn decide_two_cells(
+    limits: (&Limit, &Limit),
+    (first, second): (&mut Cell, &mut Cell),
+    (now_ms, cost): (u64, u64),
+) -> Option<[Decision; 2]> {
+    let (mut one, mut two): (State, State) = (first.unpack(limits.0), second.unpack(limits.1));
+    let attempt = Attempt { now_ms, cost, holder: 0 };
+    let (decisions, taken) = decide_pair((&mut one, &mut two), limits, attempt);
+    let (one, two) = (one.pack()?, two.pack()?);
+    let denied = if cost == 0 { first.denied() } else { !taken };
+    *first = Cell::new(one.0, one.1, denied);
+    *second = Cell::new(two.0, two.1, false);
+    Some(decisions)
+}
+
+/// The same for two counters in one cell.
+#[inline(never)]
+pub(super) fn decide_both(
+    limits: (&Limit, &Limit),
+    cell: &mut Cell,
+    (now_ms, cost): (u64, u64),
+) -> Option<[Decision; 2]> {
+    let (mut one, mut two) = cell.unpack_two();
+    let attempt = Attempt { now_ms, cost, holder: 0 };
+    let (decisions, taken) = decide_pair((&mut one, &mut two), limits, attempt);
+    let denied = if cost == 0 { cell.denied() } else { !taken };
+    *cell = Cell::of_two(&one, &two, denied)?;
+    Some(decisions)
+}

@@ -1,0 +1,33 @@
+//! How full a subject is: what decides about its place when memory is short.
+
+use slidegate_core::{History, Limit};
+
+/// How full a subject is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Fill {
+    /// Thousandths of the quota in use, under the limit that is closest to it.
+    pub(super) permille: u64,
+    /// Units in use.
+    pub(super) units: u64,
+    /// When it will be as if never seen.
+    pub(super) reset_after_ms: u64,
+}
+
+impl Fill {
+    pub(super) const EMPTY: Self = Self { permille: 0, units: 0, reset_after_ms: 0 };
+
+    /// How full a history is under its limit.
+    pub(super) fn of(limit: &Limit, history: &mut impl History, now_ms: u64) -> Self {
+        let standing = history.standing(limit, now_ms);
+        let units = limit.ceiling() - standing.remaining;
+        Self { permille: units * 1_000 / limit.ceiling(), units, reset_after_ms: standing.reset_after_ms }
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            permille: self.permille.max(other.permille),
+            units: self.units + other.units,
+            reset_after_ms: self.reset_after_ms.max(other.reset_after_ms),
+        }
+    }
+}

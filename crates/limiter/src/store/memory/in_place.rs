@@ -1,0 +1,220 @@
+//! Decisions on a subject where it is, in each of its shapes: what most requests come to. Where it is not there, has other
+//! limits, or may need memory that is scarce, nothing changes, and it is decided anywhere.
+
+use std::ops::Deref;
+
+use slidegate_core::{Attempt, Decision, Kind, Limit, MAX_TIME_MS, Narrow, Outcome, Verdict, decide_one};
+
+use super::books::{Books, Footprint};
+use super::bytes::{allocated, most_growth};
+use super::cell::{
+    decide_at_a_glance, decide_both, decide_both_at_a_glance, decide_cell, decide_two_at_a_glance,
+    decide_two_cells,
+};
+use super::registry::{Number, Spec};
+use super::row::{Content, Row};
+use super::shard::Shard;
+use super::slot::{Holding, Slot};
+use super::{Memory, Terms};
+use crate::fingerprint::Fingerprint;
+
+#[inline(always)]
+fn verdict(decided_at_ms: u64, one: Decision) -> Verdict {
+    Verdict { decided_at_ms, decisions: [one].into() }
+}
+
+impl Memory {
+    /// Under one counter.
+    #[inline(always)]
+    pub(super) fn decide_counter<L: Deref<Target = [Limit]>>(
+        &self,
+        fingerprint: Fingerprint,
+        terms: &Terms<L>,
+        limit: &Limit,
+        (now_ms, cost): (u64, u64),
+    ) -> Verdict {
+        'in_place: {
+            let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
+            let Some(Slot { holding: Holding::Packed { spec, cell }, .. }) =
+                shard.slots.find_mut(fingerprint)
+            else {
+                break 'in_place;
+            };
+            if now_ms > MAX_TIME_MS || !terms.number.is(*spec) {
+                break 'in_place;
+            }
+            if let Some(decision) = decide_at_a_glance(limit, cell, (now_ms, cost)) {
+                return verdict(now_ms, decision);
+            }
+            if let Some(decision) = decide_cell(limit, cell, (now_ms, cost)) {
+                return verdict(now_ms, decision);
+            }
+        }
+        self.decide_anywhere(fingerprint, terms, (now_ms, cost), 0)
+    }
+
+    /// Under one log.
+    #[inline(always)]
+    pub(super) fn decide_log<L: Deref<Target = [Limit]>>(
+        &self,
+        fingerprint: Fingerprint,
+        terms: &Terms<L>,
+        limit: &Limit,
+        (now_ms, cost): (u64, u64),
+    ) -> Verdict {
+        'in_place: {
+            let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
+            let Shard { slots, rows, books, .. } = &mut *shard;
+            let Some(Row { content: Content::Log { spec, denied, head, ring }, .. }) =
+                rows.find_mut(fingerprint)
+            else {
+                let slot = slots.find_mut(fingerprint);
+                match slot.and_then(|slot| decide_slot(slot, books, (&terms.number, limit), (now_ms, cost))) {
+                    Some(decision) => return verdict(now_ms, decision),
+                    None => break 'in_place,
+                }
+            };
+            let mut log = Narrow { head, ring };
+            let attempt = Attempt { now_ms, cost, holder: 0 };
+            if now_ms > MAX_TIME_MS || !terms.number.is(*spec) || !log.fits(limit, attempt) {
+                break 'in_place;
+            }
+            if log.may_grow(limit) {
+                match decide_growing(books, self.registry.spec(*spec), log, denied, attempt) {
+                    Some(decision) => return verdict(now_ms, decision),
+                    None => break 'in_place,
+                }
+            }
+            let decision = decide_one(&mut log, limit, attempt);
+            note(denied, cost, &decision);
+            return verdict(now_ms, decision);
+        }
+        self.decide_anywhere(fingerprint, terms, (now_ms, cost), 0)
+    }
+
+    /// Under two limits.
+    #[inline(always)]
+    pub(super) fn decide_two<L: Deref<Target = [Limit]>>(
+        &self,
+        fingerprint: Fingerprint,
+        terms: &Terms<L>,
+        limits: (&Limit, &Limit),
+        asked: (u64, u64),
+        holder: u64,
+    ) -> Verdict {
+        'in_place: {
+            let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
+            let Shard { slots, rows, books, .. } = &mut *shard;
+            let verdict = |two: [Decision; 2]| Verdict { decided_at_ms: asked.0, decisions: two.into() };
+            let Some(Row { content: Content::Cells { spec, cells: [first, second, _] }, .. }) =
+                rows.find_mut(fingerprint)
+            else {
+                match slots.find_mut(fingerprint).map(|slot| &mut slot.holding) {
+                    Some(Holding::Packed { spec, cell }) => {
+                        if asked.0 > MAX_TIME_MS || !terms.number.is(*spec) {
+                            break 'in_place;
+                        }
+                        if let Some(two) = decide_both_at_a_glance(limits, cell, asked) {
+                            return verdict(two);
+                        }
+                        if let Some(two) = decide_both(limits, cell, asked) {
+                            return verdict(two);
+                        }
+                    }
+                    Some(Holding::Heap(subject)) => {
+                        if let Some(two) = subject.decide_two_in_place(books, limits, asked) {
+                            return verdict(two);
+                        }
+                    }
+                    None => {}
+                }
+                break 'in_place;
+            };
+            if asked.0 > MAX_TIME_MS || !terms.number.is(*spec) {
+                break 'in_place;
+            }
+            if limits.0.kind() == Kind::Counter
+                && limits.1.kind() == Kind::Counter
+                && let Some(two) = decide_two_at_a_glance(limits, (first, second), asked)
+            {
+                return verdict(two);
+            }
+            if let Some(two) = decide_two_cells(limits, (first, second), asked) {
+                return verdict(two);
+            }
+        }
+        self.decide_anywhere(fingerprint, terms, asked, holder)
+    }
+
+    /// Under one limit of another kind.
+    #[inline(never)]
+    pub(super) fn decide_other<L: Deref<Target = [Limit]>>(
+        &self,
+        fingerprint: Fingerprint,
+        terms: &Terms<L>,
+        limit: &Limit,
+        asked: (u64, u64),
+        holder: u64,
+    ) -> Verdict {
+        let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
+        let Shard { slots, books, .. } = &mut *shard;
+        if let Some(slot) = slots.find_mut(fingerprint)
+            && let Some(decision) = decide_slot(slot, books, (&terms.number, limit), asked)
+        {
+            return verdict(asked.0, decision);
+        }
+        drop(shard);
+        self.decide_anywhere(fingerprint, terms, asked, holder)
+    }
+}
+
+/// Under one limit of any kind, in a slot.
+#[inline(never)]
+fn decide_slot(
+    slot: &mut Slot,
+    books: &mut Books,
+    (number, limit): (&Number, &Limit),
+    asked: (u64, u64),
+) -> Option<Decision> {
+    match &mut slot.holding {
+        Holding::Packed { spec, cell } => {
+            if asked.0 > MAX_TIME_MS || !number.is(*spec) {
+                return None;
+            }
+            decide_cell(limit, cell, asked)
+        }
+        Holding::Heap(subject) => subject.decide_one_in_place(books, limit, asked),
+    }
+}
+
+/// In a log that may need more places for its entries.
+#[inline(never)]
+fn decide_growing(
+    books: &mut Books,
+    spec: Option<&Spec>,
+    mut log: Narrow<'_>,
+    denied: &mut bool,
+    attempt: Attempt,
+) -> Option<Decision> {
+    let spec = spec?;
+    let before = log.ring.heap_bytes();
+    if books.is_tight(most_growth(before)) {
+        return None;
+    }
+    let decision = decide_one(&mut log, spec.first(), attempt);
+    note(denied, attempt.cost, &decision);
+    let after = log.ring.heap_bytes();
+    if after != before {
+        let [before, after] = [before, after].map(|bytes| Footprint::heap(allocated(bytes)));
+        books.change(spec.group, before, after);
+    }
+    Some(decision)
+}
+
+/// Remembers whether the last answer was a refusal.
+#[inline(always)]
+fn note(denied: &mut bool, cost: u64, decision: &Decision) {
+    if cost != 0 {
+        *denied = decision.outcome != Outcome::Fits;
+    }
+}
