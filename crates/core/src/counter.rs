@@ -2,10 +2,12 @@
 
 use core::hint::cold_path;
 
-use crate::history::{Attempt, History};
+use crate::decide::answer_pair;
+use crate::history::{Attempt, History, answer};
 use crate::limit::Limit;
 use crate::settle::{MAX_DEBT, Receipt, Settled, settled_count};
 use crate::time::{Reading, mul_div, read};
+use crate::verdict::Decision;
 
 /// The history of one key under one counter: what came in the window of the last write, and in the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -70,6 +72,42 @@ impl Counter {
             (0, 0)
         };
         View { at_ms, elapsed_ms, previous, current }
+    }
+
+    /// [`decide_one`](crate::decide_one) where that is quick, at a time of at most [`MAX_TIME_MS`](crate::MAX_TIME_MS);
+    /// otherwise `None`, and nothing changed. A yes leaves all but the current count as it was, and a no leaves that too.
+    ///
+    /// `elapsed_ms` is what [`Limit::elapsed_ms`] gives: it can be worked out before anything of the key is known.
+    #[inline(always)]
+    pub fn decide_at_once(&mut self, limit: &Limit, attempt: Attempt, elapsed_ms: u64) -> Option<Decision> {
+        let seen = self.glance(limit, attempt.now_ms, elapsed_ms)?;
+        Some(answer(self, limit, attempt, seen))
+    }
+
+    /// The same for two limits on one subject; tells too whether the cost was written.
+    #[inline(always)]
+    pub fn decide_two_at_once(
+        (first, second): (&mut Self, &mut Self),
+        limits: (&Limit, &Limit),
+        attempt: Attempt,
+        elapsed_ms: (u64, u64),
+    ) -> Option<([Decision; 2], bool)> {
+        let one = first.glance(limits.0, attempt.now_ms, elapsed_ms.0)?;
+        let two = second.glance(limits.1, attempt.now_ms, elapsed_ms.1)?;
+        Some(answer_pair((first, second), limits, attempt, (one, two)))
+    }
+
+    /// A look in the window of the last write, on a clock that did not step back: then the counts are what they were.
+    #[inline(always)]
+    fn glance(&self, limit: &Limit, now_ms: u64, elapsed_ms: u64) -> Option<(u64, View)> {
+        // Where the clock stepped back, this is more than any window.
+        if now_ms.wrapping_sub(self.last_ms) > elapsed_ms {
+            cold_path();
+            return None;
+        }
+        let Self { previous, current, .. } = *self;
+        let view = View { at_ms: now_ms, elapsed_ms, previous, current };
+        Some((view.remaining(limit, view.weighted_at_once(limit)?), view))
     }
 
     /// The state for a clock that stepped back. By value, as everything cold here: a reference would force the common
@@ -150,20 +188,6 @@ impl View {
 impl History for Counter {
     type View = View;
 
-    /// In the window of the last write, on a clock that did not step back: then the counts are what they were.
-    #[inline(always)]
-    fn glance(&self, limit: &Limit, now_ms: u64) -> Option<(u64, View)> {
-        let elapsed_ms = limit.elapsed_ms(now_ms);
-        // Where the clock stepped back, this is more than any window.
-        if now_ms.wrapping_sub(self.last_ms) > elapsed_ms {
-            cold_path();
-            return None;
-        }
-        let Self { previous, current, .. } = *self;
-        let view = View { at_ms: now_ms, elapsed_ms, previous, current };
-        Some((view.remaining(limit, view.weighted_at_once(limit)?), view))
-    }
-
     #[inline(always)]
     fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, View) {
         let mut at_ms = now_ms;
@@ -219,7 +243,9 @@ impl History for Counter {
 /// How long before the end of a window a count from the one before it has shrunk to `room`, which is less.
 #[inline(always)]
 fn shrunk(limit: &Limit, count: u64, room: u64) -> u64 {
-    if limit.tick_ms() == 1 {
+    if count == limit.quota() && room == limit.quota() - 1 {
+        limit.freed_ms()
+    } else if limit.tick_ms() == 1 {
         mul_div(room, limit.window_ms(), count)
     } else {
         cold_path();

@@ -72,20 +72,9 @@ pub fn decide_pair<A: History, B: History>(
     answer_pair(pair, limits, attempt, seen)
 }
 
-/// [`decide_pair`] where glances are enough, at a time of at most [`MAX_TIME_MS`]; otherwise `None`, and nothing changed.
-/// A no changes nothing either.
+/// The answers that follow from two looks.
 #[inline(always)]
-pub fn decide_pair_at_once<A: History, B: History>(
-    pair: (&mut A, &mut B),
-    limits: (&Limit, &Limit),
-    attempt: Attempt,
-) -> Option<([Decision; 2], bool)> {
-    let seen = (pair.0.glance(limits.0, attempt.now_ms)?, pair.1.glance(limits.1, attempt.now_ms)?);
-    Some(answer_pair(pair, limits, attempt, seen))
-}
-
-#[inline(always)]
-fn answer_pair<A: History, B: History>(
+pub(crate) fn answer_pair<A: History, B: History>(
     (first, second): (&mut A, &mut B),
     (one, two): (&Limit, &Limit),
     attempt: Attempt,

@@ -35,12 +35,6 @@ pub trait History {
     /// back; beyond that nothing changes.
     fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, Self::View);
 
-    /// [`History::look`] where that is quick and changes nothing, at a time of at most [`MAX_TIME_MS`]; otherwise `None`.
-    #[inline(always)]
-    fn glance(&self, _limit: &Limit, _now_ms: u64) -> Option<(u64, Self::View)> {
-        None
-    }
-
     /// When the key will be as if never seen, if nothing more comes.
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: Self::View) -> u64;
 
@@ -82,17 +76,9 @@ pub fn decide_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) 
     answer(history, limit, attempt, seen)
 }
 
-/// [`decide_one`] where a glance is enough, at a time of at most [`MAX_TIME_MS`]; otherwise `None`, and nothing changed.
-/// A no changes nothing either.
-#[inline(always)]
-pub fn decide_at_once<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) -> Option<Decision> {
-    let seen = history.glance(limit, attempt.now_ms)?;
-    Some(answer(history, limit, attempt, seen))
-}
-
 /// The answer that follows from a look.
 #[inline(always)]
-fn answer<H: History>(
+pub(crate) fn answer<H: History>(
     history: &mut H,
     limit: &Limit,
     attempt: Attempt,

@@ -39,10 +39,10 @@ mod time;
 mod verdict;
 
 pub use counter::Counter;
-pub use decide::{Ask, decide, decide_pair, decide_pair_at_once, judge};
+pub use decide::{Ask, decide, decide_pair, judge};
 pub use fixed::Fixed;
 pub use gcra::Gcra;
-pub use history::{Attempt, History, Standing, decide_at_once, decide_one};
+pub use history::{Attempt, History, Standing, decide_one};
 pub use in_flight::{Holder, InFlight};
 pub use limit::{Kind, Limit, LimitId, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
 pub use limit_error::LimitError;

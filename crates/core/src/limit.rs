@@ -44,6 +44,9 @@ pub struct Limit {
     head: Head,
     /// Of the window, which is divided by at every decision. Follows from it, and is no part of what a limit is.
     reciprocal: u64,
+    /// How long before a counter's window ends the one before it, if full, has shrunk by a unit: what most refusals ask for.
+    /// Follows too.
+    freed_ms: u64,
 }
 
 impl PartialEq for Limit {
@@ -282,7 +285,17 @@ impl Limit {
         }
         let head = Head::new(tag, name, entries);
         let reciprocal = reciprocal(some_window_ms);
-        Ok(Self { quota: some_quota, window_ms: some_window_ms, extra, head, reciprocal })
+        let limit =
+            Self { quota: some_quota, window_ms: some_window_ms, extra, head, reciprocal, freed_ms: 0 };
+        // A quota is at most 2^51 and the result at most a window.
+        let freed = (quota - 1) as u128 * limit.ticks(window_ms) as u128 / quota as u128;
+        Ok(Self { freed_ms: freed as u64 * limit.tick_ms(), ..limit })
+    }
+
+    /// How long before a counter's window ends a count from the one before it, which was the whole quota, has shrunk by one.
+    #[inline(always)]
+    pub(crate) const fn freed_ms(&self) -> u64 {
+        self.freed_ms
     }
 
     /// Units allowed per window.
@@ -305,7 +318,7 @@ impl Limit {
 
     /// How far into an aligned window a time is.
     #[inline(always)]
-    pub(crate) fn elapsed_ms(&self, at_ms: u64) -> u64 {
+    pub fn elapsed_ms(&self, at_ms: u64) -> u64 {
         let (_, left) = guess_div_rem(at_ms, self.window_ms(), self.reciprocal);
         if left < self.window_ms() {
             left

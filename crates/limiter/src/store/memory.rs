@@ -14,6 +14,7 @@ use crate::store::{Call, Charge, SettleOutcome, Settlement, Store};
 use crate::sync::{Mutex, MutexGuard};
 
 mod books;
+mod both;
 mod bytes;
 mod cell;
 mod codec;

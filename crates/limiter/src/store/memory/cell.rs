@@ -1,10 +1,12 @@
 //! A small history in 14 bytes, and decisions on it where it is.
 
 use slidegate_core::{
-    Attempt, Counter, Decision, Entry, Fixed, Gcra, History, Kind, Limit, Log, Outcome, State,
-    decide_at_once, decide_one, decide_pair, decide_pair_at_once,
+    Attempt, Counter, Decision, Entry, Fixed, Gcra, History, Kind, Limit, Log, Outcome, State, decide_one,
+    decide_pair,
 };
 use smallvec::{SmallVec, smallvec};
+
+use super::both::Both;
 
 /// When a history was last written, in 47 bits, and 64 bits for the rest. In bytes, so that it needs no alignment; in as many
 /// parts as it takes instructions to load them.
@@ -17,9 +19,8 @@ pub(super) struct Cell {
 
 /// Beside the time: whether the subject was denied since.
 const DENIED: u64 = 1 << 47;
-/// The largest count where one counter has the payload, and where two share it.
+/// The largest count of a counter.
 const COUNT: u64 = u32::MAX as u64;
-const HALF_COUNT: u64 = u16::MAX as u64;
 
 impl Cell {
     #[inline(always)]
@@ -39,7 +40,7 @@ impl Cell {
     }
 
     #[inline(always)]
-    fn last_ms(&self) -> u64 {
+    pub(super) fn last_ms(&self) -> u64 {
         self.bits() & (DENIED - 1)
     }
 
@@ -50,45 +51,35 @@ impl Cell {
 
     /// Writes what leaves everything but the current counts, which have room, as it was.
     #[inline(always)]
-    fn add(&mut self, now_ms: u64, units: u64) {
-        *self = Self::new(now_ms, u64::from_le_bytes(self.payload) + units, false);
+    pub(super) fn add(&mut self, now_ms: u64, units: u64) {
+        *self = Self::new(now_ms, self.payload() + units, false);
     }
 
     #[inline(always)]
-    fn deny(&mut self) {
-        self.when_high[1] |= (DENIED >> 40) as u8;
+    pub(super) fn deny(&mut self) {
+        // Mostly it was denied before. To write only part of what the next decision loads would make that one wait.
+        if !self.denied() {
+            self.when_high[1] |= (DENIED >> 40) as u8;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn payload(&self) -> u64 {
+        u64::from_le_bytes(self.payload)
     }
 
     #[inline(always)]
     pub(super) fn unpack<H: Pack>(&self, limit: &Limit) -> H {
-        H::unpack(limit, self.last_ms(), u64::from_le_bytes(self.payload))
+        H::unpack(limit, self.last_ms(), self.payload())
     }
 }
 
-/// Two counters that were last written at the same time, as those of one subject are, in one cell: 16 bits for each count.
 impl Cell {
-    #[inline(always)]
-    fn of_two(one: &Counter, two: &Counter, denied: bool) -> Option<Self> {
-        let counts = [one.current(), one.previous(), two.current(), two.previous()];
-        if one.last_ms() != two.last_ms() || counts.iter().any(|count| *count > HALF_COUNT) {
-            return None;
-        }
-        let payload = counts[0] | counts[1] << 16 | counts[2] << 32 | counts[3] << 48;
-        Some(Self::new(one.last_ms(), payload, denied))
-    }
-
-    #[inline(always)]
-    fn unpack_two(&self) -> (Counter, Counter) {
-        let (last_ms, payload) = (self.last_ms(), u64::from_le_bytes(self.payload));
-        let count = |nth: u32| payload >> (16 * nth) & 0xffff;
-        (Counter::new(last_ms, count(1), count(0)), Counter::new(last_ms, count(3), count(2)))
-    }
-
     /// All states of a subject in one cell, if they fit.
     pub(super) fn of_all(states: &[&State], denied: bool) -> Option<Self> {
         match states {
             [one] => one.pack().map(|(last_ms, payload)| Self::new(last_ms, payload, denied)),
-            [State::Counter(one), State::Counter(two)] => Self::of_two(one, two, denied),
+            [State::Counter(one), State::Counter(two)] => Self::pack_both(one, two, denied),
             _ => None,
         }
     }
@@ -97,10 +88,7 @@ impl Cell {
     pub(super) fn unpack_all(&self, limits: &[Limit]) -> SmallVec<[State; 1]> {
         match limits {
             [limit] => smallvec![self.unpack(limit)],
-            _ => {
-                let (one, two) = self.unpack_two();
-                smallvec![State::Counter(one), State::Counter(two)]
-            }
+            _ => self.unpack_states().into_iter().collect(),
         }
     }
 }
@@ -213,9 +201,10 @@ pub(super) fn decide_at_a_glance(
     limit: &Limit,
     cell: &mut Cell,
     (now_ms, cost): (u64, u64),
+    elapsed_ms: u64,
 ) -> Option<Decision> {
     let mut history: Counter = cell.unpack(limit);
-    let decision = decide_at_once(&mut history, limit, Attempt { now_ms, cost, holder: 0 })?;
+    let decision = history.decide_at_once(limit, Attempt { now_ms, cost, holder: 0 }, elapsed_ms)?;
     if cost != 0 && decision.outcome == Outcome::Fits {
         if history.current() > COUNT {
             return None;
@@ -225,49 +214,6 @@ pub(super) fn decide_at_a_glance(
         cell.deny();
     }
     Some(decision)
-}
-
-/// The same for two counters of one subject, of which the first cell tells whether it was denied.
-#[inline(always)]
-pub(super) fn decide_two_at_a_glance(
-    limits: (&Limit, &Limit),
-    (first, second): (&mut Cell, &mut Cell),
-    (now_ms, cost): (u64, u64),
-) -> Option<[Decision; 2]> {
-    let (mut one, mut two): (Counter, Counter) = (first.unpack(limits.0), second.unpack(limits.1));
-    let attempt = Attempt { now_ms, cost, holder: 0 };
-    let (decisions, taken) = decide_pair_at_once((&mut one, &mut two), limits, attempt)?;
-    if taken {
-        if one.current().max(two.current()) > COUNT {
-            return None;
-        }
-        first.add(now_ms, cost);
-        second.add(now_ms, cost);
-    } else if cost != 0 {
-        first.deny();
-    }
-    Some(decisions)
-}
-
-/// The same for two counters in one cell.
-#[inline(always)]
-pub(super) fn decide_both_at_a_glance(
-    limits: (&Limit, &Limit),
-    cell: &mut Cell,
-    (now_ms, cost): (u64, u64),
-) -> Option<[Decision; 2]> {
-    let (mut one, mut two) = cell.unpack_two();
-    let attempt = Attempt { now_ms, cost, holder: 0 };
-    let (decisions, taken) = decide_pair_at_once((&mut one, &mut two), limits, attempt)?;
-    if taken {
-        if one.current().max(two.current()) > HALF_COUNT {
-            return None;
-        }
-        cell.add(now_ms, cost | cost << 32);
-    } else if cost != 0 {
-        cell.deny();
-    }
-    Some(decisions)
 }
 
 /// Decides under one limit of any kind on its cell; `None`, and nothing changed, if what would have to be written does
@@ -306,20 +252,5 @@ pub(super) fn decide_two_cells(
     let denied = if cost == 0 { first.denied() } else { !taken };
     *first = Cell::new(one.0, one.1, denied);
     *second = Cell::new(two.0, two.1, false);
-    Some(decisions)
-}
-
-/// The same for two counters in one cell.
-#[inline(never)]
-pub(super) fn decide_both(
-    limits: (&Limit, &Limit),
-    cell: &mut Cell,
-    (now_ms, cost): (u64, u64),
-) -> Option<[Decision; 2]> {
-    let (mut one, mut two) = cell.unpack_two();
-    let attempt = Attempt { now_ms, cost, holder: 0 };
-    let (decisions, taken) = decide_pair((&mut one, &mut two), limits, attempt);
-    let denied = if cost == 0 { cell.denied() } else { !taken };
-    *cell = Cell::of_two(&one, &two, denied)?;
     Some(decisions)
 }

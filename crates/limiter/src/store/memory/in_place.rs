@@ -3,14 +3,12 @@
 
 use std::ops::Deref;
 
-use slidegate_core::{Attempt, Decision, Kind, Limit, MAX_TIME_MS, Narrow, Outcome, Verdict, decide_one};
+use slidegate_core::{Attempt, Decision, Limit, MAX_TIME_MS, Narrow, Outcome, Verdict, decide_one};
 
 use super::books::{Books, Footprint};
+use super::both::{decide_both, decide_both_at_a_glance};
 use super::bytes::{allocated, most_growth};
-use super::cell::{
-    decide_at_a_glance, decide_both, decide_both_at_a_glance, decide_cell, decide_two_at_a_glance,
-    decide_two_cells,
-};
+use super::cell::{decide_at_a_glance, decide_cell, decide_two_cells};
 use super::registry::{Number, Spec};
 use super::row::{Content, Row};
 use super::shard::Shard;
@@ -33,6 +31,8 @@ impl Memory {
         limit: &Limit,
         (now_ms, cost): (u64, u64),
     ) -> Verdict {
+        // Before the lock: what needs nothing of the key overlaps with what comes before.
+        let elapsed_ms = limit.elapsed_ms(now_ms);
         'in_place: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
             let Some(Slot { holding: Holding::Packed { spec, cell }, .. }) =
@@ -43,7 +43,7 @@ impl Memory {
             if now_ms > MAX_TIME_MS || !terms.number.is(*spec) {
                 break 'in_place;
             }
-            if let Some(decision) = decide_at_a_glance(limit, cell, (now_ms, cost)) {
+            if let Some(decision) = decide_at_a_glance(limit, cell, (now_ms, cost), elapsed_ms) {
                 return verdict(now_ms, decision);
             }
             if let Some(decision) = decide_cell(limit, cell, (now_ms, cost)) {
@@ -102,45 +102,38 @@ impl Memory {
         asked: (u64, u64),
         holder: u64,
     ) -> Verdict {
+        let elapsed_ms = (limits.0.elapsed_ms(asked.0), limits.1.elapsed_ms(asked.0));
         'in_place: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
             let Shard { slots, rows, books, .. } = &mut *shard;
             let verdict = |two: [Decision; 2]| Verdict { decided_at_ms: asked.0, decisions: two.into() };
-            let Some(Row { content: Content::Cells { spec, cells: [first, second, _] }, .. }) =
-                rows.find_mut(fingerprint)
-            else {
-                match slots.find_mut(fingerprint).map(|slot| &mut slot.holding) {
-                    Some(Holding::Packed { spec, cell }) => {
-                        if asked.0 > MAX_TIME_MS || !terms.number.is(*spec) {
-                            break 'in_place;
-                        }
-                        if let Some(two) = decide_both_at_a_glance(limits, cell, asked) {
-                            return verdict(two);
-                        }
-                        if let Some(two) = decide_both(limits, cell, asked) {
-                            return verdict(two);
-                        }
+            if asked.0 > MAX_TIME_MS {
+                break 'in_place;
+            }
+            if let Some(row) = rows.find_mut(fingerprint) {
+                if let Content::Pair { spec, pair } = &mut row.content {
+                    if !terms.number.is(*spec) {
+                        break 'in_place;
                     }
-                    Some(Holding::Heap(subject)) => {
-                        if let Some(two) = subject.decide_two_in_place(books, limits, asked) {
-                            return verdict(two);
-                        }
+                    if let Some(two) = decide_both_at_a_glance(limits, pair, asked, elapsed_ms) {
+                        return verdict(two);
                     }
-                    None => {}
                 }
-                break 'in_place;
-            };
-            if asked.0 > MAX_TIME_MS || !terms.number.is(*spec) {
-                break 'in_place;
-            }
-            if limits.0.kind() == Kind::Counter
-                && limits.1.kind() == Kind::Counter
-                && let Some(two) = decide_two_at_a_glance(limits, (first, second), asked)
-            {
-                return verdict(two);
-            }
-            if let Some(two) = decide_two_cells(limits, (first, second), asked) {
-                return verdict(two);
+                if let Some(two) = decide_row(row, &terms.number, limits, asked) {
+                    return verdict(two);
+                }
+            } else if let Some(slot) = slots.find_mut(fingerprint) {
+                if let Holding::Packed { spec, cell } = &mut slot.holding {
+                    if !terms.number.is(*spec) {
+                        break 'in_place;
+                    }
+                    if let Some(two) = decide_both_at_a_glance(limits, cell, asked, elapsed_ms) {
+                        return verdict(two);
+                    }
+                }
+                if let Some(two) = decide_slot_by_two(slot, books, limits, asked) {
+                    return verdict(two);
+                }
             }
         }
         self.decide_anywhere(fingerprint, terms, asked, holder)
@@ -184,6 +177,37 @@ fn decide_slot(
             decide_cell(limit, cell, asked)
         }
         Holding::Heap(subject) => subject.decide_one_in_place(books, limit, asked),
+    }
+}
+
+/// Under two limits, in a row; the number of a pair is right.
+#[inline(never)]
+fn decide_row(
+    row: &mut Row,
+    number: &Number,
+    limits: (&Limit, &Limit),
+    asked: (u64, u64),
+) -> Option<[Decision; 2]> {
+    match &mut row.content {
+        Content::Pair { pair, .. } => decide_both(limits, pair, asked),
+        Content::Cells { spec, cells: [first, second, _] } if number.is(*spec) => {
+            decide_two_cells(limits, (first, second), asked)
+        }
+        _ => None,
+    }
+}
+
+/// Under two limits, in a slot; the number of a packed one is right.
+#[inline(never)]
+fn decide_slot_by_two(
+    slot: &mut Slot,
+    books: &mut Books,
+    limits: (&Limit, &Limit),
+    asked: (u64, u64),
+) -> Option<[Decision; 2]> {
+    match &mut slot.holding {
+        Holding::Packed { cell, .. } => decide_both(limits, cell, asked),
+        Holding::Heap(subject) => subject.decide_two_in_place(books, limits, asked),
     }
 }
 

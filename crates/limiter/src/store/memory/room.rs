@@ -3,6 +3,7 @@
 use slidegate_core::{Limit, Narrow, State};
 
 use super::books::{Footprint, Part};
+use super::both::Both;
 use super::cell::Cell;
 use super::fill::Fill;
 use super::registry::Registry;
@@ -224,6 +225,12 @@ impl At<'_> {
             Self::Slot(Slot { holding: Holding::Heap(subject), .. }) => {
                 let fill = subject.fill(now_ms);
                 (subject.group, subject.denied, !subject.spent.is_empty(), fill)
+            }
+            Self::Row(Row { content: Content::Pair { spec, pair }, .. }) => {
+                let spec = registry.spec(*spec)?;
+                let states = spec.limits().iter().zip(pair.unpack_states());
+                let fills = states.map(|(limit, mut state)| Fill::of(limit, &mut state, now_ms));
+                (spec.group, pair.cell_mut().denied(), false, fills.fold(Fill::EMPTY, Fill::and))
             }
             Self::Row(Row { content: Content::Cells { spec, cells }, .. }) => {
                 let spec = registry.spec(*spec)?;

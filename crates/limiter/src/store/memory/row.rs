@@ -3,6 +3,7 @@
 
 use slidegate_core::{Head, Ring};
 
+use super::both::Pair;
 use super::cell::Cell;
 use super::registry::CELLS;
 use super::table::Keyed;
@@ -18,6 +19,8 @@ pub(super) struct Row {
 /// What a row holds.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
+    /// Two counters.
+    Pair { spec: u8, pair: Pair },
     /// A cell for each limit of the spec.
     Cells { spec: u8, cells: [Cell; CELLS] },
     /// A log, and whether the subject was denied since it was written.

@@ -4,6 +4,7 @@ use slidegate_core::{Attempt, Limit, Log, State};
 use smallvec::{SmallVec, smallvec};
 
 use super::books::Footprint;
+use super::both::{Both, Pair};
 use super::bytes::{allocated, growth};
 use super::cell::{Cell, Pack};
 use super::registry::{CELLS, Registry};
@@ -15,6 +16,8 @@ use super::subject::{Subject, Tracked};
 pub(super) enum Shape {
     /// One cell in a slot: one limit, or two counters.
     Packed,
+    /// Two counters in a row.
+    Pair,
     /// Up to three cells in a row.
     Cells,
     /// A log in a row.
@@ -55,7 +58,7 @@ impl Subject {
         let stays_narrow = |limit: &Limit, log: &Log| log.fits_narrow(limit, attempt);
         match self.shape_of(registry, &states, stays_narrow) {
             Shape::Packed => Footprint::SLOT,
-            Shape::Cells => Footprint::ROW,
+            Shape::Pair | Shape::Cells => Footprint::ROW,
             Shape::Log => {
                 let Tracked { limit, state } = &self.tracked[0];
                 Footprint::ROW.with_heap(allocated(state.heap_bytes() + growth(limit, state)))
@@ -76,6 +79,9 @@ impl Subject {
         }
         match states {
             _ if Cell::of_all(states, false).is_some() => Shape::Packed,
+            [State::Counter(one), State::Counter(two)] if Pair::pack_both(one, two, false).is_some() => {
+                Shape::Pair
+            }
             _ if states.len() > 1 && states.iter().all(|state| state.pack().is_some()) => Shape::Cells,
             [State::Log(log)] if log.is_narrow() && stays_narrow(&self.tracked[0].limit, log) => Shape::Log,
             _ => Shape::Heap,
@@ -86,7 +92,7 @@ impl Subject {
     pub(super) fn footprint(&self, shape: Shape) -> Footprint {
         match shape {
             Shape::Packed => Footprint::SLOT,
-            Shape::Cells => Footprint::ROW,
+            Shape::Pair | Shape::Cells => Footprint::ROW,
             Shape::Log => Footprint::ROW.with_heap(allocated(self.tracked[0].state.heap_bytes())),
             Shape::Heap => Footprint::SLOT.with_heap(self.heap_bytes()),
         }
@@ -95,8 +101,9 @@ impl Subject {
     /// The shape for the place that is booked for it, which may be larger than it needs.
     pub(super) fn booked_shape(&self, registry: &Registry) -> Shape {
         match self.shape(registry) {
+            Shape::Packed if self.booked.slots == 0 && self.tracked.len() == 2 => Shape::Pair,
             Shape::Packed if self.booked.slots == 0 => Shape::Cells,
-            Shape::Cells | Shape::Log if self.booked.rows == 0 => Shape::Heap,
+            Shape::Pair | Shape::Cells | Shape::Log if self.booked.rows == 0 => Shape::Heap,
             shape => shape,
         }
     }
@@ -118,6 +125,12 @@ impl Subject {
     /// From what a row held.
     pub(super) fn from_row(registry: &Registry, content: Content) -> Option<Self> {
         match content {
+            Content::Pair { spec, mut pair } => {
+                let (spec, denied) = (registry.spec(spec)?, pair.cell_mut().denied());
+                let pairs = spec.limits().iter().zip(pair.unpack_states());
+                let tracked = pairs.map(|(limit, state)| Tracked { limit: *limit, state }).collect();
+                Some(Self { denied, booked: Footprint::ROW, tracked, ..Self::new(spec.group) })
+            }
             Content::Cells { spec, cells } => {
                 let spec = registry.spec(spec)?;
                 let pairs = spec.limits().iter().zip(&cells);
@@ -142,6 +155,13 @@ impl Subject {
         let pack = |states: &[&State]| Cell::of_all(states, self.denied).expect(CHOSEN);
         match shape {
             Shape::Packed => Placed::Slot(Holding::Packed { spec: spec(), cell: pack(&self.states()) }),
+            Shape::Pair => {
+                let pair = match self.states().as_slice() {
+                    [State::Counter(one), State::Counter(two)] => Pair::pack_both(one, two, self.denied),
+                    _ => None,
+                };
+                Placed::Row(Content::Pair { spec: spec(), pair: pair.expect(CHOSEN) })
+            }
             Shape::Cells => {
                 let mut cells = [Cell::default(); CELLS];
                 cells.iter_mut().zip(self.states()).for_each(|(cell, state)| *cell = pack(&[state]));

@@ -1,0 +1,137 @@
+//! Two counters of one subject, which are always written at the same time: one time for both, and decisions on them where
+//! they are.
+
+use slidegate_core::{Attempt, Counter, Decision, Limit, State, decide_pair};
+
+use super::cell::Cell;
+
+/// A place for two counters.
+pub(super) trait Both: Sized {
+    /// The largest count.
+    const MOST: u64;
+
+    fn unpack_both(&self) -> (Counter, Counter);
+
+    /// From their last write and their counts, current and previous in turn, none of them too large.
+    fn from_counts(last_ms: u64, counts: [u64; 4], denied: bool) -> Self;
+
+    /// Adds to both current counts, which have room.
+    fn add_to_both(&mut self, now_ms: u64, cost: u64);
+
+    /// Where the time of the last write is, and whether the subject was denied.
+    fn cell_mut(&mut self) -> &mut Cell;
+
+    /// `None` if they were last written at different times, which a clock that stepped back can bring about, or if a
+    /// count is too large.
+    #[inline(always)]
+    fn pack_both(one: &Counter, two: &Counter, denied: bool) -> Option<Self> {
+        let counts = [one.current(), one.previous(), two.current(), two.previous()];
+        if one.last_ms() != two.last_ms() || counts.iter().any(|count| *count > Self::MOST) {
+            return None;
+        }
+        Some(Self::from_counts(one.last_ms(), counts, denied))
+    }
+
+    fn unpack_states(&self) -> [State; 2] {
+        let (one, two) = self.unpack_both();
+        [State::Counter(one), State::Counter(two)]
+    }
+}
+
+/// In one cell, with 16 bits for each count.
+impl Both for Cell {
+    const MOST: u64 = u16::MAX as u64;
+
+    #[inline(always)]
+    fn unpack_both(&self) -> (Counter, Counter) {
+        let (last_ms, payload) = (self.last_ms(), self.payload());
+        let count = |nth: u32| payload >> (16 * nth) & Self::MOST;
+        (Counter::new(last_ms, count(1), count(0)), Counter::new(last_ms, count(3), count(2)))
+    }
+
+    #[inline(always)]
+    fn from_counts(last_ms: u64, [a, b, c, d]: [u64; 4], denied: bool) -> Self {
+        Self::new(last_ms, a | b << 16 | c << 32 | d << 48, denied)
+    }
+
+    #[inline(always)]
+    fn add_to_both(&mut self, now_ms: u64, cost: u64) {
+        self.add(now_ms, cost | cost << 32);
+    }
+
+    #[inline(always)]
+    fn cell_mut(&mut self) -> &mut Cell {
+        self
+    }
+}
+
+/// A cell for the first, and the counts of the second, with 32 bits for each count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    first: Cell,
+    second: [u8; 8],
+}
+
+impl Both for Pair {
+    const MOST: u64 = u32::MAX as u64;
+
+    #[inline(always)]
+    fn unpack_both(&self) -> (Counter, Counter) {
+        let counter = |payload: u64| Counter::new(self.first.last_ms(), payload >> 32, payload & Self::MOST);
+        (counter(self.first.payload()), counter(u64::from_le_bytes(self.second)))
+    }
+
+    #[inline(always)]
+    fn from_counts(last_ms: u64, [a, b, c, d]: [u64; 4], denied: bool) -> Self {
+        Self { first: Cell::new(last_ms, a | b << 32, denied), second: (c | d << 32).to_le_bytes() }
+    }
+
+    #[inline(always)]
+    fn add_to_both(&mut self, now_ms: u64, cost: u64) {
+        self.first.add(now_ms, cost);
+        self.second = (u64::from_le_bytes(self.second) + cost).to_le_bytes();
+    }
+
+    #[inline(always)]
+    fn cell_mut(&mut self) -> &mut Cell {
+        &mut self.first
+    }
+}
+
+/// Decides at a glance; `None`, and nothing changed, where that is not enough, or what would have to be written does not fit.
+#[inline(always)]
+pub(super) fn decide_both_at_a_glance<P: Both>(
+    limits: (&Limit, &Limit),
+    place: &mut P,
+    (now_ms, cost): (u64, u64),
+    elapsed_ms: (u64, u64),
+) -> Option<[Decision; 2]> {
+    let (mut one, mut two) = place.unpack_both();
+    let attempt = Attempt { now_ms, cost, holder: 0 };
+    let pair = (&mut one, &mut two);
+    let (decisions, taken) = Counter::decide_two_at_once(pair, limits, attempt, elapsed_ms)?;
+    if taken {
+        if one.current().max(two.current()) > P::MOST {
+            return None;
+        }
+        place.add_to_both(now_ms, cost);
+    } else if cost != 0 {
+        place.cell_mut().deny();
+    }
+    Some(decisions)
+}
+
+/// Decides; `None`, and nothing changed, if what would have to be written does not fit.
+#[inline(never)]
+pub(super) fn decide_both<P: Both>(
+    limits: (&Limit, &Limit),
+    place: &mut P,
+    (now_ms, cost): (u64, u64),
+) -> Option<[Decision; 2]> {
+    let (mut one, mut two) = place.unpack_both();
+    let attempt = Attempt { now_ms, cost, holder: 0 };
+    let (decisions, taken) = decide_pair((&mut one, &mut two), limits, attempt);
+    let denied = if cost == 0 { place.cell_mut().denied() } else { !taken };
+    *place = P::pack_both(&one, &two, denied)?;
+    Some(decisions)
+}
