@@ -2,8 +2,7 @@
 
 use core::hint::cold_path;
 
-use crate::decide::answer_pair;
-use crate::history::{Attempt, History, answer};
+use crate::history::{Attempt, History, leave, take};
 use crate::limit::Limit;
 use crate::settle::{MAX_DEBT, Receipt, Settled, settled_count};
 use crate::time::{Reading, mul_div, read};
@@ -74,32 +73,12 @@ impl Counter {
         View { at_ms, elapsed_ms, previous, current }
     }
 
-    /// [`decide_one`](crate::decide_one) where that is quick, at a time of at most [`MAX_TIME_MS`](crate::MAX_TIME_MS);
-    /// otherwise `None`, and nothing changed. A yes leaves all but the current count as it was, and a no leaves that too.
+    /// A look that is quick and changes nothing, at a time of at most [`MAX_TIME_MS`](crate::MAX_TIME_MS): in the window of
+    /// the last write, on a clock that did not step back. Otherwise `None`.
     ///
     /// `elapsed_ms` is what [`Limit::elapsed_ms`] gives: it can be worked out before anything of the key is known.
     #[inline(always)]
-    pub fn decide_at_once(&mut self, limit: &Limit, attempt: Attempt, elapsed_ms: u64) -> Option<Decision> {
-        let seen = self.glance(limit, attempt.now_ms, elapsed_ms)?;
-        Some(answer(self, limit, attempt, seen))
-    }
-
-    /// The same for two limits on one subject; tells too whether the cost was written.
-    #[inline(always)]
-    pub fn decide_two_at_once(
-        (first, second): (&mut Self, &mut Self),
-        limits: (&Limit, &Limit),
-        attempt: Attempt,
-        elapsed_ms: (u64, u64),
-    ) -> Option<([Decision; 2], bool)> {
-        let one = first.glance(limits.0, attempt.now_ms, elapsed_ms.0)?;
-        let two = second.glance(limits.1, attempt.now_ms, elapsed_ms.1)?;
-        Some(answer_pair((first, second), limits, attempt, (one, two)))
-    }
-
-    /// A look in the window of the last write, on a clock that did not step back: then the counts are what they were.
-    #[inline(always)]
-    fn glance(&self, limit: &Limit, now_ms: u64, elapsed_ms: u64) -> Option<(u64, View)> {
+    pub fn glance(&self, limit: &Limit, now_ms: u64, elapsed_ms: u64) -> Option<Glance> {
         // Where the clock stepped back, this is more than any window.
         if now_ms.wrapping_sub(self.last_ms) > elapsed_ms {
             cold_path();
@@ -107,7 +86,7 @@ impl Counter {
         }
         let Self { previous, current, .. } = *self;
         let view = View { at_ms: now_ms, elapsed_ms, previous, current };
-        Some((view.remaining(limit, view.weighted_at_once(limit)?), view))
+        Some(Glance { remaining: view.remaining(limit, view.weighted_at_once(limit)?), view })
     }
 
     /// The state for a clock that stepped back. By value, as everything cold here: a reference would force the common
@@ -144,6 +123,40 @@ impl Counter {
         *count = settled_count(*count, receipt.cost, cost);
         self.write(&view);
         Settled::Done
+    }
+}
+
+/// Where a counter stands, seen at a [`Counter::glance`]. What is written on an admission is the time, and the cost on
+/// top of the current count; on a refusal nothing. Who keeps the counter can do that before the answer is worked out.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance {
+    remaining: u64,
+    view: View,
+}
+
+impl Glance {
+    /// The largest cost that fits.
+    #[inline(always)]
+    pub fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// Units of the current window.
+    #[inline(always)]
+    pub fn current(&self) -> u64 {
+        self.view.current
+    }
+
+    /// The answer to a cost that fits, and is not 0, once it is written.
+    #[inline(always)]
+    pub fn admit(self, limit: &Limit, attempt: Attempt) -> Decision {
+        take(&mut Counter::default(), limit, attempt, (self.remaining, self.view))
+    }
+
+    /// The answer where nothing is written.
+    #[inline(always)]
+    pub fn leave(self, limit: &Limit, attempt: Attempt) -> Decision {
+        leave(&Counter::default(), limit, attempt, (self.remaining, self.view))
     }
 }
 

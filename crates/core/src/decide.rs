@@ -63,23 +63,12 @@ pub fn decide(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
 /// without an answer for each of them before it is known whether both admit. Tells too whether the cost was written.
 #[inline(always)]
 pub fn decide_pair<A: History, B: History>(
-    pair: (&mut A, &mut B),
-    limits: (&Limit, &Limit),
-    attempt: Attempt,
-) -> ([Decision; 2], bool) {
-    let attempt = Attempt { now_ms: attempt.now_ms.min(MAX_TIME_MS), ..attempt };
-    let seen = (pair.0.look(limits.0, attempt.now_ms), pair.1.look(limits.1, attempt.now_ms));
-    answer_pair(pair, limits, attempt, seen)
-}
-
-/// The answers that follow from two looks.
-#[inline(always)]
-pub(crate) fn answer_pair<A: History, B: History>(
     (first, second): (&mut A, &mut B),
     (one, two): (&Limit, &Limit),
     attempt: Attempt,
-    seen: ((u64, A::View), (u64, B::View)),
 ) -> ([Decision; 2], bool) {
+    let attempt = Attempt { now_ms: attempt.now_ms.min(MAX_TIME_MS), ..attempt };
+    let seen = (first.look(one, attempt.now_ms), second.look(two, attempt.now_ms));
     if attempt.cost != 0 && attempt.cost <= seen.0.0 && attempt.cost <= seen.1.0 {
         ([take(first, one, attempt, seen.0), take(second, two, attempt, seen.1)], true)
     } else {

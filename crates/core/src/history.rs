@@ -72,18 +72,7 @@ pub fn decide_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) 
         cold_path();
         attempt.now_ms = MAX_TIME_MS;
     }
-    let seen = history.look(limit, attempt.now_ms);
-    answer(history, limit, attempt, seen)
-}
-
-/// The answer that follows from a look.
-#[inline(always)]
-pub(crate) fn answer<H: History>(
-    history: &mut H,
-    limit: &Limit,
-    attempt: Attempt,
-    (remaining, view): (u64, H::View),
-) -> Decision {
+    let (remaining, view) = history.look(limit, attempt.now_ms);
     if attempt.cost != 0 && attempt.cost <= remaining {
         take(history, limit, attempt, (remaining, view))
     } else {

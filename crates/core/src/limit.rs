@@ -6,6 +6,7 @@ use core::num::NonZeroU64;
 use core::time::Duration;
 
 use crate::limit_error::LimitError;
+use crate::limit_id::{Head, LimitId, Tag, fnv1a};
 use crate::time::{guess_div_rem, reciprocal};
 
 /// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
@@ -65,49 +66,6 @@ impl Hash for Limit {
     }
 }
 
-/// The kind, the name and the most entries in one word, so that limits, which are compared at every decision, compare as
-/// four integers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Head(u64);
-
-impl Head {
-    const fn new(tag: Tag, name: u32, max_entries: u64) -> Self {
-        // At most 2^16 entries, stored one lower.
-        Self(tag as u64 | (max_entries - 1) << 8 | (name as u64) << 32)
-    }
-
-    #[inline(always)]
-    const fn tag(self) -> Tag {
-        match self.0 as u8 {
-            0 => Tag::Log,
-            1 => Tag::Counter,
-            2 => Tag::Fixed,
-            3 => Tag::Gcra,
-            _ => Tag::InFlight,
-        }
-    }
-
-    const fn name(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    #[inline(always)]
-    const fn max_entries(self) -> usize {
-        ((self.0 >> 8) as u16) as usize + 1
-    }
-}
-
-/// A kind without its parameters: limits are compared at every decision, and flat they compare as integers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[repr(u8)]
-enum Tag {
-    Log,
-    Counter,
-    Fixed,
-    Gcra,
-    InFlight,
-}
-
 /// How a limit counts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
@@ -136,14 +94,6 @@ pub enum Resolution {
     Auto,
     /// Slots of this many milliseconds.
     Ms(u64),
-}
-
-/// Names the history that a limit counts in. The quota is not part of it: a changed quota keeps the history.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct LimitId {
-    tag: Tag,
-    name: u32,
-    window_ms: u64,
 }
 
 impl Limit {
@@ -389,21 +339,6 @@ impl Limit {
         self.head.max_entries()
     }
 
-    /// The most units that any window can see: the quota, but for the kinds that align their windows
-    /// or let a burst come on top of the rate.
-    pub const fn worst_case(&self) -> u64 {
-        let (quota, window) = (self.quota(), self.window_ms());
-        match self.kind() {
-            Kind::Log { .. } | Kind::InFlight => quota,
-            _ if window == 1 => self.ceiling(),
-            // A burst ends a window, a trickle follows until the burst is about to leave the view.
-            Kind::Counter if self.tick_ms() == 1 => 2 * quota - (2 * quota).div_ceil(window),
-            Kind::Counter => 2 * quota - quota.div_ceil(self.ticks(window)),
-            Kind::Fixed => 2 * quota,
-            Kind::Gcra { burst } => gcra_worst_case(quota, window, burst),
-        }
-    }
-
     /// The unit in which a counter measures time: a second for windows above a day, where
     /// count × milliseconds would no longer be exact in a double.
     #[inline]
@@ -450,35 +385,6 @@ impl Limit {
     }
 }
 
-impl Tag {
-    const fn from_word(word: u64) -> Option<Self> {
-        Some(match word as u32 {
-            0 => Self::Log,
-            1 => Self::Counter,
-            2 => Self::Fixed,
-            3 => Self::Gcra,
-            4 => Self::InFlight,
-            _ => return None,
-        })
-    }
-}
-
-impl LimitId {
-    /// The id as two numbers, for permits.
-    #[inline]
-    pub const fn to_words(self) -> [u64; 2] {
-        [self.tag as u64 | (self.name as u64) << 32, self.window_ms]
-    }
-
-    /// The id behind [`LimitId::to_words`].
-    pub const fn from_words([head, window_ms]: [u64; 2]) -> Option<Self> {
-        match Tag::from_word(head) {
-            Some(tag) => Some(Self { tag, name: (head >> 32) as u32, window_ms }),
-            None => None,
-        }
-    }
-}
-
 const fn whole_ms(window: Duration) -> Result<u64, LimitError> {
     let ms = window.as_millis();
     if window.is_zero() {
@@ -490,27 +396,4 @@ const fn whole_ms(window: Duration) -> Result<u64, LimitError> {
     } else {
         Ok(ms as u64)
     }
-}
-
-/// A burst, and then in every further millisecond of the window what has drained. A meter cannot drain below
-/// nothing: where a millisecond drains more than the burst less one, some of it is lost.
-const fn gcra_worst_case(quota: u64, window: u64, burst: u64) -> u64 {
-    let certain = (burst - 1) * window;
-    if quota >= burst * window {
-        burst * window
-    } else if quota > certain {
-        let unit_every = window.div_ceil(quota - certain);
-        burst + (burst - 1) * (window - 1) + (window - 1) / unit_every
-    } else {
-        burst + quota - quota.div_ceil(window)
-    }
-}
-
-const fn fnv1a(bytes: &[u8]) -> u32 {
-    let (mut hash, mut at) = (0x811c_9dc5_u32, 0);
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
-        at += 1;
-    }
-    hash
 }

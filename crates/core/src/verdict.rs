@@ -27,6 +27,13 @@ pub struct Decision {
     pub stamp_ms: u64,
 }
 
+impl Decision {
+    #[inline(always)]
+    fn fits(&self) -> bool {
+        self.outcome == Outcome::Fits
+    }
+}
+
 /// The request's answer: admitted by all of its limits, or by none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
@@ -38,9 +45,14 @@ pub struct Verdict {
 
 impl Verdict {
     /// Whether the request may pass.
-    #[inline]
+    #[inline(always)]
     pub fn is_allowed(&self) -> bool {
-        self.decisions.iter().all(|decision| decision.outcome == Outcome::Fits)
+        // Without a loop where there is nothing to loop over: every caller asks.
+        match &self.decisions.0 {
+            Few::One([one]) => one.fits(),
+            Few::Two([one, two]) => one.fits() & two.fits(),
+            Few::Any(any) => any.iter().all(Decision::fits),
+        }
     }
 
     /// The largest cost that all limits would admit now; `None` without limits.

@@ -13,6 +13,8 @@ use crate::key::{Key, Space};
 use crate::store::{Call, Charge, SettleOutcome, Settlement, Store};
 use crate::sync::{Mutex, MutexGuard};
 
+#[cfg(test)]
+mod audit;
 mod books;
 mod both;
 mod bytes;

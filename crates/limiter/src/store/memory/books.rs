@@ -96,6 +96,16 @@ impl Books {
         self.slot_places * SLOT_BYTES + self.row_places * ROW_BYTES + self.all.heap_bytes
     }
 
+    /// Slots, rows and bytes on the heap, as all groups together hold them.
+    #[cfg(test)]
+    pub(super) fn totals(&self) -> [usize; 3] {
+        let groups = self.groups.iter().fold([0; 3], |[slots, rows, heap_bytes], group| {
+            [slots + group.slots, rows + group.rows, heap_bytes + group.heap_bytes]
+        });
+        assert_eq!(groups, [self.all.slots, self.all.rows, self.all.heap_bytes]);
+        groups
+    }
+
     /// What a subject holds has changed.
     pub(super) fn change(&mut self, group: u8, before: Footprint, after: Footprint) {
         self.all.change(before, after);

@@ -1,7 +1,7 @@
 //! Two counters of one subject, which are always written at the same time: one time for both, and decisions on them where
 //! they are.
 
-use slidegate_core::{Attempt, Counter, Decision, Limit, State, decide_pair};
+use slidegate_core::{Attempt, Counter, Decision, Glance, Limit, State, decide_pair};
 
 use super::cell::Cell;
 
@@ -98,27 +98,28 @@ impl Both for Pair {
     }
 }
 
-/// Decides at a glance; `None`, and nothing changed, where that is not enough, or what would have to be written does not fit.
+/// Where both counters stand at a glance, and whether the cost was charged; see
+/// [`charge_at_a_glance`](super::cell::charge_at_a_glance).
 #[inline(always)]
-pub(super) fn decide_both_at_a_glance<P: Both>(
+pub(super) fn charge_both_at_a_glance<P: Both>(
     limits: (&Limit, &Limit),
     place: &mut P,
     (now_ms, cost): (u64, u64),
     elapsed_ms: (u64, u64),
-) -> Option<[Decision; 2]> {
-    let (mut one, mut two) = place.unpack_both();
-    let attempt = Attempt { now_ms, cost, holder: 0 };
-    let pair = (&mut one, &mut two);
-    let (decisions, taken) = Counter::decide_two_at_once(pair, limits, attempt, elapsed_ms)?;
-    if taken {
-        if one.current().max(two.current()) > P::MOST {
+) -> Option<((Glance, Glance), bool)> {
+    let (one, two) = place.unpack_both();
+    let one = one.glance(limits.0, now_ms, elapsed_ms.0)?;
+    let two = two.glance(limits.1, now_ms, elapsed_ms.1)?;
+    let charged = cost != 0 && cost <= one.remaining() && cost <= two.remaining();
+    if charged {
+        if one.current().max(two.current()) + cost > P::MOST {
             return None;
         }
         place.add_to_both(now_ms, cost);
     } else if cost != 0 {
         place.cell_mut().deny();
     }
-    Some(decisions)
+    Some(((one, two), charged))
 }
 
 /// Decides; `None`, and nothing changed, if what would have to be written does not fit.

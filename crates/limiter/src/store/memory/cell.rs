@@ -1,8 +1,8 @@
 //! A small history in 14 bytes, and decisions on it where it is.
 
 use slidegate_core::{
-    Attempt, Counter, Decision, Entry, Fixed, Gcra, History, Kind, Limit, Log, Outcome, State, decide_one,
-    decide_pair,
+    Attempt, Counter, Decision, Entry, Fixed, Gcra, Glance, History, Kind, Limit, Log, Outcome, State,
+    decide_one, decide_pair,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -194,26 +194,26 @@ impl Pack for State {
     }
 }
 
-/// Decides on a counter in its cell at a glance; `None`, and nothing changed, where that is not enough, or what would have
-/// to be written does not fit.
+/// A counter's standing at a glance, and whether the cost was charged to its cell. `None`, and nothing changed, where a
+/// glance is not enough, or what would have to be written does not fit. What the answer is can be worked out later.
 #[inline(always)]
-pub(super) fn decide_at_a_glance(
+pub(super) fn charge_at_a_glance(
     limit: &Limit,
     cell: &mut Cell,
     (now_ms, cost): (u64, u64),
     elapsed_ms: u64,
-) -> Option<Decision> {
-    let mut history: Counter = cell.unpack(limit);
-    let decision = history.decide_at_once(limit, Attempt { now_ms, cost, holder: 0 }, elapsed_ms)?;
-    if cost != 0 && decision.outcome == Outcome::Fits {
-        if history.current() > COUNT {
+) -> Option<(Glance, bool)> {
+    let glance = cell.unpack::<Counter>(limit).glance(limit, now_ms, elapsed_ms)?;
+    let charged = cost != 0 && cost <= glance.remaining();
+    if charged {
+        if glance.current() + cost > COUNT {
             return None;
         }
         cell.add(now_ms, cost);
     } else if cost != 0 {
         cell.deny();
     }
-    Some(decision)
+    Some((glance, charged))
 }
 
 /// Decides under one limit of any kind on its cell; `None`, and nothing changed, if what would have to be written does

@@ -3,12 +3,12 @@
 
 use std::ops::Deref;
 
-use slidegate_core::{Attempt, Decision, Limit, MAX_TIME_MS, Narrow, Outcome, Verdict, decide_one};
+use slidegate_core::{Attempt, Decision, Glance, Limit, MAX_TIME_MS, Narrow, Outcome, Verdict, decide_one};
 
 use super::books::{Books, Footprint};
-use super::both::{decide_both, decide_both_at_a_glance};
+use super::both::{charge_both_at_a_glance, decide_both};
 use super::bytes::{allocated, most_growth};
-use super::cell::{decide_at_a_glance, decide_cell, decide_two_cells};
+use super::cell::{charge_at_a_glance, decide_cell, decide_two_cells};
 use super::registry::{Number, Spec};
 use super::row::{Content, Row};
 use super::shard::Shard;
@@ -19,6 +19,13 @@ use crate::fingerprint::Fingerprint;
 #[inline(always)]
 fn verdict(decided_at_ms: u64, one: Decision) -> Verdict {
     Verdict { decided_at_ms, decisions: [one].into() }
+}
+
+/// What is answered at a glance.
+#[inline(always)]
+fn answer(glance: Glance, charged: bool, limit: &Limit, (now_ms, cost): (u64, u64)) -> Decision {
+    let attempt = Attempt { now_ms, cost, holder: 0 };
+    if charged { glance.admit(limit, attempt) } else { glance.leave(limit, attempt) }
 }
 
 impl Memory {
@@ -43,8 +50,8 @@ impl Memory {
             if now_ms > MAX_TIME_MS || !terms.number.is(*spec) {
                 break 'in_place;
             }
-            if let Some(decision) = decide_at_a_glance(limit, cell, (now_ms, cost), elapsed_ms) {
-                return verdict(now_ms, decision);
+            if let Some((glance, charged)) = charge_at_a_glance(limit, cell, (now_ms, cost), elapsed_ms) {
+                return verdict(now_ms, answer(glance, charged, limit, (now_ms, cost)));
             }
             if let Some(decision) = decide_cell(limit, cell, (now_ms, cost)) {
                 return verdict(now_ms, decision);
@@ -80,13 +87,14 @@ impl Memory {
                 break 'in_place;
             }
             if log.may_grow(limit) {
-                match decide_growing(books, self.registry.spec(*spec), log, denied, attempt) {
+                match decide_growing(books, self.registry.spec(*spec), log, denied, (now_ms, cost)) {
                     Some(decision) => return verdict(now_ms, decision),
                     None => break 'in_place,
                 }
             }
             let decision = decide_one(&mut log, limit, attempt);
             note(denied, cost, &decision);
+            drop(shard);
             return verdict(now_ms, decision);
         }
         self.decide_anywhere(fingerprint, terms, (now_ms, cost), 0)
@@ -110,28 +118,32 @@ impl Memory {
             if asked.0 > MAX_TIME_MS {
                 break 'in_place;
             }
-            if let Some(row) = rows.find_mut(fingerprint) {
-                if let Content::Pair { spec, pair } = &mut row.content {
-                    if !terms.number.is(*spec) {
-                        break 'in_place;
-                    }
-                    if let Some(two) = decide_both_at_a_glance(limits, pair, asked, elapsed_ms) {
-                        return verdict(two);
-                    }
-                }
-                if let Some(two) = decide_row(row, &terms.number, limits, asked) {
-                    return verdict(two);
-                }
-            } else if let Some(slot) = slots.find_mut(fingerprint) {
+            if let Some(slot) = slots.find_mut(fingerprint) {
                 if let Holding::Packed { spec, cell } = &mut slot.holding {
                     if !terms.number.is(*spec) {
                         break 'in_place;
                     }
-                    if let Some(two) = decide_both_at_a_glance(limits, cell, asked, elapsed_ms) {
-                        return verdict(two);
+                    if let Some((seen, charged)) = charge_both_at_a_glance(limits, cell, asked, elapsed_ms) {
+                        drop(shard);
+                        let one = answer(seen.0, charged, limits.0, asked);
+                        return verdict([one, answer(seen.1, charged, limits.1, asked)]);
                     }
                 }
                 if let Some(two) = decide_slot_by_two(slot, books, limits, asked) {
+                    return verdict(two);
+                }
+            } else if let Some(row) = rows.find_mut(fingerprint) {
+                if let Content::Pair { spec, pair } = &mut row.content {
+                    if !terms.number.is(*spec) {
+                        break 'in_place;
+                    }
+                    if let Some((seen, charged)) = charge_both_at_a_glance(limits, pair, asked, elapsed_ms) {
+                        drop(shard);
+                        let one = answer(seen.0, charged, limits.0, asked);
+                        return verdict([one, answer(seen.1, charged, limits.1, asked)]);
+                    }
+                }
+                if let Some(two) = decide_row(row, &terms.number, limits, asked) {
                     return verdict(two);
                 }
             }
@@ -218,15 +230,15 @@ fn decide_growing(
     spec: Option<&Spec>,
     mut log: Narrow<'_>,
     denied: &mut bool,
-    attempt: Attempt,
+    (now_ms, cost): (u64, u64),
 ) -> Option<Decision> {
     let spec = spec?;
     let before = log.ring.heap_bytes();
     if books.is_tight(most_growth(before)) {
         return None;
     }
-    let decision = decide_one(&mut log, spec.first(), attempt);
-    note(denied, attempt.cost, &decision);
+    let decision = decide_one(&mut log, spec.first(), Attempt { now_ms, cost, holder: 0 });
+    note(denied, cost, &decision);
     let after = log.ring.heap_bytes();
     if after != before {
         let [before, after] = [before, after].map(|bytes| Footprint::heap(allocated(bytes)));

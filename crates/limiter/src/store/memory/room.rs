@@ -1,8 +1,8 @@
 //! Room for newcomers under a bound: what is dead goes for free, then the emptiest of a small sample.
 
-use slidegate_core::{Limit, Narrow, State};
+use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, Narrow, State};
 
-use super::books::{Footprint, Part};
+use super::books::{Books, Footprint, Part};
 use super::both::Both;
 use super::cell::Cell;
 use super::fill::Fill;
@@ -157,33 +157,34 @@ impl Shard {
         self.slots.places() + self.rows.places()
     }
 
-    fn at_mut(&mut self, place: usize) -> Option<At<'_>> {
-        match place.checked_sub(self.slots.places()) {
+    fn at_mut(&mut self, place: usize) -> Option<(At<'_>, &mut Books)> {
+        let at = match place.checked_sub(self.slots.places()) {
             None => self.slots.at_mut(place).map(At::Slot),
             Some(place) => self.rows.at_mut(place).map(At::Row),
-        }
+        };
+        at.map(|at| (at, &mut self.books))
     }
 
     fn is_on_heap(&mut self, place: usize) -> bool {
         match self.at_mut(place) {
-            Some(At::Slot(slot)) => matches!(slot.holding, Holding::Heap(_)),
-            Some(At::Row(row)) => matches!(row.content, Content::Log { .. }),
+            Some((At::Slot(slot), _)) => matches!(slot.holding, Holding::Heap(_)),
+            Some((At::Row(row), _)) => matches!(row.content, Content::Log { .. }),
             None => false,
         }
     }
 
     /// How full the subject at a place is, if there is one.
     fn look_at(&mut self, registry: &Registry, place: usize, now_ms: u64) -> Option<Seen> {
-        let at = self.at_mut(place)?;
+        let (at, books) = self.at_mut(place)?;
         let fingerprint = at.fingerprint();
-        let (group, denied, has_spent, fill) = at.fill(registry, now_ms)?;
+        let (group, denied, has_spent, fill) = at.fill(registry, books, now_ms)?;
         let dead = fill == Fill::EMPTY && !has_spent;
         let may_go = !denied && !has_spent && fill.permille < PROTECTED_PERMILLE;
         Some(Seen { fingerprint, group, fill, dead, may_go })
     }
 
     fn remove_at(&mut self, registry: &Registry, place: usize) {
-        if let Some(at) = self.at_mut(place) {
+        if let Some((at, _)) = self.at_mut(place) {
             let fingerprint = at.fingerprint();
             self.forget(registry, fingerprint);
         }
@@ -212,7 +213,7 @@ impl At<'_> {
     }
 
     /// Its group, whether it was denied, whether it remembers spent permits, and how full it is.
-    fn fill(self, registry: &Registry, now_ms: u64) -> Option<(u8, bool, bool, Fill)> {
+    fn fill(self, registry: &Registry, books: &mut Books, now_ms: u64) -> Option<(u8, bool, bool, Fill)> {
         let filled =
             |(limit, cell): (&Limit, &Cell)| Fill::of(limit, &mut cell.unpack::<State>(limit), now_ms);
         Some(match self {
@@ -224,6 +225,8 @@ impl At<'_> {
             }
             Self::Slot(Slot { holding: Holding::Heap(subject), .. }) => {
                 let fill = subject.fill(now_ms);
+                // What was forgotten may have freed memory, and the repair of a clock may have taken some.
+                subject.rebook(books);
                 (subject.group, subject.denied, !subject.spent.is_empty(), fill)
             }
             Self::Row(Row { content: Content::Pair { spec, pair }, .. }) => {
@@ -239,7 +242,13 @@ impl At<'_> {
             }
             Self::Row(Row { content: Content::Log { spec, denied, head, ring }, .. }) => {
                 let spec = registry.spec(*spec)?;
-                let fill = Fill::of(spec.first(), &mut Narrow { head, ring }, now_ms);
+                let mut log = Narrow { head, ring };
+                let look = Attempt { now_ms: now_ms.min(MAX_TIME_MS), cost: 0, holder: 0 };
+                let fill = if log.fits(spec.first(), look) {
+                    Fill::of(spec.first(), &mut log, now_ms)
+                } else {
+                    Fill::of(spec.first(), &mut Log::from_narrow(*head, ring.clone()), now_ms)
+                };
                 (spec.group, *denied, false, fill)
             }
         })

@@ -96,7 +96,7 @@ impl Subject {
         }
         let attempt = Attempt { now_ms, cost, holder: 0 };
         let (decisions, taken) = decide_pair((&mut first.state, &mut second.state), limits, attempt);
-        let grew = taken && held(&first.state, &second.state) != before;
+        let grew = held(&first.state, &second.state) != before;
         self.note(cost, taken);
         if grew {
             self.rebook(books);

@@ -48,6 +48,11 @@ impl<T: Keyed> Table<T> {
         self.places.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.places.as_slice())
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.len >= capacity(self.places.len())
     }
