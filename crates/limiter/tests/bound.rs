@@ -12,8 +12,8 @@ mod cases;
 const DEFAULT_FLOOD: u64 = 2_000_000;
 /// What a key with one small state takes of the bound, the empty places of the table and the reserve included.
 const BYTES_PER_KEY: u64 = 58;
-/// What the store needs besides: a table that grows exists twice for a moment (128 KiB), names of limits and spaces (32 KiB), and
-/// a lock and books for every shard (128 and a few bytes for each 320 KiB).
+/// What the store needs besides: a table that grows exists twice for a moment (128 KiB), names of limits and spaces (48 KiB), and
+/// a lock and books for every shard (256 and a few bytes for each 320 KiB).
 const SLACK: u64 = 1 << 20;
 const CLIENTS: u64 = 1_000;
 

@@ -237,6 +237,37 @@ fn a_refusal_for_room_is_a_wait() {
     assert!(later.is_allowed());
 }
 
+/// A clock that was wrong is repaired on a look, and one of two counters before the other: that takes memory, but none
+/// beyond the bound.
+#[test]
+fn the_repair_of_a_clock_stays_within_the_bound() {
+    let counter = |quota, window| Limit::new(quota, window).and_then(Limit::counter).expect("a counter");
+    let limits = [counter(5, Duration::from_secs(1)), counter(1, Duration::from_secs(3_600))];
+    let store = Memory::new(BOUND);
+    (0..20_000_u64).for_each(|key| drop(check(&store, "rule", key, &limits, NOW_MS)));
+    for now_ms in [NOW_MS - 10_000, NOW_MS - 9_000] {
+        for key in 0..20_000_u64 {
+            ask(&store, "rule", &[key.into()], &limits, (now_ms, 0));
+            ask(&store, "rule", &[key.into()], &limits, (now_ms, 1));
+            ask(&store, "rule", &[key.into(), (key + 1).into()], &limits, (now_ms, 1));
+        }
+        assert_bound(&store);
+    }
+}
+
+/// The builder refuses limits that share a history; a call that has them all the same is answered.
+#[test]
+fn a_limit_that_comes_twice_does_no_harm() {
+    let counter = Limit::per_minute(2).counter().expect("a counter");
+    for limit in [Limit::per_minute(2), counter, in_flight(2)] {
+        let store = Memory::new(BOUND);
+        let answers: Vec<bool> =
+            (0..4).map(|n| check(&store, "rule", 0, &[limit, limit], NOW_MS + n).is_allowed()).collect();
+        assert_eq!(answers, [true, true, false, false], "{limit:?}");
+        assert!(!check(&store, "rule", 0, &[limit], NOW_MS + 4).is_allowed());
+    }
+}
+
 /// Looking never needs memory, and nor does refusing: not even where there is none, in whatever way it is asked.
 #[test]
 fn a_look_is_never_refused() {

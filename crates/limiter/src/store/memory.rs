@@ -68,17 +68,41 @@ pub struct Memory {
     shards: Box<[Locked]>,
 }
 
-/// What a limiter decides by: its limits, in a box of its own, or borrowed for one call.
+/// What a limiter decides by: its limits, in a box of its own, or borrowed for one call; and what can be known of them
+/// before anything is asked.
 #[derive(Debug)]
 pub(crate) struct Terms<L> {
     pub(crate) space: Space,
     pub(crate) limits: L,
+    way: Way,
+    /// The limits again, for the ways that have one or two: beside the rest, they need not be looked for.
+    first: Limit,
+    second: Limit,
     number: Number,
+}
+
+/// How a request is decided where its subject is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Counter,
+    Log,
+    Two,
+    One,
+    Several,
 }
 
 impl<L: Deref<Target = [Limit]>> Terms<L> {
     pub(crate) fn new(space: Space, limits: L) -> Self {
-        Self { space, limits, number: Number::unknown() }
+        let (way, first, second) = match &*limits {
+            [one] => match one.kind() {
+                Kind::Counter => (Way::Counter, *one, *one),
+                Kind::Log { .. } => (Way::Log, *one, *one),
+                _ => (Way::One, *one, *one),
+            },
+            [one, two] => (Way::Two, *one, *two),
+            _ => (Way::Several, Limit::per_second(1), Limit::per_second(1)),
+        };
+        Self { space, limits, way, first, second, number: Number::unknown() }
     }
 }
 
@@ -134,14 +158,12 @@ impl Memory {
         holder: u64,
     ) -> Verdict {
         let fingerprint = self.fingerprints.of(terms.space, key);
-        match &*terms.limits {
-            [limit] => match limit.kind() {
-                Kind::Counter => self.decide_counter(fingerprint, terms, limit, asked),
-                Kind::Log { .. } => self.decide_log(fingerprint, terms, limit, asked),
-                _ => self.decide_other(fingerprint, terms, limit, asked, holder),
-            },
-            [one, two] => self.decide_two(fingerprint, terms, (one, two), asked, holder),
-            _ => self.decide_anywhere(fingerprint, terms, asked, holder),
+        match terms.way {
+            Way::Counter => self.decide_counter(fingerprint, terms, asked),
+            Way::Log => self.decide_log(fingerprint, terms, asked),
+            Way::Two => self.decide_two(fingerprint, terms, asked, holder),
+            Way::One => self.decide_one(fingerprint, terms, asked, holder),
+            Way::Several => self.decide_anywhere(fingerprint, terms, asked, holder),
         }
     }
 
@@ -151,7 +173,7 @@ impl Memory {
     fn decide_anywhere<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        Terms { space, limits, number }: &Terms<L>,
+        Terms { space, limits, number, .. }: &Terms<L>,
         (now_ms, cost): (u64, u64),
         holder: u64,
     ) -> Verdict {

@@ -35,9 +35,9 @@ impl Memory {
         &self,
         fingerprint: Fingerprint,
         terms: &Terms<L>,
-        limit: &Limit,
         (now_ms, cost): (u64, u64),
     ) -> Verdict {
+        let limit = &terms.first;
         // Before the lock: what needs nothing of the key overlaps with what comes before.
         let elapsed_ms = limit.elapsed_ms(now_ms);
         'in_place: {
@@ -51,6 +51,7 @@ impl Memory {
                 break 'in_place;
             }
             if let Some((glance, charged)) = charge_at_a_glance(limit, cell, (now_ms, cost), elapsed_ms) {
+                drop(shard);
                 return verdict(now_ms, answer(glance, charged, limit, (now_ms, cost)));
             }
             if let Some(decision) = decide_cell(limit, cell, (now_ms, cost)) {
@@ -66,9 +67,9 @@ impl Memory {
         &self,
         fingerprint: Fingerprint,
         terms: &Terms<L>,
-        limit: &Limit,
         (now_ms, cost): (u64, u64),
     ) -> Verdict {
+        let limit = &terms.first;
         'in_place: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
             let Shard { slots, rows, books, .. } = &mut *shard;
@@ -106,10 +107,10 @@ impl Memory {
         &self,
         fingerprint: Fingerprint,
         terms: &Terms<L>,
-        limits: (&Limit, &Limit),
         asked: (u64, u64),
         holder: u64,
     ) -> Verdict {
+        let limits = (&terms.first, &terms.second);
         let elapsed_ms = (limits.0.elapsed_ms(asked.0), limits.1.elapsed_ms(asked.0));
         'in_place: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
@@ -153,14 +154,14 @@ impl Memory {
 
     /// Under one limit of another kind.
     #[inline(never)]
-    pub(super) fn decide_other<L: Deref<Target = [Limit]>>(
+    pub(super) fn decide_one<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
         terms: &Terms<L>,
-        limit: &Limit,
         asked: (u64, u64),
         holder: u64,
     ) -> Verdict {
+        let limit = &terms.first;
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
         let Shard { slots, books, .. } = &mut *shard;
         if let Some(slot) = slots.find_mut(fingerprint)

@@ -1,7 +1,7 @@
 //! Small numbers for what recurs in every slot: spaces, and the limits of a subject. Never locked, never grown.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use slidegate_core::Limit;
 
@@ -10,6 +10,8 @@ use crate::key::Space;
 const PLACES: usize = 256;
 /// How far to look for a free place before giving up; giving up costs memory, not correctness.
 const PROBES: usize = 16;
+/// The number that no limits get.
+const NO_NUMBER: u8 = u8::MAX;
 /// The most limits of a subject that has a number.
 pub(super) const CELLS: usize = 3;
 
@@ -39,19 +41,18 @@ impl Spec {
 /// The number of a limiter's limits in the store that it asks, once it was looked up. To compare it with a slot's takes one
 /// instruction where to compare limits takes a dozen for each.
 #[derive(Debug)]
-pub(super) struct Number(AtomicU16);
+pub(super) struct Number(AtomicU8);
 
 impl Number {
-    /// Above every number.
-    const UNKNOWN: u16 = u16::MAX;
+    const UNKNOWN: u8 = NO_NUMBER;
 
     pub(super) fn unknown() -> Self {
-        Self(AtomicU16::new(Self::UNKNOWN))
+        Self(AtomicU8::new(Self::UNKNOWN))
     }
 
     #[inline(always)]
     pub(super) fn is(&self, spec: u8) -> bool {
-        self.0.load(Ordering::Relaxed) == u16::from(spec)
+        self.0.load(Ordering::Relaxed) == spec
     }
 
     /// Looks the number up, unless it is known.
@@ -59,7 +60,7 @@ impl Number {
         if self.0.load(Ordering::Relaxed) == Self::UNKNOWN
             && let Some(number) = registry.number(registry.group(space), limits.iter())
         {
-            self.0.store(number.into(), Ordering::Relaxed);
+            self.0.store(number, Ordering::Relaxed);
         }
     }
 }
@@ -87,7 +88,7 @@ impl Registry {
             spec.count += 1;
         }
         let start = first.quota().wrapping_mul(31) ^ first.window_ms() ^ u64::from(group) << 4;
-        intern(&self.specs, start as usize, PROBES, spec)
+        intern(&self.specs, start as usize, PROBES, spec).filter(|number| *number != NO_NUMBER)
     }
 
     /// What a number stands for.

@@ -17,6 +17,8 @@ struct Guest {
     fingerprint: Fingerprint,
     shard: usize,
     subject: Subject,
+    /// The subject as it was, if that is small.
+    original: Option<Subject>,
     /// Its limits, each with the cost of all the charges on it.
     limits: SmallVec<[(Limit, u64); 4]>,
     /// Whether there is memory for what may be charged.
@@ -62,7 +64,8 @@ impl Memory {
         let decisions: Decisions = asked.map(|(f, limit)| find(&guests, &verdict, f, limit)).collect();
         for guest in guests {
             let shard = hall.shard(guest.shard);
-            shard.put_back(&self.registry, guest.fingerprint, guest.subject, call.now_ms);
+            let subject = (guest.subject, guest.original);
+            shard.put_back(&self.registry, guest.fingerprint, subject, call.now_ms);
         }
         Verdict { decided_at_ms: verdict.decided_at_ms, decisions }
     }
@@ -78,8 +81,15 @@ impl Memory {
                 let group = self.registry.group(charge.space);
                 let subject = hall.shard(shard).take_out(&self.registry, *fingerprint);
                 let subject = subject.unwrap_or_else(|| Subject::new(group));
-                let limits = SmallVec::new();
-                guests.push(Guest { fingerprint: *fingerprint, shard, subject, limits, room: Ok(()) });
+                let (original, limits) = (subject.small_copy(), SmallVec::new());
+                guests.push(Guest {
+                    fingerprint: *fingerprint,
+                    shard,
+                    subject,
+                    original,
+                    limits,
+                    room: Ok(()),
+                });
                 guests.len() - 1
             });
             for limit in charge.limits {
@@ -126,7 +136,7 @@ impl Memory {
         };
         let outcome = settle_all(&mut found, settlement, set_aside).unwrap_or_else(|refusal| refusal);
         for (shard, fingerprint, subject, _) in found {
-            hall.shard(shard).put_back(&self.registry, fingerprint, subject, now_ms);
+            hall.shard(shard).put_back(&self.registry, fingerprint, (subject, None), now_ms);
         }
         outcome
     }

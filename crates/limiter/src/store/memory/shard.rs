@@ -105,6 +105,7 @@ impl Shard {
         mut subject: Subject,
         Demand { limits, attempt, .. }: Demand<'_>,
     ) -> Verdict {
+        let original = subject.small_copy();
         subject.drop_idle(attempt.now_ms);
         subject.line_up(limits);
         let mut verdict = subject.judge(limits, attempt);
@@ -120,7 +121,7 @@ impl Shard {
                 Err(no_room) => refuse(verdict, no_room),
             };
         }
-        self.put_back(registry, fingerprint, subject, attempt.now_ms);
+        self.put_back(registry, fingerprint, (subject, original), attempt.now_ms);
         verdict
     }
 
@@ -149,18 +150,27 @@ impl Shard {
     }
 
     /// Puts a subject that was taken out, or given a place, into a table, unless it is as if never seen.
+    ///
+    /// The repair of a clock that was wrong can make a small subject larger though nothing was admitted. Where there is no
+    /// room for that it goes back as it was, and is repaired when it is next looked at.
     pub(super) fn put_back(
         &mut self,
         registry: &Registry,
         fingerprint: Fingerprint,
-        mut subject: Subject,
+        (mut subject, original): (Subject, Option<Subject>),
         now_ms: u64,
     ) {
         subject.drop_idle(now_ms);
         if subject.tracked.is_empty() && subject.spent.is_empty() {
-            subject.book(&mut self.books, Footprint::NONE);
-        } else {
-            self.insert(registry, fingerprint, subject);
+            return subject.book(&mut self.books, Footprint::NONE);
+        }
+        let more = subject.footprint(subject.booked_shape(registry)).beyond(subject.booked);
+        match original {
+            Some(original) if more != Footprint::NONE && self.books.lacks(subject.group, more).is_some() => {
+                let (denied, booked) = (subject.denied, subject.booked);
+                self.insert(registry, fingerprint, Subject { denied, booked, ..original });
+            }
+            _ => self.insert(registry, fingerprint, subject),
         }
     }
 

@@ -128,7 +128,7 @@ impl Memory {
             shard.stats.forgotten_units += subject.fill(now_ms).units;
             return;
         }
-        shard.put_back(&self.registry, fingerprint, subject, now_ms);
+        shard.put_back(&self.registry, fingerprint, (subject, None), now_ms);
     }
 }
 

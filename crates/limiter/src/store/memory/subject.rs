@@ -13,7 +13,7 @@ use super::room::NoRoom;
 use crate::store::{MAX_LIMITS, SettleOutcome};
 
 /// The limits of one subject and the permits of it that were spent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Subject {
     pub(super) group: u8,
     pub(super) denied: bool,
@@ -24,7 +24,7 @@ pub(super) struct Subject {
 }
 
 /// One limit as it was last applied, and what it remembers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tracked {
     pub(super) limit: Limit,
     pub(super) state: State,
@@ -50,6 +50,11 @@ impl Subject {
             tracked: SmallVec::new(),
             spent: Spent::default(),
         }
+    }
+
+    /// A copy of what takes nothing on the heap, and so is a few words.
+    pub(super) fn small_copy(&self) -> Option<Self> {
+        (self.booked.heap_bytes == 0).then(|| self.clone())
     }
 
     pub(super) fn limits(&self) -> impl Iterator<Item = &Limit> {
@@ -140,8 +145,9 @@ impl Subject {
     /// Puts the states of these limits first, in their order; a limit without a history gets an empty one.
     pub(super) fn line_up(&mut self, limits: &[Limit]) {
         for (place, limit) in limits.iter().enumerate() {
-            let found = self.tracked.iter().position(|tracked| tracked.limit.id() == limit.id());
-            let from = found.unwrap_or_else(|| {
+            // Those before this place are taken: a limit that comes twice gets a second history, not the first one's.
+            let is_it = |index: &usize| self.tracked[*index].limit.id() == limit.id();
+            let from = (place..self.tracked.len()).find(is_it).unwrap_or_else(|| {
                 self.tracked.push(Tracked { limit: *limit, state: State::new(limit) });
                 self.tracked.len() - 1
             });
