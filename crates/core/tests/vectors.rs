@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use slidegate_core::{
-    Ask, Attempt, Counter, Decision, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Outcome,
-    Receipt, Resolution, Settled, Spent, State, Verdict, decide, decide_one,
+    Ask, Attempt, Counter, Decision, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Receipt,
+    Settled, Spent, State, Verdict, decide, decide_one,
 };
 
 mod reader;
