@@ -1,6 +1,6 @@
 //! The counter: equal to its formula, to the unit and the millisecond.
 
-use slidegate_core::{Counter, Outcome, State};
+use slidegate_core::{Attempt, Counter, Outcome, State, decide_one};
 
 use crate::cases::prove;
 use crate::ensure;
@@ -13,6 +13,49 @@ fn equals_the_oracle() {
     prove(
         |rng| trace(rng, Of::Counter, &[Extra::Quota]),
         |&(limit, start_ms), steps| run_beside_oracle(limit, start_ms, steps),
+    );
+}
+
+/// What is seen at a glance is what a look sees, and what is answered and written follows from it.
+#[test]
+fn a_glance_is_a_look() {
+    prove(
+        |rng| {
+            let limit = limit(rng, Of::Counter);
+            let last_ms = (1 + rng.below(500)) * limit.window_ms() + rng.below(limit.window_ms());
+            let count = || rng.pick(&[0, 1, rng.below(limit.quota() + 1), limit.quota()]);
+            let state = Counter::new(last_ms, count(), count());
+            let step = Step::Check { after_ms: rng.below(limit.window_ms()), cost: cost(rng, &limit) };
+            let back_ms = if rng.one_in(8) { rng.magnitude(last_ms) } else { 0 };
+            ((limit, state, back_ms), vec![step])
+        },
+        |&(limit, state, back_ms), steps| {
+            for step in steps {
+                let Step::Check { after_ms, cost } = *step else { continue };
+                let now_ms = state.last_ms() + after_ms - back_ms.min(state.last_ms());
+                let elapsed_ms = now_ms % limit.window_ms();
+                ensure!(limit.elapsed_ms(now_ms) == elapsed_ms, "not {elapsed_ms}");
+                let Some(glance) = state.glance(&limit, now_ms, elapsed_ms) else {
+                    // Only where products are large may it give up within the window of the last write.
+                    let small = u128::from(state.previous()) * u128::from(limit.window_ms()) < 1 << 40;
+                    let same = now_ms >= state.last_ms() && now_ms - state.last_ms() <= elapsed_ms;
+                    ensure!(!(small && same), "no glance at {now_ms}");
+                    continue;
+                };
+                let mut after = state;
+                let attempt = Attempt { now_ms, cost, holder: 0 };
+                let decision = decide_one(&mut after, &limit, attempt);
+                let charged = cost != 0 && cost <= glance.remaining();
+                let answer =
+                    if charged { glance.admit(&limit, attempt) } else { glance.leave(&limit, attempt) };
+                ensure!(answer == decision, "{answer:?}, not {decision:?}");
+                ensure!(glance.current() == state.current(), "{glance:?}");
+                let written = Counter::new(now_ms, state.previous(), state.current() + cost);
+                let expected = if charged { written } else { state };
+                ensure!(after == expected, "{after:?}, not {expected:?}");
+            }
+            Ok(())
+        },
     );
 }
 
