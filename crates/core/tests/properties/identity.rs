@@ -1,5 +1,7 @@
 //! Which limits share a history, and limits as numbers.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use slidegate_core::{Decision, Decisions, Kind, Limit, LimitId, Outcome, Resolution};
@@ -92,4 +94,33 @@ fn decisions_are_a_list_whatever_their_number() {
             assert_eq!(decisions.last().map(|decision| decision.remaining), Some(99));
         }
     }
+}
+
+/// Limits that differ in one thing only are different, and hash differently.
+#[test]
+fn every_part_of_a_limit_tells() {
+    let log = |quota, ms| Limit::new(quota, Duration::from_millis(ms)).expect("a log");
+    let fine = |ms| log(500, 1_000).resolution(Resolution::Ms(ms)).expect("a resolution");
+    let base = log(10, 1_000);
+    let limits = [
+        base,
+        log(11, 1_000),
+        log(10, 1_001),
+        fine(10),
+        fine(11),
+        base.counter().expect("a counter"),
+        base.fixed().expect("a fixed window"),
+        base.gcra(5).expect("a meter"),
+        base.gcra(6).expect("a meter"),
+        base.named("other"),
+        Limit::in_flight(10, Duration::from_secs(1)).expect("in flight"),
+    ];
+    for (one, limit) in limits.iter().enumerate() {
+        for (other, beside) in limits.iter().enumerate() {
+            assert_eq!(limit == beside, one == other, "{limit:?} and {beside:?}");
+        }
+    }
+    let state = RandomState::new();
+    let hashes: HashSet<u64> = limits.iter().map(|limit| state.hash_one(limit)).collect();
+    assert_eq!(hashes.len(), limits.len());
 }

@@ -1,7 +1,8 @@
 //! Several limits and one request: all or none, and one answer from many.
 
 use slidegate_core::{
-    Ask, Attempt, Decision, Decisions, Limit, Outcome, State, Verdict, decide, decide_pair, judge,
+    Ask, Attempt, Decision, Decisions, Limit, MAX_TIME_MS, Outcome, State, Verdict, decide, decide_pair,
+    judge,
 };
 
 use crate::cases::{Rng, prove};
@@ -198,4 +199,17 @@ fn no_limits_allow_and_say_nothing() {
     let verdict = decide(&mut [], 5);
     assert!(verdict.is_allowed() && !verdict.is_never());
     assert_eq!((verdict.remaining(), verdict.retry_after_ms(), verdict.reset_after_ms()), (None, None, None));
+}
+
+/// Later times count as the last one, for two limits as for one.
+#[test]
+fn two_limits_know_the_last_time() {
+    let limit = Limit::per_second(1);
+    let states = || (State::new(&limit), State::new(&limit));
+    let ask = |now_ms| {
+        let (mut first, mut second) = states();
+        let attempt = Attempt { now_ms, cost: 1, holder: 0 };
+        decide_pair((&mut first, &mut second), (&limit, &limit), attempt)
+    };
+    assert_eq!(ask(MAX_TIME_MS), ask(u64::MAX));
 }
