@@ -57,6 +57,10 @@ fn decide(held: &mut Result<(Head, Ring), Log>, limit: &Limit, attempt: Attempt)
     decision
 }
 
+fn entry(stamp_ms: u64, count: u64) -> Entry {
+    Entry { stamp_ms, count }
+}
+
 #[test]
 fn a_narrow_log_decides_as_the_oracle_whatever_the_limit_was() {
     prove(steps, |&start_ms, steps| {
@@ -182,4 +186,38 @@ fn what_a_head_and_a_ring_say_of_themselves() {
     }
     assert_eq!((head.len(), head.total(), head.single(), ring.heap_bytes()), (5, 5, None, 30));
     assert_eq!(size_of::<(Head, Ring)>(), 48);
+}
+
+/// What a store asks of a log before it keeps it as two parts.
+#[test]
+fn a_log_says_whether_it_is_narrow_and_stays_so() {
+    let limit = exact(1 << 20, 1_000);
+    let ask = |cost| Attempt { now_ms: 5, cost, holder: 0 };
+    let narrow = Log::from_entries(4, [entry(3, 2), entry(4, 65_000)]);
+    assert!(narrow.is_narrow() && narrow.fits_narrow(&limit, ask(500)));
+    assert!(!narrow.fits_narrow(&limit, ask(70_000)), "beside others");
+    let wide = Log::from_entries(4, [entry(3, 70_000), entry(4, 1)]);
+    assert!(!wide.is_narrow() && !wide.fits_narrow(&limit, ask(1)));
+    assert_eq!((wide.single(), wide.len()), (None, 2));
+    let huge = Log::from_entry(4, Some(entry(4, 1 << 40)));
+    assert!(!huge.is_narrow());
+    assert_eq!(huge.single(), Some(entry(4, 1 << 40)));
+    let kept = State::Log(narrow).into_log().expect("it is a log");
+    assert_eq!(kept.entries().collect::<Vec<_>>(), [entry(3, 2), entry(4, 65_000)]);
+    assert!(State::new(&limit.counter().expect("a counter")).into_log().is_none());
+}
+
+/// The repair of a clock makes one entry of many: its count may need a wide place.
+#[test]
+fn a_repair_widens_what_it_merges() {
+    let limit = exact(1 << 20, 1_000);
+    for counts in [[30_000, 35_535], [30_000, 35_536], [40_000, 40_000]] {
+        let entries = [entry(4_000, 7), entry(9_000, counts[0]), entry(9_001, counts[1])];
+        let mut log = Log::from_entries(9_001, entries);
+        assert!(log.is_narrow());
+        let remaining = log.look(&limit, 4_100).0;
+        let merged = counts[0] + counts[1];
+        assert_eq!(remaining, (1 << 20) - 7 - merged);
+        assert_eq!(log.entries().collect::<Vec<_>>(), [entry(4_000, 7), entry(4_100, merged)]);
+    }
 }
