@@ -86,7 +86,7 @@ impl Counter {
         }
         let Self { previous, current, .. } = *self;
         let view = View { at_ms: now_ms, elapsed_ms, previous, current };
-        Some(Glance { remaining: view.remaining(limit, view.weighted_at_once(limit)?), view })
+        Some(Glance { weighted: view.weighted_at_once(limit)?, view })
     }
 
     /// The state for a clock that stepped back. By value, as everything cold here: a reference would force the common
@@ -130,15 +130,17 @@ impl Counter {
 /// top of the current count; on a refusal nothing. Who keeps the counter can do that before the answer is worked out.
 #[derive(Clone, Copy, Debug)]
 pub struct Glance {
-    remaining: u64,
+    /// What the previous window still weighs. What remains is worked out from it where it is asked for, so that less has to be
+    /// kept until then.
+    weighted: u64,
     view: View,
 }
 
 impl Glance {
     /// The largest cost that fits.
     #[inline(always)]
-    pub fn remaining(&self) -> u64 {
-        self.remaining
+    pub fn remaining(&self, limit: &Limit) -> u64 {
+        self.view.remaining(limit, self.weighted)
     }
 
     /// Units of the current window.
@@ -150,13 +152,14 @@ impl Glance {
     /// The answer to a cost that fits, and is not 0, once it is written.
     #[inline(always)]
     pub fn admit(self, limit: &Limit, attempt: Attempt) -> Decision {
-        take(&mut Counter::default(), limit, attempt, (self.remaining, self.view))
+        // What a counter answers follows from the view alone.
+        take(&mut Counter::default(), limit, attempt, (self.remaining(limit), self.view))
     }
 
     /// The answer where nothing is written.
     #[inline(always)]
     pub fn leave(self, limit: &Limit, attempt: Attempt) -> Decision {
-        leave(&Counter::default(), limit, attempt, (self.remaining, self.view))
+        leave(&Counter::default(), limit, attempt, (self.remaining(limit), self.view))
     }
 }
 

@@ -183,7 +183,7 @@ fn a_change_of_shape_leaves_nothing_behind() {
     assert_bound(&store);
     let stats = store.stats();
     assert_eq!((stats.forgotten_keys, stats.refused_for_room), (0, 0), "{stats:?}");
-    // Once all of it is dead, newcomers sweep it away, to the last byte beside their own.
+    // Once all of it is dead, newcomers sweep it away.
     for n in 0..20_000_u64 {
         check(&store, "rule", 1_000 + n, shapes[0], now_ms + 7_200_000 + n);
     }

@@ -45,7 +45,7 @@ fn a_glance_is_a_look() {
                 let mut after = state;
                 let attempt = Attempt { now_ms, cost, holder: 0 };
                 let decision = decide_one(&mut after, &limit, attempt);
-                let charged = cost != 0 && cost <= glance.remaining();
+                let charged = cost != 0 && cost <= glance.remaining(&limit);
                 let answer =
                     if charged { glance.admit(&limit, attempt) } else { glance.leave(&limit, attempt) };
                 ensure!(answer == decision, "{answer:?}, not {decision:?}");

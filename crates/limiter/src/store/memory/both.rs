@@ -110,7 +110,7 @@ pub(super) fn charge_both_at_a_glance<P: Both>(
     let (one, two) = place.unpack_both();
     let one = one.glance(limits.0, now_ms, elapsed_ms.0)?;
     let two = two.glance(limits.1, now_ms, elapsed_ms.1)?;
-    let charged = cost != 0 && cost <= one.remaining() && cost <= two.remaining();
+    let charged = cost != 0 && cost <= one.remaining(limits.0) && cost <= two.remaining(limits.1);
     if charged {
         if one.current().max(two.current()) + cost > P::MOST {
             return None;

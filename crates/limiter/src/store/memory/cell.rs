@@ -72,9 +72,7 @@ impl Cell {
     pub(super) fn unpack<H: Pack>(&self, limit: &Limit) -> H {
         H::unpack(limit, self.last_ms(), self.payload())
     }
-}
 
-impl Cell {
     /// All states of a subject in one cell, if they fit.
     pub(super) fn of_all(states: &[&State], denied: bool) -> Option<Self> {
         match states {
@@ -204,7 +202,7 @@ pub(super) fn charge_at_a_glance(
     elapsed_ms: u64,
 ) -> Option<(Glance, bool)> {
     let glance = cell.unpack::<Counter>(limit).glance(limit, now_ms, elapsed_ms)?;
-    let charged = cost != 0 && cost <= glance.remaining();
+    let charged = cost != 0 && cost <= glance.remaining(limit);
     if charged {
         if glance.current() + cost > COUNT {
             return None;

@@ -28,6 +28,16 @@ fn answer(glance: Glance, charged: bool, limit: &Limit, (now_ms, cost): (u64, u6
     if charged { glance.admit(limit, attempt) } else { glance.leave(limit, attempt) }
 }
 
+#[inline(always)]
+fn answer_both(
+    (one, two): (Glance, Glance),
+    charged: bool,
+    limits: (&Limit, &Limit),
+    asked: (u64, u64),
+) -> [Decision; 2] {
+    [answer(one, charged, limits.0, asked), answer(two, charged, limits.1, asked)]
+}
+
 impl Memory {
     /// Under one counter.
     #[inline(always)]
@@ -126,8 +136,7 @@ impl Memory {
                     }
                     if let Some((seen, charged)) = charge_both_at_a_glance(limits, cell, asked, elapsed_ms) {
                         drop(shard);
-                        let one = answer(seen.0, charged, limits.0, asked);
-                        return verdict([one, answer(seen.1, charged, limits.1, asked)]);
+                        return verdict(answer_both(seen, charged, limits, asked));
                     }
                 }
                 if let Some(two) = decide_slot_by_two(slot, books, limits, asked) {
@@ -140,8 +149,7 @@ impl Memory {
                     }
                     if let Some((seen, charged)) = charge_both_at_a_glance(limits, pair, asked, elapsed_ms) {
                         drop(shard);
-                        let one = answer(seen.0, charged, limits.0, asked);
-                        return verdict([one, answer(seen.1, charged, limits.1, asked)]);
+                        return verdict(answer_both(seen, charged, limits, asked));
                     }
                 }
                 if let Some(two) = decide_row(row, &terms.number, limits, asked) {

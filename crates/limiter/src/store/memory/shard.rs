@@ -1,4 +1,4 @@
-//! A part of the table behind one lock, with its own part of the memory.
+//! A part of the store behind one lock: two tables, and their part of the memory.
 
 use slidegate_core::{Attempt, Limit, Outcome, Verdict};
 
@@ -36,7 +36,7 @@ pub(super) struct ShardStats {
     pub(super) refused_for_room: u64,
 }
 
-/// What a request asks of one subject. Passed by value: the common path then keeps it in registers.
+/// What a request asks of one subject.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand<'a> {
     pub(super) space: Space,
