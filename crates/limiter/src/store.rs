@@ -8,6 +8,8 @@ use slidegate_core::{Limit, LimitId, Receipt, Verdict};
 use crate::key::{Key, Space};
 
 pub mod memory;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 /// The most limits that one request may touch.
 pub const MAX_LIMITS: usize = 32;

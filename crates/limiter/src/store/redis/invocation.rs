@@ -1,0 +1,27 @@
+//! What is sent to a server: a script, and what it is to decide.
+
+use std::sync::Arc;
+
+/// A script as the server knows it.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) text: String,
+    /// Its SHA-1 in hex, by which EVALSHA names it.
+    pub(super) sha: String,
+    /// How many bytes of a reply belong to one request, where one call may decide several: those follow one another, after
+    /// the six bytes that all of them share. `None` if a call decides just one.
+    pub(super) record_bytes: Option<usize>,
+}
+
+/// One request to a script. Those with the same script, `slot` and `head` can travel in one call: their keys and arguments
+/// follow one another.
+#[derive(Clone, Debug)]
+pub(super) struct Invocation {
+    pub(super) script: Arc<Script>,
+    /// The slot of all its keys.
+    pub(super) slot: u16,
+    /// The first arguments, which all requests of a call share.
+    pub(super) head: Vec<Vec<u8>>,
+    pub(super) keys: Vec<Vec<u8>>,
+    pub(super) arguments: Vec<Vec<u8>>,
+}
