@@ -47,7 +47,7 @@ impl Ask<'_> {
 /// What [`decide`] would answer, without a charge: `remaining` is what is left before it.
 pub fn judge(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
     let now_ms = now_ms.min(MAX_TIME_MS);
-    Verdict { decided_at_ms: now_ms, decisions: asks.iter_mut().map(|ask| ask.judge(now_ms)).collect() }
+    Verdict::new(now_ms, asks.iter_mut().map(|ask| ask.judge(now_ms)).collect())
 }
 
 /// Decides a request: looks at every limit, and charges all of them if every cost fits.

@@ -53,4 +53,4 @@ pub use log::{Entry, Head, Log, Narrow, Ring};
 pub use settle::{MAX_SPENT, Receipt, Settled, Spent};
 pub use state::State;
 pub use time::MAX_TIME_MS;
-pub use verdict::{Decision, Decisions, Outcome, Verdict};
+pub use verdict::{Decision, Decisions, Outcome, Source, Verdict};

@@ -34,16 +34,38 @@ impl Decision {
     }
 }
 
+/// Who gave an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Source {
+    /// The store that keeps the state: all numbers are exact.
+    #[default]
+    Store,
+    /// A denial that was given before and still holds. It claims nothing but that, and that the wait is at least this long.
+    Cache,
+    /// This node by itself, from its share of the quota, because the store did not answer.
+    Local,
+    /// Nobody: the store did not answer, and the request was let through or refused as the settings have it.
+    Assumed,
+}
+
 /// The request's answer: admitted by all of its limits, or by none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The time at which it was decided.
     pub decided_at_ms: u64,
+    /// Who decided it.
+    pub source: Source,
     /// One decision for every limit, in the order in which they were asked.
     pub decisions: Decisions,
 }
 
 impl Verdict {
+    /// The answer of a store.
+    #[inline(always)]
+    pub fn new(decided_at_ms: u64, decisions: Decisions) -> Self {
+        Self { decided_at_ms, source: Source::Store, decisions }
+    }
+
     /// Whether the request may pass.
     #[inline(always)]
     pub fn is_allowed(&self) -> bool {
@@ -55,8 +77,16 @@ impl Verdict {
         }
     }
 
-    /// The largest cost that all limits would admit now; `None` without limits.
+    /// Whether somebody looked at every limit, so that what remains is known.
+    fn is_known(&self) -> bool {
+        matches!(self.source, Source::Store | Source::Local)
+    }
+
+    /// The largest cost that all limits would admit now; `None` without limits, and where nobody looked.
     pub fn remaining(&self) -> Option<u64> {
+        if !self.is_known() {
+            return None;
+        }
         self.decisions.iter().map(|decision| decision.remaining).min()
     }
 
@@ -79,8 +109,11 @@ impl Verdict {
         self.decisions.iter().any(|decision| decision.outcome == Outcome::Never)
     }
 
-    /// When every limit will be as if never seen, if nothing more comes; `None` without limits.
+    /// When every limit will be as if never seen, if nothing more comes; `None` without limits, and where nobody looked.
     pub fn reset_after_ms(&self) -> Option<u64> {
+        if !self.is_known() {
+            return None;
+        }
         self.decisions.iter().map(|decision| decision.reset_after_ms).max()
     }
 }

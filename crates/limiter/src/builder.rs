@@ -18,6 +18,7 @@ pub struct Builder<S = Memory, C = SystemClock> {
     limits: Vec<Limit>,
     name: String,
     secret: Option<[u8; 32]>,
+    refundable: bool,
     clock: C,
     store: S,
 }
@@ -43,6 +44,7 @@ impl Builder {
             limits: limits.into_iter().collect(),
             name: String::new(),
             secret: None,
+            refundable: false,
             clock: SystemClock::new(),
             store: Memory::default(),
         }
@@ -67,11 +69,16 @@ impl<S: Store, C: Clock> Builder<S, C> {
     /// The limiter, if the limits can stand side by side.
     pub fn build(self) -> Result<Limiter<S, C>, BuildError> {
         self.check()?;
+        let space = Space::named(&self.name);
+        if self.refundable {
+            self.store.expect_refunds(space);
+        }
         Ok(Limiter {
             store: self.store,
+            refundable: self.refundable,
             clock: self.clock,
             in_flight: self.limits.iter().any(Limit::needs_id),
-            terms: Terms::new(Space::named(&self.name), self.limits.into_boxed_slice()),
+            terms: Terms::new(space, self.limits.into_boxed_slice()),
             signer: Signer::new(&self.secret.unwrap_or_else(random)),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             #[cfg(feature = "tokio")]
@@ -92,10 +99,16 @@ impl<S, C> Builder<S, C> {
         Self { secret: Some(secret), ..self }
     }
 
+    /// Says that charges may be given back or corrected. A store that repeats denials without looking has to know that before
+    /// [`Limiter::reserve`], on every node; in memory it makes no difference.
+    pub fn refundable(self) -> Self {
+        Self { refundable: true, ..self }
+    }
+
     /// Another clock.
     pub fn clock<D: Clock>(self, clock: D) -> Builder<S, D> {
-        let Self { limits, name, secret, store, .. } = self;
-        Builder { limits, name, secret, clock, store }
+        let Self { limits, name, secret, refundable, store, .. } = self;
+        Builder { limits, name, secret, refundable, clock, store }
     }
 
     /// Another store. Limiters share one through an `Arc`; their names keep their keys apart:
@@ -112,8 +125,8 @@ impl<S, C> Builder<S, C> {
     /// # Ok::<(), slidegate::BuildError>(())
     /// ```
     pub fn store<T: Store>(self, store: T) -> Builder<T, C> {
-        let Self { limits, name, secret, clock, .. } = self;
-        Builder { limits, name, secret, clock, store }
+        let Self { limits, name, secret, refundable, clock, .. } = self;
+        Builder { limits, name, secret, refundable, clock, store }
     }
 
     fn check(&self) -> Result<(), BuildError> {

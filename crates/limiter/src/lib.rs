@@ -10,6 +10,8 @@ mod sync;
 
 #[cfg(feature = "tokio")]
 mod acquire;
+#[cfg(feature = "redis")]
+mod shared;
 
 pub mod store;
 
@@ -18,9 +20,15 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use key::{Key, Part, Space};
 pub use limiter::{CallError, Limiter, Reservation};
 pub use permit::{Permit, PermitError};
+#[cfg(feature = "redis")]
+pub use shared::SetupError;
 pub use slidegate_core::{
     Decision, Decisions, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Outcome,
-    Resolution, Verdict,
+    Resolution, Source, Verdict,
 };
+#[cfg(feature = "redis")]
+pub use store::fallback::{Fallback, OnStoreError};
 pub use store::memory::Memory;
+#[cfg(feature = "redis")]
+pub use store::redis::Redis;
 pub use store::{SettleOutcome, Store};

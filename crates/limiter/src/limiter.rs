@@ -34,6 +34,8 @@ pub struct Limiter<S = Memory, C = SystemClock> {
     pub(crate) terms: Terms<Box<[Limit]>>,
     /// Whether one of the limits is in flight, so that requests need ids.
     pub(crate) in_flight: bool,
+    /// Whether charges may be given back.
+    pub(crate) refundable: bool,
     pub(crate) signer: Signer,
     pub(crate) ids: AtomicU64,
     #[cfg(feature = "tokio")]
@@ -136,6 +138,10 @@ impl<S: Store, C: Clock> Limiter<S, C> {
         cost: u64,
     ) -> Result<Reservation, CallError<S::Error>> {
         self.check_refundable()?;
+        // Places in flight are never remembered as taken.
+        if S::REMEMBERS_DENIALS && !self.refundable && !self.limits().iter().all(Limit::needs_id) {
+            return Err(PermitError::NotDeclared.into());
+        }
         let (key, id) = (key.into(), self.next_id());
         let charges = [self.charge_on(&key, cost)];
         let call = Call { now_ms: self.clock.now_ms(), holder: id, charges: &charges };

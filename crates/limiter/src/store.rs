@@ -7,6 +7,8 @@ use slidegate_core::{Limit, LimitId, Receipt, Verdict};
 
 use crate::key::{Key, Space};
 
+#[cfg(feature = "redis")]
+pub mod fallback;
 pub mod memory;
 #[cfg(feature = "redis")]
 pub mod redis;
@@ -18,6 +20,12 @@ pub const MAX_LIMITS: usize = 32;
 pub trait Store: Send + Sync {
     /// What can go wrong besides a refusal, which is an answer and not an error.
     type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Whether it may repeat a denial without looking. Then a space whose charges may be given back has to be known before.
+    const REMEMBERS_DENIALS: bool = false;
+
+    /// Told of a space in which charges may be given back.
+    fn expect_refunds(&self, _space: Space) {}
 
     /// Decides a request: charges everything, or nothing.
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
@@ -32,6 +40,12 @@ pub trait Store: Send + Sync {
 /// Limiters of different names may share a store; see [`Builder::store`](crate::Builder::store).
 impl<S: Store> Store for Arc<S> {
     type Error = S::Error;
+
+    const REMEMBERS_DENIALS: bool = S::REMEMBERS_DENIALS;
+
+    fn expect_refunds(&self, space: Space) {
+        S::expect_refunds(self, space);
+    }
 
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
         S::decide(self, call)

@@ -219,7 +219,7 @@ fn two_limits_know_the_last_time() {
 fn one_refusal_refuses_the_request() {
     let [yes, no] =
         [Outcome::Fits, Outcome::RetryAfter(1)].map(|outcome| Decision { outcome, ..Decision::default() });
-    let is_allowed = |decisions| Verdict { decided_at_ms: 0, decisions }.is_allowed();
+    let is_allowed = |decisions| Verdict::new(0, decisions).is_allowed();
     assert!(is_allowed([yes].into()) && !is_allowed([no].into()));
     for (one, two, allowed) in [(yes, yes, true), (yes, no, false), (no, yes, false), (no, no, false)] {
         assert_eq!(is_allowed([one, two].into()), allowed);

@@ -1,3 +1,202 @@
 //! State in Redis or Valkey, shared by any number of nodes: the same decisions, made by scripts on the server.
+//!
+//! All limits of a request are decided in one call, by the server's clock; requests that come at the same time travel
+//! together. See [`Fallback`](crate::store::fallback::Fallback) for what happens while no server answers.
 
+mod across;
+mod config;
+mod denials;
+mod error;
 mod invocation;
+mod keys;
+mod link;
+mod plan;
+mod row;
+mod script;
+mod scripts;
+mod settling;
+#[doc(hidden)]
+pub mod wire;
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use slidegate_core::{Decision, MAX_TIME_MS, Outcome, Source, Verdict};
+
+pub use across::Once;
+pub use config::{ClientCertificate, Config, ConfigError};
+pub use error::RedisError;
+pub use link::{Health, Warning};
+
+use crate::key::Space;
+use crate::store::{Call, SettleOutcome, Settlement, Store};
+use denials::Denials;
+use invocation::Invocation;
+use link::Link;
+use plan::{Group, Plan, Slots};
+use row::Row;
+use script::{Purpose, Time};
+use scripts::Scripts;
+
+/// The store in Redis or Valkey. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Redis(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    link: Link,
+    scripts: Scripts,
+    denials: Denials,
+    /// Where charges may be given back, so that a denial may end early.
+    refundable: RwLock<HashSet<Space>>,
+    prefix: Vec<u8>,
+    timeout: Duration,
+}
+
+impl Redis {
+    /// A store on these servers. Connects at the first request.
+    pub fn new(config: &Config) -> Self {
+        Self::by(Time::Server, config)
+    }
+
+    /// A store that decides by the time of each call instead of the server's, and lets no key expire: for tests.
+    #[doc(hidden)]
+    pub fn by_callers_clock(config: &Config) -> Self {
+        Self::by(Time::Injected, config)
+    }
+
+    fn by(time: Time, config: &Config) -> Self {
+        Self(Arc::new(Inner {
+            link: Link::new(config),
+            scripts: Scripts::new(time),
+            denials: Denials::new(config.deny_cache_entries, config.deny_cache),
+            refundable: RwLock::default(),
+            prefix: config.prefix.clone().into_bytes(),
+            timeout: config.timeout,
+        }))
+    }
+
+    /// Whether each server is being asked.
+    pub fn health(&self) -> Vec<(String, Health)> {
+        self.0.link.health()
+    }
+
+    /// What was found about the servers so far that should be changed; also logged as it is found.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.0.link.warnings()
+    }
+
+    /// Asks the server again about every key that it denied: to be called when limits change or a key was reset.
+    pub fn forget_denials(&self) {
+        self.0.denials.clear();
+    }
+}
+
+impl Inner {
+    fn plan(&self, call: &Call<'_>) -> Plan {
+        let slots = if self.link.is_cluster() { Slots::Apart } else { Slots::Together };
+        Plan::new(&self.prefix, call, slots)
+    }
+
+    fn deadline(&self) -> tokio::time::Instant {
+        tokio::time::Instant::now() + self.timeout
+    }
+
+    /// A call to decide a group. `own` are the arguments that belong to the purpose.
+    fn invoke(&self, purpose: Purpose, plan: &Plan, group: &Group, own: Vec<Vec<u8>>) -> Invocation {
+        let limits = group.limits();
+        let chosen = self.scripts.choose(purpose, &limits);
+        let mut head = own;
+        self.push_time(&mut head, plan.now_ms);
+        head.extend(chosen.numbers);
+        let mut arguments: Vec<Vec<u8>> = group.items.iter().map(|item| text(item.cost)).collect();
+        if purpose != Purpose::Decide || limits.iter().any(|limit| limit.needs_id()) {
+            arguments.push(plan.holder.to_vec());
+        }
+        let keys = group.items.iter().map(|item| item.key.clone()).collect();
+        Invocation { script: chosen.script, slot: group.owner.slot, head, keys, arguments }
+    }
+
+    /// Tells the time to a script that is not to look for itself.
+    fn push_time(&self, head: &mut Vec<Vec<u8>>, now_ms: u64) {
+        if self.scripts.time == Time::Injected {
+            head.push(text(now_ms.min(MAX_TIME_MS)));
+        }
+    }
+
+    async fn decide_group(&self, plan: &Plan, group: &Group) -> Result<Row, RedisError> {
+        let invocation = self.invoke(Purpose::Decide, plan, group, Vec::new());
+        let reply = self.link.call(invocation, self.deadline()).await?;
+        read(&reply, group)
+    }
+
+    /// A denial that is known without asking.
+    fn recall(&self, plan: &Plan) -> Option<Verdict> {
+        let now = Instant::now();
+        let mut decisions = plan.unknown();
+        let mut denied = false;
+        for (group, decisions) in plan.groups.iter().zip(&mut decisions) {
+            for (item, decision) in group.items.iter().zip(decisions) {
+                if let Some(wait_ms) = self.denials.recall(item, now) {
+                    *decision = Decision { outcome: Outcome::RetryAfter(wait_ms), ..Decision::default() };
+                    denied = true;
+                }
+            }
+        }
+        let decisions = plan.arrange(&decisions).collect();
+        denied.then_some(Verdict { decided_at_ms: plan.now_ms, source: Source::Cache, decisions })
+    }
+
+    fn note_denials(&self, call: &Call<'_>, plan: &Plan, rows: &[Vec<Decision>], sent: Instant) {
+        let refundable = self.refundable.read().unwrap_or_else(PoisonError::into_inner);
+        for (item, decision) in plan.items().zip(rows.iter().flatten()) {
+            if let Outcome::RetryAfter(wait_ms) = decision.outcome
+                && !refundable.contains(&call.charges[item.charge].space)
+            {
+                self.denials.note(item, wait_ms, sent);
+            }
+        }
+    }
+}
+
+impl Store for Redis {
+    type Error = RedisError;
+
+    const REMEMBERS_DENIALS: bool = true;
+
+    fn expect_refunds(&self, space: Space) {
+        self.0.refundable.write().unwrap_or_else(PoisonError::into_inner).insert(space);
+    }
+
+    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        let plan = self.0.plan(call);
+        if let Some(verdict) = self.0.recall(&plan) {
+            return Ok(verdict);
+        }
+        let sent = Instant::now();
+        let rows = match plan.groups.as_slice() {
+            [] => return Ok(Verdict::new(call.now_ms, [].into_iter().collect())),
+            [group] => vec![self.0.decide_group(&plan, group).await?],
+            _ => self.decide_across(&plan).await?,
+        };
+        let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(call.now_ms);
+        let rows: Vec<Vec<Decision>> = rows.into_iter().map(|row| row.decisions).collect();
+        self.0.note_denials(call, &plan, &rows, sent);
+        Ok(Verdict::new(decided_at_ms, plan.arrange(&rows).collect()))
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
+        self.0.settle(settlement).await
+    }
+}
+
+fn read(reply: &[u8], group: &Group) -> Result<Row, RedisError> {
+    let unreadable = || RedisError::Protocol(format!("{} bytes that are no decision", reply.len()));
+    Row::read(reply, &group.asked()).ok_or_else(unreadable)
+}
+
+/// A number as an argument.
+fn text(number: u64) -> Vec<u8> {
+    number.to_string().into_bytes()
+}

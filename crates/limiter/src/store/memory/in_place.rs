@@ -18,7 +18,7 @@ use crate::fingerprint::Fingerprint;
 
 #[inline(always)]
 fn verdict(decided_at_ms: u64, one: Decision) -> Verdict {
-    Verdict { decided_at_ms, decisions: [one].into() }
+    Verdict::new(decided_at_ms, [one].into())
 }
 
 /// What is answered at a glance.
@@ -125,7 +125,7 @@ impl Memory {
         'in_place: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
             let Shard { slots, rows, books, .. } = &mut *shard;
-            let verdict = |two: [Decision; 2]| Verdict { decided_at_ms: asked.0, decisions: two.into() };
+            let verdict = |two: [Decision; 2]| Verdict::new(asked.0, two.into());
             if asked.0 > MAX_TIME_MS {
                 break 'in_place;
             }

@@ -67,7 +67,7 @@ impl Memory {
             let subject = (guest.subject, guest.original);
             shard.put_back(&self.registry, guest.fingerprint, subject, call.now_ms);
         }
-        Verdict { decided_at_ms: verdict.decided_at_ms, decisions }
+        Verdict::new(verdict.decided_at_ms, decisions)
     }
 
     /// Takes every subject out of its shard, sums the charges that meet on one limit, and sets memory aside for them, so

@@ -8,8 +8,8 @@ pub(super) struct Script {
     pub(super) text: String,
     /// Its SHA-1 in hex, by which EVALSHA names it.
     pub(super) sha: String,
-    /// How many bytes of a reply belong to one request, where one call may decide several: those follow one another, after
-    /// the six bytes that all of them share. `None` if a call decides just one.
+    /// How many bytes of a reply belong to one request, where one call may decide several: those follow one another. `None` if
+    /// a call decides just one.
     pub(super) record_bytes: Option<usize>,
 }
 

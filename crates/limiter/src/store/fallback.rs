@@ -1,0 +1,168 @@
+//! What to answer while the store does not.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use slidegate_core::{Decision, Kind, Limit, Outcome, Source, Verdict};
+
+use super::memory::Memory;
+use super::{Call, Charge, SettleOutcome, Settlement, Store};
+use crate::key::Space;
+
+/// What a request that the store did not answer is told to wait for, where it is refused.
+const TRY_AGAIN_MS: u64 = 1_000;
+
+/// What holds for a rule while the store fails.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum OnStoreError {
+    /// This node decides by itself, by its share of the quota.
+    #[default]
+    Local,
+    /// Everything is let through.
+    Allow,
+    /// Everything is refused.
+    Deny,
+}
+
+/// A store, and what takes its place while it fails.
+///
+/// What the store admits is recorded here too, so that a node that has to decide by itself knows what it has already let
+/// through. While the store is away, in any window a node admits at most its share: the quota divided by the number of nodes, but at
+/// least 1. All nodes together then admit at most the quota, or as many as there are nodes if that is more, on top of what other nodes had
+/// admitted before.
+#[derive(Debug)]
+pub struct Fallback<S> {
+    store: S,
+    local: Memory,
+    nodes: u64,
+    otherwise: OnStoreError,
+    rules: HashMap<Space, OnStoreError>,
+    failures: AtomicU64,
+}
+
+impl<S: Store> Fallback<S> {
+    /// Falls back to this node's share of each quota, if it is one of so many.
+    pub fn new(store: S, nodes: u32) -> Self {
+        Self {
+            store,
+            local: Memory::default(),
+            nodes: u64::from(nodes.max(1)),
+            otherwise: OnStoreError::Local,
+            rules: HashMap::new(),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// What holds for all rules that are not named.
+    pub fn on_store_error(self, otherwise: OnStoreError) -> Self {
+        Self { otherwise, ..self }
+    }
+
+    /// What holds for the rule, or limiter, of this name.
+    pub fn rule(mut self, name: &str, on_store_error: OnStoreError) -> Self {
+        self.rules.insert(Space::named(name), on_store_error);
+        self
+    }
+
+    /// The most bytes that this node's own state may use.
+    pub fn max_memory(self, bytes: usize) -> Self {
+        Self { local: Memory::new(bytes), ..self }
+    }
+
+    /// The store behind it.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// How many requests the store did not answer.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    fn mode(&self, charge: &Charge<'_>) -> OnStoreError {
+        self.rules.get(&charge.space).copied().unwrap_or(self.otherwise)
+    }
+
+    /// Records what the store admitted.
+    fn warm(&self, call: &Call<'_>, verdict: &Verdict) {
+        if verdict.is_allowed() && call.charges.iter().any(|charge| charge.cost != 0) {
+            self.local.decide_now(call);
+        }
+    }
+
+    fn decide_without(&self, call: &Call<'_>) -> Verdict {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        let modes: Vec<OnStoreError> = call.charges.iter().map(|charge| self.mode(charge)).collect();
+        let shares: Vec<Vec<Limit>> = call
+            .charges
+            .iter()
+            .map(|charge| charge.limits.iter().map(|limit| self.share(limit)).collect())
+            .collect();
+        let refused = modes.contains(&OnStoreError::Deny);
+        let kept =
+            call.charges.iter().zip(&shares).zip(&modes).filter(|(_, mode)| **mode == OnStoreError::Local);
+        // A request that is refused anyhow only looks.
+        let kept: Vec<Charge<'_>> = kept
+            .map(|((charge, limits), _)| Charge {
+                limits,
+                cost: if refused { 0 } else { charge.cost },
+                ..*charge
+            })
+            .collect();
+        let local = self.local.decide_now(&Call { charges: &kept, ..*call });
+        let mut local_decisions = local.decisions.iter().copied();
+        let decisions = call.charges.iter().zip(&modes).flat_map(|(charge, mode)| {
+            let decisions: Vec<Decision> = match mode {
+                OnStoreError::Local => local_decisions.by_ref().take(charge.limits.len()).collect(),
+                OnStoreError::Allow => vec![Decision::default(); charge.limits.len()],
+                OnStoreError::Deny => vec![refusal(); charge.limits.len()],
+            };
+            decisions
+        });
+        let decisions = decisions.collect();
+        let all_local = modes.iter().all(|mode| *mode == OnStoreError::Local);
+        let source = if all_local { Source::Local } else { Source::Assumed };
+        Verdict { decided_at_ms: call.now_ms, source, decisions }
+    }
+
+    /// This node's part of a limit, with the same history.
+    fn share(&self, limit: &Limit) -> Limit {
+        let part = |whole: u64| (whole / self.nodes).max(1);
+        let [head, quota, window_ms, extra] = limit.to_words();
+        let extra = if matches!(limit.kind(), Kind::Gcra { .. }) { part(extra) } else { extra };
+        Limit::from_words([head, part(quota), window_ms, extra]).unwrap_or(*limit)
+    }
+}
+
+fn refusal() -> Decision {
+    Decision { outcome: Outcome::RetryAfter(TRY_AGAIN_MS), ..Decision::default() }
+}
+
+impl<S: Store> Store for Fallback<S> {
+    type Error = S::Error;
+
+    const REMEMBERS_DENIALS: bool = S::REMEMBERS_DENIALS;
+
+    fn expect_refunds(&self, space: Space) {
+        self.store.expect_refunds(space);
+    }
+
+    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
+        match self.store.decide(call).await {
+            Ok(verdict) => {
+                self.warm(call, &verdict);
+                Ok(verdict)
+            }
+            Err(_) => Ok(self.decide_without(call)),
+        }
+    }
+
+    /// What this node let through by itself it also takes back by itself.
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, S::Error> {
+        let local = self.local.settle_now(settlement);
+        match self.store.settle(settlement).await {
+            Ok(SettleOutcome::Expired) => Ok(local),
+            outcome => outcome,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Requests that leave something behind under an id: those that touch several slots of a cluster, and those that may be
+//! sent again.
+//!
+//! No script reaches beyond a slot. So slots are charged one after the other, in the order of their numbers, and what was
+//! charged is taken back if a later one refuses. Meanwhile another request may be refused that would have fitted, and if the
+//! process ends in between, what it charged stays until it has left its windows.
+
+use futures_util::future::join_all;
+use slidegate_core::Verdict;
+
+use super::error::{Failure, RedisError};
+use super::invocation::Invocation;
+use super::plan::{Group, Plan};
+use super::row::Row;
+use super::script::Purpose;
+use super::{Inner, Redis, read, text};
+use crate::store::Call;
+
+/// The longest for which an answer is remembered.
+const MAX_REMEMBERED_MS: u64 = 60_000;
+
+/// The answer to a request that may have been sent before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Once {
+    /// It was not known, and was decided now.
+    Decided(Verdict),
+    /// It was admitted before, and is charged once: the answer of then.
+    Replayed(Verdict),
+    /// Something else was asked for under this key.
+    Conflict,
+}
+
+/// What came of charging one group.
+enum Charged {
+    Decided(Row),
+    Replayed(Row),
+    Conflict,
+}
+
+/// Under what a request leaves something.
+#[derive(Clone, Debug)]
+struct Ticket {
+    id: Vec<u8>,
+    /// Tells attempts under one id apart.
+    attempt: [u8; 8],
+    lives_ms: u64,
+}
+
+impl Ticket {
+    fn new(id: Vec<u8>, lives_ms: u64) -> Self {
+        Self { id, attempt: random(), lives_ms }
+    }
+}
+
+impl Redis {
+    /// Decides a request that its sender may send again, under a key that the sender chose: it is charged once, and an
+    /// answer that admitted it is given again, up to ten times, for the shortest of its windows or a minute.
+    pub async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+        let plan = self.0.plan(call);
+        let shortest_ms = plan.items().map(|item| item.limit.window_ms()).min();
+        let lives_ms = shortest_ms.unwrap_or(0).min(MAX_REMEMBERED_MS);
+        let ticket = Ticket::new([b"once ", idempotency_key].concat(), lives_ms);
+        let charged = self.spawn(&plan, ticket).await?;
+        let mut replayed = true;
+        let mut rows = Vec::with_capacity(charged.len());
+        for charged in charged {
+            match charged {
+                Charged::Decided(row) => {
+                    replayed = false;
+                    rows.push(row);
+                }
+                Charged::Replayed(row) => rows.push(row),
+                Charged::Conflict => return Ok(Once::Conflict),
+            }
+        }
+        let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(call.now_ms);
+        let rows: Vec<_> = rows.into_iter().map(|row| row.decisions).collect();
+        let verdict = Verdict::new(decided_at_ms, plan.arrange(&rows).collect());
+        Ok(if replayed && !rows.is_empty() { Once::Replayed(verdict) } else { Once::Decided(verdict) })
+    }
+
+    /// Decides a request in several slots.
+    pub(super) async fn decide_across(&self, plan: &Plan) -> Result<Vec<Row>, RedisError> {
+        if plan.only_looks() {
+            let rows = join_all(plan.groups.iter().map(|group| self.0.decide_group(plan, group))).await;
+            return rows.into_iter().collect();
+        }
+        let ticket = Ticket::new(random::<16>().to_vec(), MAX_REMEMBERED_MS);
+        let row = |charged| match charged {
+            Charged::Decided(row) | Charged::Replayed(row) => Ok(row),
+            Charged::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
+        };
+        self.spawn(plan, ticket).await?.into_iter().map(row).collect()
+    }
+
+    /// In a task of its own: a caller that stops waiting must not leave a request half charged.
+    async fn spawn(&self, plan: &Plan, ticket: Ticket) -> Result<Vec<Charged>, RedisError> {
+        let (inner, plan) = (self.0.clone(), plan.clone());
+        let task = tokio::spawn(async move { inner.charge_all(&plan, &ticket).await });
+        task.await.map_err(|error| RedisError::Lost(error.to_string()))?
+    }
+}
+
+impl Inner {
+    /// Charges every group in turn; where one refuses, the others are as if they had not been asked.
+    async fn charge_all(&self, plan: &Plan, ticket: &Ticket) -> Result<Vec<Charged>, RedisError> {
+        let deadline = self.deadline();
+        let mut charged = Vec::with_capacity(plan.groups.len());
+        for (index, group) in plan.groups.iter().enumerate() {
+            let invocation = self.with_ticket(Purpose::Ticketed, plan, group, ticket);
+            let answer = match self.link.call(invocation, deadline).await {
+                Ok(reply) => understand(&reply, group),
+                Err(failure) => {
+                    // What surely did not run needs no undoing.
+                    let last = index + usize::from(matches!(failure, Failure::MayHaveRun(_)));
+                    self.undo(plan, &plan.groups[..last], ticket).await;
+                    return Err(failure.into());
+                }
+            };
+            match answer? {
+                Charged::Conflict => {
+                    self.undo(plan, &plan.groups[..index], ticket).await;
+                    return Ok(vec![Charged::Conflict]);
+                }
+                Charged::Decided(row) if !row.is_admitted() => {
+                    return self.withdraw(plan, ticket, (index, row)).await;
+                }
+                admitted => charged.push(admitted),
+            }
+        }
+        Ok(charged)
+    }
+
+    /// Takes back what the groups before the one that refused were charged, and asks those after it what they would have said.
+    async fn withdraw(
+        &self,
+        plan: &Plan,
+        ticket: &Ticket,
+        (refused, row): (usize, Row),
+    ) -> Result<Vec<Charged>, RedisError> {
+        let (before, after) = (&plan.groups[..refused], &plan.groups[refused + 1..]);
+        let (before, after) = tokio::join!(self.undo(plan, before, ticket), self.undo(plan, after, ticket));
+        let rows = before.into_iter().chain([Ok(row)]).chain(after);
+        rows.map(|row| row.map(Charged::Decided)).collect()
+    }
+
+    /// Has these groups forget the request, all at once, and say where they stand. A group that was never charged loses nothing.
+    async fn undo(&self, plan: &Plan, groups: &[Group], ticket: &Ticket) -> Vec<Result<Row, RedisError>> {
+        // A deadline of its own: time may be up because of what is to be undone.
+        let deadline = self.deadline();
+        let undo = async |group: &Group| {
+            let invocation = self.with_ticket(Purpose::Undo, plan, group, ticket);
+            read(&self.link.call(invocation, deadline).await?, group)
+        };
+        join_all(groups.iter().map(undo)).await
+    }
+
+    fn with_ticket(&self, purpose: Purpose, plan: &Plan, group: &Group, ticket: &Ticket) -> Invocation {
+        let mut own = vec![group.digest().to_vec(), text(ticket.lives_ms), ticket.attempt.to_vec()];
+        if purpose == Purpose::Undo {
+            own.push(plan.holder.to_vec());
+        }
+        let mut invocation = self.invoke(purpose, plan, group, own);
+        invocation.keys.insert(0, group.owner.ticket(&ticket.id));
+        invocation
+    }
+}
+
+fn understand(reply: &[u8], group: &Group) -> Result<Charged, RedisError> {
+    match reply {
+        b"conflict" => Ok(Charged::Conflict),
+        // An attempt is undone only by the one who makes it.
+        b"undone" => Err(RedisError::Protocol("a request that was already taken back".to_owned())),
+        _ => match reply.strip_prefix(b"replayed") {
+            Some(row) => read(row, group).map(Charged::Replayed),
+            None => read(reply, group).map(Charged::Decided),
+        },
+    }
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system has random numbers");
+    bytes
+}

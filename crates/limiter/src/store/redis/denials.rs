@@ -1,0 +1,143 @@
+//! Denials that still hold: a node that was told to wait does not have to ask again before that.
+//!
+//! A denial holds until its wait is over, counted from before it was asked for, since without refunds the load of a limit can
+//! only grow by what others are admitted. It holds for the same limit, or a lower quota, and for any cost at least as large.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use slidegate_core::{Kind, Limit};
+
+use super::plan::Item;
+
+const SHARDS: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct Denials {
+    shards: [Mutex<HashMap<Vec<u8>, Denial>>; SHARDS],
+    hasher: RandomState,
+    /// The most of one shard; 0 if none are remembered.
+    most: usize,
+    /// The longest for which one is repeated.
+    longest: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Denial {
+    limit: Limit,
+    cost: u64,
+    /// When the wait is over, at the earliest.
+    until: Instant,
+    /// When to ask again nevertheless.
+    stale: Instant,
+}
+
+impl Denials {
+    pub(super) fn new(entries: usize, longest: Duration) -> Self {
+        let most = if longest.is_zero() { 0 } else { entries.div_ceil(SHARDS) };
+        Self { shards: Default::default(), hasher: RandomState::new(), most, longest }
+    }
+
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, HashMap<Vec<u8>, Denial>> {
+        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long this cost surely has to wait, if that is known.
+    pub(super) fn recall(&self, item: &Item, now: Instant) -> Option<u64> {
+        if self.most == 0 || item.cost == 0 {
+            return None;
+        }
+        let denial = *self.shard(&item.key).get(&item.key)?;
+        let holds = now < denial.stale
+            && item.cost >= denial.cost
+            && item.limit.quota() <= denial.limit.quota()
+            && item.limit.ceiling() <= denial.limit.ceiling();
+        let wait_ms = denial.until.saturating_duration_since(now).as_millis() as u64;
+        (holds && wait_ms > 0).then_some(wait_ms)
+    }
+
+    /// Remembers that this cost has to wait, counted from when it was sent. A place in flight may be given back at any time.
+    pub(super) fn note(&self, item: &Item, wait_ms: u64, sent: Instant) {
+        if self.most == 0 || item.cost == 0 || matches!(item.limit.kind(), Kind::InFlight) {
+            return;
+        }
+        let until = sent + Duration::from_millis(wait_ms);
+        let denial =
+            Denial { limit: item.limit, cost: item.cost, until, stale: until.min(sent + self.longest) };
+        let mut shard = self.shard(&item.key);
+        if shard.len() >= self.most && !shard.contains_key(&item.key) {
+            shard.retain(|_, denial| sent < denial.stale);
+            if shard.len() >= self.most {
+                return;
+            }
+        }
+        shard.insert(item.key.clone(), denial);
+    }
+
+    pub(super) fn clear(&self) {
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(key: &str, quota: u32, cost: u64) -> Item {
+        Item::new(key.into(), Limit::per_second(quota), cost)
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_denial_holds_for_what_is_no_easier() {
+        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
+        denials.note(&item("a", 10, 3), 200, sent);
+        assert_eq!(denials.recall(&item("a", 10, 3), sent), Some(200));
+        assert_eq!(denials.recall(&item("a", 10, 4), sent + ms(50)), Some(150));
+        assert_eq!(denials.recall(&item("a", 9, 3), sent + ms(199)), Some(1));
+        assert_eq!(denials.recall(&item("a", 10, 3), sent + ms(200)), None);
+        assert_eq!(denials.recall(&item("a", 10, 2), sent), None, "a smaller cost may fit");
+        assert_eq!(denials.recall(&item("a", 11, 3), sent), None, "a larger quota may have room");
+        assert_eq!(denials.recall(&item("a", 10, 0), sent), None, "a look is no request");
+        assert_eq!(denials.recall(&item("b", 10, 3), sent), None);
+    }
+
+    #[test]
+    fn a_denial_is_asked_for_again_after_the_longest_time() {
+        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
+        denials.note(&item("a", 10, 1), 60_000, sent);
+        assert_eq!(denials.recall(&item("a", 10, 1), sent + ms(499)), Some(59_501));
+        assert_eq!(denials.recall(&item("a", 10, 1), sent + ms(500)), None);
+    }
+
+    #[test]
+    fn there_is_a_bound_and_a_switch() {
+        let (denials, sent) = (Denials::new(32, ms(500)), Instant::now());
+        for n in 0..10_000 {
+            denials.note(&item(&n.to_string(), 10, 1), 1_000, sent);
+        }
+        let held: usize = denials.shards.iter().map(|shard| shard.lock().expect("not poisoned").len()).sum();
+        assert_eq!(held, 32);
+        denials.clear();
+        assert_eq!(denials.recall(&item("1", 10, 1), sent), None);
+        let off = Denials::new(100, Duration::ZERO);
+        off.note(&item("a", 10, 1), 1_000, sent);
+        assert_eq!(off.recall(&item("a", 10, 1), sent), None);
+    }
+
+    #[test]
+    fn places_in_flight_are_not_remembered() {
+        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
+        let limit = Limit::in_flight(1, ms(1_000)).expect("a limit");
+        denials.note(&Item::new(b"a".to_vec(), limit, 1), 1_000, sent);
+        assert_eq!(denials.recall(&Item::new(b"a".to_vec(), limit, 1), sent), None);
+    }
+}

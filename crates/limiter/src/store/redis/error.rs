@@ -1,0 +1,65 @@
+//! What can go wrong with a server, and whether it can have decided nevertheless.
+
+/// Why a server gave no decision.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedisError {
+    /// There is no connection, and none can be made.
+    #[error("cannot reach Redis: {0}")]
+    Unreachable(String),
+    /// The connection was lost while a request was under way.
+    #[error("lost the connection to Redis: {0}")]
+    Lost(String),
+    /// There was no answer before the deadline.
+    #[error("Redis did not answer in time")]
+    TimedOut,
+    /// The server failed several times in a row, so that for a moment it is not asked.
+    #[error("Redis failed repeatedly and is not asked for a moment")]
+    Open,
+    /// As many requests as may wait for the server already do.
+    #[error("too many requests wait for Redis")]
+    Overloaded,
+    /// The server answered with an error.
+    #[error("Redis refused: {code} {text}")]
+    Refused {
+        /// The first word of the error, such as `NOPERM`.
+        code: String,
+        /// The rest of it.
+        text: String,
+    },
+    /// The server answered something that is no decision.
+    #[error("unexpected answer from Redis: {0}")]
+    Protocol(String),
+}
+
+impl RedisError {
+    /// Whether it says that the server is in trouble; an error that the server sent by itself shows that it lives.
+    pub(super) fn is_outage(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Lost(_) | Self::TimedOut)
+    }
+}
+
+/// How a call failed. A call that may have run must never be sent again: it would be counted twice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Failure {
+    /// The script surely did not run.
+    NotRun(RedisError),
+    /// It may have run, or run in part.
+    MayHaveRun(RedisError),
+}
+
+impl Failure {
+    pub(super) fn error(&self) -> &RedisError {
+        match self {
+            Self::NotRun(error) | Self::MayHaveRun(error) => error,
+        }
+    }
+}
+
+impl From<Failure> for RedisError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotRun(error) | Failure::MayHaveRun(error) => error,
+        }
+    }
+}

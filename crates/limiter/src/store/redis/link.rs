@@ -1,0 +1,196 @@
+//! Carries calls of scripts to servers: one server, the primary that sentinels elect, or the nodes of a Cluster.
+//!
+//! **A call is sent again only if it surely did not run**: it never left, or the server said so. The client library's own
+//! Cluster and Sentinel clients repeat what may have run, so of that library only the connection is used, and where calls
+//! go is decided here. No call takes longer than its deadline, whatever the server does.
+
+mod breaker;
+mod checks;
+mod cluster;
+mod connection;
+mod driver;
+mod endpoint;
+mod flight;
+mod groups;
+mod job;
+mod node;
+mod reply;
+mod sentinel;
+mod shape;
+mod slots;
+mod stream;
+mod tls;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+pub use self::breaker::Health;
+pub use self::checks::Warning;
+pub(super) use self::endpoint::Endpoint;
+pub(super) use self::slots::slot_of;
+pub(super) use self::tls::Tls;
+
+use self::checks::Checks;
+use self::cluster::Cluster;
+use self::endpoint::Address;
+use self::groups::Slots;
+use self::job::{Form, Manner};
+use self::node::{Node, Request, Target};
+use self::reply::{Setback, Step};
+use self::sentinel::Sentinels;
+use super::config::{Config, Servers};
+use super::error::{Failure, RedisError};
+use super::invocation::Invocation;
+
+/// Attempts of one call, the first included.
+const ATTEMPTS: u32 = 5;
+/// The pause before another attempt where only time can help; it doubles.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The way to the servers of a store. Connects at first use; clones share everything.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    servers: Arc<Topology>,
+    checks: Arc<Checks>,
+}
+
+#[derive(Debug)]
+enum Topology {
+    One(Node),
+    Cluster(Arc<Cluster>),
+}
+
+/// Where the next attempt goes, and how it is put.
+struct Route {
+    /// Instead of the node that has the slot.
+    instead: Option<Address>,
+    form: Form,
+    manner: Manner,
+}
+
+impl Link {
+    pub(super) fn new(config: &Config) -> Self {
+        let checks = Arc::new(Checks::default());
+        let one = |target| Topology::One(Node::new(target, Slots::Together, config, checks.clone()));
+        let servers = match &config.servers {
+            Servers::One(endpoint) => one(Target::Fixed(endpoint.clone())),
+            Servers::Sentinel { sentinels, name, primary } => one(Target::Elected(Sentinels {
+                endpoints: sentinels.clone(),
+                name: name.clone(),
+                primary: primary.clone(),
+            })),
+            Servers::Cluster(seeds) => Topology::Cluster(Cluster::new(config, seeds, checks.clone())),
+        };
+        Self { servers: Arc::new(servers), checks }
+    }
+
+    /// Runs a script, and gives its reply: the shared bytes and this request's own. Attempts that surely did not run are
+    /// repeated where that may help, until the deadline.
+    pub(super) async fn call(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, Failure> {
+        let invocation = Arc::new(invocation);
+        let mut route = Route { instead: None, form: Form::Sha, manner: Manner::Ordinary };
+        let mut setback: Option<Setback> = None;
+        for attempt in 0..ATTEMPTS {
+            if !self.wait_before(attempt, setback.as_ref(), deadline).await {
+                break;
+            }
+            match self.attempt(&invocation, &route, deadline).await {
+                Ok(reply) => return Ok(reply),
+                // An earlier attempt knows better why than a breaker that it may have opened itself.
+                Err(Setback::Failed(Failure::NotRun(RedisError::Open))) if setback.is_some() => break,
+                Err(Setback::Failed(failure)) => return Err(failure),
+                Err(again) => {
+                    self.learn(&mut route, invocation.slot, &again);
+                    setback = Some(again);
+                }
+            }
+        }
+        Err(setback.map_or(Failure::NotRun(RedisError::TimedOut), Setback::into_failure))
+    }
+
+    async fn attempt(&self, invocation: &Arc<Invocation>, route: &Route, deadline: Instant) -> job::Answer {
+        let request = Request { invocation: invocation.clone(), form: route.form, manner: route.manner };
+        let cluster = match &*self.servers {
+            Topology::One(node) => return node.attempt(request, deadline).await,
+            Topology::Cluster(cluster) => cluster,
+        };
+        let node = match &route.instead {
+            Some(address) => cluster.node_at(address),
+            None => cluster.node_of(invocation.slot, deadline).await.map_err(Failure::NotRun)?,
+        };
+        let answer = node.attempt(request, deadline).await;
+        if let Err(setback) = &answer
+            && (setback.error().is_outage() || *setback.error() == RedisError::Open)
+        {
+            cluster.refresh();
+        }
+        answer
+    }
+
+    /// Takes from a setback where to go next.
+    fn learn(&self, route: &mut Route, slot: u16, setback: &Setback) {
+        let Setback::Again { step, .. } = setback else { return };
+        let cluster = match &*self.servers {
+            Topology::Cluster(cluster) => Some(cluster),
+            Topology::One(_) => None,
+        };
+        match step {
+            Step::Text => route.form = Form::Text,
+            Step::Ask(address) => {
+                (route.instead, route.manner) = (Some(address.clone()), Manner::Asking);
+            }
+            Step::Moved(address) => {
+                (route.instead, route.manner) = (None, Manner::Ordinary);
+                cluster.inspect(|cluster| cluster.moved(slot, address));
+            }
+            Step::Demoted | Step::Reshape => {
+                (route.instead, route.manner) = (None, Manner::Ordinary);
+                cluster.inspect(|cluster| drop(cluster.refresh()));
+            }
+            Step::Pause | Step::Reconnect => (route.instead, route.manner) = (None, Manner::Ordinary),
+        }
+    }
+
+    /// Waits where only time can help. `false` if there is not enough left of it.
+    async fn wait_before(&self, attempt: u32, setback: Option<&Setback>, deadline: Instant) -> bool {
+        let pause = match setback {
+            None | Some(Setback::Again { step: Step::Text | Step::Moved(_) | Step::Ask(_), .. }) => {
+                Duration::ZERO
+            }
+            Some(_) => PAUSE * 2_u32.pow(attempt.saturating_sub(1)),
+        };
+        let resume = Instant::now() + pause;
+        if resume >= deadline {
+            return false;
+        }
+        if !pause.is_zero() {
+            tokio::time::sleep_until(resume).await;
+        }
+        true
+    }
+
+    /// Whether keys of different slots need different calls.
+    pub(super) fn is_cluster(&self) -> bool {
+        matches!(&*self.servers, Topology::Cluster(_))
+    }
+
+    /// Which servers are asked: address, or name where sentinels elect, and state.
+    pub(super) fn health(&self) -> Vec<(String, Health)> {
+        match &*self.servers {
+            Topology::One(node) => vec![(node.server.name(), node.health())],
+            Topology::Cluster(cluster) => {
+                cluster.nodes().iter().map(|node| (node.server.name(), node.health())).collect()
+            }
+        }
+    }
+
+    /// What was found about the servers so far that should be changed.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.checks.warnings()
+    }
+}

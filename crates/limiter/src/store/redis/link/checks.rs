@@ -1,0 +1,155 @@
+//! Whether a server is set up as a store should be. Looked at in the background, once for each server.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::{Value, from_redis_value};
+
+use super::connection::Connection;
+use super::endpoint::Address;
+
+/// The oldest version that is tested, as major and minor.
+const OLDEST: (u32, u32) = (6, 2);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Servers that are remembered; beyond that none is looked at.
+const REMEMBERED: usize = 1024;
+
+/// Something about a server that an operator should change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    server: String,
+    finding: Finding,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Finding {
+    Evicts(String),
+    Old(String),
+    NoScripts(String),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let server = &self.server;
+        match &self.finding {
+            Finding::Evicts(policy) => write!(
+                formatter,
+                "{server} may drop limits when its memory is full: set maxmemory-policy to noeviction (it is {policy})"
+            ),
+            Finding::Old(version) => write!(
+                formatter,
+                "{server} has version {version}, which is not tested: use Redis {}.{} or later, or Valkey",
+                OLDEST.0, OLDEST.1
+            ),
+            Finding::NoScripts(why) => write!(
+                formatter,
+                "{server} does not let this user run scripts, so nothing can be decided: allow EVAL and EVALSHA ({why})"
+            ),
+        }
+    }
+}
+
+/// What was found on all servers.
+#[derive(Default, Debug)]
+pub(super) struct Checks(Mutex<Findings>);
+
+#[derive(Default, Debug)]
+struct Findings {
+    looked_at: HashSet<Address>,
+    warnings: Vec<Warning>,
+}
+
+impl Checks {
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.0.lock().warnings.clone()
+    }
+
+    pub(super) fn start(self: &Arc<Self>, connection: &Connection) {
+        let mut findings = self.0.lock();
+        if findings.looked_at.len() < REMEMBERED && findings.looked_at.insert(connection.address.clone()) {
+            let (checks, connection) = (self.clone(), connection.clone());
+            tokio::spawn(tokio::time::timeout(PATIENCE, async move { checks.run(&connection).await }));
+        }
+    }
+
+    async fn run(&self, connection: &Connection) {
+        let memory =
+            memory_policy(connection).await.filter(|policy| policy != "noeviction").map(Finding::Evicts);
+        let version = version(connection).await.filter(|version| is_old(version)).map(Finding::Old);
+        let scripts = scripts_refused(connection).await.map(Finding::NoScripts);
+        for finding in [memory, version, scripts].into_iter().flatten() {
+            let warning = Warning { server: connection.address.to_string(), finding };
+            tracing::warn!("{warning}");
+            self.0.lock().warnings.push(warning);
+        }
+    }
+}
+
+/// What CONFIG says, or INFO where CONFIG is forbidden, as it is by most that offer servers for rent.
+async fn memory_policy(connection: &Connection) -> Option<String> {
+    let told = connection.query(&["CONFIG", "GET", "maxmemory-policy"]).await.ok()?;
+    match from_redis_value::<Vec<String>>(told) {
+        Ok(pair) if pair.len() == 2 => pair.into_iter().nth(1),
+        _ => field(&info(connection, "memory").await?, "maxmemory_policy"),
+    }
+}
+
+/// The version of Redis that a server is or, if it is a Valkey, stands in for.
+async fn version(connection: &Connection) -> Option<String> {
+    field(&info(connection, "server").await?, "redis_version")
+}
+
+async fn scripts_refused(connection: &Connection) -> Option<String> {
+    match connection.query(&["EVAL", "return 1", "0"]).await.ok()? {
+        Value::ServerError(error) if error.code() == "NOPERM" => Some("NOPERM".to_owned()),
+        Value::ServerError(error) => {
+            error.details().filter(|text| text.starts_with("unknown command")).map(str::to_owned)
+        }
+        _ => None,
+    }
+}
+
+async fn info(connection: &Connection, section: &str) -> Option<String> {
+    from_redis_value(connection.query(&["INFO", section]).await.ok()?).ok()
+}
+
+fn field(info: &str, name: &str) -> Option<String> {
+    info.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .map(|value| value.trim().to_owned())
+}
+
+/// A version that cannot be read is not called old.
+fn is_old(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    matches!((parts.next(), parts.next()), (Some(Some(major)), Some(Some(minor))) if (major, minor) < OLDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_info_says() {
+        let info = "# Server\r\nredis_version:6.0.16\r\nredis_versions:no\r\n";
+        assert_eq!(field(info, "redis_version").as_deref(), Some("6.0.16"));
+        assert_eq!(field(info, "valkey_version"), None);
+    }
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        for (version, old) in [
+            ("6.0.16", true),
+            ("6.2.0", false),
+            ("7.2.4", false),
+            ("10.0.0", false),
+            ("5.9.9", true),
+            ("?", false),
+        ] {
+            assert_eq!(is_old(version), old, "{version}");
+        }
+    }
+}

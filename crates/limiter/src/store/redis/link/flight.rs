@@ -1,0 +1,62 @@
+//! A call under way: its command, and what becomes of the answer.
+
+use redis::Cmd;
+
+use super::connection::{Call, Connection};
+use super::groups::{Batch, Kind};
+use super::job::{Form, Job, Manner};
+use super::reply::{self, Setback, Step};
+
+/// What its end means for the connection and for those that wait.
+#[derive(Debug)]
+pub(super) struct Landing {
+    pub(super) kind: Option<Kind>,
+    /// The server says that it is no primary.
+    pub(super) demoted: bool,
+}
+
+/// Sends a batch and hands out the answer.
+pub(super) async fn fly(connection: Connection, batch: Batch) -> Landing {
+    let Batch { kind, jobs } = batch;
+    let Some(call) = call(&jobs) else { return Landing { kind, demoted: false } };
+    let reply = match connection.send(&call).await {
+        Ok(value) => reply::read(value, &connection.address),
+        Err(failure) => Err(failure.into()),
+    };
+    let demoted = matches!(&reply, Err(Setback::Again { step: Step::Demoted, .. }));
+    hand_out(jobs, reply);
+    Landing { kind, demoted }
+}
+
+/// `EVALSHA sha numkeys keys… head… arguments…`, with the keys and arguments of all requests one after the other.
+fn call(jobs: &[Job]) -> Option<Call> {
+    let first = jobs.first()?;
+    let script = &first.invocation.script;
+    let mut command = Cmd::new();
+    match first.form {
+        Form::Sha => command.arg("EVALSHA").arg(&script.sha),
+        Form::Text => command.arg("EVAL").arg(&script.text),
+    };
+    command.arg(jobs.iter().map(|job| job.invocation.keys.len()).sum::<usize>());
+    let keys = jobs.iter().flat_map(|job| &job.invocation.keys);
+    let arguments = jobs.iter().flat_map(|job| &job.invocation.arguments);
+    for bytes in keys.chain(&first.invocation.head).chain(arguments) {
+        command.arg(bytes.as_slice());
+    }
+    Some(match first.manner {
+        Manner::Ordinary => Call::Plain(command),
+        Manner::Asking => Call::Asking(command),
+    })
+}
+
+fn hand_out(jobs: Vec<Job>, reply: Result<Vec<u8>, Setback>) {
+    let record_bytes = jobs.first().and_then(|job| job.invocation.script.record_bytes);
+    let parts = match record_bytes {
+        Some(record_bytes) => reply.and_then(|reply| reply::split(&reply, record_bytes, jobs.len())),
+        None => reply.map(|reply| vec![reply]),
+    };
+    match parts {
+        Ok(parts) => jobs.into_iter().zip(parts).for_each(|(job, part)| job.answer(Ok(part))),
+        Err(setback) => jobs.into_iter().for_each(|job| job.answer(Err(setback.clone()))),
+    }
+}

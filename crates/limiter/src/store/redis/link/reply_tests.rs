@@ -1,0 +1,90 @@
+use super::*;
+
+/// What is made of an error, as a server writes it.
+fn meaning(line: &str) -> Setback {
+    let value = redis::parse_redis_value(format!("-{line}\r\n").as_bytes()).unwrap();
+    read(value, &Address::tcp("asked", 7000)).unwrap_err()
+}
+
+fn step_of(line: &str) -> Step {
+    match meaning(line) {
+        Setback::Again { step, .. } => step,
+        Setback::Failed(failure) => panic!("{line}: {failure:?}"),
+    }
+}
+
+#[test]
+fn errors_that_prove_that_nothing_ran_are_asked_again() {
+    for (line, step) in [
+        ("NOSCRIPT No matching script. Please use EVAL.", Step::Text),
+        ("MOVED 3999 127.0.0.1:6381", Step::Moved(Address::tcp("127.0.0.1", 6381))),
+        ("MOVED 3999 :6381", Step::Moved(Address::tcp("asked", 6381))),
+        ("MOVED nonsense", Step::Reshape),
+        ("ASK 3999 10.0.0.2:6381", Step::Ask(Address::tcp("10.0.0.2", 6381))),
+        ("TRYAGAIN Multiple keys request during rehashing of slot", Step::Pause),
+        ("LOADING Redis is loading the dataset in memory", Step::Pause),
+        ("BUSY Redis is busy running a script.", Step::Pause),
+        ("CLUSTERDOWN The cluster is down", Step::Reshape),
+        ("MASTERDOWN Link with MASTER is down", Step::Reshape),
+        ("READONLY You can't write against a read only replica.", Step::Demoted),
+        (
+            "READONLY You can't write against a read only replica. script: db8d, on @user_script:1.",
+            Step::Demoted,
+        ),
+        (
+            "ERR Error running script (call to f_db8d): @user_script:1: @user_script: 1: -READONLY You can't \
+             write against a read only replica.",
+            Step::Demoted,
+        ),
+    ] {
+        assert_eq!(step_of(line), step, "{line}");
+    }
+}
+
+#[test]
+fn other_errors_are_the_end_and_only_those_from_inside_a_script_may_have_run() {
+    for line in [
+        "NOPERM this user has no permissions to run the 'evalsha' command",
+        "OOM command not allowed when used memory > 'maxmemory'. script: db8d, on @user_script:1.",
+        "ERR Error running script (call to f_db8d): @user_script:1: @user_script: 1: -OOM command not allowed",
+        "ERR Error running script (call to f_d): @user_script:1: @user_script: 1: -NOREPLICAS Not enough",
+        "CROSSSLOT Keys in request don't hash to the same slot",
+        "NOAUTH Authentication required.",
+    ] {
+        assert!(matches!(meaning(line), Setback::Failed(Failure::NotRun(_))), "{line}");
+    }
+    for line in [
+        "ERR Unknown Redis command called from script script: 208e, on @user_script:1.",
+        "ERR ACL failure in script: User u has no permissions to run 'get' script: on @user_script:1.",
+        "ERR Error running script (call to f_af): @user_script:1: @user_script: 1: The user can't",
+        "TRYAGAIN from within script: on @user_script:1.",
+    ] {
+        assert!(matches!(meaning(line), Setback::Failed(Failure::MayHaveRun(_))), "{line}");
+    }
+}
+
+#[test]
+fn the_code_and_the_text_reach_the_caller() {
+    let line =
+        "ERR Error running script (call to f_d): @user_script:1: @user_script: 1: -OOM command not allowed";
+    let refused = RedisError::Refused { code: "OOM".into(), text: "command not allowed".into() };
+    assert_eq!(meaning(line).error(), &refused);
+}
+
+#[test]
+fn replies_are_cut_into_records() {
+    assert_eq!(split(b"sharedabcd", 2, 2), Ok(vec![b"sharedab".to_vec(), b"sharedcd".to_vec()]));
+    assert_eq!(split(b"shared", 0, 1), Ok(vec![b"shared".to_vec()]));
+    for reply in [&b"sharedabc"[..], b"sharedabcde", b"", b"share"] {
+        let setback = split(reply, 2, 2).unwrap_err();
+        assert!(matches!(setback, Setback::Failed(Failure::MayHaveRun(RedisError::Protocol(_)))));
+    }
+}
+
+#[test]
+fn an_answer_that_is_no_string_is_unexpected() {
+    for value in [Value::Int(3), Value::Nil, Value::Array(Vec::new())] {
+        let setback = read(value, &Address::tcp("asked", 7000)).unwrap_err();
+        assert!(matches!(setback, Setback::Failed(Failure::MayHaveRun(RedisError::Protocol(_)))));
+    }
+}

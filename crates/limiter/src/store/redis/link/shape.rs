@@ -1,0 +1,57 @@
+//! What CLUSTER SLOTS answers.
+
+use redis::{Value, from_redis_value};
+
+use super::endpoint::Address;
+
+/// Slots in a row that have the same primary.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Range {
+    pub(super) first: u16,
+    pub(super) last: u16,
+    pub(super) primary: Address,
+}
+
+/// The ranges, without those whose primary has no known address. `None` if the answer is something else.
+pub(super) fn read(answer: Value, asked: &Address) -> Option<Vec<Range>> {
+    let Value::Array(entries) = answer else { return None };
+    let ranges = entries.into_iter().map(|entry| range(entry, asked)).collect::<Option<Vec<_>>>()?;
+    Some(ranges.into_iter().flatten().collect())
+}
+
+/// `[first, last, [host, port, …], replicas…]`; a host that is nil is the one that was asked.
+fn range(entry: Value, asked: &Address) -> Option<Option<Range>> {
+    let Value::Array(entry) = entry else { return None };
+    let mut parts = entry.into_iter();
+    let first = from_redis_value(parts.next()?).ok()?;
+    let last = from_redis_value(parts.next()?).ok()?;
+    let Value::Array(primary) = parts.next()? else { return None };
+    let mut primary = primary.into_iter();
+    let host: Option<String> = from_redis_value(primary.next()?).ok()?;
+    let port = from_redis_value(primary.next()?).ok()?;
+    let primary = Address::announced(&host.unwrap_or_default(), port, asked);
+    Some(primary.map(|primary| Range { first, last, primary }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Option<Vec<Range>> {
+        read(redis::parse_redis_value(text.as_bytes()).unwrap(), &Address::tcp("asked", 7000))
+    }
+
+    #[test]
+    fn ranges_with_and_without_hosts() {
+        let text = "*3\r\n*4\r\n:0\r\n:5460\r\n*3\r\n$9\r\n127.0.0.1\r\n:7001\r\n$2\r\nid\r\n*3\r\n$1\r\nx\r\n:1\r\n$1\r\ny\r\n\
+                    *3\r\n:5461\r\n:10922\r\n*2\r\n$-1\r\n:7002\r\n*3\r\n:10923\r\n:16383\r\n*2\r\n$1\r\n?\r\n:7003\r\n";
+        let expected = vec![
+            Range { first: 0, last: 5460, primary: Address::tcp("127.0.0.1", 7001) },
+            Range { first: 5461, last: 10922, primary: Address::tcp("asked", 7002) },
+        ];
+        assert_eq!(parse(text), Some(expected));
+        assert_eq!(parse("*0\r\n"), Some(Vec::new()));
+        assert_eq!(parse("+OK\r\n"), None);
+        assert_eq!(parse("*1\r\n*1\r\n:0\r\n"), None);
+    }
+}

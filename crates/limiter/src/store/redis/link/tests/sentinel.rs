@@ -1,0 +1,45 @@
+//! A primary, a replica, and a sentinel that exchanges them.
+
+use super::server::free_port;
+use super::*;
+
+#[tokio::test]
+async fn the_new_primary_is_found_after_a_failover() {
+    let primary = Server::start(&[]).await;
+    let replica = Server::start(&["--replicaof", "127.0.0.1", &primary.port.to_string()]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sentinel.conf");
+    let port = free_port();
+    let settings = format!(
+        "sentinel monitor mine 127.0.0.1 {} 1\nsentinel down-after-milliseconds mine 1000\n",
+        primary.port
+    );
+    std::fs::write(&file, settings).unwrap();
+    let sentinel = Server::start_at(port, &[file.to_str().unwrap(), "--sentinel"]).await;
+    let unused = format!("redis://127.0.0.1:{}", free_port());
+    let link = Link::new(&Config::sentinel([unused.as_str(), &sentinel.url()], "mine").unwrap());
+    link.call(count_one("k"), late()).await.unwrap();
+
+    until("the sentinel knows the replica", async || {
+        let replicas: Vec<redis::Value> = sentinel.ask(&["SENTINEL", "replicas", "mine"]).await;
+        let link_up = replica.ask::<String>(&["INFO", "replication"]).await.contains("master_link_status:up");
+        !replicas.is_empty() && link_up
+    })
+    .await;
+    until("it begins to exchange them", async || sentinel.accepts(&["SENTINEL", "FAILOVER", "mine"]).await)
+        .await;
+    let mut tally = Tally::default();
+    until("the replica counts", async || {
+        tally.add(&link.call(count_one("after"), soon()).await);
+        let role: String = replica.ask(&["INFO", "replication"]).await;
+        role.contains("role:master")
+            && replica.count("after").await > 0
+            && link.call(count_one("k"), soon()).await.is_ok()
+    })
+    .await;
+    assert!(tally.done > 0);
+
+    let unknown = Link::new(&Config::sentinel([sentinel.url().as_str()], "other").unwrap());
+    let failure = unknown.call(count_one("k"), soon()).await.unwrap_err();
+    assert!(matches!(&failure, Failure::NotRun(RedisError::Unreachable(why)) if why.contains("no primary")));
+}

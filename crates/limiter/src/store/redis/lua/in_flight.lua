@@ -1,0 +1,84 @@
+-- At most so many holders at a time; one that never releases frees itself when its hold ends. The window is the longest hold.
+--
+--   byte  0   format: 1
+--         1   last write, 6 bytes
+--         7   places that are held, 6 bytes
+--        13   holders, the first to end first, of 20 bytes each: end 6, places 6, id 8
+
+---- look
+left_, at_, held_, holders_, gone_ = quota_, now, 0, '', 0
+local value = call('GET', key_)
+if value then
+  local format, last, held = unpack('<BI6I6', value)
+  if format ~= 1 then
+    error(FOREIGN .. key_)
+  end
+  if last - now > window_ then
+    -- The clock was wrong: nobody holds for longer than from now on. Written whatever the answer.
+    local holders = {}
+    for from = 14, #value, 20 do
+      local ends = unpack('<I6', value, from)
+      holders[#holders + 1] = pack('<I6', math.min(ends, now + window_)) .. sub(value, from + 6, from + 19)
+    end
+    last, value = now, pack('<BI6I6', 1, now, held) .. table.concat(holders)
+    save(key_, value, now + window_)
+  end
+  local at, from = last > now and last or now, 14
+  while from < #value do
+    local ends, places = unpack('<I6I6', value, from)
+    if ends > at then
+      break
+    end
+    held, from = held - places, from + 20
+  end
+  if from < #value then
+    left_, at_, held_, holders_ = held < quota_ and quota_ - held or 0, at, held, sub(value, from)
+    last_, gone_ = last, from - 14
+  else
+    -- As if never seen: then the time of the last write means nothing either.
+    call('DEL', key_)
+  end
+end
+
+---- answer
+reset_, when_ = 0, 0
+if held_ > 0 then
+  local last = unpack('<I6', holders_, #holders_ - 19)
+  reset_ = last - now
+  if cost_ > left_ and cost_ <= quota_ then
+    local from, excess = 1, held_ + cost_ - quota_
+    repeat
+      local ends, places = unpack('<I6I6', holders_, from)
+      when_, excess, from = ends - now, excess - places, from + 20
+    until excess <= 0
+  end
+  if gone_ > 0 then
+    -- Who has ended is not looked at again.
+    save(key_, pack('<BI6I6', 1, last_, held_) .. holders_, last)
+  end
+end
+
+---- record
+local ends = at_ + window_
+local value = pack('<BI6I6', 1, at_, held_ + cost_) .. holders_ .. pack('<I6I6', ends, cost_) .. holder
+save(key_, value, ends)
+left_, reset_, when_ = left_ - cost_, ends - now, at_
+
+---- settle
+local from = 1
+while from < #holders_ and sub(holders_, from + 12, from + 19) ~= holder do
+  from = from + 20
+end
+if from < #holders_ then
+  local ends, places = unpack('<I6I6', holders_, from)
+  -- Who holds more than all places there can be holds all of them.
+  local wanted = math.min(cost_, 65536)
+  local changed = wanted > 0 and pack('<I6I6', ends, wanted) .. holder or ''
+  local holders = sub(holders_, 1, from - 1) .. changed .. sub(holders_, from + 20)
+  if holders == '' then
+    call('DEL', key_)
+  else
+    local value, last = pack('<BI6I6', 1, at_, held_ - places + wanted) .. holders, unpack('<I6', holders, #holders - 19)
+    save(key_, value, last)
+  end
+end

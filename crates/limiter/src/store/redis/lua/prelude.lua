@@ -1,0 +1,10 @@
+-- The time is the server's, read once: all requests of a call are decided at the same millisecond.
+local call, pack, unpack, sub = redis.call, struct.pack, struct.unpack, string.sub
+local time = call('TIME')
+local micros = time[2] + 0
+local now = time[1] * 1000 + (micros - micros % 1000) / 1000
+
+-- A key lives while its state matters. The number goes to redis.call as it is: that writes it out in full, as tostring would not.
+local function save(key, value, until_ms)
+  redis.call('SET', key, value, 'PXAT', until_ms)
+end

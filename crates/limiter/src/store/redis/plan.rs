@@ -1,0 +1,137 @@
+//! A request as the servers see it: keys, limits and costs, slot by slot.
+
+use sha2::{Digest, Sha256};
+use slidegate_core::{Decision, Limit};
+
+use super::keys::{Owner, Use};
+use crate::store::Call;
+
+/// Costs above this never fit, whatever the limit: larger ones would not be exact.
+const MAX_COST: u64 = 1 << 52;
+
+/// One limit of one subject, and all that the request costs there.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) key: Vec<u8>,
+    pub(super) limit: Limit,
+    pub(super) cost: u64,
+    /// Which charge of the request came first to it.
+    pub(super) charge: usize,
+}
+
+impl Item {
+    #[cfg(test)]
+    pub(super) fn new(key: Vec<u8>, limit: Limit, cost: u64) -> Self {
+        Self { key, limit, cost, charge: 0 }
+    }
+}
+
+/// What one call to one server can decide.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) owner: Owner,
+    pub(super) items: Vec<Item>,
+}
+
+/// All of a request.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) holder: [u8; 8],
+    pub(super) now_ms: u64,
+    /// In the order of their slots, which is the order in which they are charged.
+    pub(super) groups: Vec<Group>,
+    /// For every limit of every charge, where its decision is found: group and place in it.
+    places: Vec<(usize, usize)>,
+}
+
+/// How many calls a request may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slots {
+    /// One for every slot.
+    Apart,
+    /// One for everything.
+    Together,
+}
+
+impl Plan {
+    pub(super) fn new(prefix: &[u8], call: &Call<'_>, slots: Slots) -> Self {
+        let mut groups: Vec<Group> = Vec::with_capacity(1);
+        let mut places = Vec::new();
+        for (charge_index, charge) in call.charges.iter().enumerate() {
+            let owner = Owner::new(prefix, charge.key);
+            let same = |group: &Group| slots == Slots::Together || group.owner.slot == owner.slot;
+            let group = groups.iter().position(same).unwrap_or_else(|| {
+                groups.push(Group { owner: owner.clone(), items: Vec::with_capacity(charge.limits.len()) });
+                groups.len() - 1
+            });
+            for limit in charge.limits {
+                let key = owner.key(charge.space, Use::State(limit.id()));
+                places.push((group, groups[group].place(key, limit, charge.cost, charge_index)));
+            }
+        }
+        let holder = call.holder.to_le_bytes();
+        Self { holder, now_ms: call.now_ms, groups, places }.in_order()
+    }
+
+    fn in_order(mut self) -> Self {
+        let mut order: Vec<usize> = (0..self.groups.len()).collect();
+        order.sort_by_key(|index| self.groups[*index].owner.slot);
+        for (group, _) in &mut self.places {
+            *group = order.iter().position(|index| index == group).expect("every group has a place");
+        }
+        self.groups.sort_by_key(|group| group.owner.slot);
+        self
+    }
+
+    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
+        self.groups.iter().flat_map(|group| &group.items)
+    }
+
+    /// Whether nothing is asked for.
+    pub(super) fn only_looks(&self) -> bool {
+        self.items().all(|item| item.cost == 0)
+    }
+
+    /// The decisions on every limit of every charge, from those of the groups.
+    pub(super) fn arrange<D: Copy>(&self, groups: &[Vec<D>]) -> impl Iterator<Item = D> {
+        self.places.iter().map(|(group, place)| groups[*group][*place])
+    }
+
+    /// What no decision is known of.
+    pub(super) fn unknown(&self) -> Vec<Vec<Decision>> {
+        self.groups.iter().map(|group| vec![Decision::default(); group.items.len()]).collect()
+    }
+}
+
+impl Group {
+    /// Where the cost of this key is summed up.
+    fn place(&mut self, key: Vec<u8>, limit: &Limit, cost: u64, charge: usize) -> usize {
+        let cost = cost.min(MAX_COST);
+        if let Some(known) = self.items.iter().position(|item| item.key == key) {
+            let item = &mut self.items[known];
+            item.cost = (item.cost + cost).min(MAX_COST);
+            return known;
+        }
+        self.items.push(Item { key, limit: *limit, cost, charge });
+        self.items.len() - 1
+    }
+
+    pub(super) fn limits(&self) -> Vec<Limit> {
+        self.items.iter().map(|item| item.limit).collect()
+    }
+
+    pub(super) fn asked(&self) -> Vec<(Limit, u64)> {
+        self.items.iter().map(|item| (item.limit, item.cost)).collect()
+    }
+
+    /// Eight bytes that tell what is asked from anything else.
+    pub(super) fn digest(&self) -> [u8; 8] {
+        let mut hash = Sha256::new();
+        for item in &self.items {
+            hash.update(&item.key);
+            hash.update(item.cost.to_le_bytes());
+        }
+        let digest = hash.finalize();
+        *digest.first_chunk().expect("a digest has 32 bytes")
+    }
+}

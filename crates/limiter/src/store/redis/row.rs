@@ -1,0 +1,49 @@
+//! What a script answers: bytes, and the decisions they stand for.
+
+use slidegate_core::{Decision, Limit, Outcome};
+
+use super::script::{ROW_HEAD, ROW_LIMIT};
+
+/// The answer to one request.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) decided_at_ms: u64,
+    pub(super) decisions: Vec<Decision>,
+}
+
+impl Row {
+    /// Whether every limit let it pass.
+    pub(super) fn is_admitted(&self) -> bool {
+        self.decisions.iter().all(|decision| decision.outcome == Outcome::Fits)
+    }
+
+    /// The answer to these costs under these limits, if the bytes are one.
+    pub(super) fn read(bytes: &[u8], asked: &[(Limit, u64)]) -> Option<Self> {
+        let (head, limits) = bytes.split_at_checked(ROW_HEAD)?;
+        if limits.len() != ROW_LIMIT * asked.len() {
+            return None;
+        }
+        let (time, admitted) = head.split_at(6);
+        let rows = limits.chunks(ROW_LIMIT).zip(asked);
+        let decisions =
+            rows.map(|(row, (limit, cost))| decision(row, limit, *cost, admitted == [1])).collect();
+        Some(Self { decided_at_ms: number(time), decisions })
+    }
+}
+
+fn decision(row: &[u8], limit: &Limit, cost: u64, admitted: bool) -> Decision {
+    let [remaining, reset_after_ms, when_ms] = [0..7, 7..14, 14..20].map(|place| number(&row[place]));
+    let outcome = if admitted || cost <= remaining {
+        Outcome::Fits
+    } else if cost > limit.ceiling() {
+        Outcome::Never
+    } else {
+        Outcome::RetryAfter(when_ms)
+    };
+    Decision { outcome, remaining, reset_after_ms, stamp_ms: if admitted { when_ms } else { 0 } }
+}
+
+/// A number of up to eight bytes, the lowest first.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

@@ -1,0 +1,64 @@
+//! The scripts that were written so far.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use slidegate_core::Limit;
+use smallvec::SmallVec;
+
+use super::invocation::Script;
+use super::script::{Numbers, Purpose, Time, numbers, write};
+
+/// A server keeps every script that it has seen. Beyond so many sets of limits, those are arguments and no longer part of the text.
+const MAX_LITERAL: usize = 256;
+
+type Words = SmallVec<[[u64; 4]; 2]>;
+
+#[derive(Debug)]
+pub(super) struct Scripts {
+    pub(super) time: Time,
+    written: RwLock<HashMap<(Purpose, Numbers, Words), Arc<Script>>>,
+}
+
+/// A script, and what it has to be told of its limits.
+pub(super) struct Chosen {
+    pub(super) script: Arc<Script>,
+    pub(super) numbers: Vec<Vec<u8>>,
+}
+
+impl Scripts {
+    pub(super) fn new(time: Time) -> Self {
+        Self { time, written: RwLock::default() }
+    }
+
+    pub(super) fn choose(&self, purpose: Purpose, limits: &[Limit]) -> Chosen {
+        let exact =
+            limits.iter().map(|limit| [kind(limit), limit.quota(), limit.window_ms(), numbers(limit)[2]]);
+        let exact = (purpose, Numbers::Literal, exact.collect());
+        let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(script) = written.get(&exact) {
+            return Chosen { script: script.clone(), numbers: Vec::new() };
+        }
+        let crowded = written.len() >= MAX_LITERAL;
+        drop(written);
+        if !crowded {
+            return Chosen { script: self.write(exact, limits), numbers: Vec::new() };
+        }
+        // The kinds alone tell these scripts apart.
+        let kinds = limits.iter().map(|limit| [kind(limit), 0, 0, 0]).collect();
+        let script = self.write((purpose, Numbers::Arguments, kinds), limits);
+        let told = limits.iter().flat_map(numbers).map(|number| number.to_string().into_bytes()).collect();
+        Chosen { script, numbers: told }
+    }
+
+    fn write(&self, name: (Purpose, Numbers, Words), limits: &[Limit]) -> Arc<Script> {
+        let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
+        let (purpose, numbers) = (name.0, name.1);
+        written.entry(name).or_insert_with(|| Arc::new(write(limits, purpose, self.time, numbers))).clone()
+    }
+}
+
+/// A number for the kind of a limit.
+fn kind(limit: &Limit) -> u64 {
+    limit.to_words()[0] & u64::from(u32::MAX)
+}

@@ -1,0 +1,56 @@
+//! The store in Redis, by the caller's clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use slidegate::store::redis::Config;
+use slidegate::store::{Call, Charge, Charged, Settlement};
+use slidegate::{Redis, SettleOutcome, Space, Store, Verdict};
+use tokio::runtime::Runtime;
+
+use super::Decides;
+
+/// A part of a server that nobody else sees: its spaces have names of their own.
+pub(crate) struct InRedis {
+    runtime: Arc<Runtime>,
+    store: Redis,
+    part: Arc<AtomicU64>,
+    space: Space,
+}
+
+impl InRedis {
+    pub(crate) fn new(config: Config) -> Self {
+        // Denials are not to be repeated without asking, and a busy machine is no failure.
+        let config = config.deny_cache(Duration::ZERO).timeout(Duration::from_secs(20));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Self {
+            runtime: Arc::new(runtime.expect("a runtime")),
+            store: Redis::by_callers_clock(&config),
+            part: Arc::default(),
+            space: Space::named("0"),
+        }
+    }
+
+    /// Another part, where nothing was ever seen.
+    pub(crate) fn another(&self) -> Self {
+        let number = self.part.fetch_add(1, Ordering::Relaxed) + 1;
+        let (runtime, store, part) = (self.runtime.clone(), self.store.clone(), self.part.clone());
+        Self { runtime, store, part, space: Space::named(&number.to_string()) }
+    }
+}
+
+impl Decides for InRedis {
+    fn decide(&self, call: &Call<'_>) -> Verdict {
+        let charges: Vec<Charge<'_>> =
+            call.charges.iter().map(|charge| Charge { space: self.space, ..*charge }).collect();
+        self.runtime.block_on(self.store.decide(&Call { charges: &charges, ..*call })).expect("a decision")
+    }
+
+    fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
+        let subjects = settlement.subjects.iter().cloned();
+        let subjects = subjects.map(|subject| Charged { space: self.space, ..subject }).collect();
+        let settlement = Settlement { subjects, ..*settlement };
+        self.runtime.block_on(self.store.settle(&settlement)).expect("a settlement")
+    }
+}

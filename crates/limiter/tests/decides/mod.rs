@@ -1,0 +1,55 @@
+//! Stores that decide by the time they are told.
+#![allow(dead_code, unused_imports, reason = "every test uses a part of it")]
+
+use slidegate::store::{Call, Settlement};
+use slidegate::{Limit, Limiter, ManualClock, Memory, SettleOutcome, Verdict};
+
+#[cfg(feature = "redis")]
+mod in_redis;
+
+#[cfg(feature = "redis")]
+pub(crate) use in_redis::InRedis;
+
+/// One of them, as a test asks it.
+pub(crate) trait Decides {
+    fn decide(&self, call: &Call<'_>) -> Verdict;
+
+    fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome;
+
+    /// The limiter's answer, where there is one with these limits.
+    fn limiter(&self, _limits: &[Limit], _key: &str, _cost: u64, _now_ms: u64) -> Option<Verdict> {
+        None
+    }
+}
+
+/// The in-memory store, with a limiter on it.
+pub(crate) struct InMemory {
+    clock: ManualClock,
+    limiter: Limiter<Memory, ManualClock>,
+}
+
+impl InMemory {
+    pub(crate) fn new(limits: &[Limit]) -> Self {
+        let clock = ManualClock::new(0);
+        let builder = Limiter::builder(limits.iter().copied()).max_memory(1 << 20).clock(clock.clone());
+        Self { clock, limiter: builder.build().expect("limits that can stand side by side") }
+    }
+}
+
+impl Decides for InMemory {
+    fn decide(&self, call: &Call<'_>) -> Verdict {
+        self.limiter.store().decide_now(call)
+    }
+
+    fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
+        self.limiter.store().settle_now(settlement)
+    }
+
+    fn limiter(&self, limits: &[Limit], key: &str, cost: u64, now_ms: u64) -> Option<Verdict> {
+        if limits != self.limiter.limits() {
+            return None;
+        }
+        self.clock.set_ms(now_ms);
+        Some(self.limiter.charge_now(key, cost))
+    }
+}

@@ -1,0 +1,241 @@
+//! Runs the golden decisions of `vectors/` against a store, in the ways that a request can reach it.
+//!
+//! States cannot be put into a store, so an initial one is built from charges under the largest quota. Entries cannot be
+//! seen from outside either: where a trace shows them, what follows from them is compared.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use slidegate::store::{Call, Charge, Charged, Settlement};
+use slidegate::{Key, Kind, Limit, MAX_QUOTA, SettleOutcome, Space, Verdict};
+use slidegate_core::Receipt;
+
+#[path = "../../../core/tests/reader/mod.rs"]
+mod reader;
+
+use crate::decides::Decides;
+use reader::{limit, list, number, shown, text};
+
+/// How a request reaches the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// Through the limiter, which decides in place where it can.
+    Limiter,
+    /// One charge with all limits.
+    Together,
+    /// A charge for every limit: the way of requests that touch several subjects.
+    Apart,
+}
+
+/// Runs every trace in these ways on a store made for it; fails with all that is wrong.
+pub(crate) fn run_all<S: Decides>(ways: &[Way], make: impl Fn(&[Limit]) -> S) {
+    let mut wrong = Vec::new();
+    let (mut traces, mut left_out) = (0, 0);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
+    for file in fs::read_dir(folder).expect("vectors/ is there") {
+        let path = file.expect("vectors/ can be read").path();
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a file of vectors");
+        for (line, text) in text.lines().enumerate() {
+            let trace: Value = serde_json::from_str(text).expect("a line is a JSON object");
+            if let Some(reason) = beyond_reach(&trace) {
+                println!("{}:{} is left out: {reason}", path.display(), line + 1);
+                left_out += 1;
+                continue;
+            }
+            for way in ways {
+                let place = format!("{}:{} {way:?}", path.display(), line + 1);
+                wrong.extend(
+                    run_trace(&trace, *way, &make).into_iter().map(|what| format!("{place}: {what}")),
+                );
+            }
+            traces += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+    assert!(traces >= 227, "only {traces} traces are left");
+    assert!(left_out <= 1, "{left_out} traces are left out");
+}
+
+/// Why no sequence of charges leads to the state in which a trace begins.
+fn beyond_reach(trace: &Value) -> Option<&'static str> {
+    let stale = |(limit, state): (&Value, &Value)| {
+        let release_ms = state["entries"][0][0].as_u64()? + number(&limit["window_ms"]);
+        (release_ms <= number(&state["last_ms"])).then_some(())
+    };
+    let initial = trace["initial"].as_array()?;
+    list(&trace["limits"]).iter().zip(initial).find_map(stale)?;
+    trace["steps"][0]["at_ms"].as_u64().filter(|at_ms| *at_ms < number(&initial[0]["last_ms"]))?;
+    Some(
+        "its log keeps an entry that had left the window when it was last written, and the clock steps back to it",
+    )
+}
+
+/// What an admitted step wrote, limit by limit; `None` where it only looked.
+type Receipts = Vec<Option<Receipt>>;
+
+struct Run<S> {
+    way: Way,
+    store: S,
+    limits: Vec<Limit>,
+    permits: Vec<Option<Receipts>>,
+}
+
+fn run_trace<S: Decides>(trace: &Value, way: Way, make: impl Fn(&[Limit]) -> S) -> Vec<String> {
+    let limits: Vec<Limit> = list(&trace["limits"]).iter().map(limit).collect();
+    let mut run = Run { way, store: make(&limits), limits, permits: Vec::new() };
+    if let Some(initial) = trace["initial"].as_array() {
+        initial.iter().enumerate().for_each(|(index, state)| run.build(index, state));
+    }
+    let mut wrong = Vec::new();
+    for (index, step) in list(&trace["steps"]).iter().enumerate() {
+        let (answer, expect) = (run.step(step, index as u64), &step["expect"]);
+        if !answers(&answer, expect) {
+            let name = &trace["name"];
+            wrong.push(format!("{name}, step {index}\n  expected {expect}\n  answered {answer}"));
+        }
+    }
+    wrong
+}
+
+/// Whether all that was expected was answered, the entries of a log aside.
+fn answers(answer: &Value, expect: &Value) -> bool {
+    let expect = expect.as_object().expect("an answer is an object");
+    expect.iter().all(|(field, value)| field == "state" || answer[field] == *value)
+}
+
+impl<S: Decides> Run<S> {
+    fn step(&mut self, step: &Value, index: u64) -> Value {
+        if let Some(limits) = step["limits"].as_array() {
+            self.limits = limits.iter().map(limit).collect();
+        }
+        let at_ms = number(&step["at_ms"]);
+        if let "refund" | "settle" = text(&step["op"]) {
+            self.permits.push(None);
+            let (of, cost) = (number(&step["of"]), step["cost"].as_u64().unwrap_or(0));
+            return self.settle(of, cost, at_ms, &step["expect"]["settled"]);
+        }
+        let cost = |limit: usize| match &step["costs"] {
+            Value::Null => step["cost"].as_u64().unwrap_or(0),
+            costs => number(&costs[limit]),
+        };
+        let costs: Vec<u64> = (0..self.limits.len()).map(cost).collect();
+        let verdict = self.check(&costs, at_ms, index);
+        let receipts = verdict.decisions.iter().zip(&costs).map(|(decision, &cost)| {
+            (cost > 0).then_some(Receipt { stamp_ms: decision.stamp_ms, cost, holder: index })
+        });
+        self.permits.push(verdict.is_allowed().then(|| receipts.collect()));
+        shown(&verdict)
+    }
+
+    fn check(&self, costs: &[u64], at_ms: u64, holder: u64) -> Verdict {
+        let same = costs.iter().all(|cost| *cost == costs[0]);
+        // A holder is released under the id that the trace gives it, and the limiter gives its own.
+        let numbered = self.limits.iter().any(Limit::needs_id);
+        if self.way == Way::Limiter
+            && same
+            && !numbered
+            && let Some(verdict) = self.store.limiter(&self.limits, "key", costs[0], at_ms)
+        {
+            return verdict;
+        }
+        let parts = if same && self.way != Way::Apart { self.limits.len() } else { 1 };
+        let charges: Vec<(&[Limit], u64)> =
+            self.limits.chunks(parts).zip(costs.iter().step_by(parts).copied()).collect();
+        charge(&self.store, &charges, at_ms, holder)
+    }
+
+    /// Settles what a step recorded, and says so in the words of the trace. The store answers once for all limits.
+    fn settle(&self, of: u64, cost: u64, now_ms: u64, expect: &Value) -> Value {
+        let receipts = self.permits[of as usize].as_ref().expect("a permit of an admitted step");
+        let receipts = self.limits.iter().zip(receipts).filter_map(|(limit, r)| Some((limit.id(), (*r)?)));
+        let subject = Charged { space: space(), key: key(), receipts: receipts.collect() };
+        let settlement = Settlement { now_ms, id: of, cost, subjects: vec![subject] };
+        let outcome = self.store.settle(&settlement);
+        let expected = list(expect);
+        let right = match outcome {
+            SettleOutcome::AlreadySpent => expected.iter().all(|word| word == "spent"),
+            // What has left the window may still be told from what is spent, so that the permit counts as used.
+            SettleOutcome::Settled => expected.iter().all(|word| word != "spent"),
+            SettleOutcome::Expired => expected.iter().all(|word| word != "done"),
+            SettleOutcome::TooManySpent => false,
+        };
+        json!({ "settled": if right { expect.clone() } else { json!(format!("{outcome:?}")) } })
+    }
+
+    /// Charges until the state of a limit is the given one.
+    fn build(&self, index: usize, state: &Value) {
+        let (store, limit) = (&self.store, self.limits[index]);
+        let charge_at = |units: u64, at_ms: u64, holder: u64| {
+            let verdict = charge(store, &[(&[limit], units)], at_ms, holder);
+            assert!(verdict.is_allowed(), "the state can be built: {verdict:?}");
+        };
+        let last_ms = number(&state["last_ms"]);
+        match limit.kind() {
+            Kind::Log { .. } => {
+                list(&state["entries"]).iter().for_each(|e| charge_at(number(&e[1]), number(&e[0]), 0));
+            }
+            Kind::Counter => {
+                let previous_ms = last_ms - limit.window_ms();
+                let counts =
+                    [(number(&state["previous"]), previous_ms), (number(&state["current"]), last_ms)];
+                self.pile(&limit, &counts);
+            }
+            Kind::Fixed => charge_at(number(&state["current"]), last_ms, 0),
+            Kind::Gcra { .. } => {
+                let (debt, window_ms) = (number(&state["debt"]), limit.window_ms());
+                let units = debt.div_ceil(window_ms);
+                // So much earlier that the rest of the last unit has drained.
+                charge_at(units, last_ms - (units * window_ms - debt) / limit.quota(), 0);
+            }
+            Kind::InFlight => {
+                for holder in list(&state["holders"]) {
+                    let start_ms = number(&holder[2]) - limit.window_ms();
+                    charge_at(number(&holder[1]), start_ms, number(&holder[0]));
+                }
+            }
+        }
+    }
+
+    /// Records counts whatever the quota: single units, settled to as many as there should be.
+    fn pile(&self, limit: &Limit, counts: &[(u64, u64)]) {
+        let store = &self.store;
+        let log = Limit::new(MAX_QUOTA, Duration::from_millis(limit.window_ms()));
+        let roomy = log.and_then(Limit::counter).expect("a counter");
+        let halves = |&(units, at_ms): &(u64, u64)| {
+            [(units.min(MAX_QUOTA), at_ms), (units.saturating_sub(MAX_QUOTA), at_ms)]
+        };
+        let parts = counts.iter().flat_map(halves).filter(|(units, _)| *units > 0);
+        let charged = parts.map(|(units, at_ms)| {
+            let verdict = charge(store, &[(&[roomy], 1)], at_ms, 0);
+            (units, Receipt { stamp_ms: verdict.decisions[0].stamp_ms, cost: 1, holder: 0 }, at_ms)
+        });
+        for (index, (units, receipt, now_ms)) in charged.collect::<Vec<_>>().into_iter().enumerate() {
+            let receipts = vec![(limit.id(), receipt)];
+            let subject = Charged { space: space(), key: key(), receipts };
+            let id = u64::MAX - index as u64;
+            let settlement = Settlement { now_ms, id, cost: units, subjects: vec![subject] };
+            assert_eq!(store.settle(&settlement), SettleOutcome::Settled);
+        }
+    }
+}
+
+/// The subject of a trace, which has a store to itself.
+fn key() -> Key<'static> {
+    "key".into()
+}
+
+fn space() -> Space {
+    Space::named("")
+}
+
+fn charge(store: &impl Decides, charges: &[(&[Limit], u64)], now_ms: u64, holder: u64) -> Verdict {
+    let key = key();
+    let charge = |&(limits, cost)| Charge { space: space(), key: &key, limits, cost };
+    let charges: Vec<Charge<'_>> = charges.iter().map(charge).collect();
+    store.decide(&Call { now_ms, holder, charges: &charges })
+}
