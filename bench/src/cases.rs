@@ -46,16 +46,3 @@ impl Worst {
         self.0 = Some(self.0.map_or(figure, |worst| worst.max(figure)));
     }
 }
-
-/// 1000000 as `1,000,000`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}

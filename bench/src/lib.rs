@@ -1,6 +1,7 @@
 //! Side-by-side measurements of Slidegate and its peers. How to run them, and why they are fair, is in the README.
 
 pub mod memory;
+pub mod middle;
 pub mod ours;
 pub mod report;
 pub mod steps;
@@ -12,3 +13,5 @@ pub mod cases;
 pub mod contenders;
 #[cfg(feature = "peers")]
 pub mod measure;
+#[cfg(feature = "redis")]
+pub mod redis;

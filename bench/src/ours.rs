@@ -47,8 +47,13 @@ fn max_memory(limits: &[Limit], keys: u64) -> usize {
 
 /// `quota` per `window` by two weighted windows.
 pub fn counter(quota: u32, window_s: u32) -> Limit {
-    let window = Duration::from_secs(window_s.into());
-    Limit::new(quota.into(), window).and_then(Limit::counter).expect("quota and window are in range")
+    counter_ms(quota, u64::from(window_s) * 1_000)
+}
+
+/// The same with a window in milliseconds.
+pub fn counter_ms(quota: u32, window_ms: u64) -> Limit {
+    let limit = Limit::new(quota.into(), Duration::from_millis(window_ms));
+    limit.and_then(Limit::counter).expect("quota and window are in range")
 }
 
 /// `quota` per `window` by an exact log.

@@ -9,6 +9,8 @@ pub enum Must {
     AtMost(f64),
     /// Less than this.
     Below(f64),
+    /// This, or more.
+    AtLeast(f64),
 }
 
 /// A figure that has to hold.
@@ -44,6 +46,7 @@ impl Bar {
         match self.must {
             Must::AtMost(most) => self.figure <= most,
             Must::Below(bound) => self.figure < bound,
+            Must::AtLeast(least) => self.figure >= least,
         }
     }
 
@@ -51,6 +54,7 @@ impl Bar {
         match self.must {
             Must::AtMost(most) => format!("<= {most}"),
             Must::Below(bound) => format!("< {bound}"),
+            Must::AtLeast(least) => format!(">= {least}"),
         }
     }
 
@@ -113,6 +117,19 @@ pub fn versus(ns: f64, ratio: f64) -> String {
     format!("{ns:.1} ({ratio:.2}x)")
 }
 
+/// 1000000 as `1,000,000`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Bar, Must};
@@ -124,5 +141,7 @@ mod tests {
         assert_eq!(bar.json(), line);
         let bar = Bar { must: Must::Below(0.75), ..bar };
         assert!(!bar.holds());
+        let bar = Bar { must: Must::AtLeast(0.75), ..bar };
+        assert!(bar.holds());
     }
 }

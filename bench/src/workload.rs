@@ -113,9 +113,15 @@ fn scatter(rank: u64, keys: u64) -> u64 {
 }
 
 /// SplitMix64.
-struct Random(u64);
+#[derive(Debug)]
+pub struct Random(u64);
 
 impl Random {
+    /// The same numbers for the same seed.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -124,7 +130,8 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    /// A number below the bound.
+    pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 

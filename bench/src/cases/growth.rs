@@ -1,10 +1,10 @@
 //! What a larger quota costs: the log, full, from quota 10 to 10,000.
 
-use super::{Scale, Worst, grouped};
+use super::{Scale, Worst};
 use crate::contenders::{Answer, Contender};
 use crate::measure::{Measured, in_turns};
 use crate::ours::{self, Filling, Ours, Stepped};
-use crate::report::{Must, Report, versus};
+use crate::report::{Must, Report, grouped, versus};
 use crate::steps::Steps;
 use crate::workload::{Arrivals, Spread};
 use slidegate::Limit;

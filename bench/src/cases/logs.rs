@@ -3,12 +3,12 @@
 //! Full: nothing leaves, everything is denied. Steady: entries leave as others come, and each admission writes a new one,
 //! which is the most that a log can be made to do.
 
-use super::{Scale, Worst, grouped};
+use super::{Scale, Worst};
 use crate::contenders::textbook::Textbook;
 use crate::contenders::{Answer, Contender, fill, governor};
 use crate::measure::{Measured, Plan, in_turns};
 use crate::ours::{self, Filling};
-use crate::report::{Must, Report, versus};
+use crate::report::{Must, Report, grouped, versus};
 use crate::steps::Steps;
 use crate::workload::{Arrivals, Spread};
 

@@ -1,13 +1,13 @@
 //! Our counter against every peer: key counts, spreads, threads, allowed and denied.
 
-use super::{Scale, Worst, grouped};
+use super::{Scale, Worst};
 use crate::contenders::limitador::Limitador;
 use crate::contenders::textbook::Textbook;
 use crate::contenders::throttlecrab::Throttlecrab;
 use crate::contenders::{AMPLE, Answer, Contender, DAY_S, SCANT, ample_window_s, fill, governor};
 use crate::measure::{Measured, in_turns};
 use crate::ours;
-use crate::report::{Must, Report, versus};
+use crate::report::{Must, Report, grouped, versus};
 use crate::workload::{Arrivals, Spread};
 
 /// Places in the order of the contenders.

@@ -1,10 +1,10 @@
 //! Two limits on one key against one.
 
-use super::{Scale, Worst, grouped};
+use super::{Scale, Worst};
 use crate::contenders::{AMPLE, Answer, Contender, DAY_S, SCANT, ample_window_s, fill};
 use crate::measure::in_turns;
 use crate::ours;
-use crate::report::{Must, Report, versus};
+use crate::report::{Must, Report, grouped, versus};
 use crate::workload::{Arrivals, Spread};
 
 const KEY_COUNTS: [u64; 3] = [1, 1_000, 1_000_000];

@@ -8,11 +8,19 @@ mod differ;
 
 use cases::{prove, with_quota};
 use decides::InMemory;
-use differ::{Both, Setting, Step, Way, generate};
+use differ::{Both, Setting, Step, Way, generate, generate_long};
 
 #[test]
 fn memory_answers_what_the_core_answers() {
     prove(generate, |setting, steps| {
+        let mut both = Both::new(setting, InMemory::new(&setting.limits));
+        steps.iter().try_for_each(|step| both.step(step))
+    });
+}
+
+#[test]
+fn long_logs_answer_what_the_core_answers() {
+    prove(generate_long, |setting, steps| {
         let mut both = Both::new(setting, InMemory::new(&setting.limits));
         steps.iter().try_for_each(|step| both.step(step))
     });

@@ -25,7 +25,7 @@ struct Pair(InMemory, InRedis);
 
 impl Decides for Pair {
     fn decide(&self, call: &Call<'_>) -> Verdict {
-        agree(self.0.decide(call), self.1.decide(call), call)
+        agree(&self.0.decide(call), self.1.decide(call), call)
     }
 
     fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
@@ -33,13 +33,13 @@ impl Decides for Pair {
         // What has nothing left that could change may be forgotten in memory, and is then told from what is not.
         match (memory, redis) {
             (SettleOutcome::Expired, SettleOutcome::Settled | SettleOutcome::AlreadySpent) => memory,
-            _ => agree(memory, redis, settlement),
+            _ => agree(&memory, redis, settlement),
         }
     }
 }
 
-fn agree<T: PartialEq + std::fmt::Debug>(memory: T, redis: T, asked: impl std::fmt::Debug) -> T {
-    assert_eq!(memory, redis, "memory and Redis, asked {asked:?}");
+fn agree<T: PartialEq + std::fmt::Debug>(memory: &T, redis: T, asked: &impl std::fmt::Debug) -> T {
+    assert_eq!(*memory, redis, "memory and Redis, asked {asked:?}");
     redis
 }
 

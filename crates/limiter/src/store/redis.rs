@@ -110,8 +110,10 @@ impl Inner {
         let mut head = own;
         self.push_time(&mut head, plan.now_ms);
         head.extend(chosen.numbers);
-        let mut arguments: Vec<Vec<u8>> = group.items.iter().map(|item| text(item.cost)).collect();
-        if purpose != Purpose::Decide || limits.iter().any(|limit| limit.needs_id()) {
+        let told = group.items.iter().filter(|_| purpose != Purpose::Check);
+        let mut arguments: Vec<Vec<u8>> = told.map(|item| text(item.cost)).collect();
+        let several = matches!(purpose, Purpose::Check | Purpose::Decide);
+        if !several || limits.iter().any(|limit| limit.needs_id()) {
             arguments.push(plan.holder.to_vec());
         }
         let keys = group.items.iter().map(|item| item.key.clone()).collect();
@@ -126,7 +128,9 @@ impl Inner {
     }
 
     async fn decide_group(&self, plan: &Plan, group: &Group) -> Result<Row, RedisError> {
-        let invocation = self.invoke(Purpose::Decide, plan, group, Vec::new());
+        let costs_one = group.items.iter().all(|item| item.cost == 1);
+        let purpose = if costs_one { Purpose::Check } else { Purpose::Decide };
+        let invocation = self.invoke(purpose, plan, group, Vec::new());
         let reply = self.link.call(invocation, self.deadline()).await?;
         read(&reply, group)
     }

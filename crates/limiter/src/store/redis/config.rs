@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use super::link::{Endpoint, Tls};
 
+/// Where servers and sentinels listen if a URL does not say.
+const PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26_379;
+
 /// The servers of a store, and the bounds that it keeps. Nothing is connected before the first request.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -88,12 +92,13 @@ pub enum ConfigError {
 impl Config {
     /// One server: `redis://user:password@host:6379/0`, `rediss://…` for TLS, or `unix:///path/to/socket`.
     pub fn parse(url: &str) -> Result<Self, ConfigError> {
-        Endpoint::parse(url).map(|endpoint| Self::of(Servers::One(endpoint)))
+        Endpoint::parse(url, PORT).map(|endpoint| Self::of(Servers::One(endpoint)))
     }
 
-    /// A Cluster, found through any of these nodes. User and password of the first URL hold for all nodes.
+    /// A Cluster, found through any of these nodes. User and password of the first URL hold for all nodes. With TLS, nodes
+    /// have to announce themselves by what stands in their certificates.
     pub fn cluster<'a>(urls: impl IntoIterator<Item = &'a str>) -> Result<Self, ConfigError> {
-        let seeds = several(urls)?;
+        let seeds = several(urls, PORT)?;
         if seeds.iter().any(|seed| seed.login.db() != 0) {
             return Err(ConfigError::Database);
         }
@@ -106,7 +111,7 @@ impl Config {
         urls: impl IntoIterator<Item = &'a str>,
         name: impl Into<String>,
     ) -> Result<Self, ConfigError> {
-        let endpoints = several(urls)?;
+        let endpoints = several(urls, SENTINEL_PORT)?;
         let primary = endpoints[0].clone();
         let sentinels = endpoints.into_iter().map(Endpoint::without_login).collect();
         Ok(Self::of(Servers::Sentinel { sentinels, name: name.into(), primary }))
@@ -224,8 +229,8 @@ impl Config {
     }
 }
 
-fn several<'a>(urls: impl IntoIterator<Item = &'a str>) -> Result<Vec<Endpoint>, ConfigError> {
-    let endpoints = urls.into_iter().map(Endpoint::parse).collect::<Result<Vec<_>, _>>()?;
+fn several<'a>(urls: impl IntoIterator<Item = &'a str>, port: u16) -> Result<Vec<Endpoint>, ConfigError> {
+    let endpoints = urls.into_iter().map(|url| Endpoint::parse(url, port)).collect::<Result<Vec<_>, _>>()?;
     let first = endpoints.first().ok_or(ConfigError::NoServer)?;
     if endpoints.iter().any(Endpoint::is_socket) {
         return Err(ConfigError::Socket);

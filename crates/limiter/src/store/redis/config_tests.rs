@@ -13,11 +13,12 @@ fn one_server() {
 
 #[test]
 fn sentinels_get_their_own_login() {
-    let config = Config::sentinel(["redis://:primary@s1:26379", "redis://s2:26379"], "mymaster").unwrap();
+    let config = Config::sentinel(["redis://:primary@s1:26379", "redis://s2"], "mymaster").unwrap();
     let config = config.sentinel_user("watch").sentinel_password("dog");
     let Servers::Sentinel { sentinels, name, primary } = &config.servers else { panic!("{config:?}") };
     assert_eq!((sentinels.len(), name.as_str()), (2, "mymaster"));
     assert_eq!(primary.login.password(), Some("primary"));
+    assert_eq!(sentinels[1].to_string(), "s2:26379");
     for sentinel in sentinels {
         assert_eq!((sentinel.login.username(), sentinel.login.password()), (Some("watch"), Some("dog")));
     }

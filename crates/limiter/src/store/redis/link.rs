@@ -89,7 +89,7 @@ impl Link {
         Self { servers: Arc::new(servers), checks }
     }
 
-    /// Runs a script, and gives its reply: the shared bytes and this request's own. Attempts that surely did not run are
+    /// Runs a script, and gives its reply: what of it belongs to this request. Attempts that surely did not run are
     /// repeated where that may help, until the deadline.
     pub(super) async fn call(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, Failure> {
         let invocation = Arc::new(invocation);

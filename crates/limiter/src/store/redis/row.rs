@@ -2,7 +2,7 @@
 
 use slidegate_core::{Decision, Limit, Outcome};
 
-use super::script::{ROW_HEAD, ROW_LIMIT};
+use super::script::{ADMITTED, ROW_HEAD, ROW_LIMIT};
 
 /// The answer to one request.
 #[derive(Clone, Debug)]
@@ -23,11 +23,11 @@ impl Row {
         if limits.len() != ROW_LIMIT * asked.len() {
             return None;
         }
-        let (time, admitted) = head.split_at(6);
+        let head = number(head);
+        let (decided_at_ms, admitted) = (head % ADMITTED, head >= ADMITTED);
         let rows = limits.chunks(ROW_LIMIT).zip(asked);
-        let decisions =
-            rows.map(|(row, (limit, cost))| decision(row, limit, *cost, admitted == [1])).collect();
-        Some(Self { decided_at_ms: number(time), decisions })
+        let decisions = rows.map(|(row, (limit, cost))| decision(row, limit, *cost, admitted)).collect();
+        Some(Self { decided_at_ms, decisions })
     }
 }
 

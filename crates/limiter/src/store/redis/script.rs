@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Kind, Limit, MAX_TIME_MS};
 
 use super::invocation::Script;
 
@@ -25,14 +25,18 @@ const DEBT: &str = "4503599627370496";
 const FOREIGN: &str = "'slidegate: a format that this version does not know, at '";
 /// What a ticket has before the answer.
 const TICKET_HEAD: usize = 24;
-/// The time, and whether it was admitted.
-pub(super) const ROW_HEAD: usize = 6 + 1;
+/// The time.
+pub(super) const ROW_HEAD: usize = 6;
+/// What is added to the time if the request was admitted: the lowest bit above it.
+pub(super) const ADMITTED: u64 = MAX_TIME_MS + 1;
 /// What remains and the reset in 7 bytes each, and in 6 the stamp of what was admitted, or the wait of what was not.
 pub(super) const ROW_LIMIT: usize = 7 + 7 + 6;
 
 /// What a script is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Purpose {
+    /// Decides any number of requests, each of which costs 1: most do, and then the script need not be told.
+    Check,
     /// Decides any number of requests.
     Decide,
     /// Decides one request and remembers it under an id.
@@ -129,6 +133,7 @@ struct Writer<'a> {
     limits: &'a [Limit],
     parts: Vec<Parts>,
     numbers: Numbers,
+    purpose: Purpose,
     /// Whether the variables of a limit are fields of a table.
     tables: bool,
     text: String,
@@ -138,10 +143,10 @@ struct Writer<'a> {
 pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Numbers) -> Script {
     let parts: Vec<Parts> = limits.iter().map(Parts::of).collect();
     let tables = parts.iter().map(|parts| parts.variables().len()).sum::<usize>() > MAX_VARIABLES;
-    let mut writer = Writer { limits, parts, numbers, tables, text: String::new() };
+    let mut writer = Writer { limits, parts, numbers, purpose, tables, text: String::new() };
     // Arguments before those of the requests: the purpose's own, the time, the limits' numbers.
     let mut head = match purpose {
-        Purpose::Decide => 0,
+        Purpose::Check | Purpose::Decide => 0,
         Purpose::Ticketed | Purpose::Settle => 3,
         Purpose::Undo => 4,
     };
@@ -155,7 +160,7 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     head = writer.read_numbers(head);
     writer.add_functions();
     match purpose {
-        Purpose::Decide => writer.decide(head),
+        Purpose::Check | Purpose::Decide => writer.decide(head),
         Purpose::Ticketed => writer.decide_once(head),
         Purpose::Undo => writer.undo(head),
         Purpose::Settle => writer.settle(head),
@@ -165,7 +170,8 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     let constants = [("EXPIRES", expires), ("UNDO", undo), ("DEBT", DEBT), ("FOREIGN", FOREIGN)];
     let text = constants.iter().fold(writer.text, |text, (name, value)| text.replace(name, value));
     let sha = redis::Script::new(&text).get_hash().to_owned();
-    let record_bytes = (purpose == Purpose::Decide).then_some(ROW_HEAD + ROW_LIMIT * limits.len());
+    let several = matches!(purpose, Purpose::Check | Purpose::Decide);
+    let record_bytes = several.then_some(ROW_HEAD + ROW_LIMIT * limits.len());
     Script { text, sha, record_bytes }
 }
 
@@ -212,6 +218,9 @@ impl Writer<'_> {
     }
 
     fn name(&self, index: usize, word: &str) -> String {
+        if word == "cost_" && self.purpose == Purpose::Check {
+            return "1".to_owned();
+        }
         let literal = ["quota_", "window_", "extra_", "lease_"].iter().position(|name| *name == word);
         match literal {
             Some(place) if self.numbers == Numbers::Literal => {
@@ -257,9 +266,10 @@ impl Writer<'_> {
                     self.parts[index].variables().iter().map(|name| format!("{name}{number}")).collect();
                 self.line(format_args!("local {}", names.join(", ")));
             }
-            self.line(format_args!(
-                "local key_{number}, cost_{number} = KEYS[{base} + {number}], ARGV[{argument} + {number}] + 0"
-            ));
+            self.line(format_args!("local key_{number} = KEYS[{base} + {number}]"));
+            if self.purpose != Purpose::Check {
+                self.line(format_args!("local cost_{number} = ARGV[{argument} + {number}] + 0"));
+            }
         }
     }
 
@@ -282,48 +292,55 @@ impl Writer<'_> {
     /// Charges all limits or none, and leaves the answer in `row`.
     fn judge(&mut self) {
         self.look();
-        let fits = |index: usize| format!("cost_{} <= {}", index + 1, self.name(index, "left_"));
+        let fits = |index: usize| format!("{} <= {}", self.name(index, "cost_"), self.name(index, "left_"));
         let all: Vec<String> = (0..self.limits.len()).map(fits).collect();
         self.line(format_args!("local row"));
         self.line(format_args!("if {} then", all.join(" and ")));
         for index in 0..self.limits.len() {
-            self.line(format_args!("if cost_{} > 0 then", index + 1));
+            let cost = self.name(index, "cost_");
+            self.line(format_args!("if {cost} > 0 then"));
             self.add(&self.for_limit(index, self.parts[index].record));
             self.line(format_args!("else"));
             self.add(&self.for_limit(index, self.parts[index].answer));
             self.line(format_args!("end"));
         }
-        self.row(1);
+        self.row(ADMITTED);
         self.line(format_args!("else"));
         self.answer();
         self.row(0);
         self.line(format_args!("end"));
     }
 
-    fn row(&mut self, admitted: u8) {
+    fn row(&mut self, admitted: u64) {
         let numbers = (0..self.limits.len())
             .flat_map(|index| ["left_", "reset_", "when_"].map(|word| self.name(index, word)));
         let numbers: Vec<String> = numbers.collect();
         let pattern = "I7I7I6".repeat(self.limits.len());
         let numbers = numbers.join(", ");
-        self.line(format_args!("row = pack('<I6B{pattern}', now, {admitted}, {numbers})"));
+        self.line(format_args!("row = pack('<I6{pattern}', now + {admitted}, {numbers})"));
     }
 
     fn decide(&mut self, head: usize) {
         let limits = self.limits.len();
-        self.line(format_args!("local reply"));
-        self.line(format_args!("for base = 0, #KEYS - 1, {limits} do"));
+        self.line(format_args!("local rows, keys = nil, #KEYS"));
+        self.line(format_args!("for base = 0, keys - 1, {limits} do"));
+        let costs = if self.purpose == Purpose::Check { 0 } else { limits };
         if self.needs_holder() {
-            self.line(format_args!("local argument = base / {limits} * {} + {head}", limits + 1));
-            self.line(format_args!("local holder = ARGV[argument + {}]", limits + 1));
+            self.line(format_args!("local argument = base / {limits} * {} + {head}", costs + 1));
+            self.line(format_args!("local holder = ARGV[argument + {}]", costs + 1));
         } else {
             self.line(format_args!("local argument = base + {head}"));
         }
         self.begin_request("base", "argument");
         self.judge();
-        self.line(format_args!("reply = reply and reply .. row or row"));
+        // A single request needs no list of answers.
+        self.line(format_args!("if keys == {limits} then"));
+        self.line(format_args!("return row"));
         self.line(format_args!("end"));
-        self.line(format_args!("return reply"));
+        self.line(format_args!("rows = rows or {{}}"));
+        self.line(format_args!("rows[#rows + 1] = row"));
+        self.line(format_args!("end"));
+        self.line(format_args!("return table.concat(rows)"));
     }
 
     fn decide_once(&mut self, head: usize) {
@@ -331,7 +348,7 @@ impl Writer<'_> {
         self.line(format_args!("local holder = ARGV[{}]", head + self.limits.len() + 1));
         self.begin_request("1", &head.to_string());
         self.judge();
-        self.line(format_args!("if unpack('<B', row, 7) == 1 then"));
+        self.line(format_args!("if unpack('<I6', row) >= {ADMITTED} then"));
         self.add(section(TICKET, "keep"));
         self.line(format_args!("end"));
         self.line(format_args!("return row"));

@@ -4,7 +4,7 @@ use slidegate_core::Limit;
 
 use super::invocation::Script;
 use super::keys::{Owner, Use};
-use super::script::{Numbers, Purpose, ROW_HEAD, Time, write};
+use super::script::{Numbers, Purpose, Time, write};
 use super::text;
 use crate::key::{Key, Space};
 
@@ -20,7 +20,7 @@ pub struct Wire {
 impl Wire {
     /// Checks of a limiter of this name.
     pub fn new(name: &str, limits: &[Limit]) -> Self {
-        let script = write(limits, Purpose::Decide, Time::Server, Numbers::Literal);
+        let script = write(limits, Purpose::Check, Time::Server, Numbers::Literal);
         let record_bytes = script.record_bytes.unwrap_or(0);
         Self { space: Space::named(name), limits: limits.to_vec(), script, record_bytes }
     }
@@ -31,20 +31,22 @@ impl Wire {
     }
 
     /// A command that checks all of these keys in one call.
-    pub fn check(&self, keys: &[Key<'_>], cost: u64) -> Vec<u8> {
+    pub fn check(&self, keys: &[Key<'_>]) -> Vec<u8> {
         let count = keys.len() * self.limits.len();
         let mut words = vec![b"EVALSHA".to_vec(), self.script.sha.clone().into_bytes(), text(count as u64)];
         for key in keys {
             let owner = Owner::new(b"sg:", key);
             words.extend(self.limits.iter().map(|limit| owner.key(self.space, Use::State(limit.id()))));
         }
-        words.extend((0..count).map(|_| text(cost)));
         pack(&words)
     }
 
     /// Whether each check of a reply was admitted.
     pub fn admitted(&self, reply: &[u8]) -> Vec<bool> {
-        reply.chunks(self.record_bytes.max(1)).map(|row| row.get(ROW_HEAD - 1) == Some(&1)).collect()
+        reply
+            .chunks(self.record_bytes.max(1))
+            .map(|row| row.get(5).is_some_and(|byte| *byte >= 0x80))
+            .collect()
     }
 }
 

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use redis::{Value, from_redis_value};
+use tokio::time::timeout;
 
 use super::connection::Connection;
 use super::endpoint::Address;
+use super::groups::Slots;
 
-/// The oldest version that is tested, as major and minor.
+/// The oldest version that is tested, as major and minor. Valkey also says which version of Redis it stands in for.
 const OLDEST: (u32, u32) = (6, 2);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Servers that are remembered; beyond that none is looked at.
@@ -29,6 +31,7 @@ enum Finding {
     Evicts(String),
     Old(String),
     NoScripts(String),
+    Cluster,
 }
 
 impl fmt::Display for Warning {
@@ -48,6 +51,12 @@ impl fmt::Display for Warning {
                 formatter,
                 "{server} does not let this user run scripts, so nothing can be decided: allow EVAL and EVALSHA ({why})"
             ),
+            Finding::Cluster => {
+                write!(
+                    formatter,
+                    "{server} is a node of a Cluster: configure it as one, or most keys are refused"
+                )
+            }
         }
     }
 }
@@ -67,20 +76,32 @@ impl Checks {
         self.0.lock().warnings.clone()
     }
 
-    pub(super) fn start(self: &Arc<Self>, connection: &Connection) {
+    pub(super) fn start(self: &Arc<Self>, connection: &Connection, slots: Slots) {
         let mut findings = self.0.lock();
         if findings.looked_at.len() < REMEMBERED && findings.looked_at.insert(connection.address.clone()) {
             let (checks, connection) = (self.clone(), connection.clone());
-            tokio::spawn(tokio::time::timeout(PATIENCE, async move { checks.run(&connection).await }));
+            tokio::spawn(async move {
+                if timeout(PATIENCE, checks.run(&connection, slots)).await.is_err() {
+                    checks.0.lock().looked_at.remove(&connection.address);
+                }
+            });
         }
     }
 
-    async fn run(&self, connection: &Connection) {
-        let memory =
-            memory_policy(connection).await.filter(|policy| policy != "noeviction").map(Finding::Evicts);
-        let version = version(connection).await.filter(|version| is_old(version)).map(Finding::Old);
-        let scripts = scripts_refused(connection).await.map(Finding::NoScripts);
-        for finding in [memory, version, scripts].into_iter().flatten() {
+    async fn run(&self, connection: &Connection, slots: Slots) {
+        let policy = memory_policy(connection).await.filter(|policy| policy != "noeviction");
+        let about = info(connection, "server").await.unwrap_or_default();
+        let old = field(&about, "redis_version").filter(|version| is_old(version));
+        let mode = field(&about, "redis_mode").or_else(|| field(&about, "server_mode"));
+        let mode = mode.filter(|mode| mode == "cluster" && slots == Slots::Together);
+        let scripts = scripts_refused(connection).await;
+        let findings = [
+            policy.map(Finding::Evicts),
+            old.map(Finding::Old),
+            mode.map(|_| Finding::Cluster),
+            scripts.map(Finding::NoScripts),
+        ];
+        for finding in findings.into_iter().flatten() {
             let warning = Warning { server: connection.address.to_string(), finding };
             tracing::warn!("{warning}");
             self.0.lock().warnings.push(warning);
@@ -95,11 +116,6 @@ async fn memory_policy(connection: &Connection) -> Option<String> {
         Ok(pair) if pair.len() == 2 => pair.into_iter().nth(1),
         _ => field(&info(connection, "memory").await?, "maxmemory_policy"),
     }
-}
-
-/// The version of Redis that a server is or, if it is a Valkey, stands in for.
-async fn version(connection: &Connection) -> Option<String> {
-    field(&info(connection, "server").await?, "redis_version")
 }
 
 async fn scripts_refused(connection: &Connection) -> Option<String> {

@@ -72,7 +72,9 @@ impl Cluster {
         if let Some(node) = self.known(slot) {
             return Ok(node);
         }
-        if let Some(mut running) = self.refresh() {
+        if let Some(mut running) = self.refresh()
+            && !self.is_overdue()
+        {
             let ended = async { while running.changed().await.is_ok() {} };
             timeout_at(deadline, ended).await.map_err(|_| RedisError::TimedOut)?;
         }
@@ -81,6 +83,11 @@ impl Cluster {
             trouble
                 .unwrap_or_else(|| RedisError::Unreachable(format!("no node of the Cluster has slot {slot}")))
         })
+    }
+
+    /// Whether finding out the shape takes so long that there is no use in waiting for it.
+    fn is_overdue(&self) -> bool {
+        self.refresh.lock().begun.is_some_and(|begun| begun.elapsed() > self.config.timeout)
     }
 
     fn known(&self, slot: u16) -> Option<Arc<Node>> {
@@ -136,20 +143,21 @@ impl Cluster {
                 Err(error) => trouble = error,
             }
         }
-        tracing::warn!("cannot find out the shape of the Cluster: {trouble}");
-        self.map.write().trouble = Some(trouble);
+        let mut map = self.map.write();
+        if map.trouble.is_none() {
+            tracing::warn!("cannot find out the shape of the Cluster: {trouble}");
+        }
+        map.trouble = Some(trouble);
     }
 
     /// Healthy nodes first, then those that the configuration names, then the rest.
     fn candidates(&self) -> Vec<Endpoint> {
         let map = self.map.read();
-        let mut known: Vec<_> = map.nodes.iter().collect();
-        known.sort_by_key(|(_, node)| node.health() != Health::Closed);
-        let healthy = known.iter().take_while(|(_, node)| node.health() == Health::Closed).count();
-        let at = |(address, _): &(&Address, &Arc<Node>)| self.seeds[0].at((*address).clone());
-        let (first, rest) = known.split_at(healthy);
+        let is_healthy = |entry: &(&Address, &Arc<Node>)| entry.1.health() == Health::Closed;
+        let (healthy, rest): (Vec<_>, Vec<_>) = map.nodes.iter().partition(is_healthy);
         let unknown = self.seeds.iter().filter(|seed| !map.nodes.contains_key(&seed.address)).cloned();
-        first.iter().map(at).chain(unknown).chain(rest.iter().map(at)).collect()
+        let at = |(address, _): (&Address, _)| self.seeds[0].at(address.clone());
+        healthy.into_iter().map(at).chain(unknown).chain(rest.into_iter().map(at)).collect()
     }
 
     pub(super) fn nodes(&self) -> Vec<Arc<Node>> {

@@ -31,20 +31,22 @@ pub(in crate::store::redis) enum Transport {
 }
 
 impl Endpoint {
-    pub(in crate::store::redis) fn parse(url: &str) -> Result<Self, ConfigError> {
+    /// Reads a URL; `port` is where such a server listens if the URL does not say.
+    pub(in crate::store::redis) fn parse(url: &str, port: u16) -> Result<Self, ConfigError> {
         let parsed =
             redis::parse_redis_url(url).ok_or_else(|| ConfigError::Url("not a URL of Redis".into()))?;
         if let Some((name, _)) = parsed.query_pairs().find(|(name, _)| !SETTINGS.contains(&name.as_ref())) {
             return Err(ConfigError::Url(format!("unknown setting {name:?}")));
         }
+        let port = parsed.port().unwrap_or(port);
         let info = parsed.into_connection_info().map_err(|error| ConfigError::Url(error.to_string()))?;
         let (address, transport) = match info.addr() {
-            ConnectionAddr::Tcp(host, port) => (Address::tcp(host, *port), Transport::Plain),
+            ConnectionAddr::Tcp(host, _) => (Address::tcp(host, port), Transport::Plain),
             ConnectionAddr::TcpTls { insecure: true, .. } => {
                 let why = "#insecure is not supported, trust the server's root certificate instead";
                 return Err(ConfigError::Url(why.into()));
             }
-            ConnectionAddr::TcpTls { host, port, .. } => (Address::tcp(host, *port), Transport::Tls),
+            ConnectionAddr::TcpTls { host, .. } => (Address::tcp(host, port), Transport::Tls),
             ConnectionAddr::Unix(path) => (Address::Unix(path.clone()), Transport::Plain),
             _ => return Err(ConfigError::Url("unknown kind of address".into())),
         };

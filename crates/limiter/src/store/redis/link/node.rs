@@ -48,7 +48,7 @@ impl Server {
 
     /// Looks in the background whether the server is set up as it should be.
     pub(super) fn check(&self, connection: &Connection) {
-        self.checks.start(connection);
+        self.checks.start(connection, self.slots);
     }
 
     pub(super) fn name(&self) -> String {

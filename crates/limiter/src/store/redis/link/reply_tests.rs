@@ -73,9 +73,8 @@ fn the_code_and_the_text_reach_the_caller() {
 
 #[test]
 fn replies_are_cut_into_records() {
-    assert_eq!(split(b"sharedabcd", 2, 2), Ok(vec![b"sharedab".to_vec(), b"sharedcd".to_vec()]));
-    assert_eq!(split(b"shared", 0, 1), Ok(vec![b"shared".to_vec()]));
-    for reply in [&b"sharedabc"[..], b"sharedabcde", b"", b"share"] {
+    assert_eq!(split(b"abcd", 2, 2), Ok(vec![b"ab".to_vec(), b"cd".to_vec()]));
+    for reply in [&b"abc"[..], b"abcde", b""] {
         let setback = split(reply, 2, 2).unwrap_err();
         assert!(matches!(setback, Setback::Failed(Failure::MayHaveRun(RedisError::Protocol(_)))));
     }

@@ -24,10 +24,16 @@ impl Sentinels {
     pub(super) async fn connect(&self, dialer: &Dialer) -> Result<Connection, RedisError> {
         let asked = self.endpoints.iter().cloned().map(|sentinel| self.ask(sentinel, dialer));
         let mut answers = stream::iter(asked).buffer_unordered(AT_ONCE);
-        let mut last = RedisError::Unreachable("no sentinel".to_owned());
+        let mut tried = Vec::new();
+        let mut last = unreachable("no sentinel".to_owned());
         while let Some(answer) = answers.next().await {
             let found = match answer {
-                Ok(address) => self.verified(&self.primary.at(address), dialer).await,
+                // What several of them name is tried once; what they said gets old meanwhile.
+                Ok(address) if tried.contains(&address) => continue,
+                Ok(address) => {
+                    tried.push(address.clone());
+                    self.verified(&self.primary.at(address), dialer).await
+                }
                 Err(error) => Err(error),
             };
             match found {

@@ -5,6 +5,7 @@ mod cluster;
 mod outages;
 mod sentinel;
 mod server;
+mod streams;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +19,8 @@ use crate::store::redis::invocation::Script;
 
 /// Counts under every key, and answers with the counts.
 fn counting() -> Arc<Script> {
-    let text = "local out = {'shared'} for i, key in ipairs(KEYS) do \
-                out[i + 1] = string.format('%08d', redis.call('INCRBY', key, ARGV[i + 1])) end return table.concat(out)";
+    let text = "local out = {} for i, key in ipairs(KEYS) do \
+                out[i] = string.format('%08d', redis.call('INCRBY', key, ARGV[i + 1])) end return table.concat(out)";
     let sha = redis::Script::new(text).get_hash().to_owned();
     Arc::new(Script { text: text.to_owned(), sha, record_bytes: Some(8) })
 }
@@ -43,8 +44,7 @@ fn late() -> Instant {
 }
 
 fn number(reply: &[u8]) -> u64 {
-    assert_eq!(&reply[..6], b"shared");
-    std::str::from_utf8(&reply[6..]).unwrap().parse().unwrap()
+    std::str::from_utf8(reply).unwrap().parse().unwrap()
 }
 
 fn link_to(server: &Server) -> Link {

@@ -1,9 +1,10 @@
 -- Two aligned windows: the units of the window of the last write, and of the one before, which counts by how much of it is in view.
 --
---   byte  0   format: 1
+--   byte  0   format: 1, with counts of 2 bytes, or 2, with counts of 7
 --         1   last write, 6 bytes
---         7   units of the window before, 7 bytes
---        14   units of the window of the last write, 7 bytes
+--         7   units of the window before, and of the window of the last write
+--
+-- Eleven bytes is what a value may have without taking another 16 bytes of memory.
 
 ---- functions
 -- How long before the end of a window a count from the one before it has shrunk to room, which is less: room * window / count, rounded
@@ -32,21 +33,24 @@ end
 local value, weighted = call('GET', key_), 0
 previous_, current_, at_, elapsed_, kept_ = 0, 0, now, now % window_, false
 if value then
-  local format, last, previous, current = unpack('<BI6I7I7', value)
-  if format ~= 1 then
+  local format, last, previous, current = unpack('<BI6I2I2', value)
+  if format == 2 then
+    format, last, previous, current = unpack('<BI6I7I7', value)
+  elseif format ~= 1 then
     error(FOREIGN .. key_)
   end
   if last > now then
     if last - now > window_ then
       -- The clock was wrong: everything that lies ahead is taken to have come now. Written whatever the answer.
       previous, current, last = 0, previous + current, now
-      value = pack('<BI6I7I7', 1, last, previous, current)
+      format = current > 65535 and 2 or 1
+      value = pack(format == 1 and '<BI6I2I2' or '<BI6I7I7', format, last, previous, current)
       save(key_, value, now - elapsed_ + 2 * window_)
     end
     at_, elapsed_ = last, last % window_
   end
   if at_ - last <= elapsed_ then
-    previous_, current_, kept_ = previous, current, current > 0
+    previous_, current_, kept_ = previous, current, current > 0 and format
   elseif at_ - last <= elapsed_ + window_ then
     previous_ = current
   end
@@ -83,8 +87,12 @@ if cost_ > left_ and cost_ <= quota_ then
 end
 
 ---- record
-local value = pack('<BI6I7I7', 1, at_, previous_, current_ + cost_)
-if kept_ then
+local format, current = 1, current_ + cost_
+if current > 65535 or previous_ > 65535 then
+  format = 2
+end
+local value = pack(format == 1 and '<BI6I2I2' or '<BI6I7I7', format, at_, previous_, current)
+if kept_ == format then
   -- The window of the last write: the key lives for long enough already.
   call('SETRANGE', key_, '0', value)
 else
@@ -100,7 +108,8 @@ if stamped == start or stamped == start - window_ then
   else
     previous_ = math.min(math.max(0, previous_ - recorded_) + cost_, DEBT)
   end
-  local value = pack('<BI6I7I7', 1, at_, previous_, current_)
+  local format = math.max(previous_, current_) > 65535 and 2 or 1
+  local value = pack(format == 1 and '<BI6I2I2' or '<BI6I7I7', format, at_, previous_, current_)
   if previous_ + current_ == 0 then
     call('DEL', key_)
   else

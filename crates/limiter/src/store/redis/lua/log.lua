@@ -3,30 +3,32 @@
 -- Lua pays for every byte of a string that it is given. So the common case reads and writes the head alone, which has the totals
 -- and the entries at both ends; those in between lie in a ring of blocks behind it, and one block moves for every few entries.
 --
---   byte  0   format: 1, entries of 8 bytes (stamp 6, units 2), or 2, entries of 16 (stamp 6, units 10)
+--   byte  0   32 times the format, plus how many entries the head has. Format 1: entries of 8 bytes (stamp 6, units 2), format 2: of
+--             16 (stamp 6, units 10)
 --         1   last write, 6 bytes
 --         7   units of all entries, 7 bytes
---        14   entries in the head, and how many of these come before those in the ring (the others come after): 1 byte each
---        16   first block in use, blocks in use, blocks: 2 bytes each
---        22   entries of the head, 128 bytes at most, the newest first
---       150   blocks of 64 bytes, each with its newest entry first
+--        14   how many entries of the head come before those in the ring; the others come after
+--        15   the ring: blocks, first block in use, blocks in use: 2 bytes each, read as one number that few decisions look into
+--        21   entries of the head, 128 bytes at most, the newest first
+--       149   blocks of 64 bytes, each with its newest entry first
 --
--- A value without a ring may end before byte 150. What lies behind the last entry of the head means nothing.
+-- A value without a ring may end before byte 149. What lies behind the last entry of the head means nothing.
 
 ---- functions
 -- What is rare, and so may be slow. These are functions in a function because making one takes time, at every call.
 local function rare_log(save)
   -- All entries, oldest first, as { stamp, units, stamp, units, … }.
-  local function entries_of(key, head, size, count, old, first, blocks, capacity)
-    local parts = { string.sub(head, 23, 22 + (count - old) * size) }
+  local function entries_of(key, head, size, count, old, ring)
+    local capacity, first, blocks = ring % 65536, math.floor(ring / 65536) % 65536, math.floor(ring / 4294967296)
+    local parts = { string.sub(head, 22, 21 + (count - old) * size) }
     if blocks > 0 then
-      local ring = redis.call('GETRANGE', key, 150, 149 + 64 * capacity)
+      local bytes = redis.call('GETRANGE', key, 149, 148 + 64 * capacity)
       for block = first + blocks - 1, first, -1 do
         local from = 64 * (block % capacity)
-        parts[#parts + 1] = string.sub(ring, from + 1, from + 64)
+        parts[#parts + 1] = string.sub(bytes, from + 1, from + 64)
       end
     end
-    parts[#parts + 1] = string.sub(head, 23 + (count - old) * size, 22 + count * size)
+    parts[#parts + 1] = string.sub(head, 22 + (count - old) * size, 21 + count * size)
     local bytes, entries = table.concat(parts), {}
     for from = #bytes - size + 1, 1, -size do
       local stamp, units = struct.unpack(size == 8 and '<I6I2' or '<I6I10', bytes, from)
@@ -58,7 +60,7 @@ local function rare_log(save)
     local new = count - old - blocks * per
     capacity = math.max(capacity, blocks)
     local parts = {
-      struct.pack('<BI6I7BBI2I2I2', size / 8, last, total, new + old, old, 0, blocks, capacity),
+      struct.pack('<BI6I7BI2I2I2', 4 * size + new + old, last, total, old, capacity, 0, blocks),
       table.concat(packed, '', 1, new),
       table.concat(packed, '', count - old + 1, count),
     }
@@ -87,54 +89,58 @@ local function rare_log(save)
       entries[#entries + 1] = ahead
     end
     rewrite(key, now, entries, 0, window)
-    return redis.call('GETRANGE', key, '0', '149')
+    return redis.call('GETRANGE', key, '0', '148')
   end
 
   return entries_of, rewrite, repair
 end
 
 ---- look
-left_, at_, total_, count_, old_, first_, blocks_, capacity_, size_, gone_ = quota_, now, 0, 0, 0, 0, 0, 0, 8, 0
-head_ = call('GETRANGE', key_, '0', '149')
+left_, at_, total_, count_, old_, ring_, size_, gone_ = quota_, now, 0, 0, 0, 0, 8, 0
+head_ = call('GETRANGE', key_, '0', '148')
 if head_ ~= '' then
-  local format, last, total, count, old, first, blocks, capacity, newest, units = unpack('<BI6I7BBI2I2I2I6I2', head_)
+  local count, last, total, old, ring, newest, units = unpack('<BI6I7BI6I6I2', head_)
   local at, size, pattern = now, 8, '<I6I2'
-  if format ~= 1 and format ~= 2 then
+  if count < 32 or count > 95 then
     error(FOREIGN .. key_)
   end
   if last > now then
     at = last
     if last - now > window_ then
       local _, _, repair = rare_log(save)
-      head_ = repair(key_, now, window_, head_, 8 * format, count, old, first, blocks, capacity)
-      format, last, total, count, old, first, blocks, capacity, newest, units = unpack('<BI6I7BBI2I2I2I6I2', head_)
+      head_ = repair(key_, now, window_, head_, count < 64 and 8 or 16, count % 32, old, ring)
+      count, last, total, old, ring, newest, units = unpack('<BI6I7BI6I6I2', head_)
       at = last
     end
   end
-  if format == 2 then
-    size, pattern = 16, '<I6I10'
-    newest, units = unpack(pattern, head_, 23)
+  if count < 64 then
+    count = count - 32
+  else
+    count, size, pattern = count - 64, 16, '<I6I10'
+    newest, units = unpack(pattern, head_, 22)
   end
   if newest + window_ <= at then
     -- As if never seen: then the time of the last write means nothing either.
     call('DEL', key_)
     head_ = ''
   else
-    local oldest, units_gone = unpack(pattern, head_, 23 + (count - 1) * size)
+    local oldest, units_gone = unpack(pattern, head_, 22 + (count - 1) * size)
     while oldest + window_ <= at do
       total, count, old, gone_ = total - units_gone, count - 1, old - 1, gone_ + 1
-      if blocks == 0 then
+      if ring < 4294967296 then
         old = math.min(count, 64 / size)
       elseif old == 0 then
         -- Numbers that go to redis.call take long to write out; small ones are exact as text too.
-        local from = 150 + 64 * first
-        head_ = sub(head_, 1, 22 + count * size) .. call('GETRANGE', key_, from .. '', from + 63 .. '')
-        count, old, first, blocks = count + 64 / size, 64 / size, (first + 1) % capacity, blocks - 1
+        local capacity, first = ring % 65536, math.floor(ring / 65536) % 65536
+        local from = 149 + 64 * first
+        head_ = sub(head_, 1, 21 + count * size) .. call('GETRANGE', key_, from .. '', from + 63 .. '')
+        count, old = count + 64 / size, 64 / size
+        ring = ring - 4294967296 + ((first + 1) % capacity - first) * 65536
       end
-      oldest, units_gone = unpack(pattern, head_, 23 + (count - 1) * size)
+      oldest, units_gone = unpack(pattern, head_, 22 + (count - 1) * size)
     end
     left_ = total < quota_ and quota_ - total or 0
-    at_, total_, count_, old_, first_, blocks_, capacity_, size_ = at, total, count, old, first, blocks, capacity, size
+    at_, total_, count_, old_, ring_, size_ = at, total, count, old, ring, size
     newest_, units_, oldest_, last_ = newest, units, oldest, last
   end
 end
@@ -147,7 +153,7 @@ if count_ > 0 then
     local stamp, excess = oldest_, total_ + cost_ - quota_
     if excess > 1 then
       -- The entry with which enough has left: not simply the oldest.
-      local entries = rare_log(save)(key_, head_, size_, count_, old_, first_, blocks_, capacity_)
+      local entries = rare_log(save)(key_, head_, size_, count_, old_, ring_)
       local index = 2
       while entries[index] < excess do
         excess, index = excess - entries[index], index + 2
@@ -158,38 +164,39 @@ if count_ > 0 then
   end
   if gone_ > 0 then
     -- What has left the window is not looked at again.
-    local head = pack('<BI6I7BBI2I2I2', size_ / 8, last_, total_, count_, old_, first_, blocks_, capacity_)
-    call('SETRANGE', key_, '0', head .. sub(head_, 23, 22 + count_ * size_))
+    local head = pack('<BI6I7BI6', 4 * size_ + count_, last_, total_, old_, ring_)
+    call('SETRANGE', key_, '0', head .. sub(head_, 22, 21 + count_ * size_))
   end
 end
 
 ---- record
-local stamp, units, from, full = at_ - at_ % extra_ + extra_ - 1, cost_, 23, false
+local stamp, units, from, full, blocks, capacity = at_ - at_ % extra_ + extra_ - 1, cost_, 22, false
 if count_ > 0 and newest_ >= stamp then
   -- The same slot; or a slot was longer before, and reaches further.
-  stamp, units, from = newest_, units_ + cost_, 23 + size_
-else
-  full = (count_ - old_) * size_ == 64
+  stamp, units, from = newest_, units_ + cost_, 22 + size_
+elseif (count_ - old_) * size_ == 64 then
+  full, blocks, capacity = true, math.floor(ring_ / 4294967296), ring_ % 65536
 end
-if units > 65535 and size_ == 8 or full and blocks_ >= capacity_ then
+if units > 65535 and size_ == 8 or full and blocks == capacity then
   local entries_of, rewrite = rare_log(save)
-  local entries = count_ == 0 and {} or entries_of(key_, head_, size_, count_, old_, first_, blocks_, capacity_)
-  local place = from == 23 and #entries + 1 or #entries - 1
+  local entries = count_ == 0 and {} or entries_of(key_, head_, size_, count_, old_, ring_)
+  local place = from == 22 and #entries + 1 or #entries - 1
   entries[place], entries[place + 1] = stamp, units
   local most = math.floor(math.min(quota_, math.ceil(window_ / extra_) + 2) / 8)
-  rewrite(key_, at_, entries, full and math.min(2 * capacity_ + 1, most) or capacity_, window_)
+  rewrite(key_, at_, entries, full and math.min(2 * capacity + 1, most) or ring_ % 65536, window_)
 else
   if full then
-    call('SETRANGE', key_, 150 + 64 * ((first_ + blocks_) % capacity_) .. '', sub(head_, 23, 86))
-    from, blocks_ = 87, blocks_ + 1
+    local block = (math.floor(ring_ / 65536) % 65536 + blocks) % capacity
+    call('SETRANGE', key_, 149 + 64 * block .. '', sub(head_, 22, 85))
+    from, ring_ = 86, ring_ + 4294967296
   end
-  local kept = (23 + count_ * size_ - from) / size_ + 1
-  if blocks_ == 0 then
+  local kept = (22 + count_ * size_ - from) / size_ + 1
+  if ring_ < 4294967296 then
     old_ = math.min(kept, 64 / size_)
   end
   local value = pack(
-    size_ == 8 and '<BI6I7BBI2I2I2I6I2c0' or '<BI6I7BBI2I2I2I6I10c0',
-    size_ / 8, at_, total_ + cost_, kept, old_, first_, blocks_, capacity_, stamp, units, sub(head_, from, 22 + count_ * size_)
+    size_ == 8 and '<BI6I7BI6I6I2c0' or '<BI6I7BI6I6I10c0',
+    4 * size_ + kept, at_, total_ + cost_, old_, ring_, stamp, units, sub(head_, from, 21 + count_ * size_)
   )
   if count_ == 0 then
     save(key_, value, stamp + window_ + lease_ - 1 - (stamp + window_ - 1) % lease_)
@@ -210,7 +217,7 @@ left_, reset_, when_ = left_ - cost_, stamp + window_ - now, stamp
 ---- settle
 if count_ > 0 then
   local entries_of, rewrite = rare_log(save)
-  local entries = entries_of(key_, head_, size_, count_, old_, first_, blocks_, capacity_)
+  local entries = entries_of(key_, head_, size_, count_, old_, ring_)
   for index = 1, #entries, 2 do
     if entries[index] == recorded_at_ then
       local units = math.max(0, entries[index + 1] - recorded_)
@@ -221,7 +228,7 @@ if count_ > 0 then
         table.remove(entries, index)
         table.remove(entries, index)
       end
-      rewrite(key_, at_, entries, capacity_, window_)
+      rewrite(key_, at_, entries, ring_ % 65536, window_)
       break
     end
   end

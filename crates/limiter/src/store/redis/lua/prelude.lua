@@ -1,5 +1,6 @@
 -- The time is the server's, read once: all requests of a call are decided at the same millisecond.
 local call, pack, unpack, sub = redis.call, struct.pack, struct.unpack, string.sub
+local KEYS, ARGV = KEYS, ARGV
 local time = call('TIME')
 local micros = time[2] + 0
 local now = time[1] * 1000 + (micros - micros % 1000) / 1000

@@ -11,9 +11,7 @@ impl Nodes {
     async fn start() -> Self {
         let mut nodes = Vec::new();
         for _ in 0..3 {
-            let options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
-            let more = ["--cluster-require-full-coverage", "no"];
-            nodes.push(Server::start(&[&options[..], &more[..]].concat()).await);
+            nodes.push(start_node().await);
         }
         let nodes = Self(nodes);
         for (index, node) in (0_u16..).zip(&nodes.0) {
@@ -45,6 +43,12 @@ impl Nodes {
         let owner = usize::from(slot_of(key.as_bytes()) / 5462);
         (&self.0[owner], &self.0[(owner + 1) % 3])
     }
+}
+
+async fn start_node() -> Server {
+    let options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+    let more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
+    Server::start(&[&options[..], &more[..]].concat()).await
 }
 
 async fn id_of(node: &Server) -> String {
@@ -141,4 +145,56 @@ async fn a_cluster_that_is_not_there_fails_and_is_found() {
     let _: String = node.ask(&words).await;
     until("it is found", async || link.call(count_one(KEY), soon()).await.is_ok()).await;
     assert_eq!(node.count(KEY).await, 1);
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_configured_as_one_server_is_warned_of() {
+    let nodes = Nodes::start().await;
+    let (_, other) = nodes.owner_and_other(KEY);
+    let link = link_to(other);
+    let failure = link.call(count_one(KEY), late()).await.unwrap_err();
+    assert!(
+        matches!(&failure, Failure::NotRun(RedisError::Refused { code, .. }) if code == "MOVED"),
+        "{failure:?}"
+    );
+    until("it is found", async || {
+        link.warnings().iter().any(|warning| warning.to_string().contains("configure it as one"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_replica_that_takes_over_is_found() {
+    let mut nodes = Nodes::start().await;
+    let replica = start_node().await;
+    let (owner, other) = nodes.owner_and_other(KEY);
+    let id = id_of(owner).await;
+    let _: String = replica.ask(&["CLUSTER", "MEET", "127.0.0.1", &other.port.to_string()]).await;
+    until("it knows its primary", async || replica.accepts(&["CLUSTER", "REPLICATE", &id]).await).await;
+    let link = nodes.link();
+    link.call(count_one(KEY), late()).await.unwrap();
+    until("the count is there too", async || {
+        let info: String = replica.ask(&["INFO", "replication"]).await;
+        let keys: u64 = replica.ask(&["DBSIZE"]).await;
+        info.contains("master_link_status:up") && keys == 1
+    })
+    .await;
+    let all_know = async || {
+        let mut known = true;
+        for node in &nodes.0 {
+            known &= node.ask::<String>(&["CLUSTER", "NODES"]).await.contains(&format!("slave {id}"));
+        }
+        known
+    };
+    until("all know of it", all_know).await;
+    let owner = nodes.0.iter().position(|node| node.port == owner.port).unwrap();
+    drop(nodes.0.remove(owner));
+    let mut tally = Tally { done: 1, ..Tally::default() };
+    until("calls reach the replica", async || {
+        let result = link.call(count_one(KEY), soon()).await;
+        tally.add(&result);
+        result.is_ok()
+    })
+    .await;
+    tally.assert_fits(replica.count(KEY).await);
 }

@@ -26,18 +26,21 @@ async fn the_new_primary_is_found_after_a_failover() {
         !replicas.is_empty() && link_up
     })
     .await;
-    until("it begins to exchange them", async || sentinel.accepts(&["SENTINEL", "FAILOVER", "mine"]).await)
-        .await;
-    let mut tally = Tally::default();
-    until("the replica counts", async || {
-        tally.add(&link.call(count_one("after"), soon()).await);
-        let role: String = replica.ask(&["INFO", "replication"]).await;
-        role.contains("role:master")
-            && replica.count("after").await > 0
-            && link.call(count_one("k"), soon()).await.is_ok()
+    // It may give up and have to be told again.
+    until("the sentinel names the replica", async || {
+        let named: (String, u16) = sentinel.ask(&["SENTINEL", "get-master-addr-by-name", "mine"]).await;
+        if named.1 != replica.port {
+            sentinel.accepts(&["SENTINEL", "FAILOVER", "mine"]).await;
+        }
+        named.1 == replica.port
     })
     .await;
-    assert!(tally.done > 0);
+    // The old primary still answers until the sentinel has told it.
+    until("calls reach what was the replica", async || {
+        let _: Result<_, Failure> = link.call(count_one("after"), soon()).await;
+        replica.count("after").await > 0
+    })
+    .await;
 
     let unknown = Link::new(&Config::sentinel([sentinel.url().as_str()], "other").unwrap());
     let failure = unknown.call(count_one("k"), soon()).await.unwrap_err();

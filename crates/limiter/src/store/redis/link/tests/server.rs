@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 /// How long anything may take that is bound to happen.
-pub(super) const SURELY: Duration = Duration::from_secs(20);
+pub(super) const SURELY: Duration = Duration::from_secs(40);
 
 pub(super) struct Server {
     process: Child,
@@ -18,13 +18,13 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// `REDIS_SERVER` names the program to test with, if not `redis-server`.
+    /// `SLIDEGATE_REDIS_70` names the program to test with, if not `redis-server`.
     pub(super) async fn start(options: &[&str]) -> Self {
         Self::start_at(free_port(), options).await
     }
 
     pub(super) async fn start_at(port: u16, options: &[&str]) -> Self {
-        let program = std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned());
+        let program = std::env::var("SLIDEGATE_REDIS_70").unwrap_or_else(|_| "redis-server".to_owned());
         let directory = tempfile::tempdir().unwrap();
         let process = Command::new(&program)
             .args(options.iter().take_while(|option| !option.starts_with("--")))
@@ -33,7 +33,7 @@ impl Server {
             .current_dir(&directory)
             .stdout(Stdio::null())
             .spawn()
-            .unwrap_or_else(|error| panic!("{program}: {error}; set REDIS_SERVER to a server program"));
+            .unwrap_or_else(|error| panic!("{program}: {error}; scripts/test installs it"));
         let server = Self { process, port, _directory: directory };
         until("the server answers", async || server.accepts(&["PING"]).await).await;
         server

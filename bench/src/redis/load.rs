@@ -1,0 +1,36 @@
+//! How many ask, and how many requests they have in flight.
+
+use super::connection::Connection;
+use super::server::Server;
+
+/// Requests in flight on a connection: what a pipeline holds, and what a call of ours coalesces.
+pub const IN_FLIGHT: usize = 16;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// How many subjects are asked about in a turn.
+    pub subjects: u64,
+    /// Turns per round.
+    pub turns: usize,
+    /// Connections over which that is done.
+    pub connections: usize,
+    /// Requests in flight on each.
+    pub in_flight: usize,
+}
+
+impl Load {
+    /// Several pipelines, so that the server never has to wait for the next one: waiting costs it more than a PING.
+    pub const PIPELINED: Self = Self { subjects: 512, turns: 16, connections: 4, in_flight: IN_FLIGHT };
+    /// The same for quotas in the thousands, which take long to fill: as many decisions, in shorter turns.
+    pub const LARGE_QUOTA: Self = Self { subjects: 160, turns: 48, ..Self::PIPELINED };
+    /// A single node with as many requests in flight as a call of ours coalesces.
+    pub const ONE_NODE: Self = Self { connections: 1, ..Self::LARGE_QUOTA };
+    /// One request at a time.
+    pub const ONE_BY_ONE: Self = Self { subjects: 32, turns: 40, connections: 1, in_flight: 1 };
+
+    /// Its connections.
+    pub fn connect(&self, server: &Server) -> Vec<Connection> {
+        (0..self.connections).map(|_| server.connect()).collect()
+    }
+}

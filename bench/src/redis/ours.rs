@@ -1,0 +1,61 @@
+//! Slidegate, set up for the measurements against a server. Everything that the other files need of it is here.
+
+use std::rc::Rc;
+
+use slidegate::store::redis::{Config, wire::Wire};
+use slidegate::{Limit, Redis};
+
+use super::load::IN_FLIGHT;
+use super::question::{Question, subject};
+use super::resp::Reply;
+use super::server::Server;
+
+/// One call per decision, as a node sends it that has one request at a time.
+pub fn single(server: &Server, name: &'static str, limits: &[Limit]) -> Question {
+    question(server, name, limits, 1)
+}
+
+/// One call for all requests in flight, as a node sends it that has so many at a time.
+pub fn coalesced(server: &Server, name: &'static str, limits: &[Limit]) -> Question {
+    question(server, name, limits, IN_FLIGHT)
+}
+
+fn question(server: &Server, name: &'static str, limits: &[Limit], per_command: usize) -> Question {
+    let wire = Rc::new(Wire::new(&initials(name), limits));
+    let mut connection = server.connect();
+    connection.send(&wire.load());
+    connection.receive(1, |_| ());
+    let reader = wire.clone();
+    let command = move |ids: &[u64]| {
+        let subjects: Vec<String> = ids.iter().map(|id| subject(*id)).collect();
+        let keys: Vec<_> = subjects.iter().map(|subject| subject.as_str().into()).collect();
+        wire.check(&keys)
+    };
+    let admitted = move |reply: Reply<'_>| match reply {
+        Reply::Bytes(bytes) => reader.admitted(bytes).into_iter().filter(|admitted| *admitted).count(),
+        other => panic!("{name}: {other:?} is no decision"),
+    };
+    Question { name, per_command, command: Box::new(command), admitted: Box::new(admitted) }
+}
+
+/// What the limiter is called, so that every contender has keys of its own, no longer than those of the textbooks.
+fn initials(name: &str) -> String {
+    name.split(' ').filter_map(|word| word.chars().next()).collect()
+}
+
+/// A limiter of the library. Without its fallback: a decision that the server had no part in must not go unnoticed.
+pub struct Limiter(slidegate::Limiter<Redis>);
+
+impl Limiter {
+    /// Of these limits. It connects when it is first asked.
+    pub fn new(url: &str, limits: &[Limit]) -> Self {
+        let store = Redis::new(&Config::parse(url).expect("the server has an address"));
+        let limiter = slidegate::Limiter::builder(limits.iter().copied()).store(store).build();
+        Self(limiter.expect("the limits go together"))
+    }
+
+    /// Whether this one may pass.
+    pub async fn check(&self, key: &str) -> bool {
+        self.0.check(key).await.expect("the server answers").is_allowed()
+    }
+}
