@@ -6,7 +6,7 @@
 use std::thread;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Settlement};
+use slidegate::store::{Call, MAX_LIMITS, Settlement};
 use slidegate::{Limit, SettleOutcome, Verdict};
 use slidegate_core::MAX_TIME_MS;
 
@@ -15,7 +15,7 @@ mod decides;
 mod differ;
 mod servers;
 
-use cases::{Rng, prove};
+use cases::{Rng, limit, prove_part};
 use decides::{Decides, InMemory, InRedis};
 use differ::{Both, Setting, Step, generate, generate_long};
 use servers::{Flavour, Server};
@@ -45,7 +45,7 @@ fn agree<T: PartialEq + std::fmt::Debug>(memory: &T, redis: T, asked: &impl std:
 
 #[test]
 fn redis_answers_what_the_core_answers() {
-    on_every_server(|rng| {
+    on_every_server(1, |rng| {
         let (setting, steps) = generate(rng);
         // Short of the end of time, beyond which no script is told.
         let start_ms = setting.start_ms.min(MAX_TIME_MS - (1 << 40));
@@ -56,21 +56,40 @@ fn redis_answers_what_the_core_answers() {
 /// Logs of more entries than the head of their value has room for.
 #[test]
 fn long_logs_answer_what_the_core_answers() {
-    on_every_server(generate_long);
+    on_every_server(10, generate_long);
 }
 
-fn on_every_server(generate: impl Fn(&Rng) -> (Setting, Vec<Step>) + Copy + Sync + Send) {
+/// As many limits as a request may have, of all kinds, known to the script as numbers in its text and as arguments.
+#[test]
+fn many_limits_answer_what_the_core_answers() {
+    on_every_server(100, |rng| {
+        let mut limits: Vec<Limit> = Vec::new();
+        let wanted = rng.pick(&[7, 15, MAX_LIMITS]);
+        while limits.len() < wanted {
+            let one = limit(rng);
+            if limits.iter().all(|other| other.id() != one.id()) {
+                limits.push(one);
+            }
+        }
+        let (setting, steps) = generate(rng);
+        let applies = |step: &Step| !matches!(step, Step::Quota { limit, .. } if *limit >= wanted);
+        let steps = steps.into_iter().filter(applies).collect();
+        (Setting { start_ms: setting.start_ms.min(MAX_TIME_MS - (1 << 40)), limits }, steps)
+    });
+}
+
+fn on_every_server(part: u64, generate: impl Fn(&Rng) -> (Setting, Vec<Step>) + Copy + Sync + Send) {
     thread::scope(|scope| {
         for flavour in Flavour::all() {
-            scope.spawn(move || compare(flavour, generate));
+            scope.spawn(move || compare(flavour, part, generate));
         }
     });
 }
 
-fn compare(flavour: Flavour, generate: impl Fn(&Rng) -> (Setting, Vec<Step>)) {
+fn compare(flavour: Flavour, part: u64, generate: impl Fn(&Rng) -> (Setting, Vec<Step>)) {
     let server = Server::start(flavour);
     let redis = InRedis::new(Config::parse(&server.url()).expect("a URL"));
-    prove(generate, |setting, steps| {
+    prove_part(part, generate, |setting, steps| {
         let limits: &[Limit] = &setting.limits;
         let mut both = Both::new(setting, Pair(InMemory::new(limits), redis.another()));
         steps.iter().try_for_each(|step| both.step(step))

@@ -32,6 +32,7 @@ pub use link::{Health, Warning};
 use crate::key::Space;
 use crate::store::{Call, SettleOutcome, Settlement, Store};
 use denials::Denials;
+use error::MAX_ITEMS;
 use invocation::Invocation;
 use link::Link;
 use plan::{Group, Plan, Slots};
@@ -94,9 +95,13 @@ impl Redis {
 }
 
 impl Inner {
-    fn plan(&self, call: &Call<'_>) -> Plan {
+    fn plan(&self, call: &Call<'_>) -> Result<Plan, RedisError> {
         let slots = if self.link.is_cluster() { Slots::Apart } else { Slots::Together };
-        Plan::new(&self.prefix, call, slots)
+        let plan = Plan::new(&self.prefix, call, slots);
+        match plan.items().count() {
+            0..=MAX_ITEMS => Ok(plan),
+            more => Err(RedisError::TooManyLimits(more)),
+        }
     }
 
     fn deadline(&self) -> tokio::time::Instant {
@@ -174,7 +179,7 @@ impl Store for Redis {
     }
 
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
-        let plan = self.0.plan(call);
+        let plan = self.0.plan(call)?;
         if let Some(verdict) = self.0.recall(&plan) {
             return Ok(verdict);
         }

@@ -56,7 +56,7 @@ impl Redis {
     /// Decides a request that its sender may send again, under a key that the sender chose: it is charged once, and an
     /// answer that admitted it is given again, up to ten times, for the shortest of its windows or a minute.
     pub async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
-        let plan = self.0.plan(call);
+        let plan = self.0.plan(call)?;
         let shortest_ms = plan.items().map(|item| item.limit.window_ms()).min();
         let lives_ms = shortest_ms.unwrap_or(0).min(MAX_REMEMBERED_MS);
         let ticket = Ticket::new([b"once ", idempotency_key].concat(), lives_ms);

@@ -1,5 +1,8 @@
 //! What can go wrong with a server, and whether it can have decided nevertheless.
 
+/// The most limits of one call. Twice [`MAX_LIMITS`](crate::store::MAX_LIMITS): rules that meet in one request may each have as many.
+pub(super) const MAX_ITEMS: usize = 64;
+
 /// Why a server gave no decision.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -27,6 +30,9 @@ pub enum RedisError {
         /// The rest of it.
         text: String,
     },
+    /// The request touches more limits than a script can decide; it was not sent.
+    #[error("a request on {0} limits is more than one script decides: {MAX_ITEMS} at most")]
+    TooManyLimits(usize),
     /// The server answered something that is no decision.
     #[error("unexpected answer from Redis: {0}")]
     Protocol(String),

@@ -1,0 +1,61 @@
+//! The parts that scripts are made of.
+
+use slidegate_core::{Kind, Limit};
+
+/// Names that stand for what a request brings or a limit is; all others that end in `_` are variables.
+pub(super) const GIVEN: [&str; 8] =
+    ["key_", "cost_", "quota_", "window_", "extra_", "lease_", "recorded_", "recorded_at_"];
+
+/// The parts of one kind.
+pub(super) struct Parts {
+    pub(super) file: &'static str,
+    pub(super) functions: &'static str,
+    pub(super) look: &'static str,
+    pub(super) answer: &'static str,
+    pub(super) record: &'static str,
+    pub(super) settle: &'static str,
+}
+
+impl Parts {
+    pub(super) fn of(limit: &Limit) -> Self {
+        let file = match limit.kind() {
+            Kind::Log { .. } => include_str!("../lua/log.lua"),
+            Kind::Counter => include_str!("../lua/counter.lua"),
+            Kind::Fixed => include_str!("../lua/fixed.lua"),
+            Kind::Gcra { .. } => include_str!("../lua/gcra.lua"),
+            Kind::InFlight => include_str!("../lua/in_flight.lua"),
+        };
+        let part = |name| section(file, name);
+        Self {
+            file,
+            functions: part("functions"),
+            look: part("look"),
+            answer: part("answer"),
+            record: part("record"),
+            settle: part("settle"),
+        }
+    }
+
+    /// The variables of these parts.
+    pub(super) fn variables(&self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = [self.look, self.answer, self.record]
+            .into_iter()
+            .flat_map(words)
+            .filter(|word| word.ends_with('_') && word.len() > 1 && !GIVEN.contains(word))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// The lines between `---- name` and the next such line.
+pub(super) fn section(file: &'static str, name: &str) -> &'static str {
+    let Some((_, rest)) = file.split_once(&format!("---- {name}\n")) else { return "" };
+    rest.split_once("\n---- ").map_or(rest, |(part, _)| part)
+}
+
+/// Words as Lua has them.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}

@@ -1,0 +1,283 @@
+//! Puts scripts together.
+
+use std::fmt::Write;
+
+use slidegate_core::Limit;
+
+use super::parts::{Parts, section};
+use super::{ADMITTED, Numbers, Purpose, ROW_HEAD, ROW_LIMIT, numbers};
+
+const TICKET: &str = include_str!("../lua/ticket.lua");
+const SETTLE: &str = include_str!("../lua/settle.lua");
+
+/// What a ticket has before the answer.
+const TICKET_HEAD: usize = 24;
+/// A Lua function has at most 200 variables; beyond this many, those of a limit go into a table.
+const MAX_VARIABLES: usize = 100;
+/// Nor can a function be called with so many: limits whose numbers are packed at once.
+const MAX_PACKED: usize = 16;
+/// What parts call the numbers of a limit.
+const NUMBERS: [&str; 4] = ["quota_", "window_", "extra_", "lease_"];
+
+/// A script in the making.
+pub(super) struct Writer<'a> {
+    limits: &'a [Limit],
+    parts: Vec<Parts>,
+    numbers: Numbers,
+    purpose: Purpose,
+    /// Whether the variables of a limit are fields of a table.
+    tables: bool,
+    pub(super) text: String,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(limits: &'a [Limit], purpose: Purpose, numbers: Numbers) -> Self {
+        let parts: Vec<Parts> = limits.iter().map(Parts::of).collect();
+        let tables = parts.iter().map(|parts| parts.variables().len()).sum::<usize>() > MAX_VARIABLES;
+        Self { limits, parts, numbers, purpose, tables, text: String::new() }
+    }
+
+    /// Adds lines without comments and indentation: the server keeps the text.
+    pub(super) fn add(&mut self, text: &str) {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("--"));
+        lines.for_each(|line| {
+            self.text.push_str(line);
+            self.text.push('\n');
+        });
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        self.text.write_fmt(line).expect("a String takes everything");
+        self.text.push('\n');
+    }
+
+    /// Adds a part for one limit, as a block of its own.
+    fn block(&mut self, index: usize, part: &str) {
+        self.text.push_str("do\n");
+        let part = self.for_limit(index, part);
+        self.add(&part);
+        self.text.push_str("end\n");
+    }
+
+    /// A part with the names of one limit.
+    fn for_limit(&self, index: usize, part: &str) -> String {
+        let mut text = String::with_capacity(part.len() + 64);
+        let mut rest = part;
+        while let Some(start) = rest.find(|c: char| c.is_ascii_alphabetic()) {
+            let (before, from) = rest.split_at(start);
+            let end = from.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(from.len());
+            let (word, after) = from.split_at(end);
+            text.push_str(before);
+            if word.ends_with('_') {
+                text.push_str(&self.name(index, word));
+            } else {
+                text.push_str(word);
+            }
+            rest = after;
+        }
+        text + rest
+    }
+
+    /// What a word that belongs to a limit is in the script.
+    fn name(&self, index: usize, word: &str) -> String {
+        let number = index + 1;
+        let place = NUMBERS.iter().position(|name| *name == word);
+        match place {
+            Some(place) if self.numbers == Numbers::Literal => {
+                numbers(&self.limits[index])[place].to_string()
+            }
+            Some(_) if self.tables => format!("n{number}.{word}"),
+            None if word == "cost_" && self.purpose == Purpose::Check => "1".to_owned(),
+            None if self.tables => format!("t{number}.{word}"),
+            _ => format!("{word}{number}"),
+        }
+    }
+
+    /// Sets words of a limit: as new variables, or in its table.
+    fn set(&mut self, index: usize, values: &[(&str, String)]) {
+        let names: Vec<String> = values.iter().map(|(word, _)| self.name(index, word)).collect();
+        let values: Vec<&str> = values.iter().map(|(_, value)| value.as_str()).collect();
+        let local = if self.tables { "" } else { "local " };
+        self.line(format_args!("{local}{} = {}", names.join(", "), values.join(", ")));
+    }
+
+    /// Gives a limit its variables.
+    fn declare(&mut self, index: usize) {
+        if self.tables {
+            return self.line(format_args!("local t{} = {{}}", index + 1));
+        }
+        let names = self.parts[index].variables();
+        let names: Vec<String> = names.iter().map(|name| self.name(index, name)).collect();
+        self.line(format_args!("local {}", names.join(", ")));
+    }
+
+    pub(super) fn read_numbers(&mut self, head: usize) -> usize {
+        if self.numbers == Numbers::Literal {
+            return head;
+        }
+        for index in 0..self.limits.len() {
+            if self.tables {
+                self.line(format_args!("local n{} = {{}}", index + 1));
+            }
+            let from = head + NUMBERS.len() * index;
+            let values = NUMBERS.iter().enumerate();
+            let values: Vec<(&str, String)> =
+                values.map(|(place, word)| (*word, argument(from + place + 1))).collect();
+            self.set(index, &values);
+        }
+        head + NUMBERS.len() * self.limits.len()
+    }
+
+    pub(super) fn add_functions(&mut self) {
+        for index in 0..self.parts.len() {
+            let first =
+                self.parts[..index].iter().all(|other| !std::ptr::eq(other.file, self.parts[index].file));
+            if first {
+                self.add(self.parts[index].functions);
+            }
+        }
+    }
+
+    /// Names the variables, keys and costs of a request whose keys begin after `base`, and its arguments after `first`.
+    fn begin_request(&mut self, base: &str, first: &str) {
+        for index in 0..self.limits.len() {
+            let number = index + 1;
+            self.declare(index);
+            self.set(index, &[("key_", format!("KEYS[{base} + {number}]"))]);
+            if self.purpose != Purpose::Check {
+                self.set(index, &[("cost_", format!("ARGV[{first} + {number}] + 0"))]);
+            }
+        }
+    }
+
+    fn needs_holder(&self) -> bool {
+        self.limits.iter().any(Limit::needs_id)
+    }
+
+    fn look(&mut self) {
+        for index in 0..self.limits.len() {
+            self.block(index, self.parts[index].look);
+        }
+    }
+
+    fn answer(&mut self) {
+        for index in 0..self.limits.len() {
+            self.block(index, self.parts[index].answer);
+        }
+    }
+
+    /// Charges all limits or none, and leaves the answer in `row`.
+    fn judge(&mut self) {
+        self.look();
+        let fits = |index: usize| format!("{} <= {}", self.name(index, "cost_"), self.name(index, "left_"));
+        let all: Vec<String> = (0..self.limits.len()).map(fits).collect();
+        self.line(format_args!("local row"));
+        self.line(format_args!("if {} then", all.join(" and ")));
+        for index in 0..self.limits.len() {
+            let cost = self.name(index, "cost_");
+            self.line(format_args!("if {cost} > 0 then"));
+            self.add(&self.for_limit(index, self.parts[index].record));
+            self.line(format_args!("else"));
+            self.add(&self.for_limit(index, self.parts[index].answer));
+            self.line(format_args!("end"));
+        }
+        self.row(ADMITTED);
+        self.line(format_args!("else"));
+        self.answer();
+        self.row(0);
+        self.line(format_args!("end"));
+    }
+
+    /// The answer: the time, and the numbers of every limit.
+    fn row(&mut self, admitted: u64) {
+        let mut text = String::from("row = ");
+        for (chunk, limits) in self.limits.chunks(MAX_PACKED).enumerate() {
+            let first = chunk * MAX_PACKED;
+            let numbers = (first..first + limits.len())
+                .flat_map(|index| ["left_", "reset_", "when_"].map(|word| self.name(index, word)));
+            let numbers: Vec<String> = numbers.collect();
+            let (numbers, pattern) = (numbers.join(", "), "I7I7I6".repeat(limits.len()));
+            text += &match chunk {
+                0 => format!("pack('<I6{pattern}', now + {admitted}, {numbers})"),
+                _ => format!(" .. pack('<{pattern}', {numbers})"),
+            };
+        }
+        self.line(format_args!("{text}"));
+    }
+
+    pub(super) fn decide(&mut self, head: usize) {
+        let limits = self.limits.len();
+        self.line(format_args!("local rows, keys = nil, #KEYS"));
+        self.line(format_args!("for base = 0, keys - 1, {limits} do"));
+        let costs = if self.purpose == Purpose::Check { 0 } else { limits };
+        if self.needs_holder() {
+            self.line(format_args!("local argument = base / {limits} * {} + {head}", costs + 1));
+            self.line(format_args!("local holder = ARGV[argument + {}]", costs + 1));
+        } else {
+            self.line(format_args!("local argument = base + {head}"));
+        }
+        self.begin_request("base", "argument");
+        self.judge();
+        // A single request needs no list of answers.
+        self.line(format_args!("if keys == {limits} then"));
+        self.line(format_args!("return row"));
+        self.line(format_args!("end"));
+        self.line(format_args!("rows = rows or {{}}"));
+        self.line(format_args!("rows[#rows + 1] = row"));
+        self.line(format_args!("end"));
+        self.line(format_args!("return table.concat(rows)"));
+    }
+
+    pub(super) fn decide_once(&mut self, head: usize) {
+        self.add(section(TICKET, "find"));
+        self.line(format_args!("local holder = ARGV[{}]", head + self.limits.len() + 1));
+        self.begin_request("1", &head.to_string());
+        self.judge();
+        self.line(format_args!("if unpack('<I6', row) >= {ADMITTED} then"));
+        self.add(section(TICKET, "keep"));
+        self.line(format_args!("end"));
+        self.line(format_args!("return row"));
+    }
+
+    pub(super) fn undo(&mut self, head: usize) {
+        self.line(format_args!("local holder = ARGV[4]"));
+        self.add(section(TICKET, "undo"));
+        self.begin_request("1", &head.to_string());
+        self.look();
+        for index in 0..self.limits.len() {
+            let cost = self.name(index, "cost_");
+            self.line(format_args!("if undoes and {cost} > 0 then"));
+            let from = TICKET_HEAD + ROW_HEAD + ROW_LIMIT * index + 2 * 7 + 1;
+            self.set(index, &[("recorded_at_", format!("unpack('<I6', kept, {from})")), ("recorded_", cost)]);
+            // Nothing takes the place of what was recorded.
+            self.block(index, &self.parts[index].settle.replace("cost_", "0"));
+            self.block(index, self.parts[index].look);
+            self.line(format_args!("end"));
+        }
+        self.answer();
+        self.line(format_args!("local row"));
+        self.row(0);
+        self.line(format_args!("return row"));
+    }
+
+    pub(super) fn settle(&mut self, head: usize) {
+        self.line(format_args!("local holder, until_ms, cost = ARGV[1], ARGV[2] + 0, ARGV[3] + 0"));
+        self.add(section(SETTLE, "spent"));
+        for index in 0..self.limits.len() {
+            let first = head + 2 * index;
+            self.line(format_args!("do"));
+            self.declare(index);
+            self.set(index, &[("key_", format!("KEYS[{}]", index + 2)), ("cost_", "cost".to_owned())]);
+            self.block(index, self.parts[index].look);
+            self.set(index, &[("recorded_at_", argument(first + 1)), ("recorded_", argument(first + 2))]);
+            self.block(index, self.parts[index].settle);
+            self.line(format_args!("end"));
+        }
+        self.add(section(SETTLE, "spend"));
+    }
+}
+
+/// A number among the arguments.
+fn argument(place: usize) -> String {
+    format!("ARGV[{place}] + 0")
+}
