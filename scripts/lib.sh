@@ -95,6 +95,10 @@ core_is_alone() {
     [ "$(wc -l <<<"$tree")" = 1 ]
 }
 
+redis_is_optional() {
+    ! cargo tree --quiet --package slidegate --edges normal | grep --ignore-case redis
+}
+
 # The block of output below the first command in the README is what that command prints.
 readme_tells_the_truth() {
     diff <(cargo run --quiet --release --package slidegate --example decisions) \

@@ -15,6 +15,10 @@ mod shared;
 
 pub mod store;
 
+#[cfg(all(doctest, feature = "redis"))]
+#[doc = include_str!("../../../docs/redis.md")]
+struct SharedLimits;
+
 pub use builder::{BuildError, Builder};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use key::{Key, Part, Space};

@@ -49,7 +49,7 @@ pub fn run(report: &mut Report, server: &Server, scale: Scale) {
     let zset_1000 = per_key("ZSET log, quota 1000", Fill { keys: 200, ..of_1000 }, &zset(1_000));
     let exact_1000 = per_key("slidegate log, quota 1000, r = 1", of_1000, &exact);
     let log_1000 = per_key("slidegate log, quota 1000", of_1000, &log(1_000));
-    let once = Fill::new(1, 16_000);
+    let once = Fill::new(1, 60_000);
     per_key("two-key counter, one of its keys", once, &|window_ms| {
         textbook::two_key_counter(server, Rate { quota: 100, window_ms })
     });

@@ -23,7 +23,8 @@ pub fn run(report: &mut Report, server: &Server, scale: Scale) {
     denials(report, server);
 }
 
-/// Checks one at a time and 16 at once, beside the ZSET log with 16 in flight.
+/// Checks one at a time and 16 at once, beside the ZSET log with 16 in flight. One connection leaves the server idle in between, so
+/// that waking it up is a part of every figure; what scripts take is measured by themselves.
 fn checks(report: &mut Report, server: &Server, scale: Scale) {
     report.say(&format!(
         "\nthe library, log at quota {QUOTA}, full, beside a ZSET log with {IN_FLIGHT} in flight"
@@ -48,8 +49,6 @@ fn checks(report: &mut Report, server: &Server, scale: Scale) {
         ];
         report.row(name, &cells);
     }
-    let ratio = measured.ratio(1, 0).median;
-    report.bar("server time, 16 checks at once by the library / ZSET log", ratio, Must::AtMost(0.35));
 }
 
 fn library(server: &Server, name: &'static str, window_ms: u64, at_once: usize) -> Library {
@@ -58,7 +57,7 @@ fn library(server: &Server, name: &'static str, window_ms: u64, at_once: usize) 
 }
 
 /// How many calls of scripts 16 checks at once take.
-fn commands(report: &Report, server: &Server) {
+fn commands(report: &mut Report, server: &Server) {
     let mut library = library(server, "library, 16 at once", HOUR_MS, IN_FLIGHT);
     // The first sweep connects and makes the script known.
     library.sweep(&mut Tally::default());
@@ -67,8 +66,8 @@ fn commands(report: &Report, server: &Server) {
     let mut tally = Tally::default();
     (0..20).for_each(|_| library.sweep(&mut tally));
     let calls: f64 = ["eval", "evalsha"].iter().map(|command| calls_of(&mut connection, command)).sum();
-    let label = "script calls per check, 16 checks at once";
-    report.row(label, &[format!("{:.3}", calls / tally.decisions as f64)]);
+    let calls = calls / tally.decisions as f64;
+    report.bar("script calls per check, 16 checks at once by the library", calls, Must::AtMost(0.07));
     server.flush();
 }
 
