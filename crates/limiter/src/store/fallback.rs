@@ -27,9 +27,9 @@ pub enum OnStoreError {
 /// A store, and what takes its place while it fails.
 ///
 /// What the store admits is recorded here too, so that a node that has to decide by itself knows what it has already let
-/// through. While the store is away, in any window a node admits at most its share: the quota divided by the number of nodes, but at
-/// least 1. All nodes together then admit at most the quota, or as many as there are nodes if that is more, on top of what other nodes had
-/// admitted before.
+/// through. While the store is away, a node admits in any window at most its share: the quota divided by the number of nodes, but at
+/// least 1. All nodes together then admit at most the quota, or as many as there are nodes if that is more; in a window that contains
+/// the beginning or the end of an outage, at most twice that.
 #[derive(Debug)]
 pub struct Fallback<S> {
     store: S,
