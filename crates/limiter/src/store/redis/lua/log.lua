@@ -1,46 +1,60 @@
 -- Sliding window log: entries of a stamp and its units, in order, no two with one stamp. Extra: the resolution.
 --
--- Lua pays for every byte of a string that it is given. So the common case reads and writes the head alone, which has the totals
--- and the entries at both ends; those in between lie in a ring of blocks behind it, and one block moves for every few entries.
+-- Lua pays for every byte of a string that it is given, and for every number that it takes out of one. So the common case reads the
+-- head alone, which has the entries at both ends, and writes its newest part; the entries in between lie in a ring of blocks
+-- behind it, and one block moves for every few entries.
 --
---   byte  0   32 times the format, plus how many entries the head has. Format 1: entries of 8 bytes (stamp 6, units 2), format 2: of
---             16 (stamp 6, units 10)
---         1   last write, 6 bytes
---         7   units of all entries, 7 bytes
---        14   how many entries of the head come before those in the ring; the others come after
---        15   the ring: blocks, first block in use, blocks in use: 2 bytes each, read as one number that few decisions look into
---        21   entries of the head, 128 bytes at most, the newest first
---       149   blocks of 64 bytes, each with its newest entry first
+--   byte  0   the shape, 5 bytes: 8 * format + how many newest entries there are, less one (8 bits); how many oldest entries (4 bits);
+--             the first block of the ring in use, and how many are in use (14 bits each).
+--             Format 1: entries of 8 bytes (stamp 6, units 2), format 2: of 16 (stamp 6, units 10)
+--         5   last write, 6 bytes
+--        11   units of all entries, 7 bytes
+--        18   the newest entries, 64 bytes at most, newest first
+--        82   the oldest entries, 64 bytes at most, newest first; none in a value that ends before
+--       146   how many blocks the ring has, 2 bytes
+--       148   the ring: blocks of 64 bytes, newest entry first
 --
--- A value without a ring may end before byte 149. What lies behind the last entry of the head means nothing.
+-- What lies behind the last entry of a part means nothing.
 
 ---- functions
 -- What is rare, and so may be slow. These are functions in a function because making one takes time, at every call.
 local function rare_log(save)
-  -- All entries, oldest first, as { stamp, units, stamp, units, … }.
-  local function entries_of(key, head, size, count, old, ring)
-    local capacity, first, blocks = ring % 65536, math.floor(ring / 65536) % 65536, math.floor(ring / 4294967296)
-    local parts = { string.sub(head, 22, 21 + (count - old) * size) }
-    if blocks > 0 then
-      local bytes = redis.call('GETRANGE', key, 149, 148 + 64 * capacity)
+  -- All entries that have not left the window, oldest first, as { stamp, units, stamp, units, … }; and the blocks of the ring.
+  local function entries_of(key, at, window)
+    local value = redis.call('GET', key)
+    if not value then
+      return {}, 0
+    end
+    local shape, capacity = struct.unpack('<I5', value), 0
+    local size, new = 8, shape % 256 - 7
+    if new > 8 then
+      size, new = 16, new - 8
+    end
+    local old, ring = math.floor(shape / 256) % 16, math.floor(shape / 4096)
+    local first, blocks = ring % 16384, math.floor(ring / 16384)
+    local parts = { string.sub(value, 19, 18 + new * size) }
+    if #value > 146 then
+      capacity = struct.unpack('<I2', value, 147)
       for block = first + blocks - 1, first, -1 do
-        local from = 64 * (block % capacity)
-        parts[#parts + 1] = string.sub(bytes, from + 1, from + 64)
+        local from = 148 + 64 * (block % capacity)
+        parts[#parts + 1] = string.sub(value, from + 1, from + 64)
       end
     end
-    parts[#parts + 1] = string.sub(head, 22 + (count - old) * size, 21 + count * size)
+    parts[#parts + 1] = string.sub(value, 83, 82 + old * size)
     local bytes, entries = table.concat(parts), {}
     for from = #bytes - size + 1, 1, -size do
       local stamp, units = struct.unpack(size == 8 and '<I6I2' or '<I6I10', bytes, from)
-      entries[#entries + 1] = stamp
-      entries[#entries + 1] = units
+      if stamp + window > at then
+        entries[#entries + 1] = stamp
+        entries[#entries + 1] = units
+      end
     end
-    return entries
+    return entries, capacity
   end
 
   -- Writes a log anew, with room for so many blocks, or more if it takes more.
   local function rewrite(key, last, entries, capacity, window)
-    local count, total, size = #entries / 2, 0, 8
+    local count, total, size, format = #entries / 2, 0, 8, 1
     if count == 0 then
       redis.call('DEL', key)
       return
@@ -48,7 +62,7 @@ local function rare_log(save)
     for index = 2, #entries, 2 do
       total = total + entries[index]
       if entries[index] > 65535 then
-        size = 16
+        size, format = 16, 2
       end
     end
     local packed = {}
@@ -56,30 +70,32 @@ local function rare_log(save)
       packed[#packed + 1] = struct.pack(size == 8 and '<I6I2' or '<I6I10', entries[index], entries[index + 1])
     end
     local per = 64 / size
-    local old, blocks = math.min(count, per), math.max(0, math.ceil((count - 2 * per) / per))
-    local new = count - old - blocks * per
+    local old = count > per and per or 0
+    local new = (count - old - 1) % per + 1
+    local blocks = (count - old - new) / per
     capacity = math.max(capacity, blocks)
-    local parts = {
-      struct.pack('<BI6I7BI2I2I2', 4 * size + new + old, last, total, old, capacity, 0, blocks),
-      table.concat(packed, '', 1, new),
-      table.concat(packed, '', count - old + 1, count),
-    }
+    local shape = 8 * format + new - 1 + 256 * old + 4096 * 16384 * blocks
+    local parts = { struct.pack('<I5I6I7', shape, last, total), table.concat(packed, '', 1, new) }
+    if old > 0 or capacity > 0 then
+      parts[3] = string.rep('\0', 64 - new * size)
+      parts[4] = table.concat(packed, '', count - old + 1, count)
+    end
     if capacity > 0 then
-      parts[4] = string.rep('\0', 128 - (new + old) * size)
-      for block = 0, blocks - 1 do
-        local from = count - old - (block + 1) * per
+      parts[5] = string.rep('\0', 64 - old * size)
+      parts[6] = struct.pack('<I2', capacity)
+      for block = 1, blocks do
+        local from = count - old - block * per
         parts[#parts + 1] = table.concat(packed, '', from + 1, from + per)
       end
       parts[#parts + 1] = string.rep('\0', 64 * (capacity - blocks))
     end
-    local value = table.concat(parts)
     local step = math.max(1, math.floor(window / 8))
-    save(key, value, math.ceil((entries[#entries - 1] + window) / step) * step)
+    save(key, table.concat(parts), math.ceil((entries[#entries - 1] + window) / step) * step)
   end
 
   -- Every stamp ahead of now becomes now: the clock was wrong by more than a window when they were written.
-  local function repair(key, now, window, ...)
-    local entries, ahead = entries_of(key, ...), 0
+  local function repair(key, now, window)
+    local entries, ahead = entries_of(key, now, window), 0
     while #entries > 0 and entries[#entries - 1] >= now do
       ahead = ahead + table.remove(entries)
       table.remove(entries)
@@ -89,72 +105,79 @@ local function rare_log(save)
       entries[#entries + 1] = ahead
     end
     rewrite(key, now, entries, 0, window)
-    return redis.call('GETRANGE', key, '0', '148')
+    return redis.call('GETRANGE', key, '0', '147')
   end
 
   return entries_of, rewrite, repair
 end
 
 ---- look
-left_, at_, total_, count_, old_, ring_, size_, gone_ = quota_, now, 0, 0, 0, 0, 8, 0
-head_ = call('GETRANGE', key_, '0', '148')
+left_, at_, total_, new_, old_, size_, gone_, fetched_ = quota_, now, 0, 0, 0, 8, 0, false
+head_ = call('GETRANGE', key_, '0', '147')
 if head_ ~= '' then
-  local count, last, total, old, ring, newest, units = unpack('<BI6I7BI6I6I2', head_)
-  local at, size, pattern = now, 8, '<I6I2'
-  if count < 32 or count > 95 then
+  local shape, last, total, newest, units = unpack('<I5I6I7I6I2', head_)
+  local format = shape % 256
+  if format < 8 or format > 23 then
     error(FOREIGN .. key_)
   end
+  local at, new, size, pattern = now, format - 7, 8, '<I6I2'
   if last > now then
     at = last
     if last - now > window_ then
       local _, _, repair = rare_log(save)
-      head_ = repair(key_, now, window_, head_, count < 64 and 8 or 16, count % 32, old, ring)
-      count, last, total, old, ring, newest, units = unpack('<BI6I7BI6I6I2', head_)
-      at = last
+      head_ = repair(key_, now, window_)
+      shape, last, total, newest, units = unpack('<I5I6I7I6I2', head_)
+      format, at = shape % 256, now
+      new = format - 7
     end
   end
-  if count < 64 then
-    count = count - 32
-  else
-    count, size, pattern = count - 64, 16, '<I6I10'
-    newest, units = unpack(pattern, head_, 22)
+  if format > 15 then
+    new, size, pattern = format - 15, 16, '<I6I10'
+    newest, units = unpack(pattern, head_, 19)
   end
   if newest + window_ <= at then
     -- As if never seen: then the time of the last write means nothing either.
     call('DEL', key_)
-    head_ = ''
   else
-    local oldest, units_gone = unpack(pattern, head_, 22 + (count - 1) * size)
+    local old = (shape - format) / 256 % 16
+    local place = old > 0 and 83 + (old - 1) * size or 19 + (new - 1) * size
+    local oldest, leaving = unpack(pattern, head_, place)
     while oldest + window_ <= at do
-      total, count, old, gone_ = total - units_gone, count - 1, old - 1, gone_ + 1
-      if ring < 4294967296 then
-        old = math.min(count, 64 / size)
-      elseif old == 0 then
-        -- Numbers that go to redis.call take long to write out; small ones are exact as text too.
-        local capacity, first = ring % 65536, math.floor(ring / 65536) % 65536
-        local from = 149 + 64 * first
-        head_ = sub(head_, 1, 21 + count * size) .. call('GETRANGE', key_, from .. '', from + 63 .. '')
-        count, old = count + 64 / size, 64 / size
-        ring = ring - 4294967296 + ((first + 1) % capacity - first) * 65536
+      total, gone_, place = total - leaving, gone_ + 1, place - size
+      if old == 0 then
+        new, shape = new - 1, shape - 1
+      else
+        old, shape = old - 1, shape - 256
+        if old == 0 then
+          place = 19 + (new - 1) * size
+          if shape >= 67108864 then
+            -- Numbers that go to redis.call take long to write out; small ones are exact as text too.
+            local first, capacity = (shape - shape % 4096) / 4096 % 16384, unpack('<I2', head_, 147)
+            local from = 148 + 64 * first
+            local block = call('GETRANGE', key_, from .. '', from + 63 .. '')
+            head_ = sub(head_, 1, 82) .. block .. sub(head_, 147, 148)
+            old, fetched_, place = 64 / size, true, 147 - size
+            shape = shape + 256 * old - 67108864 + 4096 * ((first + 1) % capacity - first)
+          end
+        end
       end
-      oldest, units_gone = unpack(pattern, head_, 22 + (count - 1) * size)
+      oldest, leaving = unpack(pattern, head_, place)
     end
     left_ = total < quota_ and quota_ - total or 0
-    at_, total_, count_, old_, ring_, size_ = at, total, count, old, ring, size
+    at_, total_, new_, old_, size_, shape_ = at, total, new, old, size, shape
     newest_, units_, oldest_, last_ = newest, units, oldest, last
   end
 end
 
 ---- answer
 reset_, when_ = 0, 0
-if count_ > 0 then
+if new_ > 0 then
   reset_ = newest_ + window_ - now
   if cost_ > left_ and cost_ <= quota_ then
     local stamp, excess = oldest_, total_ + cost_ - quota_
     if excess > 1 then
       -- The entry with which enough has left: not simply the oldest.
-      local entries = rare_log(save)(key_, head_, size_, count_, old_, ring_)
-      local index = 2
+      local entries, index = rare_log(save)(key_, at_, window_), 2
       while entries[index] < excess do
         excess, index = excess - entries[index], index + 2
       end
@@ -164,60 +187,72 @@ if count_ > 0 then
   end
   if gone_ > 0 then
     -- What has left the window is not looked at again.
-    local head = pack('<BI6I7BI6', 4 * size_ + count_, last_, total_, old_, ring_)
-    call('SETRANGE', key_, '0', head .. sub(head_, 22, 21 + count_ * size_))
+    call('SETRANGE', key_, '0', pack('<I5I6I7', shape_, last_, total_))
+    if fetched_ then
+      call('SETRANGE', key_, '82', sub(head_, 83, 146))
+    end
   end
 end
 
 ---- record
-local stamp, units, from, full, blocks, capacity = at_ - at_ % extra_ + extra_ - 1, cost_, 22, false
-if count_ > 0 and newest_ >= stamp then
+-- The entries behind the newest one: from where in the head, and how many.
+local stamp, units, from, behind = at_ - at_ % extra_ + extra_ - 1, cost_, 19, new_
+local full, capacity = false, 0
+if new_ > 0 and newest_ >= stamp then
   -- The same slot; or a slot was longer before, and reaches further.
-  stamp, units, from = newest_, units_ + cost_, 22 + size_
-elseif (count_ - old_) * size_ == 64 then
-  full, blocks, capacity = true, math.floor(ring_ / 4294967296), ring_ % 65536
+  stamp, units, from, behind = newest_, units_ + cost_, 19 + size_, new_ - 1
+elseif new_ * size_ == 64 then
+  full, behind = true, 0
+  if #head_ == 148 then
+    capacity = unpack('<I2', head_, 147)
+  end
 end
-if units > 65535 and size_ == 8 or full and blocks == capacity then
+local blocks = full and (shape_ - shape_ % 67108864) / 67108864
+if units > 65535 and size_ == 8 or full and old_ > 0 and blocks == capacity then
   local entries_of, rewrite = rare_log(save)
-  local entries = count_ == 0 and {} or entries_of(key_, head_, size_, count_, old_, ring_)
-  local place = from == 22 and #entries + 1 or #entries - 1
+  local entries, room = entries_of(key_, at_, window_)
+  local place = from == 19 and #entries + 1 or #entries - 1
   entries[place], entries[place + 1] = stamp, units
   local most = math.floor(math.min(quota_, math.ceil(window_ / extra_) + 2) / 8)
-  rewrite(key_, at_, entries, full and math.min(2 * capacity + 1, most) or ring_ % 65536, window_)
+  rewrite(key_, at_, entries, full and math.min(2 * room + 1, most) or room, window_)
+elseif new_ == 0 then
+  local format = size_ == 8 and 8 or 16
+  local value = pack(size_ == 8 and '<I5I6I7I6I2' or '<I5I6I7I6I10', format, at_, cost_, stamp, units)
+  save(key_, value, stamp + window_ + lease_ - 1 - (stamp + window_ - 1) % lease_)
 else
-  if full then
-    local block = (math.floor(ring_ / 65536) % 65536 + blocks) % capacity
-    call('SETRANGE', key_, 149 + 64 * block .. '', sub(head_, 22, 85))
-    from, ring_ = 86, ring_ + 4294967296
-  end
-  local kept = (22 + count_ * size_ - from) / size_ + 1
-  if ring_ < 4294967296 then
-    old_ = math.min(kept, 64 / size_)
-  end
-  local value = pack(
-    size_ == 8 and '<BI6I7BI6I6I2c0' or '<BI6I7BI6I6I10c0',
-    4 * size_ + kept, at_, total_ + cost_, old_, ring_, stamp, units, sub(head_, from, 21 + count_ * size_)
-  )
-  if count_ == 0 then
-    save(key_, value, stamp + window_ + lease_ - 1 - (stamp + window_ - 1) % lease_)
+  local shape, tail = shape_ + behind + 1 - new_, nil
+  if full and old_ == 0 then
+    -- What was new becomes old.
+    shape, tail = shape + 256 * (64 / size_), sub(head_, 19, 82 - size_) .. sub(head_, 19, 82)
   else
-    call('SETRANGE', key_, '0', value)
-    if EXPIRES then
-      -- The key outlives its newest entry by a part of a window, so that most writes need not have it live longer.
-      local until_ms, before_ms = stamp + window_ - 1, newest_ + window_ - 1
-      until_ms = until_ms - until_ms % lease_
-      if until_ms > before_ms then
-        call('PEXPIREAT', key_, until_ms + lease_)
-      end
+    if full then
+      local block = ((shape_ - shape_ % 4096) / 4096 % 16384 + blocks) % capacity
+      call('SETRANGE', key_, 148 + 64 * block .. '', sub(head_, 19, 82))
+      shape = shape + 67108864
+    end
+    if fetched_ then
+      tail = sub(head_, from, from + 63 - size_) .. sub(head_, 83, 146)
+    else
+      tail = sub(head_, from, from + behind * size_ - 1)
+    end
+  end
+  local pattern = size_ == 8 and '<I5I6I7I6I2c0' or '<I5I6I7I6I10c0'
+  call('SETRANGE', key_, '0', pack(pattern, shape, at_, total_ + cost_, stamp, units, tail))
+  if EXPIRES then
+    -- The key outlives its newest entry by a part of a window, so that most writes need not have it live longer.
+    local until_ms = stamp + window_ - 1
+    until_ms = until_ms - until_ms % lease_
+    if until_ms > newest_ + window_ - 1 then
+      call('PEXPIREAT', key_, until_ms + lease_)
     end
   end
 end
 left_, reset_, when_ = left_ - cost_, stamp + window_ - now, stamp
 
 ---- settle
-if count_ > 0 then
+if new_ > 0 then
   local entries_of, rewrite = rare_log(save)
-  local entries = entries_of(key_, head_, size_, count_, old_, ring_)
+  local entries, capacity = entries_of(key_, at_, window_)
   for index = 1, #entries, 2 do
     if entries[index] == recorded_at_ then
       local units = math.max(0, entries[index + 1] - recorded_)
@@ -228,7 +263,7 @@ if count_ > 0 then
         table.remove(entries, index)
         table.remove(entries, index)
       end
-      rewrite(key_, at_, entries, ring_ % 65536, window_)
+      rewrite(key_, at_, entries, capacity, window_)
       break
     end
   end
