@@ -17,6 +17,7 @@ use super::AfterDrop;
 pub(super) enum Replies {
     Pass,
     Drop(AfterDrop),
+    BreakOff,
     Delay(Duration),
 }
 
@@ -108,6 +109,12 @@ impl Link {
             match treatment {
                 Replies::Drop(AfterDrop::Close) => return Ok(()),
                 Replies::Drop(AfterDrop::Hang) => hangs = true,
+                Replies::BreakOff if !hangs => {
+                    hangs = true;
+                    self.delivered.fetch_add(1, Ordering::SeqCst);
+                    write(client, &piece[..1])?;
+                }
+                Replies::BreakOff => {}
                 Replies::Delay(delay) => thread::sleep(delay),
                 Replies::Pass => {}
             }

@@ -67,6 +67,11 @@ impl Proxy {
         self.link.treat(Replies::Drop(then));
     }
 
+    /// Of the next reply on each connection the client gets the first byte, and then nothing ever again.
+    pub(crate) fn break_off(&self) {
+        self.link.treat(Replies::BreakOff);
+    }
+
     /// What arrives from the server waits this long before it goes on.
     pub(crate) fn delay(&self, delay: Duration) {
         self.link.treat(Replies::Delay(delay));

@@ -29,7 +29,7 @@ pub(super) struct Driver {
     groups: Groups,
     flights: FuturesUnordered<BoxFuture<'static, Landing>>,
     line: Line,
-    /// How many bytes had come when the last call came back, or when the first of those under way was sent.
+    /// How many bytes had come when the last call came back, the first of those under way was sent, or a probe came by.
     heard: u64,
 }
 
@@ -69,8 +69,8 @@ impl Driver {
     fn take(&mut self, first: Job) {
         let mut next = Some(first);
         while let Some(job) = next {
-            if job.purpose == Purpose::Probe && self.is_silent() {
-                self.give_up();
+            if job.purpose == Purpose::Probe {
+                self.listen();
             }
             self.groups.push(job);
             next = self.jobs.try_recv().ok();
@@ -119,11 +119,15 @@ impl Driver {
         }
     }
 
-    /// Calls are under way, and nothing at all has come back since the last answer.
-    fn is_silent(&self) -> bool {
-        match &self.line {
-            Line::Up(connection) => !self.flights.is_empty() && connection.bytes_read() == self.heard,
-            Line::Down | Line::Connecting(_) => false,
+    /// Leaves a connection on which calls are under way and nothing at all has come back since the last answer, or the last probe:
+    /// bytes that belong to no answer, such as those of a reply that broke off, are taken for a sign of life once.
+    fn listen(&mut self) {
+        let Line::Up(connection) = &self.line else { return };
+        let read = connection.bytes_read();
+        if !self.flights.is_empty() && read == self.heard {
+            self.give_up();
+        } else {
+            self.heard = read;
         }
     }
 

@@ -4,7 +4,7 @@
 --         1   how often it was answered again
 --         2   until when it counts, 6 bytes
 --         8   what was asked for, as 8 bytes of a hash
---        16   the attempt that left it, 8 bytes at random
+--        16   the attempt that left it, 8 bytes at random; zeros once it was answered again
 --        24   the answer
 
 ---- find
@@ -20,7 +20,8 @@ if kept then
     elseif asked ~= ARGV[1] then
       return 'conflict'
     elseif again < 10 then
-      call('SETRANGE', KEYS[1], '1', string.char(again + 1))
+      -- Somebody else counts on this answer too: from now on it belongs to no attempt, and none can take it back.
+      call('SETRANGE', KEYS[1], '1', pack('<BI6c8c8', again + 1, until_ms, asked, string.rep('\0', 8)))
       return 'replayed' .. sub(kept, 25)
     end
   end

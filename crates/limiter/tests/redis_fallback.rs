@@ -1,0 +1,174 @@
+//! What a node answers by itself while the store is away.
+#![cfg(all(feature = "redis", not(shuttle)))]
+
+use std::time::Duration;
+
+use slidegate::store::redis::RedisError;
+use slidegate::store::{Call, Charge};
+use slidegate::{
+    CallError, Fallback, Key, Limit, Limiter, OnStoreError, Outcome, Redis, SettleOutcome, Source, Space,
+    Store, Verdict,
+};
+
+mod servers;
+mod stores;
+
+use servers::{Flavour, Server};
+use stores::{eventually, guarded, patient, until_from};
+
+/// Denials are asked for again, so that it is seen who answers.
+fn store(server: &Server) -> Redis {
+    Redis::new(&patient(&server.url()).deny_cache(Duration::ZERO))
+}
+
+async fn check(limiter: &Limiter<Fallback<Redis>>) -> Verdict {
+    limiter.check("key").await.expect("a decision")
+}
+
+/// How many requests of the next ten are admitted, all of them by this node.
+async fn admitted_alone(limiter: &Limiter<Fallback<Redis>>) -> usize {
+    let mut admitted = 0;
+    for _ in 0..10 {
+        let verdict = check(limiter).await;
+        assert_eq!(verdict.source, Source::Local);
+        assert!(verdict.remaining().is_some(), "it looked");
+        admitted += usize::from(verdict.is_allowed());
+    }
+    admitted
+}
+
+/// How many requests one of `nodes` admits by itself, of which `before` came through the store.
+async fn rest_of_share(limit: Limit, nodes: u32, before: usize) -> usize {
+    let mut server = Server::start(Flavour::Redis70);
+    let limiter = guarded(store(&server), nodes, [limit]);
+    for _ in 0..before {
+        let verdict = check(&limiter).await;
+        assert_eq!((verdict.is_allowed(), verdict.source), (true, Source::Store));
+    }
+    server.kill();
+    admitted_alone(&limiter).await
+}
+
+#[tokio::test]
+async fn a_node_knows_what_it_has_let_through_before() {
+    let limit = Limit::per_hour(4);
+    for (nodes, before, rest) in [(1, 3, 1), (1, 0, 4), (1, 4, 0), (2, 1, 1), (2, 3, 0), (2, 0, 2), (9, 0, 1)]
+    {
+        assert_eq!(rest_of_share(limit, nodes, before).await, rest, "{before} of 4 by one of {nodes}");
+    }
+}
+
+#[tokio::test]
+async fn every_kind_has_a_share() {
+    // Long enough that nothing leaks away meanwhile, and that aligned windows hardly ever end.
+    let day = Limit::per_day(6);
+    let kinds = [day.counter(), day.fixed(), day.gcra(6), Limit::in_flight(6, Duration::from_secs(3600))];
+    for limit in kinds.map(|limit| limit.expect("a limit")) {
+        assert_eq!(rest_of_share(limit, 2, 1).await, 2, "{limit}");
+        assert_eq!(rest_of_share(limit, 1, 4).await, 2, "{limit}");
+    }
+}
+
+/// What others were admitted is not known here, and what was denied was never let through.
+#[tokio::test]
+async fn a_node_counts_its_own_admissions_only() {
+    let mut server = Server::start(Flavour::Redis70);
+    let (one, other) = (guarded(store(&server), 2, [Limit::per_hour(4)]), store(&server));
+    let other = guarded(other, 2, [Limit::per_hour(4)]);
+    for _ in 0..4 {
+        check(&other).await;
+    }
+    assert!(!check(&one).await.is_allowed(), "the store knows both");
+    one.peek("key").await.expect("a decision");
+    server.kill();
+    assert_eq!(admitted_alone(&one).await, 2);
+    assert_eq!(admitted_alone(&other).await, 0);
+}
+
+#[tokio::test]
+async fn everything_is_let_through_or_refused_if_so_set() {
+    let mut server = Server::start(Flavour::Redis70);
+    let limiters = [OnStoreError::Allow, OnStoreError::Deny].map(|mode| {
+        let store = Fallback::new(store(&server), 1).on_store_error(mode);
+        Limiter::builder([Limit::per_hour(1)]).store(store).build().expect("a limiter")
+    });
+    for limiter in &limiters {
+        until_from(limiter, Source::Store).await;
+    }
+    server.kill();
+    for (limiter, allowed) in limiters.iter().zip([true, false]) {
+        for _ in 0..5 {
+            let verdict = check(limiter).await;
+            assert_eq!((verdict.is_allowed(), verdict.source), (allowed, Source::Assumed));
+            assert_eq!((verdict.remaining(), verdict.reset_after_ms()), (None, None), "nobody looked");
+            assert_eq!(verdict.retry_after_ms(), (!allowed).then_some(1_000));
+        }
+        assert_eq!(limiter.store().failures(), 5);
+    }
+}
+
+#[tokio::test]
+async fn rules_have_their_own_way() {
+    let mut server = Server::start(Flavour::Redis70);
+    let store =
+        Fallback::new(store(&server), 1).rule("open", OnStoreError::Allow).rule("shut", OnStoreError::Deny);
+    server.kill();
+    let (key, limits) = (Key::from("key"), [Limit::per_hour(2)]);
+    let charge = |name: &str| Charge { space: Space::named(name), key: &key, limits: &limits, cost: 1 };
+    let decide = async |names: &[&str]| {
+        let charges: Vec<Charge<'_>> = names.iter().map(|name| charge(name)).collect();
+        let call = Call { now_ms: 1_000_000, holder: 1, charges: &charges };
+        store.decide(&call).await.expect("a decision")
+    };
+    assert_eq!(decide(&["open"]).await.source, Source::Assumed);
+    let refused = decide(&["open", "mine", "shut"]).await;
+    let fits: Vec<bool> = refused.decisions.iter().map(|one| one.outcome == Outcome::Fits).collect();
+    assert_eq!((refused.is_allowed(), fits), (false, vec![true, true, false]), "one that refuses is enough");
+    for expected in [true, true, false] {
+        let verdict = decide(&["open", "mine"]).await;
+        assert_eq!((verdict.is_allowed(), verdict.source), (expected, Source::Assumed));
+    }
+    assert_eq!(decide(&["mine"]).await.source, Source::Local);
+}
+
+fn refundable(server: &Server, limit: Limit) -> Limiter<Fallback<Redis>> {
+    let store = Fallback::new(store(server), 1);
+    Limiter::builder([limit]).refundable().store(store).build().expect("a limiter")
+}
+
+/// The store has to hear of it, so the caller is told to come back; what comes back then is settled once.
+#[tokio::test]
+async fn a_permit_cannot_be_settled_while_the_store_is_away() {
+    let server = Server::start(Flavour::Redis70);
+    let limiter = refundable(&server, Limit::per_hour(4));
+    let permit = limiter.reserve("key", 3).await.expect("a reservation").permit.expect("a permit");
+    server.must(&["REPLICAOF", "127.0.0.1", "1"]);
+    let refused = limiter.refund(&permit).await.expect_err("nothing can be written");
+    assert!(matches!(refused, CallError::Store(RedisError::Refused { .. })), "{refused}");
+    server.must(&["REPLICAOF", "NO", "ONE"]);
+    let settled = async || matches!(limiter.refund(&permit).await, Ok(SettleOutcome::Settled));
+    eventually("a refund", settled).await;
+    assert_eq!(stores::used(&limiter, "key").await, 0);
+    assert_eq!(limiter.refund(&permit).await.expect("an answer"), SettleOutcome::AlreadySpent);
+}
+
+/// This node let it through by itself, so it takes it back by itself, though the store cannot be told.
+#[tokio::test]
+async fn a_permit_that_a_node_gave_alone_is_taken_back_there() {
+    let holding = Limit::in_flight(2, Duration::from_secs(3600)).expect("a limit");
+    for limit in [Limit::per_hour(2), holding] {
+        let mut server = Server::start(Flavour::Redis70);
+        let limiter = refundable(&server, limit);
+        until_from(&limiter, Source::Store).await;
+        server.kill();
+        let reservation = limiter.reserve("key", 2).await.expect("a reservation");
+        assert_eq!(reservation.verdict.source, Source::Local);
+        assert!(!check(&limiter).await.is_allowed(), "{limit}");
+        let permit = reservation.permit.expect("a permit");
+        assert!(
+            matches!(limiter.refund(&permit).await, Err(CallError::Store(_))),
+            "the store did not hear of it"
+        );
+        assert_eq!(admitted_alone(&limiter).await, 2, "{limit}");
+    }
+}
