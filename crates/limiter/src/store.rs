@@ -24,7 +24,8 @@ pub trait Store: Send + Sync {
     /// Whether it may repeat a denial without looking. Then a space whose charges may be given back has to be known before.
     const REMEMBERS_DENIALS: bool = false;
 
-    /// Told of a space in which charges may be given back.
+    /// Told of a space in which charges may be given back: by permits, or because a request on several subjects is denied by
+    /// another of them.
     fn expect_refunds(&self, _space: Space) {}
 
     /// Decides a request: charges everything, or nothing.

@@ -86,7 +86,8 @@ impl<S: Store> Fallback<S> {
     /// Records what the store admitted.
     fn warm(&self, call: &Call<'_>, verdict: &Verdict) {
         if verdict.is_allowed() && call.charges.iter().any(|charge| charge.cost != 0) {
-            self.local.decide_now(call);
+            // By the store's clock, so that a permit names the same stamps here as there.
+            self.local.decide_now(&Call { now_ms: verdict.decided_at_ms, ..*call });
         }
     }
 

@@ -175,7 +175,9 @@ impl Store for Redis {
     const REMEMBERS_DENIALS: bool = true;
 
     fn expect_refunds(&self, space: Space) {
-        self.0.refundable.write().unwrap_or_else(PoisonError::into_inner).insert(space);
+        if !self.0.refundable.read().unwrap_or_else(PoisonError::into_inner).contains(&space) {
+            self.0.refundable.write().unwrap_or_else(PoisonError::into_inner).insert(space);
+        }
     }
 
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
@@ -187,7 +189,11 @@ impl Store for Redis {
         let rows = match plan.groups.as_slice() {
             [] => return Ok(Verdict::new(call.now_ms, [].into_iter().collect())),
             [group] => vec![self.0.decide_group(&plan, group).await?],
-            _ => self.decide_across(&plan).await?,
+            _ => {
+                // What is charged on the way may be taken back, so that a denial by it may end early.
+                call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
+                self.decide_across(&plan).await?
+            }
         };
         let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(call.now_ms);
         let rows: Vec<Vec<Decision>> = rows.into_iter().map(|row| row.decisions).collect();

@@ -5,8 +5,12 @@
 //! charged is taken back if a later one refuses. Meanwhile another request may be refused that would have fitted, and if the
 //! process ends in between, what it charged stays until it has left its windows.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use slidegate_core::Verdict;
+use tokio::time::{Instant, sleep};
 
 use super::error::{Failure, RedisError};
 use super::invocation::Invocation;
@@ -18,6 +22,8 @@ use crate::store::Call;
 
 /// The longest for which an answer is remembered.
 const MAX_REMEMBERED_MS: u64 = 60_000;
+/// The pause before a server that did not answer is told again to undo something; it doubles up to the other.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// The answer to a request that may have been sent before.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,14 +47,16 @@ enum Charged {
 #[derive(Clone, Debug)]
 struct Ticket {
     id: Vec<u8>,
+    /// Tells requests under one id apart: all that is asked, in other slots too.
+    asked: [u8; 8],
     /// Tells attempts under one id apart.
     attempt: [u8; 8],
     lives_ms: u64,
 }
 
 impl Ticket {
-    fn new(id: Vec<u8>, lives_ms: u64) -> Self {
-        Self { id, attempt: random(), lives_ms }
+    fn new(id: Vec<u8>, plan: &Plan, lives_ms: u64) -> Self {
+        Self { id, asked: plan.digest(), attempt: random(), lives_ms }
     }
 }
 
@@ -59,7 +67,7 @@ impl Redis {
         let plan = self.0.plan(call)?;
         let shortest_ms = plan.items().map(|item| item.limit.window_ms()).min();
         let lives_ms = shortest_ms.unwrap_or(0).min(MAX_REMEMBERED_MS);
-        let ticket = Ticket::new([b"once ", idempotency_key].concat(), lives_ms);
+        let ticket = Ticket::new([b"once ", idempotency_key].concat(), &plan, lives_ms);
         let charged = self.spawn(&plan, ticket).await?;
         let mut replayed = true;
         let mut rows = Vec::with_capacity(charged.len());
@@ -85,7 +93,7 @@ impl Redis {
             let rows = join_all(plan.groups.iter().map(|group| self.0.decide_group(plan, group))).await;
             return rows.into_iter().collect();
         }
-        let ticket = Ticket::new(random::<16>().to_vec(), MAX_REMEMBERED_MS);
+        let ticket = Ticket::new(random::<16>().to_vec(), plan, MAX_REMEMBERED_MS);
         let row = |charged| match charged {
             Charged::Decided(row) | Charged::Replayed(row) => Ok(row),
             Charged::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
@@ -103,29 +111,30 @@ impl Redis {
 
 impl Inner {
     /// Charges every group in turn; where one refuses, the others are as if they had not been asked.
-    async fn charge_all(&self, plan: &Plan, ticket: &Ticket) -> Result<Vec<Charged>, RedisError> {
+    async fn charge_all(self: &Arc<Self>, plan: &Plan, ticket: &Ticket) -> Result<Vec<Charged>, RedisError> {
         let deadline = self.deadline();
         let mut charged = Vec::with_capacity(plan.groups.len());
         for (index, group) in plan.groups.iter().enumerate() {
             let invocation = self.with_ticket(Purpose::Ticketed, plan, group, ticket);
             let answer = match self.link.call(invocation, deadline).await {
-                Ok(reply) => understand(&reply, group),
+                Ok(reply) => understand(&reply, group).map_err(Failure::MayHaveRun),
+                Err(failure) => Err(failure),
+            };
+            match answer {
                 Err(failure) => {
                     // What surely did not run needs no undoing.
                     let last = index + usize::from(matches!(failure, Failure::MayHaveRun(_)));
-                    self.undo(plan, &plan.groups[..last], ticket).await;
+                    self.forget(plan, &plan.groups[..last], ticket);
                     return Err(failure.into());
                 }
-            };
-            match answer? {
-                Charged::Conflict => {
-                    self.undo(plan, &plan.groups[..index], ticket).await;
+                Ok(Charged::Conflict) => {
+                    self.forget(plan, &plan.groups[..index], ticket);
                     return Ok(vec![Charged::Conflict]);
                 }
-                Charged::Decided(row) if !row.is_admitted() => {
-                    return self.withdraw(plan, ticket, (index, row)).await;
+                Ok(Charged::Decided(row)) if !row.is_admitted() => {
+                    return self.withdraw(plan, ticket, (index, row), deadline).await;
                 }
-                admitted => charged.push(admitted),
+                Ok(admitted) => charged.push(admitted),
             }
         }
         Ok(charged)
@@ -133,30 +142,52 @@ impl Inner {
 
     /// Takes back what the groups before the one that refused were charged, and asks those after it what they would have said.
     async fn withdraw(
-        &self,
+        self: &Arc<Self>,
         plan: &Plan,
         ticket: &Ticket,
         (refused, row): (usize, Row),
+        deadline: Instant,
     ) -> Result<Vec<Charged>, RedisError> {
-        let (before, after) = (&plan.groups[..refused], &plan.groups[refused + 1..]);
-        let (before, after) = tokio::join!(self.undo(plan, before, ticket), self.undo(plan, after, ticket));
-        let rows = before.into_iter().chain([Ok(row)]).chain(after);
-        rows.map(|row| row.map(Charged::Decided)).collect()
+        let ask = async |(index, group): (usize, &Group)| {
+            if index == refused {
+                return Ok(row.clone());
+            }
+            // A group that was never charged loses nothing by being told to forget.
+            let invocation = self.with_ticket(Purpose::Undo, plan, group, ticket);
+            let reply = self.link.call(invocation, deadline).await;
+            if reply.is_err() && index < refused {
+                self.forget(plan, std::slice::from_ref(group), ticket);
+            }
+            read(&reply?, group)
+        };
+        let rows = join_all(plan.groups.iter().enumerate().map(ask)).await;
+        rows.into_iter().map(|row| row.map(Charged::Decided)).collect()
     }
 
-    /// Has these groups forget the request, all at once, and say where they stand. A group that was never charged loses nothing.
-    async fn undo(&self, plan: &Plan, groups: &[Group], ticket: &Ticket) -> Vec<Result<Row, RedisError>> {
-        // A deadline of its own: time may be up because of what is to be undone.
-        let deadline = self.deadline();
-        let undo = async |group: &Group| {
-            let invocation = self.with_ticket(Purpose::Undo, plan, group, ticket);
-            read(&self.link.call(invocation, deadline).await?, group)
-        };
-        join_all(groups.iter().map(undo)).await
+    /// Has these groups forget the request, in the background: nobody waits for that.
+    fn forget(self: &Arc<Self>, plan: &Plan, groups: &[Group], ticket: &Ticket) {
+        for group in groups {
+            let undo = self.with_ticket(Purpose::Undo, plan, group, ticket);
+            tokio::spawn(self.clone().insist(undo, ticket.lives_ms));
+        }
+    }
+
+    /// Has a request forgotten by a server that may not answer, as soon as it does, while there is something to forget.
+    /// Twice is the same as once here, so that even what may have run is sent again.
+    async fn insist(self: Arc<Self>, undo: Invocation, lives_ms: u64) {
+        let (end, [mut pause, longest]) = (Instant::now() + Duration::from_millis(lives_ms), PAUSES);
+        while Instant::now() < end {
+            if self.link.call(undo.clone(), self.deadline()).await.is_ok() {
+                return;
+            }
+            sleep(pause).await;
+            pause = (2 * pause).min(longest);
+        }
+        tracing::warn!("a request was not taken back: what it charged stays until it has left its windows");
     }
 
     fn with_ticket(&self, purpose: Purpose, plan: &Plan, group: &Group, ticket: &Ticket) -> Invocation {
-        let mut own = vec![group.digest().to_vec(), text(ticket.lives_ms), ticket.attempt.to_vec()];
+        let mut own = vec![ticket.asked.to_vec(), text(ticket.lives_ms), ticket.attempt.to_vec()];
         if purpose == Purpose::Undo {
             own.push(plan.holder.to_vec());
         }

@@ -47,9 +47,9 @@ use super::config::{Config, Servers};
 use super::error::{Failure, RedisError};
 use super::invocation::Invocation;
 
-/// Attempts of one call, the first included.
+/// Attempts of one call, the first included, since a server last asked for patience: that it may do until the deadline.
 const ATTEMPTS: u32 = 5;
-/// The pause before another attempt where only time can help; it doubles.
+/// The pause before another attempt where only time can help; it doubles, three times at most.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The way to the servers of a store. Connects at first use; clones share everything.
@@ -95,7 +95,8 @@ impl Link {
         let invocation = Arc::new(invocation);
         let mut route = Route { instead: None, form: Form::Sha, manner: Manner::Ordinary };
         let mut setback: Option<Setback> = None;
-        for attempt in 0..ATTEMPTS {
+        let (mut attempt, mut most) = (0, ATTEMPTS);
+        while attempt < most {
             if !self.wait_before(attempt, setback.as_ref(), deadline).await {
                 break;
             }
@@ -106,6 +107,10 @@ impl Link {
                 Err(Setback::Failed(failure)) => return Err(failure),
                 Err(again) => {
                     self.learn(&mut route, invocation.slot, &again);
+                    attempt += 1;
+                    if matches!(again, Setback::Again { step: Step::Pause, .. }) {
+                        most = attempt + ATTEMPTS;
+                    }
                     setback = Some(again);
                 }
             }
@@ -162,7 +167,7 @@ impl Link {
             None | Some(Setback::Again { step: Step::Text | Step::Moved(_) | Step::Ask(_), .. }) => {
                 Duration::ZERO
             }
-            Some(_) => PAUSE * 2_u32.pow(attempt.saturating_sub(1)),
+            Some(_) => PAUSE * 2_u32.pow(attempt.saturating_sub(1).min(3)),
         };
         let resume = Instant::now() + pause;
         if resume >= deadline {

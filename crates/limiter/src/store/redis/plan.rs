@@ -87,6 +87,17 @@ impl Plan {
         self.groups.iter().flat_map(|group| &group.items)
     }
 
+    /// Eight bytes that tell what is asked from anything else.
+    pub(super) fn digest(&self) -> [u8; 8] {
+        let mut hash = Sha256::new();
+        for item in self.items() {
+            hash.update(&item.key);
+            hash.update(item.cost.to_le_bytes());
+        }
+        let digest = hash.finalize();
+        *digest.first_chunk().expect("a digest has 32 bytes")
+    }
+
     /// Whether nothing is asked for.
     pub(super) fn only_looks(&self) -> bool {
         self.items().all(|item| item.cost == 0)
@@ -122,16 +133,5 @@ impl Group {
 
     pub(super) fn asked(&self) -> Vec<(Limit, u64)> {
         self.items.iter().map(|item| (item.limit, item.cost)).collect()
-    }
-
-    /// Eight bytes that tell what is asked from anything else.
-    pub(super) fn digest(&self) -> [u8; 8] {
-        let mut hash = Sha256::new();
-        for item in &self.items {
-            hash.update(&item.key);
-            hash.update(item.cost.to_le_bytes());
-        }
-        let digest = hash.finalize();
-        *digest.first_chunk().expect("a digest has 32 bytes")
     }
 }

@@ -2,7 +2,7 @@
 
 use slidegate_core::{Decision, Limit, Outcome};
 
-use super::script::{ADMITTED, ROW_HEAD, ROW_LIMIT};
+use super::script::{ROW_HEAD, ROW_LIMIT};
 
 /// The answer to one request.
 #[derive(Clone, Debug)]
@@ -23,16 +23,30 @@ impl Row {
         if limits.len() != ROW_LIMIT * asked.len() {
             return None;
         }
-        let head = number(head);
-        let (decided_at_ms, admitted) = (head % ADMITTED, head >= ADMITTED);
+        if head[0] > 1 {
+            return match asked {
+                [(limit, _)] => Some(Self::of_log(bytes, limit)),
+                _ => None,
+            };
+        }
+        let (decided_at_ms, admitted) = (number(&head[1..]), head[0] == 1);
         let rows = limits.chunks(ROW_LIMIT).zip(asked);
         let decisions = rows.map(|(row, (limit, cost))| decision(row, limit, *cost, admitted)).collect();
         Some(Self { decided_at_ms, decisions })
     }
+
+    /// An admission, from the head of the log that it was written to: the last write, the units of all entries, the newest stamp.
+    fn of_log(head: &[u8], limit: &Limit) -> Self {
+        let [decided_at_ms, total, stamp_ms] = [5..11, 11..18, 18..24].map(|place| number(&head[place]));
+        let remaining = limit.quota().saturating_sub(total);
+        let reset_after_ms = (stamp_ms + limit.window_ms()).saturating_sub(decided_at_ms);
+        let decision = Decision { outcome: Outcome::Fits, remaining, reset_after_ms, stamp_ms };
+        Self { decided_at_ms, decisions: vec![decision] }
+    }
 }
 
 fn decision(row: &[u8], limit: &Limit, cost: u64, admitted: bool) -> Decision {
-    let [remaining, reset_after_ms, when_ms] = [0..7, 7..14, 14..20].map(|place| number(&row[place]));
+    let [remaining, reset_after_ms, when_ms] = [0..7, 7..13, 13..19].map(|place| number(&row[place]));
     let outcome = if admitted || cost <= remaining {
         Outcome::Fits
     } else if cost > limit.ceiling() {

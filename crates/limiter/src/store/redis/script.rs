@@ -7,7 +7,7 @@
 mod parts;
 mod writer;
 
-use slidegate_core::{Kind, Limit, MAX_TIME_MS};
+use slidegate_core::{Kind, Limit};
 
 use super::invocation::Script;
 use writer::Writer;
@@ -18,12 +18,13 @@ const INJECTED: &str = include_str!("lua/injected.lua");
 /// Where debts end: up to here sums are exact.
 const DEBT: &str = "4503599627370496";
 const FOREIGN: &str = "'slidegate: a format that this version does not know, at '";
-/// The time.
-pub(super) const ROW_HEAD: usize = 6;
-/// What is added to the time if the request was admitted: the lowest bit above it.
-pub(super) const ADMITTED: u64 = MAX_TIME_MS + 1;
-/// What remains and the reset in 7 bytes each, and in 6 the stamp of what was admitted, or the wait of what was not.
-pub(super) const ROW_LIMIT: usize = 7 + 7 + 6;
+/// Whether it was admitted, and the time. Where a single log admitted, what follows is instead the head of its value, whose
+/// first byte is neither 0 nor 1.
+pub(super) const ROW_HEAD: usize = 1 + 6;
+/// What remains in 7 bytes, the reset in 6, and in 6 the stamp of what was admitted, or the wait of what was not.
+pub(super) const ROW_LIMIT: usize = ROW_STAMP + 6;
+/// Where the stamp is.
+const ROW_STAMP: usize = 7 + 6;
 
 /// What a script is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -91,12 +92,15 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
         Purpose::Undo => writer.undo(head),
         Purpose::Settle => writer.settle(head),
     }
+    let several = matches!(purpose, Purpose::Check | Purpose::Decide);
     let expires = if time == Time::Server { "true" } else { "false" };
     let undo = if purpose == Purpose::Undo { "true" } else { "false" };
-    let constants = [("EXPIRES", expires), ("UNDO", undo), ("DEBT", DEBT), ("FOREIGN", FOREIGN)];
+    // A ticket keeps an answer that does not depend on the kind.
+    let alone = if limits.len() == 1 && several { "true" } else { "false" };
+    let constants =
+        [("ALONE", alone), ("EXPIRES", expires), ("UNDO", undo), ("DEBT", DEBT), ("FOREIGN", FOREIGN)];
     let text = constants.iter().fold(writer.text, |text, (name, value)| text.replace(name, value));
     let sha = redis::Script::new(&text).get_hash().to_owned();
-    let several = matches!(purpose, Purpose::Check | Purpose::Decide);
     let record_bytes = several.then_some(ROW_HEAD + ROW_LIMIT * limits.len());
     Script { text, sha, record_bytes }
 }

@@ -141,7 +141,13 @@ if head_ ~= '' then
   else
     local old = (shape - format) / 256 % 16
     local place = old > 0 and 83 + (old - 1) * size or 19 + (new - 1) * size
-    local oldest, leaving = unpack(pattern, head_, place)
+    local oldest, leaving, second, second_leaving
+    if old > 1 then
+      -- In a log that is in steady use the oldest leaves and the second does not: both at once take less time.
+      second, second_leaving, oldest, leaving = unpack(size == 8 and '<I6I2I6I2' or '<I6I10I6I10', head_, place - size)
+    else
+      oldest, leaving = unpack(pattern, head_, place)
+    end
     while oldest + window_ <= at do
       total, gone_, place = total - leaving, gone_ + 1, place - size
       if old == 0 then
@@ -151,17 +157,20 @@ if head_ ~= '' then
         if old == 0 then
           place = 19 + (new - 1) * size
           if shape >= 67108864 then
-            -- Numbers that go to redis.call take long to write out; small ones are exact as text too.
             local first, capacity = (shape - shape % 4096) / 4096 % 16384, unpack('<I2', head_, 147)
             local from = 148 + 64 * first
-            local block = call('GETRANGE', key_, from .. '', from + 63 .. '')
+            local block = call('GETRANGE', key_, string.format('%d', from), string.format('%d', from + 63))
             head_ = sub(head_, 1, 82) .. block .. sub(head_, 147, 148)
             old, fetched_, place = 64 / size, true, 147 - size
             shape = shape + 256 * old - 67108864 + 4096 * ((first + 1) % capacity - first)
           end
         end
       end
-      oldest, leaving = unpack(pattern, head_, place)
+      if second then
+        oldest, leaving, second = second, second_leaving, nil
+      else
+        oldest, leaving = unpack(pattern, head_, place)
+      end
     end
     left_ = total < quota_ and quota_ - total or 0
     at_, total_, new_, old_, size_, shape_ = at, total, new, old, size, shape
@@ -227,7 +236,7 @@ else
   else
     if full then
       local block = ((shape_ - shape_ % 4096) / 4096 % 16384 + blocks) % capacity
-      call('SETRANGE', key_, 148 + 64 * block .. '', sub(head_, 19, 82))
+      call('SETRANGE', key_, string.format('%d', 148 + 64 * block), sub(head_, 19, 82))
       shape = shape + 67108864
     end
     if fetched_ then
@@ -237,13 +246,18 @@ else
     end
   end
   local pattern = size_ == 8 and '<I5I6I7I6I2c0' or '<I5I6I7I6I10c0'
-  call('SETRANGE', key_, '0', pack(pattern, shape, at_, total_ + cost_, stamp, units, tail))
+  local value = pack(pattern, shape, at_, total_ + cost_, stamp, units, tail)
+  call('SETRANGE', key_, '0', value)
+  if ALONE and at_ == now then
+    -- The head says all there is to say, and is quicker taken than packed.
+    row = sub(value, 1, 26)
+  end
   if EXPIRES then
     -- The key outlives its newest entry by a part of a window, so that most writes need not have it live longer.
     local until_ms = stamp + window_ - 1
     until_ms = until_ms - until_ms % lease_
     if until_ms > newest_ + window_ - 1 then
-      call('PEXPIREAT', key_, until_ms + lease_)
+      call('PEXPIREAT', key_, string.format('%d', until_ms + lease_))
     end
   end
 end

@@ -5,7 +5,7 @@ local time = call('TIME')
 local micros = time[2] + 0
 local now = time[1] * 1000 + (micros - micros % 1000) / 1000
 
--- A key lives while its state matters. The number goes to redis.call as it is: that writes it out in full, as tostring would not.
+-- A key lives while its state matters. tostring would not write out all digits, and redis.call would take longer.
 local function save(key, value, until_ms)
-  redis.call('SET', key, value, 'PXAT', until_ms)
+  redis.call('SET', key, value, 'PXAT', string.format('%d', until_ms))
 end

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use slidegate_core::Limit;
 
 use super::parts::{Parts, section};
-use super::{ADMITTED, Numbers, Purpose, ROW_HEAD, ROW_LIMIT, numbers};
+use super::{Numbers, Purpose, ROW_HEAD, ROW_LIMIT, ROW_STAMP, numbers};
 
 const TICKET: &str = include_str!("../lua/ticket.lua");
 const SETTLE: &str = include_str!("../lua/settle.lua");
@@ -181,24 +181,26 @@ impl<'a> Writer<'a> {
             self.add(&self.for_limit(index, self.parts[index].answer));
             self.line(format_args!("end"));
         }
-        self.row(ADMITTED);
+        self.line(format_args!("if not row then"));
+        self.row(1);
+        self.line(format_args!("end"));
         self.line(format_args!("else"));
         self.answer();
         self.row(0);
         self.line(format_args!("end"));
     }
 
-    /// The answer: the time, and the numbers of every limit.
-    fn row(&mut self, admitted: u64) {
+    /// The answer: whether it was admitted, the time, and the numbers of every limit.
+    fn row(&mut self, admitted: u8) {
         let mut text = String::from("row = ");
         for (chunk, limits) in self.limits.chunks(MAX_PACKED).enumerate() {
             let first = chunk * MAX_PACKED;
             let numbers = (first..first + limits.len())
                 .flat_map(|index| ["left_", "reset_", "when_"].map(|word| self.name(index, word)));
             let numbers: Vec<String> = numbers.collect();
-            let (numbers, pattern) = (numbers.join(", "), "I7I7I6".repeat(limits.len()));
+            let (numbers, pattern) = (numbers.join(", "), "I7I6I6".repeat(limits.len()));
             text += &match chunk {
-                0 => format!("pack('<I6{pattern}', now + {admitted}, {numbers})"),
+                0 => format!("pack('<BI6{pattern}', {admitted}, now, {numbers})"),
                 _ => format!(" .. pack('<{pattern}', {numbers})"),
             };
         }
@@ -233,7 +235,7 @@ impl<'a> Writer<'a> {
         self.line(format_args!("local holder = ARGV[{}]", head + self.limits.len() + 1));
         self.begin_request("1", &head.to_string());
         self.judge();
-        self.line(format_args!("if unpack('<I6', row) >= {ADMITTED} then"));
+        self.line(format_args!("if unpack('<B', row) == 1 then"));
         self.add(section(TICKET, "keep"));
         self.line(format_args!("end"));
         self.line(format_args!("return row"));
@@ -247,7 +249,7 @@ impl<'a> Writer<'a> {
         for index in 0..self.limits.len() {
             let cost = self.name(index, "cost_");
             self.line(format_args!("if undoes and {cost} > 0 then"));
-            let from = TICKET_HEAD + ROW_HEAD + ROW_LIMIT * index + 2 * 7 + 1;
+            let from = TICKET_HEAD + ROW_HEAD + ROW_LIMIT * index + ROW_STAMP + 1;
             self.set(index, &[("recorded_at_", format!("unpack('<I6', kept, {from})")), ("recorded_", cost)]);
             // Nothing takes the place of what was recorded.
             self.block(index, &self.parts[index].settle.replace("cost_", "0"));
