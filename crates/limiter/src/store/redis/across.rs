@@ -128,7 +128,8 @@ impl Inner {
                     return Err(failure.into());
                 }
                 Ok(Charged::Conflict) => {
-                    self.forget(plan, &plan.groups[..index], ticket);
+                    let charged = plan.groups[..index].iter();
+                    join_all(charged.map(|group| self.undo(plan, group, ticket, deadline))).await;
                     return Ok(vec![Charged::Conflict]);
                 }
                 Ok(Charged::Decided(row)) if !row.is_admitted() => {
@@ -148,20 +149,29 @@ impl Inner {
         (refused, row): (usize, Row),
         deadline: Instant,
     ) -> Result<Vec<Charged>, RedisError> {
-        let ask = async |(index, group): (usize, &Group)| {
-            if index == refused {
-                return Ok(row.clone());
-            }
-            // A group that was never charged loses nothing by being told to forget.
-            let invocation = self.with_ticket(Purpose::Undo, plan, group, ticket);
-            let reply = self.link.call(invocation, deadline).await;
-            if reply.is_err() && index < refused {
-                self.forget(plan, std::slice::from_ref(group), ticket);
-            }
-            read(&reply?, group)
+        // A group that was never charged loses nothing by being told to forget.
+        let ask = async |(index, group): (usize, &Group)| match index {
+            _ if index == refused => Ok(row.clone()),
+            _ => self.undo(plan, group, ticket, deadline).await,
         };
         let rows = join_all(plan.groups.iter().enumerate().map(ask)).await;
         rows.into_iter().map(|row| row.map(Charged::Decided)).collect()
+    }
+
+    /// Has a group forget the request, and say where it stands.
+    async fn undo(
+        self: &Arc<Self>,
+        plan: &Plan,
+        group: &Group,
+        ticket: &Ticket,
+        deadline: Instant,
+    ) -> Result<Row, RedisError> {
+        let invocation = self.with_ticket(Purpose::Undo, plan, group, ticket);
+        let reply = self.link.call(invocation, deadline).await;
+        if reply.is_err() {
+            self.forget(plan, std::slice::from_ref(group), ticket);
+        }
+        read(&reply?, group)
     }
 
     /// Has these groups forget the request, in the background: nobody waits for that.
