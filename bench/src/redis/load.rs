@@ -21,11 +21,11 @@ pub struct Load {
 
 impl Load {
     /// Several pipelines, so that the server never has to wait for the next one: waiting costs it more than a PING.
-    pub const PIPELINED: Self = Self { subjects: 512, turns: 16, connections: 4, in_flight: IN_FLIGHT };
+    pub const PIPELINED: Self = Self { subjects: 2048, turns: 4, connections: 4, in_flight: IN_FLIGHT };
     /// The same for quotas in the thousands, which take long to fill: as many decisions, in shorter turns.
-    pub const LARGE_QUOTA: Self = Self { subjects: 160, turns: 48, ..Self::PIPELINED };
+    pub const LARGE_QUOTA: Self = Self { subjects: 512, turns: 16, ..Self::PIPELINED };
     /// A single node with as many requests in flight as a call of ours coalesces.
-    pub const ONE_NODE: Self = Self { connections: 1, ..Self::LARGE_QUOTA };
+    pub const ONE_NODE: Self = Self { subjects: 160, turns: 48, connections: 1, in_flight: IN_FLIGHT };
     /// One request at a time.
     pub const ONE_BY_ONE: Self = Self { subjects: 32, turns: 40, connections: 1, in_flight: 1 };
 

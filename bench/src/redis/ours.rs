@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use std::time::Duration;
+
 use slidegate::store::redis::{Config, wire::Wire};
 use slidegate::{Limit, Redis};
 
@@ -9,6 +11,9 @@ use super::load::IN_FLIGHT;
 use super::question::{Question, subject};
 use super::resp::Reply;
 use super::server::Server;
+
+/// On a busy machine a pause is no failure.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One call per decision, as a node sends it that has one request at a time.
 pub fn single(server: &Server, name: &'static str, limits: &[Limit]) -> Question {
@@ -49,7 +54,7 @@ pub struct Limiter(slidegate::Limiter<Redis>);
 impl Limiter {
     /// Of these limits. It connects when it is first asked.
     pub fn new(url: &str, limits: &[Limit]) -> Self {
-        let store = Redis::new(&Config::parse(url).expect("the server has an address"));
+        let store = Redis::new(&Config::parse(url).expect("the server has an address").timeout(PATIENCE));
         let limiter = slidegate::Limiter::builder(limits.iter().copied()).store(store).build();
         Self(limiter.expect("the limits go together"))
     }

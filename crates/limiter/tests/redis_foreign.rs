@@ -43,7 +43,7 @@ async fn a_format_of_another_version_is_named_and_left_alone() {
         for limit in kinds() {
             let limiter = direct(&store, [limit]);
             let key = only_key(&server, &limiter).await;
-            server.command(&[b"SETRANGE".as_slice(), key.as_bytes(), b"0", &[9]]);
+            server.command(&[b"SETRANGE".as_slice(), key.as_bytes(), b"0", &[99]]);
             let before = server.command(&["GET", &key]);
             for cost in [0, 1, 1, 1, 11] {
                 let (code, text) = refusal(&limiter, cost).await;
@@ -106,7 +106,7 @@ async fn spent_permits_of_another_version_are_left_alone() {
     let state = keys(&server).remove(0);
     limiter.refund(&permits[0]).await.expect("a refund");
     let spent = keys(&server).into_iter().find(|key| *key != state).expect("a key of used permits");
-    server.command(&[b"SETRANGE".as_slice(), spent.as_bytes(), b"0", &[9]]);
+    server.command(&[b"SETRANGE".as_slice(), spent.as_bytes(), b"0", &[99]]);
     let before = [&state, &spent].map(|key| server.command(&["GET", key]));
     let refused = limiter.refund(&permits[1]).await.expect_err("a format of another version").to_string();
     assert!(refused.contains(&spent), "{refused}");
@@ -122,7 +122,7 @@ async fn those_that_travel_with_a_foreign_key_are_charged_once_at_most() {
         let store = Redis::new(&patient(&server.url()).max_batch(batch));
         let limiter = direct(&store, [Limit::per_day(1_000)]);
         let key = only_key(&server, &limiter).await;
-        server.command(&[b"SETRANGE".as_slice(), key.as_bytes(), b"0", &[9]]);
+        server.command(&[b"SETRANGE".as_slice(), key.as_bytes(), b"0", &[99]]);
         let name = |n: usize| if n % 8 == 3 { "key".to_owned() } else { n.to_string() };
         let names: Vec<String> = (0..64).map(name).collect();
         let answers = join_all(names.iter().map(|name| limiter.check(name))).await;
