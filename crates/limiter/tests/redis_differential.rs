@@ -64,7 +64,7 @@ fn long_logs_answer_what_the_core_answers() {
 fn many_limits_answer_what_the_core_answers() {
     on_every_server(100, |rng| {
         let mut limits: Vec<Limit> = Vec::new();
-        let wanted = rng.pick(&[7, 15, MAX_LIMITS]);
+        let wanted = rng.pick(&[rng.between(5, 31) as usize, MAX_LIMITS]);
         while limits.len() < wanted {
             let one = limit(rng);
             if limits.iter().all(|other| other.id() != one.id()) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use slidegate_core::Limit;
 
-use super::parts::{Parts, section};
+use super::parts::{GIVEN, Parts, section};
 use super::{Numbers, Purpose, ROW_HEAD, ROW_LIMIT, ROW_STAMP, numbers};
 
 const TICKET: &str = include_str!("../lua/ticket.lua");
@@ -13,7 +13,7 @@ const SETTLE: &str = include_str!("../lua/settle.lua");
 /// What a ticket has before the answer.
 const TICKET_HEAD: usize = 24;
 /// A Lua function has at most 200 variables; beyond this many, those of a limit go into a table.
-const MAX_VARIABLES: usize = 100;
+const MAX_VARIABLES: usize = 150;
 /// Nor can a function be called with so many: limits whose numbers are packed at once.
 const MAX_PACKED: usize = 16;
 /// What parts call the numbers of a limit.
@@ -33,7 +33,9 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(limits: &'a [Limit], purpose: Purpose, numbers: Numbers) -> Self {
         let parts: Vec<Parts> = limits.iter().map(Parts::of).collect();
-        let tables = parts.iter().map(|parts| parts.variables().len()).sum::<usize>() > MAX_VARIABLES;
+        let given = GIVEN.len();
+        let variables: usize = parts.iter().map(|parts| parts.variables().len() + given).sum();
+        let tables = variables > MAX_VARIABLES;
         Self { limits, parts, numbers, purpose, tables, text: String::new() }
     }
 
