@@ -18,8 +18,9 @@ if value then
     -- As if never seen: then the time of the last write means nothing either.
     debt_ = 0
     call('DEL', key_)
-  elseif debt_ > full then
-    -- Pulled back to a full burst. Written whatever the answer, so that the wait it implies comes true.
+  elseif debt_ > full or debt_ == full and last ~= now then
+    -- Pulled back to a full burst, or just full. Written whatever the answer, so that the wait it implies comes true, whatever
+    -- becomes of the quota.
     debt_ = full
     save(key_, pack('<BI6I7', 1, now, debt_), now + math.ceil(debt_ / quota_))
   end
