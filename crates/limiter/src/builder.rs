@@ -9,6 +9,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::key::Space;
 use crate::limiter::Limiter;
 use crate::permit::Signer;
+use crate::random::random;
 use crate::store::memory::{Memory, SnapshotError, Terms};
 use crate::store::{MAX_LIMITS, Store};
 
@@ -144,10 +145,4 @@ impl<S, C> Builder<S, C> {
         }
         Ok(())
     }
-}
-
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the system has random numbers");
-    bytes
 }

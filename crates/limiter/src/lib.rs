@@ -6,6 +6,7 @@ mod fingerprint;
 mod key;
 mod limiter;
 mod permit;
+mod random;
 mod sync;
 
 #[cfg(feature = "tokio")]

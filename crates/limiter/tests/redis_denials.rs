@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use slidegate::{CallError, Limit, Limiter, PermitError, Redis, Source, Verdict};
+use slidegate::store::{Call, Charge};
+use slidegate::{CallError, Limit, Limiter, PermitError, Redis, Source, Space, Verdict};
 
 mod servers;
 mod stores;
@@ -152,4 +153,18 @@ async fn until_denied(limiter: &Limiter<Redis>) -> Verdict {
             return verdict;
         }
     }
+}
+
+/// A charge under an idempotency key is taken back if its answer was lost, so that a denial by it may end early.
+#[tokio::test]
+async fn what_may_be_taken_back_is_asked_for() {
+    let server = Server::start(Flavour::Redis70);
+    let store = store(&server);
+    let limiter = direct(&store, [Limit::per_hour(3)]);
+    let charges =
+        [Charge { space: Space::named(""), key: &"other".into(), limits: limiter.limits(), cost: 1 }];
+    let call = Call { now_ms: 0, holder: 0, charges: &charges };
+    store.decide_once(&call, b"once").await.expect("a decision");
+    used_up(&limiter).await;
+    assert!(asks(&server, &limiter, 1).await && asks(&server, &limiter, 1).await);
 }

@@ -45,10 +45,14 @@ fn hasty(url: &str) -> Config {
     Config::parse(url).expect("a URL").timeout(Duration::from_millis(500)).breaker_cooldown(cooldown)
 }
 
-/// Calls one after the other, of which every one runs and loses its reply: each is an error, and charged once.
+/// Calls one after the other that lose their replies: each is an error, and charged at most once. Goes on until so many of them
+/// have run: a connection may also close because it was the reply to something else that got lost, and what is then written to it
+/// never arrives.
 async fn replies_are_lost(then: AfterDrop, calls: u64) {
     let lossy = Lossy::start(Flavour::Redis70);
-    for call in 1..=calls {
+    let (mut ran, mut made) = (0, 0);
+    while ran < calls {
+        assert!(made < 2 * calls, "of {made} calls only {ran} ran, {then:?}");
         lossy.mend().await;
         lossy.proxy.drop_replies(then);
         let error = lossy.limiter.check("key").await.expect_err("no reply");
@@ -56,12 +60,11 @@ async fn replies_are_lost(then: AfterDrop, calls: u64) {
             AfterDrop::Close => assert!(matches!(error, RedisError::Lost(_)), "{error}"),
             AfterDrop::Hang => assert_eq!(error, RedisError::TimedOut),
         }
-        // A script whose reply hangs may still be on its way when its caller has given up.
-        eventually("that call ran", async || used(&lossy.beside, "key").await >= call).await;
-        assert_eq!(used(&lossy.beside, "key").await, call, "{then:?}");
+        lossy.mend().await;
+        let before = std::mem::replace(&mut ran, used(&lossy.beside, "key").await);
+        assert!(ran == before || ran == before + 1, "{before}, then {ran}, {then:?}");
+        made += 1;
     }
-    lossy.mend().await;
-    assert_eq!(used(&lossy.beside, "key").await, calls, "{then:?}");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use slidegate_core::{Attempt, Kind, Limit, Verdict};
 
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::key::{Key, Space};
+use crate::random::random;
 use crate::store::{Call, Charge, SettleOutcome, Settlement, Store};
 use crate::sync::{Mutex, MutexGuard};
 
@@ -124,9 +125,7 @@ pub struct Stats {
 impl Memory {
     /// A store that uses at most `max_memory` bytes (and at least [`MIN_MAX_MEMORY`]).
     pub fn new(max_memory: usize) -> Self {
-        let mut seed = Seed::default();
-        getrandom::fill(&mut seed).expect("the system has random numbers");
-        Self::with_seed(max_memory, seed)
+        Self::with_seed(max_memory, random())
     }
 
     fn with_seed(max_memory: usize, seed: Seed) -> Self {

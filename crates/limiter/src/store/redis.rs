@@ -22,7 +22,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use slidegate_core::{Decision, MAX_TIME_MS, Outcome, Source, Verdict};
+use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
 
 pub use across::Once;
 pub use config::{ClientCertificate, Config, ConfigError};
@@ -35,7 +35,7 @@ use denials::Denials;
 use error::MAX_ITEMS;
 use invocation::Invocation;
 use link::Link;
-use plan::{Group, Plan, Slots};
+use plan::{Group, Plan};
 use row::Row;
 use script::{Purpose, Time};
 use scripts::Scripts;
@@ -96,8 +96,7 @@ impl Redis {
 
 impl Inner {
     fn plan(&self, call: &Call<'_>) -> Result<Plan, RedisError> {
-        let slots = if self.link.is_cluster() { Slots::Apart } else { Slots::Together };
-        let plan = Plan::new(&self.prefix, call, slots);
+        let plan = Plan::new(&self.prefix, call, self.link.slots());
         match plan.items().count() {
             0..=MAX_ITEMS => Ok(plan),
             more => Err(RedisError::TooManyLimits(more)),
@@ -117,8 +116,7 @@ impl Inner {
         head.extend(chosen.numbers);
         let told = group.items.iter().filter(|_| purpose != Purpose::Check);
         let mut arguments: Vec<Vec<u8>> = told.map(|item| text(item.cost)).collect();
-        let several = matches!(purpose, Purpose::Check | Purpose::Decide);
-        if !several || limits.iter().any(|limit| limit.needs_id()) {
+        if !purpose.is_for_several() || limits.iter().any(|limit| limit.needs_id()) {
             arguments.push(plan.holder.to_vec());
         }
         let keys = group.items.iter().map(|item| item.key.clone()).collect();
@@ -143,23 +141,19 @@ impl Inner {
     /// A denial that is known without asking.
     fn recall(&self, plan: &Plan) -> Option<Verdict> {
         let now = Instant::now();
-        let mut decisions = plan.unknown();
-        let mut denied = false;
-        for (group, decisions) in plan.groups.iter().zip(&mut decisions) {
-            for (item, decision) in group.items.iter().zip(decisions) {
-                if let Some(wait_ms) = self.denials.recall(item, now) {
-                    *decision = Decision { outcome: Outcome::RetryAfter(wait_ms), ..Decision::default() };
-                    denied = true;
-                }
+        let mut rows = plan.unknown();
+        for (item, decision) in plan.items().zip(rows.iter_mut().flat_map(|row| &mut row.decisions)) {
+            if let Some(wait_ms) = self.denials.recall(item, now) {
+                decision.outcome = Outcome::RetryAfter(wait_ms);
             }
         }
-        let decisions = plan.arrange(&decisions).collect();
-        denied.then_some(Verdict { decided_at_ms: plan.now_ms, source: Source::Cache, decisions })
+        let verdict = plan.verdict(&rows);
+        (!verdict.is_allowed()).then_some(Verdict { source: Source::Cache, ..verdict })
     }
 
-    fn note_denials(&self, call: &Call<'_>, plan: &Plan, rows: &[Vec<Decision>], sent: Instant) {
+    fn note_denials(&self, call: &Call<'_>, plan: &Plan, rows: &[Row], sent: Instant) {
         let refundable = self.refundable.read().unwrap_or_else(PoisonError::into_inner);
-        for (item, decision) in plan.items().zip(rows.iter().flatten()) {
+        for (item, decision) in plan.items().zip(rows.iter().flat_map(|row| &row.decisions)) {
             if let Outcome::RetryAfter(wait_ms) = decision.outcome
                 && !refundable.contains(&call.charges[item.charge].space)
             {
@@ -187,18 +181,14 @@ impl Store for Redis {
         }
         let sent = Instant::now();
         let rows = match plan.groups.as_slice() {
-            [] => return Ok(Verdict::new(call.now_ms, [].into_iter().collect())),
             [group] => vec![self.0.decide_group(&plan, group).await?],
             _ => {
-                // What is charged on the way may be taken back, so that a denial by it may end early.
-                call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
+                self.expect_to_take_back(call);
                 self.decide_across(&plan).await?
             }
         };
-        let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(call.now_ms);
-        let rows: Vec<Vec<Decision>> = rows.into_iter().map(|row| row.decisions).collect();
         self.0.note_denials(call, &plan, &rows, sent);
-        Ok(Verdict::new(decided_at_ms, plan.arrange(&rows).collect()))
+        Ok(plan.verdict(&rows))
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {

@@ -18,7 +18,8 @@ use super::plan::{Group, Plan};
 use super::row::Row;
 use super::script::Purpose;
 use super::{Inner, Redis, read, text};
-use crate::store::Call;
+use crate::random::random;
+use crate::store::{Call, Store};
 
 /// The longest for which an answer is remembered.
 const MAX_REMEMBERED_MS: u64 = 60_000;
@@ -65,6 +66,7 @@ impl Redis {
     /// answer that admitted it is given again, up to ten times, for the shortest of its windows or a minute.
     pub async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
         let plan = self.0.plan(call)?;
+        self.expect_to_take_back(call);
         let shortest_ms = plan.items().map(|item| item.limit.window_ms()).min();
         let lives_ms = shortest_ms.unwrap_or(0).min(MAX_REMEMBERED_MS);
         let ticket = Ticket::new([b"once ", idempotency_key].concat(), &plan, lives_ms);
@@ -81,10 +83,13 @@ impl Redis {
                 Charged::Conflict => return Ok(Once::Conflict),
             }
         }
-        let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(call.now_ms);
-        let rows: Vec<_> = rows.into_iter().map(|row| row.decisions).collect();
-        let verdict = Verdict::new(decided_at_ms, plan.arrange(&rows).collect());
+        let verdict = plan.verdict(&rows);
         Ok(if replayed && !rows.is_empty() { Once::Replayed(verdict) } else { Once::Decided(verdict) })
+    }
+
+    /// What is charged under a ticket may be taken back, so that a denial by it may end early.
+    pub(super) fn expect_to_take_back(&self, call: &Call<'_>) {
+        call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
     }
 
     /// Decides a request in several slots.
@@ -217,10 +222,4 @@ fn understand(reply: &[u8], group: &Group) -> Result<Charged, RedisError> {
             None => read(reply, group).map(Charged::Decided),
         },
     }
-}
-
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the system has random numbers");
-    bytes
 }

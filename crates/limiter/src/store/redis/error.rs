@@ -14,13 +14,13 @@ pub enum RedisError {
     #[error("lost the connection to Redis: {0}")]
     Lost(String),
     /// There was no answer before the deadline.
-    #[error("Redis did not answer in time")]
+    #[error("Redis did not answer in time; see Config::timeout")]
     TimedOut,
     /// The server failed several times in a row, so that for a moment it is not asked.
     #[error("Redis failed repeatedly and is not asked for a moment")]
     Open,
     /// As many requests as may wait for the server already do.
-    #[error("too many requests wait for Redis")]
+    #[error("too many requests wait for Redis: it is slower than they come; see Config::max_waiting")]
     Overloaded,
     /// The server answered with an error.
     #[error("Redis refused: {code} {text}")]

@@ -32,13 +32,13 @@ use tokio::time::Instant;
 pub use self::breaker::Health;
 pub use self::checks::Warning;
 pub(super) use self::endpoint::Endpoint;
+pub(super) use self::groups::Slots;
 pub(super) use self::slots::slot_of;
 pub(super) use self::tls::Tls;
 
 use self::checks::Checks;
 use self::cluster::Cluster;
 use self::endpoint::Address;
-use self::groups::Slots;
 use self::job::{Form, Manner};
 use self::node::{Node, Request, Target};
 use self::reply::{Setback, Step};
@@ -180,8 +180,11 @@ impl Link {
     }
 
     /// Whether keys of different slots need different calls.
-    pub(super) fn is_cluster(&self) -> bool {
-        matches!(&*self.servers, Topology::Cluster(_))
+    pub(super) fn slots(&self) -> Slots {
+        match &*self.servers {
+            Topology::One(_) => Slots::Together,
+            Topology::Cluster(_) => Slots::Apart,
+        }
     }
 
     /// Which servers are asked: address, or name where sentinels elect, and state.

@@ -1,9 +1,11 @@
 //! A request as the servers see it: keys, limits and costs, slot by slot.
 
 use sha2::{Digest, Sha256};
-use slidegate_core::{Decision, Limit};
+use slidegate_core::{Decision, Limit, Verdict};
 
 use super::keys::{Owner, Use};
+use super::link::Slots;
+use super::row::Row;
 use crate::store::Call;
 
 /// Costs above this never fit, whatever the limit: larger ones would not be exact.
@@ -42,15 +44,6 @@ pub(super) struct Plan {
     pub(super) groups: Vec<Group>,
     /// For every limit of every charge, where its decision is found: group and place in it.
     places: Vec<(usize, usize)>,
-}
-
-/// How many calls a request may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Slots {
-    /// One for every slot.
-    Apart,
-    /// One for everything.
-    Together,
 }
 
 impl Plan {
@@ -103,14 +96,20 @@ impl Plan {
         self.items().all(|item| item.cost == 0)
     }
 
-    /// The decisions on every limit of every charge, from those of the groups.
-    pub(super) fn arrange<D: Copy>(&self, groups: &[Vec<D>]) -> impl Iterator<Item = D> {
-        self.places.iter().map(|(group, place)| groups[*group][*place])
+    /// The answer to the request, from those of its groups.
+    pub(super) fn verdict(&self, rows: &[Row]) -> Verdict {
+        let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(self.now_ms);
+        let decisions = self.places.iter().map(|(group, place)| rows[*group].decisions[*place]);
+        Verdict::new(decided_at_ms, decisions.collect())
     }
 
-    /// What no decision is known of.
-    pub(super) fn unknown(&self) -> Vec<Vec<Decision>> {
-        self.groups.iter().map(|group| vec![Decision::default(); group.items.len()]).collect()
+    /// Answers before anything is known.
+    pub(super) fn unknown(&self) -> Vec<Row> {
+        let row = |group: &Group| Row {
+            decided_at_ms: self.now_ms,
+            decisions: vec![Decision::default(); group.items.len()],
+        };
+        self.groups.iter().map(row).collect()
     }
 }
 

@@ -17,7 +17,8 @@ const INJECTED: &str = include_str!("lua/injected.lua");
 
 /// Where debts end: up to here sums are exact.
 const DEBT: &str = "4503599627370496";
-const FOREIGN: &str = "'slidegate: a format that this version does not know, at '";
+const FOREIGN: &str =
+    "'slidegate: upgrade this node or delete the key, which is in a format that it does not know: '";
 /// Whether it was admitted, and the time. Where a single log admitted, what follows is instead the head of its value, whose
 /// first byte is neither 0 nor 1.
 pub(super) const ROW_HEAD: usize = 1 + 6;
@@ -39,6 +40,13 @@ pub(super) enum Purpose {
     Undo,
     /// Replaces what a permit recorded for a subject.
     Settle,
+}
+
+impl Purpose {
+    /// Whether one call may decide several requests.
+    pub(super) fn is_for_several(self) -> bool {
+        matches!(self, Self::Check | Self::Decide)
+    }
 }
 
 /// Whose time counts.
@@ -92,7 +100,7 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
         Purpose::Undo => writer.undo(head),
         Purpose::Settle => writer.settle(head),
     }
-    let several = matches!(purpose, Purpose::Check | Purpose::Decide);
+    let several = purpose.is_for_several();
     let expires = if time == Time::Server { "true" } else { "false" };
     let undo = if purpose == Purpose::Undo { "true" } else { "false" };
     // A ticket keeps an answer that does not depend on the kind.

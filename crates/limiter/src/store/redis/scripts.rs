@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::invocation::Script;
 use super::script::{Numbers, Purpose, Time, numbers, write};
+use super::text;
 
 /// A server keeps every script that it has seen. Beyond so many sets of limits, those are arguments and no longer part of the text.
 const MAX_LITERAL: usize = 256;
@@ -47,7 +48,7 @@ impl Scripts {
         // The kinds alone tell these scripts apart.
         let kinds = limits.iter().map(|limit| [kind(limit), 0, 0, 0]).collect();
         let script = self.write((purpose, Numbers::Arguments, kinds), limits);
-        let told = limits.iter().flat_map(numbers).map(|number| number.to_string().into_bytes()).collect();
+        let told = limits.iter().flat_map(numbers).map(text).collect();
         Chosen { script, numbers: told }
     }
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::job::{Form, Job, Manner};
 use crate::store::redis::invocation::Invocation;
 
-/// Whether requests of different slots may travel in one call.
+/// Whether keys of different slots may travel in one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Slots {
+pub(in crate::store::redis) enum Slots {
     Together,
     Apart,
 }

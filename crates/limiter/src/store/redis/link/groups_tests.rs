@@ -1,6 +1,6 @@
 use super::*;
 use crate::store::redis::invocation::Script;
-use crate::store::redis::link::job::{Purpose, Ticket};
+use crate::store::redis::link::job::{Pending, Purpose};
 
 /// What a test says of a request.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ struct Given {
 
 const PLAIN: Given = Given { sha: "a", head: "h", slot: 1, record_bytes: Some(4), manner: Manner::Ordinary };
 
-fn job(given: Given) -> (Job, Ticket) {
+fn job(given: Given) -> (Job, Pending) {
     let Given { sha, head, slot, record_bytes, manner } = given;
     let script = Script { text: String::new(), sha: sha.to_owned(), record_bytes };
     let head = vec![head.as_bytes().to_vec()];
@@ -24,10 +24,10 @@ fn job(given: Given) -> (Job, Ticket) {
 }
 
 /// Pushes requests whose callers stay.
-fn push(groups: &mut Groups, given: impl IntoIterator<Item = Given>) -> Vec<Ticket> {
-    let (jobs, tickets): (Vec<_>, Vec<_>) = given.into_iter().map(job).unzip();
+fn push(groups: &mut Groups, given: impl IntoIterator<Item = Given>) -> Vec<Pending> {
+    let (jobs, pending): (Vec<_>, Vec<_>) = given.into_iter().map(job).unzip();
     jobs.into_iter().for_each(|job| groups.push(job));
-    tickets
+    pending
 }
 
 fn sizes(groups: &mut Groups) -> Vec<usize> {
@@ -79,8 +79,8 @@ fn only_what_is_alike_travels_together() {
 #[test]
 fn requests_whose_callers_left_are_never_sent() {
     let mut groups = Groups::new(Slots::Together, 16);
-    let mut tickets = push(&mut groups, [PLAIN, PLAIN, Given { record_bytes: None, ..PLAIN }]);
-    tickets.truncate(1);
+    let mut pending = push(&mut groups, [PLAIN, PLAIN, Given { record_bytes: None, ..PLAIN }]);
+    pending.truncate(1);
     assert_eq!(sizes(&mut groups), [1]);
     drop(push(&mut groups, [Given { sha: "b", ..PLAIN }]));
     assert_eq!(sizes(&mut groups), []);

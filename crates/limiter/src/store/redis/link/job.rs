@@ -53,7 +53,7 @@ pub(super) struct Job {
 
 /// What the caller keeps of it.
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(super) struct Pending {
     answer: oneshot::Receiver<Answer>,
     state: Arc<AtomicU8>,
 }
@@ -65,11 +65,11 @@ impl Job {
         manner: Manner,
         purpose: Purpose,
         place: Option<OwnedSemaphorePermit>,
-    ) -> (Self, Ticket) {
+    ) -> (Self, Pending) {
         let (sender, receiver) = oneshot::channel();
         let state = Arc::new(AtomicU8::new(WAITING));
-        let ticket = Ticket { answer: receiver, state: state.clone() };
-        (Self { invocation, form, manner, purpose, answer: sender, state, place }, ticket)
+        let pending = Pending { answer: receiver, state: state.clone() };
+        (Self { invocation, form, manner, purpose, answer: sender, state, place }, pending)
     }
 
     /// Takes the request for sending. `false` if its caller has left and was told that it was not sent.
@@ -84,7 +84,7 @@ impl Job {
     }
 }
 
-impl Ticket {
+impl Pending {
     /// The answer, or by the deadline whether the request was sent.
     pub(super) async fn wait(mut self, deadline: Instant) -> Answer {
         match timeout_at(deadline, &mut self.answer).await {
@@ -107,7 +107,7 @@ fn given_up() -> RedisError {
     RedisError::Lost("the connection was given up".to_owned())
 }
 
-impl Drop for Ticket {
+impl Drop for Pending {
     fn drop(&mut self) {
         self.leave();
     }

@@ -96,9 +96,9 @@ impl Node {
         };
         let purpose = if passage.is_probe() { Purpose::Probe } else { Purpose::Call };
         let Request { invocation, form, manner } = request;
-        let (job, ticket) = Job::new(invocation, form, manner, purpose, Some(place));
+        let (job, pending) = Job::new(invocation, form, manner, purpose, Some(place));
         self.enqueue(job);
-        let answer = ticket.wait(deadline).await;
+        let answer = pending.wait(deadline).await;
         passage.end(match &answer {
             Err(setback) if setback.error().is_outage() => Outcome::Failed,
             _ => Outcome::Alive,

@@ -64,7 +64,7 @@ async fn set_slot(node: &Server, words: &[&str]) {
 async fn calls_find_their_nodes() {
     let nodes = Nodes::start().await;
     let link = nodes.link();
-    assert!(link.is_cluster());
+    assert_eq!(link.slots(), Slots::Apart);
     let keys: Vec<String> = (0..200).map(|key| format!("key{key}")).collect();
     for expected in 1..=3 {
         for result in join_all(keys.iter().map(|key| link.call(count_one(key), late()))).await {
