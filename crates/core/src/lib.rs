@@ -50,6 +50,7 @@ pub use limit::{Kind, Limit, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
 pub use limit_error::LimitError;
 pub use limit_id::LimitId;
 pub use log::{Entry, Head, Log, Narrow, Ring};
+pub use parse::{parse_count, parse_window, window_units};
 pub use settle::{MAX_SPENT, Receipt, Settled, Spent};
 pub use state::State;
 pub use time::MAX_TIME_MS;

@@ -65,6 +65,12 @@ impl Tag {
 }
 
 impl LimitId {
+    /// Whether it counts holders, which are released, and not what they cost.
+    #[inline]
+    pub const fn is_in_flight(self) -> bool {
+        matches!(self.tag, Tag::InFlight)
+    }
+
     /// The id as two numbers, for permits.
     #[inline]
     pub const fn to_words(self) -> [u64; 2] {

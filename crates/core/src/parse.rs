@@ -29,28 +29,34 @@ const UNITS: [(&str, u64); 19] = [
     ("weeks", 604_800_000),
 ];
 
+/// The units that a window may have, as they are written.
+pub fn window_units() -> impl Iterator<Item = &'static str> {
+    UNITS.iter().map(|(name, _)| *name)
+}
+
 impl FromStr for Limit {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Self, LimitError> {
         let (quota, window) = text.split_once('/').ok_or(LimitError::Syntax)?;
-        Limit::new(number(quota.trim())?, parse_window(window.trim())?)
+        Limit::new(parse_count(quota.trim())?, parse_window(window.trim())?)
     }
 }
 
-/// `30s`, `min`, `2h`: a unit, with a count of 1 where none is given.
-fn parse_window(text: &str) -> Result<Duration, LimitError> {
+/// The window of a limit by itself: `30s`, `min`, `2h`: a unit, with a count of 1 where none is given.
+pub fn parse_window(text: &str) -> Result<Duration, LimitError> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (count, unit) = text.split_at(digits);
-    let count = if count.is_empty() { 1 } else { number(count).map_err(|_| LimitError::WindowTooLong)? };
+    let count =
+        if count.is_empty() { 1 } else { parse_count(count).map_err(|_| LimitError::WindowTooLong)? };
     let unit = unit.trim_start();
     let (_, unit_ms) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(LimitError::Unit)?;
     let ms = count.checked_mul(*unit_ms).ok_or(LimitError::WindowTooLong)?;
     Ok(Duration::from_millis(ms))
 }
 
-/// Digits only, with `_` between them where that reads better: `1_000_000/day`.
-fn number(text: &str) -> Result<u64, LimitError> {
+/// A quota by itself: digits only, with `_` between them where that reads better, as in `1_000_000`.
+pub fn parse_count(text: &str) -> Result<u64, LimitError> {
     let mut value: Option<u64> = None;
     for byte in text.bytes() {
         value = match (byte, value) {

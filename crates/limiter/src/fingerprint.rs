@@ -17,7 +17,7 @@ pub(crate) type Seed = [u8; 32];
 
 /// What a store keeps of a subject instead of the subject itself. A pair, which functions take in two registers where an
 /// array would go through memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct Fingerprint(pub(crate) u64, pub(crate) u64);
 
 impl Fingerprint {

@@ -30,7 +30,8 @@ impl<'a> Key<'a> {
 
     /// A key of any number of parts.
     pub fn from_parts<P: Part>(parts: impl IntoIterator<Item = P>) -> Self {
-        let mut bytes = Vec::new();
+        // Room for most keys, so that they are allocated once.
+        let mut bytes = Vec::with_capacity(64);
         for part in parts {
             push_part(&mut bytes, &part);
         }

@@ -11,9 +11,19 @@ mod sync;
 
 #[cfg(feature = "tokio")]
 mod acquire;
+#[cfg(feature = "tokio")]
+mod lines;
 #[cfg(feature = "redis")]
 mod shared;
 
+#[cfg(feature = "policy")]
+mod gate;
+#[cfg(feature = "policy")]
+pub mod headers;
+#[cfg(feature = "policy")]
+pub mod policy;
+#[cfg(feature = "policy")]
+mod request;
 pub mod store;
 
 #[cfg(all(doctest, feature = "redis"))]
@@ -22,9 +32,15 @@ struct SharedLimits;
 
 pub use builder::{BuildError, Builder};
 pub use clock::{Clock, ManualClock, SystemClock};
+#[cfg(feature = "policy")]
+pub use gate::{Answer, Ask, Gate, GateError, LimitAnswer};
 pub use key::{Key, Part, Space};
 pub use limiter::{CallError, Limiter, Reservation};
 pub use permit::{Permit, PermitError};
+#[cfg(feature = "policy")]
+pub use policy::Policy;
+#[cfg(feature = "policy")]
+pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, RequestError};
 #[cfg(feature = "redis")]
 pub use shared::SetupError;
 pub use slidegate_core::{
@@ -36,4 +52,4 @@ pub use store::fallback::{Fallback, OnStoreError};
 pub use store::memory::Memory;
 #[cfg(feature = "redis")]
 pub use store::redis::Redis;
-pub use store::{SettleOutcome, Store};
+pub use store::{Once, SettleOutcome, Store};

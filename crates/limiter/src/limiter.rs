@@ -9,7 +9,7 @@ use slidegate_core::{Kind, Limit, Verdict};
 use crate::builder::Builder;
 use crate::clock::{Clock, SystemClock};
 use crate::key::Key;
-use crate::permit::{Permit, PermitError, Signer};
+use crate::permit::{Permit, PermitError, Refundable, Returned, Signer};
 use crate::store::memory::{Memory, SnapshotError, Terms};
 use crate::store::{Call, Charge, SettleOutcome, Store};
 
@@ -39,7 +39,7 @@ pub struct Limiter<S = Memory, C = SystemClock> {
     pub(crate) signer: Signer,
     pub(crate) ids: AtomicU64,
     #[cfg(feature = "tokio")]
-    pub(crate) lines: crate::acquire::Lines,
+    pub(crate) lines: crate::lines::Lines<Key<'static>>,
 }
 
 /// An answer, and what it takes to give an admission back.
@@ -107,7 +107,8 @@ impl<S, C> Limiter<S, C> {
 
     fn reservation(&self, id: u64, charge: Charge<'_>, verdict: Verdict) -> Reservation {
         let admitted = charge.cost != 0 && verdict.is_allowed();
-        let permit = admitted.then(|| self.signer.issue(id, &[charge], &verdict));
+        let refundable = Refundable { charge: &charge, decisions: &verdict.decisions, of: Returned::All };
+        let permit = self.signer.issue(id, admitted.then_some(refundable));
         Reservation { verdict, permit }
     }
 }

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use slidegate_core::{LimitId, Receipt, Verdict};
+use slidegate_core::{Decision, Limit, LimitId, Receipt};
 
 use crate::key::{Key, Space};
 use crate::store::{Charge, Charged, Settlement};
@@ -56,6 +56,31 @@ impl FromStr for Permit {
     }
 }
 
+/// A charge that was admitted, and what of it can be given back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refundable<'a> {
+    pub(crate) charge: &'a Charge<'a>,
+    /// One for every limit of the charge.
+    pub(crate) decisions: &'a [Decision],
+    pub(crate) of: Returned,
+}
+
+/// Which limits of a charge a permit gives back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Returned {
+    All,
+    /// Only places in flight, which are released whatever else is kept.
+    #[cfg(feature = "policy")]
+    InFlight,
+}
+
+impl<'a> Refundable<'a> {
+    fn recorded(&self) -> impl Iterator<Item = (&'a Limit, &'a Decision)> + Clone {
+        let all = self.of == Returned::All;
+        self.charge.limits.iter().zip(self.decisions).filter(move |(limit, _)| all || limit.needs_id())
+    }
+}
+
 /// Issues permits and knows its own again.
 #[derive(Clone)]
 pub(crate) struct Signer(Hmac<Sha256>);
@@ -71,28 +96,30 @@ impl Signer {
         Self(Hmac::new_from_slice(secret).expect("HMAC takes a key of any length"))
     }
 
-    /// A permit for what an admission recorded.
-    pub(crate) fn issue(&self, id: u64, charges: &[Charge<'_>], verdict: &Verdict) -> Permit {
+    /// A permit for what an admission recorded, if any of that can be given back.
+    pub(crate) fn issue<'a>(
+        &self,
+        id: u64,
+        charges: impl IntoIterator<Item = Refundable<'a>>,
+    ) -> Option<Permit> {
         let mut bytes = vec![VERSION];
         bytes.extend(id.to_le_bytes());
-        bytes.push(charges.len() as u8);
-        let mut decisions = verdict.decisions.iter();
-        for charge in charges {
-            let Space(space) = charge.space;
-            let key = charge.key.bytes();
-            push_words(&mut bytes, &space);
-            bytes.push(charge.key.form() as u8);
-            push_words(&mut bytes, &[key.len() as u64]);
-            bytes.extend(key);
-            bytes.push(charge.limits.len() as u8);
-            for (limit, decision) in charge.limits.iter().zip(&mut decisions) {
-                push_words(&mut bytes, &limit.id().to_words());
-                push_words(&mut bytes, &[decision.stamp_ms, charge.cost]);
+        let count_at = bytes.len();
+        bytes.push(0);
+        for refundable in charges {
+            // Requests are bounded far below what a byte counts.
+            let limits = u8::try_from(refundable.recorded().count()).ok()?;
+            if limits != 0 {
+                bytes[count_at] = bytes[count_at].checked_add(1)?;
+                push_subject(&mut bytes, &refundable, limits);
             }
+        }
+        if bytes[count_at] == 0 {
+            return None;
         }
         let mac = self.0.clone().chain_update(&bytes).finalize().into_bytes();
         bytes.extend(&mac[..MAC_BYTES]);
-        Permit(bytes.into_boxed_slice())
+        Some(Permit(bytes.into_boxed_slice()))
     }
 
     /// What a permit of ours stands for.
@@ -107,6 +134,19 @@ impl Signer {
         genuine.map_err(|_| PermitError::Forged)?;
         let (id, subjects) = parse(body).ok_or(PermitError::Malformed)?;
         Ok(Settlement { now_ms, id, cost, subjects })
+    }
+}
+
+fn push_subject(bytes: &mut Vec<u8>, refundable: &Refundable<'_>, limits: u8) {
+    let Charge { space: Space(space), key, cost, .. } = refundable.charge;
+    push_words(bytes, space);
+    bytes.push(key.form() as u8);
+    push_words(bytes, &[key.bytes().len() as u64]);
+    bytes.extend(key.bytes());
+    bytes.push(limits);
+    for (limit, decision) in refundable.recorded() {
+        push_words(bytes, &limit.id().to_words());
+        push_words(bytes, &[decision.stamp_ms, *cost]);
     }
 }
 
@@ -155,3 +195,7 @@ fn words<const N: usize>(input: &mut &[u8]) -> Option<[u64; N]> {
     }
     Some(all)
 }
+
+#[cfg(test)]
+#[path = "permit_tests.rs"]
+mod tests;

@@ -1,4 +1,4 @@
-//! Where state lives: two atomic verbs, and nothing about policies.
+//! Where state lives: a few atomic verbs, and nothing about policies.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,8 +10,11 @@ use crate::key::{Key, Space};
 #[cfg(feature = "redis")]
 pub mod fallback;
 pub mod memory;
+mod once;
 #[cfg(feature = "redis")]
 pub mod redis;
+
+pub use once::MAX_REMEMBERED;
 
 /// The most limits that one request may touch.
 pub const MAX_LIMITS: usize = 32;
@@ -30,6 +33,15 @@ pub trait Store: Send + Sync {
 
     /// Decides a request: charges everything, or nothing.
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
+
+    /// Decides a request that its sender may send again, under a key that a trusted sender chose. It is charged once: the
+    /// same charges under the same key get the answer that admitted them again, up to ten times, for the shortest of
+    /// their windows or a minute. Quotas may change meanwhile. Denials are not remembered.
+    fn decide_once(
+        &self,
+        call: &Call<'_>,
+        idempotency_key: &[u8],
+    ) -> impl Future<Output = Result<Once, Self::Error>> + Send;
 
     /// Replaces the costs that an admitted request recorded, once.
     fn settle(
@@ -50,6 +62,14 @@ impl<S: Store> Store for Arc<S> {
 
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
         S::decide(self, call)
+    }
+
+    fn decide_once(
+        &self,
+        call: &Call<'_>,
+        idempotency_key: &[u8],
+    ) -> impl Future<Output = Result<Once, Self::Error>> + Send {
+        S::decide_once(self, call, idempotency_key)
     }
 
     fn settle(
@@ -84,6 +104,17 @@ pub struct Charge<'a> {
     pub cost: u64,
 }
 
+/// The answer to a request that may have been sent before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Once {
+    /// It was not known, and was decided now.
+    Decided(Verdict),
+    /// It was admitted before, and is charged once: the answer of then.
+    Replayed(Verdict),
+    /// Something else was asked for under this key, and admitted.
+    Conflict,
+}
+
 /// An admitted request whose costs are to be replaced.
 #[derive(Clone, Debug)]
 pub struct Settlement<'a> {
@@ -97,6 +128,34 @@ pub struct Settlement<'a> {
     pub subjects: Vec<Charged<'a>>,
 }
 
+/// A settlement in two: what is let go, and what is set to what it really cost.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    /// Places in flight, which are released whatever the request cost.
+    pub release: Option<Settlement<'a>>,
+    /// Everything else, at the settlement's cost.
+    pub rest: Option<Settlement<'a>>,
+}
+
+impl<'a> Settlement<'a> {
+    /// Tells places in flight, which end with the request, from what it used up.
+    ///
+    /// A subject may be in both parts. It remembers used permits by their id, so the rest has another one where there is
+    /// something to release: a permit always has to be settled in the same way.
+    pub fn in_parts(self) -> Parts<'a> {
+        let Self { now_ms, id, cost, subjects } = self;
+        let (release, rest): (Vec<_>, Vec<_>) = subjects.into_iter().map(Charged::in_parts).unzip();
+        let part = |id, cost, subjects: Vec<Charged<'a>>| {
+            let subjects: Vec<_> = subjects.into_iter().filter(|one| !one.receipts.is_empty()).collect();
+            (!subjects.is_empty()).then_some(Settlement { now_ms, id, cost, subjects })
+        };
+        let release = part(id, 0, release);
+        // Holders are found by the id, so it is the rest that takes another.
+        let rest_id = if release.is_some() { !id } else { id };
+        Parts { release, rest: part(rest_id, cost, rest) }
+    }
+}
+
 /// What an admitted request recorded for one subject.
 #[derive(Clone, Debug)]
 pub struct Charged<'a> {
@@ -106,6 +165,14 @@ pub struct Charged<'a> {
     pub key: Key<'a>,
     /// Where it was recorded.
     pub receipts: Vec<(LimitId, Receipt)>,
+}
+
+impl Charged<'_> {
+    fn in_parts(self) -> (Self, Self) {
+        let Self { space, key, receipts } = self;
+        let (held, used) = receipts.into_iter().partition(|(limit, _)| limit.is_in_flight());
+        (Self { space, key: key.clone(), receipts: held }, Self { space, key, receipts: used })
+    }
 }
 
 /// What came of a refund or a settlement.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge};
-use slidegate::{CallError, Limit, Limiter, PermitError, Redis, Source, Space, Verdict};
+use slidegate::{CallError, Limit, Limiter, PermitError, Redis, Source, Space, Store, Verdict};
 
 mod servers;
 mod stores;

@@ -1,13 +1,14 @@
 //! What a node answers by itself while the store is away.
 #![cfg(all(feature = "redis", not(shuttle)))]
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use slidegate::store::redis::RedisError;
 use slidegate::store::{Call, Charge};
 use slidegate::{
-    CallError, Fallback, Key, Limit, Limiter, OnStoreError, Outcome, Redis, SettleOutcome, Source, Space,
-    Store, Verdict,
+    CallError, Clock, Fallback, Key, Limit, Limiter, OnStoreError, Once, Outcome, Redis, SettleOutcome,
+    Source, Space, Store, SystemClock, Verdict,
 };
 
 mod servers;
@@ -171,4 +172,67 @@ async fn a_permit_that_a_node_gave_alone_is_taken_back_there() {
         );
         assert_eq!(admitted_alone(&limiter).await, 2, "{limit}");
     }
+}
+
+/// A request of two units that its sender may send again.
+async fn once(store: &Fallback<Redis>, idempotency_key: &[u8], cost: u64) -> Once {
+    let (key, limits) = (Key::from("key"), [Limit::per_hour(10)]);
+    let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost }];
+    let now_ms = SystemClock::new().now_ms();
+    let call = Call { now_ms, holder: 1, charges: &charges };
+    store.decide_once(&call, idempotency_key).await.expect("a decision")
+}
+
+fn told(once: Once) -> (&'static str, Source, Option<u64>) {
+    match once {
+        Once::Decided(verdict) => ("decided", verdict.source, verdict.remaining()),
+        Once::Replayed(verdict) => ("replayed", verdict.source, verdict.remaining()),
+        Once::Conflict => panic!("nothing else was asked for"),
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_comes_again_is_charged_once_by_a_node_alone() {
+    let mut server = Server::start(Flavour::Redis70);
+    let fallback = Fallback::new(store(&server), 1);
+    assert_eq!(told(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(8)));
+    for _ in 0..3 {
+        assert_eq!(told(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(8)));
+    }
+    server.kill();
+    let first = once(&fallback, b"b", 2).await;
+    assert_eq!(told(first.clone()), ("decided", Source::Local, Some(6)), "what came again was let in once");
+    let Once::Decided(verdict) = first else { panic!("decided") };
+    for _ in 0..10 {
+        assert_eq!(once(&fallback, b"b", 2).await, Once::Replayed(verdict.clone()));
+    }
+    assert_eq!(once(&fallback, b"b", 3).await, Once::Conflict);
+    assert_eq!(
+        told(once(&fallback, b"b", 2).await),
+        ("decided", Source::Local, Some(4)),
+        "then it is a new one"
+    );
+    assert_eq!(told(once(&fallback, b"c", 2).await), ("decided", Source::Local, Some(2)));
+    assert_eq!(fallback.failures(), 14, "all of which the store did not answer");
+}
+
+/// What the node answered by itself, the store never heard of.
+#[tokio::test]
+async fn a_store_that_is_back_is_asked_again() {
+    let server = Server::start(Flavour::Redis70);
+    let fallback = Fallback::new(store(&server), 1);
+    server.must(&["REPLICAOF", "127.0.0.1", "1"]);
+    assert_eq!(told(once(&fallback, b"a", 2).await), ("decided", Source::Local, Some(8)));
+    assert_eq!(told(once(&fallback, b"a", 2).await), ("replayed", Source::Local, Some(8)));
+    server.must(&["REPLICAOF", "NO", "ONE"]);
+    let answered = Cell::new(None);
+    eventually("the store", async || {
+        let answer = told(once(&fallback, b"b", 1).await);
+        answered.set(Some(answer));
+        answer.1 == Source::Store
+    })
+    .await;
+    assert_eq!(answered.get(), Some(("decided", Source::Store, Some(9))));
+    assert_eq!(told(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(7)));
+    assert_eq!(told(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(7)));
 }

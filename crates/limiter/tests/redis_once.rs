@@ -3,12 +3,16 @@
 
 use std::time::Duration;
 
-use slidegate::store::redis::{Config, Once};
+use slidegate::store::redis::Config;
 use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Redis, Space, Store, Verdict};
+use slidegate::{Key, Limit, Once, Redis, Space, Store, Verdict};
 
+mod cases;
 mod servers;
 mod stores;
+
+#[path = "redis_once/as_in_memory.rs"]
+mod as_in_memory;
 
 use servers::{AfterDrop, Flavour, Proxy, Server};
 use stores::{eventually, keys, limit, patient};

@@ -4,9 +4,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use slidegate::store::redis::{Config, Once};
+use slidegate::store::redis::Config;
 use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Limiter, Redis, SettleOutcome, Space};
+use slidegate::{Key, Limit, Limiter, Once, Redis, SettleOutcome, Space, Store};
 
 mod servers;
 mod stores;

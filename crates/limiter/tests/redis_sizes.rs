@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use slidegate::store::redis::{Config, Once, RedisError};
+use slidegate::store::redis::{Config, RedisError};
 use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Key, Kind, Limit, Redis, SettleOutcome, Space, Store};
+use slidegate::{Key, Kind, Limit, Once, Redis, SettleOutcome, Space, Store};
 use slidegate_core::Receipt;
 
 mod servers;
@@ -34,7 +34,8 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
     }
     let charges = [Charge { space, key, limits, cost: 1 }];
     let call = Call { now_ms: 0, holder: id + 1, charges: &charges };
-    let once = store.decide_once(&call, b"key").await.expect("a decision");
+    let idempotency_key = format!("{key:?}");
+    let once = store.decide_once(&call, idempotency_key.as_bytes()).await.expect("a decision");
     let Once::Decided(verdict) = once else { panic!("{once:?}") };
     assert_eq!(verdict.remaining(), Some(1));
     let receipts = limits.iter().zip(verdict.decisions.iter()).map(|(limit, decision)| {

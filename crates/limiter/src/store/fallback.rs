@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use slidegate_core::{Decision, Kind, Limit, Outcome, Source, Verdict};
 
 use super::memory::Memory;
-use super::{Call, Charge, SettleOutcome, Settlement, Store};
+use super::once::Remembered;
+use super::{Call, Charge, Once, SettleOutcome, Settlement, Store};
 use crate::key::Space;
 
 /// What a request that the store did not answer is told to wait for, where it is refused.
@@ -38,6 +39,8 @@ pub struct Fallback<S> {
     otherwise: OnStoreError,
     rules: HashMap<Space, OnStoreError>,
     failures: AtomicU64,
+    /// What this node answered by itself.
+    remembered: Remembered,
 }
 
 impl<S: Store> Fallback<S> {
@@ -50,6 +53,7 @@ impl<S: Store> Fallback<S> {
             otherwise: OnStoreError::Local,
             rules: HashMap::new(),
             failures: AtomicU64::new(0),
+            remembered: Remembered::new(),
         }
     }
 
@@ -79,6 +83,10 @@ impl<S: Store> Fallback<S> {
         self.failures.load(Ordering::Relaxed)
     }
 
+    fn note_failure(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn mode(&self, charge: &Charge<'_>) -> OnStoreError {
         self.rules.get(&charge.space).copied().unwrap_or(self.otherwise)
     }
@@ -92,7 +100,6 @@ impl<S: Store> Fallback<S> {
     }
 
     fn decide_without(&self, call: &Call<'_>) -> Verdict {
-        self.failures.fetch_add(1, Ordering::Relaxed);
         let modes: Vec<OnStoreError> = call.charges.iter().map(|charge| self.mode(charge)).collect();
         let shares: Vec<Vec<Limit>> = call
             .charges
@@ -154,7 +161,28 @@ impl<S: Store> Store for Fallback<S> {
                 self.warm(call, &verdict);
                 Ok(verdict)
             }
-            Err(_) => Ok(self.decide_without(call)),
+            Err(_) => {
+                self.note_failure();
+                Ok(self.decide_without(call))
+            }
+        }
+    }
+
+    /// A request that this node answered by itself, and that comes again when the store is back, is asked there like any
+    /// other: the store never heard of it, and what all nodes share has not been charged yet.
+    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, S::Error> {
+        match self.store.decide_once(call, idempotency_key).await {
+            Ok(once) => {
+                // An answer that is given again was recorded here when it was given first.
+                if let Once::Decided(verdict) = &once {
+                    self.warm(call, verdict);
+                }
+                Ok(once)
+            }
+            Err(_) => {
+                self.note_failure();
+                Ok(self.remembered.once(call, idempotency_key, || self.decide_without(call)))
+            }
         }
     }
 

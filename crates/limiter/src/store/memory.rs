@@ -2,6 +2,9 @@
 //!
 //! A table in shards, keyed by 128-bit fingerprints; all limits of a subject sit in one entry. Every shard has its own lock
 //! and its own part of `max_memory`. No call does work that grows with the table.
+//!
+//! What is remembered under idempotency keys comes on top: nothing where there are none, and at most some 32 MiB. Snapshots
+//! leave it out.
 
 use std::convert::Infallible;
 use std::ops::Deref;
@@ -11,7 +14,8 @@ use slidegate_core::{Attempt, Kind, Limit, Verdict};
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::key::{Key, Space};
 use crate::random::random;
-use crate::store::{Call, Charge, SettleOutcome, Settlement, Store};
+use crate::store::once::Remembered;
+use crate::store::{Call, Charge, Once, SettleOutcome, Settlement, Store};
 use crate::sync::{Mutex, MutexGuard};
 
 #[cfg(test)]
@@ -23,6 +27,8 @@ mod cell;
 mod codec;
 mod fill;
 mod in_place;
+#[cfg(feature = "policy")]
+mod largest;
 mod registry;
 mod room;
 mod row;
@@ -34,6 +40,8 @@ mod snapshot;
 mod subject;
 mod table;
 
+#[cfg(feature = "policy")]
+pub(crate) use largest::largest_bytes;
 use registry::{Number, Registry};
 use shard::{Demand, SHARD_BYTES, Shard};
 pub use snapshot::SnapshotError;
@@ -67,6 +75,7 @@ pub struct Memory {
     fingerprints: Fingerprints,
     registry: Registry,
     shards: Box<[Locked]>,
+    remembered: Remembered,
 }
 
 /// What a limiter decides by: its limits, in a box of its own, or borrowed for one call; and what can be known of them
@@ -134,7 +143,8 @@ impl Memory {
         let fingerprints = Fingerprints::new(seed);
         let random = u64::from_le_bytes(*seed.first_chunk().expect("a seed has 32 bytes"));
         let shard = |index: usize| Locked(Mutex::new(Shard::new(max_memory / count, random ^ index as u64)));
-        Self { max_memory, fingerprints, registry: Registry::new(), shards: (0..count).map(shard).collect() }
+        let shards = (0..count).map(shard).collect();
+        Self { max_memory, fingerprints, registry: Registry::new(), shards, remembered: Remembered::new() }
     }
 
     /// [`Store::decide`] without waiting, which cannot fail.
@@ -144,6 +154,11 @@ impl Memory {
         let terms = Terms::new(space, limits);
         terms.number.look_up(&self.registry, space, limits);
         self.decide_subject(key, &terms, (now_ms, cost), holder)
+    }
+
+    /// [`Store::decide_once`] without waiting, which cannot fail.
+    pub fn decide_once_now(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Once {
+        self.remembered.once(call, idempotency_key, || self.decide_now(call))
     }
 
     /// Decides a request on one subject. The parts that most requests come to are apart, and each is small, so that it
@@ -224,6 +239,10 @@ impl Store for Memory {
 
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, Infallible> {
         Ok(self.decide_now(call))
+    }
+
+    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, Infallible> {
+        Ok(self.decide_once_now(call, idempotency_key))
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, Infallible> {

@@ -24,13 +24,12 @@ use std::time::{Duration, Instant};
 
 use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
 
-pub use across::Once;
 pub use config::{ClientCertificate, Config, ConfigError};
 pub use error::RedisError;
 pub use link::{Health, Warning};
 
 use crate::key::Space;
-use crate::store::{Call, SettleOutcome, Settlement, Store};
+use crate::store::{Call, Once, SettleOutcome, Settlement, Store};
 use denials::Denials;
 use error::MAX_ITEMS;
 use invocation::Invocation;
@@ -189,6 +188,10 @@ impl Store for Redis {
         };
         self.0.note_denials(call, &plan, &rows, sent);
         Ok(plan.verdict(&rows))
+    }
+
+    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+        self.charge_once(call, idempotency_key).await
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {

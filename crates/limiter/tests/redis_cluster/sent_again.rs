@@ -1,9 +1,8 @@
 //! Requests across slots that their sender may send again, and charges that come after they were taken back.
 
 use futures_util::future::join_all;
-use slidegate::store::redis::Once;
 use slidegate::store::{Call, Charge};
-use slidegate::{Limit, Redis};
+use slidegate::{Limit, Once, Redis, Store};
 
 use crate::servers::{Cluster, Flavour, Reply, Server};
 use crate::spread::{NOW_MS, Subject, ask, config, remaining};

@@ -9,33 +9,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use slidegate_core::Verdict;
 use tokio::time::{Instant, sleep};
 
 use super::error::{Failure, RedisError};
 use super::invocation::Invocation;
+use super::keys::Owner;
+use super::link::Slots;
 use super::plan::{Group, Plan};
 use super::row::Row;
 use super::script::Purpose;
 use super::{Inner, Redis, read, text};
+use crate::key::Key;
 use crate::random::random;
-use crate::store::{Call, Store};
+use crate::store::once::{MAX_REMEMBERED_MS, digest, lives_ms};
+use crate::store::{Call, Charge, Once, Store};
 
-/// The longest for which an answer is remembered.
-const MAX_REMEMBERED_MS: u64 = 60_000;
 /// The pause before a server that did not answer is told again to undo something; it doubles up to the other.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
-
-/// The answer to a request that may have been sent before.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Once {
-    /// It was not known, and was decided now.
-    Decided(Verdict),
-    /// It was admitted before, and is charged once: the answer of then.
-    Replayed(Verdict),
-    /// Something else was asked for under this key.
-    Conflict,
-}
 
 /// What came of charging one group.
 enum Charged {
@@ -48,6 +38,8 @@ enum Charged {
 #[derive(Clone, Debug)]
 struct Ticket {
     id: Vec<u8>,
+    /// Whose key it is, if not that of every group.
+    owner: Option<Owner>,
     /// Tells requests under one id apart: all that is asked, in other slots too.
     asked: [u8; 8],
     /// Tells attempts under one id apart.
@@ -56,20 +48,33 @@ struct Ticket {
 }
 
 impl Ticket {
-    fn new(id: Vec<u8>, plan: &Plan, lives_ms: u64) -> Self {
-        Self { id, asked: plan.digest(), attempt: random(), lives_ms }
+    /// For a request under an id that no other has.
+    fn new() -> Self {
+        let (id, lives_ms) = (random::<16>().to_vec(), MAX_REMEMBERED_MS);
+        Self { id, owner: None, asked: [0; 8], attempt: random(), lives_ms }
+    }
+
+    fn once(idempotency_key: &[u8], charges: &[Charge<'_>], owner: Option<Owner>) -> Self {
+        let id = [b"once ", idempotency_key].concat();
+        let asked = *digest(charges).first_chunk().expect("a digest has 16 bytes");
+        Self { id, owner, asked, attempt: random(), lives_ms: lives_ms(charges) }
     }
 }
 
 impl Redis {
-    /// Decides a request that its sender may send again, under a key that the sender chose: it is charged once, and an
-    /// answer that admitted it is given again, up to ten times, for the shortest of its windows or a minute.
-    pub async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+    /// Decides a request that its sender may send again.
+    pub(super) async fn charge_once(
+        &self,
+        call: &Call<'_>,
+        idempotency_key: &[u8],
+    ) -> Result<Once, RedisError> {
         let plan = self.0.plan(call)?;
         self.expect_to_take_back(call);
-        let shortest_ms = plan.items().map(|item| item.limit.window_ms()).min();
-        let lives_ms = shortest_ms.unwrap_or(0).min(MAX_REMEMBERED_MS);
-        let ticket = Ticket::new([b"once ", idempotency_key].concat(), &plan, lives_ms);
+        // Where slots do not matter, all requests under one key find one ticket, whomever they charge. In a Cluster it has
+        // to lie where the charge is: other charges elsewhere do not find it.
+        let together = self.0.link.slots() == Slots::Together;
+        let owner = together.then(|| Owner::new(&self.0.prefix, &Key::from("once")));
+        let ticket = Ticket::once(idempotency_key, call.charges, owner);
         let charged = self.spawn(&plan, ticket).await?;
         let mut replayed = true;
         let mut rows = Vec::with_capacity(charged.len());
@@ -98,12 +103,11 @@ impl Redis {
             let rows = join_all(plan.groups.iter().map(|group| self.0.decide_group(plan, group))).await;
             return rows.into_iter().collect();
         }
-        let ticket = Ticket::new(random::<16>().to_vec(), plan, MAX_REMEMBERED_MS);
         let row = |charged| match charged {
             Charged::Decided(row) | Charged::Replayed(row) => Ok(row),
             Charged::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
         };
-        self.spawn(plan, ticket).await?.into_iter().map(row).collect()
+        self.spawn(plan, Ticket::new()).await?.into_iter().map(row).collect()
     }
 
     /// In a task of its own: a caller that stops waiting must not leave a request half charged.
@@ -207,7 +211,8 @@ impl Inner {
             own.push(plan.holder.to_vec());
         }
         let mut invocation = self.invoke(purpose, plan, group, own);
-        invocation.keys.insert(0, group.owner.ticket(&ticket.id));
+        let owner = ticket.owner.as_ref().unwrap_or(&group.owner);
+        invocation.keys.insert(0, owner.ticket(&ticket.id));
         invocation
     }
 }

@@ -1,6 +1,5 @@
 //! A request as the servers see it: keys, limits and costs, slot by slot.
 
-use sha2::{Digest, Sha256};
 use slidegate_core::{Decision, Limit, Verdict};
 
 use super::keys::{Owner, Use};
@@ -50,7 +49,8 @@ impl Plan {
     pub(super) fn new(prefix: &[u8], call: &Call<'_>, slots: Slots) -> Self {
         let mut groups: Vec<Group> = Vec::with_capacity(1);
         let mut places = Vec::new();
-        for (charge_index, charge) in call.charges.iter().enumerate() {
+        let charges = call.charges.iter().enumerate().filter(|(_, charge)| !charge.limits.is_empty());
+        for (charge_index, charge) in charges {
             let owner = Owner::new(prefix, charge.key);
             let same = |group: &Group| slots == Slots::Together || group.owner.slot == owner.slot;
             let group = groups.iter().position(same).unwrap_or_else(|| {
@@ -78,17 +78,6 @@ impl Plan {
 
     pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
         self.groups.iter().flat_map(|group| &group.items)
-    }
-
-    /// Eight bytes that tell what is asked from anything else.
-    pub(super) fn digest(&self) -> [u8; 8] {
-        let mut hash = Sha256::new();
-        for item in self.items() {
-            hash.update(&item.key);
-            hash.update(item.cost.to_le_bytes());
-        }
-        let digest = hash.finalize();
-        *digest.first_chunk().expect("a digest has 32 bytes")
     }
 
     /// Whether nothing is asked for.

@@ -40,7 +40,7 @@ fn a_lone_request_goes_at_once_and_those_behind_it_together() {
     let _first = push(&mut groups, [PLAIN]);
     let flying = groups.next().unwrap();
     let _three = push(&mut groups, [PLAIN; 3]);
-    assert_eq!(sizes(&mut groups), []);
+    assert_eq!(sizes(&mut groups), [0; 0]);
     groups.landed(flying.kind.unwrap());
     assert_eq!(sizes(&mut groups), [3]);
 }
@@ -83,7 +83,7 @@ fn requests_whose_callers_left_are_never_sent() {
     pending.truncate(1);
     assert_eq!(sizes(&mut groups), [1]);
     drop(push(&mut groups, [Given { sha: "b", ..PLAIN }]));
-    assert_eq!(sizes(&mut groups), []);
+    assert_eq!(sizes(&mut groups), [0; 0]);
 }
 
 #[test]

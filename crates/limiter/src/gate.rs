@@ -1,0 +1,299 @@
+//! A policy over a store: what a middleware or a service asks.
+
+mod answer;
+mod asked;
+mod turn;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::future::join_all;
+use sha2::{Digest, Sha256};
+use slidegate_core::{Decisions, Limit, Verdict};
+
+pub use answer::{Answer, LimitAnswer};
+
+use crate::clock::{Clock, SystemClock};
+use crate::key::{Key, Space};
+use crate::limiter::CallError;
+use crate::lines::Lines;
+use crate::permit::{Permit, Signer};
+use crate::policy::{Choice, Hit, HitMode, Policy};
+use crate::random::random;
+use crate::request::{Request, RequestError};
+use crate::store::{Call, Charge, Once, Parts, SettleOutcome, Store};
+use answer::Applied;
+use asked::{Asked, returned};
+use turn::Subjects;
+
+/// The most requests that wait for their turn at a time, where nothing else is said.
+const MAX_WAITING: usize = 10_000;
+/// The space of limits that come with the request. No rule can have this name.
+const AD_HOC: &str = "/v1/limit";
+
+/// Decides requests by the rules of a [`Policy`], over any [`Store`].
+///
+/// ```
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use slidegate::policy::Policy;
+/// use slidegate::{Ask, Gate, Memory, Request};
+///
+/// let (policy, _) = Policy::parse("policy.yaml", "
+/// version: 1
+/// rules:
+///   - { name: login, match: { path: /login }, key: [ip], limits: [5/min] }
+/// ")?;
+/// let gate = Gate::new(policy, Memory::default());
+/// let request = Request::new().with("path", "/login").with("ip", "203.0.113.7");
+/// let answer = gate.check(&Ask::from(request)).await?;
+/// assert!(answer.is_allowed());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Gate<S, C = SystemClock> {
+    policy: ArcSwap<Policy>,
+    store: S,
+    clock: C,
+    signer: Signer,
+    ids: AtomicU64,
+    lines: Lines<Subjects>,
+    ad_hoc: Space,
+}
+
+/// A request, and how it is to be answered.
+#[derive(Clone, Debug)]
+pub struct Ask<'a> {
+    /// What is asked.
+    pub request: Request<'a>,
+    /// Under which key its sender may send it again; it is then charged once.
+    pub idempotency_key: Option<Cow<'a, str>>,
+    /// How long it may be held for its turn instead of being refused.
+    pub wait: Duration,
+}
+
+impl<'a> From<Request<'a>> for Ask<'a> {
+    fn from(request: Request<'a>) -> Self {
+        Self { request, idempotency_key: None, wait: Duration::ZERO }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError<E> {
+    /// The request has to be changed.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The idempotency key was used for something else.
+    #[error(
+        "this idempotency key was used for a request with other charges: use a new one for every request"
+    )]
+    Conflict,
+    /// The store did not answer.
+    #[error("the store failed: {0}")]
+    Store(#[source] E),
+}
+
+impl<S: Store> Gate<S> {
+    /// A gate with these rules, by the system's clock. Permits are signed by a random secret and end with the process;
+    /// see [`Gate::permit_secret`].
+    pub fn new(policy: Policy, store: S) -> Self {
+        announce(&policy, &store);
+        Self {
+            policy: ArcSwap::from_pointee(policy),
+            store,
+            clock: SystemClock::new(),
+            signer: Signer::new(&random()),
+            ids: AtomicU64::new(u64::from_le_bytes(random())),
+            lines: Lines::bounded(MAX_WAITING),
+            ad_hoc: Space::named(AD_HOC),
+        }
+    }
+}
+
+impl<S, C> Gate<S, C> {
+    /// Another clock.
+    pub fn clock<D: Clock>(self, clock: D) -> Gate<S, D> {
+        let Self { policy, store, signer, ids, lines, ad_hoc, .. } = self;
+        Gate { policy, store, clock, signer, ids, lines, ad_hoc }
+    }
+
+    /// The secret that signs permits, which nodes share that take each other's.
+    pub fn permit_secret(self, secret: [u8; 32]) -> Self {
+        Self { signer: Signer::new(&secret), ..self }
+    }
+
+    /// The most requests that are held for their turn at a time; further ones are answered at once.
+    pub fn max_waiting(self, requests: usize) -> Self {
+        Self { lines: Lines::bounded(requests), ..self }
+    }
+
+    /// The rules as they are now.
+    pub fn policy(&self) -> Arc<Policy> {
+        self.policy.load_full()
+    }
+
+    /// Where it keeps its state.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl<S: Store, C: Clock> Gate<S, C> {
+    /// Puts other rules in the place of these, at once. History is kept: it belongs to rules and limits by name.
+    pub fn replace(&self, policy: Policy) {
+        announce(&policy, &self.store);
+        self.policy.store(Arc::new(policy));
+    }
+
+    /// Decides a request by every rule that applies to it: all of them admit it, or none is charged.
+    pub async fn check(&self, ask: &Ask<'_>) -> Result<Answer, GateError<S::Error>> {
+        let policy = self.policy();
+        let choice = policy.choose(&ask.request)?;
+        self.answer(&policy, &choice, ask).await
+    }
+
+    /// Decides a request by the rule of this name, whatever it matches; `None` if there is no such rule.
+    pub async fn check_rule(&self, rule: &str, ask: &Ask<'_>) -> Result<Option<Answer>, GateError<S::Error>> {
+        let policy = self.policy();
+        match &policy.choose_rule(rule, &ask.request)? {
+            Some(choice) => self.answer(&policy, choice, ask).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Decides by a limit that comes with the request. Such keys share nothing with those of rules.
+    pub async fn limit(&self, key: &str, limit: Limit, cost: u64) -> Result<Verdict, S::Error> {
+        let (key, limits) = (Key::from(key), [limit]);
+        let charges = [Charge { space: self.ad_hoc, key: &key, limits: &limits, cost }];
+        let holder = if limit.needs_id() { self.next_id() } else { 0 };
+        self.store.decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges }).await
+    }
+
+    /// Replaces what was charged by what it really cost, and releases what is held in flight.
+    pub async fn settle(&self, permit: &Permit, cost: u64) -> Result<SettleOutcome, CallError<S::Error>> {
+        let settlement = self.signer.open(permit, cost, self.clock.now_ms())?;
+        let Parts { release, rest } = settlement.in_parts();
+        let mut outcome = SettleOutcome::Expired;
+        for part in [release, rest].into_iter().flatten() {
+            outcome = self.store.settle(&part).await.map_err(CallError::Store)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Gives back what was charged, and releases what is held in flight.
+    pub async fn refund(&self, permit: &Permit) -> Result<SettleOutcome, CallError<S::Error>> {
+        self.settle(permit, 0).await
+    }
+
+    async fn answer(
+        &self,
+        policy: &Arc<Policy>,
+        choice: &Choice<'_>,
+        ask: &Ask<'_>,
+    ) -> Result<Answer, GateError<S::Error>> {
+        let hits = match choice {
+            Choice::Barred { rule, why } => {
+                return Ok(Answer::barred_by(policy.clone(), (*rule, *why), self.clock.now_ms()));
+            }
+            Choice::Hits(hits) => hits,
+        };
+        let enforced = Asked::of(policy, hits, HitMode::Enforced, ask.request.cost_asked());
+        let id = self.id(policy, hits, ask);
+        let (verdict, replayed) = match self.decide(&enforced.charges, id, ask).await? {
+            Once::Decided(verdict) => (verdict, false),
+            Once::Replayed(verdict) => (verdict, true),
+            Once::Conflict => return Err(GateError::Conflict),
+        };
+        let (mut observed, mut permit) = (Vec::new(), None);
+        if verdict.is_allowed() && (id.is_some() || enforced.charges.len() < hits.len()) {
+            // In a box, as all that few requests come to: the others would carry the room for it.
+            let looks = if replayed { &[] } else { &**hits };
+            (observed, permit) = Box::pin(self.complete(policy, (&enforced, &verdict), looks, id)).await;
+        }
+        let (policy, applied) = (policy.clone(), enforced.applied);
+        Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed })
+    }
+
+    /// What the rules among `looks` say that only look on, and a permit for what can be given back.
+    async fn complete(
+        &self,
+        policy: &Policy,
+        (enforced, verdict): (&Asked<'_>, &Verdict),
+        looks: &[Hit<'_>],
+        id: Option<u64>,
+    ) -> (Vec<(Applied, Verdict)>, Option<Permit>) {
+        let observed = Asked::of(policy, looks, HitMode::Observed, enforced.cost);
+        let said = join_all(observed.charges.iter().map(|charge| self.observe(charge, id))).await;
+        let recorded = enforced.recorded(policy, verdict).chain(observed.recorded_apart(policy, &said));
+        let permit = id.filter(|_| enforced.cost != 0).and_then(|id| self.signer.issue(id, recorded));
+        (observed.applied.into_iter().zip(said).collect(), permit)
+    }
+
+    /// Asks the store about the rules that are enforced.
+    async fn decide(
+        &self,
+        charges: &[Charge<'_>],
+        id: Option<u64>,
+        ask: &Ask<'_>,
+    ) -> Result<Once, GateError<S::Error>> {
+        if charges.is_empty() {
+            Ok(Once::Decided(Verdict::new(self.clock.now_ms(), Decisions::default())))
+        } else if ask.wait.is_zero() {
+            self.decide_now(charges, id, ask).await
+        } else {
+            Box::pin(self.decide_in_turn(charges, id, ask)).await
+        }
+    }
+
+    /// One attempt.
+    async fn decide_now(
+        &self,
+        charges: &[Charge<'_>],
+        id: Option<u64>,
+        ask: &Ask<'_>,
+    ) -> Result<Once, GateError<S::Error>> {
+        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges };
+        let answer = match &ask.idempotency_key {
+            Some(key) => self.store.decide_once(&call, key.as_bytes()).await,
+            None => self.store.decide(&call).await.map(Once::Decided),
+        };
+        answer.map_err(GateError::Store)
+    }
+
+    /// What a rule that only looks on would have said, by itself. That a store does not answer is nothing to it.
+    async fn observe(&self, charge: &Charge<'_>, id: Option<u64>) -> Verdict {
+        let now_ms = self.clock.now_ms();
+        let call = Call { now_ms, holder: id.unwrap_or(0), charges: std::slice::from_ref(charge) };
+        let nothing = |_| Verdict::new(now_ms, Decisions::default());
+        self.store.decide(&call).await.unwrap_or_else(nothing)
+    }
+
+    /// An id for the request, where it is held in flight or may be given back. A request that is sent again has the id of the
+    /// first time, so that both get the same permit.
+    fn id(&self, policy: &Policy, hits: &[Hit<'_>], ask: &Ask<'_>) -> Option<u64> {
+        if !hits.iter().any(|hit| returned(policy, Applied::from(hit)).is_some()) {
+            return None;
+        }
+        Some(match &ask.idempotency_key {
+            Some(key) => {
+                let digest = Sha256::digest(key.as_bytes());
+                u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
+            }
+            None => self.next_id(),
+        })
+    }
+}
+
+/// Tells the store where charges may be given back.
+fn announce(policy: &Policy, store: &impl Store) {
+    let refundable = policy.rules().iter().filter(|rule| rule.refundable());
+    refundable.for_each(|rule| store.expect_refunds(rule.space()));
+}

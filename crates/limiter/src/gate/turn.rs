@@ -1,0 +1,53 @@
+//! Waiting for one's turn: requests on the same subjects are let in in the order in which they came.
+
+use std::time::Duration;
+
+use smallvec::SmallVec;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{Ask, Gate, GateError};
+use crate::clock::Clock;
+use crate::key::{Key, Space};
+use crate::store::{Charge, Once, Store};
+
+/// How often to ask again for a place in flight, which may be released before its hold ends.
+const ASK_AGAIN_MS: u64 = 20;
+
+/// Who waits in one line: requests on exactly these subjects.
+pub(super) type Subjects = SmallVec<[(Space, Key<'static>); 1]>;
+
+impl<S: Store, C: Clock> Gate<S, C> {
+    /// Decides when it is the request's turn, if that comes in time; who has waited in vain gets the answer of the last moment. A
+    /// wait that would be too long is not begun.
+    pub(super) async fn decide_in_turn(
+        &self,
+        charges: &[Charge<'_>],
+        id: Option<u64>,
+        ask: &Ask<'_>,
+    ) -> Result<Once, GateError<S::Error>> {
+        let deadline = Instant::now() + ask.wait;
+        let subjects = charges.iter().map(|charge| (charge.space, charge.key.clone().into_owned())).collect();
+        let Some(place) = self.lines.join(subjects) else {
+            return self.decide_now(charges, id, ask).await;
+        };
+        let Ok(_turn) = timeout_at(deadline, place.turn()).await else {
+            return self.decide_now(charges, id, ask).await;
+        };
+        loop {
+            let answer = self.decide_now(charges, id, ask).await?;
+            let Some(pause) = pause(&answer, charges) else { return Ok(answer) };
+            if Instant::now() + pause > deadline {
+                return Ok(answer);
+            }
+            sleep(pause).await;
+        }
+    }
+}
+
+/// How long to wait before asking again; nothing if that is of no use.
+fn pause(answer: &Once, charges: &[Charge<'_>]) -> Option<Duration> {
+    let Once::Decided(verdict) = answer else { return None };
+    let wait_ms = verdict.retry_after_ms()?;
+    let in_flight = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
+    Some(Duration::from_millis(if in_flight { wait_ms.min(ASK_AGAIN_MS) } else { wait_ms }.max(1)))
+}

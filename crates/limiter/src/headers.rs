@@ -1,0 +1,199 @@
+//! What an answer says in HTTP headers. Only here milliseconds become seconds, always rounded up.
+
+use slidegate_core::{Limit, Outcome, Source};
+
+use crate::gate::{Answer, LimitAnswer};
+
+/// Structured fields have integers of at most 15 digits; a larger quota is shown as this.
+const MAX_INTEGER: u64 = 999_999_999_999_999;
+const SECOND_MS: u64 = 1_000;
+/// [`Headers::retry_jitter`] counts hundredths of a percent.
+const WHOLE: u64 = 10_000;
+
+/// Which headers an answer gets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Style {
+    /// `RateLimit-Policy` and `RateLimit`, structured fields of draft-ietf-httpapi-ratelimit-headers-11.
+    #[default]
+    Draft,
+    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` of the tightest limit.
+    Legacy,
+    /// The same as `X-RateLimit-…`.
+    XRateLimit(Reset),
+    /// Only `Retry-After`.
+    None,
+}
+
+/// How `X-RateLimit-Reset` is told.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Reset {
+    /// In seconds from now.
+    #[default]
+    Delta,
+    /// In seconds since 1970.
+    Epoch,
+}
+
+/// Writes the headers of answers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Headers {
+    /// Which ones.
+    pub style: Style,
+    /// By how much `Retry-After` is spread, in hundredths of a percent, later only: so that those who were refused together do not
+    /// come back together.
+    pub retry_jitter: u32,
+}
+
+impl Headers {
+    /// Gives every header of an answer to `put`. `random` is asked only where `Retry-After` is spread.
+    pub fn write(
+        &self,
+        answer: &Answer,
+        random: impl FnOnce() -> u64,
+        mut put: impl FnMut(&'static str, &str),
+    ) {
+        let mut text = String::with_capacity(128);
+        match self.style {
+            Style::Draft => write_draft(answer, &mut text, &mut put),
+            Style::Legacy => write_tightest(answer, &LEGACY, Reset::Delta, &mut text, &mut put),
+            Style::XRateLimit(reset) => write_tightest(answer, &X_RATELIMIT, reset, &mut text, &mut put),
+            Style::None => {}
+        }
+        if let Some(wait_ms) = retry_after_ms(answer) {
+            put("retry-after", show(&mut text, seconds(self.spread(wait_ms, random))));
+        }
+    }
+
+    /// What `Retry-After` says of such a wait, where there is no [`Answer`].
+    pub fn retry_after_s(&self, wait_ms: u64, random: impl FnOnce() -> u64) -> u64 {
+        seconds(self.spread(wait_ms, random))
+    }
+
+    /// Up to so much later.
+    fn spread(&self, wait_ms: u64, random: impl FnOnce() -> u64) -> u64 {
+        match wait_ms.saturating_mul(u64::from(self.retry_jitter)) / WHOLE {
+            0 => wait_ms,
+            longest => wait_ms + random() % (longest + 1),
+        }
+    }
+}
+
+/// When to come again. An in-flight limit may have room at any time: it says nothing here.
+fn retry_after_ms(answer: &Answer) -> Option<u64> {
+    if answer.verdict().is_never() {
+        return None;
+    }
+    let refusing = answer.limits().filter(|limit| !limit.limit.needs_id());
+    refusing.filter_map(|limit| wait_ms(&limit)).max()
+}
+
+fn wait_ms(limit: &LimitAnswer<'_>) -> Option<u64> {
+    match limit.decision.outcome {
+        Outcome::RetryAfter(ms) => Some(ms),
+        Outcome::Fits | Outcome::Never => None,
+    }
+}
+
+/// Rounded up: who comes a moment earlier than promised would be refused again.
+fn seconds(ms: u64) -> u64 {
+    ms.div_ceil(SECOND_MS)
+}
+
+fn show(text: &mut String, number: u64) -> &str {
+    text.clear();
+    push(text, number.min(MAX_INTEGER));
+    text
+}
+
+fn push(text: &mut String, number: u64) {
+    text.push_str(itoa::Buffer::new().format(number));
+}
+
+/// Whether somebody looked, so that what remains is known.
+fn is_known(answer: &Answer) -> bool {
+    matches!(answer.verdict().source, Source::Store | Source::Local)
+}
+
+fn write_draft(answer: &Answer, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
+    text.clear();
+    for limit in answer.limits() {
+        begin_item(text, limit.name);
+        push_policy(text, limit.limit);
+    }
+    if text.is_empty() {
+        return;
+    }
+    put("ratelimit-policy", text);
+    if is_known(answer) {
+        text.clear();
+        for limit in answer.limits() {
+            begin_item(text, limit.name);
+            push_state(text, answer, &limit);
+        }
+        put("ratelimit", text);
+    }
+}
+
+/// Names are made of what may stand between quotes.
+fn begin_item(text: &mut String, name: &str) {
+    let separator = if text.is_empty() { "\"" } else { ", \"" };
+    text.extend([separator, name, "\""]);
+}
+
+fn push_policy(text: &mut String, limit: &Limit) {
+    text.push_str(";q=");
+    push(text, limit.quota().min(MAX_INTEGER));
+    if limit.needs_id() {
+        text.push_str(";qu=\"concurrent-requests\"");
+    } else if limit.window_ms() >= SECOND_MS {
+        text.push_str(";w=");
+        push(text, seconds(limit.window_ms()));
+    }
+}
+
+/// `t` must not be later than `Retry-After`: on a refusal it is the wait, and is left out where a limit that would admit resets later.
+fn push_state(text: &mut String, answer: &Answer, limit: &LimitAnswer<'_>) {
+    text.push_str(";r=");
+    push(text, limit.decision.remaining.min(MAX_INTEGER));
+    let known_ms = match (wait_ms(limit), retry_after_ms(answer)) {
+        (Some(_), _) if limit.limit.needs_id() => None,
+        (Some(wait_ms), _) => Some(wait_ms),
+        (None, Some(until_ms)) => Some(limit.decision.reset_after_ms).filter(|ms| *ms <= until_ms),
+        (None, None) => Some(limit.decision.reset_after_ms),
+    };
+    if let Some(ms) = known_ms {
+        text.push_str(";t=");
+        push(text, seconds(ms));
+    }
+}
+
+/// The names of limit, remaining and reset.
+type Names = [&'static str; 3];
+const LEGACY: Names = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"];
+const X_RATELIMIT: Names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+
+/// These have room for one limit: the one that a client has to wait for longest, or else the one with least left.
+fn write_tightest(
+    answer: &Answer,
+    [limit_name, remaining_name, reset_name]: &Names,
+    reset: Reset,
+    text: &mut String,
+    put: &mut impl FnMut(&'static str, &str),
+) {
+    if !is_known(answer) {
+        return;
+    }
+    let tightness = |limit: &LimitAnswer<'_>| {
+        let refused = limit.decision.outcome != Outcome::Fits;
+        (refused, wait_ms(limit), std::cmp::Reverse(limit.decision.remaining))
+    };
+    let Some(tightest) = answer.limits().max_by_key(tightness) else { return };
+    let after_ms = wait_ms(&tightest).unwrap_or(tightest.decision.reset_after_ms);
+    let reset = match reset {
+        Reset::Delta => seconds(after_ms),
+        Reset::Epoch => seconds(answer.verdict().decided_at_ms + after_ms),
+    };
+    put(limit_name, show(text, tightest.limit.quota()));
+    put(remaining_name, show(text, tightest.decision.remaining));
+    put(reset_name, show(text, reset));
+}

@@ -1,0 +1,74 @@
+//! Policies: which limits apply to which requests, as a file says.
+
+use std::collections::HashMap;
+
+mod address;
+mod asked;
+mod choose;
+mod compile;
+mod condition;
+mod explain;
+pub mod file;
+mod flaw;
+mod path;
+mod problems;
+mod read;
+mod rule;
+pub mod schema;
+mod subject;
+mod template;
+mod terms;
+mod trie;
+
+pub use choose::{Choice, Hit};
+pub use explain::{LimitReport, RuleReport, TermsReport};
+pub use problems::{PolicyError, PolicyErrors};
+pub use read::decode;
+pub use rule::{Barred, HitMode, Rule};
+pub use terms::Terms;
+
+use problems::Problems;
+
+/// The rules of a file, ready to be asked.
+#[derive(Debug)]
+pub struct Policy {
+    rules: Box<[Rule]>,
+    /// The rules with a path.
+    trie: trie::Trie,
+    /// The rules for every path.
+    anywhere: Box<[u32]>,
+    by_name: HashMap<Box<str>, usize>,
+}
+
+/// The settings of a file that are not rules, all of them present and checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// How the service listens and answers.
+    pub server: file::Server,
+    /// Where state is kept.
+    pub store: file::Store,
+}
+
+impl Policy {
+    /// Reads a file, or tells all that is wrong with it.
+    pub fn parse(file_name: &str, text: &str) -> Result<(Self, Settings), PolicyErrors> {
+        let problems = Problems::new(file_name, text);
+        let compiled = read::file(text, &problems).map(|file| compile::compile(file, &problems));
+        problems.into_result()?;
+        Ok(compiled.expect("what is no file was reported"))
+    }
+
+    /// From a file that a program put together. Errors have no place then.
+    pub fn compile(file: file::File) -> Result<(Self, Settings), PolicyErrors> {
+        let problems = Problems::new("policy", "");
+        let compiled = compile::compile(file, &problems);
+        problems.into_result()?;
+        Ok(compiled)
+    }
+
+    /// Its rules, in the order of the file.
+    #[inline]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+}

@@ -1,0 +1,131 @@
+//! Addresses: one client has one, however it is written.
+//!
+//! An IPv4 address within IPv6 (`::ffff:192.0.2.1`) is the IPv4 address. IPv6 addresses of one prefix are one client: a
+//! customer gets a whole /64 or more, and could otherwise be a new client with every request.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+use super::flaw::Flaw;
+
+/// The bits before the IPv4 address in a mapped one.
+const MAPPED_BITS: u8 = 96;
+
+/// The address of a text, folded.
+pub(super) fn parse(text: &str) -> Option<IpAddr> {
+    text.parse().ok().map(|address: IpAddr| address.to_canonical())
+}
+
+/// What an address counts as in a key.
+pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [u8]> {
+    match address {
+        // It has only one spelling, unless it was mapped.
+        IpAddr::V4(_) if !text.contains(':') => Cow::Borrowed(text.as_bytes()),
+        IpAddr::V4(address) => Cow::Owned(address.to_string().into_bytes()),
+        IpAddr::V6(address) => {
+            let net = Ipv6Net::new(address, ipv6_prefix).unwrap_or_else(|_| address.into());
+            Cow::Owned(net.trunc().to_string().into_bytes())
+        }
+    }
+}
+
+/// The network of an address or a CIDR, folded.
+pub(super) fn network(text: &str) -> Result<IpNet, Flaw> {
+    let alone = text.parse().map(|address: IpAddr| IpNet::from(address.to_canonical()));
+    let net: IpNet = alone.or_else(|_| text.parse()).map_err(|_| {
+        let remedy = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 10.0.0.0/8";
+        Flaw::new(format!("`{text}` is no address and no network"), remedy)
+    })?;
+    Ok(match net.addr().to_canonical() {
+        IpAddr::V4(address) if net.prefix_len() >= MAPPED_BITS => {
+            Ipv4Net::new(address, net.prefix_len() - MAPPED_BITS).map_or(net, IpNet::V4)
+        }
+        _ => net,
+    }
+    .trunc())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_by_address() {
+        let table = [
+            ("192.0.2.1", "192.0.2.1"),
+            ("::ffff:192.0.2.1", "192.0.2.1"),
+            ("::ffff:c000:201", "192.0.2.1"),
+            ("::FFFF:C000:0201", "192.0.2.1"),
+            ("0:0:0:0:0:ffff:192.0.2.1", "192.0.2.1"),
+            ("2001:db8::1", "2001:db8::/64"),
+            ("2001:DB8::1", "2001:db8::/64"),
+            ("2001:db8:0::1", "2001:db8::/64"),
+            ("2001:0db8:0000:0000:ffff:ffff:ffff:ffff", "2001:db8::/64"),
+            ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+            ("::1", "::/64"),
+            // No mapped addresses: another prefix, or an old form that nothing uses any more.
+            ("::192.0.2.1", "::/64"),
+            ("::fffe:192.0.2.1", "::/64"),
+            ("64:ff9b::192.0.2.1", "64:ff9b::/64"),
+        ];
+        for (text, expected) in table {
+            let address = parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(String::from_utf8_lossy(&subject(text, address, 64)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn prefixes_of_any_length() {
+        let address = "2001:db8:1234:5678:9abc:def0:1234:5678";
+        let table = [
+            (1, "::/1"),
+            (32, "2001:db8::/32"),
+            (48, "2001:db8:1234::/48"),
+            (56, "2001:db8:1234:5600::/56"),
+            (60, "2001:db8:1234:5670::/60"),
+            (127, "2001:db8:1234:5678:9abc:def0:1234:5678/127"),
+            (128, "2001:db8:1234:5678:9abc:def0:1234:5678/128"),
+        ];
+        for (prefix, expected) in table {
+            let parsed = parse(address).expect("an address");
+            assert_eq!(String::from_utf8_lossy(&subject(address, parsed, prefix)), expected);
+            let mapped = parse("::ffff:192.0.2.1").expect("an address");
+            assert_eq!(&*subject("::ffff:192.0.2.1", mapped, prefix), b"192.0.2.1", "whatever the prefix");
+        }
+    }
+
+    #[test]
+    fn networks_hold_folded_addresses() {
+        let table = [
+            ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.0", false),
+            ("10.0.0.0/8", "::ffff:10.1.2.3", true),
+            ("10.9.9.9/8", "10.1.2.3", true),
+            ("::ffff:10.0.0.0/104", "10.1.2.3", true),
+            ("::ffff:10.0.0.0/104", "11.1.2.3", false),
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("::ffff:192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("2001:db8::/32", "2001:DB8:1::1", true),
+            ("2001:db8::1", "2001:db8:0:0::1", true),
+            ("2001:db8::1", "2001:db8::2", false),
+            ("0.0.0.0/0", "203.0.113.9", true),
+            ("0.0.0.0/0", "2001:db8::1", false),
+            ("::/0", "2001:db8::1", true),
+            ("::/0", "::ffff:192.0.2.1", false),
+        ];
+        for (net, address, expected) in table {
+            let parsed = parse(address).expect("an address");
+            let net_parsed = network(net).unwrap_or_else(|flaw| panic!("{flaw:?}"));
+            assert_eq!(net_parsed.contains(&parsed), expected, "{address} in {net}");
+        }
+        for wrong in
+            ["", "10.0.0", "10.0.0.0/33", "10.0.0.0/", "::/129", "localhost", "010.0.0.1", "1.2.3.4 "]
+        {
+            assert!(network(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Which rules apply to a request, to whom they count it, and under which limits.
+
+use smallvec::SmallVec;
+
+use super::Policy;
+use super::asked::Asked;
+use super::rule::{Barred, HitMode, Ruling};
+use super::trie::Found;
+use crate::key::Key;
+use crate::request::{Request, RequestError};
+use crate::store::MAX_LIMITS;
+
+/// What a policy says to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most requests have hits, and a box would cost each of them")]
+pub enum Choice<'r> {
+    /// It is refused at once.
+    Barred {
+        /// The index of the rule that refuses it: the first of the file that does.
+        rule: usize,
+        /// Why.
+        why: Barred,
+    },
+    /// The rules that limit it, in the order of the file; none: nothing does.
+    Hits(SmallVec<[Hit<'r>; 2]>),
+}
+
+/// A rule that applies to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hit<'r> {
+    /// The index of the rule in [`Policy::rules`].
+    pub rule: usize,
+    /// The index of its limits in [`Rule::terms`](super::Rule::terms).
+    pub terms: usize,
+    /// Whom it counts for.
+    pub key: Key<'r>,
+    /// Whether it refuses.
+    pub mode: HitMode,
+}
+
+impl Policy {
+    /// The rules that apply to a request, with the subject and the limits of each.
+    pub fn choose<'r>(&self, request: &'r Request<'_>) -> Result<Choice<'r>, RequestError> {
+        let asked = Asked::new(request);
+        let mut hits = SmallVec::new();
+        for index in self.candidates(&asked) {
+            let index = index as usize;
+            let rule = &self.rules[index];
+            if !rule.matches.hold(&asked, &rule.templates)? {
+                continue;
+            }
+            match rule.ruling(&asked)? {
+                Ruling::Passes => {}
+                Ruling::Bars(why) => return Ok(Choice::Barred { rule: index, why }),
+                Ruling::Limits { terms, key, mode } => hits.push(Hit { rule: index, terms, key, mode }),
+            }
+        }
+        self.check_bound(&hits)?;
+        Ok(Choice::Hits(hits))
+    }
+
+    /// What the rule of this name says, whatever its `match`; `None` if there is none.
+    pub fn choose_rule<'r>(
+        &self,
+        name: &str,
+        request: &'r Request<'_>,
+    ) -> Result<Option<Choice<'r>>, RequestError> {
+        let Some(&index) = self.by_name.get(name) else { return Ok(None) };
+        let asked = Asked::new(request);
+        Ok(Some(match self.rules[index].ruling(&asked)? {
+            Ruling::Passes => Choice::Hits(SmallVec::new()),
+            Ruling::Bars(why) => Choice::Barred { rule: index, why },
+            Ruling::Limits { terms, key, mode } => {
+                let mut hits = SmallVec::new();
+                hits.push(Hit { rule: index, terms, key, mode });
+                Choice::Hits(hits)
+            }
+        }))
+    }
+
+    /// The rules whose path fits, in the order of the file.
+    fn candidates(&self, asked: &Asked<'_, '_>) -> Found {
+        let mut found = Found::from_slice(&self.anywhere);
+        if let Some(path) = asked.path() {
+            self.trie.collect(path, &mut found);
+            found.sort_unstable();
+            found.dedup();
+        }
+        found
+    }
+
+    /// A store takes only so many limits at once; enforced and observed ones are asked apart.
+    fn check_bound(&self, hits: &[Hit<'_>]) -> Result<(), RequestError> {
+        for mode in [HitMode::Enforced, HitMode::Observed] {
+            let of_mode = hits.iter().filter(|hit| hit.mode == mode);
+            let limits = of_mode.map(|hit| self.rules[hit.rule].terms()[hit.terms].limits().len()).sum();
+            if limits > MAX_LIMITS {
+                return Err(RequestError::TooManyLimits { limits });
+            }
+        }
+        Ok(())
+    }
+}

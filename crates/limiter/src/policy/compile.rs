@@ -1,0 +1,82 @@
+//! A file that was read, made ready to be asked; and all that is wrong with it.
+
+use std::collections::HashMap;
+
+use super::file::{self, File, Span};
+use super::flaw::Flaw;
+use super::problems::Problems;
+use super::trie::Trie;
+use super::{Policy, Settings};
+
+mod conditions;
+mod key;
+mod limits;
+mod rule;
+mod settings;
+
+/// What can only be said of all rules together.
+struct Seen {
+    /// Whether all that is written was read: conditions that could not be are reported, and not there.
+    read_all: bool,
+    /// Where each rule was named.
+    rules: HashMap<String, Span>,
+    /// Which rule has a limit of this name.
+    limits: HashMap<Box<str>, Box<str>>,
+}
+
+/// Reports all that is wrong. If nothing is, what comes back can be used.
+pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
+    let read_all = problems.is_empty();
+    let File { version, server, store, ipv6_prefix, rules } = file;
+    if let Some(other) = version.value.filter(|version| *version != 1) {
+        problems.report(version.at, format!("version {other} is not known"), "write `version: 1`");
+    }
+    if let Some(bits) = ipv6_prefix.value.filter(|bits| !(1..=128).contains(bits)) {
+        let what = format!("an IPv6 prefix of {bits} bits");
+        problems.report(ipv6_prefix.at, what, "choose 1 to 128; 64 is what a customer usually has");
+    }
+    settings::check_server(&server, problems);
+    settings::check_store(&store, problems);
+
+    let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);
+    let mut seen = Seen { read_all, rules: HashMap::new(), limits: HashMap::new() };
+    let rules = rules.into_iter().map(|rule| rule::compile(rule, ipv6_prefix, &mut seen, problems));
+    (policy(rules.collect()), Settings { server, store })
+}
+
+fn policy(rules: Box<[super::Rule]>) -> Policy {
+    let (mut trie, mut anywhere) = (Trie::default(), Vec::new());
+    for (index, rule) in rules.iter().enumerate() {
+        let number = index as u32;
+        let has_path =
+            rule.written.matches.0.iter().any(|condition| condition.attribute == super::asked::PATH);
+        if !has_path {
+            anywhere.push(number);
+        }
+        rule.templates.iter().for_each(|template| trie.insert(template, number));
+    }
+    let by_name = rules.iter().enumerate().map(|(index, rule)| (rule.name.clone(), index)).collect();
+    Policy { rules, trie, anywhere: anywhere.into(), by_name }
+}
+
+impl Flaw {
+    fn report(self, at: Span, problems: &Problems) {
+        problems.report(at, self.what, self.remedy);
+    }
+}
+
+/// The good ones of some texts; the others are reported, or were.
+fn each<T>(
+    texts: &[file::Spot<String>],
+    problems: &Problems,
+    make: impl Fn(&str) -> Result<T, Flaw>,
+) -> Vec<T> {
+    let made = texts.iter().filter_map(|spot| match make(spot.value.as_deref()?) {
+        Ok(made) => Some(made),
+        Err(flaw) => {
+            flaw.report(spot.at, problems);
+            None
+        }
+    });
+    made.collect()
+}

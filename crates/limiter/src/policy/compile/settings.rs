@@ -1,0 +1,65 @@
+//! What can be wrong with the settings of the service and of the store.
+
+use super::super::file::{Server, Span, Spot, Store, StoreKind};
+use super::super::problems::Problems;
+
+const MIN_SECRET: usize = 16;
+
+pub(super) fn check_server(server: &Server, problems: &Problems) {
+    if let Some(Spot { at, value: Some(token) }) = &server.token
+        && token.is_empty()
+    {
+        problems.report(*at, "the token is empty", "choose one that nobody guesses, or leave `token` out");
+    }
+    if let Some(Spot { at, value: Some(secret) }) = &server.permit_secret
+        && secret.chars().count() < MIN_SECRET
+    {
+        let remedy =
+            format!("use at least {MIN_SECRET} characters, such as those of `openssl rand -base64 32`");
+        problems.report(*at, "the permit secret is too short to keep permits from being forged", remedy);
+    }
+    for (attribute, header) in &server.attributes {
+        let Some(name) = &header.value else { continue };
+        if attribute.is_empty() {
+            problems.report(header.at, "an attribute without a name", "name what the header tells");
+        }
+        if name.is_empty() || !name.bytes().all(is_header_byte) {
+            let remedy = "use letters, digits and dashes, as in `X-Api-Key`";
+            problems.report(header.at, format!("`{}` is no name of a header", name.escape_debug()), remedy);
+        }
+    }
+}
+
+/// A token, as RFC 9110 has it.
+fn is_header_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+pub(super) fn check_store(store: &Store, problems: &Problems) {
+    let url = store.url.as_ref().map(|url| ("url", url.at));
+    let nodes = store.nodes.first().map(|node| ("nodes", node.at));
+    let sentinel = store.sentinel.as_ref().map(|sentinel| ("sentinel", sentinel.name.at));
+    let given: Vec<(&str, Span)> = [url, nodes, sentinel].into_iter().flatten().collect();
+    match (store.kind, &*given) {
+        (StoreKind::Redis, []) => {
+            let remedy = "give its address, as in `url: redis://127.0.0.1:6379`, or `nodes` or `sentinel`";
+            problems.report(store.at, "the store is Redis, but it is not said where", remedy);
+        }
+        (StoreKind::Memory, [(field, at), ..]) => {
+            let remedy = format!("write `kind: redis`, or leave `{field}` out");
+            problems.report(*at, format!("`{field}` is for Redis, and the store is memory"), remedy);
+        }
+        (StoreKind::Redis, [(first, _), (second, at), ..]) => {
+            let remedy =
+                "keep one: `url` for a single server, `nodes` for a Cluster, `sentinel` for Sentinel";
+            problems.report(*at, format!("both `{first}` and `{second}` say where the store is"), remedy);
+        }
+        _ => {}
+    }
+    if let Some(sentinel) = &store.sentinel
+        && sentinel.nodes.is_empty()
+    {
+        let remedy = "list some of them, as in `nodes: [\"127.0.0.1:26379\"]`";
+        problems.report(sentinel.name.at, "it is not said where the sentinels are", remedy);
+    }
+}

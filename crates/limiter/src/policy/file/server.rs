@@ -1,0 +1,116 @@
+//! How the service listens and answers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use schemars::JsonSchema;
+
+use super::super::schema::{self, Only};
+use super::{DurationMs, Percent, Spot};
+
+/// How the service listens and answers.
+#[derive(Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, transform = Only(&[]))]
+pub struct Server {
+    /// Where checks are answered.
+    #[schemars(schema_with = "schema::socket", extend("default" = "127.0.0.1:8080"))]
+    pub http: Spot<SocketAddr>,
+    /// Proxies whose word on the client's address is taken.
+    #[schemars(schema_with = "schema::networks", extend("default" = ["127.0.0.0/8", "::1/128"]))]
+    pub trusted_proxies: Vec<Spot<IpNet>>,
+    /// For forward-auth: attributes, and the request headers that they are read from.
+    #[schemars(extend("examples" = [{ "org": "X-Org" }]))]
+    pub attributes: BTreeMap<String, Spot<String>>,
+    /// Which rate limit headers an answer has.
+    #[schemars(extend("default" = "draft"))]
+    pub headers: HeaderStyle,
+    /// How `X-RateLimit-Reset` tells the time.
+    #[schemars(extend("default" = "delta"))]
+    pub reset: ResetStyle,
+    /// By how much `Retry-After` is spread, later only, so that clients do not come back all at once.
+    #[schemars(extend("default" = "0%"))]
+    pub retry_jitter: Percent,
+    /// If set, requests need `Authorization: Bearer …` with it.
+    #[schemars(with = "String", length(min = 1))]
+    pub token: Option<Spot<String>>,
+    /// What permits are signed with: at least 16 characters, the same on all nodes. Left out: permits end with the process.
+    #[schemars(with = "String", length(min = 16))]
+    pub permit_secret: Option<Spot<String>>,
+    /// Whether limits may come in a request (`/v1/limit`). Left out: only if `http` is a loopback address.
+    #[schemars(with = "bool")]
+    pub ad_hoc_limits: Option<bool>,
+    /// The longest that a request may ask to wait for its turn.
+    #[schemars(extend("default" = "30s"))]
+    pub max_wait: DurationMs,
+    /// The most requests that wait at a time.
+    #[schemars(schema_with = "schema::whole::<0, { u32::MAX as u64 }>", extend("default" = 10_000))]
+    pub max_waiting: u32,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let loopback = [
+            IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8)),
+            IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128)),
+        ];
+        Self {
+            http: Spot::of(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
+            trusted_proxies: loopback.map(Spot::of).into(),
+            attributes: BTreeMap::new(),
+            headers: HeaderStyle::Draft,
+            reset: ResetStyle::Delta,
+            retry_jitter: Percent(0),
+            token: None,
+            permit_secret: None,
+            ad_hoc_limits: None,
+            max_wait: DurationMs(30_000),
+            max_waiting: 10_000,
+        }
+    }
+}
+
+/// Without what is secret.
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("http", &self.http)
+            .field("trusted_proxies", &self.trusted_proxies)
+            .field("attributes", &self.attributes)
+            .field("headers", &self.headers)
+            .field("reset", &self.reset)
+            .field("retry_jitter", &self.retry_jitter)
+            .field("ad_hoc_limits", &self.ad_hoc_limits)
+            .field("max_wait", &self.max_wait)
+            .field("max_waiting", &self.max_waiting)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which rate limit headers an answer has. `Retry-After` is there whatever is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub enum HeaderStyle {
+    /// `RateLimit-Policy` and `RateLimit`, as in the IETF draft.
+    #[default]
+    Draft,
+    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`.
+    Legacy,
+    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
+    #[schemars(rename = "x-ratelimit")]
+    XRateLimit,
+    /// None.
+    None,
+}
+
+/// How `X-RateLimit-Reset` tells the time.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub enum ResetStyle {
+    /// In seconds from now.
+    #[default]
+    Delta,
+    /// As seconds since 1970.
+    Epoch,
+}

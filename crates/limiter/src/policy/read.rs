@@ -1,0 +1,68 @@
+//! The text of a policy file, read into types. All that is wrong is reported, not just the first of it.
+
+mod build;
+mod closest;
+mod condition;
+mod fields;
+mod limit;
+mod rule;
+mod scalars;
+mod settings;
+mod syntax;
+mod tree;
+mod units;
+
+use tree::Node;
+
+use super::file::{File, Span};
+use super::problems::{PolicyErrors, Problems};
+
+/// The longest file.
+const MAX_BYTES: usize = 1 << 20;
+/// The most values in a file, those behind aliases as often as they are used.
+const MAX_NODES: usize = 100_000;
+/// How deep they may lie.
+const MAX_DEPTH: usize = 32;
+
+/// What can be read from a value of a file.
+trait Read: Sized {
+    /// `None`: it is something else, and that was reported.
+    fn read(node: &Node, problems: &Problems) -> Option<Self>;
+}
+
+/// Reads a file and reports all that is wrong with it. `None`: there is nothing to go on with.
+pub(crate) fn file(text: &str, problems: &Problems) -> Option<File> {
+    if text.len() > MAX_BYTES {
+        let what = format!("the file has {} bytes", text.len());
+        problems.report(Span::default(), what, "a policy has at most 1 MiB");
+        return None;
+    }
+    let tree = build::tree(text, problems)?;
+    File::read(&tree, problems)
+}
+
+impl File {
+    /// Reads a file without making a policy of it: its form is checked, not yet what its rules mean.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {
+        let problems = Problems::new(file_name, text);
+        let file = file(text, &problems);
+        problems.into_result()?;
+        // Nothing was reported, so that there is a file.
+        Ok(file.unwrap_or_default())
+    }
+}
+
+/// The bytes of a file as text; an error if they are none, since YAML is UTF-8.
+pub fn decode<'b>(file_name: &str, bytes: &'b [u8]) -> Result<&'b str, PolicyErrors> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            // What comes before can be shown, and what comes after could be anything.
+            let good = String::from_utf8_lossy(&bytes[..error.valid_up_to().min(MAX_BYTES)]);
+            let at = Span { start: good.len(), len: 0 };
+            let problems = Problems::new(file_name, &good);
+            problems.report(at, "the file is not UTF-8 from here on", "save it as UTF-8");
+            problems.into_result().map(|()| "")
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The fields of a mapping, and those that do not belong there.
+
+use std::cell::RefCell;
+
+use super::super::file::{Span, Spot};
+use super::super::problems::Problems;
+use super::Read;
+use super::closest::closest;
+use super::tree::{Entry, Kind, Meaning, Node, meaning, quoted};
+
+/// A mapping that is read field by field. What was never asked for does not exist.
+pub(super) struct Fields<'n> {
+    node: &'n Node,
+    entries: &'n [Entry],
+    /// What it is, with its article: "a rule".
+    owner: &'static str,
+    known: RefCell<Vec<&'static str>>,
+    /// What has to be there and is not, with an example.
+    missing: RefCell<Vec<(&'static str, &'static str)>>,
+    problems: &'n Problems,
+}
+
+impl<'n> Fields<'n> {
+    /// `None`: it is no mapping, and that was reported.
+    pub(super) fn of(node: &'n Node, owner: &'static str, problems: &'n Problems) -> Option<Self> {
+        let Kind::Mapping(entries) = &node.kind else {
+            expected(node, &format!("{owner} is a mapping"), "write its fields as name: value", problems);
+            return None;
+        };
+        Some(Self { node, entries, owner, known: RefCell::default(), missing: RefCell::default(), problems })
+    }
+
+    /// Where to point when something is missing.
+    pub(super) fn head(&self) -> Span {
+        self.node.head()
+    }
+
+    /// A field as it stands.
+    pub(super) fn find(&self, name: &'static str) -> Option<&'n Entry> {
+        let mut known = self.known.borrow_mut();
+        if !known.contains(&name) {
+            known.push(name);
+        }
+        self.entries.iter().find(|entry| entry.key == name)
+    }
+
+    /// A field that may be left out. `None` too if it is wrong.
+    pub(super) fn get<T: Read>(&self, name: &'static str) -> Option<T> {
+        self.read(self.find(name)?, "give it one, or leave the field out")
+    }
+
+    fn read<T: Read>(&self, entry: &Entry, remedy: &str) -> Option<T> {
+        if is_nothing(&entry.value) {
+            self.problems.report(entry.key_at, format!("`{}` has no value", entry.key), remedy);
+            return None;
+        }
+        T::read(&entry.value, self.problems)
+    }
+
+    /// A field that may be left out, or is taken by default if it is wrong.
+    pub(super) fn or<T: Read>(&self, name: &'static str, default: T) -> T {
+        self.get(name).unwrap_or(default)
+    }
+
+    /// A field that has to be there.
+    pub(super) fn required<T: Read>(&self, name: &'static str, example: &'static str) -> Spot<T> {
+        match self.find(name) {
+            Some(entry) => {
+                let value = self.read(entry, &format!("give it one, as in {example}"));
+                Spot { at: entry.value.at, value }
+            }
+            None => {
+                self.missing.borrow_mut().push((name, example));
+                Spot { at: self.head(), value: None }
+            }
+        }
+    }
+
+    /// Reports the fields that nobody asked for, and those that are missing.
+    pub(super) fn done(self) {
+        let (head, known) = (self.head(), self.known.into_inner());
+        let mut missing = self.missing.into_inner();
+        for Entry { key, key_at, .. } in self.entries.iter().filter(|entry| !known.contains(&&*entry.key)) {
+            let what = format!("unknown field {} in {}", quoted(key), self.owner);
+            let all = format!("{} has {}", self.owner, known.join(", "));
+            // A file of nothing but unknown fields has to end soon, too.
+            let meant = if self.problems.is_full() { None } else { closest(key, &known) };
+            let remedy = match meant {
+                Some(name) => format!("did you mean `{name}`? {all}"),
+                None => all,
+            };
+            self.problems.report(*key_at, what, remedy);
+            // It is there under another name.
+            missing.retain(|(name, _)| Some(*name) != meant);
+        }
+        for (name, example) in missing {
+            let what = format!("{} needs `{name}`", self.owner);
+            self.problems.report(head, what, format!("add it, as in {example}"));
+        }
+    }
+}
+
+pub(super) fn is_nothing(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Scalar { text, plain } if meaning(text, *plain) == Meaning::Nothing)
+}
+
+/// Something else stands here than `what` says; nothing is said of what was already reported.
+pub(super) fn expected(node: &Node, what: &str, remedy: &str, problems: &Problems) {
+    if !matches!(node.kind, Kind::Wrong) {
+        problems.report(node.head(), format!("{what}, and this is {}", node.described()), remedy);
+    }
+}

@@ -1,0 +1,150 @@
+//! Texts, numbers, booleans, and collections of anything.
+
+use std::collections::BTreeMap;
+
+use slidegate_core::parse_count;
+
+use super::super::file::Spot;
+use super::super::problems::Problems;
+use super::Read;
+use super::closest::closest;
+use super::fields::expected;
+use super::tree::{Kind, Meaning, Node, meaning, quoted};
+
+/// Never fails: what is wrong is reported, and its place stays known.
+impl<T: Read> Read for Spot<T> {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        Some(Self { at: node.at, value: T::read(node, problems) })
+    }
+}
+
+/// Items that are wrong are left out, and a list of nothing else is wrong: something was meant.
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        match &node.kind {
+            Kind::Sequence(items) => {
+                let read: Self = items.iter().filter_map(|item| T::read(item, problems)).collect();
+                (items.is_empty() || !read.is_empty()).then_some(read)
+            }
+            Kind::Scalar { text, .. } if !text.contains('\n') && text.len() < 40 => {
+                expected(node, "this has to be a list", &format!("write [{text}]"), problems);
+                None
+            }
+            _ => {
+                expected(node, "this has to be a list", "write [a, b], or every item after a `- `", problems);
+                None
+            }
+        }
+    }
+}
+
+/// Names of the user's choice.
+impl<T: Read> Read for BTreeMap<String, T> {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let Kind::Mapping(entries) = &node.kind else {
+            expected(node, "this has to be a mapping", "write name: value", problems);
+            return None;
+        };
+        let values = entries.iter().filter_map(|entry| {
+            let value = T::read(&entry.value, problems)?;
+            Some((entry.key.clone(), value))
+        });
+        Some(values.collect())
+    }
+}
+
+impl Read for String {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        if let Kind::Scalar { text, plain } = &node.kind {
+            match meaning(text, *plain) {
+                Meaning::Text if !text.is_empty() => return Some(text.clone()),
+                Meaning::Number | Meaning::Boolean(_) => {
+                    let remedy = format!("put it in quotes: \"{text}\"");
+                    expected(node, "this has to be a text", &remedy, problems);
+                    return None;
+                }
+                Meaning::Text => {
+                    problems.report(node.at, "this text is empty", "write at least one character");
+                    return None;
+                }
+                Meaning::Nothing => {}
+            }
+        }
+        expected(
+            node,
+            "this has to be a text",
+            "write one, in quotes if it has special characters",
+            problems,
+        );
+        None
+    }
+}
+
+impl Read for bool {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        if let Kind::Scalar { text, plain } = &node.kind
+            && let Meaning::Boolean(value) = meaning(text, *plain)
+        {
+            return Some(value);
+        }
+        expected(node, "this has to be true or false", "write true or false, without quotes", problems);
+        None
+    }
+}
+
+impl Read for u64 {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        whole(node, u64::MAX, problems)
+    }
+}
+
+impl Read for u32 {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        whole(node, u64::from(u32::MAX), problems).map(|value| value as u32)
+    }
+}
+
+impl Read for u8 {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        whole(node, u64::from(u8::MAX), problems).map(|value| value as u8)
+    }
+}
+
+/// A whole number, with `_` between its digits where that reads better.
+fn whole(node: &Node, most: u64, problems: &Problems) -> Option<u64> {
+    if let Kind::Scalar { text, .. } = &node.kind {
+        match parse_count(text) {
+            Ok(value) if value <= most => return Some(value),
+            Ok(_) | Err(slidegate_core::LimitError::QuotaTooLarge { .. }) => {
+                problems.report(node.at, format!("{} is too large", quoted(text)), format!("at most {most}"));
+                return None;
+            }
+            Err(_) => {}
+        }
+    }
+    expected(node, "this has to be a whole number", "write digits, as in 600 or 1_000_000", problems);
+    None
+}
+
+/// One of a few words.
+pub(super) fn word<T: Copy>(node: &Node, words: &[(&'static str, T)], problems: &Problems) -> Option<T> {
+    let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
+    let all = names.join(", ");
+    let remedy = match &node.kind {
+        Kind::Scalar { text, .. } => {
+            if let Some((_, value)) = words.iter().find(|(name, _)| name == text) {
+                return Some(*value);
+            }
+            match closest(text, &names) {
+                Some(name) => format!("did you mean `{name}`? there are {all}"),
+                None => format!("write one of {all}"),
+            }
+        }
+        _ => format!("write one of {all}"),
+    };
+    let what = format!("{} is none of {all}", node.described());
+    if !matches!(node.kind, Kind::Wrong) {
+        problems.report(node.head(), what, remedy);
+    }
+    None
+}

@@ -1,0 +1,133 @@
+//! The file as a whole, the server and the store.
+
+use super::super::file::{File, HeaderStyle, ResetStyle, Sentinel, Server, Spot, Store, StoreKind};
+use super::super::problems::Problems;
+use super::Read;
+use super::fields::Fields;
+use super::scalars::word;
+use super::tree::Node;
+
+impl Read for File {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "a policy", problems)?;
+        let version = fields.required::<u64>("version", "version: 1");
+        let usual = Self::default();
+        let file = Self {
+            version,
+            server: fields.or("server", usual.server),
+            store: fields.or("store", usual.store),
+            ipv6_prefix: fields.or("ipv6_prefix", usual.ipv6_prefix),
+            rules: fields.or("rules", usual.rules),
+        };
+        fields.done();
+        Some(file)
+    }
+}
+
+impl Read for Server {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "a server", problems)?;
+        let usual = Self::default();
+        let server = Self {
+            http: fields.or("http", usual.http),
+            trusted_proxies: fields.or("trusted_proxies", usual.trusted_proxies),
+            attributes: fields.or("attributes", usual.attributes),
+            headers: fields.or("headers", usual.headers),
+            reset: fields.or("reset", usual.reset),
+            retry_jitter: fields.or("retry_jitter", usual.retry_jitter),
+            token: fields.get("token"),
+            permit_secret: fields.get("permit_secret"),
+            ad_hoc_limits: fields.get("ad_hoc_limits"),
+            max_wait: fields.or("max_wait", usual.max_wait),
+            max_waiting: fields.or("max_waiting", usual.max_waiting),
+        };
+        fields.done();
+        Some(server)
+    }
+}
+
+impl Read for Store {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "a store", problems)?;
+        let usual = Self::default();
+        let url = fields.get("url");
+        let nodes = fields.get::<Spot<Vec<_>>>("nodes").map(or_one_wrong).unwrap_or_default();
+        let sentinel = fields.get::<Spot<Sentinel>>("sentinel").map(|Spot { at, value }| {
+            let wrong = || Sentinel { nodes: vec![Spot { at, value: None }], name: Spot { at, value: None } };
+            value.unwrap_or_else(wrong)
+        });
+        // If it cannot be read, it is most likely what the rest is for.
+        let is_shared = url.is_some() || !nodes.is_empty() || sentinel.is_some();
+        let kind = match fields.get::<Spot<StoreKind>>("kind") {
+            Some(Spot { value: None, .. }) if is_shared => StoreKind::Redis,
+            kind => kind.and_then(|kind| kind.value).unwrap_or(usual.kind),
+        };
+        let store = Self {
+            at: fields.head(),
+            kind,
+            max_memory: fields.or("max_memory", usual.max_memory),
+            url,
+            nodes,
+            sentinel,
+            timeout: fields.or("timeout", usual.timeout),
+            prefix: fields.get("prefix"),
+            deny_cache: fields.or("deny_cache", usual.deny_cache),
+            instances: fields.or("instances", usual.instances),
+        };
+        if store.timeout.0 == 0
+            && let Some(entry) = fields.find("timeout")
+        {
+            problems.report(
+                entry.value.at,
+                "a store cannot answer in no time",
+                "write at least 1ms; 50ms is usual",
+            );
+        }
+        if store.instances == 0
+            && let Some(entry) = fields.find("instances")
+        {
+            problems.report(entry.value.at, "a store is used by at least one node", "write 1 or more");
+        }
+        fields.done();
+        Some(store)
+    }
+}
+
+impl Read for Sentinel {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "a sentinel", problems)?;
+        let nodes = fields.required::<Vec<Spot<String>>>("nodes", "nodes: [redis://10.0.0.1:26379]");
+        let name = fields.required("name", "name: mymaster");
+        fields.done();
+        Some(Self { nodes: or_one_wrong(nodes), name })
+    }
+}
+
+/// A list that cannot be read is not an empty one: something was meant.
+fn or_one_wrong<T>(list: Spot<Vec<Spot<T>>>) -> Vec<Spot<T>> {
+    list.value.unwrap_or_else(|| vec![Spot { at: list.at, value: None }])
+}
+
+impl Read for StoreKind {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        word(node, &[("memory", Self::Memory), ("redis", Self::Redis)], problems)
+    }
+}
+
+impl Read for HeaderStyle {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let words = [
+            ("draft", Self::Draft),
+            ("legacy", Self::Legacy),
+            ("x-ratelimit", Self::XRateLimit),
+            ("none", Self::None),
+        ];
+        word(node, &words, problems)
+    }
+}
+
+impl Read for ResetStyle {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        word(node, &[("delta", Self::Delta), ("epoch", Self::Epoch)], problems)
+    }
+}

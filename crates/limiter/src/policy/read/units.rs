@@ -1,0 +1,120 @@
+//! Shares, durations, sizes and addresses.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+use slidegate_core::{LimitError, MAX_WINDOW_MS, parse_count, parse_window};
+
+use super::super::file::{Bytes, DurationMs, Percent};
+use super::super::problems::Problems;
+use super::Read;
+use super::fields::expected;
+use super::tree::{Kind, Node, quoted};
+
+/// What a text has to be.
+struct Form {
+    /// With its article.
+    what: &'static str,
+    example: &'static str,
+}
+
+/// The text of a scalar that `parse` accepts; otherwise says what it has to be, and what would be right.
+fn parsed<T>(
+    node: &Node,
+    Form { what, example }: Form,
+    problems: &Problems,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Option<T> {
+    let Kind::Scalar { text, .. } = &node.kind else {
+        expected(node, &format!("this has to be {what}"), &format!("write {example}"), problems);
+        return None;
+    };
+    match parse(text.trim()) {
+        Ok(value) => Some(value),
+        Err(remedy) => {
+            problems.report(node.at, format!("{} is not {what}", quoted(text)), remedy);
+            None
+        }
+    }
+}
+
+impl Read for DurationMs {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let form = Form { what: "a duration", example: "50ms, 30s, 5min, 2h or 1day" };
+        parsed(node, form, problems, |text| match parse_window(text) {
+            // Nothing is nothing in every unit.
+            _ if text == "0" => Ok(Self(0)),
+            _ if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Err(format!("a duration has a unit: write {text}s for seconds, {text}ms for milliseconds"))
+            }
+            Ok(duration) if duration.as_millis() <= u128::from(MAX_WINDOW_MS) => {
+                Ok(Self(duration.as_millis() as u64))
+            }
+            Ok(_) | Err(LimitError::WindowTooLong) => Err("a duration is at most 1,000 days".to_owned()),
+            Err(_) => {
+                Err("write a whole number and ms, s, min, h, day or week, as in 50ms or 30s".to_owned())
+            }
+        })
+    }
+}
+
+impl Read for Percent {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let form = Form { what: "a percentage", example: "25%" };
+        parsed(node, form, problems, |text| {
+            let wrong = || "write 0% to 100%, with up to two decimals, as in 25% or 0.5%".to_owned();
+            let number = text.strip_suffix('%').ok_or_else(wrong)?;
+            let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+            let digits = |text: &str, most: usize| {
+                let fits = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+                if fits { text.parse::<u32>().map_err(|_| wrong()) } else { Err(wrong()) }
+            };
+            let tenths = if decimals.len() == 1 { 10 } else { 1 };
+            let share = digits(whole, 3)? * 100 + digits(decimals, 2)? * tenths;
+            if share <= 10_000 { Ok(Self(share)) } else { Err(wrong()) }
+        })
+    }
+}
+
+impl Read for Bytes {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        const UNITS: [(&str, u32); 5] = [("", 0), ("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+        let form = Form { what: "a size", example: "256MiB" };
+        parsed(node, form, problems, |text| {
+            let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'_').count();
+            let (count, unit) = text.split_at(digits);
+            let shift = UNITS.iter().find(|(name, _)| *name == unit.trim_start()).map(|(_, shift)| shift);
+            let bytes =
+                parse_count(count).ok().zip(shift).and_then(|(count, shift)| count.checked_mul(1 << shift));
+            match bytes {
+                Some(bytes @ 1..) => Ok(Self(bytes)),
+                _ => {
+                    Err("write a number of KiB, MiB or GiB, as in 256MiB; without a unit it is bytes"
+                        .to_owned())
+                }
+            }
+        })
+    }
+}
+
+impl Read for SocketAddr {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let form = Form { what: "an address with a port", example: "127.0.0.1:8080" };
+        parsed(node, form, problems, |text| {
+            let remedy = "write address:port, as in 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080";
+            text.parse().map_err(|_| remedy.to_owned())
+        })
+    }
+}
+
+/// An address alone is a network of one.
+impl Read for IpNet {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let form = Form { what: "a network", example: "10.0.0.0/8" };
+        parsed(node, form, problems, |text| {
+            let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
+            let remedy = "write an address or a CIDR, as in 10.0.0.0/8 or fd00::/8";
+            text.parse().ok().or_else(alone).ok_or_else(|| remedy.to_owned())
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! A rule, ready to be asked: what it does with a request that it is for.
+
+use sha2::{Digest, Sha256};
+
+use super::asked::{Asked, TIER};
+use super::condition::{Conditions, any_holds, first_that_holds};
+use super::file;
+use super::file::{Missing, OnStoreError, Percent};
+use super::subject::{Found, KeyParts, Subject};
+use super::template::Template;
+use super::terms::Terms;
+use crate::key::{Key, Space};
+use crate::request::RequestError;
+
+/// A rule of a policy.
+#[derive(Debug)]
+pub struct Rule {
+    pub(super) name: Box<str>,
+    pub(super) space: Space,
+    /// Of its `match`; a rule with none is for every path.
+    pub(super) templates: Box<[Template]>,
+    /// Its `match` without the path.
+    pub(super) matches: Conditions,
+    pub(super) key: KeyParts,
+    /// Its own, then those of its overrides, then those of its tiers.
+    pub(super) terms: Box<[Terms]>,
+    pub(super) overrides: Box<[Conditions]>,
+    pub(super) tiers: Box<[Box<str>]>,
+    pub(super) allow: Box<[Conditions]>,
+    pub(super) deny: Box<[Conditions]>,
+    pub(super) mode: Mode,
+    /// As it stands in the file, for those who ask what it does.
+    pub(super) written: file::Rule,
+}
+
+/// Where a rule refuses.
+#[derive(Debug)]
+pub(super) enum Mode {
+    Enforce,
+    Observe,
+    Share(Percent),
+    For(Box<[Conditions]>),
+}
+
+/// Whether a rule's answer counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HitMode {
+    /// It refuses what does not fit.
+    Enforced,
+    /// It counts, and tells what it would refuse.
+    Observed,
+}
+
+/// Why a request is refused without asking any limit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Barred {
+    /// It is on a deny list.
+    DenyList,
+    /// It lacks an attribute of a key, in a rule with `missing: deny`.
+    MissingKey,
+}
+
+/// What a rule says to a request that it is for.
+pub(super) enum Ruling<'r> {
+    Bars(Barred),
+    Passes,
+    Limits { terms: usize, key: Key<'r>, mode: HitMode },
+}
+
+impl Rule {
+    /// Its name in the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where its subjects count: in the space of its name.
+    #[inline]
+    pub fn space(&self) -> Space {
+        self.space
+    }
+
+    /// All sets of limits that it can apply: its own, those of its overrides, those of its tiers.
+    #[inline]
+    pub fn terms(&self) -> &[Terms] {
+        &self.terms
+    }
+
+    /// What is answered while the store does not.
+    pub fn on_store_error(&self) -> OnStoreError {
+        self.written.on_store_error
+    }
+
+    /// Whether what it charges can be given back or corrected.
+    #[inline]
+    pub fn refundable(&self) -> bool {
+        self.written.refundable
+    }
+
+    /// The deny list comes first, then the allow list. Where a rule is only observed it bars nobody: what it would refuse
+    /// without asking its limits it has nothing to count of.
+    #[inline]
+    pub(super) fn ruling<'r>(&self, asked: &Asked<'r, '_>) -> Result<Ruling<'r>, RequestError> {
+        let denied = any_holds(&self.deny, asked, &self.templates)?;
+        if denied && matches!(self.mode, Mode::Enforce) {
+            return Ok(Ruling::Bars(Barred::DenyList));
+        }
+        if !denied && any_holds(&self.allow, asked, &self.templates)? {
+            return Ok(Ruling::Passes);
+        }
+        let Subject { key, found } = self.key.subject(asked, &self.templates)?;
+        let barred = match found {
+            _ if denied => Some(Barred::DenyList),
+            Found::NotAll if self.written.missing == Missing::Skip => return Ok(Ruling::Passes),
+            Found::NotAll if self.written.missing == Missing::Deny => Some(Barred::MissingKey),
+            _ => None,
+        };
+        let mode = self.mode_for(asked, &key)?;
+        Ok(match (barred, mode) {
+            (Some(why), HitMode::Enforced) => Ruling::Bars(why),
+            (Some(_), HitMode::Observed) => Ruling::Passes,
+            (None, _) => Ruling::Limits { terms: self.terms_for(asked)?, key, mode },
+        })
+    }
+
+    fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
+        if let Some(index) = first_that_holds(&self.overrides, asked, &self.templates)? {
+            return Ok(1 + index);
+        }
+        if self.tiers.is_empty() {
+            return Ok(0);
+        }
+        let tier =
+            asked.text(TIER).and_then(|tier| self.tiers.binary_search_by(|name| (**name).cmp(tier)).ok());
+        Ok(tier.map_or(0, |index| 1 + self.overrides.len() + index))
+    }
+
+    fn mode_for(&self, asked: &Asked<'_, '_>, key: &Key<'_>) -> Result<HitMode, RequestError> {
+        let enforced = match &self.mode {
+            Mode::Enforce => true,
+            Mode::Observe => false,
+            Mode::Share(share) => is_in_share(key, *share),
+            Mode::For(list) => any_holds(list, asked, &self.templates)?,
+        };
+        Ok(if enforced { HitMode::Enforced } else { HitMode::Observed })
+    }
+}
+
+/// Whether a subject belongs to a share: the same on every node and after every start, and still so when the share grows.
+fn is_in_share(key: &Key<'_>, Percent(hundredths): Percent) -> bool {
+    let digest = Sha256::new().chain_update([key.form() as u8]).chain_update(key.bytes()).finalize();
+    let (words, _) = digest.as_chunks::<8>();
+    let fraction = u64::from_be_bytes(words[0]);
+    u128::from(fraction) * 10_000 < u128::from(hundredths) << 64
+}

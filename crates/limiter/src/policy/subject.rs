@@ -1,0 +1,173 @@
+//! Whom a rule counts a request for.
+//!
+//! No two subjects share a key. A value that is missing is written as an empty text, which no value is, since an empty one
+//! counts as missing. Which alternative of `api_key|ip` was taken is part of the key: whoever sends somebody's address as
+//! an API key does not become that subject.
+//!
+//! A key of one part is the value of its first alternative as it is, so that most requests are counted under a text that is
+//! only borrowed. Everything else is written in parts, which is another form: there alternatives are preceded by their name.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use super::address;
+use super::asked::{Asked, Source};
+use super::template::Template;
+use crate::key::Key;
+use crate::request::RequestError;
+
+/// What a rule's key is made of.
+#[derive(Clone, Default, Debug)]
+pub(super) struct KeyParts {
+    pub(super) parts: Box<[KeyPart]>,
+    pub(super) ipv6_prefix: u8,
+}
+
+/// Attributes of which the first that a request has is taken.
+#[derive(Clone, Debug)]
+pub(super) struct KeyPart {
+    pub(super) alternatives: Box<[Source]>,
+}
+
+/// A request's subject.
+pub(super) struct Subject<'r> {
+    pub(super) key: Key<'r>,
+    pub(super) found: Found,
+}
+
+/// Whether the request has all that makes the key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    All,
+    NotAll,
+}
+
+/// An alternative, and the value that was found for it.
+type Taken<'r> = Option<(usize, Cow<'r, [u8]>)>;
+
+impl KeyParts {
+    #[inline]
+    pub(super) fn subject<'r>(
+        &self,
+        asked: &Asked<'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
+        match &*self.parts {
+            [] => Ok(Subject { key: Key::from(""), found: Found::All }),
+            [part] => Ok(match self.take(part, asked, templates)? {
+                Some((0, value)) => Subject { key: single(value), found: Found::All },
+                Some((index, value)) => {
+                    let name = part.alternatives[index].name().as_bytes();
+                    Subject { key: Key::from_parts([name, &value]), found: Found::All }
+                }
+                None => Subject { key: Key::from(""), found: Found::NotAll },
+            }),
+            parts => self.several(parts, asked, templates),
+        }
+    }
+
+    fn several<'r>(
+        &self,
+        parts: &[KeyPart],
+        asked: &Asked<'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
+        let mut written: SmallVec<[Cow<'_, [u8]>; 8]> = SmallVec::new();
+        let mut found = Found::All;
+        for part in parts {
+            match self.take(part, asked, templates)? {
+                Some((index, value)) => {
+                    if part.alternatives.len() > 1 {
+                        written.push(Cow::Borrowed(part.alternatives[index].name().as_bytes()));
+                    }
+                    written.push(value);
+                }
+                None => {
+                    written.push(Cow::Borrowed(b""));
+                    found = Found::NotAll;
+                }
+            }
+        }
+        Ok(Subject { key: Key::from_parts(written.iter().map(|part| &**part)), found })
+    }
+
+    fn take<'r>(
+        &self,
+        part: &KeyPart,
+        asked: &Asked<'r, '_>,
+        templates: &[Template],
+    ) -> Result<Taken<'r>, RequestError> {
+        for (index, source) in part.alternatives.iter().enumerate() {
+            let value = self.value(source, asked, templates)?;
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                return Ok(Some((index, value)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A value as it counts: one spelling for what means the same.
+    fn value<'r>(
+        &self,
+        source: &Source,
+        asked: &Asked<'r, '_>,
+        templates: &[Template],
+    ) -> Result<Option<Cow<'r, [u8]>>, RequestError> {
+        Ok(match source {
+            Source::Ip => {
+                asked.address()?.map(|(text, address)| address::subject(text, address, self.ipv6_prefix))
+            }
+            Source::Path => asked.path().map(|path| match path.segments_from(0) {
+                root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
+                path => path,
+            }),
+            Source::Method => source.value(asked, templates).map(|method| {
+                let is_lower = method.iter().any(u8::is_ascii_lowercase);
+                if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
+            }),
+            Source::Attribute(_) | Source::Parameter(_) => source.value(asked, templates),
+        })
+    }
+}
+
+fn single(value: Cow<'_, [u8]>) -> Key<'_> {
+    match value {
+        Cow::Borrowed(value) => Key::from(value),
+        Cow::Owned(value) => Key::from(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Request;
+
+    /// What most requests are counted under is not copied.
+    #[test]
+    fn single_values_are_borrowed() {
+        let templates = [Template::whole("/users/{id}").expect("a template")];
+        let request = Request::new()
+            .with("user", "alice")
+            .with("ip", "192.0.2.1")
+            .with("path", "/users/42")
+            .with("method", "GET");
+        let asked = Asked::new(&request);
+        let sources: [(&[&str], &str); 5] = [
+            (&["user"], "alice"),
+            (&["user", "ip"], "alice"),
+            (&["ip"], "192.0.2.1"),
+            (&["id"], "/users/42"),
+            (&["method"], "GET"),
+        ];
+        for (names, within) in sources {
+            let alternatives = names.iter().map(|name| Source::new(name, &templates)).collect();
+            let key = KeyParts { parts: [KeyPart { alternatives }].into(), ipv6_prefix: 64 };
+            let subject = key.subject(&asked, &templates).expect("no error");
+            assert_eq!(subject.found, Found::All);
+            let text = request.attributes().map(|(_, value)| value).find(|value| *value == within);
+            let place = text.expect("an attribute").as_bytes().as_ptr_range();
+            assert!(place.contains(&subject.key.bytes().as_ptr()), "{names:?} is copied");
+        }
+    }
+}

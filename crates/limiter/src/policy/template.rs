@@ -1,0 +1,178 @@
+//! Path templates: `/login`, `/users/{id}`, `/files/{*rest}`.
+//!
+//! A parameter is a whole segment. `{*rest}` stands for the rest of the path, at least one segment of it, and comes last. A
+//! literal is written as it is read, with escapes where it has to hold a brace: `/%7Bid%7D`.
+
+use std::borrow::Cow;
+
+use super::flaw::Flaw;
+use super::path::{Path, decode};
+
+/// The attributes that always mean what they say, so that no parameter may be called like one.
+const RESERVED: [&str; 4] = ["method", "path", "ip", "tier"];
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Template {
+    pub(super) segments: Box<[Segment]>,
+    pub(super) end: End,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Segment {
+    Literal(Box<[u8]>),
+    Parameter(Box<str>),
+}
+
+/// What may follow the segments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// Nothing.
+    Here,
+    /// One segment or more: `{*rest}`.
+    Rest(Box<str>),
+    /// Anything, or nothing: the template is a prefix.
+    Below,
+}
+
+impl Template {
+    /// A template for whole paths.
+    pub(super) fn whole(text: &str) -> Result<Self, Flaw> {
+        let path = text.strip_prefix('/').ok_or_else(|| not_a_path(text))?;
+        let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
+        let mut template = Self { segments: Box::default(), end: End::Here };
+        if path.is_empty() {
+            return Ok(template);
+        }
+        let mut segments = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            if let End::Rest(name) = &template.end {
+                let what = format!("`{{*{name}}}` is not at the end of `{text}`");
+                return Err(Flaw::new(what, "let it be the last segment; use {name} for a single segment"));
+            }
+            let name = parameter(part)?;
+            if let Some(name) = name {
+                check_name(name, &names)?;
+                names.push(name);
+            }
+            match name {
+                Some(name) if part.starts_with("{*") => template.end = End::Rest(name.into()),
+                Some(name) => segments.push(Segment::Parameter(name.into())),
+                None => segments.push(literal(part)?),
+            }
+        }
+        template.segments = segments.into();
+        Ok(template)
+    }
+
+    /// A template for paths that begin like it, segment by segment.
+    pub(super) fn prefix(text: &str) -> Result<Self, Flaw> {
+        let template = Self::whole(text)?;
+        if let End::Rest(name) = &template.end {
+            let what = format!("`{{*{name}}}` in a prefix");
+            return Err(Flaw::new(what, "leave it out: a prefix already matches everything below"));
+        }
+        Ok(Self { end: End::Below, ..template })
+    }
+
+    pub(super) fn matches(&self, path: &Path<'_>) -> bool {
+        let mut parts = path.segments();
+        let all = self.segments.iter().all(|segment| match (segment, parts.next()) {
+            (Segment::Literal(literal), Some(part)) => **literal == *part,
+            (Segment::Parameter(_), Some(_)) => true,
+            (_, None) => false,
+        });
+        all && match self.end {
+            End::Here => parts.next().is_none(),
+            End::Rest(_) => parts.next().is_some(),
+            End::Below => true,
+        }
+    }
+
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        let named = self.segments.iter().filter_map(|segment| match segment {
+            Segment::Parameter(name) => Some(&**name),
+            Segment::Literal(_) => None,
+        });
+        named.chain(match &self.end {
+            End::Rest(name) => Some(&**name),
+            _ => None,
+        })
+    }
+
+    /// What stands in the place of a parameter, if there is one of this name and the path matches.
+    pub(super) fn capture<'r>(&self, path: &Path<'r>, parameter: &str) -> Option<Cow<'r, [u8]>> {
+        let is_it = |segment: &Segment| matches!(segment, Segment::Parameter(name) if **name == *parameter);
+        let index = self.segments.iter().position(is_it);
+        let is_rest = matches!(&self.end, End::Rest(name) if **name == *parameter);
+        if index.is_none() && !is_rest || !self.matches(path) {
+            return None;
+        }
+        Some(match index {
+            Some(index) => path.segment(index),
+            None => path.segments_from(self.segments.len()),
+        })
+    }
+}
+
+/// The name within braces, if the segment is a parameter.
+fn parameter(part: &str) -> Result<Option<&str>, Flaw> {
+    let within = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
+    let name = within.map(|name| name.strip_prefix('*').unwrap_or(name));
+    match name {
+        None if part.contains(['{', '}']) => Err(braces(part)),
+        Some(name) if name.contains(['{', '}', '*']) => Err(braces(part)),
+        Some("") => Err(Flaw::new(format!("`{part}` has no name"), "name the parameter, as in {id}")),
+        name => Ok(name),
+    }
+}
+
+fn check_name(name: &str, names: &[&str]) -> Result<(), Flaw> {
+    if names.contains(&name) {
+        let what = format!("the parameter `{name}` comes twice");
+        return Err(Flaw::new(what, "give each parameter a name of its own"));
+    }
+    if RESERVED.contains(&name) {
+        let what = format!("a parameter cannot be called `{name}`");
+        let remedy = format!("call it otherwise: `{name}` is what the request says of itself");
+        return Err(Flaw::new(what, remedy));
+    }
+    if name.contains('|') {
+        let what = format!("the parameter `{name}` has a `|` in its name");
+        return Err(Flaw::new(what, "leave it out: in a key it stands between alternatives"));
+    }
+    Ok(())
+}
+
+fn literal(part: &str) -> Result<Segment, Flaw> {
+    if part.contains(['?', '#']) {
+        let what = format!("`{part}` has a query or a fragment in it");
+        return Err(Flaw::new(what, "leave it out: paths are matched without them"));
+    }
+    if part.is_empty() {
+        let remedy = "write single slashes: in a request those between them do not count";
+        return Err(Flaw::new("an empty segment would match nothing", remedy));
+    }
+    let mut bytes = Vec::with_capacity(part.len());
+    decode(part.as_bytes(), &mut bytes);
+    if matches!(&*bytes, b"." | b"..") {
+        let what = format!("the segment `{part}` would match nothing");
+        return Err(Flaw::new(
+            what,
+            "write the path that it leads to: requests are resolved before matching",
+        ));
+    }
+    Ok(Segment::Literal(bytes.into()))
+}
+
+fn not_a_path(text: &str) -> Flaw {
+    Flaw::new(format!("`{text}` is no path"), format!("begin it with a slash: `/{text}`"))
+}
+
+fn braces(part: &str) -> Flaw {
+    let remedy = "write {name} or {*rest} as a whole segment; %7B and %7D stand for braces";
+    Flaw::new(format!("`{part}` is neither a literal nor a parameter"), remedy)
+}
+
+#[cfg(test)]
+mod tests;
