@@ -1,0 +1,114 @@
+//! What the service is set to: a policy file, checked and in the form that requests need.
+
+use hyper::header::HeaderName;
+use ipnet::IpNet;
+use sha2::{Digest, Sha256};
+use slidegate::headers::{Headers, Reset, Style};
+use slidegate::policy::file::{HeaderStyle, ResetStyle, Server, Spot};
+use slidegate::policy::{Policy, Settings};
+use slidegate::store::redis::ConfigError as RedisConfigError;
+
+/// A policy and the settings beside it, as [`Policy::parse`] gives them.
+#[derive(Debug)]
+pub struct Config {
+    /// The rules.
+    pub policy: Policy,
+    /// How to listen, and where state is kept.
+    pub settings: Settings,
+}
+
+impl From<(Policy, Settings)> for Config {
+    fn from((policy, settings): (Policy, Settings)) -> Self {
+        Self { policy, settings }
+    }
+}
+
+/// What is wrong with the settings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The store's address cannot be used.
+    #[error("store: {0}")]
+    Store(#[from] RedisConfigError),
+    /// `kind: redis` does not say where.
+    #[error("store: kind redis needs one of url, nodes and sentinel, as in url: redis://127.0.0.1:6379")]
+    NoServer,
+    /// An attribute is to be read from something that is not a header.
+    #[error("server.attributes: {attribute}: {header:?} is not the name of a header, as X-Api-Key is")]
+    HeaderName {
+        /// The attribute.
+        attribute: String,
+        /// What is not a header.
+        header: String,
+    },
+    /// The client's address is not read from a header of its own.
+    #[error("server.attributes: ip comes from the connection and trusted_proxies; choose another name")]
+    AddressFromHeader,
+    /// What a value says was reported as wrong when the file was read.
+    #[error("{0} has no value")]
+    Missing(&'static str),
+}
+
+/// The settings of HTTP.
+pub(crate) struct HttpSettings {
+    pub(crate) token: Option<Box<str>>,
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    /// Attributes of forward-auth, and the headers that they are read from.
+    pub(crate) attributes: Vec<(Box<str>, HeaderName)>,
+    pub(crate) headers: Headers,
+    pub(crate) ad_hoc_limits: bool,
+    pub(crate) max_wait_ms: u64,
+    pub(crate) max_waiting: usize,
+    pub(crate) permit_secret: Option<[u8; 32]>,
+}
+
+impl HttpSettings {
+    pub(crate) fn new(server: &Server) -> Result<Self, ConfigError> {
+        let http = value(&server.http, "server.http")?;
+        let token = server.token.as_ref().map(|token| value(token, "server.token")).transpose()?;
+        let secret = server.permit_secret.as_ref();
+        let secret = secret.map(|secret| value(secret, "server.permit_secret")).transpose()?;
+        Ok(Self {
+            token: token.map(|token| token.as_str().into()),
+            trusted_proxies: server.trusted_proxies.iter().filter_map(|net| net.value).collect(),
+            attributes: attributes(server)?,
+            headers: headers(server),
+            ad_hoc_limits: server.ad_hoc_limits.unwrap_or(http.ip().is_loopback()),
+            max_wait_ms: server.max_wait.0,
+            max_waiting: server.max_waiting as usize,
+            permit_secret: secret.map(|secret| Sha256::digest(secret.as_bytes()).into()),
+        })
+    }
+}
+
+/// What a setting says.
+pub(crate) fn value<'a, T>(spot: &'a Spot<T>, name: &'static str) -> Result<&'a T, ConfigError> {
+    spot.value.as_ref().ok_or(ConfigError::Missing(name))
+}
+
+fn attributes(server: &Server) -> Result<Vec<(Box<str>, HeaderName)>, ConfigError> {
+    let named = server.attributes.iter().map(|(attribute, header)| {
+        let header = value(header, "server.attributes")?;
+        if attribute == "ip" {
+            return Err(ConfigError::AddressFromHeader);
+        }
+        let bad = || ConfigError::HeaderName { attribute: attribute.clone(), header: header.clone() };
+        let name = HeaderName::from_bytes(header.as_bytes()).map_err(|_| bad())?;
+        Ok((attribute.as_str().into(), name))
+    });
+    named.collect()
+}
+
+fn headers(server: &Server) -> Headers {
+    let reset = match server.reset {
+        ResetStyle::Delta => Reset::Delta,
+        ResetStyle::Epoch => Reset::Epoch,
+    };
+    let style = match server.headers {
+        HeaderStyle::Draft => Style::Draft,
+        HeaderStyle::Legacy => Style::Legacy,
+        HeaderStyle::XRateLimit => Style::XRateLimit(reset),
+        HeaderStyle::None => Style::None,
+    };
+    Headers { style, retry_jitter: server.retry_jitter.0 }
+}

@@ -1,0 +1,118 @@
+//! Where the service keeps its state: in this process, or in Redis or Valkey.
+
+use std::time::Duration;
+
+use slidegate::policy::file::{self, StoreKind};
+use slidegate::store::redis::{Config as RedisConfig, RedisError};
+use slidegate::store::{Call, Settlement};
+use slidegate::{Fallback, Memory, OnStoreError, Once, Redis, SettleOutcome, Space, Store, Verdict};
+
+use crate::config::{Config, ConfigError, value};
+
+/// The store that the settings name.
+// There is one for the whole process, so that its variants differ in size does not matter.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Backend {
+    /// In this process.
+    Memory(Memory),
+    /// Shared by all nodes, with an answer while it fails.
+    Redis(Fallback<Redis>),
+}
+
+impl Backend {
+    /// The store of a policy file. Nothing is connected yet.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let settings = &config.settings.store;
+        let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
+        match settings.kind {
+            StoreKind::Memory => Ok(Self::Memory(Memory::new(max_memory))),
+            StoreKind::Redis => {
+                let redis = Redis::new(&redis_config(settings)?);
+                Ok(Self::over(redis, config))
+            }
+        }
+    }
+
+    /// Redis, and what holds for every rule while it fails.
+    pub fn over(redis: Redis, config: &Config) -> Self {
+        let settings = &config.settings.store;
+        let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
+        let mut fallback = Fallback::new(redis, settings.instances).max_memory(max_memory);
+        for rule in config.policy.rules() {
+            fallback = fallback.rule(rule.name(), on_store_error(rule.on_store_error()));
+        }
+        Self::Redis(fallback)
+    }
+}
+
+fn on_store_error(setting: file::OnStoreError) -> OnStoreError {
+    match setting {
+        file::OnStoreError::Local => OnStoreError::Local,
+        file::OnStoreError::Allow => OnStoreError::Allow,
+        file::OnStoreError::Deny => OnStoreError::Deny,
+    }
+}
+
+fn redis_config(store: &file::Store) -> Result<RedisConfig, ConfigError> {
+    let urls = |nodes: &'_ [file::Spot<String>]| -> Vec<String> {
+        nodes.iter().filter_map(|node| node.value.clone()).collect()
+    };
+    let config = if let Some(url) = &store.url {
+        RedisConfig::parse(value(url, "store.url")?)?
+    } else if let Some(sentinel) = &store.sentinel {
+        let name = value(&sentinel.name, "store.sentinel.name")?;
+        RedisConfig::sentinel(urls(&sentinel.nodes).iter().map(String::as_str), name)?
+    } else if !store.nodes.is_empty() {
+        RedisConfig::cluster(urls(&store.nodes).iter().map(String::as_str))?
+    } else {
+        return Err(ConfigError::NoServer);
+    };
+    let config = config
+        .timeout(Duration::from_millis(store.timeout.0))
+        .deny_cache(Duration::from_millis(store.deny_cache.0));
+    match &store.prefix {
+        Some(prefix) => Ok(config.prefix(value(prefix, "store.prefix")?)?),
+        None => Ok(config),
+    }
+}
+
+/// What cannot happen has no error to tell of.
+fn infallible<T>(result: Result<T, std::convert::Infallible>) -> Result<T, RedisError> {
+    result.map_err(|never| match never {})
+}
+
+/// What waits for a server is in a box: a request in memory would otherwise carry the room for it.
+impl Store for Backend {
+    type Error = RedisError;
+
+    const REMEMBERS_DENIALS: bool = true;
+
+    fn expect_refunds(&self, space: Space) {
+        match self {
+            Self::Memory(memory) => memory.expect_refunds(space),
+            Self::Redis(redis) => redis.expect_refunds(space),
+        }
+    }
+
+    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.decide_now(call)),
+            Self::Redis(redis) => Box::pin(redis.decide(call)).await,
+        }
+    }
+
+    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+        match self {
+            Self::Memory(memory) => infallible(memory.decide_once(call, idempotency_key).await),
+            Self::Redis(redis) => Box::pin(redis.decide_once(call, idempotency_key)).await,
+        }
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.settle_now(settlement)),
+            Self::Redis(redis) => Box::pin(redis.settle(settlement)).await,
+        }
+    }
+}

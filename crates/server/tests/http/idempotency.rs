@@ -1,0 +1,61 @@
+//! The same request twice, charged once.
+
+use serde_json::{Value, json};
+
+use crate::client::Response;
+use crate::service::{BOTH, Service};
+
+fn body(user: &str, cost: u64, key: &str) -> Value {
+    json!({ "attributes": { "user": user }, "cost": cost, "idempotency_key": key })
+}
+
+/// All but what says that it was said before.
+fn without_replayed(response: &Response) -> Value {
+    let mut said = response.json();
+    said.as_object_mut().expect("an object").remove("replayed");
+    said
+}
+
+#[tokio::test]
+async fn charged_once_and_answered_again() {
+    for kind in BOTH {
+        let service = Service::start(kind, "rules: [{ name: api, key: [user], limits: [5/min] }]").await;
+        let mut client = service.client().await;
+        let first = client.post("/v1/check", &body("alice", 2, "one")).await;
+        assert_eq!((first.status, first.at("/remaining")), (200, 3.into()));
+        assert_eq!(first.json().get("replayed"), None);
+        let again = client.post("/v1/check", &body("alice", 2, "one")).await;
+        assert_eq!((again.status, again.at("/replayed")), (200, true.into()));
+        assert_eq!(without_replayed(&again), first.json(), "{kind:?}");
+        let other = client.post("/v1/check", &body("alice", 2, "two")).await;
+        assert_eq!(other.at("/remaining"), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_for_one_request() {
+    for kind in BOTH {
+        let service = Service::start(kind, "rules: [{ name: api, key: [user], limits: [5/min] }]").await;
+        let mut client = service.client().await;
+        assert_eq!(client.post("/v1/check", &body("alice", 2, "one")).await.status, 200);
+        for other in [body("alice", 1, "one"), body("bob", 2, "one")] {
+            let conflict = client.post("/v1/check", &other).await;
+            assert_eq!(conflict.status, 409, "{kind:?}");
+            assert!(conflict.detail().contains("idempotency key"), "{}", conflict.detail());
+        }
+        assert_eq!(client.check(json!({ "user": "bob" })).await.at("/remaining"), 4);
+    }
+}
+
+#[tokio::test]
+async fn denials_are_not_remembered() {
+    for kind in BOTH {
+        let service = Service::start(kind, "rules: [{ name: api, key: [user], limits: [5/min] }]").await;
+        let mut client = service.client().await;
+        assert_eq!(client.statuses(5, json!({ "user": "alice" })).await, [200; 5]);
+        assert_eq!(client.post("/v1/check", &body("alice", 1, "one")).await.status, 429);
+        service.advance_ms(60_000);
+        let admitted = client.post("/v1/check", &body("alice", 1, "one")).await;
+        assert_eq!((admitted.status, admitted.json().get("replayed")), (200, None));
+    }
+}

@@ -1,0 +1,23 @@
+//! The service as its clients see it: bytes over a socket, on both stores. Every answer is held against the OpenAPI document.
+
+#[path = "../../../limiter/tests/servers/mod.rs"]
+mod servers;
+
+mod client;
+mod document;
+mod service;
+
+mod ad_hoc;
+mod authorize;
+mod bad_requests;
+mod connections;
+mod headers;
+mod idempotency;
+mod in_flight;
+mod outage;
+mod permits;
+mod rlaas;
+mod rules;
+mod subjects;
+mod token;
+mod waiting;

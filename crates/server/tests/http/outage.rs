@@ -1,0 +1,89 @@
+//! The store does not answer: every rule does what it says.
+
+use serde_json::{Value, json};
+use slidegate::SystemClock;
+use slidegate::policy::Policy;
+use slidegate_server::{App, Config, ConfigError};
+
+use crate::servers::{Flavour, Server};
+use crate::service::Service;
+
+fn policy(url: &str) -> String {
+    format!(
+        "
+version: 1
+store: {{ kind: redis, url: '{url}', timeout: 30s, instances: 2 }}
+server: {{ permit_secret: 'sixteen characters' }}
+rules:
+  - {{ name: local, match: {{ path: /local }}, limits: [4/h], refundable: true }}
+  - {{ name: allow, match: {{ path: /allow }}, limits: [4/h], on_store_error: allow }}
+  - {{ name: deny, match: {{ path: /deny }}, limits: [4/h], on_store_error: deny }}
+"
+    )
+}
+
+#[tokio::test]
+async fn rules_say_what_holds_without_a_store() {
+    let mut redis = Server::start(Flavour::Redis70);
+    let config =
+        Policy::parse("test.yaml", &policy(&redis.url())).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = App::new(Config::from(config)).expect("settings");
+    let service = Service::serve(app, SystemClock::new(), None).await;
+    let mut client = service.client().await;
+    let reserved = client.check(json!({ "path": "/local" })).await;
+    assert_eq!((reserved.at("/source"), reserved.at("/remaining")), ("store".into(), 3.into()));
+    redis.kill();
+
+    // One of two nodes has half of the quota, and has used one of its share.
+    let local = client.check(json!({ "path": "/local" })).await;
+    assert_eq!((local.status, local.at("/source"), local.at("/remaining")), (200, "local".into(), 0.into()));
+    assert_eq!(client.check(json!({ "path": "/local" })).await.status, 429);
+
+    let allowed = client.check(json!({ "path": "/allow" })).await;
+    assert_eq!((allowed.status, allowed.at("/source")), (200, "assumed".into()));
+    assert_eq!((allowed.at("/remaining"), allowed.at("/limits/0/remaining")), (Value::Null, Value::Null));
+    assert_eq!(allowed.header("ratelimit"), None);
+
+    let denied = client.check(json!({ "path": "/deny" })).await;
+    assert_eq!((denied.status, denied.at("/source")), (429, "assumed".into()));
+    let kind = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+    assert_eq!((denied.at("/type"), denied.header("retry-after")), (kind.into(), Some("1")));
+
+    // What is to be given back cannot be: somebody else may have to know of it.
+    let refund = client.post("/v1/refund", &json!({ "permit": reserved.at("/permit") })).await;
+    assert_eq!((refund.status, refund.header("retry-after")), (503, Some("1")));
+}
+
+#[tokio::test]
+async fn a_denial_that_still_holds_is_repeated() {
+    let redis = Server::start(Flavour::Redis70);
+    let policy = format!(
+        "version: 1\nstore: {{ kind: redis, url: '{}', timeout: 30s, deny_cache: 1h }}
+rules: [{{ name: api, limits: [1/h] }}]",
+        redis.url()
+    );
+    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = App::new(Config::from(config)).expect("settings");
+    let service = Service::serve(app, SystemClock::new(), None).await;
+    let mut client = service.client().await;
+    assert_eq!(client.statuses(2, json!({})).await, [200, 429]);
+    let cached = client.check(json!({})).await;
+    assert_eq!((cached.status, cached.at("/source")), (429, "cache".into()));
+    assert_eq!((cached.at("/remaining"), cached.at("/limits/0/reset_after_ms")), (Value::Null, Value::Null));
+    assert!(cached.header("retry-after").is_some());
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_refused() {
+    let rows = [
+        ("server: { attributes: { api_key: 'not a header' } }", "server.attributes: api_key"),
+        ("server: { attributes: { ip: X-Real-Ip } }", "ip comes from the connection"),
+    ];
+    for (settings, said) in rows {
+        let parsed = Policy::parse("test.yaml", &format!("version: 1\n{settings}\nrules: []"));
+        // Where the file is not even read, it says so itself.
+        let Ok(config) = parsed else { continue };
+        let error: ConfigError = App::new(Config::from(config)).err().expect("an error");
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
