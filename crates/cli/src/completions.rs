@@ -1,0 +1,28 @@
+//! `slidegate completions`.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::stdout;
+
+/// Print what a shell needs to complete this program's arguments.
+///
+/// Bash: `slidegate completions bash > /etc/bash_completion.d/slidegate`.
+/// Zsh: into a directory of $fpath, as `_slidegate`.
+/// Fish: `slidegate completions fish > ~/.config/fish/completions/slidegate.fish`.
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Args {
+    /// Which shell.
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "slidegate", &mut script);
+    stdout::print(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,10 @@
+//! `slidegate schema`.
+
+use std::process::ExitCode;
+
+use crate::stdout;
+
+pub(crate) fn run() -> miette::Result<ExitCode> {
+    stdout::print(&format!("{:#}\n", slidegate::policy::schema::json()))?;
+    Ok(ExitCode::SUCCESS)
+}

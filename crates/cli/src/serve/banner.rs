@@ -1,0 +1,109 @@
+//! What a server says when it is ready.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use anstyle::Style;
+use slidegate::policy::Settings;
+use slidegate::policy::file::{Spot, Store, StoreKind};
+
+use super::tries::Target;
+use crate::policy::Origin;
+
+const STRONG: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// The whole text. `address` is where it really listens.
+pub(super) fn text(address: SocketAddr, origin: &Origin, rules: usize, settings: &Settings) -> String {
+    let mut text = String::new();
+    let policy = match origin {
+        Origin::BuiltIn => "the built-in example; `slidegate example` prints it".to_owned(),
+        Origin::File { name } if rules == 1 => format!("{name}, 1 rule"),
+        Origin::File { name } => format!("{name}, {rules} rules"),
+    };
+    line(&mut text, &format!("{STRONG}slidegate {}{STRONG:#}", env!("CARGO_PKG_VERSION")));
+    line(&mut text, &format!("listening on {STRONG}http://{address}{STRONG:#}"));
+    line(&mut text, &format!("policy: {policy}"));
+    line(&mut text, &format!("store:  {}", store(&settings.store)));
+    if matches!(origin, Origin::BuiltIn) {
+        let needs_token = settings.server.token.is_some();
+        tries(&mut text, &Target { address, headers: settings.server.headers, needs_token });
+    }
+    line(&mut text, "\nCtrl-C ends it.");
+    text
+}
+
+fn store(store: &Store) -> String {
+    match store.kind {
+        StoreKind::Memory => format!("memory, at most {}", size(store.max_memory.0)),
+        StoreKind::Redis => match (&store.url, &store.sentinel) {
+            (Some(url), _) => format!("Redis at {}", without_password(known(url))),
+            (None, Some(sentinel)) => format!("Redis, found by its sentinels as {:?}", known(&sentinel.name)),
+            (None, None) => format!("Redis Cluster, {} nodes named", store.nodes.len()),
+        },
+    }
+}
+
+fn known(spot: &Spot<String>) -> &str {
+    spot.value.as_deref().unwrap_or_default()
+}
+
+/// A banner ends up in logs.
+fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("redis", url));
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    format!("{scheme}://{host}")
+}
+
+/// In the largest unit that keeps it whole.
+fn size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let fitting = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    fitting.map_or_else(|| format!("{bytes} bytes"), |(shift, unit)| format!("{} {unit}", bytes >> shift))
+}
+
+fn tries(text: &mut String, target: &Target) {
+    line(text, "\nTry it in another terminal:");
+    for one in target.tries() {
+        line(text, &format!("\n{FAINT}# {}{FAINT:#}", one.title));
+        line(text, &one.command);
+        for printed in one.prints {
+            line(text, &format!("{FAINT}    {printed}{FAINT:#}"));
+        }
+    }
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("a string takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_whole() {
+        let rows = [
+            (256 << 20, "256 MiB"),
+            (3 << 30, "3 GiB"),
+            (1 << 10, "1 KiB"),
+            (1_000, "1000 bytes"),
+            (0, "0 bytes"),
+        ];
+        for (bytes, expected) in rows {
+            assert_eq!(size(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let rows = [
+            ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
+            ("rediss://user:p@ss@db:6379/0", "rediss://db:6379/0"),
+            ("redis://:secret@db", "redis://db"),
+        ];
+        for (url, expected) in rows {
+            assert_eq!(without_password(url), expected);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Settings from the command line or the environment. They go before those of the file.
+
+use std::net::SocketAddr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::{Value, json};
+use slidegate::policy::file::{Bytes, HeaderStyle, Spot, StoreKind};
+use slidegate::policy::{Policy, Settings};
+use slidegate::store::redis::Config;
+
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Settings, before those of the file")]
+pub(crate) struct Flags {
+    /// Where to listen. Port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_HTTP", value_parser = http)]
+    http: Option<SocketAddr>,
+    /// Keep state in this Redis or Valkey, shared with other servers: redis://host:6379.
+    #[arg(long, value_name = "URL", env = "SLIDEGATE_REDIS", value_parser = redis, hide_env_values = true)]
+    redis: Option<String>,
+    /// The most memory that state takes in this process: 64MiB, 1GiB.
+    #[arg(long, value_name = "SIZE", env = "SLIDEGATE_MAX_MEMORY", value_parser = max_memory)]
+    max_memory: Option<Bytes>,
+    /// Which rate limit headers answers have.
+    #[arg(long, value_name = "STYLE", env = "SLIDEGATE_HEADERS", value_parser = headers())]
+    headers: Option<HeaderStyle>,
+    /// Answer only requests with this token (Authorization: Bearer …). The variable keeps it out of the list of processes.
+    #[arg(long, env = "SLIDEGATE_TOKEN", hide_env_values = true, value_parser = token)]
+    token: Option<String>,
+}
+
+impl Flags {
+    pub(crate) fn apply(self, settings: &mut Settings) {
+        let Settings { server, store } = settings;
+        if let Some(http) = self.http {
+            server.http = Spot::of(http);
+        }
+        if let Some(headers) = self.headers {
+            server.headers = headers;
+        }
+        if let Some(token) = self.token {
+            server.token = Some(Spot::of(token));
+        }
+        if let Some(max_memory) = self.max_memory {
+            store.max_memory = max_memory;
+        }
+        if let Some(url) = self.redis {
+            store.kind = StoreKind::Redis;
+            store.url = Some(Spot::of(url));
+            store.nodes.clear();
+            store.sentinel = None;
+        }
+    }
+}
+
+/// A flag is read as the same setting in a file would be, so that both allow and refuse the same.
+fn as_in_a_file(file: &Value) -> Result<Settings, String> {
+    // JSON is YAML.
+    match Policy::parse("flag", &file.to_string()) {
+        Ok((_, settings)) => Ok(settings),
+        Err(errors) => Err(errors.iter().map(|error| format!("{}: {}", error.what, error.remedy)).collect()),
+    }
+}
+
+fn http(text: &str) -> Result<SocketAddr, String> {
+    let settings = as_in_a_file(&json!({"version": 1, "server": {"http": text}}))?;
+    settings.server.http.value.ok_or_else(|| "write 127.0.0.1:8080".to_owned())
+}
+
+fn redis(text: &str) -> Result<String, String> {
+    Config::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+fn max_memory(text: &str) -> Result<Bytes, String> {
+    as_in_a_file(&json!({"version": 1, "store": {"max_memory": text}}))
+        .map(|settings| settings.store.max_memory)
+}
+
+fn token(text: &str) -> Result<String, String> {
+    as_in_a_file(&json!({"version": 1, "server": {"token": text}})).map(|_| text.to_owned())
+}
+
+fn headers() -> impl TypedValueParser<Value = HeaderStyle> {
+    PossibleValuesParser::new(["draft", "legacy", "x-ratelimit", "none"]).try_map(|text| {
+        as_in_a_file(&json!({"version": 1, "server": {"headers": text}}))
+            .map(|settings| settings.server.headers)
+    })
+}

@@ -1,0 +1,32 @@
+//! What the program tells on stderr while it runs.
+
+use std::io::IsTerminal;
+
+use clap::ValueEnum;
+use tracing_subscriber::filter::LevelFilter;
+
+/// How much is told.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub(crate) enum Level {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+pub(crate) fn start(level: Level) {
+    let level = match level {
+        Level::Off => LevelFilter::OFF,
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+    };
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && !no_color)
+        .init();
+}

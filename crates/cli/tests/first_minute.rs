@@ -1,0 +1,153 @@
+//! What the banner, the README and the first page of the documentation tell people to type prints what stands beside it.
+
+mod program;
+
+use serde_json::Value;
+
+use program::{Request, Server, Step, command, file, path, run, run_all, steps};
+
+const README: &str = include_str!("../../../README.md");
+const GETTING_STARTED: &str = include_str!("../../../docs/getting-started.md");
+
+const CHOOSING: &str = include_str!("../../../docs/choosing.md");
+const HTTP: &str = include_str!("../../../docs/http.md");
+
+/// Where the pages say that the server is.
+const PAGES_ADDRESS: &str = "127.0.0.1:8080";
+
+/// A machine that stalled for a second between two requests changes the times that are printed, and nothing else does: only then
+/// all begins anew, on a fresh server.
+fn hold(start: impl Fn() -> Server, steps_of: impl Fn(&Server) -> Vec<Step>) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut last = String::new();
+    for _ in 0..5 {
+        let server = start();
+        match run_all(&steps_of(&server), &server, directory.path()) {
+            Ok(()) => return,
+            Err(slow) => last = slow,
+        }
+    }
+    panic!("never fast enough: {last}");
+}
+
+/// The lines of a banner from which commands begin.
+fn tries(server: &Server) -> Vec<Step> {
+    let from = server.banner().iter().position(|line| line == "Try it in another terminal:").expect("tries");
+    let lines = server.banner()[from + 1..].iter().map(String::as_str);
+    let mut found = steps(lines);
+    assert_eq!(found.pop().map(|step| step.command).as_deref(), Some("Ctrl-C ends it."));
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found.iter().all(|step| !step.prints.is_empty()), "{found:?}");
+    found
+}
+
+#[test]
+fn the_banner_tells_the_truth() {
+    hold(|| Server::start(&[]), tries);
+}
+
+/// The lines follow the flags.
+#[test]
+fn the_banner_tells_the_truth_in_every_style() {
+    for style in ["draft", "legacy", "x-ratelimit", "none"] {
+        hold(|| Server::start(&["--headers", style]), tries);
+    }
+}
+
+#[test]
+fn the_banner_tells_the_truth_with_a_token_and_on_every_address() {
+    let start = || {
+        let token = ["--token", "correct-horse-battery"];
+        Server::spawn(&mut command(&[&["serve", "--http", "0.0.0.0:0"], &token[..]].concat()))
+    };
+    let with_token = |server: &Server| {
+        let set = |mut step: Step| {
+            step.command.insert_str(0, "SLIDEGATE_TOKEN=correct-horse-battery\n");
+            step
+        };
+        tries(server).into_iter().map(set).collect()
+    };
+    hold(start, with_token);
+}
+
+/// The blocks of a page in this language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    let blocks = page.match_indices(&fence).map(|(at, _)| &page[at + fence.len()..]);
+    blocks.map(|rest| rest.split_once("\n```").map_or(rest, |(block, _)| block)).collect()
+}
+
+/// What a page tells to type: what follows a prompt is typed, and the lines without one are printed.
+fn console(page: &str, server: &Server) -> Vec<Step> {
+    let mut found: Vec<Step> = Vec::new();
+    let mut goes_on = false;
+    for line in blocks(page, "console").into_iter().flat_map(str::lines) {
+        let line = line.replace(PAGES_ADDRESS, &server.address().to_string());
+        match (found.last_mut(), line.strip_prefix("$ ")) {
+            (_, Some(command)) => found.push(Step { command: command.to_owned(), prints: Vec::new() }),
+            (Some(step), None) if goes_on => step.command.extend(["\n", &line]),
+            (Some(step), None) => step.prints.push(line.clone()),
+            (None, None) => panic!("nothing was typed: {line}"),
+        }
+        goes_on = line.ends_with('\\');
+    }
+    found
+}
+
+fn page_holds(page: &str, least: usize) {
+    let steps_of = |server: &Server| {
+        let found = console(page, server);
+        assert!(found.len() >= least, "{found:?}");
+        found
+    };
+    hold(|| Server::start(&[]), steps_of);
+}
+
+#[test]
+fn the_readme_tells_the_truth() {
+    page_holds(README, 3);
+    assert_eq!(blocks(README, "sh")[0], "cargo run --release -- serve", "the one command comes first");
+}
+
+#[test]
+fn the_first_page_tells_the_truth() {
+    page_holds(GETTING_STARTED, 7);
+}
+
+/// What is said of the policy on that page.
+#[test]
+fn the_page_on_algorithms_tells_the_truth() {
+    let [policy] = blocks(CHOOSING, "yaml")[..] else { panic!("one policy") };
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("policy.yaml"), policy).expect("it can be written");
+    let server = Server::start(&[]);
+    let steps = console(CHOOSING, &server);
+    assert_eq!(steps.len(), 1, "{steps:?}");
+    run_all(&steps, &server, directory.path()).expect("nothing there depends on the time");
+}
+
+/// Every policy on these pages is one.
+#[test]
+fn policies_on_pages_are_right() {
+    let policies = [README, GETTING_STARTED, CHOOSING, HTTP].map(|page| blocks(page, "yaml")).concat();
+    assert!(policies.len() >= 2, "{policies:?}");
+    for policy in policies {
+        let ended = run(&["validate", path(&file(policy))]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+}
+
+/// The answers that the page on HTTP shows are those that come, but for the time.
+#[test]
+fn the_page_on_http_shows_real_answers() {
+    let server = Server::start(&[path(&file(
+        "version: 1\nrules:\n  - {name: login, key: [ip], limits: [5/min]}\n  - {name: rlaas, match: {path: /check}, limits: [5/min]}",
+    ))]);
+    let [check, rlaas] = blocks(HTTP, "json")[..] else { panic!("two answers") };
+    let (_, body) = blocks(HTTP, "http")[0].split_once("\n\n").expect("a request with a body");
+    let reply = server.check(body);
+    let mut shown: Value = serde_json::from_str(check).expect("JSON");
+    shown["decided_at_ms"] = reply.json()["decided_at_ms"].clone();
+    assert_eq!(reply.json(), shown);
+    assert_eq!(server.ask(&Request::get("/check?userId=alice")).body, rlaas);
+}

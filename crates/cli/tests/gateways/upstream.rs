@@ -1,0 +1,129 @@
+//! The API that is protected: repeats what it was asked, and remembers it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// A request that arrived. Names of headers are in small letters.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Listens until the test ends.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    port: u16,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Upstream {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("some port is free");
+        let port = listener.local_addr().expect("a listener has an address").port();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let upstream = Self { port, seen: seen.clone() };
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let seen = seen.clone();
+                std::thread::spawn(move || serve(&stream, &seen));
+            }
+        });
+        upstream
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// How many requests have arrived.
+    pub(crate) fn seen(&self) -> usize {
+        self.seen.lock().expect("no test panics with it").len()
+    }
+
+    /// The last request that arrived.
+    pub(crate) fn last(&self) -> Seen {
+        self.seen.lock().expect("no test panics with it").last().expect("a request has arrived").clone()
+    }
+}
+
+impl Seen {
+    /// The value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    /// How many times a header was sent.
+    pub(crate) fn values(&self, name: &str) -> usize {
+        self.headers.iter().filter(|(found, _)| found == name).count()
+    }
+
+    /// The next request of a connection; none when it has ended.
+    fn read(from: &mut impl BufRead) -> Option<Self> {
+        let line = read_line(from)?;
+        let mut words = line.split(' ');
+        let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let mut headers = Vec::new();
+        loop {
+            let line = read_line(from)?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        let mut seen = Self { method, target, headers, body: Vec::new() };
+        seen.body = match (seen.header("transfer-encoding"), seen.header("content-length")) {
+            (Some(_), _) => read_chunks(from)?,
+            (None, Some(length)) => read_bytes(from, length.parse().expect("a length"))?,
+            (None, None) => Vec::new(),
+        };
+        Some(seen)
+    }
+
+    /// `/status/403` answers 403; all else is 200.
+    fn status(&self) -> &str {
+        self.target.strip_prefix("/status/").unwrap_or("200")
+    }
+}
+
+/// Answers all requests of a connection.
+fn serve(mut stream: &TcpStream, seen: &Mutex<Vec<Seen>>) {
+    let mut reader = BufReader::new(stream);
+    while let Some(request) = Seen::read(&mut reader) {
+        let line = format!("{} {}\n", request.method, request.target);
+        let length = line.len() + request.body.len();
+        let head = format!("HTTP/1.1 {} Answer\r\nContent-Length: {length}\r\n\r\n", request.status());
+        let answer = [head.as_bytes(), line.as_bytes(), &request.body].concat();
+        // It counts as seen before the gateway can tell anybody.
+        seen.lock().expect("no test panics with it").push(request);
+        if stream.write_all(&answer).is_err() {
+            return;
+        }
+    }
+}
+
+/// A line without its end; none at the end of the connection.
+fn read_line(from: &mut impl BufRead) -> Option<String> {
+    let mut line = String::new();
+    let length = from.read_line(&mut line).ok()?;
+    (length > 0).then(|| line.trim_end().to_owned())
+}
+
+fn read_bytes(from: &mut impl BufRead, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    from.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn read_chunks(from: &mut impl BufRead) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let length = usize::from_str_radix(&read_line(from)?, 16).expect("a chunk has a length");
+        body.extend(read_bytes(from, length)?);
+        read_line(from)?;
+        if length == 0 {
+            return Some(body);
+        }
+    }
+}

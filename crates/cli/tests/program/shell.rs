@@ -1,0 +1,62 @@
+//! Commands as they stand in a text, and what it says that they print.
+
+use std::process::Command;
+
+use super::Server;
+
+/// A command, which may have several lines, and what stands beside it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub(crate) command: String,
+    pub(crate) prints: Vec<String>,
+}
+
+/// The steps of lines such as those of the banner: commands begin at the margin, and what they print is indented by four
+/// spaces. A line that ends in a backslash goes on.
+pub(crate) fn steps<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut goes_on = false;
+    for line in lines {
+        match (steps.last_mut(), line.strip_prefix("    ")) {
+            (Some(step), _) if goes_on => step.command.extend(["\n", line]),
+            (Some(step), Some(printed)) => step.prints.push(printed.to_owned()),
+            _ if line.is_empty() || line.starts_with('#') => {}
+            _ => steps.push(Step { command: line.to_owned(), prints: Vec::new() }),
+        }
+        goes_on = line.ends_with('\\');
+    }
+    steps
+}
+
+/// Runs all of them in order and compares. `Err`: one took so long that a second may have passed since its first request, and what it
+/// printed is not what stands there; the times of the text are then not those of the run.
+pub(crate) fn run_all(steps: &[Step], server: &Server, directory: &std::path::Path) -> Result<(), String> {
+    for step in steps {
+        let began = std::time::Instant::now();
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_slidegate")).parent().expect("a directory");
+        let path = std::env::var("PATH").expect("a path");
+        let output = Command::new("sh")
+            .args(["-c", &step.command])
+            .current_dir(directory)
+            // What a page says of the usual address holds for this one.
+            .env("SLIDEGATE_SERVER", server.url())
+            .env("PATH", format!("{}:{path}", program.display()))
+            .output()
+            .expect("sh");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let printed: Vec<&str> = text.lines().map(str::trim_end).collect();
+        if printed == step.prints {
+            continue;
+        }
+        let what = format!(
+            "{}\nprints\n{}\nand not\n{}\nstderr: {}",
+            step.command,
+            printed.join("\n"),
+            step.prints.join("\n"),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(began.elapsed().as_millis() >= 1_000, "{what}");
+        return Err(what);
+    }
+    Ok(())
+}
