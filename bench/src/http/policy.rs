@@ -1,0 +1,60 @@
+//! Policies for the service that is measured.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::NamedTempFile;
+
+use super::server::{Server, beside_us};
+
+/// Many requests a second for every client at `/allowed`, and one a day at `/denied`.
+pub fn allowed_and_denied() -> String {
+    let mut text = String::from("version: 1\nrules:\n");
+    rule(&mut text, "allowed", "/allowed", "1000/s");
+    rule(&mut text, "denied", "/denied", "1/day");
+    text
+}
+
+/// So many rules for as many paths, none of which matches what another does.
+pub fn many(rules: u32) -> String {
+    let mut text = String::from("version: 1\nrules:\n");
+    for number in 0..rules {
+        rule(
+            &mut text,
+            &format!("rule-{number}"),
+            &format!("/v1/{}/{{id}}/{number}", kind(number)),
+            "1000/s",
+        );
+    }
+    text
+}
+
+/// A path that the rule of this number matches.
+pub fn path_of(number: u32, client: u32) -> String {
+    format!("/v1/{}/{client}/{number}", kind(number))
+}
+
+/// Rules share the beginnings of their paths, as those of an API do.
+fn kind(number: u32) -> String {
+    format!("things-{}", number % 25)
+}
+
+fn rule(text: &mut String, name: &str, path: &str, limit: &str) {
+    let rule = format!(
+        "  - name: {name}\n    match: {{ method: POST, path: \"{path}\" }}\n    key: [ip]\n    limits: [\"{limit}\"]\n"
+    );
+    text.write_str(&rule).expect("a string takes what is written");
+}
+
+/// Starts the service with a policy.
+pub fn serve(policy: &str) -> Server {
+    let file = NamedTempFile::with_suffix(".yaml").expect("a temporary file can be made");
+    std::fs::write(&file, policy).expect("the file can be written");
+    let arguments = |command: &mut Command, address: std::net::SocketAddr| {
+        let path: &Path = file.path();
+        command.arg("serve").arg(path).args(["--http", &address.to_string()]);
+    };
+    // It has read the file when it listens.
+    Server::start(&beside_us("slidegate"), arguments)
+}

@@ -1,0 +1,70 @@
+//! A service of ours or of others, on the server's core.
+
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::cores::{free_address, on_server_core};
+
+const START_WITHIN: Duration = Duration::from_secs(20);
+
+/// A running service. Ends when dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a program; `arguments` adds what it has to be told, its address included.
+    pub fn start(program: &Path, arguments: impl FnOnce(&mut Command, SocketAddr)) -> Self {
+        let address = free_address();
+        let mut command = on_server_core(program);
+        arguments(&mut command, address);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let child = child.unwrap_or_else(|error| panic!("{} cannot be started: {error}", program.display()));
+        let mut server = Self { child, address };
+        server.wait_until_up(program);
+        server
+    }
+
+    fn wait_until_up(&mut self, program: &Path) {
+        let deadline = Instant::now() + START_WITHIN;
+        while TcpStream::connect(self.address).is_err() {
+            let ended = self.child.try_wait().expect("a child can be asked for its state");
+            assert!(ended.is_none(), "{} has ended: {ended:?}", program.display());
+            assert!(Instant::now() < deadline, "{} does not listen", program.display());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How long its threads have run, by the scheduler's books.
+    pub fn cpu(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("the server runs");
+        let ran_ns = tasks.filter_map(|task| {
+            let schedstat = fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+            schedstat.split(' ').next()?.parse::<u64>().ok()
+        });
+        Duration::from_nanos(ran_ns.sum())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A program that was built beside this one.
+pub fn beside_us(name: &str) -> PathBuf {
+    std::env::current_exe().expect("this program has a path").with_file_name(name)
+}

@@ -1,0 +1,91 @@
+//! Rounds in which everyone has one turn, right after each other.
+
+use super::Scale;
+use super::contender::{Contender, Turn};
+use crate::middle::median;
+use crate::report::{Report, grouped};
+
+/// A server with a core to itself is busy for at least this share of the time.
+const BUSY: f64 = 0.9;
+
+/// What every turn took.
+#[derive(Debug)]
+pub struct Measured {
+    names: Vec<&'static str>,
+    /// By contender, then by round.
+    turns: Vec<Vec<Turn>>,
+}
+
+impl Measured {
+    /// Lets contenders take turns.
+    pub fn of(mut contenders: Vec<Contender<'_>>, scale: Scale) -> Self {
+        let count = contenders.len();
+        contenders.iter_mut().for_each(Contender::warm_up);
+        let mut turns = vec![Vec::new(); count];
+        for round in 0..scale.rounds {
+            for turn in 0..count {
+                // Nobody always comes after the same one.
+                let index = (round + turn) % count;
+                turns[index].push(contenders[index].turn(scale.requests));
+            }
+        }
+        Self { names: contenders.iter().map(Contender::name).collect(), turns }
+    }
+
+    /// Requests per second.
+    pub fn per_second(&self, index: usize) -> f64 {
+        median(self.turns[index].iter().map(Turn::per_second).collect())
+    }
+
+    /// How many times as many requests per second one answers as another does, in the same round.
+    pub fn ratio(&self, one: usize, other: usize) -> f64 {
+        self.median_of(one, other, |one, other| one.per_second() / other.per_second())
+    }
+
+    /// How many times as much of its core one takes for a request as another does, in the same round.
+    pub fn cpu_ratio(&self, one: usize, other: usize) -> f64 {
+        self.median_of(one, other, |one, other| one.cpu_us() / other.cpu_us())
+    }
+
+    fn median_of(&self, one: usize, other: usize, ratio: impl Fn(&Turn, &Turn) -> f64) -> f64 {
+        let rounds = self.turns[one].iter().zip(&self.turns[other]);
+        median(rounds.map(|(one, other)| ratio(one, other)).collect())
+    }
+
+    /// A table; ratios are to the contender with this index.
+    pub fn say(&self, report: &Report, base: usize) {
+        report.row("", &["per second", "ratio", "server us each", "ratio", "core busy"].map(String::from));
+        for (index, name) in self.names.iter().enumerate() {
+            let of_turns = |what: fn(&Turn) -> f64| median(self.turns[index].iter().map(what).collect());
+            let cells = [
+                grouped(self.per_second(index) as u64),
+                format!("{:.2}x", self.ratio(index, base)),
+                format!("{:.2}", of_turns(Turn::cpu_us)),
+                format!("{:.2}x", self.cpu_ratio(index, base)),
+                format!("{:.0} %", of_turns(Turn::busy) * 100.0),
+            ];
+            report.row(name, &cells);
+        }
+        let busy = self.turns.iter().flatten().map(Turn::busy).collect();
+        if median(busy) < BUSY {
+            report.say("the server did not have its core to itself: other programs run, and requests per second are noise");
+        }
+    }
+}
+
+impl Turn {
+    /// Requests per second.
+    pub fn per_second(&self) -> f64 {
+        self.requests as f64 / self.wall.as_secs_f64()
+    }
+
+    /// Microseconds of the server's core for a request.
+    pub fn cpu_us(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.requests as f64
+    }
+
+    /// The share of the time in which the server had its core. What is missing to 1 is the load's fault, or the machine's.
+    pub fn busy(&self) -> f64 {
+        self.cpu.as_secs_f64() / self.wall.as_secs_f64()
+    }
+}
