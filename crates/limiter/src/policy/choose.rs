@@ -12,7 +12,6 @@ use crate::store::MAX_LIMITS;
 
 /// What a policy says to a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(clippy::large_enum_variant, reason = "most requests have hits, and a box would cost each of them")]
 pub enum Choice<'r> {
     /// It is refused at once.
     Barred {

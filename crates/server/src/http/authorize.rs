@@ -139,8 +139,7 @@ fn deny_status(text: &str) -> Result<StatusCode, Problem> {
         "401" => Ok(StatusCode::UNAUTHORIZED),
         "403" => Ok(StatusCode::FORBIDDEN),
         "429" => Ok(StatusCode::TOO_MANY_REQUESTS),
-        "503" => Ok(StatusCode::SERVICE_UNAVAILABLE),
-        _ => Err(Problem::bad_request("deny_status is one of 401, 403, 429 and 503")),
+        _ => Err(Problem::bad_request("deny_status is 401, 403 or 429")),
     }
 }
 
