@@ -1,13 +1,12 @@
 //! A policy over a store: what a middleware or a service asks.
 
 mod answer;
+mod ask;
 mod asked;
 mod turn;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
@@ -15,6 +14,7 @@ use sha2::{Digest, Sha256};
 use slidegate_core::{Decisions, Limit, Verdict};
 
 pub use answer::{Answer, LimitAnswer};
+pub use ask::{Ask, GateError};
 
 use crate::clock::{Clock, SystemClock};
 use crate::key::{Key, Space};
@@ -23,7 +23,6 @@ use crate::lines::Lines;
 use crate::permit::{Permit, Signer};
 use crate::policy::{Choice, Hit, HitMode, Policy};
 use crate::random::random;
-use crate::request::{Request, RequestError};
 use crate::store::{Call, Charge, Once, Parts, SettleOutcome, Store};
 use answer::Applied;
 use asked::{Asked, returned};
@@ -62,39 +61,6 @@ pub struct Gate<S, C = SystemClock> {
     ids: AtomicU64,
     lines: Lines<Subjects>,
     ad_hoc: Space,
-}
-
-/// A request, and how it is to be answered.
-#[derive(Clone, Debug)]
-pub struct Ask<'a> {
-    /// What is asked.
-    pub request: Request<'a>,
-    /// Under which key its sender may send it again; it is then charged once.
-    pub idempotency_key: Option<Cow<'a, str>>,
-    /// How long it may be held for its turn instead of being refused.
-    pub wait: Duration,
-}
-
-impl<'a> From<Request<'a>> for Ask<'a> {
-    fn from(request: Request<'a>) -> Self {
-        Self { request, idempotency_key: None, wait: Duration::ZERO }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum GateError<E> {
-    /// The request has to be changed.
-    #[error(transparent)]
-    Request(#[from] RequestError),
-    /// The idempotency key was used for something else.
-    #[error(
-        "this idempotency key was used for a request with other charges: use a new one for every request"
-    )]
-    Conflict,
-    /// The store did not answer.
-    #[error("the store failed: {0}")]
-    Store(#[source] E),
 }
 
 impl<S: Store> Gate<S> {

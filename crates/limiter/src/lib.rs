@@ -26,6 +26,10 @@ pub mod policy;
 mod request;
 pub mod store;
 
+#[cfg(all(doctest, feature = "policy"))]
+#[doc = include_str!("../../../docs/library.md")]
+struct TheLibrary;
+
 #[cfg(all(doctest, feature = "redis"))]
 #[doc = include_str!("../../../docs/redis.md")]
 struct SharedLimits;

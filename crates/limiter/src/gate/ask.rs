@@ -1,0 +1,39 @@
+//! What is asked of a gate, and why there may be no answer.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::request::{Request, RequestError};
+
+/// A request, and how it is to be answered.
+#[derive(Clone, Debug)]
+pub struct Ask<'a> {
+    /// What is asked.
+    pub request: Request<'a>,
+    /// Under which key its sender may send it again; it is then charged once.
+    pub idempotency_key: Option<Cow<'a, str>>,
+    /// How long it may be held for its turn instead of being refused.
+    pub wait: Duration,
+}
+
+impl<'a> From<Request<'a>> for Ask<'a> {
+    fn from(request: Request<'a>) -> Self {
+        Self { request, idempotency_key: None, wait: Duration::ZERO }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError<E> {
+    /// The request has to be changed.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The idempotency key was used for something else.
+    #[error(
+        "this idempotency key was used for a request with other charges: use a new one for every request"
+    )]
+    Conflict,
+    /// The store did not answer.
+    #[error("the store failed: {0}")]
+    Store(#[source] E),
+}
