@@ -165,6 +165,14 @@ core_is_alone() {
     [ "$(wc -l <<<"$tree")" = 1 ]
 }
 
+# What other packages of the workspace ask of dependencies would hide what is missing here.
+each_feature_alone() {
+    local feature
+    for feature in "" tokio policy redis; do
+        cargo clippy --quiet --package slidegate --features "$feature" -- -D warnings
+    done
+}
+
 redis_is_optional() {
     ! cargo tree --quiet --package slidegate --edges normal | grep --ignore-case redis
 }

@@ -22,7 +22,7 @@ pub use units::{Bytes, DurationMs, Percent};
 
 /// A policy file.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
-#[schemars(title = "Slidegate policy", deny_unknown_fields, transform = Only(&["version"]))]
+#[schemars(title = "Slidegate policy", deny_unknown_fields, transform = Only("version"))]
 pub struct File {
     /// The version of this format: 1.
     #[schemars(extend("const" = 1))]

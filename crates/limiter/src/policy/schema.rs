@@ -31,14 +31,15 @@ fn on_one_line(schema: &mut Schema) {
     transform_subschemas(&mut on_one_line, schema);
 }
 
-/// The fields that have to be there; all others may be left out.
-pub(super) struct Only(pub(super) &'static [&'static str]);
+/// The fields that have to be there, with spaces between them; all others may be left out. (A list could not stand in an attribute.)
+pub(super) struct Only(pub(super) &'static str);
 
 impl Transform for Only {
     fn transform(&mut self, schema: &mut Schema) {
         schema.remove("required");
-        if !self.0.is_empty() {
-            schema.insert("required".to_owned(), self.0.into());
+        let required: Vec<&str> = self.0.split_whitespace().collect();
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), required.into());
         }
     }
 }

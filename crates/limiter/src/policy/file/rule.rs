@@ -10,7 +10,7 @@ use super::{Conditions, LimitEntry, Percent, Spot};
 /// Which requests are limited, by what they are told apart, and how often they may come. All rules that match a
 /// request apply to it.
 #[derive(Clone, PartialEq, Eq, Default, Debug, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = Only(&["name", "limits"]))]
+#[schemars(deny_unknown_fields, transform = Only("name limits"))]
 pub struct Rule {
     /// The name in answers, headers and metrics: up to 64 letters, digits and `_ . : -`, once per file.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.:-]{1,64}$"))]
@@ -52,7 +52,7 @@ pub struct Rule {
 
 /// Limits that take the place of a rule's own for some requests.
 #[derive(Clone, PartialEq, Eq, Default, Debug, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = Only(&["when", "limits"]))]
+#[schemars(deny_unknown_fields, transform = Only("when limits"))]
 pub struct Override {
     /// Which requests.
     pub when: Conditions,

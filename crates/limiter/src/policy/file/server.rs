@@ -12,7 +12,7 @@ use super::{DurationMs, Percent, Spot};
 
 /// How the service listens and answers.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = Only(&[]))]
+#[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Server {
     /// Where checks are answered.
     #[schemars(schema_with = "schema::socket", extend("default" = "127.0.0.1:8080"))]

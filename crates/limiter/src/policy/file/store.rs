@@ -9,7 +9,7 @@ use super::{Bytes, DurationMs, Span, Spot};
 
 /// Where state is kept.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = Only(&[]))]
+#[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Store {
     /// Where it stands.
     #[schemars(skip)]
@@ -87,7 +87,7 @@ pub enum StoreKind {
 
 /// Sentinels, and what they call the server.
 #[derive(Clone, PartialEq, Eq, Default, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = Only(&["nodes", "name"]))]
+#[schemars(deny_unknown_fields, transform = Only("nodes name"))]
 pub struct Sentinel {
     /// Where the sentinels are.
     #[schemars(inner(length(min = 1)))]

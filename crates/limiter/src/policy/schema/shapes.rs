@@ -116,7 +116,7 @@ shape!(LimitEntry, "Limit", |generator| {
 
 /// A quota per window.
 #[derive(JsonSchema)]
-#[schemars(deny_unknown_fields, transform = Only(&["quota", "window"]), transform = by_algorithm)]
+#[schemars(deny_unknown_fields, transform = Only("quota window"), transform = by_algorithm)]
 #[schemars(extend("examples" = [{ "quota": 600, "window": "1min", "algorithm": "gcra", "burst": 20, "name": "steady" }]))]
 #[allow(dead_code, reason = "it is only described")]
 struct Rate {
@@ -141,7 +141,7 @@ struct Rate {
 
 /// So many at a time, whatever the rate. An answer brings a permit, which is given back when the work is done.
 #[derive(JsonSchema)]
-#[schemars(deny_unknown_fields, transform = Only(&["in_flight", "hold"]))]
+#[schemars(deny_unknown_fields, transform = Only("in_flight hold"))]
 #[schemars(extend("examples" = [{ "in_flight": 20, "hold": "30s" }]))]
 #[allow(dead_code, reason = "it is only described")]
 struct InFlight {
