@@ -1,5 +1,6 @@
 //! Side-by-side measurements of Slidegate and its peers. How to run them, and why they are fair, is in the README.
 
+pub mod arguments;
 pub mod cores;
 pub mod memory;
 pub mod middle;

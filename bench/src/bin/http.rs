@@ -2,26 +2,20 @@
 
 use std::process::ExitCode;
 
+use slidegate_bench::arguments::{self, Arguments};
 use slidegate_bench::http::{Scale, cases};
-use slidegate_bench::report::{Format, Report};
+use slidegate_bench::report::Report;
 
 fn main() -> ExitCode {
-    let (mut format, mut scale, mut only) = (Format::Text, Scale::FULL, None);
-    for argument in std::env::args().skip(1) {
-        match argument.as_str() {
-            "--json" => format = Format::Json,
-            "--quick" => scale = Scale::QUICK,
-            name if NAMES.contains(&name) => only = Some(argument),
-            _ => {
-                eprintln!("usage: http [--json] [--quick] [{}]", NAMES.join(" | "));
-                return ExitCode::from(2);
-            }
-        }
-    }
+    let Arguments { format, thoroughness, parts } = match arguments::read("http", &PARTS) {
+        Ok(arguments) => arguments,
+        Err(usage) => return usage,
+    };
+    let scale = thoroughness.choose(Scale::FULL, Scale::QUICK);
     let mut report = Report::new(format);
-    for name in NAMES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
-        eprintln!("measuring: {name}");
-        match name {
+    for part in parts {
+        eprintln!("measuring: {part}");
+        match part {
             "check" => cases::check(&mut report, scale),
             _ => cases::rules(&mut report, scale),
         }
@@ -30,4 +24,4 @@ fn main() -> ExitCode {
 }
 
 /// The parts, any one of which can be measured by itself.
-const NAMES: [&str; 2] = ["check", "rules"];
+const PARTS: [&str; 2] = ["check", "rules"];

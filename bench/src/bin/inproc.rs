@@ -2,30 +2,24 @@
 
 use std::process::ExitCode;
 
+use slidegate_bench::arguments::{self, Arguments};
 use slidegate_bench::cases::{Scale, bytes, growth, logs, matrix, two_limits};
 use slidegate_bench::memory::Counting;
-use slidegate_bench::report::{Format, Report};
+use slidegate_bench::report::Report;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
-    let (mut format, mut scale, mut only) = (Format::Text, Scale::FULL, None);
-    for argument in std::env::args().skip(1) {
-        match argument.as_str() {
-            "--json" => format = Format::Json,
-            "--quick" => scale = Scale::QUICK,
-            name if NAMES.contains(&name) => only = Some(argument),
-            _ => {
-                eprintln!("usage: inproc [--json] [--quick] [{}]", NAMES.join(" | "));
-                return ExitCode::from(2);
-            }
-        }
-    }
+    let Arguments { format, thoroughness, parts } = match arguments::read("inproc", &PARTS) {
+        Ok(arguments) => arguments,
+        Err(usage) => return usage,
+    };
+    let scale = thoroughness.choose(Scale::FULL, Scale::QUICK);
     let mut report = Report::new(format);
-    for name in NAMES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
-        eprintln!("measuring: {name}");
-        match name {
+    for part in parts {
+        eprintln!("measuring: {part}");
+        match part {
             "matrix" => matrix::run(&mut report, scale),
             "logs" => logs::run(&mut report, scale),
             "two-limits" => two_limits::run(&mut report, scale),
@@ -37,4 +31,4 @@ fn main() -> ExitCode {
 }
 
 /// The parts, any one of which can be measured by itself.
-const NAMES: [&str; 5] = ["matrix", "logs", "two-limits", "growth", "bytes"];
+const PARTS: [&str; 5] = ["matrix", "logs", "two-limits", "growth", "bytes"];

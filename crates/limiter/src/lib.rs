@@ -51,7 +51,6 @@ pub use slidegate_core::{
     Decision, Decisions, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Outcome,
     Resolution, Source, Verdict,
 };
-#[cfg(feature = "redis")]
 pub use store::fallback::{Fallback, OnStoreError};
 pub use store::memory::Memory;
 #[cfg(feature = "redis")]

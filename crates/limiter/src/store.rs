@@ -7,7 +7,6 @@ use slidegate_core::{Limit, LimitId, Receipt, Verdict};
 
 use crate::key::{Key, Space};
 
-#[cfg(feature = "redis")]
 pub mod fallback;
 pub mod memory;
 mod once;

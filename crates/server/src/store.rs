@@ -5,7 +5,7 @@ use std::time::Duration;
 use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::redis::{Config as RedisConfig, RedisError};
 use slidegate::store::{Call, Settlement};
-use slidegate::{Fallback, Memory, OnStoreError, Once, Redis, SettleOutcome, Space, Store, Verdict};
+use slidegate::{Fallback, Memory, Once, Redis, SettleOutcome, Space, Store, Verdict};
 
 use crate::config::{Config, ConfigError, value};
 
@@ -40,17 +40,9 @@ impl Backend {
         let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
         let mut fallback = Fallback::new(redis, settings.instances).max_memory(max_memory);
         for rule in config.policy.rules() {
-            fallback = fallback.rule(rule.name(), on_store_error(rule.on_store_error()));
+            fallback = fallback.rule(rule.name(), rule.on_store_error());
         }
         Self::Redis(fallback)
-    }
-}
-
-fn on_store_error(setting: file::OnStoreError) -> OnStoreError {
-    match setting {
-        file::OnStoreError::Local => OnStoreError::Local,
-        file::OnStoreError::Allow => OnStoreError::Allow,
-        file::OnStoreError::Deny => OnStoreError::Deny,
     }
 }
 

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use slidegate_core::MAX_SPENT;
 
-use super::file::{Conditions, Missing, Mode, OnStoreError, Percent, Spot, Test};
+use super::file::{Conditions, Missing, Mode, Percent, Spot, Test};
 use super::{Policy, Rule, Terms};
+use crate::store::fallback::OnStoreError;
 use crate::store::memory::largest_bytes;
 use crate::{Kind, Limit};
 

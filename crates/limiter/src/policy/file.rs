@@ -14,7 +14,7 @@ use super::schema::{self, Only};
 
 pub use condition::{Condition, Conditions, Test};
 pub use limit::LimitEntry;
-pub use rule::{Missing, Mode, OnStoreError, Override, Rule};
+pub use rule::{Missing, Mode, Override, Rule};
 pub use server::{HeaderStyle, ResetStyle, Server};
 pub use span::{Span, Spot};
 pub use store::{Sentinel, Store, StoreKind};

@@ -5,12 +5,13 @@ use sha2::{Digest, Sha256};
 use super::asked::{Asked, TIER};
 use super::condition::{Conditions, any_holds, first_that_holds};
 use super::file;
-use super::file::{Missing, OnStoreError, Percent};
+use super::file::{Missing, Percent};
 use super::subject::{Found, KeyParts, Subject};
 use super::template::Template;
 use super::terms::Terms;
 use crate::key::{Key, Space};
 use crate::request::RequestError;
+use crate::store::fallback::OnStoreError;
 
 /// A rule of a policy.
 #[derive(Debug)]

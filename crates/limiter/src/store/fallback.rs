@@ -13,13 +13,14 @@ use crate::key::Space;
 /// What a request that the store did not answer is told to wait for, where it is refused.
 const TRY_AGAIN_MS: u64 = 1_000;
 
-/// What holds for a rule while the store fails.
+/// What is answered while the store does not.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "policy", derive(schemars::JsonSchema), schemars(rename_all = "lowercase"))]
 pub enum OnStoreError {
-    /// This node decides by itself, by its share of the quota.
+    /// Each node decides by its share of the quota.
     #[default]
     Local,
-    /// Everything is let through.
+    /// Everything is allowed.
     Allow,
     /// Everything is refused.
     Deny,

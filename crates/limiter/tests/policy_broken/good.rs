@@ -2,10 +2,10 @@
 
 use slidegate::policy::decode;
 use slidegate::policy::file::{
-    Bytes, Conditions, DurationMs, File, HeaderStyle, Missing, Mode, OnStoreError, Percent, ResetStyle,
-    Server, Spot, Store, StoreKind, Test,
+    Bytes, Conditions, DurationMs, File, HeaderStyle, Missing, Mode, Percent, ResetStyle, Server, Spot,
+    Store, StoreKind, Test,
 };
-use slidegate::{Limit, Resolution};
+use slidegate::{Limit, OnStoreError, Resolution};
 
 use super::mutated::EVERYTHING;
 use super::parse;

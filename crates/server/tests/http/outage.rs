@@ -75,15 +75,11 @@ rules: [{{ name: api, limits: [1/h] }}]",
 
 #[test]
 fn settings_that_cannot_be_used_are_refused() {
-    let rows = [
-        ("server: { attributes: { api_key: 'not a header' } }", "server.attributes: api_key"),
-        ("server: { attributes: { ip: X-Real-Ip } }", "ip comes from the connection"),
-    ];
-    for (settings, said) in rows {
-        let parsed = Policy::parse("test.yaml", &format!("version: 1\n{settings}\nrules: []"));
-        // Where the file is not even read, it says so itself.
-        let Ok(config) = parsed else { continue };
-        let error: ConfigError = App::new(Config::from(config)).err().expect("an error");
-        assert!(error.to_string().contains(said), "{error}");
-    }
+    let parse = |settings| Policy::parse("test.yaml", &format!("version: 1\n{settings}\nrules: []"));
+    let unreadable = parse("server: { attributes: { api_key: 'not a header' } }").expect_err("an error");
+    assert!(unreadable.to_string().contains("not a header"), "{unreadable}");
+    let unusable =
+        parse("server: { attributes: { ip: X-Real-Ip } }").unwrap_or_else(|errors| panic!("{errors}"));
+    let error: ConfigError = App::new(Config::from(unusable)).err().expect("an error");
+    assert!(error.to_string().contains("ip comes from the connection"), "{error}");
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 
 use super::super::schema::Only;
 use super::{Conditions, LimitEntry, Percent, Spot};
+use crate::store::fallback::OnStoreError;
 
 /// Which requests are limited, by what they are told apart, and how often they may come. All rules that match a
 /// request apply to it.
@@ -86,17 +87,4 @@ pub enum Mode {
     Share(Percent),
     /// It refuses for requests that match one of these, and observes the others.
     For(Vec<Conditions>),
-}
-
-/// What is answered while the store does not.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, JsonSchema)]
-#[schemars(rename_all = "lowercase")]
-pub enum OnStoreError {
-    /// Each node decides by its share of the quota.
-    #[default]
-    Local,
-    /// Everything is allowed.
-    Allow,
-    /// Everything is refused.
-    Deny,
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::super::file::{Conditions, Missing, Mode, OnStoreError, Override, Percent, Rule, Spot};
+use super::super::file::{Conditions, Missing, Mode, Override, Percent, Rule, Spot};
 use super::super::problems::Problems;
 use super::Read;
 use super::fields::{Fields, expected};
 use super::scalars::word;
 use super::tree::{Kind, Node};
+use crate::store::fallback::OnStoreError;
 
 impl Read for Rule {
     fn read(node: &Node, problems: &Problems) -> Option<Self> {
