@@ -61,7 +61,7 @@ fn good_files_pass() {
 }
 
 /// What is wrong with files that have the right form: their meaning, which no schema knows.
-const MEANINGS: [&str; 13] = [
+const MEANINGS: [&str; 16] = [
     "is no name of a header",
     "is for Redis, and the store is memory",
     "the store is Redis, but it is not said where",
@@ -69,6 +69,9 @@ const MEANINGS: [&str; 13] = [
     "this text is empty",
     "is not a size",
     "a store cannot answer in no time",
+    "nothing can be done in no time",
+    "bytes of a request",
+    "can be reached by other machines",
     "is no path",
     "is no address and no network",
     "does not work as",
@@ -112,6 +115,7 @@ fn defaults_are_those_of_the_types() {
     let mut file = defaults(&schema);
     file["version"] = json!(1);
     file["server"] = defaults(&schema["definitions"]["Server"]);
+    file["server"]["connections"] = defaults(&schema["definitions"]["Connections"]);
     file["store"] = defaults(&schema["definitions"]["Store"]);
     file["rules"] = json!([{ "name": "a", "limits": ["5/min"] }]);
     let bare = json!({ "version": 1, "rules": file["rules"] });

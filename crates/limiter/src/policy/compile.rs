@@ -11,6 +11,7 @@ use super::{Policy, Settings};
 mod conditions;
 mod key;
 mod limits;
+mod listening;
 mod rule;
 mod settings;
 
@@ -36,6 +37,7 @@ pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
         problems.report(ipv6_prefix.at, what, "choose 1 to 128; 64 is what a customer usually has");
     }
     settings::check_server(&server, problems);
+    listening::check(&server, problems);
     settings::check_store(&store, problems);
 
     let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);

@@ -5,6 +5,7 @@ mod closest;
 mod condition;
 mod fields;
 mod limit;
+mod listening;
 mod rule;
 mod scalars;
 mod settings;

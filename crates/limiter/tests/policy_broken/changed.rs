@@ -8,6 +8,21 @@ pub(crate) fn everything() -> Value {
         "version": 1,
         "server": {
             "http": "[::1]:9000",
+            "tls": { "certificate": "server.pem", "key": "server.key", "client_ca": "clients.pem" },
+            "admin": { "listen": "0.0.0.0:8090", "token": "another token", "tls": { "certificate": "a.pem", "key": "a.key" } },
+            "connections": {
+                "max": 20000,
+                "max_per_address": 100,
+                "head_timeout": "3s",
+                "body_timeout": "4s",
+                "write_timeout": "5s",
+                "idle_timeout": "1min",
+                "max_requests": 1000,
+                "max_head": "16KiB",
+                "max_body": "1MiB"
+            },
+            "shutdown_delay": "5s",
+            "shutdown_timeout": "20s",
             "trusted_proxies": ["10.0.0.0/8", "192.0.2.7", "fd00::1"],
             "attributes": { "org": "X-Org" },
             "headers": "x-ratelimit",

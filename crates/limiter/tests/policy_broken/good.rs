@@ -2,8 +2,8 @@
 
 use slidegate::policy::decode;
 use slidegate::policy::file::{
-    Bytes, Conditions, DurationMs, File, HeaderStyle, Missing, Mode, Percent, ResetStyle, Server, Spot,
-    Store, StoreKind, Test,
+    Bytes, Conditions, Connections, DurationMs, File, HeaderStyle, Missing, Mode, Percent, ResetStyle,
+    Server, Spot, Store, StoreKind, Test, Tls,
 };
 use slidegate::{Limit, OnStoreError, Resolution};
 
@@ -61,6 +61,26 @@ fn every_field_is_read() {
     assert_eq!((server.retry_jitter, server.max_wait), (Percent(1_250), DurationMs(5_000)));
     assert_eq!((server.ad_hoc_limits, server.max_waiting), (Some(false), 5_000));
     assert_eq!(server.token.as_ref().and_then(|token| token.value.as_deref()), Some("a token"));
+    let admin = server.admin.as_ref().expect("it is there");
+    assert_eq!(admin.listen.value.map(|listen| listen.to_string()).as_deref(), Some("0.0.0.0:8090"));
+    assert_eq!(admin.token.as_ref().and_then(|token| token.value.as_deref()), Some("another token"));
+    let files = |tls: &Tls| {
+        let named = [Some(&tls.certificate), Some(&tls.key), tls.client_ca.as_ref()];
+        named.map(|file| file.and_then(|file| file.value.clone())).into_iter().flatten().collect::<Vec<_>>()
+    };
+    assert_eq!(admin.tls.as_ref().map(files).expect("it is there"), ["a.pem", "a.key"]);
+    assert_eq!(
+        server.tls.as_ref().map(files).expect("it is there"),
+        ["server.pem", "server.key", "clients.pem"]
+    );
+    let Connections { max, max_per_address, max_requests, .. } = &server.connections;
+    assert_eq!((max.value, max_per_address.value, *max_requests), (Some(20_000), Some(100), 1_000));
+    let Connections { head_timeout, body_timeout, write_timeout, idle_timeout, .. } = &server.connections;
+    let timeouts = [head_timeout, body_timeout, write_timeout, idle_timeout];
+    assert_eq!(timeouts.map(|timeout| timeout.value.map(|it| it.0)), [3_000, 4_000, 5_000, 60_000].map(Some));
+    let Connections { max_head, max_body, .. } = &server.connections;
+    assert_eq!((max_head.value, max_body.value), (Some(Bytes(16 << 10)), Some(Bytes(1 << 20))));
+    assert_eq!((server.shutdown_delay, server.shutdown_timeout), (DurationMs(5_000), DurationMs(20_000)));
     let store = &file.store;
     assert_eq!((store.kind, store.max_memory), (StoreKind::Redis, Bytes(1 << 30)));
     let sentinel = store.sentinel.as_ref().expect("it is there");

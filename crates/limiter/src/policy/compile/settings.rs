@@ -6,11 +6,6 @@ use super::super::problems::Problems;
 const MIN_SECRET: usize = 16;
 
 pub(super) fn check_server(server: &Server, problems: &Problems) {
-    if let Some(Spot { at, value: Some(token) }) = &server.token
-        && token.is_empty()
-    {
-        problems.report(*at, "the token is empty", "choose one that nobody guesses, or leave `token` out");
-    }
     if let Some(Spot { at, value: Some(secret) }) = &server.permit_secret
         && secret.chars().count() < MIN_SECRET
     {
@@ -56,10 +51,27 @@ pub(super) fn check_store(store: &Store, problems: &Problems) {
         }
         _ => {}
     }
+    check_snapshot(store, problems);
     if let Some(sentinel) = &store.sentinel
         && sentinel.nodes.is_empty()
     {
         let remedy = "list some of them, as in `nodes: [\"127.0.0.1:26379\"]`";
         problems.report(sentinel.name.at, "it is not said where the sentinels are", remedy);
+    }
+}
+
+/// More often than this a large store would be saved all the time.
+const MIN_SNAPSHOT_INTERVAL_MS: u64 = 100;
+
+fn check_snapshot(store: &Store, problems: &Problems) {
+    if let (Some(path), StoreKind::Redis) = (&store.snapshot, store.kind) {
+        let remedy = "leave `snapshot` out: Redis keeps state by itself";
+        problems.report(path.at, "a snapshot is of memory, and the store is Redis", remedy);
+    }
+    if let Spot { at, value: Some(interval) } = &store.snapshot_interval
+        && interval.0 < MIN_SNAPSHOT_INTERVAL_MS
+    {
+        let what = format!("a snapshot every {} ms", interval.0);
+        problems.report(*at, what, "write 100ms or more; 1min is usual");
     }
 }

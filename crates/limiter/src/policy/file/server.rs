@@ -8,7 +8,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use schemars::JsonSchema;
 
 use super::super::schema::{self, Only};
-use super::{DurationMs, Percent, Spot};
+use super::{Admin, Connections, DurationMs, Percent, Spot, Tls};
 
 /// How the service listens and answers.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
@@ -17,6 +17,20 @@ pub struct Server {
     /// Where checks are answered.
     #[schemars(schema_with = "schema::socket", extend("default" = "127.0.0.1:8080"))]
     pub http: Spot<SocketAddr>,
+    /// If set, `http` is reached by TLS alone.
+    #[schemars(with = "Tls")]
+    pub tls: Option<Tls>,
+    /// Where operators reach it: health, metrics, keys, overrides, reload. Left out: nowhere.
+    #[schemars(with = "Admin")]
+    pub admin: Option<Admin>,
+    /// What connections may take.
+    pub connections: Connections,
+    /// How long it goes on once it was told to end and says that it is not ready, so that balancers can notice.
+    #[schemars(extend("default" = "0"))]
+    pub shutdown_delay: DurationMs,
+    /// How long requests that are being answered may take after that.
+    #[schemars(extend("default" = "10s"))]
+    pub shutdown_timeout: DurationMs,
     /// Proxies whose word on the client's address is taken.
     #[schemars(schema_with = "schema::networks", extend("default" = ["127.0.0.0/8", "::1/128"]))]
     pub trusted_proxies: Vec<Spot<IpNet>>,
@@ -57,6 +71,11 @@ impl Default for Server {
         ];
         Self {
             http: Spot::of(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
+            tls: None,
+            admin: None,
+            connections: Connections::default(),
+            shutdown_delay: DurationMs(0),
+            shutdown_timeout: DurationMs(10_000),
             trusted_proxies: loopback.map(Spot::of).into(),
             attributes: BTreeMap::new(),
             headers: HeaderStyle::Draft,
@@ -76,6 +95,11 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
             .field("http", &self.http)
+            .field("tls", &self.tls)
+            .field("admin", &self.admin)
+            .field("connections", &self.connections)
+            .field("shutdown_delay", &self.shutdown_delay)
+            .field("shutdown_timeout", &self.shutdown_timeout)
             .field("trusted_proxies", &self.trusted_proxies)
             .field("attributes", &self.attributes)
             .field("headers", &self.headers)

@@ -20,6 +20,13 @@ pub struct Store {
     /// The most memory that state takes in this process.
     #[schemars(extend("default" = "256MiB"))]
     pub max_memory: Bytes,
+    /// A file that memory is saved to and restored from, so that a restart forgets nothing. What was admitted after
+    /// the last save is lost if the process is killed.
+    #[schemars(with = "String", length(min = 1), extend("examples" = ["/var/lib/slidegate/state.snapshot"]))]
+    pub snapshot: Option<Spot<String>>,
+    /// How often that is saved, beside the end of the process.
+    #[schemars(extend("default" = "1min"))]
+    pub snapshot_interval: Spot<DurationMs>,
     /// The server. With `kind: redis` exactly one of `url`, `nodes` and `sentinel` is given.
     #[schemars(with = "String", length(min = 1), extend("examples" = ["redis://127.0.0.1:6379"]))]
     pub url: Option<Spot<String>>,
@@ -49,6 +56,8 @@ impl Default for Store {
             at: Span::default(),
             kind: StoreKind::Memory,
             max_memory: Bytes(256 << 20),
+            snapshot: None,
+            snapshot_interval: Spot::of(DurationMs(60_000)),
             url: None,
             nodes: Vec::new(),
             sentinel: None,
@@ -66,6 +75,8 @@ impl fmt::Debug for Store {
         f.debug_struct("Store")
             .field("kind", &self.kind)
             .field("max_memory", &self.max_memory)
+            .field("snapshot", &self.snapshot)
+            .field("snapshot_interval", &self.snapshot_interval)
             .field("timeout", &self.timeout)
             .field("prefix", &self.prefix)
             .field("deny_cache", &self.deny_cache)

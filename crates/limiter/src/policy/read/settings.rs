@@ -30,6 +30,11 @@ impl Read for Server {
         let usual = Self::default();
         let server = Self {
             http: fields.or("http", usual.http),
+            tls: fields.get("tls"),
+            admin: fields.get("admin"),
+            connections: fields.or("connections", usual.connections),
+            shutdown_delay: fields.or("shutdown_delay", usual.shutdown_delay),
+            shutdown_timeout: fields.or("shutdown_timeout", usual.shutdown_timeout),
             trusted_proxies: fields.or("trusted_proxies", usual.trusted_proxies),
             attributes: fields.or("attributes", usual.attributes),
             headers: fields.or("headers", usual.headers),
@@ -66,6 +71,8 @@ impl Read for Store {
             at: fields.head(),
             kind,
             max_memory: fields.or("max_memory", usual.max_memory),
+            snapshot: fields.get("snapshot"),
+            snapshot_interval: fields.or("snapshot_interval", usual.snapshot_interval),
             url,
             nodes,
             sentinel,

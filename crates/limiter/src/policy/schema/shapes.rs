@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use slidegate_core::{MAX_ENTRIES, MAX_QUOTA, window_units};
 
-use super::super::file::{Bytes, Conditions, DurationMs, LimitEntry, Mode, Percent, Spot};
-use super::{COUNT, Only, whole};
+use super::super::file::{Admin, Bytes, Conditions, DurationMs, LimitEntry, Mode, Percent, Spot, Tls};
+use super::{COUNT, Only, socket, whole};
 
 /// Where something stands is no part of the file.
 impl<T: JsonSchema> JsonSchema for Spot<T> {
@@ -67,6 +67,30 @@ shape!(Bytes, "Size", |_generator| json_schema!({
     "pattern": format!("^{COUNT} *(KiB|MiB|GiB|TiB)?$"),
     "examples": ["256MiB", "1GiB", 65536],
 }));
+
+shape!(Admin, "Admin", |generator| {
+    let (address, long) = (socket(generator), generator.subschema_for::<Listener>());
+    json_schema!({
+        "description": "Where operators reach the service: an address of this machine alone, or the long form.",
+        "anyOf": [address, long],
+        "examples": ["127.0.0.1:8090", { "listen": "0.0.0.0:8090", "token": "…" }],
+    })
+});
+
+/// A listener for operators. Beyond this machine it needs a token or a `client_ca`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, transform = Only("listen"))]
+#[allow(dead_code, reason = "it is only described")]
+struct Listener {
+    /// Where to listen.
+    #[schemars(schema_with = "socket")]
+    listen: (),
+    /// If set, requests need `Authorization: Bearer …` with it.
+    #[schemars(length(min = 1))]
+    token: String,
+    /// If set, it is reached by TLS alone.
+    tls: Tls,
+}
 
 shape!(Conditions, "Conditions", |generator| {
     let test = generator.subschema_for::<Test>();

@@ -1,0 +1,69 @@
+//! What can be wrong with listeners.
+
+use super::super::file::{Admin, Bytes, Connections, DurationMs, Server, Spot};
+use super::super::problems::Problems;
+
+/// More connections than a process can have.
+const MAX_CONNECTIONS: u32 = 1_000_000;
+/// Room for a request of any client that means well.
+const MIN_HEAD: u64 = 8 << 10;
+/// Nothing that is asked is larger.
+const MAX_BYTES: u64 = 16 << 20;
+
+pub(super) fn check(server: &Server, problems: &Problems) {
+    check_token(server.token.as_ref(), problems);
+    check_connections(&server.connections, problems);
+    if let Some(admin) = &server.admin {
+        check_admin(admin, server, problems);
+    }
+}
+
+fn check_token(token: Option<&Spot<String>>, problems: &Problems) {
+    if let Some(Spot { at, value: Some(token) }) = token
+        && token.is_empty()
+    {
+        problems.report(*at, "the token is empty", "choose one that nobody guesses, or leave `token` out");
+    }
+}
+
+fn check_admin(admin: &Admin, server: &Server, problems: &Problems) {
+    check_token(admin.token.as_ref(), problems);
+    let Some(listen) = admin.listen.value else { return };
+    if !admin.is_guarded() {
+        let what = format!(
+            "{} can be reached by other machines, and anybody there could change limits",
+            listen.ip()
+        );
+        let remedy = "listen at 127.0.0.1, or give it a `token`, or `tls` with a `client_ca`";
+        problems.report(admin.listen.at, what, remedy);
+    }
+    if server.http.value == Some(listen) && listen.port() != 0 {
+        let remedy = "give it a port of its own, as 8090";
+        problems.report(admin.listen.at, format!("{listen} is where checks are answered"), remedy);
+    }
+}
+
+fn check_connections(connections: &Connections, problems: &Problems) {
+    for count in [&connections.max, &connections.max_per_address] {
+        if let Some(number) = count.value.filter(|number| !(1..=MAX_CONNECTIONS).contains(number)) {
+            let remedy =
+                format!("choose 1 to {MAX_CONNECTIONS}; 16384 in all and 4096 from one address are usual");
+            problems.report(count.at, format!("at most {number} connections"), remedy);
+        }
+    }
+    let Connections { head_timeout, body_timeout, write_timeout, idle_timeout, .. } = connections;
+    for timeout in [head_timeout, body_timeout, write_timeout, idle_timeout] {
+        if timeout.value == Some(DurationMs(0)) {
+            problems.report(timeout.at, "nothing can be done in no time", "write at least 1ms; 10s is usual");
+        }
+    }
+    check_size(&connections.max_head, MIN_HEAD, problems);
+    check_size(&connections.max_body, 1, problems);
+}
+
+fn check_size(size: &Spot<Bytes>, least: u64, problems: &Problems) {
+    if let Some(Bytes(bytes)) = size.value.filter(|size| !(least..=MAX_BYTES).contains(&size.0)) {
+        let remedy = format!("choose {least} bytes to 16MiB; 64KiB is usual");
+        problems.report(size.at, format!("at most {bytes} bytes of a request"), remedy);
+    }
+}

@@ -1,0 +1,56 @@
+//! Listeners: certificates, the address of operators, what connections may take.
+
+use super::super::file::{Admin, Connections, Spot, Tls};
+use super::super::problems::Problems;
+use super::Read;
+use super::fields::Fields;
+use super::tree::{Kind, Node};
+
+impl Read for Tls {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "tls", problems)?;
+        let tls = Self {
+            certificate: fields.required("certificate", "certificate: server.pem"),
+            key: fields.required("key", "key: server.key"),
+            client_ca: fields.get("client_ca"),
+        };
+        fields.done();
+        Some(tls)
+    }
+}
+
+impl Read for Admin {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        if let Kind::Scalar { .. } = node.kind {
+            return Some(Self { listen: Spot::read(node, problems)?, ..Self::default() });
+        }
+        let fields = Fields::of(node, "admin", problems)?;
+        let admin = Self {
+            listen: fields.required("listen", "listen: 127.0.0.1:8090"),
+            token: fields.get("token"),
+            tls: fields.get("tls"),
+        };
+        fields.done();
+        Some(admin)
+    }
+}
+
+impl Read for Connections {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "connections", problems)?;
+        let usual = Self::default();
+        let connections = Self {
+            max: fields.or("max", usual.max),
+            max_per_address: fields.or("max_per_address", usual.max_per_address),
+            head_timeout: fields.or("head_timeout", usual.head_timeout),
+            body_timeout: fields.or("body_timeout", usual.body_timeout),
+            write_timeout: fields.or("write_timeout", usual.write_timeout),
+            idle_timeout: fields.or("idle_timeout", usual.idle_timeout),
+            max_requests: fields.or("max_requests", usual.max_requests),
+            max_head: fields.or("max_head", usual.max_head),
+            max_body: fields.or("max_body", usual.max_body),
+        };
+        fields.done();
+        Some(connections)
+    }
+}
