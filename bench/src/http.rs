@@ -4,6 +4,7 @@ pub mod answer;
 pub mod cases;
 pub mod connections;
 pub mod contender;
+pub mod hostile;
 pub mod policy;
 pub mod requests;
 pub mod server;

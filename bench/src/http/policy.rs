@@ -1,10 +1,7 @@
 //! Policies for the service that is measured.
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
-
-use tempfile::NamedTempFile;
+use std::io::{Seek, Write as _};
 
 use super::server::{Server, beside_us};
 
@@ -47,14 +44,11 @@ fn rule(text: &mut String, name: &str, path: &str, limit: &str) {
     text.write_str(&rule).expect("a string takes what is written");
 }
 
-/// Starts the service with a policy.
+/// Starts the service with a policy, which it reads once: what is measured has no file to watch.
 pub fn serve(policy: &str) -> Server {
-    let file = NamedTempFile::with_suffix(".yaml").expect("a temporary file can be made");
-    std::fs::write(&file, policy).expect("the file can be written");
-    let arguments = |command: &mut Command, address: std::net::SocketAddr| {
-        let path: &Path = file.path();
-        command.arg("serve").arg(path).args(["--http", &address.to_string()]);
-    };
-    // It has read the file when it listens.
-    Server::start(&beside_us("slidegate"), arguments)
+    let mut file = tempfile::tempfile().expect("a temporary file can be made");
+    file.write_all(policy.as_bytes()).and_then(|()| file.rewind()).expect("the file can be written");
+    Server::start(&beside_us("slidegate"), |command, address| {
+        command.args(["serve", "-", "--http", &address.to_string()]).stdin(file);
+    })
 }

@@ -22,8 +22,9 @@ impl Server {
     pub fn start(program: &Path, arguments: impl FnOnce(&mut Command, SocketAddr)) -> Self {
         let address = free_address();
         let mut command = on_server_core(program);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         arguments(&mut command, address);
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let child = command.spawn();
         let child = child.unwrap_or_else(|error| panic!("{} cannot be started: {error}", program.display()));
         let mut server = Self { child, address };
         server.wait_until_up(program);

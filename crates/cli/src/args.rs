@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{check, completions, serve, validate};
+use crate::{admin, check, completions, health, import, man, serve, validate};
 
 /// A rate limiter whose numbers are true.
 ///
@@ -20,7 +20,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Serve(Box<serve::Args>),
     Check(check::Args),
+    Admin(admin::Args),
     Validate(validate::Args),
+    Import(import::Args),
     /// Print the built-in example policy, as a start for your own.
     ///
     /// `slidegate example > policy.yaml`, change it, `slidegate validate policy.yaml`, `slidegate serve policy.yaml`.
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     /// that begins with `# yaml-language-server: $schema=policy.schema.json`.
     Schema,
     Completions(completions::Args),
+    Health(health::Args),
+    Man(man::Args),
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::client::{self, Answered, ClientError};
 use crate::{exit, stdout};
 
 mod attribute;
-mod client;
 mod shown;
 
-use attribute::Attribute;
-use client::{Address, Answered};
+pub(crate) use attribute::Attribute;
+pub(crate) use shown::problem;
 
 /// How long an answer may take, beside what was asked to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,12 +36,6 @@ pub(crate) struct Args {
     /// What the request is: name=value, as many as you like.
     #[arg(value_name = "ATTRIBUTE=VALUE")]
     attributes: Vec<Attribute>,
-    /// Where the server listens.
-    #[arg(long, value_name = "URL", env = "SLIDEGATE_SERVER", default_value = "http://127.0.0.1:8080")]
-    server: Address,
-    /// The server's token, if it asks for one.
-    #[arg(long, env = "SLIDEGATE_TOKEN", hide_env_values = true)]
-    token: Option<String>,
     /// Units that the request takes. 0 only looks.
     #[arg(long, value_name = "N", default_value_t = 1)]
     cost: u64,
@@ -51,18 +45,25 @@ pub(crate) struct Args {
     /// Print the server's answer as it is: JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    of: client::Args,
 }
 
 pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| miette::miette!("no runtime could be started: {error}"))?;
     let deadline = PATIENCE.saturating_add(Duration::from_millis(args.wait));
-    let asked = args.server.post("/v1/check", args.token.as_deref(), question(args).to_string());
+    let client = match args.of.client() {
+        Ok(client) => client,
+        Err(error) => return Ok(unusable(&error)),
+    };
+    let asked = client.post("/v1/check", question(args).to_string());
     let answered = runtime.block_on(async { tokio::time::timeout(deadline, asked).await });
     match answered {
         Ok(Ok(answered)) => report(args, &answered),
-        Ok(Err(error)) => Ok(no_answer(args, &error.to_string())),
-        Err(_) => Ok(no_answer(args, &format!("it said nothing for {} s", deadline.as_secs()))),
+        Ok(Err(error)) if !error.is_unreachable() => Ok(no_answer(args, &error.to_string())),
+        Ok(Err(error)) => Ok(no_server(args, &error.to_string())),
+        Err(_) => Ok(no_server(args, &format!("it said nothing for {} s", deadline.as_secs()))),
     }
 }
 
@@ -98,8 +99,19 @@ fn report(args: &Args, answered: &Answered) -> miette::Result<ExitCode> {
     })
 }
 
-fn no_answer(args: &Args, why: &str) -> ExitCode {
-    anstream::eprintln!("no answer from {}: {why}", args.server);
+/// The files that the arguments name are not what they should be.
+fn unusable(error: &ClientError) -> ExitCode {
+    anstream::eprintln!("{error}");
+    ExitCode::from(exit::USAGE)
+}
+
+fn no_server(args: &Args, why: &str) -> ExitCode {
+    let code = no_answer(args, why);
     anstream::eprintln!("Start one with `slidegate serve`, or say where it is with --server.");
+    code
+}
+
+fn no_answer(args: &Args, why: &str) -> ExitCode {
+    anstream::eprintln!("no answer from {}: {why}", args.of.server);
     ExitCode::from(exit::NO_ANSWER)
 }

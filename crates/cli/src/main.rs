@@ -4,11 +4,16 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod admin;
 mod args;
 mod check;
+mod client;
 mod completions;
 mod example;
 mod exit;
+mod health;
+mod import;
+mod man;
 mod policy;
 mod schema;
 mod serve;
@@ -22,10 +27,14 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Serve(args) => serve::run(*args),
         Command::Check(args) => check::run(&args),
+        Command::Admin(args) => admin::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Example => example::run(),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),
+        Command::Health(args) => health::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     done.unwrap_or_else(|error| {
         anstream::eprintln!("{error:?}");

@@ -19,6 +19,7 @@ pub(crate) struct Loaded {
     pub(crate) policy: Policy,
     pub(crate) settings: Settings,
     pub(crate) origin: Origin,
+    pub(crate) text: String,
 }
 
 /// Where a policy comes from.
@@ -51,19 +52,19 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Report> {
         let before = error.utf8_error().valid_up_to();
         miette!(help = "save it as UTF-8", "{name} is not UTF-8: see the byte after the first {before}")
     })?;
-    parse(Origin::File { name }, &text)
+    parse(Origin::File { name }, text)
 }
 
 /// The example that a server has without a file.
 pub(crate) fn built_in() -> Result<Loaded, Report> {
-    parse(Origin::BuiltIn, example::POLICY)
+    parse(Origin::BuiltIn, example::POLICY.to_owned())
 }
 
-fn parse(origin: Origin, text: &str) -> Result<Loaded, Report> {
+fn parse(origin: Origin, text: String) -> Result<Loaded, Report> {
     let name = origin.to_string();
-    let parsed = Policy::parse(&name, text).map_err(|errors| Broken::new(&name, &errors))?;
+    let parsed = Policy::parse(&name, &text).map_err(|errors| Broken::new(&name, &errors))?;
     let (policy, settings) = parsed;
-    Ok(Loaded { policy, settings, origin })
+    Ok(Loaded { policy, settings, origin, text })
 }
 
 fn stdin() -> std::io::Result<Vec<u8>> {

@@ -11,16 +11,19 @@ use crate::policy::{self, Loaded};
 use crate::stdout;
 
 mod banner;
+mod files;
 mod flags;
 mod listener;
 mod log;
+mod reload;
 mod shutdown;
 mod tries;
 
 /// Serve a policy over HTTP.
 ///
 /// Without a file it serves a built-in example from memory and says what to try. Flags go before variables, and variables
-/// before the file. Ctrl-C and SIGTERM end it once the requests that are being answered have their answers.
+/// before the file. A file that changes is read again, also on SIGHUP; one that is not right changes nothing. Ctrl-C and
+/// SIGTERM end it once the requests that are being answered have their answers; a second one ends it at once.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -28,15 +31,16 @@ Example:
   slidegate serve policy.yaml --http 0.0.0.0:8080 --redis redis://10.0.0.5:6379
 
 Exit codes:
-  0  it was asked to end
-  1  the policy is not right, or it cannot listen
-  2  the arguments make no sense")]
+  0    it was asked to end
+  1    the policy is not right, or it cannot listen
+  2    the arguments make no sense
+  130  it was asked twice, and ended at once")]
 pub(crate) struct Args {
     /// The policy file; `-` reads it from standard input. Left out: the built-in example.
     #[arg(env = "SLIDEGATE_POLICY")]
     policy: Option<PathBuf>,
     /// How much is told on stderr.
-    #[arg(long, value_name = "LEVEL", env = "SLIDEGATE_LOG", default_value = "warn")]
+    #[arg(long, value_name = "LEVEL", env = "SLIDEGATE_LOG", default_value = "info")]
     log: log::Level,
     #[command(flatten)]
     flags: flags::Flags,
@@ -54,23 +58,41 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
             anstream::eprintln!("warning: rule {}: {warning}", rule.name);
         }
     }
+    files::raise(&loaded.settings.server);
     // One worker for every core that it may use, which is what tokio counts.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.into_diagnostic().wrap_err("no runtime could be started")?;
-    runtime.block_on(serve(loaded))?;
+    runtime.block_on(serve(loaded, args))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(loaded: Loaded) -> miette::Result<()> {
-    let Loaded { policy, settings, origin } = loaded;
+async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
+    let Loaded { policy, settings, origin, text } = loaded;
+    let config = Config { policy, settings };
+    // Before anything is bound: an address that must not be is not, not even for a moment.
+    config.check().map_err(|error| miette!("{error}"))?;
+    let Config { policy, settings } = &config;
     let address = settings.server.http.value.expect("settings are complete");
-    let http = listener::bind(address).await?;
+    let http = listener::bind(address, "--http")?;
     let address = http.local_addr().into_diagnostic()?;
-    let banner = banner::text(address, &origin, policy.rules().len(), &settings);
-    let app = App::new(Config { policy, settings }).map_err(|error| miette!("{error}"))?;
+    let admin = match settings.server.admin.as_ref().and_then(|admin| admin.listen.value) {
+        Some(address) => Some(listener::bind(address, "--admin")?),
+        None => None,
+    };
+    let admin_address = admin.as_ref().map(|admin| admin.local_addr()).transpose().into_diagnostic()?;
+    let banner = banner::text(address, admin_address, &origin, policy.rules().len(), settings);
+    let mut app = App::new(config).map_err(|error| miette!("{error}"))?;
+    if let Some(address) = admin_address {
+        app.bind_admin(address).map_err(|error| miette!("{error}"))?;
+    }
+    if let Some(source) = args.policy.and_then(|path| reload::source(path, &text, args.flags)) {
+        app = app.source(source);
+    }
+    let app = Arc::new(app);
     // Before anybody can know that it is there.
     let shutdown = shutdown::asked().into_diagnostic().wrap_err("signals cannot be listened for")?;
+    reload::on_hangup(&app).into_diagnostic().wrap_err("signals cannot be listened for")?;
     stdout::print(&banner)?;
-    slidegate_server::run(Arc::new(app), Listeners { http }, shutdown).await;
+    slidegate_server::run(app, Listeners { http, admin }, shutdown).await;
     Ok(())
 }

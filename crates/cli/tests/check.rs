@@ -100,7 +100,7 @@ fn what_makes_no_sense_is_2() {
     assert_eq!(no_address.code, Some(2), "{no_address:?}");
     assert!(no_address.stderr.starts_with("400 Bad Request: ") && no_address.stderr.contains("nowhere"));
 
-    for wrong in ["login", "=x", "--cost=-1", "--cost=many", "--server=https://x", "--server=x"] {
+    for wrong in ["login", "=x", "--cost=-1", "--cost=many", "--server=ftp://x", "--server=x"] {
         let ended = run(&["check", wrong]);
         assert_eq!(ended.code, Some(2), "{wrong}: {ended:?}");
         assert!(!ended.stderr.is_empty(), "{wrong}");

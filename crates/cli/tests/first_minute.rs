@@ -11,9 +11,12 @@ const GETTING_STARTED: &str = include_str!("../../../docs/getting-started.md");
 
 const CHOOSING: &str = include_str!("../../../docs/choosing.md");
 const HTTP: &str = include_str!("../../../docs/http.md");
+const ADMIN: &str = include_str!("../../../docs/admin.md");
 
 /// Where the pages say that the server is.
 const PAGES_ADDRESS: &str = "127.0.0.1:8080";
+/// The same for operators.
+const PAGES_ADMIN: &str = "127.0.0.1:8090";
 
 /// A machine that stalled for a second between two requests changes the times that are printed, and nothing else does: only then
 /// all begins anew, on a fresh server.
@@ -58,7 +61,9 @@ fn the_banner_tells_the_truth_in_every_style() {
 fn the_banner_tells_the_truth_with_a_token_and_on_every_address() {
     let start = || {
         let token = ["--token", "correct-horse-battery"];
-        Server::spawn(&mut command(&[&["serve", "--http", "0.0.0.0:0"], &token[..]].concat()))
+        Server::spawn(&mut command(
+            &[&["serve", "--http", "0.0.0.0:0", "--admin", "127.0.0.1:0"], &token[..]].concat(),
+        ))
     };
     let with_token = |server: &Server| {
         let set = |mut step: Step| {
@@ -83,6 +88,7 @@ fn console(page: &str, server: &Server) -> Vec<Step> {
     let mut goes_on = false;
     for line in blocks(page, "console").into_iter().flat_map(str::lines) {
         let line = line.replace(PAGES_ADDRESS, &server.address().to_string());
+        let line = line.replace(PAGES_ADMIN, &server.admin().to_string());
         match (found.last_mut(), line.strip_prefix("$ ")) {
             (_, Some(command)) => found.push(Step { command: command.to_owned(), prints: Vec::new() }),
             (Some(step), None) if goes_on => step.command.extend(["\n", &line]),
@@ -114,6 +120,11 @@ fn the_first_page_tells_the_truth() {
     page_holds(GETTING_STARTED, 7);
 }
 
+#[test]
+fn the_page_for_operators_tells_the_truth() {
+    page_holds(ADMIN, 18);
+}
+
 /// What is said of the policy on that page.
 #[test]
 fn the_page_on_algorithms_tells_the_truth() {
@@ -129,7 +140,7 @@ fn the_page_on_algorithms_tells_the_truth() {
 /// Every policy on these pages is one.
 #[test]
 fn policies_on_pages_are_right() {
-    let policies = [README, GETTING_STARTED, CHOOSING, HTTP].map(|page| blocks(page, "yaml")).concat();
+    let policies = [README, GETTING_STARTED, CHOOSING, HTTP, ADMIN].map(|page| blocks(page, "yaml")).concat();
     assert!(policies.len() >= 2, "{policies:?}");
     for policy in policies {
         let ended = run(&["validate", path(&file(policy))]);

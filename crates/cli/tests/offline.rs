@@ -107,12 +107,12 @@ fn shells_are_told_what_there_is() {
 #[test]
 fn help_helps() {
     let all = run(&["--help"]);
-    for name in ["serve", "check", "validate", "example", "schema", "completions"] {
+    for name in ["serve", "check", "admin", "validate", "example", "schema", "completions"] {
         assert!(all.stdout.contains(&format!("\n  {name}")), "{name} is not in:\n{}", all.stdout);
         let help = run(&[name, "--help"]);
         assert_eq!(help.code, Some(0));
         assert!(help.stdout.contains("Usage: slidegate"), "{}", help.stdout);
-        if ["serve", "check", "validate"].contains(&name) {
+        if ["serve", "check", "admin", "validate"].contains(&name) {
             assert!(
                 help.stdout.contains("Example:\n") && help.stdout.contains("Exit codes:\n"),
                 "{}",

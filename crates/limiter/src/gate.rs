@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 mod asked;
+mod look;
 mod turn;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use slidegate_core::{Decisions, Limit, Verdict};
 
 pub use answer::{Answer, LimitAnswer};
 pub use ask::{Ask, GateError};
+pub use look::{Forgotten, LimitLook, Looked};
 
 use crate::clock::{Clock, SystemClock};
 use crate::key::{Key, Space};
@@ -117,6 +119,13 @@ impl<S: Store, C: Clock> Gate<S, C> {
     pub fn replace(&self, policy: Policy) {
         announce(&policy, &self.store);
         self.policy.store(Arc::new(policy));
+        // After that: what old rules refused must not be repeated under the new ones.
+        self.store.forget_denials();
+    }
+
+    /// What time it is by its clock, as Unix milliseconds.
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
     }
 
     /// Decides a request by every rule that applies to it: all of them admit it, or none is charged.
@@ -258,8 +267,12 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 }
 
-/// Tells the store where charges may be given back.
+/// Tells the store where charges may be given back, and what is answered while it does not answer.
 fn announce(policy: &Policy, store: &impl Store) {
-    let refundable = policy.rules().iter().filter(|rule| rule.refundable());
-    refundable.for_each(|rule| store.expect_refunds(rule.space()));
+    for rule in policy.rules() {
+        store.on_store_error(rule.space(), rule.on_store_error());
+        if rule.refundable() {
+            store.expect_refunds(rule.space());
+        }
+    }
 }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 mod address;
 mod asked;
+mod changes;
 mod choose;
 mod compile;
 mod condition;
 mod explain;
 pub mod file;
 mod flaw;
+mod named;
 mod path;
 mod problems;
 mod read;
@@ -17,20 +19,26 @@ mod rule;
 pub mod schema;
 mod subject;
 mod template;
+mod temporary;
 mod terms;
 mod trie;
 
+pub use changes::Change;
 pub use choose::{Choice, Hit};
 pub use explain::{LimitReport, RuleReport, TermsReport};
+pub use named::Listed;
+pub(crate) use named::Named;
 pub use problems::{PolicyError, PolicyErrors};
 pub use read::decode;
 pub use rule::{Barred, HitMode, Rule};
+pub use subject::KeyText;
+pub use temporary::Exception;
 pub use terms::Terms;
 
 use problems::Problems;
 
 /// The rules of a file, ready to be asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Policy {
     rules: Box<[Rule]>,
     /// The rules with a path.
@@ -47,6 +55,8 @@ pub struct Settings {
     pub server: file::Server,
     /// Where state is kept.
     pub store: file::Store,
+    /// IPv6 addresses that have so many bits in common are one subject.
+    pub ipv6_prefix: u8,
 }
 
 impl Policy {

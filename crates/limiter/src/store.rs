@@ -6,13 +6,16 @@ use std::sync::Arc;
 use slidegate_core::{Limit, LimitId, Receipt, Verdict};
 
 use crate::key::{Key, Space};
+use fallback::OnStoreError;
 
+mod board;
 pub mod fallback;
 pub mod memory;
 mod once;
 #[cfg(feature = "redis")]
 pub mod redis;
 
+pub use board::{Board, MAX_NOTE_BYTES, MAX_NOTE_ID_BYTES, MAX_NOTES, Note, Posted};
 pub use once::MAX_REMEMBERED;
 
 /// The most limits that one request may touch.
@@ -29,6 +32,12 @@ pub trait Store: Send + Sync {
     /// Told of a space in which charges may be given back: by permits, or because a request on several subjects is denied by
     /// another of them.
     fn expect_refunds(&self, _space: Space) {}
+
+    /// Told what is answered for a space while the store does not answer. Only [`Fallback`](crate::Fallback) has a use for it.
+    fn on_store_error(&self, _space: Space, _answer: OnStoreError) {}
+
+    /// Drops what it remembers of denials: to be called when limits change, and when the version of the [`Board`] moved.
+    fn forget_denials(&self) {}
 
     /// Decides a request: charges everything, or nothing.
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
@@ -47,6 +56,21 @@ pub trait Store: Send + Sync {
         &self,
         settlement: &Settlement<'_>,
     ) -> impl Future<Output = Result<SettleOutcome, Self::Error>> + Send;
+
+    /// Forgets a subject under these limits: it is as if never seen, its used permits included. What was answered under
+    /// idempotency keys stays, so that a request that is sent again is still not charged twice. A permit from before is settled
+    /// against what was recorded since, if anything was.
+    fn forget(&self, subject: &Forget<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Puts a note on the board, which every process with this store reads. One with the same id is replaced, and what has
+    /// expired is cleared away: by the store's clock, or by `now_ms` where it has none.
+    fn post(&self, note: &Note, now_ms: u64) -> impl Future<Output = Result<Posted, Self::Error>> + Send;
+
+    /// Takes a note off the board; whether it was there.
+    fn withdraw(&self, id: &str) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+
+    /// What the board says now.
+    fn board(&self) -> impl Future<Output = Result<Board, Self::Error>> + Send;
 }
 
 /// Limiters of different names may share a store; see [`Builder::store`](crate::Builder::store).
@@ -57,6 +81,14 @@ impl<S: Store> Store for Arc<S> {
 
     fn expect_refunds(&self, space: Space) {
         S::expect_refunds(self, space);
+    }
+
+    fn on_store_error(&self, space: Space, answer: OnStoreError) {
+        S::on_store_error(self, space, answer);
+    }
+
+    fn forget_denials(&self) {
+        S::forget_denials(self);
     }
 
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
@@ -76,6 +108,22 @@ impl<S: Store> Store for Arc<S> {
         settlement: &Settlement<'_>,
     ) -> impl Future<Output = Result<SettleOutcome, Self::Error>> + Send {
         S::settle(self, settlement)
+    }
+
+    fn forget(&self, subject: &Forget<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        S::forget(self, subject)
+    }
+
+    fn post(&self, note: &Note, now_ms: u64) -> impl Future<Output = Result<Posted, Self::Error>> + Send {
+        S::post(self, note, now_ms)
+    }
+
+    fn withdraw(&self, id: &str) -> impl Future<Output = Result<bool, Self::Error>> + Send {
+        S::withdraw(self, id)
+    }
+
+    fn board(&self) -> impl Future<Output = Result<Board, Self::Error>> + Send {
+        S::board(self)
     }
 }
 
@@ -101,6 +149,17 @@ pub struct Charge<'a> {
     pub limits: &'a [Limit],
     /// Units asked for; 0 only looks.
     pub cost: u64,
+}
+
+/// A subject that is to be as if never seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Forget<'a> {
+    /// The rule or limiter whose subject it is.
+    pub space: Space,
+    /// The subject.
+    pub key: &'a Key<'a>,
+    /// All limits that it may have been charged under.
+    pub limits: &'a [LimitId],
 }
 
 /// The answer to a request that may have been sent before.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Call, Charge, Forget};
 use slidegate::{CallError, Limit, Limiter, PermitError, Redis, Source, Space, Store, Verdict};
 
 mod servers;
@@ -71,6 +71,29 @@ async fn what_may_fit_is_asked_for() {
     assert!(asks(&server, &higher, 3).await && used(&higher).await == 6, "a larger quota may have room");
     store.forget_denials();
     assert!(asks(&server, &limiter, 4).await, "forgotten");
+}
+
+/// The node that is told to forget a key asks at once; another sees that the board has moved, and then asks too.
+#[tokio::test]
+async fn a_key_that_is_forgotten_is_denied_nowhere() {
+    for flavour in Flavour::all() {
+        let server = Server::start(flavour);
+        let [here, there] = [store(&server), store(&server)];
+        let [one, two] = [&here, &there].map(|store| direct(store, [Limit::per_hour(3), Limit::per_day(4)]));
+        used_up(&one).await;
+        assert!(!two.check("key").await.expect("a decision").is_allowed());
+        assert!(!asks(&server, &one, 1).await && !asks(&server, &two, 1).await);
+        let seen = there.board().await.expect("a board").version;
+        let limits = [one.limits()[0].id(), one.limits()[1].id()];
+        let forget = Forget { space: Space::named(""), key: &"key".into(), limits: &limits };
+        here.forget(&forget).await.expect("an answer");
+        assert!(one.charge("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
+        here.forget(&forget).await.expect("an answer");
+        assert!(!asks(&server, &two, 1).await, "it does not know yet");
+        assert!(there.board().await.expect("a board").version > seen);
+        Store::forget_denials(&there);
+        assert!(two.charge("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
+    }
 }
 
 async fn used(limiter: &Limiter<Redis>) -> u64 {

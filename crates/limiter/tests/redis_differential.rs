@@ -6,7 +6,7 @@
 use std::thread;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, MAX_LIMITS, Settlement};
+use slidegate::store::{Call, Forget, MAX_LIMITS, Settlement};
 use slidegate::{Limit, SettleOutcome, Verdict};
 use slidegate_core::MAX_TIME_MS;
 
@@ -35,6 +35,11 @@ impl Decides for Pair {
             (SettleOutcome::Expired, SettleOutcome::Settled | SettleOutcome::AlreadySpent) => memory,
             _ => agree(&memory, redis, settlement),
         }
+    }
+
+    fn forget(&self, subject: &Forget<'_>) {
+        self.0.forget(subject);
+        self.1.forget(subject);
     }
 }
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use slidegate::store::redis::RedisError;
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Call, Charge, Forget};
 use slidegate::{
     CallError, Clock, Fallback, Key, Limit, Limiter, OnStoreError, Once, Outcome, Redis, SettleOutcome,
     Source, Space, Store, SystemClock, Verdict,
@@ -84,6 +84,37 @@ async fn a_node_counts_its_own_admissions_only() {
     server.kill();
     assert_eq!(admitted_alone(&one).await, 2);
     assert_eq!(admitted_alone(&other).await, 0);
+}
+
+/// By everybody who holds the store, while it is away and requests come.
+#[tokio::test]
+async fn what_is_answered_can_change_at_any_time() {
+    let mut server = Server::start(Flavour::Redis70);
+    let store = Fallback::new(store(&server), 1);
+    let limiter =
+        Limiter::builder([Limit::per_hour(1)]).name("rule").store(store).build().expect("a limiter");
+    until_from(&limiter, Source::Store).await;
+    server.kill();
+    let (rule, other) = (Space::named("rule"), Space::named("other"));
+    let rows = [
+        (OnStoreError::Deny, Source::Assumed, [false; 2]),
+        (OnStoreError::Local, Source::Local, [true, false]),
+        (OnStoreError::Allow, Source::Assumed, [true; 2]),
+        (OnStoreError::Local, Source::Local, [false; 2]),
+    ];
+    for (mode, source, admitted) in rows {
+        Store::on_store_error(limiter.store(), rule, mode);
+        Store::on_store_error(limiter.store(), other, OnStoreError::Deny);
+        for allowed in admitted {
+            let verdict = check(&limiter).await;
+            assert_eq!((verdict.is_allowed(), verdict.source), (allowed, source), "{mode:?}");
+        }
+    }
+    // The store cannot forget, and says so; this node does.
+    let limits = [limiter.limits()[0].id()];
+    let forget = Forget { space: rule, key: &"key".into(), limits: &limits };
+    assert!(limiter.store().forget(&forget).await.is_err());
+    assert_eq!(admitted_alone(&limiter).await, 1);
 }
 
 #[tokio::test]

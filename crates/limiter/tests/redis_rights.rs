@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Call, Charge, Forget, Note, Posted};
 use slidegate::{Key, Limit, Limiter, Once, Redis, SettleOutcome, Space, Store};
 
 mod servers;
@@ -14,8 +14,21 @@ mod stores;
 use servers::{Cluster, Flavour, Guarded};
 use stores::{eventually, keys, limit, patient};
 
-const COMMANDS: [&str; 9] =
-    ["+eval", "+evalsha", "+time", "+get", "+set", "+getrange", "+setrange", "+del", "+pexpireat"];
+const COMMANDS: [&str; 13] = [
+    "+eval",
+    "+evalsha",
+    "+time",
+    "+get",
+    "+set",
+    "+getrange",
+    "+setrange",
+    "+del",
+    "+pexpireat",
+    "+hget",
+    "+hset",
+    "+hdel",
+    "+hgetall",
+];
 
 /// Every kind, for so short that keys are renewed and end within a test.
 fn kinds() -> [Limit; 5] {
@@ -47,6 +60,11 @@ async fn ask_for_everything(store: &Redis) -> Result<(), Box<dyn Error>> {
     let call = Call { now_ms: 0, holder: 1, charges: &charges };
     assert!(matches!(store.decide_once(&call, b"a").await?, Once::Decided(_)));
     assert!(matches!(store.decide_once(&call, b"a").await?, Once::Replayed(_)));
+    store.forget(&Forget { space: Space::named("once"), key: &key, limits: &[limits[0].id()] }).await?;
+    let note = Note { id: "a".to_owned(), text: "b".to_owned(), expires_at_ms: u64::MAX };
+    assert_eq!(store.post(&note, 0).await?, Posted::Done);
+    assert_eq!(store.board().await?.notes, [note]);
+    assert!(store.withdraw("a").await?);
     Ok(())
 }
 

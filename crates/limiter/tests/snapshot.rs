@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use slidegate::store::memory::SnapshotError;
+use slidegate::store::{MAX_NOTE_BYTES, MAX_NOTES, Note, Posted};
 use slidegate::{Limit, Limiter, ManualClock, Memory, Permit, SettleOutcome};
 
 mod cases;
@@ -101,6 +103,55 @@ fn settle_in_both(one: &Manual, two: &Manual, permits: &[(Permit, bool)]) -> Res
     Ok(())
 }
 
+fn note(id: &str, text: &str) -> Note {
+    Note { id: id.to_owned(), text: text.to_owned(), expires_at_ms: NOW_MS + 1 }
+}
+
+/// Texts of every length around a word, and as many and as long ones as there may be.
+#[test]
+fn the_board_comes_back() {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    let path = folder.path().join("snapshot");
+    let store = Memory::new(1 << 20);
+    for count in [0, 1, 25, MAX_NOTES] {
+        for n in store.board_now().notes.len()..count {
+            let text = if n < 25 { "ä".repeat(n) } else { "x".repeat(MAX_NOTE_BYTES) };
+            assert_eq!(
+                store.post_now(&note(&format!("{n:0>width$}", width = 1 + n % 120), &text), NOW_MS),
+                Posted::Done
+            );
+        }
+        assert!(!store.withdraw_now("none of them"));
+        store.save(&path, NOW_MS + 1).expect("a snapshot");
+        let loaded = Memory::load(&path, 1 << 20).expect("the snapshot");
+        assert_eq!(loaded.board_now(), store.board_now(), "{count} notes");
+    }
+}
+
+/// A file of the first version, as it was written then: limits of four kinds, a permit that was used, no board.
+#[test]
+fn a_file_of_version_1_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshot/version_1.snapshot");
+    let limits = [
+        Limit::per_minute(5),
+        Limit::per_hour(9).counter().expect("a counter"),
+        Limit::per_day(20).fixed().expect("a fixed window"),
+        Limit::in_flight(4, Duration::from_secs(600)).expect("in flight"),
+    ];
+    let limiter = loaded(&limits, &path, &ManualClock::new(NOW_MS + 42)).expect("the snapshot");
+    for (key, remaining) in [("alice", [1, 5, 16, 0]), ("bob", [4, 8, 19, 3]), ("carol", [5, 9, 20, 4])] {
+        let verdict = limiter.peek_now(key);
+        let found: Vec<u64> = verdict.decisions.iter().map(|decision| decision.remaining).collect();
+        assert_eq!(found, remaining, "{key}");
+    }
+    let permit: Permit = PERMIT_OF_ALICE.parse().expect("a permit");
+    assert_eq!(limiter.refund_now(&permit).expect("a permit of ours"), SettleOutcome::AlreadySpent);
+    assert_eq!(limiter.store().board_now(), slidegate::store::Board::default());
+}
+
+/// The permit that the file says was used.
+const PERMIT_OF_ALICE: &str = "AcL1J-ynYsjBAeOwxEKY_BwUmvv0yJlvuSQABQAAAAAAAABhbGljZQQAAAAAAAAAAGDqAAAAAAAAAOoaSpYBAAABAAAAAAAAAAEAAAAAAAAAgO42AAAAAAAA6hpKlgEAAAEAAAAAAAAAAgAAAAAAAAAAXCYFAAAAAADqGkqWAQAAAQAAAAAAAAAEAAAAAAAAAMAnCQAAAAAAAOoaSpYBAAABAAAAAAAAAEO1KK1FbO_OMIpUgtWLVO0";
+
 fn saved(folder: &Path) -> (Vec<Limit>, Vec<u8>) {
     let limits = vec![Limit::per_minute(5), Limit::per_hour(9).counter().expect("a counter")];
     let limiter = limiter(&limits, &ManualClock::new(NOW_MS));
@@ -108,6 +159,7 @@ fn saved(folder: &Path) -> (Vec<Limit>, Vec<u8>) {
     limiter.refund_now(&permit).expect("a permit of ours");
     (0..6).for_each(|_| drop(limiter.check_now("alice")));
     limiter.check_now("bob");
+    assert_eq!(limiter.store().post_now(&note("a note", "of seven and two words"), NOW_MS), Posted::Done);
     limiter.save(folder.join("snapshot")).expect("a snapshot");
     (limits, fs::read(folder.join("snapshot")).expect("the snapshot"))
 }
@@ -154,11 +206,10 @@ fn a_changed_byte_or_a_lost_end_is_found() {
     assert!(loaded(&limits, &folder.path().join("snapshot"), &ManualClock::new(NOW_MS)).is_ok());
 }
 
-/// The first eight bytes of every snapshot of this version.
+/// The first eight bytes of every snapshot of these versions.
 fn saved_magic(first: &[u8]) -> Vec<u8> {
-    let mut magic = b"SLDGATE\x01".to_vec();
-    magic.reverse();
-    if first == magic { first.to_vec() } else { magic }
+    let [one, two] = [b"SLDGATE\x01", b"SLDGATE\x02"].map(|magic| magic.iter().rev().copied().collect());
+    if first == one { one } else { two }
 }
 
 #[test]
@@ -166,7 +217,7 @@ fn another_version_and_another_file_are_foreign() {
     let folder = tempfile::tempdir().expect("a folder");
     let (limits, mut bytes) = saved(folder.path());
     let path = folder.path().join("foreign");
-    bytes[0] = 2;
+    bytes[0] = 3;
     for content in [bytes.as_slice(), b"", b"SLDGATE", b"#!/bin/sh\n"] {
         fs::write(&path, content).expect("a file");
         let error = loaded(&limits, &path, &ManualClock::new(NOW_MS)).expect_err("not a snapshot");

@@ -1,48 +1,98 @@
 //! The one place that limits.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use arc_swap::{ArcSwap, Guard};
+use slidegate::policy::Settings;
 use slidegate::{
     Answer, Ask, CallError, Clock, Gate, GateError, Limit, Permit, SettleOutcome, Store, SystemClock, Verdict,
 };
 
+use crate::admin::guard;
 use crate::config::{Config, ConfigError, HttpSettings};
+use crate::connections::{ConnectionStats, Counts};
+use crate::reload::Live;
+use crate::snapshot::{self, SnapshotState, Snapshots};
 use crate::store::Backend;
+use crate::tls::Certificates;
+use tokio::sync::Mutex;
 
 type StoreError = <Backend as Store>::Error;
 
 /// A policy over a store, with the settings of the service.
 pub struct App<C = SystemClock> {
     gate: Gate<Backend, C>,
-    http: HttpSettings,
+    pub(crate) certificates: Certificates,
+    http: ArcSwap<HttpSettings>,
+    live: Live,
+    /// One at a time changes the board of the store, or reads it.
+    board_turn: Mutex<()>,
     seeds: AtomicU64,
     held: AtomicUsize,
+    stopping: AtomicBool,
+    connections: Counts,
+    /// Where the admin listener really is, once it is there.
+    admin_address: OnceLock<SocketAddr>,
+    snapshots: Option<Snapshots>,
 }
 
 impl App {
-    /// The service that a policy file describes. A store elsewhere is connected at the first request.
+    /// The service that a policy file describes. A store in memory is restored from its snapshot, and that file is this process's
+    /// own from now on; a store elsewhere is connected at the first request.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        let backend = Backend::new(&config)?;
-        Self::over(config, backend)
+        let Some((memory, snapshots)) = snapshot::open(&config.settings.store)? else {
+            let backend = Backend::new(&config)?;
+            return Self::over(config, backend);
+        };
+        let app = Self::over(config, Backend::Memory(memory))?;
+        Ok(Self { snapshots: Some(snapshots), ..app })
     }
 
-    /// The same over a store that is already there.
+    /// The same over a store that is already there, of which no snapshots are kept.
     pub fn over(config: Config, backend: Backend) -> Result<Self, ConfigError> {
         let Config { policy, settings } = config;
-        let http = HttpSettings::new(&settings.server)?;
+        let http = HttpSettings::new(&settings)?;
+        let certificates = Certificates::load(&settings.server)?;
+        let file = policy.clone();
         let mut gate = Gate::new(policy, backend).max_waiting(http.max_waiting);
         if let Some(secret) = http.permit_secret {
             gate = gate.permit_secret(secret);
         }
         let seed = getrandom::u64().unwrap_or_default();
-        Ok(Self { gate, http, seeds: AtomicU64::new(seed), held: AtomicUsize::new(0) })
+        Ok(Self {
+            live: Live::new(file, settings, gate.now_ms()),
+            board_turn: Mutex::new(()),
+            gate,
+            certificates,
+            http: ArcSwap::from_pointee(http),
+            seeds: AtomicU64::new(seed),
+            held: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+            connections: Counts::default(),
+            admin_address: OnceLock::new(),
+            snapshots: None,
+        })
     }
 }
 
 impl<C: Clock> App<C> {
     /// The same by another clock: for tests.
     pub fn clock<D: Clock>(self, clock: D) -> App<D> {
-        App { gate: self.gate.clock(clock), http: self.http, seeds: self.seeds, held: self.held }
+        App {
+            gate: self.gate.clock(clock),
+            http: self.http,
+            certificates: self.certificates,
+            live: self.live,
+            board_turn: self.board_turn,
+            seeds: self.seeds,
+            held: self.held,
+            stopping: self.stopping,
+            connections: self.connections,
+            admin_address: self.admin_address,
+            snapshots: self.snapshots,
+        }
     }
 
     /// What decides.
@@ -55,8 +105,86 @@ impl<C: Clock> App<C> {
         self.held.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn http(&self) -> &HttpSettings {
-        &self.http
+    /// Whether it is good to send requests here: no more once it was told to end.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        !self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Says that it will end soon: from now on it is not ready, and every answer ends its connection.
+    pub fn begin_stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Told where the admin listener really is, before anybody is let in. Refuses what other machines can reach without a token
+    /// or a certificate.
+    pub fn bind_admin(&self, address: SocketAddr) -> Result<(), ConfigError> {
+        let settings = self.settings();
+        let admin = settings.server.admin.as_ref().ok_or(ConfigError::AdminIsNotSet { address })?;
+        if self.admin_address() != Some(address) {
+            guard::check_bound(admin, address)?;
+            let _first_counts = self.admin_address.set(address);
+        }
+        Ok(())
+    }
+
+    /// Whether the admin listener that there is would still be guarded with other settings.
+    pub(crate) fn keeps_guard(&self, settings: &Settings) -> Result<(), ConfigError> {
+        match (&settings.server.admin, self.admin_address()) {
+            (Some(admin), Some(address)) => guard::check_at(admin, address),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin_address.get().copied()
+    }
+
+    /// What became of the connections to all listeners.
+    pub fn connection_stats(&self) -> ConnectionStats {
+        self.connections.stats()
+    }
+
+    /// How its snapshots are doing, where there are any.
+    pub fn snapshot_state(&self) -> Option<SnapshotState> {
+        self.snapshots.as_ref().map(Snapshots::state)
+    }
+
+    pub(crate) fn snapshots(&self) -> Option<&Snapshots> {
+        self.snapshots.as_ref()
+    }
+
+    /// Waits for the disk.
+    pub(crate) fn save_snapshot(&self) {
+        if let (Some(snapshots), Backend::Memory(memory)) = (&self.snapshots, self.gate.store()) {
+            snapshots.save(memory, || self.gate.now_ms());
+        }
+    }
+
+    pub(crate) fn connections(&self) -> &Counts {
+        &self.connections
+    }
+
+    /// The settings of HTTP as they are now. Cheap: nothing is counted.
+    #[inline]
+    pub(crate) fn http(&self) -> Guard<Arc<HttpSettings>> {
+        self.http.load()
+    }
+
+    pub(crate) fn set_http(&self, http: HttpSettings) {
+        self.http.store(Arc::new(http));
+    }
+
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    pub(crate) fn live_mut(&mut self) -> &mut Live {
+        &mut self.live
+    }
+
+    pub(crate) fn board_turn(&self) -> &Mutex<()> {
+        &self.board_turn
     }
 
     /// A number that was not given before, and does not show what comes next to the eye. It keeps no secret.

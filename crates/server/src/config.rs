@@ -1,5 +1,8 @@
 //! What the service is set to: a policy file, checked and in the form that requests need.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use hyper::header::HeaderName;
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
@@ -7,6 +10,12 @@ use slidegate::headers::{Headers, Reset, Style};
 use slidegate::policy::file::{HeaderStyle, ResetStyle, Server, Spot};
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::ConfigError as RedisConfigError;
+
+use crate::admin::guard;
+use crate::connections::Bounds;
+use crate::snapshot::SnapshotStartError;
+use crate::store::Backend;
+use crate::tls::TlsError;
 
 /// A policy and the settings beside it, as [`Policy::parse`] gives them.
 #[derive(Debug)]
@@ -23,6 +32,14 @@ impl From<(Policy, Settings)> for Config {
     }
 }
 
+impl Config {
+    /// Whether a service could be started with it; nothing is.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        HttpSettings::new(&self.settings)?;
+        Backend::check(&self.settings.store)
+    }
+}
+
 /// What is wrong with the settings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -33,6 +50,9 @@ pub enum ConfigError {
     /// `kind: redis` does not say where.
     #[error("store: kind redis needs one of url, nodes and sentinel, as in url: redis://127.0.0.1:6379")]
     NoServer,
+    /// The file of `store.snapshot` cannot be used.
+    #[error("store.snapshot: {0}")]
+    Snapshot(#[from] SnapshotStartError),
     /// An attribute is to be read from something that is not a header.
     #[error("server.attributes: {attribute}: {header:?} is not the name of a header, as X-Api-Key is")]
     HeaderName {
@@ -44,6 +64,32 @@ pub enum ConfigError {
     /// The client's address is not read from a header of its own.
     #[error("server.attributes: ip comes from the connection and trusted_proxies; choose another name")]
     AddressFromHeader,
+    /// A listener's certificate cannot be used.
+    #[error("{setting}: {error}")]
+    Tls {
+        /// Whose it is.
+        setting: &'static str,
+        /// Which file, and what is wrong with it.
+        error: TlsError,
+    },
+    /// Other machines could reach the admin listener, and nobody would be asked who they are.
+    #[error(
+        "server.admin: {address} can be reached by other machines, and anybody there could change limits: listen at \
+         127.0.0.1, or give it a token (--admin-token), or tls with a client_ca"
+    )]
+    AdminIsOpen {
+        /// Where it would listen.
+        address: SocketAddr,
+    },
+    /// It would look like a token, and be none.
+    #[error("server.admin: the token is empty: choose one that nobody guesses, or leave it out")]
+    EmptyToken,
+    /// A listener was given for which there are no settings.
+    #[error("server.admin: there is a listener at {address} and no setting for it")]
+    AdminIsNotSet {
+        /// Where it listens.
+        address: SocketAddr,
+    },
     /// What a value says was reported as wrong when the file was read.
     #[error("{0} has no value")]
     Missing(&'static str),
@@ -60,10 +106,15 @@ pub(crate) struct HttpSettings {
     pub(crate) max_wait_ms: u64,
     pub(crate) max_waiting: usize,
     pub(crate) permit_secret: Option<[u8; 32]>,
+    pub(crate) connections: Bounds,
+    pub(crate) shutdown_delay: Duration,
+    pub(crate) shutdown_timeout: Duration,
 }
 
 impl HttpSettings {
-    pub(crate) fn new(server: &Server) -> Result<Self, ConfigError> {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, ConfigError> {
+        let server = &settings.server;
+        guard::check_settings(server)?;
         let http = value(&server.http, "server.http")?;
         let token = server.token.as_ref().map(|token| value(token, "server.token")).transpose()?;
         let secret = server.permit_secret.as_ref();
@@ -77,6 +128,9 @@ impl HttpSettings {
             max_wait_ms: server.max_wait.0,
             max_waiting: server.max_waiting as usize,
             permit_secret: secret.map(|secret| Sha256::digest(secret.as_bytes()).into()),
+            connections: Bounds::new(&server.connections, settings.ipv6_prefix)?,
+            shutdown_delay: Duration::from_millis(server.shutdown_delay.0),
+            shutdown_timeout: Duration::from_millis(server.shutdown_timeout.0),
         })
     }
 }

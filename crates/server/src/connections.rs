@@ -1,86 +1,35 @@
-//! The connections that are open: told to end, and ended when nothing moves on them.
+//! The connections that are open: told to end when nothing moves on them, or when it is time.
 //!
 //! One timer for all of them instead of one for each request: a connection only notes how far it is, which costs nothing.
 
+mod bounds;
+mod counts;
+mod pace;
+mod places;
+mod progress;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use slab::Slab;
+use slidegate::Clock;
+use tokio::time::{Instant, sleep};
 
-/// How often it is looked at who has not moved.
-pub(crate) const SWEEP: Duration = Duration::from_secs(15);
-/// Sweeps for which a connection may wait for its next request: 75 to 90 seconds.
-const IDLE_SWEEPS: u8 = 5;
-/// Sweeps for which a request may be on its way: 15 to 30 seconds.
-const READING_SWEEPS: u8 = 1;
+pub(crate) use bounds::Bounds;
+pub use counts::ConnectionStats;
+pub(crate) use counts::{Counts, Event};
+pub(crate) use pace::Pace;
+pub(crate) use places::{Place, Places};
+pub(crate) use progress::{Order, Phase, Progress};
 
-/// What a connection is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Phase {
-    /// It waits for a request.
-    Idle,
-    /// A part of a request's head has come.
-    Head,
-    /// A request's head has come, and its body is read.
-    Body,
-    /// A request is being answered. That may take as long as the request asked to wait.
-    Answering,
-}
+use crate::app::App;
 
-const PHASES: [Phase; 4] = [Phase::Idle, Phase::Head, Phase::Body, Phase::Answering];
-
-/// What a connection is told to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Order {
-    Go,
-    /// End after the request that is being answered.
-    Finish,
-    End,
-}
-
-/// How far a connection is, and what it was told.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    /// How many phases there were, and in the lowest two bits which it is.
-    steps: AtomicU64,
-    order: AtomicU8,
-}
-
-impl Progress {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { steps: AtomicU64::new(0), order: AtomicU8::new(Order::Go as u8) })
-    }
-
-    /// Only the connection itself calls this, so nothing comes between reading and writing.
-    #[inline]
-    pub(crate) fn enter(&self, phase: Phase) {
-        let steps = self.steps.load(Ordering::Relaxed);
-        self.steps.store(((steps | 3) + 1) | phase as u64, Ordering::Relaxed);
-    }
-
-    #[inline]
-    pub(crate) fn phase(&self) -> Phase {
-        PHASES[self.steps.load(Ordering::Relaxed) as usize & 3]
-    }
-
-    #[inline]
-    pub(crate) fn order(&self) -> Order {
-        match self.order.load(Ordering::Relaxed) {
-            0 => Order::Go,
-            1 => Order::Finish,
-            _ => Order::End,
-        }
-    }
-
-    fn tell(&self, order: Order) {
-        self.order.fetch_max(order as u8, Ordering::Relaxed);
-    }
-}
+/// How long a connection on which nothing is asked is kept once the service ends: what its client has just sent is still read.
+pub(crate) const GRACE: Duration = Duration::from_millis(250);
+/// How often it is looked at who has not moved once the service ends.
+const LAST_SWEEPS: Duration = Duration::from_millis(10);
 
 /// All connections of a listener.
 #[derive(Default)]
@@ -89,14 +38,15 @@ pub(crate) struct Connections(Mutex<Open>);
 #[derive(Default)]
 struct Open {
     entries: Slab<Entry>,
-    finishing: bool,
+    /// Since when connections are to end after what they are doing.
+    finishing: Option<Instant>,
 }
 
 struct Entry {
     progress: Arc<Progress>,
     waker: Waker,
     seen: u64,
-    unmoved: u8,
+    since: Instant,
 }
 
 impl Entry {
@@ -105,49 +55,95 @@ impl Entry {
         self.waker.wake_by_ref();
     }
 
-    fn has_stopped(&mut self) -> bool {
-        let steps = self.progress.steps.load(Ordering::Relaxed);
-        self.unmoved = if steps == self.seen { self.unmoved.saturating_add(1) } else { 0 };
-        self.seen = steps;
-        match self.progress.phase() {
-            Phase::Idle => self.unmoved >= IDLE_SWEEPS,
-            Phase::Head | Phase::Body => self.unmoved >= READING_SWEEPS,
-            Phase::Answering => false,
+    /// Ends what has lasted too long.
+    fn judge(&mut self, now: Instant, bounds: &Bounds, finishing: Option<Instant>) -> Option<Told> {
+        let steps = self.progress.steps();
+        if steps != self.seen {
+            (self.seen, self.since) = (steps, now);
+            return None;
         }
+        let phase = self.progress.phase();
+        let mut limit = bounds.of(phase)?;
+        let mut since = self.since;
+        if let (Some(finishing), Phase::Fresh | Phase::Idle) = (finishing, phase) {
+            (since, limit) = (since.max(finishing), limit.min(GRACE));
+        }
+        if now.duration_since(since) < limit {
+            return None;
+        }
+        // Whoever was told already, or has nothing left to say, is not waited for.
+        let first = self.progress.order() == Order::Go;
+        let mute = matches!(phase, Phase::Writing | Phase::Closing);
+        self.since = now;
+        self.tell(if first && !mute { Order::Cut } else { Order::End });
+        Some(if first { Told::First(phase) } else { Told::Again })
     }
+}
+
+/// A connection was told to end.
+enum Told {
+    /// For the first time, while it did this.
+    First(Phase),
+    Again,
 }
 
 impl Connections {
     /// Says that a connection is open. It leaves when what this returns is dropped.
     pub(crate) fn join(self: &Arc<Self>, progress: Arc<Progress>, waker: Waker) -> Membership {
-        let mut open = self.0.lock();
-        if open.finishing {
-            progress.tell(Order::Finish);
-        }
-        let seen = progress.steps.load(Ordering::Relaxed);
-        let key = open.entries.insert(Entry { progress, waker, seen, unmoved: 0 });
-        Membership { of: Arc::clone(self), key }
+        let seen = progress.steps();
+        let entry = Entry { progress, waker, seen, since: Instant::now() };
+        Membership { of: Arc::clone(self), key: self.0.lock().entries.insert(entry) }
     }
 
-    /// Ends the connections that do not move.
-    pub(crate) fn sweep(&self) {
-        for (_, entry) in &mut self.0.lock().entries {
-            if entry.has_stopped() {
-                entry.tell(Order::End);
+    /// Ends the connections that do not move, again and again.
+    pub(crate) async fn keep_moving<C: Clock>(&self, app: &App<C>) {
+        loop {
+            let interval = match self.0.lock().finishing {
+                None => app.http().connections.sweep_interval(),
+                Some(_) => LAST_SWEEPS,
+            };
+            sleep(interval).await;
+            let mut from = 0;
+            while let Some(next) =
+                self.sweep(from, Instant::now(), &app.http().connections, app.connections())
+            {
+                from = next;
+                sleep(pace::PAUSE).await;
             }
         }
     }
 
-    /// Lets every connection, and those that still join, end after what it is doing.
-    pub(crate) fn finish(&self) {
-        let mut open = self.0.lock();
-        open.finishing = true;
-        open.entries.iter().for_each(|(_, entry)| entry.tell(Order::Finish));
+    /// Looks at the connections from a place on; the place to go on from, if enough were told before all were looked at.
+    fn sweep(&self, from: usize, now: Instant, bounds: &Bounds, counts: &Counts) -> Option<usize> {
+        let Open { entries, finishing } = &mut *self.0.lock();
+        let mut told = 0;
+        for place in from..entries.capacity() {
+            if told == pace::AT_ONCE {
+                return Some(place);
+            }
+            let Some(judged) = entries.get_mut(place).and_then(|entry| entry.judge(now, bounds, *finishing))
+            else {
+                continue;
+            };
+            told += 1;
+            match judged {
+                Told::First(Phase::Fresh | Phase::Idle) if finishing.is_some() => {}
+                Told::First(Phase::Idle) => counts.add(Event::EndedIdle),
+                Told::First(Phase::Closing) | Told::Again => {}
+                Told::First(_) => counts.add(Event::EndedSlow),
+            }
+        }
+        None
     }
 
-    /// Ends every connection, whatever it is doing.
-    pub(crate) fn end(&self) {
-        self.0.lock().entries.iter().for_each(|(_, entry)| entry.tell(Order::End));
+    /// From now on connections on which nothing is asked end soon.
+    pub(crate) fn finish(&self) {
+        self.0.lock().finishing = Some(Instant::now());
+    }
+
+    /// Tells every connection.
+    pub(crate) fn tell_all(&self, order: Order) {
+        self.0.lock().entries.iter().for_each(|(_, entry)| entry.tell(order));
     }
 }
 
@@ -164,50 +160,5 @@ impl Drop for Membership {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_does_not_move_is_ended() {
-        let rows = [
-            (Phase::Idle, Some(5)),
-            (Phase::Head, Some(1)),
-            (Phase::Body, Some(1)),
-            (Phase::Answering, None),
-        ];
-        for (phase, sweeps) in rows {
-            let connections = Arc::new(Connections::default());
-            let progress = Progress::new();
-            progress.enter(phase);
-            assert_eq!(progress.phase(), phase);
-            let _member = connections.join(Arc::clone(&progress), Waker::noop().clone());
-            let ended = (1..=20).find(|_| {
-                connections.sweep();
-                progress.order() == Order::End
-            });
-            assert_eq!(ended, sweeps, "{phase:?}");
-        }
-    }
-
-    #[test]
-    fn who_moves_is_not() {
-        let connections = Arc::new(Connections::default());
-        let progress = Progress::new();
-        let _member = connections.join(Arc::clone(&progress), Waker::noop().clone());
-        for _ in 0..50 {
-            progress.enter(Phase::Head);
-            connections.sweep();
-        }
-        assert_eq!(progress.order(), Order::Go);
-    }
-
-    #[test]
-    fn who_joins_late_is_told_too() {
-        let connections = Arc::new(Connections::default());
-        connections.finish();
-        let progress = Progress::new();
-        drop(connections.join(Arc::clone(&progress), Waker::noop().clone()));
-        assert_eq!(progress.order(), Order::Finish);
-        assert!(connections.0.lock().entries.is_empty());
-    }
-}
+#[path = "connections/sweep_tests.rs"]
+mod sweep_tests;

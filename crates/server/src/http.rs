@@ -2,55 +2,104 @@
 
 mod answer;
 mod authorize;
-mod body;
-mod check;
+pub(crate) mod body;
+pub(crate) mod check;
 mod client_address;
 pub(crate) mod connection;
-mod json;
+mod farewell;
+pub(crate) mod json;
 mod limit;
 mod number;
-mod openapi;
-mod problem;
-mod query;
+pub(crate) mod openapi;
+pub(crate) mod problem;
+pub(crate) mod query;
 mod request_id;
 mod rlaas;
 mod settle;
-mod token;
+pub(crate) mod token;
 mod verdict;
+mod watched;
 
+use std::future::{Future, poll_fn};
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method};
 use slidegate::{Clock, GateError, Store};
 
 use crate::app::App;
-use crate::connections::{Phase, Progress};
+use crate::connections::{Order, Phase, Progress};
+use crate::health;
 use crate::store::Backend;
 use problem::{Problem, Reply};
 use request_id::{Ids, X_REQUEST_ID};
 
-/// The largest body that is read.
-pub const MAX_BODY_BYTES: usize = 64 << 10;
-
 /// What the requests of one connection have in common.
 pub(crate) struct Visit<C> {
-    app: Arc<App<C>>,
-    peer: IpAddr,
+    pub(crate) app: Arc<App<C>>,
+    pub(crate) door: Door,
+    /// Who is at the other end of the connection.
+    pub(crate) peer: IpAddr,
+    /// SHA-256 of the certificate that the client showed.
+    pub(crate) certificate: Option<[u8; 32]>,
+    /// Whether the connection is one too many, and only told so.
+    is_in_lane: bool,
     ids: Ids,
+    /// How many requests it may have; 0: any number.
+    max_requests: u32,
+    /// How many were answered, where that matters.
+    served: AtomicU32,
     progress: Arc<Progress>,
 }
 
+/// Which listener a connection came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Door {
+    /// Checks and forward-auth.
+    Check,
+    /// Operators.
+    Admin,
+}
+
 /// Answers a request, whatever it is.
-pub(crate) async fn answer<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Reply {
-    let reply = route(visit, head, body).await;
-    let mut reply = reply.unwrap_or_else(Problem::into_reply);
-    reply.headers_mut().insert(X_REQUEST_ID, visit.ids.of(&head.headers));
+pub(crate) async fn answer<C: Clock + 'static>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Reply {
+    let request_id = visit.ids.of(&head.headers);
+    let mut reply = if visit.is_in_lane {
+        Problem::too_many().into_reply()
+    } else {
+        let mut asked = pin!(dispatch(visit, head, body, &request_id));
+        poll_fn(|context| match visit.interrupted() {
+            None => asked.as_mut().poll(context),
+            Some(problem) => Poll::Ready(problem.into_reply()),
+        })
+        .await
+    };
+    reply.headers_mut().insert(X_REQUEST_ID, request_id);
+    if visit.is_last() {
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     visit.progress.enter(Phase::Idle);
     reply
+}
+
+async fn dispatch<C: Clock + 'static>(
+    visit: &Visit<C>,
+    head: &Parts,
+    body: Incoming,
+    request_id: &HeaderValue,
+) -> Reply {
+    match visit.door {
+        Door::Check => route(visit, head, body).await.unwrap_or_else(Problem::into_reply),
+        // Apart, so that checks need no room for it.
+        Door::Admin => Box::pin(crate::admin::answer(visit, head, body, request_id)).await,
+    }
 }
 
 async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Result<Reply, Problem> {
@@ -59,7 +108,9 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Resu
     let allow = match head.uri.path() {
         "/" if reads => return Ok(openapi::index()),
         "/openapi.json" if reads => return Ok(openapi::document()),
-        "/" | "/openapi.json" => "GET, HEAD",
+        "/livez" if reads => return Ok(health::live()),
+        "/readyz" if reads => return health::ready(app, head.uri.query()),
+        "/" | "/openapi.json" | "/livez" | "/readyz" => "GET, HEAD",
         path => {
             token::check(&head.headers, app.http().token.as_deref())?;
             let posts = head.method == Method::POST;
@@ -93,10 +144,36 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Resu
     Err(Problem::method_not_allowed(allow))
 }
 
-impl<C> Visit<C> {
-    async fn read(&self, headers: &HeaderMap, body: Incoming) -> Result<Bytes, Problem> {
+impl<C: Clock> Visit<C> {
+    /// Why a request is not answered as it would be, if its time is over: a body that does not come, or the end of the service.
+    #[inline]
+    fn interrupted(&self) -> Option<Problem> {
+        let order = self.progress.order();
+        if order == Order::Go {
+            return None;
+        }
+        let is_body = self.progress.phase() == Phase::Body;
+        if is_body {
+            self.progress.leave_unread();
+        }
+        (is_body || order > Order::Cut).then(|| Problem::told(order))
+    }
+
+    /// Whether the connection ends with this answer.
+    #[inline]
+    fn is_last(&self) -> bool {
+        let spent = match self.max_requests {
+            0 => false,
+            most => self.served.fetch_add(1, Ordering::Relaxed) + 1 >= most,
+        };
+        spent || self.is_in_lane || !self.app.is_ready() || self.progress.order() != Order::Go
+    }
+
+    /// The body of a request, as long as it may be.
+    pub(crate) async fn read(&self, headers: &HeaderMap, body: Incoming) -> Result<Bytes, Problem> {
         self.progress.enter(Phase::Body);
-        let bytes = body::read(headers, body, MAX_BODY_BYTES).await;
+        let max_bytes = self.app.http().connections.max_body_bytes;
+        let bytes = body::read(headers, body, max_bytes, &self.progress).await;
         self.progress.enter(Phase::Answering);
         bytes
     }

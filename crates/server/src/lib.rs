@@ -2,36 +2,103 @@
 //!
 //! [`App`] is what decides; [`run`] serves it on listeners that are already bound, until it is told to stop.
 
+mod admin;
 mod app;
+mod audit;
 mod config;
 mod connections;
+mod health;
 mod http;
 mod listen;
+mod metrics;
+mod overrides;
+mod reload;
+mod seldom;
+mod snapshot;
 mod store;
+mod tls;
+mod watch;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use slidegate::Clock;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 pub use app::App;
 pub use config::{Config, ConfigError};
-pub use http::MAX_BODY_BYTES;
+pub use connections::ConnectionStats;
+pub use overrides::{NewOverride, Override, OverrideError};
+pub use reload::{PolicySource, ReloadError, ReloadState, Reloaded};
+pub use snapshot::{Restored, SnapshotStartError, SnapshotState};
 pub use store::Backend;
+pub use tls::{TlsError, TlsState};
+
+use http::Door;
 
 /// Where the service is reached.
 #[derive(Debug)]
 pub struct Listeners {
     /// Checks and forward-auth over HTTP.
     pub http: TcpListener,
+    /// For operators.
+    pub admin: Option<TcpListener>,
 }
 
-/// Serves until `shutdown` completes; then nothing new is accepted, and what is being answered gets ten seconds.
+/// Serves until `shutdown` completes. From then on it says that it is not ready, and every answer ends its connection; after
+/// `shutdown_delay` nothing new is accepted, and what was asked until then has `shutdown_timeout` to be answered.
+///
+/// Operators are answered until all others were.
 pub async fn run<C: Clock + 'static>(
     app: Arc<App<C>>,
-    listeners: Listeners,
+    mut listeners: Listeners,
     shutdown: impl Future<Output = ()>,
 ) {
-    listen::listen(app, listeners.http, shutdown).await;
+    if let Some(Err(error)) = listeners.admin.as_ref().map(|admin| admitted(&app, admin)) {
+        tracing::error!("operators cannot come in: {error}");
+        listeners.admin = None;
+    }
+    overrides::begin(&app).await;
+    let background = background(&app);
+    let stop = async {
+        shutdown.await;
+        app.begin_stop();
+        let delay = app.http().shutdown_delay;
+        sleep(delay).await;
+    };
+    let (ended, all_ended) = oneshot::channel::<()>();
+    let checks = async {
+        listen::listen(Arc::clone(&app), Door::Check, listeners.http, stop).await;
+        drop(ended);
+    };
+    let operators = async {
+        if let Some(admin) = listeners.admin {
+            let stop = async { drop(all_ended.await) };
+            listen::listen(Arc::clone(&app), Door::Admin, admin, stop).await;
+        }
+    };
+    tokio::join!(checks, operators);
+    drop(background);
+    snapshot::last(&app).await;
+}
+
+/// What goes on beside the answers until the service ends: dropping it ends all of it.
+fn background<C: Clock + 'static>(app: &Arc<App<C>>) -> JoinSet<()> {
+    let mut background = JoinSet::new();
+    background.spawn(tls::watch(Arc::clone(app)));
+    background.spawn(reload::watch(Arc::clone(app)));
+    background.spawn(overrides::follow(Arc::clone(app)));
+    background.spawn(snapshot::keep(Arc::clone(app)));
+    background
+}
+
+/// Whether the admin listener may be where it is.
+fn admitted<C: Clock>(
+    app: &App<C>,
+    listener: &TcpListener,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    Ok(app.bind_admin(listener.local_addr()?)?)
 }

@@ -1,80 +1,204 @@
 //! Takes connections until it is told to stop, and then waits for what is being answered.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use slidegate::Clock;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, interval_at, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use crate::app::App;
-use crate::connections::{Connections, SWEEP};
-use crate::http::connection;
+use crate::connections::{Connections, Event, Order, Pace, Place, Places, Progress};
+use crate::http::Door;
+use crate::http::connection::{self, Caller};
+use crate::seldom::Seldom;
 
-/// The most connections that are open at a time. More wait in the system's queue.
-const MAX_CONNECTIONS: u32 = 16_384;
-/// How long answers that are being given may still take once it is time to stop.
-const DRAIN: Duration = Duration::from_secs(10);
 /// How long nothing is accepted after the system said that it cannot.
 const BREATH: Duration = Duration::from_millis(50);
+/// How long a connection that is one too many has to ask and to be told.
+const LANE: Duration = Duration::from_secs(2);
+/// How long a client has to take what it is told when the time to stop is over.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// More than any system keeps for a listener.
+const MAX_BACKLOG: usize = 65_536;
 
-/// Serves HTTP on a listener until `shutdown` completes.
+/// Serves one listener until `stop` completes and everybody who asked was answered.
 pub(crate) async fn listen<C: Clock + 'static>(
     app: Arc<App<C>>,
+    door: Door,
     listener: TcpListener,
-    shutdown: impl Future<Output = ()>,
+    stop: impl Future<Output = ()>,
 ) {
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
-    let connections = Arc::new(Connections::default());
-    let mut shutdown = pin!(shutdown);
-    let mut sweep = interval_at(Instant::now() + SWEEP, SWEEP);
+    let mut reception = Reception::new(app, door);
+    let (app, connections) = (Arc::clone(&reception.app), Arc::clone(&reception.connections));
+    let mut stop = pin!(stop);
+    let mut moving = pin!(connections.keep_moving(&app));
     loop {
         tokio::select! {
             biased;
-            () = &mut shutdown => break,
-            _ = sweep.tick() => connections.sweep(),
-            (stream, peer, place) = accept(&listener, &room) => {
-                let visit = connection::serve(Arc::clone(&app), stream, peer.ip(), Arc::clone(&connections));
-                tokio::spawn(async move {
-                    visit.await;
-                    drop(place);
-                });
-            }
+            () = &mut stop => break,
+            () = &mut moving => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    reception.welcome(stream, peer);
+                    reception.pace.step().await;
+                }
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) => {
+                    reception.failed(&error);
+                    sleep(BREATH).await;
+                }
+            },
         }
     }
-    drop(listener);
+    reception.take_all(listener);
     connections.finish();
-    if timeout(DRAIN, room.acquire_many(MAX_CONNECTIONS)).await.is_err() {
-        connections.end();
-        let _all = room.acquire_many(MAX_CONNECTIONS).await;
+    // Anew, since it looks more often from now on.
+    moving.set(connections.keep_moving(&app));
+    tokio::select! {
+        () = &mut moving => {}
+        () = reception.see_off() => {}
     }
 }
 
-/// The next connection. Errors do not end it: they are of one connection, or pass.
-async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
-    let place = Arc::clone(room).acquire_owned().await.expect("the semaphore is never closed");
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                // An answer is one small packet, which is not to wait for the next. Where this fails, it only does.
-                let _slower = stream.set_nodelay(true);
-                return (stream, peer, place);
+/// Who takes connections at a door.
+struct Reception<C> {
+    app: Arc<App<C>>,
+    door: Door,
+    connections: Arc<Connections>,
+    places: Arc<Places>,
+    pace: Pace,
+    dropped: Seldom,
+    turned_away: Seldom,
+    failures: Seldom,
+}
+
+impl<C: Clock + 'static> Reception<C> {
+    fn new(app: Arc<App<C>>, door: Door) -> Self {
+        Self {
+            app,
+            door,
+            connections: Arc::default(),
+            places: Arc::default(),
+            pace: Pace::default(),
+            dropped: Seldom::default(),
+            turned_away: Seldom::default(),
+            failures: Seldom::default(),
+        }
+    }
+
+    /// Finds a place for a connection; there is no waiting for one.
+    fn welcome(&mut self, stream: TcpStream, peer: SocketAddr) {
+        let counts = self.app.connections();
+        counts.add(Event::Accepted);
+        let Some(place) = self.places.take(&self.app.http().connections, peer.ip()) else {
+            counts.add(Event::Dropped);
+            counts.add(Event::Closed);
+            if let Some(times) = self.dropped.note() {
+                tracing::warn!(times, last = %peer.ip(), "too many connections: closed without an answer");
             }
-            Err(error) if is_of_one_connection(&error) => {}
-            Err(error) => {
-                tracing::warn!(%error, "no connection can be accepted; trying again");
-                sleep(BREATH).await;
+            return;
+        };
+        if place.is_in_lane() {
+            counts.add(Event::TurnedAway);
+            if let Some(times) = self.turned_away.note() {
+                tracing::warn!(times, last = %peer.ip(), "too many connections: told to come again");
+            }
+        }
+        // An answer is one small packet, which is not to wait for the next. Where this fails, it only does.
+        let _slower = stream.set_nodelay(true);
+        let (app, connections) = (Arc::clone(&self.app), Arc::clone(&self.connections));
+        tokio::spawn(attend(app, connections, stream, self.door, peer.ip(), place));
+    }
+
+    fn failed(&mut self, error: &io::Error) {
+        if let Some(times) = self.failures.note() {
+            tracing::warn!(%error, times, "no connection can be accepted; trying again");
+        }
+    }
+
+    /// Takes those whom the system has already let in, and nobody after them.
+    fn take_all(&mut self, listener: TcpListener) {
+        // By asking the system itself: the runtime may not have heard of all of them yet.
+        let Ok(listener) = listener.into_std() else { return };
+        for _ in 0..MAX_BACKLOG {
+            match listener.accept() {
+                Ok((stream, peer)) => {
+                    let ready = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+                    if let Ok(stream) = ready {
+                        self.welcome(stream, peer);
+                    }
+                }
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(_) => return,
             }
         }
     }
+
+    /// Waits until everybody has left; those who do not are told, and then ended.
+    async fn see_off(&self) {
+        let patience = self.app.http().shutdown_timeout;
+        for (order, patience) in [(Order::Stop, patience), (Order::End, LAST_WORDS)] {
+            if timeout(patience, self.places.emptied()).await.is_ok() {
+                return;
+            }
+            self.connections.tell_all(order);
+        }
+        self.places.emptied().await;
+    }
+}
+
+/// One connection, from its beginning to its end.
+async fn attend<C: Clock + 'static>(
+    app: Arc<App<C>>,
+    connections: Arc<Connections>,
+    stream: TcpStream,
+    door: Door,
+    peer: IpAddr,
+    place: Place,
+) {
+    let progress = Progress::new();
+    let waker = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+    let member = connections.join(Arc::clone(&progress), waker);
+    let is_in_lane = place.is_in_lane();
+    let caller = Caller { door, peer, certificate: None, is_in_lane };
+    {
+        // Pinned, so that there is room for it once only.
+        let mut serve = pin!(shake_hands_and_serve(Arc::clone(&app), stream, caller, progress));
+        if is_in_lane {
+            let _too_slow = timeout(LANE, serve.as_mut()).await;
+        } else {
+            serve.as_mut().await;
+        }
+    }
+    drop(member);
+    app.connections().add(Event::Closed);
+    drop(place);
+}
+
+/// Answers what comes over a stream, or over TLS in it. A handshake counts as a part of the first head, and is cut with it.
+async fn shake_hands_and_serve<C: Clock + 'static>(
+    app: Arc<App<C>>,
+    stream: TcpStream,
+    caller: Caller,
+    progress: Arc<Progress>,
+) {
+    let Some(tls) = app.certificates.of(caller.door).map(Arc::clone) else {
+        return connection::serve(app, stream, caller, progress).await;
+    };
+    // In a box, so that connections without TLS have no room for it.
+    let secured = async move {
+        if let Some(Ok(accepted)) = progress.until(Order::Cut, tls.accept(stream)).await {
+            let caller = Caller { certificate: accepted.certificate, ..caller };
+            connection::serve(app, accepted.stream, caller, progress).await;
+        }
+    };
+    Box::pin(secured).await;
 }
 
 fn is_of_one_connection(error: &io::Error) -> bool {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::redis::{Config as RedisConfig, RedisError};
-use slidegate::store::{Call, Settlement};
-use slidegate::{Fallback, Memory, Once, Redis, SettleOutcome, Space, Store, Verdict};
+use slidegate::store::{Board, Call, Forget, Note, Posted, Settlement};
+use slidegate::{Fallback, Memory, OnStoreError, Once, Redis, SettleOutcome, Space, Store, Verdict};
 
 use crate::config::{Config, ConfigError, value};
 
@@ -21,7 +21,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The store of a policy file. Nothing is connected yet.
+    /// The store of a policy file, empty. Nothing is connected yet.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let settings = &config.settings.store;
         let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
@@ -31,6 +31,14 @@ impl Backend {
                 let redis = Redis::new(&redis_config(settings)?);
                 Ok(Self::over(redis, config))
             }
+        }
+    }
+
+    /// Whether there could be such a store; none is made.
+    pub(crate) fn check(settings: &file::Store) -> Result<(), ConfigError> {
+        match settings.kind {
+            StoreKind::Memory => Ok(()),
+            StoreKind::Redis => redis_config(settings).map(drop),
         }
     }
 
@@ -87,6 +95,20 @@ impl Store for Backend {
         }
     }
 
+    fn on_store_error(&self, space: Space, answer: OnStoreError) {
+        match self {
+            Self::Memory(memory) => memory.on_store_error(space, answer),
+            Self::Redis(redis) => Store::on_store_error(redis, space, answer),
+        }
+    }
+
+    fn forget_denials(&self) {
+        match self {
+            Self::Memory(memory) => memory.forget_denials(),
+            Self::Redis(redis) => redis.forget_denials(),
+        }
+    }
+
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
         match self {
             Self::Memory(memory) => Ok(memory.decide_now(call)),
@@ -105,6 +127,33 @@ impl Store for Backend {
         match self {
             Self::Memory(memory) => Ok(memory.settle_now(settlement)),
             Self::Redis(redis) => Box::pin(redis.settle(settlement)).await,
+        }
+    }
+    async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
+        match self {
+            Self::Memory(memory) => infallible(memory.forget(subject).await),
+            Self::Redis(redis) => Box::pin(redis.forget(subject)).await,
+        }
+    }
+
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.post_now(note, now_ms)),
+            Self::Redis(redis) => Box::pin(redis.post(note, now_ms)).await,
+        }
+    }
+
+    async fn withdraw(&self, id: &str) -> Result<bool, RedisError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.withdraw_now(id)),
+            Self::Redis(redis) => Box::pin(redis.withdraw(id)).await,
+        }
+    }
+
+    async fn board(&self) -> Result<Board, RedisError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.board_now()),
+            Self::Redis(redis) => Box::pin(redis.board()).await,
         }
     }
 }

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 /// One thing that is known of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Attribute {
-    pub(super) name: String,
-    pub(super) value: String,
+pub(crate) struct Attribute {
+    pub(crate) name: String,
+    pub(crate) value: String,
 }
 
 impl FromStr for Attribute {

@@ -60,7 +60,7 @@ fn time(ms: u64) -> String {
 }
 
 /// What is wrong, in the server's words.
-pub(super) fn problem(status: StatusCode, answer: &Value) -> String {
+pub(crate) fn problem(status: StatusCode, answer: &Value) -> String {
     let said = answer["detail"].as_str().or(answer["title"].as_str());
     format!("{DENIED}{status}{DENIED:#}: {}", said.unwrap_or("the server does not say why"))
 }

@@ -13,8 +13,14 @@ use crate::policy::Origin;
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
-/// The whole text. `address` is where it really listens.
-pub(super) fn text(address: SocketAddr, origin: &Origin, rules: usize, settings: &Settings) -> String {
+/// The whole text. `address` is where it really listens, `admin` where it does for operators.
+pub(super) fn text(
+    address: SocketAddr,
+    admin: Option<SocketAddr>,
+    origin: &Origin,
+    rules: usize,
+    settings: &Settings,
+) -> String {
     let mut text = String::new();
     let policy = match origin {
         Origin::BuiltIn => "the built-in example; `slidegate example` prints it".to_owned(),
@@ -22,7 +28,13 @@ pub(super) fn text(address: SocketAddr, origin: &Origin, rules: usize, settings:
         Origin::File { name } => format!("{name}, {rules} rules"),
     };
     line(&mut text, &format!("{STRONG}slidegate {}{STRONG:#}", env!("CARGO_PKG_VERSION")));
-    line(&mut text, &format!("listening on {STRONG}http://{address}{STRONG:#}"));
+    let scheme = if settings.server.tls.is_some() { "https" } else { "http" };
+    line(&mut text, &format!("listening on {STRONG}{scheme}://{address}{STRONG:#}"));
+    if let Some(admin) = admin {
+        let tls = settings.server.admin.as_ref().is_some_and(|admin| admin.tls.is_some());
+        let scheme = if tls { "https" } else { "http" };
+        line(&mut text, &format!("admin:  {scheme}://{admin}"));
+    }
     line(&mut text, &format!("policy: {policy}"));
     line(&mut text, &format!("store:  {}", store(&settings.store)));
     if matches!(origin, Origin::BuiltIn) {

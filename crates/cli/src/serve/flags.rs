@@ -14,6 +14,12 @@ pub(crate) struct Flags {
     /// Where to listen. Port 0 takes any that is free.
     #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_HTTP", value_parser = http)]
     http: Option<SocketAddr>,
+    /// Where operators reach it. Beyond this machine that needs a token, or TLS with client certificates.
+    #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_ADMIN", value_parser = admin)]
+    admin: Option<SocketAddr>,
+    /// Answer only operators with this token. The variable keeps it out of the list of processes.
+    #[arg(long, value_name = "TOKEN", env = "SLIDEGATE_ADMIN_TOKEN", hide_env_values = true, value_parser = token)]
+    admin_token: Option<String>,
     /// Keep state in this Redis or Valkey, shared with other servers: redis://host:6379.
     #[arg(long, value_name = "URL", env = "SLIDEGATE_REDIS", value_parser = redis, hide_env_values = true)]
     redis: Option<String>,
@@ -29,23 +35,29 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
-    pub(crate) fn apply(self, settings: &mut Settings) {
-        let Settings { server, store } = settings;
+    pub(crate) fn apply(&self, settings: &mut Settings) {
+        let Settings { server, store, .. } = settings;
         if let Some(http) = self.http {
             server.http = Spot::of(http);
+        }
+        if let Some(address) = self.admin {
+            server.admin.get_or_insert_default().listen = Spot::of(address);
+        }
+        if let (Some(token), Some(admin)) = (&self.admin_token, &mut server.admin) {
+            admin.token = Some(Spot::of(token.clone()));
         }
         if let Some(headers) = self.headers {
             server.headers = headers;
         }
-        if let Some(token) = self.token {
-            server.token = Some(Spot::of(token));
+        if let Some(token) = &self.token {
+            server.token = Some(Spot::of(token.clone()));
         }
         if let Some(max_memory) = self.max_memory {
             store.max_memory = max_memory;
         }
-        if let Some(url) = self.redis {
+        if let Some(url) = &self.redis {
             store.kind = StoreKind::Redis;
-            store.url = Some(Spot::of(url));
+            store.url = Some(Spot::of(url.clone()));
             store.nodes.clear();
             store.sentinel = None;
         }
@@ -64,6 +76,14 @@ fn as_in_a_file(file: &Value) -> Result<Settings, String> {
 fn http(text: &str) -> Result<SocketAddr, String> {
     let settings = as_in_a_file(&json!({"version": 1, "server": {"http": text}}))?;
     settings.server.http.value.ok_or_else(|| "write 127.0.0.1:8080".to_owned())
+}
+
+/// Whether it is guarded is not known before all flags and the file are: see the server's own settings.
+fn admin(text: &str) -> Result<SocketAddr, String> {
+    let listen = json!({"listen": text, "token": "known later"});
+    let settings = as_in_a_file(&json!({"version": 1, "server": {"admin": listen}}))?;
+    let admin = settings.server.admin.and_then(|admin| admin.listen.value);
+    admin.ok_or_else(|| "write 127.0.0.1:8090".to_owned())
 }
 
 fn redis(text: &str) -> Result<String, String> {

@@ -3,7 +3,10 @@
 use std::io::IsTerminal;
 
 use clap::ValueEnum;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// How much is told.
 #[derive(Clone, Copy, ValueEnum, Debug)]
@@ -24,9 +27,10 @@ pub(crate) fn start(level: Level) {
         Level::Debug => LevelFilter::DEBUG,
     };
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
-        .with_max_level(level)
+    // What operators change is told whatever is chosen.
+    let told = Targets::new().with_default(level).with_target("slidegate::audit", LevelFilter::INFO);
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !no_color)
-        .init();
+        .with_ansi(std::io::stderr().is_terminal() && !no_color);
+    tracing_subscriber::registry().with(lines.with_filter(told)).init();
 }

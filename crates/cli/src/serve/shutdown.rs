@@ -1,27 +1,58 @@
-//! When a server is to end.
+//! When a server is to end, and when at once.
 
 use std::future::Future;
 use std::io;
 
-/// Listens, from now on, for Ctrl-C and for the signal by which services are stopped; the future completes at the first.
-#[cfg(unix)]
-pub(super) fn asked() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
+use crate::exit;
 
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+/// Listens, from now on, for Ctrl-C and for the signal by which services are stopped; the future completes at the first. A second one
+/// ends the program where it stands.
+pub(super) fn asked() -> io::Result<impl Future<Output = ()>> {
+    let mut signals = Signals::listen()?;
     Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        signals.next().await;
+        tokio::spawn(async move {
+            signals.next().await;
+            anstream::eprintln!(
+                "a second signal: ended at once, without the answers and the snapshot of a good end"
+            );
+            std::process::exit(exit::AT_ONCE.into());
+        });
     })
 }
 
-/// Listens, from now on, for Ctrl-C.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
 #[cfg(windows)]
-pub(super) fn asked() -> io::Result<impl Future<Output = ()>> {
-    let mut ctrl_c = tokio::signal::windows::ctrl_c()?;
-    Ok(async move {
-        ctrl_c.recv().await;
-    })
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
 }

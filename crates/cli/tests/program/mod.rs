@@ -14,7 +14,7 @@ pub(crate) use server::Server;
 pub(crate) use shell::{Step, run_all, steps};
 
 /// What the program reads from the environment; none of it is to come from where the tests run.
-const VARIABLES: [&str; 10] = [
+const VARIABLES: [&str; 16] = [
     "SLIDEGATE_POLICY",
     "SLIDEGATE_HTTP",
     "SLIDEGATE_REDIS",
@@ -23,6 +23,12 @@ const VARIABLES: [&str; 10] = [
     "SLIDEGATE_TOKEN",
     "SLIDEGATE_LOG",
     "SLIDEGATE_SERVER",
+    "SLIDEGATE_ADMIN",
+    "SLIDEGATE_ADMIN_TOKEN",
+    "SLIDEGATE_ADMIN_URL",
+    "SLIDEGATE_CACERT",
+    "SLIDEGATE_CERT",
+    "SLIDEGATE_KEY",
     "NO_COLOR",
     "CLICOLOR_FORCE",
 ];
@@ -38,7 +44,7 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 }
 
 /// What it said when it ended, and how.
-#[derive(Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

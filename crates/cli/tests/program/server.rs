@@ -15,6 +15,7 @@ const LAST_LINE: &str = "Ctrl-C ends it.";
 pub(crate) struct Server {
     child: Child,
     banner: Vec<String>,
+    scheme: String,
     address: SocketAddr,
     /// What it says on stderr until it ends.
     stderr: Option<JoinHandle<String>>,
@@ -23,7 +24,9 @@ pub(crate) struct Server {
 impl Server {
     /// `slidegate serve` with these arguments, on a free port, once it has said all of its banner.
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let all = [&["serve", "--http", "127.0.0.1:0"], arguments].concat();
+        // The built-in example has a listener for operators, and several servers run at once.
+        let admin: &[&str] = if arguments.contains(&"--admin") { &[] } else { &["--admin", "127.0.0.1:0"] };
+        let all = [&["serve", "--http", "127.0.0.1:0"], admin, arguments].concat();
         Self::spawn(&mut command(&all))
     }
 
@@ -45,12 +48,17 @@ impl Server {
                 break;
             }
         }
-        let listening = banner.iter().find_map(|line| line.strip_prefix("listening on http://"));
-        let Some(address) = listening.and_then(|address| address.parse().ok()) else {
+        let listening = banner.iter().find_map(|line| line.strip_prefix("listening on ")?.split_once("://"));
+        let parsed = listening.and_then(|(scheme, address)| Some((scheme.to_owned(), address.parse().ok()?)));
+        let Some((scheme, address)) = parsed else {
             drop(child.wait());
             panic!("it does not listen: {banner:?}, {:?}", stderr.join());
         };
-        Self { child, banner, address, stderr: Some(stderr) }
+        Self { child, banner, scheme, address, stderr: Some(stderr) }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn banner(&self) -> &[String] {
@@ -62,7 +70,17 @@ impl Server {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", self.scheme, self.address)
+    }
+
+    /// Where operators come in, if they do.
+    pub(crate) fn admin_url(&self) -> Option<String> {
+        self.banner.iter().find_map(|line| line.strip_prefix("admin:  ").map(str::to_owned))
+    }
+
+    pub(crate) fn admin(&self) -> SocketAddr {
+        let url = self.admin_url().expect("an admin listener");
+        url.split_once("://").and_then(|(_, address)| address.parse().ok()).expect("an address")
     }
 
     pub(crate) fn ask(&self, request: &Request<'_>) -> Reply {
@@ -74,14 +92,29 @@ impl Server {
         self.ask(&Request::post("/v1/check", body))
     }
 
+    /// Sends it a signal, by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// Waits until it has ended, and tells how.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        self.child.wait().expect("it ends").code()
+    }
+
+    /// Ends it at once: it gets no chance to do anything more.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
     /// Asks it to end, as the system does, and tells how it did and what it said on stderr.
     pub(crate) fn terminate(mut self) -> (Option<i32>, String) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status().expect("kill");
-        assert!(sent.success());
-        let status = self.child.wait().expect("it ends");
+        self.signal("TERM");
+        let code = self.ended();
         let said = self.stderr.take().map(|thread| thread.join().expect("it is read"));
-        (status.code(), said.unwrap_or_default())
+        (code, said.unwrap_or_default())
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn run_all(steps: &[Step], server: &Server, directory: &std::path::Pa
             .current_dir(directory)
             // What a page says of the usual address holds for this one.
             .env("SLIDEGATE_SERVER", server.url())
+            .envs(server.admin_url().map(|url| ("SLIDEGATE_ADMIN_URL", url)))
             .env("PATH", format!("{}:{path}", program.display()))
             .output()
             .expect("sh");

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use super::file::{self, File, Span};
 use super::flaw::Flaw;
 use super::problems::Problems;
+use super::rule::Rule;
+use super::template::Template;
+use super::terms::Terms;
 use super::trie::Trie;
 use super::{Policy, Settings};
 
@@ -16,13 +19,43 @@ mod rule;
 mod settings;
 
 /// What can only be said of all rules together.
-struct Seen {
+pub(super) struct Seen {
     /// Whether all that is written was read: conditions that could not be are reported, and not there.
     read_all: bool,
     /// Where each rule was named.
     rules: HashMap<String, Span>,
     /// Which rule has a limit of this name.
     limits: HashMap<Box<str>, Box<str>>,
+}
+
+impl Seen {
+    /// What was said of rules that are right.
+    pub(super) fn of(rules: &[Rule]) -> Self {
+        let named = rules.iter().flat_map(|rule| rule.terms.iter().map(move |terms| (rule, terms)));
+        let limits = named
+            .flat_map(|(rule, terms)| terms.names().iter().map(|name| (name.clone(), rule.name.clone())));
+        Self { read_all: true, rules: HashMap::new(), limits: limits.collect() }
+    }
+}
+
+/// The conditions of an exception from a rule with these templates.
+pub(super) fn conditions_of(
+    written: &file::Conditions,
+    templates: &[Template],
+    problems: &Problems,
+) -> super::condition::Conditions {
+    conditions::of(written, templates, problems)
+}
+
+/// The limits of an exception from a rule.
+pub(super) fn terms_of(
+    written: &file::Spot<Vec<file::LimitEntry>>,
+    rule: &Rule,
+    seen: &mut Seen,
+    problems: &Problems,
+) -> Terms {
+    let of = limits::Of { name: &rule.name, refundable: rule.written.refundable };
+    limits::compile(written, of, seen, problems)
 }
 
 /// Reports all that is wrong. If nothing is, what comes back can be used.
@@ -43,10 +76,10 @@ pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
     let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);
     let mut seen = Seen { read_all, rules: HashMap::new(), limits: HashMap::new() };
     let rules = rules.into_iter().map(|rule| rule::compile(rule, ipv6_prefix, &mut seen, problems));
-    (policy(rules.collect()), Settings { server, store })
+    (policy(rules.collect()), Settings { server, store, ipv6_prefix })
 }
 
-fn policy(rules: Box<[super::Rule]>) -> Policy {
+pub(super) fn policy(rules: Box<[Rule]>) -> Policy {
     let (mut trie, mut anywhere) = (Trie::default(), Vec::new());
     for (index, rule) in rules.iter().enumerate() {
         let number = index as u32;

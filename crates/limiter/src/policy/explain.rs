@@ -98,17 +98,22 @@ impl Rule {
         }
     }
 
-    fn explain_terms(&self, index: usize) -> TermsReport {
+    /// For which of the rule's requests a set of limits holds.
+    pub(crate) fn applies_to(&self, index: usize) -> String {
         let written = &self.written;
         let overrides = written.overrides.iter().map(|other| conditions(&other.when));
         let tiers = written.tiers.keys().map(|tier| format!("tier is {tier}"));
-        let applies_to = match index.checked_sub(1) {
+        match index.checked_sub(1) {
             None if self.terms.len() > 1 => "all others".to_owned(),
             None => "all requests".to_owned(),
             Some(index) => overrides.chain(tiers).nth(index).unwrap_or_default(),
-        };
+        }
+    }
+
+    fn explain_terms(&self, index: usize) -> TermsReport {
+        let applies_to = self.applies_to(index);
         let terms = &self.terms[index];
-        let spent = if written.refundable { MAX_SPENT } else { 0 };
+        let spent = if self.written.refundable { MAX_SPENT } else { 0 };
         let bytes_per_key = largest_bytes(terms.limits(), spent);
         TermsReport { applies_to, bytes_per_key, limits: limits(terms) }
     }
@@ -140,7 +145,7 @@ fn algorithm(limit: &Limit) -> &'static str {
     }
 }
 
-fn conditions(Conditions(all): &Conditions) -> String {
+pub(super) fn conditions(Conditions(all): &Conditions) -> String {
     if all.is_empty() {
         return "all requests".to_owned();
     }
@@ -155,7 +160,7 @@ fn conditions(Conditions(all): &Conditions) -> String {
     texts.collect::<Vec<_>>().join(" and ")
 }
 
-fn key(parts: &[Spot<String>]) -> String {
+pub(super) fn key(parts: &[Spot<String>]) -> String {
     if parts.is_empty() {
         return "none: all requests count together".to_owned();
     }
@@ -163,7 +168,7 @@ fn key(parts: &[Spot<String>]) -> String {
     texts.map(|part| part.replace('|', " or else ")).collect::<Vec<_>>().join(" and ")
 }
 
-fn missing(missing: Missing) -> &'static str {
+pub(super) fn missing(missing: Missing) -> &'static str {
     match missing {
         Missing::Shared => "requests without it count together",
         Missing::Skip => "requests without it are not limited",
@@ -171,7 +176,7 @@ fn missing(missing: Missing) -> &'static str {
     }
 }
 
-fn mode(mode: &Mode) -> String {
+pub(super) fn mode(mode: &Mode) -> String {
     match mode {
         Mode::Enforce => "enforced".to_owned(),
         Mode::Observe => "observed: counts, and refuses nothing".to_owned(),
@@ -192,7 +197,7 @@ fn percent(Percent(hundredths): Percent) -> String {
     }
 }
 
-fn on_store_error(on_store_error: OnStoreError) -> &'static str {
+pub(super) fn on_store_error(on_store_error: OnStoreError) -> &'static str {
     match on_store_error {
         OnStoreError::Local => "each node decides by its share of the quota",
         OnStoreError::Allow => "everything is allowed",

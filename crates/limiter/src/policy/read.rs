@@ -3,11 +3,13 @@
 mod build;
 mod closest;
 mod condition;
+mod exception;
 mod fields;
 mod limit;
 mod listening;
 mod rule;
 mod scalars;
+mod secret;
 mod settings;
 mod syntax;
 mod tree;
@@ -17,6 +19,7 @@ use tree::Node;
 
 use super::file::{File, Span};
 use super::problems::{PolicyErrors, Problems};
+use super::temporary::Exception;
 
 /// The longest file.
 const MAX_BYTES: usize = 1 << 20;
@@ -27,6 +30,9 @@ const MAX_DEPTH: usize = 32;
 
 /// What can be read from a value of a file.
 trait Read: Sized {
+    /// Whether errors must not repeat it.
+    const IS_SECRET: bool = false;
+
     /// `None`: it is something else, and that was reported.
     fn read(node: &Node, problems: &Problems) -> Option<Self>;
 }
@@ -40,6 +46,16 @@ pub(crate) fn file(text: &str, problems: &Problems) -> Option<File> {
     }
     let tree = build::tree(text, problems)?;
     File::read(&tree, problems)
+}
+
+/// An exception and its text. `None`: it is none, and that was reported.
+pub(crate) fn exception(text: &str, problems: &Problems) -> Option<Exception> {
+    if text.len() > MAX_BYTES {
+        problems.report(Span::default(), format!("the override has {} bytes", text.len()), "say less");
+        return None;
+    }
+    let tree = build::tree(text, problems)?;
+    Some(Exception { text: text.into(), ..Exception::read(&tree, problems)? })
 }
 
 impl File {

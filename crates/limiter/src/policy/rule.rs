@@ -14,7 +14,7 @@ use crate::request::RequestError;
 use crate::store::fallback::OnStoreError;
 
 /// A rule of a policy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rule {
     pub(super) name: Box<str>,
     pub(super) space: Space,
@@ -35,7 +35,7 @@ pub struct Rule {
 }
 
 /// Where a rule refuses.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Mode {
     Enforce,
     Observe,
@@ -123,7 +123,7 @@ impl Rule {
         })
     }
 
-    fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
+    pub(super) fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
         if let Some(index) = first_that_holds(&self.overrides, asked, &self.templates)? {
             return Ok(1 + index);
         }
@@ -135,7 +135,7 @@ impl Rule {
         Ok(tier.map_or(0, |index| 1 + self.overrides.len() + index))
     }
 
-    fn mode_for(&self, asked: &Asked<'_, '_>, key: &Key<'_>) -> Result<HitMode, RequestError> {
+    pub(super) fn mode_for(&self, asked: &Asked<'_, '_>, key: &Key<'_>) -> Result<HitMode, RequestError> {
         let enforced = match &self.mode {
             Mode::Enforce => true,
             Mode::Observe => false,

@@ -8,6 +8,7 @@
 //! only borrowed. Everything else is written in parts, which is another form: there alternatives are preceded by their name.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use smallvec::SmallVec;
 
@@ -36,11 +37,28 @@ pub(super) struct Subject<'r> {
     pub(super) found: Found,
 }
 
+/// A part of a key, for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyText {
+    /// The attribute that was taken; all alternatives, as in `api_key|ip`, where the request has none of them.
+    pub attribute: String,
+    /// Its value as it counts, in the one spelling that all equal values have.
+    pub value: Option<String>,
+}
+
 /// Whether the request has all that makes the key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     All,
     NotAll,
+}
+
+/// As it is written: `api_key|ip`.
+impl fmt::Display for KeyPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.alternatives.iter().map(Source::name);
+        f.write_str(&names.collect::<Vec<_>>().join("|"))
+    }
 }
 
 /// An alternative, and the value that was found for it.
@@ -90,6 +108,24 @@ impl KeyParts {
             }
         }
         Ok(Subject { key: Key::from_parts(written.iter().map(|part| &**part)), found })
+    }
+
+    /// The same for people, part by part.
+    pub(super) fn shown(
+        &self,
+        asked: &Asked<'_, '_>,
+        templates: &[Template],
+    ) -> Result<Vec<KeyText>, RequestError> {
+        let shown = self.parts.iter().map(|part| {
+            Ok(match self.take(part, asked, templates)? {
+                Some((index, value)) => KeyText {
+                    attribute: part.alternatives[index].name().to_owned(),
+                    value: Some(String::from_utf8_lossy(&value).into_owned()),
+                },
+                None => KeyText { attribute: part.to_string(), value: None },
+            })
+        });
+        shown.collect()
     }
 
     fn take<'r>(

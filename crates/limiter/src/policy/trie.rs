@@ -11,14 +11,14 @@ use super::template::{End, Segment, Template};
 /// What a walk finds: the numbers that templates were inserted under.
 pub(super) type Found = SmallVec<[u32; 16]>;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Trie {
     /// The first is the root.
     nodes: Vec<Node>,
 }
 
 /// All templates that begin alike.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct Node {
     literals: HashMap<Box<[u8]>, u32, BuildHasherDefault<Fnv>>,
     parameter: Option<u32>,

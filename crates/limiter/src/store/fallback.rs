@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 use slidegate_core::{Decision, Kind, Limit, Outcome, Source, Verdict};
 
 use super::memory::Memory;
 use super::once::Remembered;
-use super::{Call, Charge, Once, SettleOutcome, Settlement, Store};
+use super::{Board, Call, Charge, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
 use crate::key::Space;
 
 /// What a request that the store did not answer is told to wait for, where it is refused.
@@ -38,7 +39,8 @@ pub struct Fallback<S> {
     local: Memory,
     nodes: u64,
     otherwise: OnStoreError,
-    rules: HashMap<Space, OnStoreError>,
+    /// Read only while the store fails.
+    rules: RwLock<HashMap<Space, OnStoreError>>,
     failures: AtomicU64,
     /// What this node answered by itself.
     remembered: Remembered,
@@ -52,7 +54,7 @@ impl<S: Store> Fallback<S> {
             local: Memory::default(),
             nodes: u64::from(nodes.max(1)),
             otherwise: OnStoreError::Local,
-            rules: HashMap::new(),
+            rules: RwLock::default(),
             failures: AtomicU64::new(0),
             remembered: Remembered::new(),
         }
@@ -64,8 +66,8 @@ impl<S: Store> Fallback<S> {
     }
 
     /// What holds for the rule, or limiter, of this name.
-    pub fn rule(mut self, name: &str, on_store_error: OnStoreError) -> Self {
-        self.rules.insert(Space::named(name), on_store_error);
+    pub fn rule(self, name: &str, on_store_error: OnStoreError) -> Self {
+        Store::on_store_error(&self, Space::named(name), on_store_error);
         self
     }
 
@@ -88,8 +90,11 @@ impl<S: Store> Fallback<S> {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn mode(&self, charge: &Charge<'_>) -> OnStoreError {
-        self.rules.get(&charge.space).copied().unwrap_or(self.otherwise)
+    /// What holds for each charge.
+    fn modes(&self, call: &Call<'_>) -> Vec<OnStoreError> {
+        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
+        let mode = |charge: &Charge<'_>| rules.get(&charge.space).copied().unwrap_or(self.otherwise);
+        call.charges.iter().map(mode).collect()
     }
 
     /// Records what the store admitted.
@@ -101,7 +106,7 @@ impl<S: Store> Fallback<S> {
     }
 
     fn decide_without(&self, call: &Call<'_>) -> Verdict {
-        let modes: Vec<OnStoreError> = call.charges.iter().map(|charge| self.mode(charge)).collect();
+        let modes = self.modes(call);
         let shares: Vec<Vec<Limit>> = call
             .charges
             .iter()
@@ -156,6 +161,15 @@ impl<S: Store> Store for Fallback<S> {
         self.store.expect_refunds(space);
     }
 
+    fn on_store_error(&self, space: Space, answer: OnStoreError) {
+        self.rules.write().unwrap_or_else(PoisonError::into_inner).insert(space, answer);
+        self.store.on_store_error(space, answer);
+    }
+
+    fn forget_denials(&self) {
+        self.store.forget_denials();
+    }
+
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
         match self.store.decide(call).await {
             Ok(verdict) => {
@@ -194,5 +208,22 @@ impl<S: Store> Store for Fallback<S> {
             Ok(SettleOutcome::Expired) => Ok(local),
             outcome => outcome,
         }
+    }
+    /// Also what this node would decide by itself, whether the store answers or not.
+    async fn forget(&self, subject: &Forget<'_>) -> Result<(), S::Error> {
+        self.local.forget_now(subject);
+        self.store.forget(subject).await
+    }
+
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, S::Error> {
+        self.store.post(note, now_ms).await
+    }
+
+    async fn withdraw(&self, id: &str) -> Result<bool, S::Error> {
+        self.store.withdraw(id).await
+    }
+
+    async fn board(&self) -> Result<Board, S::Error> {
+        self.store.board().await
     }
 }

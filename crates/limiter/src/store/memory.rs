@@ -4,7 +4,7 @@
 //! and its own part of `max_memory`. No call does work that grows with the table.
 //!
 //! What is remembered under idempotency keys comes on top: nothing where there are none, and at most some 32 MiB. Snapshots
-//! leave it out.
+//! leave it out. The board comes on top too: as much as its notes, which are 16 MiB at most. Snapshots have it.
 
 use std::convert::Infallible;
 use std::ops::Deref;
@@ -15,11 +15,12 @@ use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::key::{Key, Space};
 use crate::random::random;
 use crate::store::once::Remembered;
-use crate::store::{Call, Charge, Once, SettleOutcome, Settlement, Store};
+use crate::store::{Board, Call, Charge, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
 use crate::sync::{Mutex, MutexGuard};
 
 #[cfg(test)]
 mod audit;
+mod board;
 mod books;
 mod both;
 mod bytes;
@@ -76,6 +77,7 @@ pub struct Memory {
     registry: Registry,
     shards: Box<[Locked]>,
     remembered: Remembered,
+    board: Mutex<Board>,
 }
 
 /// What a limiter decides by: its limits, in a box of its own, or borrowed for one call; and what can be known of them
@@ -144,7 +146,14 @@ impl Memory {
         let random = u64::from_le_bytes(*seed.first_chunk().expect("a seed has 32 bytes"));
         let shard = |index: usize| Locked(Mutex::new(Shard::new(max_memory / count, random ^ index as u64)));
         let shards = (0..count).map(shard).collect();
-        Self { max_memory, fingerprints, registry: Registry::new(), shards, remembered: Remembered::new() }
+        Self {
+            max_memory,
+            fingerprints,
+            registry: Registry::new(),
+            shards,
+            remembered: Remembered::new(),
+            board: Mutex::new(Board::default()),
+        }
     }
 
     /// [`Store::decide`] without waiting, which cannot fail.
@@ -247,5 +256,22 @@ impl Store for Memory {
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, Infallible> {
         Ok(self.settle_now(settlement))
+    }
+
+    async fn forget(&self, subject: &Forget<'_>) -> Result<(), Infallible> {
+        self.forget_now(subject);
+        Ok(())
+    }
+
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, Infallible> {
+        Ok(self.post_now(note, now_ms))
+    }
+
+    async fn withdraw(&self, id: &str) -> Result<bool, Infallible> {
+        Ok(self.withdraw_now(id))
+    }
+
+    async fn board(&self) -> Result<Board, Infallible> {
+        Ok(self.board_now())
     }
 }

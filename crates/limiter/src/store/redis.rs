@@ -4,6 +4,7 @@
 //! together. See [`Fallback`](crate::store::fallback::Fallback) for what happens while no server answers.
 
 mod across;
+mod board;
 mod config;
 mod denials;
 mod error;
@@ -29,7 +30,8 @@ pub use error::RedisError;
 pub use link::{Health, Warning};
 
 use crate::key::Space;
-use crate::store::{Call, Once, SettleOutcome, Settlement, Store};
+use crate::store::{Board, Call, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
+use board::Boards;
 use denials::Denials;
 use error::MAX_ITEMS;
 use invocation::Invocation;
@@ -48,6 +50,7 @@ struct Inner {
     link: Link,
     scripts: Scripts,
     denials: Denials,
+    boards: Boards,
     /// Where charges may be given back, so that a denial may end early.
     refundable: RwLock<HashSet<Space>>,
     prefix: Vec<u8>,
@@ -71,6 +74,7 @@ impl Redis {
             link: Link::new(config),
             scripts: Scripts::new(time),
             denials: Denials::new(config.deny_cache_entries, config.deny_cache),
+            boards: Boards::new(config.prefix.as_bytes(), time),
             refundable: RwLock::default(),
             prefix: config.prefix.clone().into_bytes(),
             timeout: config.timeout,
@@ -173,6 +177,10 @@ impl Store for Redis {
         }
     }
 
+    fn forget_denials(&self) {
+        self.0.denials.clear();
+    }
+
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
         let plan = self.0.plan(call)?;
         if let Some(verdict) = self.0.recall(&plan) {
@@ -196,6 +204,22 @@ impl Store for Redis {
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
         self.0.settle(settlement).await
+    }
+
+    async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
+        self.0.forget_subject(subject).await
+    }
+
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
+        self.0.post(note, now_ms).await
+    }
+
+    async fn withdraw(&self, id: &str) -> Result<bool, RedisError> {
+        self.0.withdraw_note(id).await
+    }
+
+    async fn board(&self) -> Result<Board, RedisError> {
+        self.0.board().await
     }
 }
 

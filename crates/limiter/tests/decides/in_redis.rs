@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charge, Charged, Settlement};
+use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
 use slidegate::{Redis, SettleOutcome, Space, Store, Verdict};
 use tokio::runtime::Runtime;
 
@@ -52,5 +52,10 @@ impl Decides for InRedis {
         let subjects = subjects.map(|subject| Charged { space: self.space, ..subject }).collect();
         let settlement = Settlement { subjects, ..*settlement };
         self.runtime.block_on(self.store.settle(&settlement)).expect("a settlement")
+    }
+
+    fn forget(&self, subject: &Forget<'_>) {
+        let subject = Forget { space: self.space, ..*subject };
+        self.runtime.block_on(self.store.forget(&subject)).expect("an answer");
     }
 }

@@ -1,7 +1,7 @@
 //! Stores that decide by the time they are told.
 #![allow(dead_code, unused_imports, reason = "every test uses a part of it")]
 
-use slidegate::store::{Call, Settlement};
+use slidegate::store::{Call, Forget, Settlement};
 use slidegate::{Limit, Limiter, ManualClock, Memory, SettleOutcome, Verdict};
 
 #[cfg(feature = "redis")]
@@ -15,6 +15,8 @@ pub(crate) trait Decides {
     fn decide(&self, call: &Call<'_>) -> Verdict;
 
     fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome;
+
+    fn forget(&self, subject: &Forget<'_>);
 
     /// The limiter's answer, where there is one with these limits.
     fn limiter(&self, _limits: &[Limit], _key: &str, _cost: u64, _now_ms: u64) -> Option<Verdict> {
@@ -43,6 +45,10 @@ impl Decides for InMemory {
 
     fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
         self.limiter.store().settle_now(settlement)
+    }
+
+    fn forget(&self, subject: &Forget<'_>) {
+        self.limiter.store().forget_now(subject);
     }
 
     fn limiter(&self, limits: &[Limit], key: &str, cost: u64, now_ms: u64) -> Option<Verdict> {

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Key, Kind, Limit, Resolution, SettleOutcome, Space, Verdict};
+use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
+use slidegate::{Key, Kind, Limit, LimitId, Resolution, SettleOutcome, Space, Verdict};
 use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, Spent, State, decide};
 
 use crate::cases::{Rng, cost, limit, wait_ms, with_quota};
@@ -30,6 +30,7 @@ pub(crate) enum Way {
 pub(crate) enum Step {
     Check { key: usize, cost: u64, way: Way },
     Settle { of: usize, cost: u64 },
+    Forget { key: usize },
     Forward { ms: u64 },
     Back { ms: u64 },
     Quota { limit: usize, quota: u64 },
@@ -90,6 +91,7 @@ pub(crate) fn generate_long(rng: &Rng) -> (Setting, Vec<Step>) {
         3 if rng.one_in(4) => Step::Quota { limit: 0, quota: rng.between(1, 120) },
         4 => Step::Check { key: 0, cost: rng.between(2, quota + 1), way: Way::Together },
         5 => Step::Check { key: 0, cost: 0, way: Way::Together },
+        6 if rng.one_in(4) => Step::Forget { key: 0 },
         6..=19 => Step::Forward { ms: rng.between(1, 6) },
         _ => Step::Check { key: 0, cost: 1, way: Way::Together },
     };
@@ -108,6 +110,7 @@ fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
         }
         8 => Step::Back { ms: rng.pick(&[1, rng.magnitude(4 * of.window_ms()), of.window_ms(), 1 << 35]) },
         9..=10 => Step::Settle { of: rng.below(64) as usize, cost: rng.pick(&[0, 0, 1, cost(rng, of)]) },
+        12 if rng.one_in(3) => Step::Forget { key: rng.below(KEYS as u64) as usize },
         11 if rng.one_in(2) => Step::Quota { limit: index, quota: rng.between(1, 2 * of.quota()) },
         _ => {
             let way = rng.pick(&[Way::Limiter, Way::Limiter, Way::Together, Way::Apart, Way::Pair]);
@@ -135,6 +138,7 @@ impl<S: Decides> Both<S> {
         match *step {
             Step::Check { key, cost, way } => self.check(key, cost, way),
             Step::Settle { of, cost } => self.settle(of, cost),
+            Step::Forget { key } => self.forget(key),
             Step::Forward { ms } => {
                 self.set_clock(self.now_ms + ms);
                 Ok(())
@@ -158,6 +162,18 @@ impl<S: Decides> Both<S> {
     pub(crate) fn set_clock(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         self.latest_ms = self.latest_ms.max(now_ms);
+    }
+
+    /// Then it is as if never seen, and all others are as they were.
+    fn forget(&mut self, key: usize) -> Result<(), String> {
+        let (name, states, spent) = &mut self.keys[key];
+        let limits: Vec<LimitId> = self.limits.iter().map(Limit::id).collect();
+        let space = Space::named("");
+        self.store.forget(&Forget { space, key: &name.as_str().into(), limits: &limits });
+        (*states, *spent) = (self.limits.iter().map(State::new).collect(), Spent::default());
+        // What a permit from before recorded is no longer there, so that it says nothing any more.
+        self.permits.retain(|(of, _)| *of != key);
+        self.look_at_all()
     }
 
     fn look_at_all(&mut self) -> Result<(), String> {

@@ -80,7 +80,7 @@ fn random_condition(rng: &Rng) -> Condition {
     }
 }
 
-fn conditions(rng: &Rng, least: u64) -> Conditions {
+pub(crate) fn conditions(rng: &Rng, least: u64) -> Conditions {
     Conditions((0..rng.between(least, 2)).map(|_| random_condition(rng)).collect())
 }
 

@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 
-use slidegate::store::{Call, Charge};
-use slidegate::{Limit, Memory, Redis, Space, Store};
+use slidegate::store::{Call, Charge, Forget};
+use slidegate::{Limit, LimitId, Memory, Redis, Space, Store};
 use tokio::runtime::Runtime;
 
 use crate::cases::{Rng, cost, limit, prove_part, wait_ms};
@@ -21,6 +21,7 @@ const SUBJECTS: usize = 5;
 enum Step {
     /// A cost for each subject; `None` if it has no part in the request.
     Ask([Option<u64>; SUBJECTS]),
+    Forget(usize),
     Forward {
         ms: u64,
     },
@@ -38,6 +39,9 @@ fn generate(rng: &Rng) -> (Setting, Vec<Step>) {
             let ms = wait_ms(rng, &of, now_ms);
             now_ms += ms;
             return Step::Forward { ms };
+        }
+        if rng.one_in(12) {
+            return Step::Forget(rng.below(setting.len() as u64) as usize);
         }
         let mut costs = [None; SUBJECTS];
         for (cost_of, limits) in costs.iter_mut().zip(&setting) {
@@ -85,10 +89,18 @@ impl Both<'_> {
         Ok(())
     }
 
+    fn forget(&self, limits: &Setting, subject: usize) -> Result<(), String> {
+        let ids: Vec<LimitId> = limits[subject].iter().map(Limit::id).collect();
+        let subject = Forget { space: self.space, key: &self.subjects[subject].key, limits: &ids };
+        self.memory.forget_now(&subject);
+        self.runtime.block_on(self.redis.forget(&subject)).map_err(|error| error.to_string())
+    }
+
     /// After every request it is looked at what stayed of it.
     fn step(&mut self, limits: &Setting, step: &Step) -> Result<(), String> {
         match step {
             Step::Ask(costs) => self.ask(limits, costs)?,
+            Step::Forget(subject) => self.forget(limits, *subject)?,
             Step::Forward { ms } => self.now_ms += ms,
         }
         self.ask(limits, &[Some(0); SUBJECTS])

@@ -25,9 +25,10 @@ const SCHEME: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-proto")];
 
 pub(super) async fn authorize<C: Clock>(app: &App<C>, peer: IpAddr, head: &Parts) -> Result<Reply, Problem> {
     let parameters = Parameters::parse(head.uri.query())?;
-    let ip = client_address(peer, &head.headers, &app.http().trusted_proxies).to_string();
+    let settings = app.http();
+    let ip = client_address(peer, &head.headers, &settings.trusted_proxies).to_string();
     let mut request = Request::new().with("ip", ip).cost(parameters.cost);
-    for (attribute, header) in &app.http().attributes {
+    for (attribute, header) in &settings.attributes {
         if let Some(value) = single(&head.headers, header)? {
             request.set(&**attribute, value);
         }

@@ -8,22 +8,25 @@ use hyper::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use super::problem::Problem;
+use crate::connections::Progress;
 
 /// A body that is too large is read and thrown away up to here, so that its sender reads the answer and may go on.
 const MAX_DRAINED_BYTES: u64 = 4 << 20;
 
 /// Reads a JSON body of at most so many bytes. One that comes in one piece is not copied.
-pub(super) async fn read(
+pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
     max_bytes: usize,
+    progress: &Progress,
 ) -> Result<Bytes, Problem> {
     if let Some(content_type) = headers.get(CONTENT_TYPE) {
         check_content_type(content_type)?;
     }
     if body.size_hint().lower() > max_bytes as u64 {
+        // Whoever asks before sending does not send.
         if !headers.contains_key(EXPECT) {
-            drain(body).await;
+            drain(body, progress).await;
         }
         return Err(too_large(max_bytes));
     }
@@ -38,7 +41,7 @@ pub(super) async fn read(
             None => return Ok(all.freeze()),
         }
     }
-    drain(body).await;
+    drain(body, progress).await;
     Err(too_large(max_bytes))
 }
 
@@ -53,15 +56,16 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
     Ok(None)
 }
 
-async fn drain(mut body: Incoming) {
+/// Reads the rest, or says that it does not: the connection then ends with the answer.
+async fn drain(mut body: Incoming, progress: &Progress) {
     let mut left = MAX_DRAINED_BYTES;
     if body.size_hint().lower() > left {
-        return;
+        return progress.leave_unread();
     }
     while let Ok(Some(data)) = next(&mut body).await {
         match left.checked_sub(data.len() as u64) {
             Some(less) => left = less,
-            None => return,
+            None => return progress.leave_unread(),
         }
     }
 }
@@ -82,7 +86,7 @@ fn check_content_type(content_type: &HeaderValue) -> Result<(), Problem> {
 }
 
 /// What a JSON object says.
-pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
+pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
     // Otherwise a list would be taken as the members in their order.
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err(Problem::bad_request(not_an_object(body)));

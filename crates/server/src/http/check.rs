@@ -85,7 +85,8 @@ impl<'de> Visitor<'de> for TextVisitor {
 }
 
 /// The attributes go straight into the request.
-struct Attributes<'a>(Request<'a>);
+#[derive(Default)]
+pub(crate) struct Attributes<'a>(pub(crate) Request<'a>);
 
 impl<'de: 'a, 'a: 'de> Deserialize<'de> for Attributes<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

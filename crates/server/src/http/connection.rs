@@ -1,115 +1,109 @@
 //! One connection: HTTP/1.1, requests one after the other.
 
 use std::future::{Future, poll_fn};
-use std::io;
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::AtomicU32;
+use std::task::Poll;
 
 use hyper::body::Incoming;
-use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use slidegate::Clock;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::yield_now;
 
 use super::request_id::Ids;
-use super::{Visit, answer};
+use super::watched::Watched;
+use super::{Door, Visit, answer, farewell};
 use crate::app::App;
-use crate::connections::{Connections, Order, Phase, Progress};
+use crate::connections::{Bounds, Order, Phase, Progress};
 
-/// The most bytes of a connection that are kept before they are understood; a head has to fit.
-const MAX_BUFFER_BYTES: usize = 64 << 10;
+/// How often a connection on which nothing was asked is looked at again before it ends. On a machine that is busy something may have come of which
+/// the runtime has not heard; it asks the system before a task that yields goes on.
+const LAST_LOOKS: u32 = 2;
+
+/// Who came, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) door: Door,
+    pub(crate) peer: IpAddr,
+    /// SHA-256 of the certificate that the client showed.
+    pub(crate) certificate: Option<[u8; 32]>,
+    /// Whether it is one too many, and only told so.
+    pub(crate) is_in_lane: bool,
+}
 
 /// Answers the requests of a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(
     app: Arc<App<C>>,
-    stream: TcpStream,
-    peer: IpAddr,
-    connections: Arc<Connections>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
+    caller: Caller,
+    progress: Arc<Progress>,
 ) {
-    let progress = Progress::new();
+    let Caller { door, peer, certificate, is_in_lane } = caller;
+    let Bounds { max_head_bytes, max_requests, .. } = app.http().connections;
     let ids = Ids::new(app.next_seed());
-    let visit = Arc::new(Visit { app, peer, ids, progress: Arc::clone(&progress) });
+    let served = AtomicU32::new(0);
+    let noted = Arc::clone(&progress);
+    let visit =
+        Visit { app, door, peer, certificate, is_in_lane, ids, max_requests, served, progress: noted };
+    let visit = Arc::new(visit);
+    let visit_of_service = Arc::clone(&visit);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let visit = Arc::clone(&visit);
+        let visit = Arc::clone(&visit_of_service);
         // Taken apart here: every future that it would be moved through would have room for it.
         let (head, body) = request.into_parts();
         async move { Ok::<_, std::convert::Infallible>(answer(&visit, &head, body).await) }
     });
-    let io = Watched { io: TokioIo::new(stream), progress: Arc::clone(&progress) };
     // Time-outs are the sweep's business; without a timer hyper has none of its own.
     let mut builder = http1::Builder::new();
     // Answers are small: to copy one behind its head costs less than to write it in two pieces.
-    builder.max_buf_size(MAX_BUFFER_BYTES).writev(false);
-    let mut connection = pin!(builder.serve_connection(io, service));
-    let mut member = None;
-    let mut finishing = false;
-    poll_fn(|context| {
-        member.get_or_insert_with(|| connections.join(Arc::clone(&progress), context.waker().clone()));
-        match progress.order() {
-            Order::Go => {}
-            Order::Finish if finishing => {}
-            Order::Finish => {
-                finishing = true;
-                connection.as_mut().graceful_shutdown();
+    builder.max_buf_size(max_head_bytes).writev(false);
+    let io = TokioIo::new(Watched::new(stream, Arc::clone(&progress)));
+    let mut connection = builder.serve_connection(io, service);
+    let mut looks = LAST_LOOKS;
+    let ended = loop {
+        let ended = poll_fn(|context| {
+            if progress.order() == Order::End {
+                return Poll::Ready(End::AtOnce);
             }
-            Order::End => return Poll::Ready(()),
+            // How it ended is the client's business: it went away, or sent what is not HTTP and was told so.
+            if Pin::new(&mut connection).poll(context).is_ready() {
+                return Poll::Ready(End::ByItself);
+            }
+            // Only now, since something may have come at the last moment.
+            let is_over = progress.order() != Order::Go && !is_owed_an_answer(progress.phase());
+            if is_over { Poll::Ready(End::WithAWord) } else { Poll::Pending }
+        });
+        let ended = ended.await;
+        if ended != End::WithAWord || progress.phase() == Phase::Head || looks == 0 {
+            break ended;
         }
-        // How it ended is the client's business: it went away, or sent what is not HTTP and was told so.
-        connection.as_mut().poll(context).map(drop)
-    })
-    .await;
-}
-
-/// Notes when the first bytes of a request come.
-struct Watched {
-    io: TokioIo<TcpStream>,
-    progress: Arc<Progress>,
-}
-
-impl Read for Watched {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.io).poll_read(context, buffer);
-        if read.is_ready() && self.progress.phase() == Phase::Idle {
-            self.progress.enter(Phase::Head);
-        }
-        read
+        looks -= 1;
+        yield_now().await;
+    };
+    if ended == End::WithAWord {
+        let parts = connection.into_parts();
+        // Also a part of a head that came together with an earlier request was read.
+        let asked = progress.phase() == Phase::Head || !parts.read_buf.is_empty();
+        let word = asked.then(|| farewell::bytes(&visit));
+        progress.until(Order::End, parts.io.into_inner().close(word)).await;
     }
 }
 
-impl Write for Watched {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(context, bytes)
-    }
+/// How a connection ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    ByItself,
+    /// The client is told why, if it asked for anything.
+    WithAWord,
+    AtOnce,
+}
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(context, slices)
-    }
+/// Requests that are known end with their answer, and their connection with them.
+fn is_owed_an_answer(phase: Phase) -> bool {
+    matches!(phase, Phase::Body | Phase::Answering | Phase::Writing | Phase::Closing)
 }

@@ -1,14 +1,14 @@
 //! Writes JSON into a buffer, member by member: an answer has a known shape, so nothing has to be described first.
 
 /// A string with its quotes.
-pub(super) fn text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     escaped(out, text);
     out.push(b'"');
 }
 
 /// What stands between the quotes of a string.
-pub(super) fn escaped(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn escaped(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     // Without a way out of the loop many bytes are looked at together, and hardly any text has something to escape.
     if bytes.iter().fold(true, |plain, byte| plain & is_plain(*byte)) {
@@ -47,12 +47,12 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
 }
 
 /// A whole number.
-pub(super) fn number(out: &mut Vec<u8>, number: u64) {
+pub(crate) fn number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A whole number, or `null`.
-pub(super) fn number_or_null(out: &mut Vec<u8>, known: Option<u64>) {
+pub(crate) fn number_or_null(out: &mut Vec<u8>, known: Option<u64>) {
     match known {
         Some(known) => number(out, known),
         None => out.extend_from_slice(b"null"),
@@ -60,15 +60,15 @@ pub(super) fn number_or_null(out: &mut Vec<u8>, known: Option<u64>) {
 }
 
 /// Separates the items of a list, or the members of an object.
-pub(super) struct Commas(bool);
+pub(crate) struct Commas(bool);
 
 impl Commas {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(false)
     }
 
     /// To be called before every item.
-    pub(super) fn next(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn next(&mut self, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.0, true) {
             out.push(b',');
         }

@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 use super::problem::{Reply, reply};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const WRITTEN: &str = include_str!("openapi.json");
 const ANY_METHOD: [&str; 7] = ["head", "post", "put", "patch", "delete", "options", "trace"];
 
-static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
-    let mut document: Value = serde_json::from_str(WRITTEN).expect("openapi.json is JSON: it is tested");
+static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| complete(include_str!("openapi.json")));
+
+/// A document with what is not written in it: the version, and the methods that are as GET.
+pub(crate) fn complete(written: &str) -> Bytes {
+    let mut document: Value = serde_json::from_str(written).expect("openapi.json is JSON: it is tested");
     document["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, item) in paths {
@@ -23,7 +25,7 @@ static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
         }
     }
     Bytes::from(document.to_string())
-});
+}
 
 /// What is said of GET holds for these methods too.
 fn repeat(item: &mut Value, methods: &[&str]) {

@@ -2,69 +2,122 @@
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::StatusCode;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{HeaderMap, StatusCode};
 
 use super::json;
 
 /// What every handler gives.
-pub(super) type Reply = hyper::Response<Full<Bytes>>;
+pub(crate) type Reply = hyper::Response<Full<Bytes>>;
 
-pub(super) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// Why a request is not served, and what would be right.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
     /// A member beside the usual ones.
     outcome: Option<&'static str>,
+    kind: Kind,
+}
+
+/// What kind of problem it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// The status says all.
+    Blank,
+    ReducedCapacity,
+}
+
+impl Kind {
+    /// Its type and title, as the registry of problem types has them.
+    fn named(self, status: StatusCode) -> (&'static str, &'static str) {
+        const TYPE: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+        match self {
+            Self::Blank => ("about:blank", status.canonical_reason().unwrap_or("Error")),
+            Self::ReducedCapacity => (TYPE, "Temporary Reduced Capacity"),
+        }
+    }
 }
 
 impl Problem {
-    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), header: None, outcome: None }
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), header: None, outcome: None, kind: Kind::Blank }
     }
 
-    pub(super) fn bad_request(detail: impl Into<String>) -> Self {
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    pub(super) fn not_found(path: &str) -> Self {
+    pub(crate) fn not_found(path: &str) -> Self {
         let detail = format!("there is nothing at {path:?}; GET /openapi.json lists what there is");
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
     /// `allow` lists the methods that there are.
-    pub(super) fn method_not_allowed(allow: &'static str) -> Self {
+    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
         let detail = format!("this path takes {allow}");
         let header = Some((ALLOW, HeaderValue::from_static(allow)));
         Self { header, ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
-    pub(super) fn unauthorized() -> Self {
+    pub(crate) fn unauthorized() -> Self {
         let detail = "this needs the header Authorization: Bearer, with the token of the settings";
         let header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"slidegate\"")));
         Self { header, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
     }
 
     /// The store did not answer where nothing can take its place.
-    pub(super) fn store(error: &impl std::error::Error) -> Self {
+    pub(crate) fn store(error: &impl std::error::Error) -> Self {
         let detail = format!("the store does not answer, try again: {error}");
         let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
         Self { header, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 
+    /// The service has no room, or no time, for a request that it could serve at another moment.
+    pub(crate) fn overloaded(detail: impl Into<String>) -> Self {
+        let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        let kind = Kind::ReducedCapacity;
+        Self { header, kind, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+
+    /// The connection is one more than the settings allow.
+    pub(crate) fn too_many() -> Self {
+        Self::overloaded("there are too many connections, in all or from your address; ask again later")
+    }
+
+    /// The request did not come in its time.
+    pub(crate) fn too_slow() -> Self {
+        let detail = "the request took too long to arrive; send it again, all at once";
+        Self::new(StatusCode::REQUEST_TIMEOUT, detail)
+    }
+
+    /// What is wrong, in words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// With the member `outcome`.
-    pub(super) fn outcome(self, outcome: &'static str) -> Self {
+    pub(crate) fn outcome(self, outcome: &'static str) -> Self {
         Self { outcome: Some(outcome), ..self }
     }
 
-    pub(super) fn into_reply(self) -> Reply {
+    pub(crate) fn into_reply(self) -> Reply {
+        let (status, headers, body) = self.into_parts();
+        let mut reply = Reply::new(Full::new(body.into()));
+        *reply.status_mut() = status;
+        *reply.headers_mut() = headers;
+        reply
+    }
+
+    /// Its status, headers and body.
+    pub(crate) fn into_parts(self) -> (StatusCode, HeaderMap, Vec<u8>) {
         let mut body = Vec::with_capacity(128 + self.detail.len());
         body.push(b'{');
-        members(&mut body, "about:blank", self.status.canonical_reason().unwrap_or("Error"), self.status);
+        let (kind, title) = self.kind.named(self.status);
+        members(&mut body, kind, title, self.status);
         body.extend_from_slice(b",\"detail\":");
         json::text(&mut body, &self.detail);
         if let Some(outcome) = self.outcome {
@@ -72,16 +125,15 @@ impl Problem {
             json::text(&mut body, outcome);
         }
         body.push(b'}');
-        let mut reply = reply(self.status, PROBLEM_JSON, body);
-        if let Some((name, value)) = self.header {
-            reply.headers_mut().insert(name, value);
-        }
-        reply
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, PROBLEM_JSON);
+        headers.extend(self.header);
+        (self.status, headers, body)
     }
 }
 
 /// The members that every problem begins with.
-pub(super) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: StatusCode) {
+pub(crate) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: StatusCode) {
     out.extend_from_slice(b"\"type\":");
     json::text(out, kind);
     out.extend_from_slice(b",\"title\":");
@@ -91,7 +143,7 @@ pub(super) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: Status
 }
 
 /// An answer with a body.
-pub(super) fn reply(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
+pub(crate) fn reply(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
     let mut reply = Reply::new(Full::new(body.into()));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, content_type);

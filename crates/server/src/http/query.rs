@@ -13,7 +13,7 @@ const MAX_PARAMETERS: usize = 8;
 type Parameter<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// All parameters; the same name twice is an error.
-pub(super) fn parse(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> {
+pub(crate) fn parse(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> {
     let mut parameters: Vec<Parameter<'_>> = Vec::new();
     for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -30,7 +30,7 @@ pub(super) fn parse(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> 
 }
 
 /// What to say of a parameter that there is not.
-pub(super) fn unknown(name: &str, known: &str) -> Problem {
+pub(crate) fn unknown(name: &str, known: &str) -> Problem {
     Problem::bad_request(format!("there is no parameter {name:?}, only {known}"))
 }
 

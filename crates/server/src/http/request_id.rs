@@ -34,7 +34,7 @@ impl Ids {
         }
     }
 
-    fn next(&self) -> HeaderValue {
+    pub(super) fn next(&self) -> HeaderValue {
         let mut count = itoa::Buffer::new();
         let count = count.format(self.count.fetch_add(1, Ordering::Relaxed)).as_bytes();
         let mut id = [b'-'; PREFIX_DIGITS + 21];

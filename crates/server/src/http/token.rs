@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 use super::problem::Problem;
 
 /// Compares in a time that tells nothing but the length.
-pub(super) fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), Problem> {
+pub(crate) fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), Problem> {
     let Some(token) = token else { return Ok(()) };
     let given = headers.get(AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
     match given {

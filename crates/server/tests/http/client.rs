@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::document::Document;
 
@@ -28,6 +28,17 @@ impl Client {
     /// Every answer is held against the document, where there is one.
     pub(crate) async fn connect(address: SocketAddr, document: Option<Arc<Document>>) -> Self {
         let stream = TcpStream::connect(address).await.expect("a connection");
+        Self::over(stream, document)
+    }
+
+    /// The same from another address of this machine: all of 127.0.0.0/8 is.
+    pub(crate) async fn connect_from(from: [u8; 4], address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from((from, 0))).expect("an address of this machine");
+        Self::over(socket.connect(address).await.expect("a connection"), None)
+    }
+
+    fn over(stream: TcpStream, document: Option<Arc<Document>>) -> Self {
         stream.set_nodelay(true).expect("a socket");
         Self { stream: BufStream::new(stream), document }
     }
@@ -106,7 +117,10 @@ impl Client {
 
 /// A request with the length of its body.
 pub(crate) fn bytes_of(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut head = format!("{method} {target} HTTP/1.1\r\nhost: test\r\ncontent-length: {}\r\n", body.len());
+    let mut head = format!("{method} {target} HTTP/1.1\r\ncontent-length: {}\r\n", body.len());
+    if headers.iter().all(|(name, _)| *name != "host") {
+        head.push_str("host: test\r\n");
+    }
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }

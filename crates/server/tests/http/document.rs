@@ -26,7 +26,7 @@ impl Document {
         let id = response.header("x-request-id");
         assert!(id.is_some_and(|id| !id.is_empty()), "{method} {target} has no id");
         let path = target.split('?').next().unwrap_or_default();
-        let item = &self.0["paths"][path];
+        let item = self.item(path);
         let operation = &item[method.to_ascii_lowercase()];
         let expected = match (item, operation) {
             (Value::Null, _) => return self.check_problem(404, response),
@@ -45,7 +45,20 @@ impl Document {
         let content_type = response.header("content-type").expect("a content type");
         let content = contents.get(content_type);
         let content = content.unwrap_or_else(|| panic!("{method} {path} may not answer {content_type}"));
-        self.check_body(&content["schema"], response);
+        if content_type.ends_with("json") {
+            self.check_body(&content["schema"], response);
+        }
+    }
+
+    /// What is said of a path, which may be one with a parameter at its end.
+    fn item(&self, path: &str) -> &Value {
+        let paths = &self.0["paths"];
+        match path.rsplit_once('/') {
+            Some((before, last)) if paths[path].is_null() && !last.is_empty() => {
+                &paths[format!("{before}/{{id}}").as_str()]
+            }
+            _ => &paths[path],
+        }
     }
 
     fn check_problem(&self, status: u16, response: &Response) {
@@ -100,5 +113,5 @@ async fn everything_in_the_document_is_there() {
         assert!(![404, 405].contains(&answer.status), "{method} {path}");
         seen += 1;
     }
-    assert_eq!(seen, 4 + 8 + 2 + 2 * 2);
+    assert_eq!(seen, 4 + 8 + 2 + 4 * 2);
 }

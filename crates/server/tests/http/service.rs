@@ -32,6 +32,8 @@ pub(crate) const START_MS: u64 = 1_745_000_103_000;
 
 pub(crate) struct Service<C = ManualClock> {
     pub(crate) address: SocketAddr,
+    /// Where operators come in, if the policy says so.
+    pub(crate) admin: Option<SocketAddr>,
     pub(crate) app: Arc<App<C>>,
     clock: C,
     pub(crate) document: Arc<Document>,
@@ -80,13 +82,20 @@ impl<C: Clock + Clone + 'static> Service<C> {
     pub(crate) async fn serve(app: App<C>, clock: C, redis: Option<Server>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
+        let admin = match &app.settings().server.admin {
+            Some(admin) => {
+                Some(TcpListener::bind(admin.listen.value.expect("an address")).await.expect("a port"))
+            }
+            None => None,
+        };
+        let admin_address = admin.as_ref().map(|admin| admin.local_addr().expect("an address"));
         let (stop, stopped) = oneshot::channel::<()>();
         let app = Arc::new(app);
         let shutdown = async move { drop(stopped.await) };
-        let served = tokio::spawn(run(Arc::clone(&app), Listeners { http: listener }, shutdown));
+        let served = tokio::spawn(run(Arc::clone(&app), Listeners { http: listener, admin }, shutdown));
         let document = Client::connect(address, None).await.get("/openapi.json", &[]).await.json();
         let document = Arc::new(Document::new(document));
-        Self { address, app, clock, document, _redis: redis, stop: Some(stop), served }
+        Self { address, admin: admin_address, app, clock, document, _redis: redis, stop: Some(stop), served }
     }
 
     pub(crate) async fn client(&self) -> Client {

@@ -56,21 +56,23 @@ pub struct Tls {
     pub client_ca: Option<Spot<String>>,
 }
 
-/// What connections may take. Each listener has as much to give.
+/// What connections may take. Each listener has as much to give. What takes too long is ended not before its time, and at the
+/// latest an eighth of it (or 20 ms) after it.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Connections {
-    /// The most that are open at a time. Further ones are told to come again (503).
+    /// The most that are open at a time. Further ones are told to come again (503). Each may take about `max_head` and twice
+    /// `max_body` of memory; one that waits for its next request takes 20 KiB or less.
     #[schemars(schema_with = "schema::whole::<1, 1_000_000>", extend("default" = 16_384))]
     pub max: Spot<u32>,
-    /// The most from one address. IPv6 addresses that share `ipv6_prefix` bits are one.
+    /// The most from one address, of which a gateway has only one. IPv6 addresses that share `ipv6_prefix` bits are one.
     #[schemars(schema_with = "schema::whole::<1, 1_000_000>", extend("default" = 4_096))]
     pub max_per_address: Spot<u32>,
     /// How long a request's head may take, from the first byte; of a new connection, from its beginning, with the
-    /// handshake of TLS.
+    /// handshake of TLS. A part of a request that came is told 408.
     #[schemars(extend("default" = "10s"))]
     pub head_timeout: Spot<DurationMs>,
-    /// How long a request's body may take.
+    /// How long a request's body may take (408).
     #[schemars(extend("default" = "10s"))]
     pub body_timeout: Spot<DurationMs>,
     /// How long a client may take to accept an answer.
@@ -82,10 +84,10 @@ pub struct Connections {
     /// After how many requests a connection is ended. 0: it is not.
     #[schemars(schema_with = "schema::whole::<0, { u32::MAX as u64 }>", extend("default" = 0))]
     pub max_requests: u32,
-    /// The largest head of a request, at least 8KiB.
+    /// The largest head of a request, at least 8KiB (431).
     #[schemars(extend("default" = "64KiB"))]
     pub max_head: Spot<Bytes>,
-    /// The largest body of a request.
+    /// The largest body of a request (413).
     #[schemars(extend("default" = "64KiB"))]
     pub max_body: Spot<Bytes>,
 }

@@ -4,6 +4,7 @@ use super::super::file::{Admin, Connections, Spot, Tls};
 use super::super::problems::Problems;
 use super::Read;
 use super::fields::Fields;
+use super::secret::Secret;
 use super::tree::{Kind, Node};
 
 impl Read for Tls {
@@ -27,7 +28,7 @@ impl Read for Admin {
         let fields = Fields::of(node, "admin", problems)?;
         let admin = Self {
             listen: fields.required("listen", "listen: 127.0.0.1:8090"),
-            token: fields.get("token"),
+            token: fields.get("token").map(Secret::told),
             tls: fields.get("tls"),
         };
         fields.done();

@@ -13,6 +13,8 @@ use super::tree::{Kind, Meaning, Node, meaning, quoted};
 
 /// Never fails: what is wrong is reported, and its place stays known.
 impl<T: Read> Read for Spot<T> {
+    const IS_SECRET: bool = T::IS_SECRET;
+
     fn read(node: &Node, problems: &Problems) -> Option<Self> {
         Some(Self { at: node.at, value: T::read(node, problems) })
     }
@@ -20,11 +22,17 @@ impl<T: Read> Read for Spot<T> {
 
 /// Items that are wrong are left out, and a list of nothing else is wrong: something was meant.
 impl<T: Read> Read for Vec<T> {
+    const IS_SECRET: bool = T::IS_SECRET;
+
     fn read(node: &Node, problems: &Problems) -> Option<Self> {
         match &node.kind {
             Kind::Sequence(items) => {
                 let read: Self = items.iter().filter_map(|item| T::read(item, problems)).collect();
                 (items.is_empty() || !read.is_empty()).then_some(read)
+            }
+            Kind::Scalar { .. } if T::IS_SECRET => {
+                problems.report(node.at, "this has to be a list", "put it between [ and ]");
+                None
             }
             Kind::Scalar { text, .. } if !text.contains('\n') && text.len() < 40 => {
                 expected(node, "this has to be a list", &format!("write [{text}]"), problems);

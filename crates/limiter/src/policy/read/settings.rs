@@ -5,6 +5,7 @@ use super::super::problems::Problems;
 use super::Read;
 use super::fields::Fields;
 use super::scalars::word;
+use super::secret::Secret;
 use super::tree::Node;
 
 impl Read for File {
@@ -40,8 +41,8 @@ impl Read for Server {
             headers: fields.or("headers", usual.headers),
             reset: fields.or("reset", usual.reset),
             retry_jitter: fields.or("retry_jitter", usual.retry_jitter),
-            token: fields.get("token"),
-            permit_secret: fields.get("permit_secret"),
+            token: fields.get("token").map(Secret::told),
+            permit_secret: fields.get("permit_secret").map(Secret::told),
             ad_hoc_limits: fields.get("ad_hoc_limits"),
             max_wait: fields.or("max_wait", usual.max_wait),
             max_waiting: fields.or("max_waiting", usual.max_waiting),
@@ -55,8 +56,8 @@ impl Read for Store {
     fn read(node: &Node, problems: &Problems) -> Option<Self> {
         let fields = Fields::of(node, "a store", problems)?;
         let usual = Self::default();
-        let url = fields.get("url");
-        let nodes = fields.get::<Spot<Vec<_>>>("nodes").map(or_one_wrong).unwrap_or_default();
+        let url = fields.get("url").map(Secret::told);
+        let nodes = fields.get("nodes").map(nodes).unwrap_or_default();
         let sentinel = fields.get::<Spot<Sentinel>>("sentinel").map(|Spot { at, value }| {
             let wrong = || Sentinel { nodes: vec![Spot { at, value: None }], name: Spot { at, value: None } };
             value.unwrap_or_else(wrong)
@@ -103,16 +104,17 @@ impl Read for Store {
 impl Read for Sentinel {
     fn read(node: &Node, problems: &Problems) -> Option<Self> {
         let fields = Fields::of(node, "a sentinel", problems)?;
-        let nodes = fields.required::<Vec<Spot<String>>>("nodes", "nodes: [redis://10.0.0.1:26379]");
+        let nodes = nodes(fields.required("nodes", "nodes: [redis://10.0.0.1:26379]"));
         let name = fields.required("name", "name: mymaster");
         fields.done();
-        Some(Self { nodes: or_one_wrong(nodes), name })
+        Some(Self { nodes, name })
     }
 }
 
 /// A list that cannot be read is not an empty one: something was meant.
-fn or_one_wrong<T>(list: Spot<Vec<Spot<T>>>) -> Vec<Spot<T>> {
-    list.value.unwrap_or_else(|| vec![Spot { at: list.at, value: None }])
+fn nodes(list: Spot<Vec<Spot<Secret>>>) -> Vec<Spot<String>> {
+    let nodes = list.value.unwrap_or_else(|| vec![Spot { at: list.at, value: None }]);
+    nodes.into_iter().map(Secret::told).collect()
 }
 
 impl Read for StoreKind {

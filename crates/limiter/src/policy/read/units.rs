@@ -1,6 +1,7 @@
 //! Shares, durations, sizes and addresses.
 
 use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
 
 use ipnet::IpNet;
 use slidegate_core::{LimitError, MAX_WINDOW_MS, parse_count, parse_window};
@@ -41,7 +42,17 @@ fn parsed<T>(
 impl Read for DurationMs {
     fn read(node: &Node, problems: &Problems) -> Option<Self> {
         let form = Form { what: "a duration", example: "50ms, 30s, 5min, 2h or 1day" };
-        parsed(node, form, problems, |text| match parse_window(text) {
+        parsed(node, form, problems, str::parse)
+    }
+}
+
+impl FromStr for DurationMs {
+    /// What would be right.
+    type Err = String;
+
+    /// As it is written in a file: `30s`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match parse_window(text) {
             // Nothing is nothing in every unit.
             _ if text == "0" => Ok(Self(0)),
             _ if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -54,7 +65,7 @@ impl Read for DurationMs {
             Err(_) => {
                 Err("write a whole number and ms, s, min, h, day or week, as in 50ms or 30s".to_owned())
             }
-        })
+        }
     }
 }
 

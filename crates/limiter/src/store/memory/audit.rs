@@ -11,7 +11,7 @@ use super::row::Content;
 use super::shard::Shard;
 use super::slot::Holding;
 use crate::key::{Key, Space};
-use crate::store::{Call, Charge, Charged, Settlement};
+use crate::store::{Call, Charge, Charged, Forget, Settlement};
 
 /// What is in the tables of a shard, added up.
 fn held(shard: &Shard) -> [usize; 3] {
@@ -100,6 +100,10 @@ fn the_books_say_what_the_tables_hold() {
             {
                 let cost = [0, 1, 80_000][random.below(3) as usize];
                 store.settle_now(&Settlement { now_ms, id, cost, subjects: vec![charged] });
+            }
+            if random.below(20) == 0 {
+                let key = &Key::from(random.below(600));
+                store.forget_now(&Forget { space, key, limits: &[] });
             }
             if step % 500 == 0 {
                 audit(&store);

@@ -3,6 +3,7 @@
 use slidegate_core::{Counter, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Spent, State};
 
 use super::subject::Tracked;
+use crate::store::board::{Board, Note};
 
 /// The next word.
 pub(super) fn take(input: &mut &[u64]) -> Option<u64> {
@@ -78,4 +79,42 @@ pub(super) fn read_spent(input: &mut &[u64]) -> Option<Spent> {
     let mut spent = Spent::default();
     take_list(input)?.into_iter().for_each(|[id, until_ms]| spent.insert(id, until_ms));
     Some(spent)
+}
+
+pub(super) fn write_board(board: &Board, words: &mut Vec<u64>) {
+    words.extend([board.version, board.notes.len() as u64]);
+    for Note { id, text, expires_at_ms } in &board.notes {
+        words.push(*expires_at_ms);
+        write_text(id, words);
+        write_text(text, words);
+    }
+}
+
+pub(super) fn read_board(input: &mut &[u64]) -> Option<Board> {
+    let (version, count) = (take(input)?, take(input)?);
+    let read_note = |_| {
+        let expires_at_ms = take(input)?;
+        Some(Note { id: read_text(input)?, text: read_text(input)?, expires_at_ms })
+    };
+    let notes = (0..count).map(read_note).collect::<Option<_>>()?;
+    Some(Board { version, notes })
+}
+
+/// Its length in bytes, and the bytes, with zeros up to a whole word.
+fn write_text(text: &str, words: &mut Vec<u64>) {
+    words.push(text.len() as u64);
+    words.extend(text.as_bytes().chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    }));
+}
+
+fn read_text(input: &mut &[u64]) -> Option<String> {
+    let length = usize::try_from(take(input)?).ok()?;
+    let (words, rest) = input.split_at_checked(length.div_ceil(8))?;
+    *input = rest;
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.truncate(length);
+    String::from_utf8(bytes).ok()
 }

@@ -191,7 +191,7 @@ impl Shard {
     }
 
     /// Drops a subject and strikes it out of the books.
-    fn forget(&mut self, registry: &Registry, fingerprint: Fingerprint) {
+    pub(super) fn forget(&mut self, registry: &Registry, fingerprint: Fingerprint) {
         if let Some(mut subject) = self.take_out(registry, fingerprint) {
             subject.book(&mut self.books, Footprint::NONE);
         }

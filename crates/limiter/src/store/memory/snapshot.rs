@@ -1,6 +1,7 @@
 //! The whole store in a file and back: versioned, checksummed, replaced atomically, readable by its owner only.
 //!
-//! A file is a sequence of 64-bit little-endian words: a header, the subjects, a closing word, and the SHA-256 of all that.
+//! A file is a sequence of 64-bit little-endian words: a header, the subjects, a closing word, the board, and the SHA-256 of all
+//! that. Version 1 had no board.
 //! Shards are written one after the other, so that no request waits for more than one of them.
 
 use std::fs::{self, File, OpenOptions};
@@ -18,7 +19,9 @@ use crate::fingerprint::{Fingerprint, Seed};
 use crate::key::Space;
 
 /// `SLDGATE` and the version of the format.
-const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x01");
+const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x02");
+/// The same of files without a board.
+const MAGIC_1: u64 = u64::from_be_bytes(*b"SLDGATE\x01");
 const HEADER_WORDS: usize = 6;
 const DIGEST_BYTES: usize = 32;
 /// Stands before every subject, and `END` behind the last.
@@ -60,13 +63,16 @@ impl Memory {
         File::open(parent).and_then(|directory| directory.sync_all()).map_err(failed)
     }
 
+    /// Whether a file can be made where [`Memory::save`] makes one: tried, not guessed. What is left there of a save that was cut off
+    /// goes.
+    pub fn may_save(path: &Path) -> io::Result<()> {
+        let temporary = temporary_path(path);
+        let _: io::Result<()> = fs::remove_file(&temporary);
+        create(&temporary).and_then(|_| fs::remove_file(&temporary))
+    }
+
     fn write_file(&self, path: &Path, now_ms: u64) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        // A file that is there, from a save that was cut off, may have another mode or owner.
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = BufWriter::new(options.open(path)?);
+        let mut file = BufWriter::new(create(path)?);
         let mut digest = Sha256::new();
         let mut emit = |words: &[u64]| {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -85,7 +91,9 @@ impl Memory {
             drop(shard);
             emit(&words)?;
         }
-        emit(&[END])?;
+        let mut words = vec![END];
+        codec::write_board(&self.board_now(), &mut words);
+        emit(&words)?;
         file.write_all(&digest.finalize())?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
@@ -93,7 +101,8 @@ impl Memory {
     /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote.
     pub fn load(path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
         let bytes = fs::read(path).map_err(|source| SnapshotError::Io { path: path.to_owned(), source })?;
-        if bytes.first_chunk() != Some(&MAGIC.to_le_bytes()) {
+        let magic = bytes.first_chunk().map(|first| u64::from_le_bytes(*first));
+        if !matches!(magic, Some(MAGIC | MAGIC_1)) {
             return Err(SnapshotError::Foreign(path.to_owned()));
         }
         Self::read(&bytes, max_memory).ok_or_else(|| SnapshotError::Damaged(path.to_owned()))
@@ -107,12 +116,15 @@ impl Memory {
         let (words, rest) = content.as_chunks::<8>();
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let (header, mut subjects) = words.split_first_chunk::<HEADER_WORDS>()?;
-        let [_, now_ms, seed @ ..] = header;
+        let [magic, now_ms, seed @ ..] = header;
         let store = Self::with_seed(max_memory, seed_from(seed));
         let input = &mut subjects;
         while codec::take(input)? == SUBJECT {
             let (fingerprint, subject) = read_subject(&store.registry, input)?;
             store.restore(fingerprint, subject, *now_ms);
+        }
+        if *magic != MAGIC_1 {
+            *store.board.lock() = codec::read_board(input)?;
         }
         (rest.is_empty() && input.is_empty()).then_some(store)
     }
@@ -138,6 +150,15 @@ fn seed_from(words: &[u64; 4]) -> Seed {
         chunk.copy_from_slice(&word.to_le_bytes());
     }
     seed
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // A file that is there, from a save that was cut off, may have another mode or owner.
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 fn temporary_path(path: &Path) -> PathBuf {

@@ -16,12 +16,19 @@ const SHARDS: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Denials {
-    shards: [Mutex<HashMap<Vec<u8>, Denial>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
     /// The most of one shard; 0 if none are remembered.
     most: usize,
     /// The longest for which one is repeated.
     longest: Duration,
+}
+
+#[derive(Default, Debug)]
+struct Shard {
+    denials: HashMap<Vec<u8>, Denial>,
+    /// What was asked before this says nothing any more.
+    cleared: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +47,7 @@ impl Denials {
         Self { shards: Default::default(), hasher: RandomState::new(), most, longest }
     }
 
-    fn shard(&self, key: &[u8]) -> MutexGuard<'_, HashMap<Vec<u8>, Denial>> {
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
         let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -50,7 +57,7 @@ impl Denials {
         if self.most == 0 || item.cost == 0 {
             return None;
         }
-        let denial = *self.shard(&item.key).get(&item.key)?;
+        let denial = *self.shard(&item.key).denials.get(&item.key)?;
         let holds = now < denial.stale
             && item.cost >= denial.cost
             && item.limit.quota() <= denial.limit.quota()
@@ -67,19 +74,25 @@ impl Denials {
         let until = sent + Duration::from_millis(wait_ms);
         let denial =
             Denial { limit: item.limit, cost: item.cost, until, stale: until.min(sent + self.longest) };
-        let mut shard = self.shard(&item.key);
-        if shard.len() >= self.most && !shard.contains_key(&item.key) {
-            shard.retain(|_, denial| sent < denial.stale);
-            if shard.len() >= self.most {
+        let Shard { denials, cleared } = &mut *self.shard(&item.key);
+        if cleared.is_some_and(|cleared| sent < cleared) {
+            return;
+        }
+        if denials.len() >= self.most && !denials.contains_key(&item.key) {
+            denials.retain(|_, denial| sent < denial.stale);
+            if denials.len() >= self.most {
                 return;
             }
         }
-        shard.insert(item.key.clone(), denial);
+        denials.insert(item.key.clone(), denial);
     }
 
+    /// Forgets all of them, those included that are still under way.
     pub(super) fn clear(&self) {
+        let cleared = Some(Instant::now());
         for shard in &self.shards {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            *shard.lock().unwrap_or_else(PoisonError::into_inner) =
+                Shard { denials: HashMap::new(), cleared };
         }
     }
 }
@@ -124,13 +137,27 @@ mod tests {
         for n in 0..10_000 {
             denials.note(&item(&n.to_string(), 10, 1), 1_000, sent);
         }
-        let held: usize = denials.shards.iter().map(|shard| shard.lock().expect("not poisoned").len()).sum();
+        let held: usize =
+            denials.shards.iter().map(|shard| shard.lock().expect("not poisoned").denials.len()).sum();
         assert_eq!(held, 32);
         denials.clear();
         assert_eq!(denials.recall(&item("1", 10, 1), sent), None);
         let off = Denials::new(100, Duration::ZERO);
         off.note(&item("a", 10, 1), 1_000, sent);
         assert_eq!(off.recall(&item("a", 10, 1), sent), None);
+    }
+
+    /// A request that was under way when a key was reset may have been denied before that.
+    #[test]
+    fn what_was_asked_before_is_forgotten_too() {
+        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
+        while Instant::now() <= sent {}
+        denials.clear();
+        denials.note(&item("a", 10, 1), 60_000, sent);
+        assert_eq!(denials.recall(&item("a", 10, 1), sent), None);
+        let sent = Instant::now();
+        denials.note(&item("a", 10, 1), 60_000, sent);
+        assert_eq!(denials.recall(&item("a", 10, 1), sent), Some(60_000));
     }
 
     #[test]

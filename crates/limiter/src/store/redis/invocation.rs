@@ -13,6 +13,13 @@ pub(super) struct Script {
     pub(super) record_bytes: Option<usize>,
 }
 
+impl Script {
+    pub(super) fn new(text: String, record_bytes: Option<usize>) -> Self {
+        let sha = redis::Script::new(&text).get_hash().to_owned();
+        Self { text, sha, record_bytes }
+    }
+}
+
 /// One request to a script. Those with the same script, `slot` and `head` can travel in one call: their keys and arguments
 /// follow one another.
 #[derive(Clone, Debug)]

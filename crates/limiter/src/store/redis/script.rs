@@ -15,6 +15,9 @@ use writer::Writer;
 const PRELUDE: &str = include_str!("lua/prelude.lua");
 const INJECTED: &str = include_str!("lua/injected.lua");
 
+const BOARD: &str = include_str!("lua/board.lua");
+const FORGET: &str = include_str!("lua/forget.lua");
+
 /// Where debts end: up to here sums are exact.
 const DEBT: &str = "4503599627370496";
 const FOREIGN: &str =
@@ -108,7 +111,19 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     let constants =
         [("ALONE", alone), ("EXPIRES", expires), ("UNDO", undo), ("DEBT", DEBT), ("FOREIGN", FOREIGN)];
     let text = constants.iter().fold(writer.text, |text, (name, value)| text.replace(name, value));
-    let sha = redis::Script::new(&text).get_hash().to_owned();
-    let record_bytes = several.then_some(ROW_HEAD + ROW_LIMIT * limits.len());
-    Script { text, sha, record_bytes }
+    Script::new(text, several.then_some(ROW_HEAD + ROW_LIMIT * limits.len()))
+}
+
+/// The script of the board. Its second argument is the time.
+pub(super) fn write_board(time: Time) -> Script {
+    let prelude = match time {
+        Time::Server => PRELUDE.to_owned(),
+        Time::Injected => INJECTED.replace("NOW", "2"),
+    };
+    Script::new(prelude + BOARD, None)
+}
+
+/// The script that forgets a subject.
+pub(super) fn write_forget() -> Script {
+    Script::new(FORGET.to_owned(), None)
 }

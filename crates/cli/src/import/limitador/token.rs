@@ -1,0 +1,69 @@
+//! What a condition consists of.
+
+use std::fmt;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Token {
+    Name(String),
+    Text(String),
+    Number(String),
+    Sign(&'static str),
+}
+
+/// Longer ones first.
+const SIGNS: [&str; 20] = [
+    "==", "!=", "&&", "||", "<=", ">=", "!", "(", ")", "[", "]", ",", ".", "<", ">", "+", "-", "*", "/", "?",
+];
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(text) | Self::Number(text) => write!(f, "`{text}`"),
+            Self::Text(text) => write!(f, "'{text}'"),
+            Self::Sign(sign) => write!(f, "`{sign}`"),
+        }
+    }
+}
+
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let (token, len) = match first {
+            '\'' | '"' => quoted(rest, first)?,
+            '0'..='9' => {
+                let number = start(rest, |c| c.is_ascii_alphanumeric() || c == '.');
+                (Token::Number(number.to_owned()), number.len())
+            }
+            'a'..='z' | 'A'..='Z' | '_' => {
+                let name = start(rest, |c| c.is_ascii_alphanumeric() || c == '_');
+                (Token::Name(name.to_owned()), name.len())
+            }
+            _ => {
+                let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
+                let sign = sign.ok_or_else(|| format!("a rule cannot say `{first}`"))?;
+                (Token::Sign(sign), sign.len())
+            }
+        };
+        tokens.push(token);
+        rest = rest[len..].trim_start();
+    }
+    Ok(tokens)
+}
+
+fn start(text: &str, belongs: impl Fn(char) -> bool) -> &str {
+    &text[..text.find(|c| !belongs(c)).unwrap_or(text.len())]
+}
+
+/// Escapes meant different things in different versions of Limitador.
+fn quoted(text: &str, quote: char) -> Result<(Token, usize), String> {
+    let within = &text[1..];
+    let end = within.find(quote).ok_or("a quote is not closed")?;
+    let value = &within[..end];
+    if value.contains('\\') || value.is_empty() && within[end + 1..].starts_with(quote) {
+        return Err(
+            "what a text with escapes or three quotes means depends on the version of Limitador".to_owned()
+        );
+    }
+    Ok((Token::Text(value.to_owned()), end + 2))
+}

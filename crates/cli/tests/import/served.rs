@@ -1,0 +1,35 @@
+//! A server with a converted policy answers those who come from the other system.
+
+use super::program::{Request, Server, file, path, run};
+
+/// Windows that slide, so that no edge of one can come between two requests.
+fn serve(system: &str, text: &str) -> (Server, tempfile::NamedTempFile) {
+    let input = file(text);
+    let converted = run(&["import", system, path(&input), "--sliding"]);
+    assert_eq!(converted.code, Some(0), "{converted:?}");
+    let policy = file(&converted.stdout);
+    (Server::start(&[path(&policy)]), policy)
+}
+
+#[test]
+fn clients_of_rlaas_need_no_change() {
+    let (server, _policy) = serve("rlaas", include_str!("rlaas/application.yml"));
+    let check = || server.ask(&Request::get("/check?userId=ann"));
+    let answers = [(); 4].map(|()| check().status);
+    assert_eq!(answers, [200, 200, 200, 429]);
+    assert_eq!(check().body, r#"{"allowed":false,"currentCount":3,"ttl":30}"#);
+    assert_eq!(server.ask(&Request::get("/check?userId=ben")).status, 200);
+}
+
+#[test]
+fn descriptors_are_asked_over_http() {
+    let (server, _policy) = serve("envoy", include_str!("envoy/nested.yaml"));
+    let body = |mailbox: &str| {
+        format!(
+            r#"{{"attributes":{{"domain":"post","descriptor":"kind,mailbox","kind":"advert","mailbox":"{mailbox}"}}}}"#
+        )
+    };
+    let answers = [(); 4].map(|()| server.check(&body("12")).status);
+    assert_eq!(answers, [200, 200, 200, 429]);
+    assert_eq!(server.check(&body("13")).status, 200);
+}

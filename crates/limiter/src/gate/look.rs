@@ -1,0 +1,223 @@
+//! Subjects by their attributes: what their limits say, without charging anything, and a fresh start for them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use slidegate_core::{Limit, LimitId, Outcome, Source, Verdict};
+
+use super::Gate;
+use super::ask::GateError;
+use crate::clock::Clock;
+use crate::key::Space;
+use crate::policy::{HitMode, KeyText, Listed, Named, Policy, Rule};
+use crate::request::Request;
+use crate::store::{Call, Charge, Forget, MAX_LIMITS, Store};
+
+/// How many subjects are asked about at a time: of every rule of a policy there may be one.
+const AT_ONCE: usize = 16;
+/// A space of which nothing is ever charged. No rule can have this name.
+const NOTHING: &str = "/look";
+
+/// A subject as it is now.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    policy: Arc<Policy>,
+    rule: usize,
+    terms: usize,
+    key: Vec<KeyText>,
+    mode: HitMode,
+    listed: Option<Listed>,
+    verdict: Verdict,
+    waits_ms: Vec<Option<u64>>,
+}
+
+/// One limit of a subject that was looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitLook<'a> {
+    /// What it is called in headers.
+    pub name: &'a str,
+    /// As people write it.
+    pub text: &'a str,
+    /// The limit.
+    pub limit: &'a Limit,
+    /// Units, or places, that are taken; `None` if the store did not say.
+    pub used: Option<u64>,
+    /// The largest cost that fits now; `None` if the store did not say.
+    pub remaining: Option<u64>,
+    /// After how long one unit fits again, where none does now.
+    pub retry_after_ms: Option<u64>,
+    /// After how long it is as if never seen, if nothing more comes; `None` if the store did not say.
+    pub reset_after_ms: Option<u64>,
+}
+
+impl Looked {
+    /// The rule whose subject it is.
+    pub fn rule(&self) -> &str {
+        self.of().name()
+    }
+
+    /// Whom it is about, part by part of the rule's key.
+    pub fn key(&self) -> &[KeyText] {
+        &self.key
+    }
+
+    /// Whether the rule refuses what does not fit.
+    pub fn mode(&self) -> HitMode {
+        self.mode
+    }
+
+    /// The list of the rule that these attributes are on.
+    pub fn listed(&self) -> Option<Listed> {
+        self.listed
+    }
+
+    /// Which of the rule's sets of limits holds for these attributes, as [`TermsReport`](crate::policy::TermsReport)
+    /// tells it.
+    pub fn applies_to(&self) -> String {
+        self.of().applies_to(self.terms)
+    }
+
+    /// Who told the numbers: [`Source::Local`] is this node's share, while the store does not answer.
+    pub fn source(&self) -> Source {
+        self.verdict.source
+    }
+
+    /// When it was looked at.
+    pub fn looked_at_ms(&self) -> u64 {
+        self.verdict.decided_at_ms
+    }
+
+    /// Every limit that holds for these attributes.
+    pub fn limits(&self) -> impl Iterator<Item = LimitLook<'_>> {
+        let terms = &self.of().terms()[self.terms];
+        let known = matches!(self.verdict.source, Source::Store | Source::Local);
+        let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
+        let said = self.verdict.decisions.iter().zip(&self.waits_ms);
+        named.zip(said).map(move |(((limit, name), text), (decision, wait_ms))| LimitLook {
+            name,
+            text,
+            limit,
+            used: known.then(|| limit.ceiling().saturating_sub(decision.remaining)),
+            remaining: known.then_some(decision.remaining),
+            retry_after_ms: *wait_ms,
+            reset_after_ms: known.then_some(decision.reset_after_ms),
+        })
+    }
+
+    fn of(&self) -> &Rule {
+        &self.policy.rules()[self.rule]
+    }
+}
+
+/// A subject that was reset.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Forgotten {
+    /// The rule whose subject it is.
+    pub rule: String,
+    /// Whom it is about, part by part of the rule's key.
+    pub key: Vec<KeyText>,
+    /// Every limit under which it is as if never seen: those of all sets of limits of the rule.
+    pub limits: Vec<String>,
+}
+
+impl<S: Store, C: Clock> Gate<S, C> {
+    /// Looks at every subject that these attributes name: with `rule` at the one of that rule, otherwise at those of all rules
+    /// whose key the attributes fill. Nothing is charged, and whether the rule's `match` and lists apply to the attributes does
+    /// not matter. Rules without a key, and what requests that lack a part of the key share, are looked at by name only.
+    pub async fn look(
+        &self,
+        rule: Option<&str>,
+        request: &Request<'_>,
+    ) -> Result<Vec<Looked>, GateError<S::Error>> {
+        let policy = self.policy();
+        let named = policy.named(rule, request)?;
+        let mut found = Vec::with_capacity(named.len());
+        for some in named.chunks(AT_ONCE) {
+            let looks = some.iter().map(|named| self.look_at(&policy, named));
+            found.extend(try_join_all(looks).await.map_err(GateError::Store)?);
+        }
+        Ok(found)
+    }
+
+    /// Resets every subject that [`Gate::look`] would find: all its limits, of all sets of limits of the rule, are as if it was never
+    /// seen. Other processes with the same store learn of it when they look at its board.
+    pub async fn forget(
+        &self,
+        rule: Option<&str>,
+        request: &Request<'_>,
+    ) -> Result<Vec<Forgotten>, GateError<S::Error>> {
+        let policy = self.policy();
+        let named = policy.named(rule, request)?;
+        let mut forgotten = Vec::with_capacity(named.len());
+        for some in named.chunks(AT_ONCE) {
+            let each = some.iter().map(|named| self.forget_one(&policy, named));
+            forgotten.extend(try_join_all(each).await.map_err(GateError::Store)?);
+        }
+        Ok(forgotten)
+    }
+
+    async fn look_at(&self, policy: &Arc<Policy>, named: &Named<'_>) -> Result<Looked, S::Error> {
+        let rule = &policy.rules()[named.rule];
+        let limits = rule.terms()[named.terms].limits();
+        let look = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
+        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &[look] };
+        let verdict = self.store.decide(&call).await?;
+        let waits_ms = self.waits(&look, &verdict).await?;
+        Ok(Looked {
+            policy: Arc::clone(policy),
+            rule: named.rule,
+            terms: named.terms,
+            key: named.shown.clone(),
+            mode: named.mode,
+            listed: named.listed,
+            verdict,
+            waits_ms,
+        })
+    }
+
+    /// How long one more unit has to wait under each limit that is used up. A look has nothing to wait for, so one unit is
+    /// asked for, together with a cost that can never fit: then no clock and no other request can make it a charge. That
+    /// one counts for the same key, and so for the same slot of a Cluster.
+    async fn waits(&self, look: &Charge<'_>, seen: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
+        let known = matches!(seen.source, Source::Store | Source::Local);
+        let used_up = |at: usize| known && seen.decisions.get(at).is_some_and(|one| one.remaining == 0);
+        let mut waits_ms = vec![None; look.limits.len()];
+        if look.limits.len() >= MAX_LIMITS || !(0..look.limits.len()).any(used_up) {
+            return Ok(waits_ms);
+        }
+        let one = Limit::new(1, Duration::from_secs(1)).expect("one a second is a limit");
+        let never = Charge { space: Space::named(NOTHING), limits: &[one], cost: 2, ..*look };
+        let charges = [Charge { cost: 1, ..*look }, never];
+        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
+        let mut verdict = self.store.decide(&call).await?;
+        if verdict.source == Source::Cache {
+            self.store.forget_denials();
+            verdict = self.store.decide(&call).await?;
+        }
+        for (at, (wait_ms, decision)) in waits_ms.iter_mut().zip(&*verdict.decisions).enumerate() {
+            if let Outcome::RetryAfter(ms) = decision.outcome
+                && used_up(at)
+            {
+                *wait_ms = Some(ms);
+            }
+        }
+        Ok(waits_ms)
+    }
+
+    async fn forget_one(&self, policy: &Policy, named: &Named<'_>) -> Result<Forgotten, S::Error> {
+        let rule = &policy.rules()[named.rule];
+        let all = || rule.terms().iter().flat_map(|terms| terms.limits().iter().zip(terms.texts()));
+        let ids: BTreeSet<LimitId> = all().map(|(limit, _)| limit.id()).collect();
+        let ids: Vec<LimitId> = ids.into_iter().collect();
+        let mut known = BTreeSet::new();
+        let texts = all().map(|(_, text)| text).filter(|text| known.insert(&***text));
+        let limits = texts.map(|text| text.to_string()).collect();
+        for some in ids.chunks(MAX_LIMITS) {
+            let subject = Forget { space: rule.space(), key: &named.key, limits: some };
+            self.store.forget(&subject).await?;
+        }
+        Ok(Forgotten { rule: rule.name().to_owned(), key: named.shown.clone(), limits })
+    }
+}

@@ -1,0 +1,45 @@
+//! An exception that holds for a while.
+
+use super::super::file::{Conditions, LimitEntry, Spot};
+use super::super::problems::Problems;
+use super::super::temporary::{Effect, Exception};
+use super::Read;
+use super::fields::Fields;
+use super::tree::Node;
+
+const FORMS: &str = "write one of \"limits\": [\"50/s\"], \"allow\": true and \"deny\": true";
+
+impl Read for Exception {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "an override", problems)?;
+        let rule = fields.required::<String>("rule", "\"rule\": \"login\"");
+        // To be written even if it is for all: what was forgotten must not shut everybody out.
+        let when =
+            fields.required::<Conditions>("when", "\"when\": {\"user\": \"alice\"}, or {} for all requests");
+        let limits = fields.get::<Spot<Vec<LimitEntry>>>("limits");
+        let (allow, deny) = (fields.get::<Spot<bool>>("allow"), fields.get::<Spot<bool>>("deny"));
+        let head = fields.head();
+        fields.done();
+        for Spot { at, value } in [&allow, &deny].into_iter().flatten() {
+            if *value == Some(false) {
+                problems.report(*at, "an override does not say what it is not", FORMS);
+            }
+        }
+        let given = [limits.is_some(), allow.is_some(), deny.is_some()];
+        let effect = match (limits, given.into_iter().filter(|given| *given).count()) {
+            (Some(limits), 1) => Effect::Limits(limits),
+            (None, 1) if given[1] => Effect::Allow,
+            (None, 1) => Effect::Deny,
+            (_, count) => {
+                let what = if count == 0 {
+                    "this override says nothing"
+                } else {
+                    "this override says several things"
+                };
+                problems.report(head, what, FORMS);
+                return None;
+            }
+        };
+        Some(Self { rule, when: when.value?, effect, text: Box::default() })
+    }
+}

@@ -1,0 +1,103 @@
+//! What operators ask: health, metrics, keys, overrides, the policy. A file per address.
+
+mod door;
+pub(crate) mod guard;
+mod keys;
+mod openapi;
+mod overrides;
+mod policy;
+mod reload;
+mod status;
+
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::http::request::Parts;
+use hyper::{Method, StatusCode};
+use slidegate::Clock;
+
+use crate::audit::{Action, Line, Told};
+use crate::http::Visit;
+use crate::http::problem::{Problem, Reply, reply};
+use crate::{health, metrics};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Answers a request of an operator, whatever it is. What changes something leaves a line in the audit log, whatever came of it.
+pub(crate) async fn answer<C: Clock + 'static>(
+    visit: &Visit<C>,
+    head: &Parts,
+    body: Incoming,
+    request_id: &HeaderValue,
+) -> Reply {
+    let mut line = Action::of(&head.method, head.uri.path()).map(|action| Line {
+        action,
+        peer: visit.peer,
+        certificate: visit.certificate,
+        request_id: String::from_utf8_lossy(request_id.as_bytes()).into_owned(),
+        told: Told::default(),
+        status: None,
+    });
+    let mut nothing = Told::default();
+    let told = line.as_mut().map_or(&mut nothing, |line| &mut line.told);
+    let reply = route(visit, head, body, told).await.unwrap_or_else(|problem| {
+        told.after.get_or_insert_with(|| problem.detail().to_owned());
+        problem.into_reply()
+    });
+    if let Some(line) = &mut line {
+        line.status = Some(reply.status());
+    }
+    reply
+}
+
+async fn route<C: Clock + 'static>(
+    visit: &Visit<C>,
+    head: &Parts,
+    body: Incoming,
+    told: &mut Told,
+) -> Result<Reply, Problem> {
+    let app = &visit.app;
+    let path = head.uri.path();
+    let reads = matches!(head.method, Method::GET | Method::HEAD);
+    match path {
+        "/livez" if reads => return Ok(health::live()),
+        "/readyz" if reads => return health::ready(app, head.uri.query()),
+        _ => door::check(&app.settings().server, app.admin_address(), head)?,
+    }
+    let posts = head.method == Method::POST;
+    let allow = match path {
+        "/" if reads => return Ok(openapi::index()),
+        "/openapi.json" if reads => return Ok(openapi::document()),
+        "/metrics" if reads => return Ok(metrics::reply(app)),
+        "/v1/status" if reads => return Ok(status::status(app)),
+        "/v1/policy" if reads => return Ok(policy::policy(app)),
+        "/v1/overrides" if reads => return Ok(overrides::list(app)),
+        "/v1/overrides" if posts => {
+            return overrides::add(app, &visit.read(&head.headers, body).await?, told).await;
+        }
+        "/v1/overrides" => "GET, HEAD, POST",
+        "/v1/keys/look" if posts => {
+            return keys::look(app, &visit.read(&head.headers, body).await?).await;
+        }
+        "/v1/keys/reset" if posts => {
+            return keys::reset(app, &visit.read(&head.headers, body).await?, told).await;
+        }
+        "/v1/reload" if posts => {
+            return reload::reload(app, &visit.read(&head.headers, body).await?, told).await;
+        }
+        "/v1/keys/look" | "/v1/keys/reset" | "/v1/reload" => "POST",
+        "/" | "/openapi.json" | "/livez" | "/readyz" | "/metrics" | "/v1/status" | "/v1/policy" => {
+            "GET, HEAD"
+        }
+        path => match path.strip_prefix("/v1/overrides/") {
+            Some(id) if head.method == Method::DELETE => return overrides::remove(app, id, told).await,
+            Some(_) => "DELETE",
+            None => return Err(Problem::not_found(path)),
+        },
+    };
+    Err(Problem::method_not_allowed(allow))
+}
+
+/// An answer in JSON.
+fn json(status: StatusCode, body: &serde_json::Value) -> Reply {
+    reply(status, JSON, body.to_string())
+}

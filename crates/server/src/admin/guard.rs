@@ -1,0 +1,57 @@
+//! Who may speak to the admin listener: whoever is on this machine, has the token, or shows a certificate.
+//!
+//! That it is not open by accident is looked at wherever it could become so: in the file, where settings are used (flags may
+//! have changed them), when the listener is bound, when settings change, and at every request.
+
+use std::net::SocketAddr;
+
+use slidegate::policy::file::{Admin, Server};
+
+use crate::config::{ConfigError, value};
+
+/// What the settings say of strangers, at the address that they name.
+pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
+    match &server.admin {
+        Some(admin) => check_at(admin, *value(&admin.listen, "server.admin.listen")?),
+        None => Ok(()),
+    }
+}
+
+/// Whether strangers are kept out at an address.
+pub(crate) fn check_at(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
+    let has_token = token(admin)?.is_some();
+    let asks_certificates = admin.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+    if has_token || asks_certificates || is_local(address) {
+        return Ok(());
+    }
+    Err(ConfigError::AdminIsOpen { address })
+}
+
+/// The same once it is bound, with a warning of what is not forbidden.
+pub(crate) fn check_bound(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
+    check_at(admin, address)?;
+    if !is_local(address) && admin.tls.is_none() {
+        tracing::warn!(
+            "the token of the admin listener at {address} travels in the clear: set server.admin.tls, or listen at 127.0.0.1"
+        );
+    }
+    Ok(())
+}
+
+/// What requests have to bring. One that is empty would be none, and look like one.
+pub(crate) fn token(admin: &Admin) -> Result<Option<&str>, ConfigError> {
+    let Some(token) = &admin.token else { return Ok(None) };
+    match value(token, "server.admin.token")?.as_str() {
+        "" => Err(ConfigError::EmptyToken),
+        token => Ok(Some(token)),
+    }
+}
+
+/// Whether nobody else's machine reaches it. An IPv4 address may be written as one of IPv6.
+fn is_local(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

@@ -1,0 +1,163 @@
+//! `POST /v1/keys/look` and `POST /v1/keys/reset`: what is known of a subject, and a fresh start for it.
+
+use std::fmt::Write;
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use slidegate::policy::{HitMode, KeyText, Listed, Policy};
+use slidegate::{Clock, Looked, Request, Source};
+
+use super::json;
+use crate::app::App;
+use crate::audit::Told;
+use crate::http::body;
+use crate::http::check::Attributes;
+use crate::http::problem::{Problem, Reply};
+
+/// The most rules that an answer names.
+const MAX_NAMED: usize = 50;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'a: 'de"))]
+struct Body<'a> {
+    rule: Option<String>,
+    #[serde(borrow, default)]
+    attributes: Attributes<'a>,
+}
+
+impl<'a> Body<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, Problem> {
+        let body: Self = body::parse(bytes)?;
+        body.attributes.0.check().map_err(|error| Problem::bad_request(error.to_string()))?;
+        Ok(body)
+    }
+
+    fn request(&self) -> &Request<'a> {
+        &self.attributes.0
+    }
+
+    /// As it was given, for the audit log.
+    fn what(&self) -> String {
+        let mut text = self.rule.as_ref().map_or_else(String::new, |rule| format!("rule={rule} "));
+        for (name, value) in self.request().attributes() {
+            write!(text, "{name}={value} ").expect("a string takes everything");
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+pub(super) async fn look<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+    let body = Body::read(bytes)?;
+    let looked = found(app, &body).await?;
+    let subjects: Vec<Value> = looked.iter().map(shown).collect();
+    Ok(answered(app, &body, &subjects))
+}
+
+pub(super) async fn reset<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -> Result<Reply, Problem> {
+    let body = Body::read(bytes)?;
+    told.what = Some(body.what());
+    let before = found(app, &body).await?;
+    told.before = Some(before.iter().map(used).collect::<Vec<_>>().join("; "));
+    let forgotten = app.gate().forget(body.rule.as_deref(), body.request()).await?;
+    told.after = Some(match forgotten.len() {
+        0 => "nothing was found to reset".to_owned(),
+        1 => "1 subject is as if never seen".to_owned(),
+        count => format!("{count} subjects are as if never seen"),
+    });
+    let subjects =
+        forgotten.iter().map(|one| json!({ "rule": one.rule, "key": key(&one.key), "limits": one.limits }));
+    Ok(answered(app, &body, &subjects.collect::<Vec<_>>()))
+}
+
+/// What the attributes name. That there is no rule of a name is an error, since nothing else could be found either.
+async fn found<C: Clock>(app: &App<C>, body: &Body<'_>) -> Result<Vec<Looked>, Problem> {
+    let rule = body.rule.as_deref();
+    if let Some(name) = rule
+        && !app.gate().policy().rules().iter().any(|rule| rule.name() == name)
+    {
+        let detail = format!("no rule is called {name:?}; there are {}", names(&app.gate().policy()));
+        return Err(Problem::new(StatusCode::NOT_FOUND, detail));
+    }
+    Ok(app.gate().look(rule, body.request()).await?)
+}
+
+fn answered<C: Clock>(app: &App<C>, body: &Body<'_>, subjects: &[Value]) -> Reply {
+    let mut answer = json!({ "subjects": subjects });
+    if subjects.is_empty() {
+        answer["message"] = Value::from(nothing_found(&app.gate().policy(), body.rule.as_deref()));
+    }
+    json(StatusCode::OK, &answer)
+}
+
+/// What would have to be given.
+fn nothing_found(policy: &Policy, rule: Option<&str>) -> String {
+    let rules = policy.explain();
+    let wanted = rules.iter().filter(|one| rule.is_none_or(|rule| one.name == rule));
+    let keys: Vec<String> = wanted.take(MAX_NAMED).map(|one| format!("{} ({})", one.name, one.key)).collect();
+    match (rule, keys.is_empty()) {
+        (_, true) => "the policy has no rules".to_owned(),
+        (Some(_), _) => format!("these attributes do not fill the key of the rule {}", keys.join(", ")),
+        (None, _) => format!(
+            "no rule has a key that these attributes fill; rules have keys: {}. A rule without a key is found by its name",
+            keys.join(", ")
+        ),
+    }
+}
+
+fn names(policy: &Policy) -> String {
+    let names: Vec<&str> = policy.rules().iter().take(MAX_NAMED).map(|rule| rule.name()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn shown(one: &Looked) -> Value {
+    let limits = one.limits().map(|limit| {
+        json!({
+            "limit": limit.text,
+            "policy": limit.name,
+            "quota": limit.limit.quota(),
+            "window_ms": limit.limit.window_ms(),
+            "used": limit.used,
+            "remaining": limit.remaining,
+            "retry_after_ms": limit.retry_after_ms,
+            "reset_after_ms": limit.reset_after_ms,
+        })
+    });
+    json!({
+        "rule": one.rule(),
+        "key": key(one.key()),
+        "applies_to": one.applies_to(),
+        "mode": match one.mode() {
+            HitMode::Enforced => "enforced",
+            HitMode::Observed => "observed",
+        },
+        "listed": one.listed().map(|listed| match listed {
+            Listed::Allow => "allow",
+            Listed::Deny => "deny",
+        }),
+        "source": match one.source() {
+            Source::Store => "store",
+            Source::Local => "local",
+            Source::Cache => "cache",
+            Source::Assumed => "assumed",
+        },
+        "looked_at_ms": one.looked_at_ms(),
+        "limits": limits.collect::<Vec<_>>(),
+    })
+}
+
+/// No attribute has two values, so every part has its own name.
+fn key(parts: &[KeyText]) -> Value {
+    let members = parts.iter().map(|part| (part.attribute.clone(), Value::from(part.value.clone())));
+    Value::Object(members.collect::<Map<_, _>>())
+}
+
+/// In a few words: `login 5/min: 5 of 5`.
+fn used(one: &Looked) -> String {
+    let limits = one.limits().map(|limit| match limit.used {
+        Some(used) => format!("{}: {used} used", limit.text),
+        None => format!("{}: not known", limit.text),
+    });
+    format!("{} {}", one.rule(), limits.collect::<Vec<_>>().join(", "))
+}

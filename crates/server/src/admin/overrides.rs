@@ -1,0 +1,89 @@
+//! `/v1/overrides`: exceptions from rules that hold for a while, on all nodes.
+
+use hyper::StatusCode;
+use hyper::header::{HeaderValue, LOCATION};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use slidegate::Clock;
+use slidegate::policy::Exception;
+use slidegate::policy::file::DurationMs;
+
+use super::json;
+use crate::app::App;
+use crate::audit::Told;
+use crate::http::body;
+use crate::http::problem::{Problem, Reply};
+use crate::overrides::{NewOverride, Override, OverrideError};
+
+/// What is said of the exception itself is read as in a file, with its errors.
+#[derive(Deserialize)]
+struct Body {
+    expires_in: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(flatten)]
+    exception: Map<String, Value>,
+}
+
+pub(super) fn list<C: Clock>(app: &App<C>) -> Reply {
+    let overrides: Vec<Value> = app.overrides().iter().map(shown).collect();
+    json(StatusCode::OK, &json!({ "overrides": overrides }))
+}
+
+pub(super) async fn add<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -> Result<Reply, Problem> {
+    let Body { expires_in, reason, exception } = body::parse(bytes)?;
+    told.reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
+    let text = Value::Object(exception).to_string();
+    told.what = Some(format!("{text} for {expires_in}"));
+    let DurationMs(expires_in_ms) = expires_in.parse().map_err(|remedy: String| {
+        Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("expires_in: {expires_in:?} is no duration: {remedy}"),
+        )
+    })?;
+    let exception = Exception::parse(&text).map_err(|errors| refused(&OverrideError::Exception(errors)))?;
+    told.what = Some(format!("{exception} for {expires_in}"));
+    let set = app.add_override(NewOverride { exception, expires_in_ms, reason }).await;
+    let set = set.map_err(|error| refused(&error))?;
+    told.after = Some(format!("override {}", set.id));
+    let mut reply = json(StatusCode::CREATED, &shown(&set));
+    if let Ok(location) = HeaderValue::try_from(format!("/v1/overrides/{}", set.id)) {
+        reply.headers_mut().insert(LOCATION, location);
+    }
+    Ok(reply)
+}
+
+pub(super) async fn remove<C: Clock>(app: &App<C>, id: &str, told: &mut Told) -> Result<Reply, Problem> {
+    told.what = Some(format!("override {id}"));
+    let known = app.overrides().into_iter().find(|known| known.id == id);
+    told.before = known.as_ref().and_then(|known| known.exception.as_ref()).map(ToString::to_string);
+    if app.remove_override(id).await.map_err(|error| refused(&error))? {
+        return Ok(json(StatusCode::OK, &json!({ "id": id, "removed": true })));
+    }
+    let detail = format!("there is no override {id:?}; GET /v1/overrides lists those that there are");
+    Err(Problem::new(StatusCode::NOT_FOUND, detail))
+}
+
+/// What it says beside what it is: `rule`, `when`, and what happens then.
+fn shown(one: &Override) -> Value {
+    let mut members = match one.exception.as_ref().map(|exception| serde_json::from_str(exception.text())) {
+        Some(Ok(Value::Object(members))) => members,
+        _ => Map::new(),
+    };
+    members.insert("id".to_owned(), json!(one.id));
+    members.insert("text".to_owned(), json!(one.exception.as_ref().map(ToString::to_string)));
+    members.insert("reason".to_owned(), json!(one.reason));
+    members.insert("created_at_ms".to_owned(), json!(one.created_at_ms));
+    members.insert("expires_at_ms".to_owned(), json!(one.expires_at_ms));
+    members.insert("active".to_owned(), json!(one.active));
+    members.insert("problem".to_owned(), json!(one.problem));
+    Value::Object(members)
+}
+
+fn refused(error: &OverrideError) -> Problem {
+    match error {
+        OverrideError::Store(error) => Problem::store(error),
+        OverrideError::Full => Problem::new(StatusCode::CONFLICT, error.to_string()),
+        _ => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+    }
+}

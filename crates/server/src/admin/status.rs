@@ -1,0 +1,121 @@
+//! `GET /v1/status`: how the service is doing, on one page.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+use slidegate::Clock;
+use slidegate::store::redis::Health;
+
+use super::json;
+use crate::app::App;
+use crate::health::StoreState;
+use crate::http::problem::Reply;
+use crate::snapshot::Restored;
+use crate::store::Backend;
+
+pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
+    let reload = app.reload_state();
+    let connections = app.connection_stats();
+    let overrides = app.overrides();
+    let active = overrides.iter().filter(|one| one.active).count();
+    json(
+        StatusCode::OK,
+        &json!({
+            "service": "slidegate",
+            "version": env!("CARGO_PKG_VERSION"),
+            "ready": app.is_ready(),
+            "store": store(app.gate().store()),
+            "policy": {
+                "file": app.policy_path().map(|path| path.display().to_string()),
+                "digest": Some(&reload.policy_digest).filter(|digest| !digest.is_empty()),
+                "rules": app.gate().policy().rules().len(),
+                "loaded_at_ms": reload.loaded_at_ms,
+                "reloads": reload.reloads,
+                "failures": reload.failures,
+                "last_ok": reload.last_ok,
+                "last_error": reload.last_error,
+                "last_attempt_at_ms": reload.last_attempt_at_ms,
+            },
+            "overrides": { "active": active, "inactive": overrides.len() - active },
+            "waiting": app.held(),
+            "connections": {
+                "open": connections.open,
+                "accepted": connections.accepted,
+                "turned_away": connections.turned_away,
+                "dropped": connections.dropped,
+                "ended_idle": connections.ended_idle,
+                "ended_slow": connections.ended_slow,
+            },
+            "certificates": certificates(app),
+            "snapshot": snapshot(app),
+        }),
+    )
+}
+
+fn store(backend: &Backend) -> Value {
+    let state = StoreState::of(backend).name();
+    match backend {
+        Backend::Memory(memory) => {
+            let stats = memory.stats();
+            json!({
+                "kind": "memory",
+                "state": state,
+                "keys": stats.keys,
+                "bytes": stats.bytes,
+                "max_bytes": memory.max_memory(),
+                "forgotten_keys": stats.forgotten_keys,
+                "refused_for_room": stats.refused_for_room,
+            })
+        }
+        Backend::Redis(redis) => {
+            let servers = redis.store().health().into_iter().map(|(server, health)| {
+                let state = match health {
+                    Health::Closed => "asked",
+                    Health::Open => "not asked",
+                    Health::Probing => "tried",
+                };
+                json!({ "server": server, "state": state })
+            });
+            let warnings = redis.store().warnings().into_iter().map(|warning| warning.to_string());
+            json!({
+                "kind": "redis",
+                "state": state,
+                "failures": redis.failures(),
+                "servers": servers.collect::<Vec<_>>(),
+                "warnings": warnings.collect::<Vec<_>>(),
+            })
+        }
+    }
+}
+
+fn certificates<C: Clock>(app: &App<C>) -> Vec<Value> {
+    let each = app.tls_state().into_iter().map(|one| {
+        json!({
+            "listener": one.setting,
+            "file": one.certificate.display().to_string(),
+            "loaded_at_ms": one.loaded_at_ms,
+            "not_after_ms": one.not_after_ms,
+            "reloads": one.reloads,
+            "failures": one.failures,
+            "last_error": one.last_error,
+            "refused": one.refused,
+        })
+    });
+    each.collect()
+}
+
+fn snapshot<C: Clock>(app: &App<C>) -> Value {
+    let Some(state) = app.snapshot_state() else { return Value::Null };
+    let restored = match state.restored {
+        Restored::Nothing => json!({ "found": "nothing" }),
+        Restored::Keys(keys) => json!({ "found": "keys", "keys": keys }),
+        Restored::SetAside(path) => json!({ "found": "damaged", "set_aside": path.display().to_string() }),
+    };
+    json!({
+        "file": state.path.display().to_string(),
+        "restored": restored,
+        "last_saved_at_ms": state.last_saved_at_ms,
+        "saves": state.saves,
+        "failures": state.failures,
+        "last_error": state.last_error,
+    })
+}

@@ -1,0 +1,128 @@
+//! One line for everything that operators change, or try to: who, what, and what came of it.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use hyper::{Method, StatusCode};
+
+/// Where these lines go, whatever else is told.
+pub(crate) const TARGET: &str = "slidegate::audit";
+
+/// What changes something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    Reload,
+    Reset,
+    AddOverride,
+    RemoveOverride,
+}
+
+impl Action {
+    /// What a request asks for, if that changes anything.
+    pub(crate) fn of(method: &Method, path: &str) -> Option<Self> {
+        match (method.as_str(), path) {
+            ("POST", "/v1/reload") => Some(Self::Reload),
+            ("POST", "/v1/keys/reset") => Some(Self::Reset),
+            ("POST", "/v1/overrides") => Some(Self::AddOverride),
+            ("DELETE", path) if path.starts_with("/v1/overrides/") => Some(Self::RemoveOverride),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Reload => "reload",
+            Self::Reset => "reset",
+            Self::AddOverride => "override.add",
+            Self::RemoveOverride => "override.remove",
+        }
+    }
+}
+
+/// What a line tells besides who asked; filled as it becomes known.
+#[derive(Default, Debug)]
+pub(crate) struct Told {
+    /// What it was about, as it was given.
+    pub(crate) what: Option<String>,
+    /// Why, as the operator said.
+    pub(crate) reason: Option<String>,
+    /// How it was.
+    pub(crate) before: Option<String>,
+    /// How it is now.
+    pub(crate) after: Option<String>,
+}
+
+/// A line that is written when it is dropped, so that what was begun leaves one, too, if nobody waited for the answer.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) action: Action,
+    pub(crate) peer: IpAddr,
+    pub(crate) certificate: Option<[u8; 32]>,
+    pub(crate) request_id: String,
+    pub(crate) told: Told,
+    pub(crate) status: Option<StatusCode>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let Told { what, reason, before, after } = &self.told;
+        let outcome = match self.status {
+            Some(status) if status.is_success() => "done",
+            Some(_) => "refused",
+            None => "unknown",
+        };
+        let certificate = self.certificate.as_ref().map(fingerprint);
+        tracing::info!(
+            target: TARGET,
+            action = self.action.name(),
+            outcome,
+            status = self.status.map(|status| status.as_u16()),
+            peer = %self.peer,
+            certificate = certificate.as_deref(),
+            request_id = self.request_id.as_str(),
+            what = what.as_deref(),
+            reason = reason.as_deref(),
+            before = before.as_deref(),
+            after = after.as_deref(),
+        );
+    }
+}
+
+/// As `openssl x509 -fingerprint -sha256` prints it, without the colons.
+fn fingerprint(digest: &[u8; 32]) -> String {
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+        write!(text, "{byte:02X}").expect("a string takes everything");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_something_is_known_by_its_address() {
+        let rows = [
+            ("POST", "/v1/reload", Some(Action::Reload)),
+            ("POST", "/v1/keys/reset", Some(Action::Reset)),
+            ("POST", "/v1/overrides", Some(Action::AddOverride)),
+            ("DELETE", "/v1/overrides/abc", Some(Action::RemoveOverride)),
+            ("POST", "/v1/keys/look", None),
+            ("GET", "/v1/overrides", None),
+            ("GET", "/v1/reload", None),
+            ("DELETE", "/v1/overrides", None),
+        ];
+        for (method, path, expected) in rows {
+            let method: Method = method.parse().expect("a method");
+            assert_eq!(Action::of(&method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn fingerprints_are_as_openssl_has_them() {
+        let mut digest = [0; 32];
+        (digest[0], digest[31]) = (0xab, 0x01);
+        let text = fingerprint(&digest);
+        assert!(text.starts_with("AB00") && text.ends_with("0001") && text.len() == 64, "{text}");
+    }
+}

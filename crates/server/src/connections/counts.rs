@@ -1,0 +1,71 @@
+//! What became of connections, in numbers.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What became of the connections since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct ConnectionStats {
+    /// Open now, those that are only told to come again included.
+    pub open: u64,
+    /// Taken from the system, whatever came of them.
+    pub accepted: u64,
+    /// One too many: told to come again, with 503.
+    pub turned_away: u64,
+    /// One too many even for that: closed without a word.
+    pub dropped: u64,
+    /// Ended because no further request came.
+    pub ended_idle: u64,
+    /// Ended because a request did not come, or an answer was not taken, in its time.
+    pub ended_slow: u64,
+}
+
+/// The same while it is counted.
+#[derive(Default)]
+pub(crate) struct Counts {
+    closed: AtomicU64,
+    accepted: AtomicU64,
+    turned_away: AtomicU64,
+    dropped: AtomicU64,
+    ended_idle: AtomicU64,
+    ended_slow: AtomicU64,
+}
+
+/// What can be counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Accepted,
+    Closed,
+    TurnedAway,
+    Dropped,
+    EndedIdle,
+    EndedSlow,
+}
+
+impl Counts {
+    pub(crate) fn add(&self, event: Event) {
+        let count = match event {
+            Event::Accepted => &self.accepted,
+            Event::Closed => &self.closed,
+            Event::TurnedAway => &self.turned_away,
+            Event::Dropped => &self.dropped,
+            Event::EndedIdle => &self.ended_idle,
+            Event::EndedSlow => &self.ended_slow,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stats(&self) -> ConnectionStats {
+        // Closed first: what is accepted meanwhile then only makes more of them open.
+        let closed = self.closed.load(Ordering::Acquire);
+        let accepted = self.accepted.load(Ordering::Relaxed);
+        ConnectionStats {
+            open: accepted.saturating_sub(closed),
+            accepted,
+            turned_away: self.turned_away.load(Ordering::Relaxed),
+            dropped: self.dropped.load(Ordering::Relaxed),
+            ended_idle: self.ended_idle.load(Ordering::Relaxed),
+            ended_slow: self.ended_slow.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! How many connections begin or end at a time. Each has something to do then, and requests of others would wait behind all of it.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+/// The most at once.
+pub(super) const AT_ONCE: usize = 32;
+/// How long the others have before the next.
+pub(super) const PAUSE: Duration = Duration::from_millis(1);
+
+/// Counts those that come one right after the other.
+#[derive(Default)]
+pub(crate) struct Pace {
+    first: Option<Instant>,
+    count: usize,
+}
+
+impl Pace {
+    /// One has come; waits if too many have within a short time.
+    pub(crate) async fn step(&mut self) {
+        let first = *self.first.get_or_insert_with(Instant::now);
+        self.count += 1;
+        if self.count == AT_ONCE {
+            *self = Self::default();
+            if first.elapsed() < PAUSE {
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_crowd_waits() {
+        let (began, mut pace) = (Instant::now(), Pace::default());
+        for _ in 0..10 * AT_ONCE {
+            pace.step().await;
+        }
+        assert_eq!(began.elapsed(), 10 * PAUSE);
+        let began = Instant::now();
+        for _ in 0..10 * AT_ONCE {
+            tokio::time::advance(PAUSE).await;
+            pace.step().await;
+        }
+        assert_eq!(began.elapsed(), 10 * AT_ONCE as u32 * PAUSE, "nobody waited for the pace");
+    }
+}

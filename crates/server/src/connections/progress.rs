@@ -1,0 +1,152 @@
+//! How far a connection is, and what it was told.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::task::Poll;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    /// Nothing has come yet.
+    Fresh,
+    /// A part of a request's head has come.
+    Head,
+    /// A request's head has come, and its body is read.
+    Body,
+    /// A request is being answered. That may take as long as the request asked to wait.
+    Answering,
+    /// There is an answer, which the client does not take.
+    Writing,
+    /// Every request has its answer.
+    Idle,
+    /// Nothing more will be said; what the client still sends is thrown away.
+    Closing,
+}
+
+const PHASES: [Phase; 8] = {
+    use Phase::{Answering, Body, Closing, Fresh, Head, Idle, Writing};
+    [Fresh, Head, Body, Answering, Writing, Idle, Closing, Closing]
+};
+/// The bits that say which phase it is.
+const PHASE_BITS: u64 = 7;
+
+/// What a connection is told to do. Each goes further than those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub(crate) enum Order {
+    Go,
+    /// What is awaited from the client has not come in its time.
+    Cut,
+    /// The service ends: whatever is asked has to be answered now.
+    Stop,
+    /// The end, whatever it is doing.
+    End,
+}
+
+/// How far a connection is, and what it was told.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// How many phases there were, and in the lowest bits which it is.
+    steps: AtomicU64,
+    order: AtomicU8,
+    /// Whether an answer was given before all of its request was read.
+    unread: AtomicBool,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            steps: AtomicU64::new(Phase::Fresh as u64),
+            order: AtomicU8::new(Order::Go as u8),
+            unread: AtomicBool::new(false),
+        })
+    }
+
+    /// Only the connection itself calls this, so nothing comes between reading and writing.
+    #[inline]
+    pub(crate) fn enter(&self, phase: Phase) {
+        let steps = self.steps.load(Ordering::Relaxed);
+        self.steps.store(((steps | PHASE_BITS) + 1) | phase as u64, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn phase(&self) -> Phase {
+        PHASES[(self.steps() & PHASE_BITS) as usize]
+    }
+
+    /// A number that changes with every phase.
+    #[inline]
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn order(&self) -> Order {
+        match self.order.load(Ordering::Relaxed) {
+            0 => Order::Go,
+            1 => Order::Cut,
+            2 => Order::Stop,
+            _ => Order::End,
+        }
+    }
+
+    pub(super) fn tell(&self, order: Order) {
+        self.order.fetch_max(order as u8, Ordering::Relaxed);
+    }
+
+    /// Says that the client may still be sending what nobody will read.
+    pub(crate) fn leave_unread(&self) {
+        self.unread.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_unread(&self) -> bool {
+        self.unread.load(Ordering::Relaxed)
+    }
+
+    /// What comes of it, unless the connection is told to do `order`, or more, before.
+    pub(crate) async fn until<T>(&self, order: Order, what: impl Future<Output = T>) -> Option<T> {
+        let mut what = pin!(what);
+        poll_fn(|context| {
+            if self.order() >= order {
+                return Poll::Ready(None);
+            }
+            what.as_mut().poll(context).map(Some)
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_another_number() {
+        let progress = Progress::new();
+        let mut seen = vec![progress.steps()];
+        assert_eq!(progress.phase(), Phase::Fresh);
+        for phase in PHASES.into_iter().chain(PHASES) {
+            progress.enter(phase);
+            assert_eq!(progress.phase(), phase);
+            assert!(!seen.contains(&progress.steps()));
+            seen.push(progress.steps());
+        }
+    }
+
+    #[test]
+    fn an_order_is_not_taken_back() {
+        let progress = Progress::new();
+        for (told, order) in [
+            (Order::Go, Order::Go),
+            (Order::Stop, Order::Stop),
+            (Order::Cut, Order::Stop),
+            (Order::End, Order::End),
+        ] {
+            progress.tell(told);
+            assert_eq!(progress.order(), order);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Who is told to end, and when: never before its time, and at most an eighth of it later.
+
+use super::bounds::tests::usual;
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A connection, and the time when it came.
+struct Watched {
+    connections: Arc<Connections>,
+    progress: Arc<Progress>,
+    counts: Counts,
+    began: Instant,
+    _member: Membership,
+}
+
+fn watched() -> Watched {
+    let connections = Arc::new(Connections::default());
+    let progress = Progress::new();
+    let member = connections.join(Arc::clone(&progress), Waker::noop().clone());
+    Watched { connections, progress, counts: Counts::default(), began: Instant::now(), _member: member }
+}
+
+impl Watched {
+    fn sweep(&self, at_ms: u64) {
+        self.connections.sweep(0, self.began + at_ms as u32 * MS, &usual(), &self.counts);
+    }
+
+    /// Enters a phase at a time; how long after that it is told, by looks at the usual times.
+    fn told(&self, phase: Phase, entered_ms: u64) -> Option<(u64, Order)> {
+        let step_ms = usual().sweep_interval().as_millis() as u64;
+        let mut at_ms = 0;
+        while at_ms < 200_000 {
+            if (at_ms..at_ms + step_ms).contains(&entered_ms) {
+                self.progress.enter(phase);
+            }
+            at_ms += step_ms;
+            self.sweep(at_ms);
+            if self.progress.order() != Order::Go {
+                return Some((at_ms - entered_ms, self.progress.order()));
+            }
+        }
+        None
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn never_before_its_time_and_at_most_an_eighth_later() {
+    let rows = [
+        (Phase::Head, Some((10_000, Order::Cut))),
+        (Phase::Body, Some((10_000, Order::Cut))),
+        (Phase::Answering, None),
+        (Phase::Writing, Some((10_000, Order::End))),
+        (Phase::Idle, Some((75_000, Order::Cut))),
+    ];
+    for (phase, expected) in rows {
+        for entered_ms in [0, 1, 250, 499, 500, 501, 999, 7_777] {
+            let told = watched().told(phase, entered_ms);
+            assert_eq!(told.map(|(_, order)| order), expected.map(|(_, order)| order), "{phase:?}");
+            if let (Some((told_ms, _)), Some((limit_ms, _))) = (told, expected) {
+                assert!(told_ms >= limit_ms, "{phase:?} since {entered_ms}: told after {told_ms}");
+                assert!(told_ms <= limit_ms * 9 / 8, "{phase:?} since {entered_ms}: told after {told_ms}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_says_nothing_is_counted_from_the_beginning() {
+    let watched = watched();
+    for (at_ms, order) in
+        [(9_999, Order::Go), (10_000, Order::Cut), (19_999, Order::Cut), (20_000, Order::End)]
+    {
+        watched.sweep(at_ms);
+        assert_eq!(watched.progress.order(), order, "after {at_ms} ms");
+    }
+    assert_eq!(watched.counts.stats().ended_slow, 1, "once, however often it is told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_told_the_last_word_has_a_second() {
+    let (told_ms, order) = watched().told(Phase::Closing, 250).expect("an end");
+    assert!((1_000..=2_000).contains(&told_ms), "told after {told_ms}");
+    assert_eq!(order, Order::End);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_moves_is_left_alone() {
+    let watched = watched();
+    for look in 1..100 {
+        watched.progress.enter(Phase::Head);
+        watched.sweep(look * 20_000);
+    }
+    assert_eq!(watched.progress.order(), Order::Go);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_only_what_is_asked_keeps_a_connection() {
+    let rows = [
+        (Phase::Fresh, 250),
+        (Phase::Idle, 250),
+        (Phase::Head, 10_000),
+        (Phase::Body, 10_000),
+        (Phase::Answering, u64::MAX),
+    ];
+    for (phase, limit_ms) in rows {
+        let watched = watched();
+        if phase != Phase::Fresh {
+            watched.progress.enter(phase);
+        }
+        watched.sweep(0);
+        watched.connections.finish();
+        for at_ms in [1, 249, 250, 9_999, 10_000] {
+            watched.sweep(at_ms);
+            let told = watched.progress.order() != Order::Go;
+            assert_eq!(told, at_ms >= limit_ms, "{phase:?} after {at_ms} ms");
+        }
+    }
+}
+
+/// A crowd that has to go at the same time does not keep others waiting until all of it is gone.
+#[tokio::test(start_paused = true)]
+async fn many_are_told_a_few_at_a_time() {
+    let connections = Arc::new(Connections::default());
+    let crowd: Vec<_> = (0..100).map(|_| Progress::new()).collect();
+    let join = |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone());
+    let _members: Vec<_> = crowd.iter().map(join).collect();
+    let (now, counts) = (Instant::now() + 10_000 * MS, Counts::default());
+    let (mut from, mut told) = (Some(0), Vec::new());
+    while let Some(place) = from {
+        from = connections.sweep(place, now, &usual(), &counts);
+        told.push(crowd.iter().filter(|progress| progress.order() != Order::Go).count());
+    }
+    assert_eq!(told, [32, 64, 96, 100]);
+}

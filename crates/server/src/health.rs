@@ -1,0 +1,89 @@
+//! `/livez` and `/readyz`, on every listener and without a token: balancers and supervisors have none.
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use serde_json::json;
+use slidegate::Clock;
+use slidegate::store::redis::Health;
+
+use crate::app::App;
+use crate::http::problem::{PROBLEM_JSON, Problem, Reply, reply};
+use crate::http::query;
+use crate::store::Backend;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Whether the store answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StoreState {
+    Available,
+    /// Some of its servers do not answer.
+    Degraded,
+    Unavailable,
+}
+
+impl StoreState {
+    pub(crate) fn of(backend: &Backend) -> Self {
+        let Backend::Redis(redis) = backend else { return Self::Available };
+        let health = redis.store().health();
+        let failing = health.iter().filter(|(_, health)| *health != Health::Closed).count();
+        match failing {
+            0 => Self::Available,
+            all if all == health.len() => Self::Unavailable,
+            _ => Self::Degraded,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Available => "available",
+            Self::Degraded => "degraded",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// That it answers at all: it depends on nothing else.
+pub(crate) fn live() -> Reply {
+    reply(StatusCode::OK, JSON, &b"{\"live\":true}"[..])
+}
+
+/// Whether requests should come here. While the store does not answer every rule has an answer of its own, so that counts only
+/// if it is asked for: `?store=required`.
+pub(crate) fn ready<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply, Problem> {
+    let store = StoreState::of(app.gate().store());
+    let needs_store = needs_store(query)?;
+    let why = if !app.is_ready() {
+        "it was told to end, and takes no more requests"
+    } else if needs_store && store == StoreState::Unavailable {
+        "the store does not answer"
+    } else {
+        let body = json!({ "ready": true, "store": store.name() });
+        return Ok(reply(StatusCode::OK, JSON, body.to_string()));
+    };
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let body = json!({
+        "type": "about:blank",
+        "title": "Service Unavailable",
+        "status": status.as_u16(),
+        "detail": why,
+        "ready": false,
+        "store": store.name(),
+    });
+    Ok(reply(status, PROBLEM_JSON, body.to_string()))
+}
+
+/// A word that is not understood is an error: whoever sent it would think that the store was looked at.
+fn needs_store(query: Option<&str>) -> Result<bool, Problem> {
+    let mut needed = false;
+    for (name, value) in query::parse(query)? {
+        match (&*name, &*value) {
+            ("store", "required") => needed = true,
+            ("store", other) => {
+                return Err(Problem::bad_request(format!("store is `required` or left out, not {other:?}")));
+            }
+            (other, _) => return Err(query::unknown(other, "store")),
+        }
+    }
+    Ok(needed)
+}

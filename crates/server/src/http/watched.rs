@@ -1,0 +1,133 @@
+//! A stream that notes what its connection is doing.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+use crate::connections::{Phase, Progress};
+
+/// How much of what a client still sends is read and thrown away, so that it can see its answer: a system that closes on unread bytes
+/// tells the other side to forget what was said.
+const MAX_REST_BYTES: usize = 4 << 20;
+/// How much of it at a time.
+const SCRATCH_BYTES: usize = 8 << 10;
+
+/// A stream that notes what its connection is doing.
+pub(super) struct Watched<S> {
+    stream: S,
+    progress: Arc<Progress>,
+    end: Ending,
+    rest_bytes: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ending {
+    NotYet,
+    /// Nothing more is written.
+    Said,
+    /// Nothing more comes.
+    Heard,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
+    pub(super) fn new(stream: S, progress: Arc<Progress>) -> Self {
+        Self { stream, progress, end: Ending::NotYet, rest_bytes: MAX_REST_BYTES }
+    }
+
+    /// Says a last word and ends. Where that fails, nobody is there to hear it.
+    pub(super) async fn close(mut self, word: Option<Vec<u8>>) {
+        self.progress.enter(Phase::Closing);
+        if let Some(word) = word {
+            self.progress.leave_unread();
+            if self.stream.write_all(&word).await.is_err() {
+                return;
+            }
+        }
+        let _gone = poll_fn(|context| Pin::new(&mut self).poll_shutdown(context)).await;
+    }
+
+    /// Reads what the client still sends, if it is known or seen to.
+    fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut scratch = [0; SCRATCH_BYTES];
+        while self.rest_bytes > 0 {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Pending if self.progress.is_unread() => return Poll::Pending,
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    self.rest_bytes = self.rest_bytes.saturating_sub(buffer.filled().len());
+                    self.progress.leave_unread();
+                }
+                Poll::Pending | Poll::Ready(_) => break,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<S> Watched<S> {
+    /// An answer that waits for its client is seen here only; that others wait is said elsewhere.
+    #[inline]
+    fn note_waiting(&self, is_pending: bool) {
+        if is_pending && self.progress.phase() == Phase::Idle {
+            self.progress.enter(Phase::Writing);
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_ready() {
+            if buffer.filled().len() == before {
+                self.end = Ending::Heard;
+            } else if matches!(self.progress.phase(), Phase::Idle | Phase::Fresh) {
+                self.progress.enter(Phase::Head);
+            }
+        }
+        read
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note_waiting(written.is_pending());
+        written
+    }
+
+    /// Called when everything was written, so an answer that had to wait is now gone.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.note_waiting(flushed.is_pending());
+        if flushed.is_ready() && self.progress.phase() == Phase::Writing {
+            self.progress.enter(Phase::Idle);
+        }
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.end {
+            Ending::Heard => return Pin::new(&mut self.stream).poll_shutdown(context),
+            Ending::Said => {}
+            Ending::NotYet => {
+                ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+                self.end = Ending::Said;
+                self.progress.enter(Phase::Closing);
+            }
+        }
+        self.poll_rest(context).map(Ok)
+    }
+}

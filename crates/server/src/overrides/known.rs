@@ -1,0 +1,129 @@
+//! The overrides that this node knows of.
+
+use std::collections::HashMap;
+
+use slidegate::policy::{Exception, Policy};
+use slidegate::store::{Board, Note};
+
+use super::{Override, error, note};
+
+/// The overrides that this node knows of.
+#[derive(Default)]
+pub(crate) struct Overrides {
+    /// Of the board that they were read from.
+    version: Option<u64>,
+    known: Vec<Known>,
+}
+
+struct Known {
+    note: Note,
+    what: Override,
+}
+
+impl Known {
+    fn new(note: Note) -> Self {
+        Self { what: note::read(&note), note }
+    }
+}
+
+/// What is new on a board.
+pub(super) struct News {
+    pub(super) version: bool,
+    pub(super) notes: bool,
+}
+
+impl Overrides {
+    /// The oldest first.
+    pub(super) fn list(&self) -> Vec<Override> {
+        let mut list: Vec<Override> = self.known.iter().map(|known| known.what.clone()).collect();
+        list.sort_by(|one, other| (one.created_at_ms, &one.id).cmp(&(other.created_at_ms, &other.id)));
+        list
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<Override> {
+        self.known.iter().find(|known| known.note.id == id).map(|known| known.what.clone())
+    }
+
+    pub(super) fn insert(&mut self, note: Note) {
+        self.remove(&note.id);
+        self.known.push(Known::new(note));
+    }
+
+    /// Whether it was known.
+    pub(super) fn remove(&mut self, id: &str) -> bool {
+        let before = self.known.len();
+        self.known.retain(|known| known.note.id != id);
+        self.known.len() < before
+    }
+
+    /// What a board says takes the place of what was known.
+    pub(super) fn take(&mut self, board: Board, now_ms: u64) -> News {
+        let Board { version, notes } = board;
+        let version_is_new = self.version.replace(version) != Some(version);
+        let (before, mut kept) = (self.known.len(), 0);
+        let known = std::mem::take(&mut self.known).into_iter();
+        let mut known: HashMap<String, Known> = known.map(|known| (known.note.id.clone(), known)).collect();
+        for note in notes.into_iter().filter(|note| note.expires_at_ms > now_ms) {
+            match known.remove(&note.id).filter(|known| known.note == note) {
+                Some(known) => {
+                    self.known.push(known);
+                    kept += 1;
+                }
+                None => self.known.push(Known::new(note)),
+            }
+        }
+        let notes_are_new = kept < before || kept < self.known.len();
+        News { version: version_is_new, notes: notes_are_new }
+    }
+
+    /// Drops what has expired; whether anything had.
+    pub(super) fn expire(&mut self, now_ms: u64) -> bool {
+        let before = self.known.len();
+        self.known.retain(|Known { note, .. }| {
+            let holds = note.expires_at_ms > now_ms;
+            if !holds {
+                tracing::info!("override {} has ended", note.id);
+            }
+            holds
+        });
+        self.known.len() < before
+    }
+
+    pub(super) fn next_expiry_ms(&self) -> Option<u64> {
+        self.known.iter().map(|known| known.note.expires_at_ms).min()
+    }
+
+    /// The rules of a file with all that fit them; notes which do not, and why.
+    pub(super) fn over(&mut self, file: &Policy, now_ms: u64) -> Policy {
+        self.expire(now_ms);
+        // The newest goes before older ones.
+        self.known.sort_by(|one, other| {
+            let order = |known: &Known| (known.what.created_at_ms, known.note.id.clone());
+            order(other).cmp(&order(one))
+        });
+        let readable = self.known.iter().filter_map(|known| known.what.exception.clone());
+        let exceptions: Vec<Exception> = readable.collect();
+        let (policy, fits) = file.with_each(&exceptions);
+        let readable = self.known.iter_mut().filter(|known| known.what.exception.is_some());
+        for (known, fits) in readable.zip(fits) {
+            known.judge(fits.err().map(|errors| error::said(&errors)));
+        }
+        policy
+    }
+}
+
+impl Known {
+    /// Whether it is in force is told when that changes.
+    fn judge(&mut self, problem: Option<String>) {
+        let Override { id, exception, active, problem: known, .. } = &mut self.what;
+        let rule = exception.as_ref().map_or("", Exception::rule);
+        match &problem {
+            None if !*active => tracing::info!("override {id} of rule {rule} is in force"),
+            Some(problem) if known.as_ref() != Some(problem) => {
+                tracing::warn!("override {id} of rule {rule} is not in force: {problem}");
+            }
+            _ => {}
+        }
+        (*active, *known) = (problem.is_none(), problem);
+    }
+}

@@ -1,0 +1,44 @@
+//! An override as the text of a note.
+
+use serde::{Deserialize, Serialize};
+use slidegate::policy::Exception;
+use slidegate::store::Note;
+
+use super::{Override, error};
+
+#[derive(Serialize, Deserialize)]
+struct Text<'a> {
+    #[serde(borrow)]
+    exception: std::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    reason: std::borrow::Cow<'a, str>,
+    created_at_ms: u64,
+}
+
+pub(super) fn write(exception: &Exception, reason: &str, created_at_ms: u64) -> String {
+    let text = Text { exception: exception.text().into(), reason: reason.into(), created_at_ms };
+    serde_json::to_string(&text).expect("texts and a number are JSON")
+}
+
+/// What a note says. One that cannot be read is an override that is not in force.
+pub(super) fn read(note: &Note) -> Override {
+    let unknown = |problem: String| Override {
+        id: note.id.clone(),
+        exception: None,
+        reason: String::new(),
+        created_at_ms: 0,
+        expires_at_ms: note.expires_at_ms,
+        active: false,
+        problem: Some(problem),
+    };
+    let text: Text<'_> = match serde_json::from_str(&note.text) {
+        Ok(text) => text,
+        Err(error) => return unknown(format!("it cannot be read: {error}")),
+    };
+    let (exception, problem) = match Exception::parse(&text.exception) {
+        Ok(exception) => (Some(exception), None),
+        Err(errors) => (None, Some(error::said(&errors))),
+    };
+    let (reason, created_at_ms) = (text.reason.into_owned(), text.created_at_ms);
+    Override { exception, reason, created_at_ms, problem, ..unknown(String::new()) }
+}

@@ -1,0 +1,66 @@
+//! How reloads have gone.
+
+/// A reload that was done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reloaded {
+    /// The SHA-256 of the file, in hexadecimal.
+    pub policy_digest: String,
+    /// What is different now, a line each.
+    pub changes: Vec<String>,
+    /// The settings that changed in the file and take effect at the next start.
+    pub at_next_start: Vec<&'static str>,
+}
+
+/// How reloads have gone since the start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReloadState {
+    /// The SHA-256 of the file that is in force, in hexadecimal; empty if it is no file.
+    pub policy_digest: String,
+    /// When that was put in force, as Unix milliseconds.
+    pub loaded_at_ms: u64,
+    /// Reloads that were done.
+    pub reloads: u64,
+    /// Reloads that were refused.
+    pub failures: u64,
+    /// Whether the last one was done. While it was not, the file and what is in force differ.
+    pub last_ok: bool,
+    /// What was wrong with the last one, a line each.
+    pub last_error: Option<String>,
+    /// The SHA-256 of the file that was refused last, if it could be read.
+    pub refused_digest: Option<String>,
+    /// When that was; the start counts.
+    pub last_attempt_at_ms: u64,
+}
+
+impl ReloadState {
+    pub(super) fn new(loaded_at_ms: u64) -> Self {
+        Self {
+            policy_digest: String::new(),
+            loaded_at_ms,
+            reloads: 0,
+            failures: 0,
+            last_ok: true,
+            last_error: None,
+            refused_digest: None,
+            last_attempt_at_ms: loaded_at_ms,
+        }
+    }
+
+    /// What the file held when it was read last.
+    pub(super) fn last_digest(&self) -> Option<&String> {
+        if self.last_ok { Some(&self.policy_digest) } else { self.refused_digest.as_ref() }
+    }
+
+    pub(super) fn done(&mut self, digest: &str, at_ms: u64) {
+        digest.clone_into(&mut self.policy_digest);
+        self.reloads += 1;
+        (self.loaded_at_ms, self.last_attempt_at_ms) = (at_ms, at_ms);
+        (self.last_ok, self.last_error, self.refused_digest) = (true, None, None);
+    }
+
+    pub(super) fn refused(&mut self, digest: Option<String>, error: String, at_ms: u64) {
+        self.failures += 1;
+        self.last_attempt_at_ms = at_ms;
+        (self.last_ok, self.last_error, self.refused_digest) = (false, Some(error), digest);
+    }
+}

@@ -1,0 +1,43 @@
+//! What may happen often is told seldom: at most once in a second, with how many times it was.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Something that may happen often.
+#[derive(Default)]
+pub(crate) struct Seldom {
+    told: Option<Instant>,
+    times: u64,
+}
+
+impl Seldom {
+    /// It happened; how many times since it was last told, if it is to be told now.
+    pub(crate) fn note(&mut self) -> Option<u64> {
+        self.times += 1;
+        let now = Instant::now();
+        if self.told.is_some_and(|told| now.duration_since(told) < PAUSE) {
+            return None;
+        }
+        self.told = Some(now);
+        Some(std::mem::take(&mut self.times))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn once_in_a_second() {
+        let mut seldom = Seldom::default();
+        let mut told = Vec::new();
+        for _ in 0..25 {
+            told.extend(seldom.note());
+            tokio::time::advance(Duration::from_millis(100)).await;
+        }
+        assert_eq!(told, [1, 10, 10]);
+    }
+}

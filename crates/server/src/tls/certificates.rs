@@ -1,0 +1,74 @@
+//! The certificates of all listeners.
+
+use std::sync::Arc;
+
+use slidegate::Clock;
+use slidegate::policy::file::Server;
+
+use super::{Read, Tls, TlsState};
+use crate::app::App;
+use crate::config::ConfigError;
+use crate::http::Door;
+
+/// One for every listener that has TLS.
+#[derive(Default)]
+pub(crate) struct Certificates {
+    check: Option<Arc<Tls>>,
+    admin: Option<Arc<Tls>>,
+}
+
+impl Certificates {
+    pub(crate) fn load(server: &Server) -> Result<Self, ConfigError> {
+        let load = |setting, tls| Tls::load(setting, tls).map(Arc::new);
+        let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
+        Ok(Self {
+            check: server.tls.as_ref().map(|tls| load("server.tls", tls)).transpose()?,
+            admin: admin.map(|tls| load("server.admin.tls", tls)).transpose()?,
+        })
+    }
+
+    /// `None`: that listener speaks plainly.
+    pub(crate) fn of(&self, door: Door) -> Option<&Arc<Tls>> {
+        match door {
+            Door::Check => self.check.as_ref(),
+            Door::Admin => self.admin.as_ref(),
+        }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Tls>> {
+        self.check.iter().chain(&self.admin)
+    }
+
+    /// Reads all files again; how many listeners have another certificate now, or all that is wrong.
+    async fn reload(&self) -> Result<usize, Vec<ConfigError>> {
+        let all: Vec<Arc<Tls>> = self.all().cloned().collect();
+        let reading = tokio::task::spawn_blocking(move || {
+            let read = all.iter().map(|tls| tls.reload().map_err(|error| (tls.setting, error)));
+            read.collect::<Vec<_>>()
+        });
+        let read = reading.await.expect("reading files does not panic");
+        let mut taken = 0;
+        let mut errors = Vec::new();
+        for one in read {
+            match one {
+                Ok(Read::Taken) => taken += 1,
+                Ok(Read::Unchanged) => {}
+                Err((setting, error)) => errors.push(ConfigError::Tls { setting, error }),
+            }
+        }
+        if errors.is_empty() { Ok(taken) } else { Err(errors) }
+    }
+}
+
+impl<C: Clock> App<C> {
+    /// Reads the certificates of all listeners again: how many have another one now, or all that is wrong. Where something
+    /// is, the one from before stays in use. Connections that are open keep theirs.
+    pub async fn reload_certificates(&self) -> Result<usize, Vec<ConfigError>> {
+        self.certificates.reload().await
+    }
+
+    /// The certificate of every listener that has TLS.
+    pub fn tls_state(&self) -> Vec<TlsState> {
+        self.certificates.all().map(|tls| tls.state()).collect()
+    }
+}

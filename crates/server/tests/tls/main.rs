@@ -1,0 +1,12 @@
+//! TLS as clients see it: who gets in, what is said to those who do not, and certificates that change meanwhile.
+
+mod authority;
+mod client;
+mod files;
+mod service;
+
+mod broken;
+mod clients;
+mod conversation;
+mod reload;
+mod strangers;
