@@ -4,23 +4,14 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use serde_json::json;
 
-use super::{JSON, json};
+use super::JSON;
 use crate::http::openapi::complete;
+pub(super) use crate::http::openapi::index;
 use crate::http::problem::{Reply, reply};
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| complete(include_str!("openapi.json")));
 
 pub(super) fn document() -> Reply {
     reply(StatusCode::OK, JSON, DOCUMENT.clone())
-}
-
-pub(super) fn index() -> Reply {
-    let body = json!({
-        "service": "slidegate",
-        "version": env!("CARGO_PKG_VERSION"),
-        "openapi": "/openapi.json",
-    });
-    json(StatusCode::OK, &body)
 }
