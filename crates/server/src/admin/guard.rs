@@ -19,12 +19,9 @@ pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
 
 /// Whether strangers are kept out at an address.
 pub(crate) fn check_at(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
-    let has_token = token(admin)?.is_some();
-    let asks_certificates = admin.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
-    if has_token || asks_certificates || is_local(address) {
-        return Ok(());
-    }
-    Err(ConfigError::AdminIsOpen { address })
+    // An empty token is none, and refused as such.
+    token(admin)?;
+    if admin.is_guarded_at(address) { Ok(()) } else { Err(ConfigError::AdminIsOpen { address }) }
 }
 
 /// The same once it is bound, with a warning of what is not forbidden.

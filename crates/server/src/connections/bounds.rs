@@ -1,8 +1,9 @@
 //! What connections may take, in the form that they need it.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
+use ipnet::Ipv6Net;
 use slidegate::policy::file::{self, DurationMs, Spot};
 
 use super::Phase;
@@ -69,9 +70,7 @@ impl Bounds {
     pub(super) fn group(&self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => {
-                let dropped = 128 - u32::from(self.ipv6_prefix.min(128));
-                let mask = u128::MAX.checked_shl(dropped).unwrap_or(0);
-                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
+                IpAddr::V6(Ipv6Net::new(address, self.ipv6_prefix).map_or(address, |net| net.network()))
             }
             v4 => v4,
         }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use slidegate::Memory;
 use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::memory::SnapshotError;
+use slidegate::{Clock, Memory, SystemClock};
 
 use super::{Restored, SnapshotState, Snapshots};
 use crate::config::{ConfigError, value};
@@ -109,7 +109,7 @@ fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), Snapsho
 
 /// A name of now that nothing has yet.
 fn free_name(path: &Path) -> PathBuf {
-    let now_ms = unix_ms(SystemTime::now());
+    let now_ms = SystemClock::new().now_ms();
     let mut names = (now_ms..).map(|ms| beside(path, &format!(".damaged-{ms}")));
     names.find(|name| name.symlink_metadata().is_err()).expect("there is no end of names")
 }

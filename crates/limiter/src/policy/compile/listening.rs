@@ -29,7 +29,7 @@ fn check_token(token: Option<&Spot<String>>, problems: &Problems) {
 fn check_admin(admin: &Admin, server: &Server, problems: &Problems) {
     check_token(admin.token.as_ref(), problems);
     let Some(listen) = admin.listen.value else { return };
-    if !admin.is_guarded() {
+    if !admin.is_guarded_at(listen) {
         let what = format!(
             "{} can be reached by other machines, and anybody there could change limits",
             listen.ip()

@@ -27,10 +27,10 @@ impl Default for Admin {
 }
 
 impl Admin {
-    /// Whether strangers are kept out: nobody else's machine reaches it, or it asks who is there.
-    pub fn is_guarded(&self) -> bool {
+    /// Whether strangers are kept out at an address: nobody else's machine reaches it, or it asks who is there.
+    pub fn is_guarded_at(&self, address: SocketAddr) -> bool {
         let asks = self.token.is_some() || self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
-        asks || self.listen.value.is_some_and(|listen| listen.ip().to_canonical().is_loopback())
+        asks || address.ip().to_canonical().is_loopback()
     }
 }
 
