@@ -17,7 +17,7 @@ pub struct Scale {
 
 impl Scale {
     /// Everything.
-    pub const FULL: Self = Self { rounds: 9, requests: 4_000 };
+    pub const FULL: Self = Self { rounds: 30, requests: 1_500 };
     /// Fewer and shorter rounds.
-    pub const QUICK: Self = Self { rounds: 3, requests: 1_500 };
+    pub const QUICK: Self = Self { rounds: 4, requests: 1_500 };
 }

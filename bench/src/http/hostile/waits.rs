@@ -1,6 +1,6 @@
 //! How long a client waits that asks a thousand times a second, from an address of its own.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,16 @@ const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const PACE: Duration = Duration::from_millis(1);
 const BODY: &str = r#"{"attributes":{"user":"well-behaved"}}"#;
 
-/// Half of the answers took no longer than the one, and 99 of 100 no longer than the other.
-#[derive(Clone, Copy, Debug)]
-pub struct Waits {
-    /// In microseconds.
-    pub p50_us: f64,
-    /// In microseconds.
-    pub p99_us: f64,
+/// How long answers took.
+#[derive(Clone, Default, Debug)]
+pub struct Waits(Vec<Duration>);
+
+impl Waits {
+    /// So many hundredths of them took no longer, in microseconds.
+    pub fn us(&mut self, hundredths: usize) -> f64 {
+        self.0.sort_unstable();
+        self.0[(self.0.len() - 1) * hundredths / 100].as_secs_f64() * 1e6
+    }
 }
 
 /// A client that means well, with a connection that it keeps.
@@ -32,21 +35,16 @@ impl Client {
     }
 
     /// Asks so many times. A request that has to wait for the one before it began to wait when it was due.
-    pub fn measure(&mut self, requests: usize) -> Waits {
+    pub fn ask(&mut self, requests: usize, waits: &mut Waits) {
         let request =
             format!("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
         let began = Instant::now();
-        let mut waits: Vec<Duration> = (0..requests)
-            .map(|number| {
-                let due = began + PACE * number as u32;
-                std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                ask(&mut self.0, request.as_bytes());
-                due.elapsed()
-            })
-            .collect();
-        waits.sort_unstable();
-        let at = |hundredths: usize| waits[(waits.len() - 1) * hundredths / 100].as_secs_f64() * 1e6;
-        Waits { p50_us: at(50), p99_us: at(99) }
+        waits.0.extend((0..requests).map(|number| {
+            let due = began + PACE * number as u32;
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            ask(&mut self.0, request.as_bytes());
+            due.elapsed()
+        }));
     }
 }
 
@@ -54,7 +52,10 @@ fn ask(stream: &mut TcpStream, request: &[u8]) {
     stream.write_all(request).expect("the server keeps connections");
     let (mut buffer, mut have) = ([0; 4_096], 0);
     loop {
-        let more = stream.read(&mut buffer[have..]).expect("the server answers");
+        let more = match stream.read(&mut buffer[have..]) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read.expect("the server answers"),
+        };
         assert!(more > 0, "the server has closed the connection");
         have += more;
         if answer::length(&buffer[..have]) == Some(have) {
