@@ -1,8 +1,8 @@
 //! How long a client that means well waits while others do not: alone, and under each attack, taking turns.
 //!
-//! The slowest hundredth is where a shared machine shows first: while the host runs somebody else, everybody here waits for
-//! milliseconds. That comes in bursts of seconds. So turns are short and many, and the waits of all turns count together: both sides
-//! then have their share of every burst.
+//! The slowest hundredth is where a shared machine shows first: while the host runs somebody else, everybody here waits for up to
+//! 30 ms, which is a hundred times what an answer takes. So the client's clock stands still whenever the machine does. What is left
+//! of such noise comes in bursts: turns are short and many, and the waits of all turns count together.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! Clients that mean no good, and one that does and waits for its answers.
 
 mod attack;
+mod pauses;
 mod waits;
 
 pub use attack::{ATTACKS, Attack};

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpSocket;
 
 use super::super::answer;
+use super::pauses::Pauses;
 
 const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const PACE: Duration = Duration::from_millis(1);
@@ -26,24 +27,31 @@ impl Waits {
 
 /// A client that means well, with a connection that it keeps.
 #[derive(Debug)]
-pub struct Client(TcpStream);
+pub struct Client {
+    stream: TcpStream,
+    pauses: Pauses,
+}
 
 impl Client {
     /// Comes before anybody else does.
     pub fn new(server: SocketAddr) -> Self {
-        Self(connect(server))
+        Self { stream: connect(server), pauses: Pauses::watch() }
     }
 
-    /// Asks so many times. A request that has to wait for the one before it began to wait when it was due.
+    /// Asks so many times. A request that has to wait for the one before it began to wait when it was due; while the machine
+    /// stands still nothing becomes due, and nobody waits.
     pub fn ask(&mut self, requests: usize, waits: &mut Waits) {
         let request =
             format!("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
-        let began = Instant::now();
-        waits.0.extend((0..requests).map(|number| {
-            let due = began + PACE * number as u32;
+        let mut due = Instant::now();
+        waits.0.extend((0..requests).map(|_| {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            ask(&mut self.0, request.as_bytes());
-            due.elapsed()
+            ask(&mut self.stream, request.as_bytes());
+            let answered = Instant::now();
+            let paused = self.pauses.between(due, answered);
+            let wait = answered.saturating_duration_since(due).saturating_sub(paused);
+            due += PACE + paused;
+            wait
         }));
     }
 }
