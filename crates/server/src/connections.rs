@@ -116,9 +116,9 @@ impl Connections {
     /// Looks at the connections from a place on; the place to go on from, if enough were told before all were looked at.
     fn sweep(&self, from: usize, now: Instant, bounds: &Bounds, counts: &Counts) -> Option<usize> {
         let Open { entries, finishing } = &mut *self.0.lock();
-        let mut told = 0;
+        let (mut told, at_once) = (0, pace::at_once());
         for place in from..entries.capacity() {
-            if told == pace::AT_ONCE {
+            if told == at_once {
                 return Some(place);
             }
             let Some(judged) = entries.get_mut(place).and_then(|entry| entry.judge(now, bounds, *finishing))

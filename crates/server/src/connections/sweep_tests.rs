@@ -131,5 +131,6 @@ async fn many_are_told_a_few_at_a_time() {
         from = connections.sweep(place, now, &usual(), &counts);
         told.push(crowd.iter().filter(|progress| progress.order() != Order::Go).count());
     }
-    assert_eq!(told, [32, 64, 96, 100]);
+    assert_eq!(told[..3], [8, 16, 24]);
+    assert_eq!(told[11..], [96, 100]);
 }

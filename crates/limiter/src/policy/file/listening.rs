@@ -57,7 +57,7 @@ pub struct Tls {
 }
 
 /// What connections may take. Each listener has as much to give. What takes too long is ended not before its time, and at the
-/// latest an eighth of it (or 20 ms) after it.
+/// latest an eighth of it (or 20 ms) after it; of a crowd 8 end in a millisecond for each core.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Connections {
