@@ -15,6 +15,8 @@ use crate::connections::{Phase, Progress};
 const MAX_REST_BYTES: usize = 4 << 20;
 /// How much of it at a time.
 const SCRATCH_BYTES: usize = 8 << 10;
+/// How many times in a row, before others have their turn.
+const READS_IN_A_ROW: usize = 8;
 
 /// A stream that notes what its connection is doing.
 pub(super) struct Watched<S> {
@@ -53,7 +55,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
     /// Reads what the client still sends, if it is known or seen to.
     fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut scratch = [0; SCRATCH_BYTES];
-        while self.rest_bytes > 0 {
+        for _ in 0..READS_IN_A_ROW {
+            if self.rest_bytes == 0 {
+                return Poll::Ready(());
+            }
             let mut buffer = ReadBuf::new(&mut scratch);
             match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
                 Poll::Pending if self.progress.is_unread() => return Poll::Pending,
@@ -61,10 +66,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
                     self.rest_bytes = self.rest_bytes.saturating_sub(buffer.filled().len());
                     self.progress.leave_unread();
                 }
-                Poll::Pending | Poll::Ready(_) => break,
+                Poll::Pending | Poll::Ready(_) => return Poll::Ready(()),
             }
         }
-        Poll::Ready(())
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
