@@ -120,6 +120,10 @@ impl Counter {
         } else {
             return Settled::Gone;
         };
+        if *count == 0 {
+            // All of it was given back, or forgotten.
+            return Settled::Gone;
+        }
         *count = settled_count(*count, receipt.cost, cost);
         self.write(&view);
         Settled::Done
@@ -253,6 +257,17 @@ impl History for Counter {
         self.write(&view);
         // What was just written stays in view to the end of the next window.
         (view.at_ms, view.at_ms - attempt.now_ms + 2 * limit.window_ms() - view.elapsed_ms)
+    }
+
+    fn give_back(&mut self, _: &Limit, attempt: Attempt, view: View) {
+        let older = attempt.cost.min(view.previous);
+        let newer = (attempt.cost - older).min(view.current);
+        let left = View { previous: view.previous - older, current: view.current - newer, ..view };
+        match (older + newer, left.previous + left.current) {
+            (0, _) => {}
+            (_, 0) => *self = Self::default(),
+            _ => self.write(&left),
+        }
     }
 }
 

@@ -33,7 +33,8 @@ impl Fixed {
 
     pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
         let (_, view) = self.look(limit, now_ms);
-        if limit.window_start_ms(receipt.stamp_ms) != view.start_ms {
+        // None are left where all were given back, or forgotten.
+        if view.current == 0 || limit.window_start_ms(receipt.stamp_ms) != view.start_ms {
             return Settled::Gone;
         }
         *self = Self { last_ms: view.at_ms, current: settled_count(view.current, receipt.cost, cost) };
@@ -75,5 +76,12 @@ impl History for Fixed {
     fn record(&mut self, limit: &Limit, attempt: Attempt, view: View) -> (u64, u64) {
         *self = Self { last_ms: view.at_ms, current: view.current + attempt.cost };
         (view.at_ms, view.start_ms + limit.window_ms() - attempt.now_ms)
+    }
+
+    fn give_back(&mut self, _: &Limit, attempt: Attempt, view: View) {
+        *self = match view.current.saturating_sub(attempt.cost) {
+            0 => Self::default(),
+            current => Self { last_ms: view.at_ms, current },
+        };
     }
 }

@@ -64,4 +64,11 @@ impl History for Gcra {
         *self = Self { last_ms: attempt.now_ms, debt };
         (attempt.now_ms, debt.div_ceil(limit.quota()))
     }
+
+    fn give_back(&mut self, limit: &Limit, attempt: Attempt, debt: u64) {
+        *self = match debt.saturating_sub(attempt.cost.saturating_mul(limit.window_ms())) {
+            0 => Self::default(),
+            debt => Self { last_ms: attempt.now_ms, debt },
+        };
+    }
 }

@@ -56,6 +56,10 @@ pub trait History {
     /// Writes a cost that fits; gives its stamp and the new `reset_after_ms`.
     fn record(&mut self, limit: &Limit, attempt: Attempt, view: Self::View) -> (u64, u64);
 
+    /// Takes units, `cost` of them, off what was written: the oldest first, and no more than there are. What is then empty is as
+    /// if never seen; places in flight stay taken.
+    fn give_back(&mut self, limit: &Limit, attempt: Attempt, view: Self::View);
+
     /// Where the key stands.
     fn standing(&mut self, limit: &Limit, now_ms: u64) -> Standing {
         let now_ms = now_ms.min(MAX_TIME_MS);

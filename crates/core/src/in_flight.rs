@@ -120,4 +120,7 @@ impl History for InFlight {
         self.holders.push_back(Holder { id: attempt.holder, count: attempt.cost, end_ms });
         (self.last_ms, end_ms - attempt.now_ms)
     }
+
+    /// Who holds a place still needs it: it is let go by the permit, or when the hold ends.
+    fn give_back(&mut self, _: &Limit, _: Attempt, (): ()) {}
 }

@@ -253,6 +253,13 @@ impl History for Log {
             Form::Wide(wide) => wide.record(limit, attempt, at_ms),
         }
     }
+
+    fn give_back(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) {
+        match &mut self.0 {
+            Form::Narrow(head, ring) => Narrow { head, ring }.give_back(limit, attempt, at_ms),
+            Form::Wide(wide) => wide.give_back(limit, attempt, at_ms),
+        }
+    }
 }
 
 #[inline(always)]

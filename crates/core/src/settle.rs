@@ -24,7 +24,7 @@ pub struct Receipt {
 pub enum Settled {
     /// The recorded cost was replaced.
     Done,
-    /// The entry has left the window: there is nothing to correct.
+    /// The entry has left the window, or was given back: there is nothing to correct.
     Gone,
     /// This kind of limit keeps no entries that could be corrected.
     Unsupported,

@@ -151,4 +151,15 @@ impl History for State {
             Self::InFlight(in_flight) => in_flight.record(limit, attempt, ()),
         }
     }
+
+    fn give_back(&mut self, limit: &Limit, attempt: Attempt, (): ()) {
+        let now_ms = attempt.now_ms;
+        match self {
+            Self::Log(log) => log.give_back(limit, attempt, log.at_ms(now_ms)),
+            Self::Counter(counter) => counter.give_back(limit, attempt, counter.view(limit, now_ms)),
+            Self::Fixed(fixed) => fixed.give_back(limit, attempt, fixed.view(limit, now_ms)),
+            Self::Gcra(gcra) => gcra.give_back(limit, attempt, gcra.debt_at(limit, now_ms)),
+            Self::InFlight(in_flight) => in_flight.give_back(limit, attempt, ()),
+        }
+    }
 }

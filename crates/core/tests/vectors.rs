@@ -54,6 +54,11 @@ fn settle() {
 }
 
 #[test]
+fn give_back() {
+    run_file("give_back", 22);
+}
+
+#[test]
 fn large() {
     run_file("large", 18);
 }
@@ -114,6 +119,10 @@ impl Run {
         let at_ms = number(&step["at_ms"]);
         let mut answer = match text(&step["op"]) {
             "check" | "peek" => self.check(step, at_ms, index),
+            "give_back" => {
+                self.permits.push(None);
+                self.give_back(step, at_ms)
+            }
             "refund" | "settle" => {
                 self.permits.push(None);
                 self.settle(number(&step["of"]) as usize, step["cost"].as_u64().unwrap_or(0), at_ms)
@@ -126,11 +135,19 @@ impl Run {
         answer
     }
 
+    fn give_back(&mut self, step: &Value, at_ms: u64) -> Value {
+        let mut asks: Vec<Ask<'_>> = self
+            .limits
+            .iter()
+            .zip(&mut self.states)
+            .enumerate()
+            .map(|(index, (limit, state))| Ask { limit, cost: cost_of(step, index), holder: 0, state })
+            .collect();
+        shown(&slidegate_core::give_back(&mut asks, at_ms))
+    }
+
     fn check(&mut self, step: &Value, at_ms: u64, holder: u64) -> Value {
-        let cost = |index: usize| match &step["costs"] {
-            Value::Null => step["cost"].as_u64().unwrap_or(0),
-            costs => number(&costs[index]),
-        };
+        let cost = |index: usize| cost_of(step, index);
         let verdict = self.decide(cost, at_ms, holder);
         let receipt = |(index, decision): (usize, &Decision)| {
             (cost(index) > 0).then_some(Receipt { stamp_ms: decision.stamp_ms, cost: cost(index), holder })
@@ -197,6 +214,14 @@ impl Run {
             }
         });
         shown.collect()
+    }
+}
+
+/// What a step costs, or gives back, under the limit at this place.
+fn cost_of(step: &Value, limit: usize) -> u64 {
+    match &step["costs"] {
+        Value::Null => step["cost"].as_u64().unwrap_or(0),
+        costs => number(&costs[limit]),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use slidegate_core::{Limit, LimitId, Receipt, Verdict};
+use slidegate_core::{Kind, Limit, LimitId, Receipt, Verdict};
 
 use crate::key::{Key, Space};
 use fallback::OnStoreError;
@@ -56,6 +56,11 @@ pub trait Store: Send + Sync {
         &self,
         settlement: &Settlement<'_>,
     ) -> impl Future<Output = Result<SettleOutcome, Self::Error>> + Send;
+
+    /// Gives units back without a permit, the oldest first and never below nothing; [`Charge::cost`] says how many. Answers what
+    /// is then left, as a look (cost 0) would. Places in flight stay taken. Each subject by itself is atomic, several are not.
+    /// Only for spaces that [`Store::expect_refunds`] was told of: elsewhere a denial may be repeated that no longer holds.
+    fn give_back(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
 
     /// Forgets a subject under these limits: it is as if never seen, its used permits included. What was answered under
     /// idempotency keys stays, so that a request that is sent again is still not charged twice. A permit from before is settled
@@ -110,6 +115,10 @@ impl<S: Store> Store for Arc<S> {
         S::settle(self, settlement)
     }
 
+    fn give_back(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
+        S::give_back(self, call)
+    }
+
     fn forget(&self, subject: &Forget<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send {
         S::forget(self, subject)
     }
@@ -147,8 +156,14 @@ pub struct Charge<'a> {
     pub key: &'a Key<'a>,
     /// Its limits; no two with the same id.
     pub limits: &'a [Limit],
-    /// Units asked for; 0 only looks.
+    /// Units asked for, or given back; 0 only looks.
     pub cost: u64,
+}
+
+/// Which limit decides where charges of one request meet on one history: the one with less room.
+fn lower(one: &Limit, other: &Limit) -> Limit {
+    let room = |limit: &Limit| (limit.ceiling(), limit.quota());
+    if room(other) < room(one) { *other } else { *one }
 }
 
 /// A subject that is to be as if never seen.
@@ -231,6 +246,13 @@ impl Charged<'_> {
         let (held, used) = receipts.into_iter().partition(|(limit, _)| limit.is_in_flight());
         (Self { space, key: key.clone(), receipts: held }, Self { space, key, receipts: used })
     }
+}
+
+/// A limit of this name: what settling does is the same whatever the quota. A meter keeps nothing that could be settled.
+fn stand_in(id: LimitId) -> Option<Limit> {
+    let [head, window_ms] = id.to_words();
+    let limit = Limit::from_words([head, 1, window_ms, 1]).ok()?;
+    (!matches!(limit.kind(), Kind::Gcra { .. })).then_some(limit)
 }
 
 /// What came of a refund or a settlement.

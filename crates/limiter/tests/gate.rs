@@ -63,7 +63,8 @@ async fn a_rule_that_looks_on_says_what_it_would_have_done_and_stops_nobody() {
     );
     let outcomes = async || {
         let answer = check(&gate, "ip=10.0.0.1").await;
-        let observed = answer.observed().map(|limit| (limit.rule.to_owned(), limit.decision.outcome));
+        let observed =
+            answer.observed().map(|limit| (limit.rule.unwrap_or("").to_owned(), limit.decision.outcome));
         (answer.is_allowed(), answer.limits().count(), observed.collect::<Vec<_>>())
     };
     let retry = Outcome::RetryAfter(60_000);

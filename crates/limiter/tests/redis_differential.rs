@@ -37,6 +37,10 @@ impl Decides for Pair {
         }
     }
 
+    fn give_back(&self, call: &Call<'_>) -> Verdict {
+        agree(&self.0.give_back(call), self.1.give_back(call), call)
+    }
+
     fn forget(&self, subject: &Forget<'_>) {
         self.0.forget(subject);
         self.1.forget(subject);

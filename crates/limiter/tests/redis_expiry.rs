@@ -4,7 +4,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use slidegate::{Kind, Limit, Limiter, Redis, Resolution, Verdict};
+use slidegate::store::{Call, Charge};
+use slidegate::{Kind, Limit, Limiter, Redis, Resolution, Space, Store, Verdict};
 
 mod servers;
 mod stores;
@@ -132,6 +133,31 @@ async fn a_refund_sets_it_right() {
             assert_lives_by(&server, limit, &verdict);
             limiter.refund(&permits[0]).await.expect("a refund");
             assert!(!keys(&server).contains(state), "{limit}: nothing is left to remember");
+        }
+    }
+}
+
+#[tokio::test]
+async fn so_does_what_is_given_back() {
+    for flavour in Flavour::all() {
+        let server = Server::start(flavour);
+        for limit in kinds(WINDOW_MS).into_iter().filter(|limit| !limit.needs_id()) {
+            server.must(&["FLUSHALL"]);
+            let limiter = limiter(&server, limit);
+            for _ in 0..3 {
+                charge(&limiter, 1).await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            let (key, limits) = ("key".into(), [limit]);
+            for (units, is_left) in [(1, true), (1, true), (1, false)] {
+                let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: units }];
+                let call = Call { now_ms: 0, holder: 0, charges: &charges };
+                let given = limiter.store().give_back(&call).await.expect("an answer");
+                if is_left {
+                    assert_lives_by(&server, limit, &given);
+                }
+                assert_eq!(keys(&server).len(), usize::from(is_left), "{limit}");
+            }
         }
     }
 }

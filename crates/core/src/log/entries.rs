@@ -173,6 +173,26 @@ pub(super) fn enough_ms(entries: impl Iterator<Item = Entry>, mut excess: u64) -
     0
 }
 
+/// Takes units off the oldest entries; those that have none left go.
+pub(super) fn give_back<E: Entries>(log: &mut E, mut units: u64, at_ms: u64) {
+    if units >= log.total() {
+        log.clear();
+        // As if never seen: then the time of the last write means nothing either.
+        return log.set_last_ms(0);
+    }
+    while units > 0 {
+        let oldest = log.get(0).count;
+        if oldest > units {
+            log.set_count(0, oldest - units);
+            break;
+        }
+        // Another one is left: not all units are taken.
+        log.pop_oldest();
+        units -= oldest;
+    }
+    log.set_last_ms(at_ms);
+}
+
 /// Where the entry of a receipt is, and its count with this cost in place of what was recorded.
 pub(super) fn settled<E: Entries>(log: &E, receipt: &Receipt, cost: u64) -> Option<(usize, u64)> {
     let index = find(log, receipt.stamp_ms)?;

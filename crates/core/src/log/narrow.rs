@@ -134,4 +134,8 @@ impl History for Narrow<'_> {
     fn record(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
         entries::record(self, limit, attempt, at_ms)
     }
+
+    fn give_back(&mut self, _: &Limit, attempt: Attempt, at_ms: u64) {
+        entries::give_back(self, attempt.cost, at_ms);
+    }
 }

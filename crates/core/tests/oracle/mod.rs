@@ -20,6 +20,15 @@ struct Admitted {
     receipt_ms: u64,
     cost: u128,
     id: u64,
+    /// Units that a meter was given back at this time.
+    given: u128,
+}
+
+impl Admitted {
+    /// Nothing, at a time.
+    fn at(stamp_ms: u64) -> Self {
+        Self { stamp_ms, receipt_ms: 0, cost: 0, id: 0, given: 0 }
+    }
 }
 
 impl Oracle {
@@ -58,23 +67,62 @@ impl Oracle {
         now_ms: u64,
     ) -> Option<Settled> {
         self.look(limit, now_ms);
-        let at_index = self.at_ms(limit, now_ms) / limit.window_ms();
-        let still_counts = |a: &&mut Admitted| match limit.kind() {
-            Kind::Counter => a.stamp_ms / limit.window_ms() + 1 >= at_index,
-            Kind::Fixed => a.stamp_ms / limit.window_ms() >= at_index,
-            _ => true,
-        };
-        let mut found = self.admitted.iter_mut().filter(still_counts);
-        let Some(found) = found.find(|a| a.id == receipt.holder) else {
-            return Some(Settled::Gone);
-        };
-        if found.stamp_ms != found.receipt_ms {
+        let moved = |a: &Admitted| a.id == receipt.holder && a.stamp_ms != a.receipt_ms;
+        if self.admitted.iter().any(moved) {
             return None;
         }
-        found.cost = u128::from(cost);
+        let (at_ms, window_ms) = (self.at_ms(limit, now_ms), limit.window_ms());
+        // Units do not have names: what was recorded is taken off what came at the same stamp, or in the same window.
+        let is_there = |a: &&mut Admitted| match limit.kind() {
+            Kind::InFlight => a.id == receipt.holder,
+            Kind::Counter | Kind::Fixed => {
+                in_view(limit, a.stamp_ms, at_ms) && a.stamp_ms / window_ms == receipt.stamp_ms / window_ms
+            }
+            Kind::Log { .. } | Kind::Gcra { .. } => a.stamp_ms == receipt.stamp_ms,
+        };
+        let found: Vec<&mut Admitted> = self.admitted.iter_mut().filter(is_there).collect();
+        let mut left = u128::from(if limit.kind() == Kind::InFlight { u64::MAX } else { receipt.cost });
+        let mut instead = u128::from(cost);
+        if found.is_empty() {
+            return Some(Settled::Gone);
+        }
+        for admitted in found {
+            let taken = left.min(admitted.cost);
+            left -= taken;
+            admitted.cost = admitted.cost - taken + std::mem::take(&mut instead);
+        }
         self.last_ms = self.last_ms.max(now_ms);
         self.admitted.retain(|a| a.cost > 0);
         Some(Settled::Done)
+    }
+
+    /// Takes units off what was admitted and counts, the oldest first; answers as a look does.
+    pub(crate) fn give_back(&mut self, limit: &Limit, units: u64, now_ms: u64) -> Decision {
+        self.look(limit, now_ms);
+        // At once no more than all debts of a key together may be.
+        let units = units.min(1 << 52);
+        let (at_ms, mut left) = (self.at_ms(limit, now_ms), u128::from(units));
+        match limit.kind() {
+            Kind::InFlight => {}
+            Kind::Gcra { .. } if left > 0 && self.load(limit, now_ms) > 0 => {
+                let given = Admitted { given: left, ..Admitted::at(now_ms) };
+                self.admitted.push(given);
+                self.last_ms = now_ms;
+            }
+            Kind::Gcra { .. } => {}
+            Kind::Log { .. } | Kind::Counter | Kind::Fixed => {
+                for admitted in self.admitted.iter_mut().filter(|a| in_view(limit, a.stamp_ms, at_ms)) {
+                    let taken = left.min(admitted.cost);
+                    left -= taken;
+                    admitted.cost -= taken;
+                }
+                if left < u128::from(units) {
+                    self.last_ms = at_ms;
+                    self.admitted.retain(|a| a.cost > 0);
+                }
+            }
+        }
+        self.decide(limit, 0, now_ms, 0)
     }
 
     /// Stamps and units, oldest first, one pair for every stamp.
@@ -101,7 +149,7 @@ impl Oracle {
             let full = u128::from(ceiling(limit)) * u128::from(window_ms);
             if now_ms < self.last_ms && self.load(limit, now_ms) == full {
                 // Pulled back: from here on the arrival time is a burst from now.
-                self.admitted.push(Admitted { stamp_ms: now_ms, receipt_ms: 0, cost: 0, id: 0 });
+                self.admitted.push(Admitted::at(now_ms));
                 self.last_ms = now_ms;
             }
         } else if self.last_ms > now_ms && self.last_ms - now_ms > window_ms {
@@ -131,7 +179,12 @@ impl Oracle {
             _ => at_ms,
         };
         self.last_ms = at_ms;
-        self.admitted.push(Admitted { stamp_ms, receipt_ms: stamp_ms, cost: u128::from(cost), id });
+        self.admitted.push(Admitted {
+            receipt_ms: stamp_ms,
+            cost: u128::from(cost),
+            id,
+            ..Admitted::at(stamp_ms)
+        });
         stamp_ms
     }
 
@@ -173,11 +226,11 @@ impl Oracle {
         let (quota, window) = (u128::from(limit.quota()), u128::from(limit.window_ms()));
         let full = u128::from(ceiling(limit)) * window;
         let (mut last_ms, mut debt) = (0, 0_u128);
-        let end = (at_ms, 0);
-        for (ms, cost) in self.admitted.iter().map(|a| (a.stamp_ms, a.cost)).chain([end]) {
+        let end = Admitted::at(at_ms);
+        for &Admitted { stamp_ms: ms, cost, given, .. } in self.admitted.iter().chain([&end]) {
             let moved = u128::from(ms.abs_diff(last_ms)) * quota;
             debt = if ms >= last_ms { debt.saturating_sub(moved) } else { (debt + moved).min(full) };
-            debt += cost * window;
+            debt = (debt + cost * window).saturating_sub(given * window);
             last_ms = ms;
         }
         debt
@@ -198,6 +251,16 @@ impl Oracle {
             if holds(self, now_ms + middle) { far = middle } else { near = middle }
         }
         far
+    }
+}
+
+/// Whether what came at a stamp counts at a time, in a log or in windows.
+fn in_view(limit: &Limit, stamp_ms: u64, at_ms: u64) -> bool {
+    let (came, now) = (stamp_ms / limit.window_ms(), at_ms / limit.window_ms());
+    match limit.kind() {
+        Kind::Counter => came == now || came + 1 == now,
+        Kind::Fixed => came == now,
+        Kind::Log { .. } | Kind::Gcra { .. } | Kind::InFlight => stamp_ms + limit.window_ms() > at_ms,
     }
 }
 

@@ -20,11 +20,18 @@ fn decisions_after_any_step_equal_the_oracle() {
 
 #[test]
 fn no_step_ever_panics() {
-    let extras = [Extra::StepBack, Extra::StepForward, Extra::Settle, Extra::Quota, Extra::Resolution];
+    let extras = [
+        Extra::StepBack,
+        Extra::StepForward,
+        Extra::Settle,
+        Extra::GiveBack,
+        Extra::Quota,
+        Extra::Resolution,
+    ];
     prove(
         |rng| {
             let of = rng.pick(&ALL);
-            trace(rng, of, if of == Of::Log { &extras } else { &extras[..4] })
+            trace(rng, of, if of == Of::Log { &extras } else { &extras[..5] })
         },
         |&(limit, start_ms), steps| {
             let mut run = Run::new(limit, start_ms);

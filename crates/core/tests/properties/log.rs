@@ -120,10 +120,13 @@ pub(crate) fn run_beside_oracle(limit: Limit, start_ms: u64, steps: &[Step]) -> 
     for step in steps {
         let id = run.admitted.len() as u64;
         let decision = run.apply(step);
-        if let (Some(decision), Step::Check { cost, .. }) = (decision, *step) {
-            let right = oracle.decide(&run.limit, cost, run.now_ms(), id);
-            ensure!(decision == right, "{step:?} at {}: {decision:?}, not {right:?}", run.now_ms());
-        }
+        let now_ms = run.now_ms();
+        let right = match *step {
+            Step::Check { cost, .. } => Some(oracle.decide(&run.limit, cost, now_ms, id)),
+            Step::GiveBack { units } => Some(oracle.give_back(&run.limit, units, now_ms)),
+            _ => None,
+        };
+        ensure!(decision == right, "{step:?} at {now_ms}: {decision:?}, not {right:?}");
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ mod counter;
 mod extremes;
 mod fixed;
 mod gcra;
+mod give_back;
 mod growth;
 mod identity;
 mod in_flight;

@@ -23,8 +23,9 @@ fn about_the_edges(rng: &Rng) -> Trace {
         let cost = rng.pick(&[1, 2, 65_534, 65_535, 65_536, quota / 3]).min(quota);
         let far_ms = NARROW_MS - 2 + rng.below(4);
         let waits = [0, 1, 500, window_ms / 9, far_ms.min(window_ms), rng.below(window_ms)];
-        match rng.below(5) {
-            0 => Step::Settle { of, cost: rng.pick(&[0, 1, 65_535, 65_536, cost]) },
+        match rng.below(8) {
+            0 => Step::GiveBack { units: rng.pick(&[1, 3, 65_535, 65_536, cost]) },
+            1 => Step::Settle { of, cost: rng.pick(&[0, 1, 65_535, 65_536, cost]) },
             _ => Step::Check { after_ms: rng.pick(&waits), cost },
         }
     };
@@ -50,6 +51,10 @@ fn the_layout_is_invisible() {
                     let decision = run.apply(step);
                     let right = oracle.decide(&limit, cost, run.now_ms(), id);
                     ensure!(decision == Some(right), "{step:?}: {decision:?}, not {right:?}");
+                }
+                Step::GiveBack { units } => {
+                    let (given, right) = (run.apply(step), oracle.give_back(&limit, units, run.now_ms()));
+                    ensure!(given == Some(right), "{step:?}: {given:?}, not {right:?}");
                 }
                 _ => {}
             }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use slidegate_core::{Attempt, Decision, Kind, Limit, Outcome, Receipt, Resolution, Settled, State};
+use slidegate_core::{
+    Attempt, Decision, Kind, Limit, Outcome, Receipt, Resolution, Settled, State, give_back_one,
+};
 
 use crate::trace::Step;
 
@@ -67,6 +69,12 @@ impl Run {
         self.state.settle(&self.limit, &self.admitted[of].receipt, cost, now_ms)
     }
 
+    /// Gives units back now.
+    pub(crate) fn give_back(&mut self, units: u64) -> Decision {
+        let attempt = Attempt { now_ms: self.now_ms(), cost: units, holder: 0 };
+        give_back_one(&mut self.state, &self.limit, attempt)
+    }
+
     /// Applies several.
     pub(crate) fn apply_all(&mut self, steps: &[Step]) {
         for step in steps {
@@ -80,7 +88,7 @@ impl Run {
         look(&mut self.state, &self.limit, now_ms)
     }
 
-    /// Applies a step; gives the decision of a check.
+    /// Applies a step; gives the decision of a check, and the answer to what is given back.
     pub(crate) fn apply(&mut self, step: &Step) -> Option<Decision> {
         match *step {
             Step::Check { after_ms, cost } => {
@@ -94,6 +102,7 @@ impl Run {
                     self.settle(index, cost);
                 }
             }
+            Step::GiveBack { units } => return Some(self.give_back(units)),
             Step::Quota(quota) => self.limit = with_quota(&self.limit, quota),
             Step::Resolution(ms) => {
                 self.limit = self.limit.resolution(Resolution::Ms(ms)).unwrap_or(self.limit);

@@ -12,7 +12,7 @@ const SETTLING: [Of; 4] = [Of::Log, Of::Counter, Of::Fixed, Of::InFlight];
 
 #[test]
 fn settling_equals_the_oracle() {
-    let extras = [Extra::Settle, Extra::Settle, Extra::StepBack, Extra::StepForward];
+    let extras = [Extra::Settle, Extra::Settle, Extra::GiveBack, Extra::StepBack, Extra::StepForward];
     prove(
         |rng| trace(rng, rng.pick(&SETTLING), &extras),
         |&(limit, start_ms), steps| settle_beside_oracle(limit, start_ms, steps),
@@ -45,6 +45,10 @@ fn settle_beside_oracle(limit: Limit, start_ms: u64, steps: &[Step]) -> Result<(
                 let decision = run.apply(step);
                 let right = oracle.decide(&limit, cost, run.now_ms(), id);
                 ensure!(decision == Some(right), "{step:?}: {decision:?}, not {right:?}");
+            }
+            Step::GiveBack { units } => {
+                let (given, right) = (run.apply(step), oracle.give_back(&limit, units, run.now_ms()));
+                ensure!(given == Some(right), "{step:?}: {given:?}, not {right:?}");
             }
             _ => {
                 stepped_back |= matches!(step, Step::Clock { by_ms: ..0 });

@@ -30,6 +30,8 @@ pub(crate) enum Step {
     Clock { by_ms: i64 },
     /// One of the admissions so far is settled; 0 is a refund.
     Settle { of: usize, cost: u64 },
+    /// Units are given back without a permit.
+    GiveBack { units: u64 },
     /// The limit changes to this quota.
     Quota(u64),
     /// The log changes to slots of this length.
@@ -122,6 +124,7 @@ pub(crate) enum Extra {
     StepBack,
     StepForward,
     Settle,
+    GiveBack,
     Quota,
     Resolution,
 }
@@ -152,6 +155,7 @@ fn extra(rng: &Rng, limit: &Limit, extras: &[Extra]) -> Step {
             let cost = rng.pick(&[0, 0, 1, debt]);
             Step::Settle { of: rng.below(64) as usize, cost }
         }
+        Extra::GiveBack => Step::GiveBack { units: rng.pick(&[cost(rng, limit), 3, u64::MAX]) },
         Extra::Quota => Step::Quota(rng.between(1, 2 * limit.quota())),
         Extra::Resolution => Step::Resolution(resolution(rng, limit).resolution_ms()),
     }

@@ -107,25 +107,34 @@ impl<S: Store> Fallback<S> {
 
     fn decide_without(&self, call: &Call<'_>) -> Verdict {
         let modes = self.modes(call);
+        // A request that is refused anyhow only looks.
+        let refused = modes.contains(&OnStoreError::Deny);
+        let cost = |charge: &Charge<'_>| if refused { 0 } else { charge.cost };
+        let charges = call.charges.iter().map(|charge| Charge { cost: cost(charge), ..*charge });
+        let charges: Vec<Charge<'_>> = charges.collect();
+        let call = Call { charges: &charges, ..*call };
+        self.answer_without(&call, &modes, |kept| self.local.decide_now(kept))
+    }
+
+    /// Has this node's own state answer for the charges that it answers for, by its shares, and puts what is assumed for the others
+    /// beside that.
+    fn answer_without(
+        &self,
+        call: &Call<'_>,
+        modes: &[OnStoreError],
+        ask_local: impl FnOnce(&Call<'_>) -> Verdict,
+    ) -> Verdict {
         let shares: Vec<Vec<Limit>> = call
             .charges
             .iter()
             .map(|charge| charge.limits.iter().map(|limit| self.share(limit)).collect())
             .collect();
-        let refused = modes.contains(&OnStoreError::Deny);
         let kept =
-            call.charges.iter().zip(&shares).zip(&modes).filter(|(_, mode)| **mode == OnStoreError::Local);
-        // A request that is refused anyhow only looks.
-        let kept: Vec<Charge<'_>> = kept
-            .map(|((charge, limits), _)| Charge {
-                limits,
-                cost: if refused { 0 } else { charge.cost },
-                ..*charge
-            })
-            .collect();
-        let local = self.local.decide_now(&Call { charges: &kept, ..*call });
+            call.charges.iter().zip(&shares).zip(modes).filter(|(_, mode)| **mode == OnStoreError::Local);
+        let kept: Vec<Charge<'_>> = kept.map(|((charge, limits), _)| Charge { limits, ..*charge }).collect();
+        let local = ask_local(&Call { charges: &kept, ..*call });
         let mut local_decisions = local.decisions.iter().copied();
-        let decisions = call.charges.iter().zip(&modes).flat_map(|(charge, mode)| {
+        let decisions = call.charges.iter().zip(modes).flat_map(|(charge, mode)| {
             let decisions: Vec<Decision> = match mode {
                 OnStoreError::Local => local_decisions.by_ref().take(charge.limits.len()).collect(),
                 OnStoreError::Allow => vec![Decision::default(); charge.limits.len()],
@@ -209,6 +218,23 @@ impl<S: Store> Store for Fallback<S> {
             outcome => outcome,
         }
     }
+
+    /// What a store that does not answer should have been given back stays used there until it has left its windows; this node has
+    /// it back where it decides by itself.
+    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
+        match self.store.give_back(call).await {
+            Ok(verdict) => {
+                // By the store's clock, as what it admitted was recorded.
+                self.local.give_back_now(&Call { now_ms: verdict.decided_at_ms, ..*call });
+                Ok(verdict)
+            }
+            Err(_) => {
+                self.note_failure();
+                Ok(self.answer_without(call, &self.modes(call), |kept| self.local.give_back_now(kept)))
+            }
+        }
+    }
+
     /// Also what this node would decide by itself, whether the store answers or not.
     async fn forget(&self, subject: &Forget<'_>) -> Result<(), S::Error> {
         self.local.forget_now(subject);

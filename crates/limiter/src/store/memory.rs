@@ -27,6 +27,7 @@ mod bytes;
 mod cell;
 mod codec;
 mod fill;
+mod giving;
 mod in_place;
 #[cfg(feature = "policy")]
 mod largest;
@@ -256,6 +257,10 @@ impl Store for Memory {
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, Infallible> {
         Ok(self.settle_now(settlement))
+    }
+
+    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, Infallible> {
+        Ok(self.give_back_now(call))
     }
 
     async fn forget(&self, subject: &Forget<'_>) -> Result<(), Infallible> {

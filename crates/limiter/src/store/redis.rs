@@ -8,6 +8,7 @@ mod board;
 mod config;
 mod denials;
 mod error;
+mod giving;
 mod invocation;
 mod keys;
 mod link;
@@ -204,6 +205,10 @@ impl Store for Redis {
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
         self.0.settle(settlement).await
+    }
+
+    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        self.0.give_back(call).await
     }
 
     async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {

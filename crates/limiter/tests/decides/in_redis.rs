@@ -38,12 +38,16 @@ impl InRedis {
         let (runtime, store, part) = (self.runtime.clone(), self.store.clone(), self.part.clone());
         Self { runtime, store, part, space: Space::named(&number.to_string()) }
     }
+
+    /// The charges of a call, in this part.
+    fn here<'a>(&self, call: &Call<'a>) -> Vec<Charge<'a>> {
+        call.charges.iter().map(|charge| Charge { space: self.space, ..*charge }).collect()
+    }
 }
 
 impl Decides for InRedis {
     fn decide(&self, call: &Call<'_>) -> Verdict {
-        let charges: Vec<Charge<'_>> =
-            call.charges.iter().map(|charge| Charge { space: self.space, ..*charge }).collect();
+        let charges = self.here(call);
         self.runtime.block_on(self.store.decide(&Call { charges: &charges, ..*call })).expect("a decision")
     }
 
@@ -52,6 +56,11 @@ impl Decides for InRedis {
         let subjects = subjects.map(|subject| Charged { space: self.space, ..subject }).collect();
         let settlement = Settlement { subjects, ..*settlement };
         self.runtime.block_on(self.store.settle(&settlement)).expect("a settlement")
+    }
+
+    fn give_back(&self, call: &Call<'_>) -> Verdict {
+        let charges = self.here(call);
+        self.runtime.block_on(self.store.give_back(&Call { charges: &charges, ..*call })).expect("an answer")
     }
 
     fn forget(&self, subject: &Forget<'_>) {

@@ -16,6 +16,8 @@ pub(crate) trait Decides {
 
     fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome;
 
+    fn give_back(&self, call: &Call<'_>) -> Verdict;
+
     fn forget(&self, subject: &Forget<'_>);
 
     /// The limiter's answer, where there is one with these limits.
@@ -45,6 +47,10 @@ impl Decides for InMemory {
 
     fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
         self.limiter.store().settle_now(settlement)
+    }
+
+    fn give_back(&self, call: &Call<'_>) -> Verdict {
+        self.limiter.store().give_back_now(call)
     }
 
     fn forget(&self, subject: &Forget<'_>) {

@@ -4,14 +4,16 @@
 //! outside only if the clock then steps back to a time at which the state was still there. So before and after a step
 //! all keys are looked at, here and there, and a key for which even that leaves two right answers is not asked again.
 
-use std::time::Duration;
-
 use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
-use slidegate::{Key, Kind, Limit, LimitId, Resolution, SettleOutcome, Space, Verdict};
-use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, Spent, State, decide};
+use slidegate::{Key, Kind, Limit, LimitId, SettleOutcome, Space, Verdict};
+use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, Spent, State, decide, give_back};
 
-use crate::cases::{Rng, cost, limit, wait_ms, with_quota};
+use crate::cases::with_quota;
 use crate::decides::Decides;
+
+mod generate;
+
+pub(crate) use generate::{generate, generate_long};
 
 const KEYS: usize = 5;
 
@@ -24,12 +26,22 @@ pub(crate) enum Way {
     Apart,
     /// Together with the same cost for the next key, all or none.
     Pair,
+    /// In two charges of the same subject, which add up.
+    Twice,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verb {
+    Decide,
+    GiveBack,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Check { key: usize, cost: u64, way: Way },
     Settle { of: usize, cost: u64 },
+    GiveBack { key: usize, units: u64, way: Way },
     Forget { key: usize },
     Forward { ms: u64 },
     Back { ms: u64 },
@@ -59,66 +71,6 @@ pub(crate) struct Both<S> {
     ids: u64,
 }
 
-pub(crate) fn generate(rng: &Rng) -> (Setting, Vec<Step>) {
-    let mut limits: Vec<Limit> = Vec::new();
-    for _ in 0..rng.between(1, 4) {
-        let one = limit(rng);
-        if limits.iter().all(|other| other.id() != one.id()) {
-            limits.push(one);
-        }
-    }
-    let late = MAX_TIME_MS - rng.below(100);
-    let start_ms = rng.pick(&[rng.below(100), 1_745_000_000_000 + rng.below(60_000), late]);
-    let mut now_ms = start_ms;
-    let steps = (0..rng.between(1, 60)).map(|_| step(rng, &limits, &mut now_ms)).collect();
-    (Setting { start_ms, limits }, steps)
-}
-
-/// One key whose log grows to dozens of entries, and shrinks, and grows again.
-pub(crate) fn generate_long(rng: &Rng) -> (Setting, Vec<Step>) {
-    let quota = rng.between(10, 90);
-    let window = Duration::from_millis(quota * rng.between(1, 8));
-    let log = Limit::new(quota, window).expect("a log");
-    let resolution = Resolution::Ms(rng.pick(&[1, 1, 2, rng.between(1, 8)]));
-    let log = log.resolution(resolution).unwrap_or(log);
-    let other = Limit::new(2 * quota, 2 * window).expect("a log");
-    let limits = if rng.one_in(3) { vec![log, other] } else { vec![log] };
-    // Pauses in which a part of the log leaves, so that blocks are fetched back from the ring.
-    let step = |_| match rng.below(40) {
-        0 => Step::Forward { ms: rng.below(window.as_millis() as u64 + 2) },
-        1 => Step::Settle { of: rng.below(64) as usize, cost: rng.pick(&[0, 0, 1, 3, 70_000]) },
-        2 if rng.one_in(3) => Step::Back { ms: rng.magnitude(3 * window.as_millis() as u64) },
-        3 if rng.one_in(4) => Step::Quota { limit: 0, quota: rng.between(1, 120) },
-        4 => Step::Check { key: 0, cost: rng.between(2, quota + 1), way: Way::Together },
-        5 => Step::Check { key: 0, cost: 0, way: Way::Together },
-        6 if rng.one_in(4) => Step::Forget { key: 0 },
-        6..=19 => Step::Forward { ms: rng.between(1, 6) },
-        _ => Step::Check { key: 0, cost: 1, way: Way::Together },
-    };
-    let steps = (0..rng.between(60, 400)).map(step).collect();
-    (Setting { start_ms: 1_745_000_000_000, limits }, steps)
-}
-
-fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
-    let index = rng.below(limits.len() as u64) as usize;
-    let of = &limits[index];
-    match rng.below(24) {
-        0..=7 => {
-            let ms = wait_ms(rng, of, *now_ms);
-            *now_ms += ms;
-            Step::Forward { ms }
-        }
-        8 => Step::Back { ms: rng.pick(&[1, rng.magnitude(4 * of.window_ms()), of.window_ms(), 1 << 35]) },
-        9..=10 => Step::Settle { of: rng.below(64) as usize, cost: rng.pick(&[0, 0, 1, cost(rng, of)]) },
-        12 if rng.one_in(3) => Step::Forget { key: rng.below(KEYS as u64) as usize },
-        11 if rng.one_in(2) => Step::Quota { limit: index, quota: rng.between(1, 2 * of.quota()) },
-        _ => {
-            let way = rng.pick(&[Way::Limiter, Way::Limiter, Way::Together, Way::Apart, Way::Pair]);
-            Step::Check { key: rng.below(KEYS as u64) as usize, cost: cost(rng, of), way }
-        }
-    }
-}
-
 impl<S: Decides> Both<S> {
     pub(crate) fn new(Setting { start_ms, limits }: &Setting, store: S) -> Self {
         let (limits, permits) = (limits.clone(), Vec::new());
@@ -138,6 +90,7 @@ impl<S: Decides> Both<S> {
         match *step {
             Step::Check { key, cost, way } => self.check(key, cost, way),
             Step::Settle { of, cost } => self.settle(of, cost),
+            Step::GiveBack { key, units, way } => self.give_back(key, units, way),
             Step::Forget { key } => self.forget(key),
             Step::Forward { ms } => {
                 self.set_clock(self.now_ms + ms);
@@ -207,15 +160,8 @@ impl<S: Decides> Both<S> {
     }
 
     fn check(&mut self, key: usize, cost: u64, way: Way) -> Result<(), String> {
-        self.ids += 1;
-        let subjects = if way == Way::Pair { vec![key, (key + 1) % KEYS] } else { vec![key] };
-        let mut got = self.ask_store(&subjects, cost, way);
-        // Later times count as the last one, whichever of them the verdict names.
-        got.decided_at_ms = got.decided_at_ms.min(MAX_TIME_MS);
-        let expected = self.ask_core(&subjects, cost);
-        if got != expected {
-            return Err(format!("{way:?} at {}\n  expected {expected:?}\n  answered {got:?}", self.now_ms));
-        }
+        let subjects = subjects(key, way);
+        let expected = self.ask(Verb::Decide, &subjects, cost, way)?;
         // The limiter gives holders its own ids, under which they cannot be found from here.
         let unknown = way == Way::Limiter && self.limits.iter().any(Limit::needs_id);
         if cost > 0 && expected.is_allowed() && !unknown {
@@ -231,7 +177,38 @@ impl<S: Decides> Both<S> {
         Ok(())
     }
 
-    fn ask_store(&self, subjects: &[usize], cost: u64, way: Way) -> Verdict {
+    fn give_back(&mut self, key: usize, units: u64, way: Way) -> Result<(), String> {
+        let subjects = subjects(key, way);
+        self.ask(Verb::GiveBack, &subjects, units, way)?;
+        // A store may drop what is empty, and then says of a permit that there is nothing left, or not: both are right.
+        for key in subjects {
+            let mut states = self.limits.iter().zip(&self.keys[key].1);
+            if states.any(|(limit, state)| state.clone().standing(limit, self.now_ms).reset_after_ms == 0) {
+                self.permits.retain(|(of, _)| *of != key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the core and the store, which have to say the same.
+    fn ask(&mut self, verb: Verb, subjects: &[usize], cost: u64, way: Way) -> Result<Verdict, String> {
+        self.ids += 1;
+        let mut got = self.ask_store(verb, subjects, cost, way);
+        // Later times count as the last one, whichever of them the verdict names.
+        got.decided_at_ms = got.decided_at_ms.min(MAX_TIME_MS);
+        let mut expected = self.ask_core(verb, subjects, cost);
+        if way == Way::Twice {
+            let both = expected.decisions.iter().chain(expected.decisions.iter()).copied();
+            expected.decisions = both.collect();
+        }
+        if got != expected {
+            let at_ms = self.now_ms;
+            return Err(format!("{verb:?} {way:?} at {at_ms}\n  expected {expected:?}\n  answered {got:?}"));
+        }
+        Ok(expected)
+    }
+
+    fn ask_store(&self, verb: Verb, subjects: &[usize], cost: u64, way: Way) -> Verdict {
         let key = self.keys[subjects[0]].0.as_str();
         if way == Way::Limiter
             && let Some(verdict) = self.store.limiter(&self.limits, key, cost, self.now_ms)
@@ -240,21 +217,28 @@ impl<S: Decides> Both<S> {
         }
         let keys: Vec<Key<'_>> = subjects.iter().map(|key| self.keys[*key].0.as_str().into()).collect();
         let parts = if way == Way::Apart { 1 } else { self.limits.len() };
-        let charge = |key, limits| Charge { space: Space::named(""), key, limits, cost };
-        let charges: Vec<Charge<'_>> = keys
-            .iter()
-            .flat_map(|key| self.limits.chunks(parts).map(move |limits| charge(key, limits)))
-            .collect();
+        let costs = if way == Way::Twice { vec![cost / 3, cost - cost / 3] } else { vec![cost] };
+        let mut charges: Vec<Charge<'_>> = Vec::new();
+        for (key, cost) in keys.iter().flat_map(|key| costs.iter().map(move |cost| (key, *cost))) {
+            let space = Space::named("");
+            charges.extend(self.limits.chunks(parts).map(|limits| Charge { space, key, limits, cost }));
+        }
         let call = Call { now_ms: self.now_ms, holder: self.ids, charges: &charges };
-        self.store.decide(&call)
+        match verb {
+            Verb::Decide => self.store.decide(&call),
+            Verb::GiveBack => self.store.give_back(&call),
+        }
     }
 
-    fn ask_core(&mut self, subjects: &[usize], cost: u64) -> Verdict {
+    fn ask_core(&mut self, verb: Verb, subjects: &[usize], cost: u64) -> Verdict {
         let (limits, holder) = (&self.limits, self.ids);
         let mut states: Vec<Vec<State>> = subjects.iter().map(|key| self.keys[*key].1.clone()).collect();
         let pairs = states.iter_mut().flat_map(|states| limits.iter().zip(states));
         let mut asks: Vec<Ask<'_>> = pairs.map(|(limit, state)| Ask { limit, cost, holder, state }).collect();
-        let verdict = decide(&mut asks, self.now_ms);
+        let verdict = match verb {
+            Verb::Decide => decide(&mut asks, self.now_ms),
+            Verb::GiveBack => give_back(&mut asks, self.now_ms),
+        };
         for (key, states) in subjects.iter().zip(states) {
             self.keys[*key].1 = states;
         }
@@ -290,4 +274,9 @@ impl<S: Decides> Both<S> {
         }
         Ok(())
     }
+}
+
+/// Which keys a request is about.
+fn subjects(key: usize, way: Way) -> Vec<usize> {
+    if way == Way::Pair { vec![key, (key + 1) % KEYS] } else { vec![key] }
 }

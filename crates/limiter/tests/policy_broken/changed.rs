@@ -9,6 +9,8 @@ pub(crate) fn everything() -> Value {
         "server": {
             "http": "[::1]:9000",
             "tls": { "certificate": "server.pem", "key": "server.key", "client_ca": "clients.pem" },
+            "grpc": { "listen": "[::]:8081", "tls": { "certificate": "g.pem", "key": "g.key" } },
+            "resp": "0.0.0.0:6380",
             "admin": { "listen": "0.0.0.0:8090", "token": "another token", "tls": { "certificate": "a.pem", "key": "a.key" } },
             "connections": {
                 "max": 20000,

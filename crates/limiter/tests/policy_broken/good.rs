@@ -2,8 +2,8 @@
 
 use slidegate::policy::decode;
 use slidegate::policy::file::{
-    Bytes, Conditions, Connections, DurationMs, File, HeaderStyle, Missing, Mode, Percent, ResetStyle,
-    Server, Spot, Store, StoreKind, Test, Tls,
+    Bytes, Conditions, Connections, DurationMs, Entrance, File, HeaderStyle, Missing, Mode, Percent,
+    ResetStyle, Server, Spot, Store, StoreKind, Test, Tls,
 };
 use slidegate::{Limit, OnStoreError, Resolution};
 
@@ -68,6 +68,10 @@ fn every_field_is_read() {
         let named = [Some(&tls.certificate), Some(&tls.key), tls.client_ca.as_ref()];
         named.map(|file| file.and_then(|file| file.value.clone())).into_iter().flatten().collect::<Vec<_>>()
     };
+    let [grpc, resp] = [&server.grpc, &server.resp].map(|entrance| entrance.as_ref().expect("it is there"));
+    let listen = |entrance: &Entrance| entrance.listen.value.map(|listen| listen.to_string());
+    assert_eq!([grpc, resp].map(listen), [Some("[::]:8081".to_owned()), Some("0.0.0.0:6380".to_owned())]);
+    assert_eq!(grpc.tls.as_ref().map(files).expect("it is there"), ["g.pem", "g.key"]);
     assert_eq!(admin.tls.as_ref().map(files).expect("it is there"), ["a.pem", "a.key"]);
     assert_eq!(
         server.tls.as_ref().map(files).expect("it is there"),

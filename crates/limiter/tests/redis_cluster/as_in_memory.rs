@@ -21,10 +21,18 @@ const SUBJECTS: usize = 5;
 enum Step {
     /// A cost for each subject; `None` if it has no part in the request.
     Ask([Option<u64>; SUBJECTS]),
+    /// Units for each subject.
+    GiveBack([Option<u64>; SUBJECTS]),
     Forget(usize),
     Forward {
         ms: u64,
     },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Verb {
+    Decide,
+    GiveBack,
 }
 
 /// The limits of every subject.
@@ -49,7 +57,7 @@ fn generate(rng: &Rng) -> (Setting, Vec<Step>) {
             let some = if rng.one_in(3) { cost(rng, &rng.pick(limits)) } else { 1 };
             *cost_of = (!rng.one_in(4)).then_some(some);
         }
-        Step::Ask(costs)
+        if rng.one_in(5) { Step::GiveBack(costs) } else { Step::Ask(costs) }
     };
     let steps = (0..rng.between(1, 40)).map(step).collect();
     (setting, steps)
@@ -74,7 +82,7 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    fn ask(&mut self, limits: &Setting, costs: &[Option<u64>]) -> Result<(), String> {
+    fn ask(&mut self, limits: &Setting, verb: Verb, costs: &[Option<u64>]) -> Result<(), String> {
         self.holder += 1;
         let asked = self.subjects.iter().zip(limits).zip(costs);
         let charges: Vec<Charge<'_>> = asked
@@ -83,9 +91,18 @@ impl Both<'_> {
             })
             .collect();
         let call = Call { now_ms: self.now_ms, holder: self.holder, charges: &charges };
-        let memory = self.memory.decide_now(&call);
-        let redis = self.runtime.block_on(self.redis.decide(&call)).map_err(|error| error.to_string())?;
-        ensure!(memory == redis, "{costs:?} at {}\n  memory {memory:?}\n  redis  {redis:?}", self.now_ms);
+        let (memory, redis) = match verb {
+            Verb::Decide => (self.memory.decide_now(&call), self.runtime.block_on(self.redis.decide(&call))),
+            Verb::GiveBack => {
+                (self.memory.give_back_now(&call), self.runtime.block_on(self.redis.give_back(&call)))
+            }
+        };
+        let redis = redis.map_err(|error| error.to_string())?;
+        ensure!(
+            memory == redis,
+            "{verb:?} {costs:?} at {}\n  memory {memory:?}\n  redis  {redis:?}",
+            self.now_ms
+        );
         Ok(())
     }
 
@@ -99,11 +116,12 @@ impl Both<'_> {
     /// After every request it is looked at what stayed of it.
     fn step(&mut self, limits: &Setting, step: &Step) -> Result<(), String> {
         match step {
-            Step::Ask(costs) => self.ask(limits, costs)?,
+            Step::Ask(costs) => self.ask(limits, Verb::Decide, costs)?,
+            Step::GiveBack(costs) => self.ask(limits, Verb::GiveBack, costs)?,
             Step::Forget(subject) => self.forget(limits, *subject)?,
             Step::Forward { ms } => self.now_ms += ms,
         }
-        self.ask(limits, &[Some(0); SUBJECTS])
+        self.ask(limits, Verb::Decide, &[Some(0); SUBJECTS])
     }
 }
 

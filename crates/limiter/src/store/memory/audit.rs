@@ -101,6 +101,9 @@ fn the_books_say_what_the_tables_hold() {
                 let cost = [0, 1, 80_000][random.below(3) as usize];
                 store.settle_now(&Settlement { now_ms, id, cost, subjects: vec![charged] });
             }
+            if random.below(6) == 0 {
+                store.give_back_now(&Call { now_ms, holder: step, charges });
+            }
             if random.below(20) == 0 {
                 let key = &Key::from(random.below(600));
                 store.forget_now(&Forget { space, key, limits: &[] });

@@ -7,28 +7,42 @@ use super::Memory;
 use super::books::Footprint;
 use super::room::NoRoom;
 use super::shard::{Shard, refuse};
-use super::subject::Subject;
+use super::subject::{Subject, Tracked};
 use crate::fingerprint::Fingerprint;
-use crate::store::{Call, SettleOutcome, Settlement};
+use crate::store::{Call, SettleOutcome, Settlement, lower};
 use crate::sync::MutexGuard;
 
 /// One subject of the request, out of its shard while the request is decided.
-struct Guest {
+pub(super) struct Guest {
     fingerprint: Fingerprint,
-    shard: usize,
-    subject: Subject,
+    pub(super) shard: usize,
+    pub(super) subject: Subject,
     /// The subject as it was, if that is small.
-    original: Option<Subject>,
+    pub(super) original: Option<Subject>,
     /// Its limits, each with the cost of all the charges on it.
-    limits: SmallVec<[(Limit, u64); 4]>,
+    pub(super) limits: SmallVec<[(Limit, u64); 4]>,
     /// Whether there is memory for what may be charged.
     room: Result<(), NoRoom>,
 }
 
 impl Guest {
     /// The most that it is charged under one of its limits.
-    fn cost(&self) -> u64 {
+    pub(super) fn cost(&self) -> u64 {
         self.limits.iter().map(|(_, cost)| *cost).max().unwrap_or(0)
+    }
+
+    /// Puts the states of its limits first.
+    pub(super) fn line_up(&mut self) {
+        let limits: SmallVec<[Limit; 4]> = self.limits.iter().map(|(limit, _)| *limit).collect();
+        self.subject.line_up(&limits);
+    }
+
+    /// What is asked of its limits, which are lined up.
+    pub(super) fn asks(&mut self, holder: u64) -> SmallVec<[Ask<'_>; 4]> {
+        let asked = self.limits.iter().zip(&mut self.subject.tracked);
+        asked
+            .map(|((limit, cost), Tracked { state, .. })| Ask { limit, cost: *cost, holder, state })
+            .collect()
     }
 }
 
@@ -36,10 +50,10 @@ impl Guest {
 type Found = (usize, Fingerprint, Subject, Vec<(LimitId, Receipt)>);
 
 /// The shards of one request, locked in order.
-struct Hall<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>);
+pub(super) struct Hall<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>);
 
 impl Hall<'_> {
-    fn shard(&mut self, index: usize) -> &mut Shard {
+    pub(super) fn shard(&mut self, index: usize) -> &mut Shard {
         let place = self.0.binary_search_by_key(&index, |(index, _)| *index);
         &mut self.0[place.expect("every shard of the request is locked")].1
     }
@@ -54,11 +68,27 @@ impl Memory {
     }
 
     pub(super) fn decide_several(&self, call: &Call<'_>) -> Verdict {
+        self.host(call, |guests, hall| {
+            // Who only looks leaves nothing behind.
+            if !only_looks(call) {
+                self.reserve(call, guests, hall);
+            }
+            decide_guests(guests, call)
+        })
+    }
+
+    /// Has all subjects of a request at hand while it is answered, limit by limit of every guest; gives the answers in the order
+    /// of the charges.
+    pub(super) fn host(
+        &self,
+        call: &Call<'_>,
+        answer: impl FnOnce(&mut [Guest], &mut Hall<'_>) -> Verdict,
+    ) -> Verdict {
         let fingerprints: SmallVec<[Fingerprint; 4]> =
             call.charges.iter().map(|charge| self.fingerprints.of(charge.space, charge.key)).collect();
         let mut hall = self.lock(&fingerprints);
         let mut guests = self.invite(call, &fingerprints, &mut hall);
-        let verdict = decide_guests(&mut guests, call);
+        let verdict = answer(&mut guests, &mut hall);
         let asked = call.charges.iter().zip(&fingerprints);
         let asked = asked.flat_map(|(charge, f)| charge.limits.iter().map(move |limit| (f, limit)));
         let decisions: Decisions = asked.map(|(f, limit)| find(&guests, &verdict, f, limit)).collect();
@@ -70,8 +100,7 @@ impl Memory {
         Verdict::new(verdict.decided_at_ms, decisions)
     }
 
-    /// Takes every subject out of its shard, sums the charges that meet on one limit, and sets memory aside for them, so
-    /// that the next subject does not count on it too.
+    /// Takes every subject out of its shard, and sums the charges that meet on one limit.
     fn invite(&self, call: &Call<'_>, fingerprints: &[Fingerprint], hall: &mut Hall<'_>) -> Vec<Guest> {
         let mut guests: Vec<Guest> = Vec::with_capacity(fingerprints.len());
         for (charge, fingerprint) in call.charges.iter().zip(fingerprints) {
@@ -95,23 +124,26 @@ impl Memory {
             for limit in charge.limits {
                 let limits = &mut guests[index].limits;
                 match limits.iter_mut().find(|(other, _)| other.id() == limit.id()) {
-                    Some((_, cost)) => *cost = cost.saturating_add(charge.cost),
+                    Some((known, cost)) => {
+                        *cost = cost.saturating_add(charge.cost);
+                        *known = lower(known, limit);
+                    }
                     None => limits.push((*limit, charge.cost)),
                 }
             }
         }
-        for guest in &mut guests {
-            let limits: SmallVec<[Limit; 4]> = guest.limits.iter().map(|(limit, _)| *limit).collect();
-            guest.subject.line_up(&limits);
-            // Who only looks leaves nothing behind.
-            if !only_looks(call) {
-                let attempt = Attempt { now_ms: call.now_ms, cost: guest.cost(), holder: call.holder };
-                let footprint = guest.subject.footprint_after(&self.registry, attempt);
-                let shard = hall.shard(guest.shard);
-                guest.room = shard.set_aside(&self.registry, &mut guest.subject, footprint, call.now_ms);
-            }
-        }
+        guests.iter_mut().for_each(Guest::line_up);
         guests
+    }
+
+    /// Sets memory aside for what may be charged, so that the next subject does not count on it too.
+    fn reserve(&self, call: &Call<'_>, guests: &mut [Guest], hall: &mut Hall<'_>) {
+        for guest in guests {
+            let attempt = Attempt { now_ms: call.now_ms, cost: guest.cost(), holder: call.holder };
+            let footprint = guest.subject.footprint_after(&self.registry, attempt);
+            let shard = hall.shard(guest.shard);
+            guest.room = shard.set_aside(&self.registry, &mut guest.subject, footprint, call.now_ms);
+        }
     }
 
     /// Replaces what a permit recorded, on all of its subjects or on none.
@@ -169,12 +201,7 @@ fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
     let Call { now_ms, holder, .. } = *call;
     let room = guests.iter().find_map(|guest| guest.room.err());
     let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
-    let mut asks: SmallVec<[Ask<'_>; 8]> = SmallVec::new();
-    for Guest { limits, subject, .. } in guests.iter_mut() {
-        for ((limit, cost), tracked) in limits.iter().zip(&mut subject.tracked) {
-            asks.push(Ask { limit, cost: *cost, holder, state: &mut tracked.state });
-        }
-    }
+    let mut asks: SmallVec<[Ask<'_>; 8]> = guests.iter_mut().flat_map(|guest| guest.asks(holder)).collect();
     let verdict = match room.or(bound).filter(|_| !only_looks(call)) {
         None => decide(&mut asks, now_ms),
         Some(no_room) => refuse(judge(&mut asks, now_ms), no_room),

@@ -161,7 +161,7 @@ impl Shard {
         now_ms: u64,
     ) {
         subject.drop_idle(now_ms);
-        if subject.tracked.is_empty() && subject.spent.is_empty() {
+        if subject.is_empty() {
             return subject.book(&mut self.books, Footprint::NONE);
         }
         let more = subject.footprint(subject.booked_shape(registry)).beyond(subject.booked);

@@ -10,7 +10,7 @@ use super::books::{Books, Footprint};
 use super::bytes::most_growth;
 use super::fill::Fill;
 use super::room::NoRoom;
-use crate::store::{MAX_LIMITS, SettleOutcome};
+use crate::store::{MAX_LIMITS, SettleOutcome, stand_in};
 
 /// The limits of one subject and the permits of it that were spent.
 #[derive(Clone, Debug)]
@@ -194,10 +194,12 @@ impl Subject {
         }
     }
 
-    /// When all that a permit recorded here has left its windows.
+    /// When all that a permit recorded here has left its windows; also under limits that were dropped since because all was given
+    /// back, so that the permit is not good once more if others are charged there.
     fn release_ms(&self, receipts: &Receipts) -> Option<u64> {
-        let tracked = |id: LimitId| self.tracked.iter().find(|t| t.limit.id() == id);
-        receipts.iter().filter_map(|(id, receipt)| Some(receipt.release_ms(&tracked(*id)?.limit))).max()
+        let tracked = |id: LimitId| self.tracked.iter().find(|t| t.limit.id() == id).map(|t| t.limit);
+        let limit = |id: LimitId| tracked(id).or_else(|| stand_in(id));
+        receipts.iter().filter_map(|(id, receipt)| Some(receipt.release_ms(&limit(*id)?))).max()
     }
 
     /// Forgets what has no effect any more and tells how full the rest is.
@@ -205,6 +207,11 @@ impl Subject {
         self.spent.prune(now_ms);
         let fills = self.tracked.iter_mut().map(|t| Fill::of(&t.limit, &mut t.state, now_ms));
         fills.fold(Fill::EMPTY, Fill::and)
+    }
+
+    /// Whether nothing is remembered.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tracked.is_empty() && self.spent.is_empty()
     }
 
     /// Drops histories that are as if never seen.

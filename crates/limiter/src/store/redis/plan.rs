@@ -5,7 +5,7 @@ use slidegate_core::{Decision, Limit, Verdict};
 use super::keys::{Owner, Use};
 use super::link::Slots;
 use super::row::Row;
-use crate::store::Call;
+use crate::store::{Call, lower};
 
 /// Costs above this never fit, whatever the limit: larger ones would not be exact.
 const MAX_COST: u64 = 1 << 52;
@@ -109,6 +109,7 @@ impl Group {
         if let Some(known) = self.items.iter().position(|item| item.key == key) {
             let item = &mut self.items[known];
             item.cost = (item.cost + cost).min(MAX_COST);
+            item.limit = lower(&item.limit, limit);
             return known;
         }
         self.items.push(Item { key, limit: *limit, cost, charge });

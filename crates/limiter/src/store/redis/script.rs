@@ -2,7 +2,7 @@
 //!
 //! Making a function, a table or a long list of arguments takes Lua longer than most of a decision. So a part is not a function
 //! but a piece of text, which is put down once for every limit. In it, names that end in `_` belong to the limit: they get its
-//! number, or (`quota_`, `window_`, `extra_`, `lease_`) become the numbers themselves.
+//! number, or (`quota_`, `window_`, `extra_`, `lease_`) become the numbers themselves. `WRITE` in a part stands for the part of that name.
 
 mod parts;
 mod writer;
@@ -43,12 +43,14 @@ pub(super) enum Purpose {
     Undo,
     /// Replaces what a permit recorded for a subject.
     Settle,
+    /// Gives units back for any number of requests, and looks.
+    GiveBack,
 }
 
 impl Purpose {
-    /// Whether one call may decide several requests.
+    /// Whether one call may answer several requests.
     pub(super) fn is_for_several(self) -> bool {
-        matches!(self, Self::Check | Self::Decide)
+        matches!(self, Self::Check | Self::Decide | Self::GiveBack)
     }
 }
 
@@ -84,7 +86,7 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     let mut writer = Writer::new(limits, purpose, numbers);
     // Arguments before those of the requests: the purpose's own, the time, the limits' numbers.
     let mut head = match purpose {
-        Purpose::Check | Purpose::Decide => 0,
+        Purpose::Check | Purpose::Decide | Purpose::GiveBack => 0,
         Purpose::Ticketed | Purpose::Settle => 3,
         Purpose::Undo => 4,
     };
@@ -98,7 +100,7 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     head = writer.read_numbers(head);
     writer.add_functions();
     match purpose {
-        Purpose::Check | Purpose::Decide => writer.decide(head),
+        Purpose::Check | Purpose::Decide | Purpose::GiveBack => writer.answer_all(head),
         Purpose::Ticketed => writer.decide_once(head),
         Purpose::Undo => writer.undo(head),
         Purpose::Settle => writer.settle(head),

@@ -1,6 +1,6 @@
 //! Refunds and settlements: subject by subject.
 
-use slidegate_core::{Kind, Limit, LimitId, MAX_QUOTA, Receipt};
+use slidegate_core::{Limit, MAX_QUOTA, Receipt};
 
 use super::error::RedisError;
 use super::invocation::Invocation;
@@ -8,7 +8,7 @@ use super::keys::{Owner, Use};
 use super::script::Purpose;
 use super::{Inner, text};
 use crate::key::{Key, Space};
-use crate::store::{SettleOutcome, Settlement};
+use crate::store::{SettleOutcome, Settlement, stand_in};
 
 /// What a permit recorded for one subject.
 struct Subject<'a> {
@@ -66,11 +66,4 @@ fn subjects<'a>(settlement: &'a Settlement<'_>) -> Vec<Subject<'a>> {
         }
     }
     subjects
-}
-
-/// A limit of this name: what settling does is the same whatever the quota. A meter keeps nothing that could be settled.
-fn stand_in(id: LimitId) -> Option<Limit> {
-    let [head, window_ms] = id.to_words();
-    let limit = Limit::from_words([head, 1, window_ms, 1]).ok()?;
-    (!matches!(limit.kind(), Kind::Gcra { .. })).then_some(limit)
 }

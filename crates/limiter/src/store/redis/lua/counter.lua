@@ -102,17 +102,29 @@ left_, reset_, when_ = left_ - cost_, at_ - now + 2 * window_ - elapsed_, at_
 
 ---- settle
 local start, stamped = at_ - elapsed_, recorded_at_ - recorded_at_ % window_
-if stamped == start or stamped == start - window_ then
+-- None are left where all were given back, or forgotten.
+if stamped == start and current_ > 0 or stamped == start - window_ and previous_ > 0 then
   if stamped == start then
     current_ = math.min(math.max(0, current_ - recorded_) + cost_, DEBT)
   else
     previous_ = math.min(math.max(0, previous_ - recorded_) + cost_, DEBT)
   end
+  WRITE
+end
+
+---- give back
+local older = math.min(cost_, previous_)
+local newer = math.min(cost_ - older, current_)
+if older + newer > 0 then
+  previous_, current_ = previous_ - older, current_ - newer
+  WRITE
+end
+
+---- write
+if previous_ + current_ == 0 then
+  call('DEL', key_)
+else
   local format = math.max(previous_, current_) > 65535 and 2 or 1
   local value = pack(format == 1 and '<BI6I2I2' or '<BI6I7I7', format, at_, previous_, current_)
-  if previous_ + current_ == 0 then
-    call('DEL', key_)
-  else
-    save(key_, value, start + (current_ > 0 and 2 or 1) * window_)
-  end
+  save(key_, value, at_ - elapsed_ + (current_ > 0 and 2 or 1) * window_)
 end

@@ -48,12 +48,21 @@ end
 left_, reset_, when_ = left_ - cost_, start_ + window_ - now, at_
 
 ---- settle
-if recorded_at_ - recorded_at_ % window_ == start_ then
+-- None are left where all were given back, or forgotten.
+if current_ > 0 and recorded_at_ - recorded_at_ % window_ == start_ then
   current_ = math.min(math.max(0, current_ - recorded_) + cost_, DEBT)
-  local value = pack('<BI6I7', 1, at_, current_)
-  if current_ == 0 then
-    call('DEL', key_)
-  else
-    save(key_, value, start_ + window_)
-  end
+  WRITE
+end
+
+---- give back
+if current_ > 0 then
+  current_ = math.max(0, current_ - cost_)
+  WRITE
+end
+
+---- write
+if current_ == 0 then
+  call('DEL', key_)
+else
+  save(key_, pack('<BI6I7', 1, at_, current_), start_ + window_)
 end

@@ -43,9 +43,19 @@ save(key_, pack('<BI6I7', 1, now, debt_), now + reset_)
 -- Nothing that was recorded can be found again, but a charge that was provisional can be taken off the debt.
 if UNDO and debt_ > 0 then
   debt_ = math.max(0, debt_ - recorded_ * window_)
-  if debt_ == 0 then
-    call('DEL', key_)
-  else
-    save(key_, pack('<BI6I7', 1, now, debt_), now + math.ceil(debt_ / quota_))
-  end
+  WRITE
+end
+
+---- give back
+if debt_ > 0 then
+  -- A product above 2^53 is not exact, but then nothing is left of the debt.
+  debt_ = math.max(0, debt_ - cost_ * window_)
+  WRITE
+end
+
+---- write
+if debt_ == 0 then
+  call('DEL', key_)
+else
+  save(key_, pack('<BI6I7', 1, now, debt_), now + math.ceil(debt_ / quota_))
 end

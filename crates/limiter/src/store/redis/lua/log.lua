@@ -282,3 +282,19 @@ if new_ > 0 then
     end
   end
 end
+
+---- give back
+if new_ > 0 then
+  local entries_of, rewrite = rare_log(save)
+  local entries, capacity = entries_of(key_, at_, window_)
+  local units, left = cost_, {}
+  for index = 1, #entries, 2 do
+    local taken = math.min(units, entries[index + 1])
+    units = units - taken
+    if entries[index + 1] > taken then
+      left[#left + 1] = entries[index]
+      left[#left + 1] = entries[index + 1] - taken
+    end
+  end
+  rewrite(key_, at_, left, capacity, window_)
+end

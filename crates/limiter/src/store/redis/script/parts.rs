@@ -13,7 +13,8 @@ pub(super) struct Parts {
     pub(super) look: &'static str,
     pub(super) answer: &'static str,
     pub(super) record: &'static str,
-    pub(super) settle: &'static str,
+    pub(super) settle: String,
+    pub(super) give_back: String,
 }
 
 impl Parts {
@@ -32,7 +33,8 @@ impl Parts {
             look: part("look"),
             answer: part("answer"),
             record: part("record"),
-            settle: part("settle"),
+            settle: part("settle").replace("WRITE", part("write")),
+            give_back: part("give back").replace("WRITE", part("write")),
         }
     }
 

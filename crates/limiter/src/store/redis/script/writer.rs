@@ -209,7 +209,24 @@ impl<'a> Writer<'a> {
         self.line(format_args!("{text}"));
     }
 
-    pub(super) fn decide(&mut self, head: usize) {
+    /// Gives units back to every limit, and leaves the answer in `row`.
+    fn give_back(&mut self) {
+        self.look();
+        for index in 0..self.limits.len() {
+            let cost = self.name(index, "cost_");
+            self.line(format_args!("if {cost} > 0 then"));
+            self.block(index, &self.parts[index].give_back.clone());
+            self.block(index, self.parts[index].look);
+            self.line(format_args!("end"));
+            // Nothing is asked for.
+            self.block(index, &self.parts[index].answer.replace("cost_", "0"));
+        }
+        self.line(format_args!("local row"));
+        self.row(1);
+    }
+
+    /// Answers requests, whose keys and arguments follow one another.
+    pub(super) fn answer_all(&mut self, head: usize) {
         let limits = self.limits.len();
         self.line(format_args!("local rows, keys = nil, #KEYS"));
         self.line(format_args!("for base = 0, keys - 1, {limits} do"));
@@ -221,7 +238,10 @@ impl<'a> Writer<'a> {
             self.line(format_args!("local argument = base + {head}"));
         }
         self.begin_request("base", "argument");
-        self.judge();
+        match self.purpose {
+            Purpose::GiveBack => self.give_back(),
+            _ => self.judge(),
+        }
         // A single request needs no list of answers.
         self.line(format_args!("if keys == {limits} then"));
         self.line(format_args!("return row"));
@@ -274,7 +294,7 @@ impl<'a> Writer<'a> {
             self.set(index, &[("key_", format!("KEYS[{}]", index + 2)), ("cost_", "cost".to_owned())]);
             self.block(index, self.parts[index].look);
             self.set(index, &[("recorded_at_", argument(first + 1)), ("recorded_", argument(first + 2))]);
-            self.block(index, self.parts[index].settle);
+            self.block(index, &self.parts[index].settle.clone());
             self.line(format_args!("end"));
         }
         self.add(section(SETTLE, "spend"));
