@@ -1,9 +1,13 @@
 //! A policy over a store: what a middleware or a service asks.
 
 mod answer;
+mod answers;
 mod ask;
 mod asked;
+mod at_once;
+mod demand;
 mod look;
+mod together;
 mod turn;
 
 use std::sync::Arc;
@@ -14,8 +18,12 @@ use futures_util::future::join_all;
 use sha2::{Digest, Sha256};
 use slidegate_core::{Decisions, Limit, Verdict};
 
+pub(crate) use answer::tightest;
 pub use answer::{Answer, LimitAnswer};
+pub use answers::{Answers, DemandAnswer};
 pub use ask::{Ask, GateError};
+pub use at_once::AtOnce;
+pub use demand::Demand;
 pub use look::{Forgotten, LimitLook, Looked};
 
 use crate::clock::{Clock, SystemClock};
@@ -34,6 +42,8 @@ use turn::Subjects;
 const MAX_WAITING: usize = 10_000;
 /// The space of limits that come with the request. No rule can have this name.
 const AD_HOC: &str = "/v1/limit";
+/// The space of limits that come with one of several requests. No rule can have this name.
+const BROUGHT: &str = "/demand";
 
 /// Decides requests by the rules of a [`Policy`], over any [`Store`].
 ///
@@ -63,6 +73,7 @@ pub struct Gate<S, C = SystemClock> {
     ids: AtomicU64,
     lines: Lines<Subjects>,
     ad_hoc: Space,
+    brought: Space,
 }
 
 impl<S: Store> Gate<S> {
@@ -78,6 +89,7 @@ impl<S: Store> Gate<S> {
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             lines: Lines::bounded(MAX_WAITING),
             ad_hoc: Space::named(AD_HOC),
+            brought: Space::named(BROUGHT),
         }
     }
 }
@@ -85,8 +97,8 @@ impl<S: Store> Gate<S> {
 impl<S, C> Gate<S, C> {
     /// Another clock.
     pub fn clock<D: Clock>(self, clock: D) -> Gate<S, D> {
-        let Self { policy, store, signer, ids, lines, ad_hoc, .. } = self;
-        Gate { policy, store, clock, signer, ids, lines, ad_hoc }
+        let Self { policy, store, signer, ids, lines, ad_hoc, brought, .. } = self;
+        Gate { policy, store, clock, signer, ids, lines, ad_hoc, brought }
     }
 
     /// The secret that signs permits, which nodes share that take each other's.
@@ -145,8 +157,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 
     /// Decides by a limit that comes with the request. Such keys share nothing with those of rules.
-    pub async fn limit(&self, key: &str, limit: Limit, cost: u64) -> Result<Verdict, S::Error> {
-        let (key, limits) = (Key::from(key), [limit]);
+    pub async fn limit(&self, key: impl Into<Key<'_>>, limit: Limit, cost: u64) -> Result<Verdict, S::Error> {
+        let (key, limits) = (key.into(), [limit]);
         let charges = [Charge { space: self.ad_hoc, key: &key, limits: &limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
         self.store.decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges }).await

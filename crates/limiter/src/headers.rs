@@ -1,8 +1,9 @@
 //! What an answer says in HTTP headers. Only here milliseconds become seconds, always rounded up.
 
-use slidegate_core::{Limit, Outcome, Source};
+use slidegate_core::{Limit, Source, Verdict};
+use smallvec::SmallVec;
 
-use crate::gate::{Answer, LimitAnswer};
+use crate::gate::{Answer, Answers, LimitAnswer, tightest};
 
 /// Structured fields have integers of at most 15 digits; a larger quota is shown as this.
 const MAX_INTEGER: u64 = 999_999_999_999_999;
@@ -46,9 +47,27 @@ pub struct Headers {
 
 impl Headers {
     /// Gives every header of an answer to `put`. `random` is asked only where `Retry-After` is spread.
-    pub fn write(
+    pub fn write(&self, answer: &Answer, random: impl FnOnce() -> u64, put: impl FnMut(&'static str, &str)) {
+        self.write_told(answer, random, put);
+    }
+
+    /// The same for requests that were decided together. Of limits that have one name, because they are of one rule, the tightest
+    /// is told.
+    pub fn write_all(
         &self,
-        answer: &Answer,
+        answers: &Answers,
+        random: impl FnOnce() -> u64,
+        put: impl FnMut(&'static str, &str),
+    ) {
+        // As if there were no limits: no wait would help.
+        if !answers.is_barred() {
+            self.write_told(&Together::new(answers), random, put);
+        }
+    }
+
+    fn write_told(
+        &self,
+        answer: &impl Told,
         random: impl FnOnce() -> u64,
         mut put: impl FnMut(&'static str, &str),
     ) {
@@ -78,20 +97,59 @@ impl Headers {
     }
 }
 
+/// Whose limits are told.
+trait Told {
+    fn verdict(&self) -> &Verdict;
+    fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>>;
+}
+
+impl Told for Answer {
+    fn verdict(&self) -> &Verdict {
+        self.verdict()
+    }
+
+    fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
+        self.limits()
+    }
+}
+
+/// The limits of several requests, each name once.
+struct Together<'a> {
+    verdict: &'a Verdict,
+    limits: SmallVec<[LimitAnswer<'a>; 4]>,
+}
+
+impl<'a> Together<'a> {
+    fn new(answers: &'a Answers) -> Self {
+        let mut limits: SmallVec<[LimitAnswer<'a>; 4]> = SmallVec::new();
+        for limit in answers.each().flat_map(|one| one.limits()) {
+            match limits.iter_mut().find(|known| known.name == limit.name) {
+                Some(known) if known.tightness() < limit.tightness() => *known = limit,
+                Some(_) => {}
+                None => limits.push(limit),
+            }
+        }
+        Self { verdict: answers.verdict(), limits }
+    }
+}
+
+impl Told for Together<'_> {
+    fn verdict(&self) -> &Verdict {
+        self.verdict
+    }
+
+    fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
+        self.limits.iter().copied()
+    }
+}
+
 /// When to come again. An in-flight limit may have room at any time: it says nothing here.
-fn retry_after_ms(answer: &Answer) -> Option<u64> {
+fn retry_after_ms(answer: &impl Told) -> Option<u64> {
     if answer.verdict().is_never() {
         return None;
     }
     let refusing = answer.limits().filter(|limit| !limit.limit.needs_id());
-    refusing.filter_map(|limit| wait_ms(&limit)).max()
-}
-
-fn wait_ms(limit: &LimitAnswer<'_>) -> Option<u64> {
-    match limit.decision.outcome {
-        Outcome::RetryAfter(ms) => Some(ms),
-        Outcome::Fits | Outcome::Never => None,
-    }
+    refusing.filter_map(|limit| limit.retry_after_ms()).max()
 }
 
 /// Rounded up: who comes a moment earlier than promised would be refused again.
@@ -110,11 +168,11 @@ fn push(text: &mut String, number: u64) {
 }
 
 /// Whether somebody looked, so that what remains is known.
-fn is_known(answer: &Answer) -> bool {
+fn is_known(answer: &impl Told) -> bool {
     matches!(answer.verdict().source, Source::Store | Source::Local)
 }
 
-fn write_draft(answer: &Answer, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
+fn write_draft(answer: &impl Told, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
     text.clear();
     for limit in answer.limits() {
         begin_item(text, limit.name);
@@ -152,10 +210,10 @@ fn push_policy(text: &mut String, limit: &Limit) {
 }
 
 /// `t` must not be later than `Retry-After`: on a refusal it is the wait, and is left out where a limit that would admit resets later.
-fn push_state(text: &mut String, answer: &Answer, limit: &LimitAnswer<'_>) {
+fn push_state(text: &mut String, answer: &impl Told, limit: &LimitAnswer<'_>) {
     text.push_str(";r=");
     push(text, limit.decision.remaining.min(MAX_INTEGER));
-    let known_ms = match (wait_ms(limit), retry_after_ms(answer)) {
+    let known_ms = match (limit.retry_after_ms(), retry_after_ms(answer)) {
         (Some(_), _) if limit.limit.needs_id() => None,
         (Some(wait_ms), _) => Some(wait_ms),
         (None, Some(until_ms)) => Some(limit.decision.reset_after_ms).filter(|ms| *ms <= until_ms),
@@ -174,7 +232,7 @@ const X_RATELIMIT: Names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-rat
 
 /// These have room for one limit: the one that a client has to wait for longest, or else the one with least left.
 fn write_tightest(
-    answer: &Answer,
+    answer: &impl Told,
     [limit_name, remaining_name, reset_name]: &Names,
     reset: Reset,
     text: &mut String,
@@ -183,12 +241,8 @@ fn write_tightest(
     if !is_known(answer) {
         return;
     }
-    let tightness = |limit: &LimitAnswer<'_>| {
-        let refused = limit.decision.outcome != Outcome::Fits;
-        (refused, wait_ms(limit), std::cmp::Reverse(limit.decision.remaining))
-    };
-    let Some(tightest) = answer.limits().max_by_key(tightness) else { return };
-    let after_ms = wait_ms(&tightest).unwrap_or(tightest.decision.reset_after_ms);
+    let Some(tightest) = tightest(answer.limits()) else { return };
+    let after_ms = tightest.retry_after_ms().unwrap_or(tightest.decision.reset_after_ms);
     let reset = match reset {
         Reset::Delta => seconds(after_ms),
         Reset::Epoch => seconds(answer.verdict().decided_at_ms + after_ms),

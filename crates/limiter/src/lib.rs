@@ -37,7 +37,10 @@ struct SharedLimits;
 pub use builder::{BuildError, Builder};
 pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "policy")]
-pub use gate::{Answer, Ask, Forgotten, Gate, GateError, LimitAnswer, LimitLook, Looked};
+pub use gate::{
+    Answer, Answers, Ask, AtOnce, Demand, DemandAnswer, Forgotten, Gate, GateError, LimitAnswer, LimitLook,
+    Looked,
+};
 pub use key::{Key, Part, Space};
 pub use limiter::{CallError, Limiter, Reservation};
 pub use permit::{Permit, PermitError};

@@ -59,6 +59,12 @@ impl<'a> Request<'a> {
         Self { cost, ..self }
     }
 
+    /// Another cost; 0 only looks.
+    #[inline]
+    pub fn set_cost(&mut self, cost: u64) {
+        self.cost = cost;
+    }
+
     /// The value of an attribute.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -1,8 +1,9 @@
 //! What came of a request.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
-use slidegate_core::{Decision, Decisions, Limit, Source, Verdict};
+use slidegate_core::{Decision, Decisions, Limit, Outcome, Source, Verdict};
 use smallvec::SmallVec;
 
 use crate::permit::Permit;
@@ -27,6 +28,13 @@ pub(super) struct Applied {
     pub(super) terms: usize,
 }
 
+impl Applied {
+    pub(super) fn limits(self, policy: &Policy) -> Limits<'_> {
+        let rule = &policy.rules()[self.rule];
+        Limits::new(Some(rule.name()), &rule.terms()[self.terms])
+    }
+}
+
 impl From<&Hit<'_>> for Applied {
     fn from(hit: &Hit<'_>) -> Self {
         Self { rule: hit.rule, terms: hit.terms }
@@ -36,8 +44,8 @@ impl From<&Hit<'_>> for Applied {
 /// One limit's part in an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitAnswer<'a> {
-    /// The name of the rule.
-    pub rule: &'a str,
+    /// The name of the rule; none has a limit that came along.
+    pub rule: Option<&'a str>,
     /// What the limit is called in headers.
     pub name: &'a str,
     /// The limit as people write it.
@@ -48,6 +56,45 @@ pub struct LimitAnswer<'a> {
     pub decision: &'a Decision,
     /// Who says so: if nobody looked, what remains is not known.
     pub source: Source,
+}
+
+impl LimitAnswer<'_> {
+    /// How long it has to be waited for, if it refuses and waiting helps.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        match self.decision.outcome {
+            Outcome::RetryAfter(ms) => Some(ms),
+            Outcome::Fits | Outcome::Never => None,
+        }
+    }
+
+    /// Whether somebody looked, so that what remains is known.
+    pub fn is_known(&self) -> bool {
+        matches!(self.source, Source::Store | Source::Local)
+    }
+
+    /// The larger, the more it stands in the way.
+    pub(crate) fn tightness(&self) -> Tightness {
+        tightness(self.decision)
+    }
+}
+
+/// Whether it refuses, the wait, and what is left.
+type Tightness = (bool, Option<u64>, Reverse<u64>);
+
+/// The larger, the more a limit stands in the way.
+#[inline]
+pub(super) fn tightness(decision: &Decision) -> Tightness {
+    let (refuses, wait_ms) = match decision.outcome {
+        Outcome::Fits => (false, None),
+        Outcome::RetryAfter(ms) => (true, Some(ms)),
+        Outcome::Never => (true, None),
+    };
+    (refuses, wait_ms, Reverse(decision.remaining))
+}
+
+/// The one that has to be waited for longest, or else the one with least left.
+pub(crate) fn tightest<'a>(limits: impl Iterator<Item = LimitAnswer<'a>>) -> Option<LimitAnswer<'a>> {
+    limits.max_by_key(LimitAnswer::tightness)
 }
 
 impl Answer {
@@ -80,16 +127,21 @@ impl Answer {
 
     /// Every limit that is enforced, rule by rule in the order of the policy.
     pub fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
-        let limits = self.applied.iter().flat_map(|applied| self.limits_of(*applied));
+        let limits = self.applied.iter().flat_map(|applied| applied.limits(&self.policy));
         limits
             .zip(&*self.verdict.decisions)
             .map(|(limit, decision)| limit.says(decision, self.verdict.source))
     }
 
+    /// Of these the one that has to be waited for longest, or else the one with least left.
+    pub fn tightest(&self) -> Option<LimitAnswer<'_>> {
+        tightest(self.limits())
+    }
+
     /// Every limit of the rules that only look on.
     pub fn observed(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
         self.observed.iter().flat_map(|(applied, verdict)| {
-            let limits = self.limits_of(*applied).zip(&*verdict.decisions);
+            let limits = applied.limits(&self.policy).zip(&*verdict.decisions);
             limits.map(|(limit, decision)| limit.says(decision, verdict.source))
         })
     }
@@ -103,26 +155,43 @@ impl Answer {
     pub fn replayed(&self) -> bool {
         self.replayed
     }
-
-    fn limits_of(&self, applied: Applied) -> impl Iterator<Item = Named<'_>> {
-        let rule = &self.policy.rules()[applied.rule];
-        let terms: &Terms = &rule.terms()[applied.terms];
-        let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
-        named.map(|((limit, name), text)| Named { rule: rule.name(), name, text, limit })
-    }
 }
 
 /// A limit whose answer is not known yet.
-struct Named<'a> {
-    rule: &'a str,
+pub(super) struct Named<'a> {
+    rule: Option<&'a str>,
     name: &'a str,
     text: &'a str,
     limit: &'a Limit,
 }
 
 impl<'a> Named<'a> {
-    fn says(self, decision: &'a Decision, source: Source) -> LimitAnswer<'a> {
+    pub(super) fn says(self, decision: &'a Decision, source: Source) -> LimitAnswer<'a> {
         let Self { rule, name, text, limit } = self;
         LimitAnswer { rule, name, text, limit, decision, source }
+    }
+}
+
+/// A set of limits, one after the other.
+pub(super) struct Limits<'a> {
+    rule: Option<&'a str>,
+    terms: &'a Terms,
+    next: usize,
+}
+
+impl<'a> Limits<'a> {
+    pub(super) fn new(rule: Option<&'a str>, terms: &'a Terms) -> Self {
+        Self { rule, terms, next: 0 }
+    }
+}
+
+impl<'a> Iterator for Limits<'a> {
+    type Item = Named<'a>;
+
+    fn next(&mut self) -> Option<Named<'a>> {
+        let Self { rule, terms, next } = *self;
+        let limit = terms.limits().get(next)?;
+        self.next += 1;
+        Some(Named { rule, name: &terms.names()[next], text: &terms.texts()[next], limit })
     }
 }

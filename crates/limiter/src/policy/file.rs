@@ -15,7 +15,7 @@ use super::schema::{self, Only};
 
 pub use condition::{Condition, Conditions, Test};
 pub use limit::LimitEntry;
-pub use listening::{Admin, Connections, Tls};
+pub use listening::{Admin, Connections, Entrance, Tls};
 pub use rule::{Missing, Mode, Override, Rule};
 pub use server::{HeaderStyle, ResetStyle, Server};
 pub use span::{Span, Spot};

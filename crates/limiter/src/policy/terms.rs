@@ -12,7 +12,7 @@ pub struct Terms {
 
 impl Terms {
     /// From limits and their names.
-    pub(super) fn new(named: impl IntoIterator<Item = (Limit, Box<str>)>) -> Self {
+    pub(crate) fn new(named: impl IntoIterator<Item = (Limit, Box<str>)>) -> Self {
         let (limits, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();
         let texts = limits.iter().map(|limit: &Limit| limit.to_string().into()).collect();
         Self { limits: limits.into(), names: names.into(), texts }

@@ -1,5 +1,7 @@
 //! What can be wrong with listeners.
 
+use std::net::SocketAddr;
+
 use super::super::file::{Admin, Bytes, Connections, DurationMs, Server, Spot};
 use super::super::problems::Problems;
 
@@ -14,8 +16,9 @@ pub(super) fn check(server: &Server, problems: &Problems) {
     check_token(server.token.as_ref(), problems);
     check_connections(&server.connections, problems);
     if let Some(admin) = &server.admin {
-        check_admin(admin, server, problems);
+        check_admin(admin, problems);
     }
+    check_addresses(server, problems);
 }
 
 fn check_token(token: Option<&Spot<String>>, problems: &Problems) {
@@ -26,7 +29,7 @@ fn check_token(token: Option<&Spot<String>>, problems: &Problems) {
     }
 }
 
-fn check_admin(admin: &Admin, server: &Server, problems: &Problems) {
+fn check_admin(admin: &Admin, problems: &Problems) {
     check_token(admin.token.as_ref(), problems);
     let Some(listen) = admin.listen.value else { return };
     if !admin.is_guarded_at(listen) {
@@ -37,9 +40,23 @@ fn check_admin(admin: &Admin, server: &Server, problems: &Problems) {
         let remedy = "listen at 127.0.0.1, or give it a `token`, or `tls` with a `client_ca`";
         problems.report(admin.listen.at, what, remedy);
     }
-    if server.http.value == Some(listen) && listen.port() != 0 {
-        let remedy = "give it a port of its own, as 8090";
-        problems.report(admin.listen.at, format!("{listen} is where checks are answered"), remedy);
+}
+
+/// Two listeners cannot be in one place.
+fn check_addresses(server: &Server, problems: &Problems) {
+    let listeners = [
+        Some(("where checks are answered", &server.http)),
+        server.grpc.as_ref().map(|grpc| ("where gRPC is spoken", &grpc.listen)),
+        server.resp.as_ref().map(|resp| ("where the protocol of Redis is spoken", &resp.listen)),
+        server.admin.as_ref().map(|admin| ("where operators come in", &admin.listen)),
+    ];
+    let mut taken: Vec<(&str, SocketAddr)> = Vec::new();
+    for (what, spot) in listeners.into_iter().flatten() {
+        let Some(listen) = spot.value.filter(|listen| listen.port() != 0) else { continue };
+        if let Some((other, _)) = taken.iter().find(|(_, address)| *address == listen) {
+            problems.report(spot.at, format!("{listen} is {other}"), "give it a port of its own, as 8090");
+        }
+        taken.push((what, listen));
     }
 }
 

@@ -26,6 +26,22 @@ impl Default for Admin {
     }
 }
 
+/// Where one more protocol is spoken. An address alone stands for `listen`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entrance {
+    /// Where to listen.
+    pub listen: Spot<SocketAddr>,
+    /// Certificates.
+    pub tls: Option<Tls>,
+}
+
+impl Entrance {
+    /// Without certificates.
+    pub fn at(listen: SocketAddr) -> Self {
+        Self { listen: Spot::of(listen), tls: None }
+    }
+}
+
 impl Admin {
     /// Whether strangers are kept out at an address: nobody else's machine reaches it, or it asks who is there.
     pub fn is_guarded_at(&self, address: SocketAddr) -> bool {

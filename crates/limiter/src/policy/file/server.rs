@@ -8,7 +8,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use schemars::JsonSchema;
 
 use super::super::schema::{self, Only};
-use super::{Admin, Connections, DurationMs, Percent, Spot, Tls};
+use super::{Admin, Connections, DurationMs, Entrance, Percent, Spot, Tls};
 
 /// How the service listens and answers.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
@@ -20,6 +20,12 @@ pub struct Server {
     /// If set, `http` is reached by TLS alone.
     #[schemars(with = "Tls")]
     pub tls: Option<Tls>,
+    /// Where Envoy's rate limit service is spoken, over gRPC. Left out: nowhere.
+    #[schemars(with = "Entrance")]
+    pub grpc: Option<Entrance>,
+    /// Where the protocol of Redis is spoken. Left out: nowhere.
+    #[schemars(with = "Entrance")]
+    pub resp: Option<Entrance>,
     /// Where operators reach it: health, metrics, keys, overrides, reload. Left out: nowhere.
     #[schemars(with = "Admin")]
     pub admin: Option<Admin>,
@@ -46,13 +52,14 @@ pub struct Server {
     /// By how much `Retry-After` is spread, later only, so that clients do not come back all at once.
     #[schemars(extend("default" = "0%"))]
     pub retry_jitter: Percent,
-    /// If set, requests need `Authorization: Bearer …` with it.
+    /// If set, requests need `Authorization: Bearer …` with it; clients of `resp` need `AUTH` with it.
     #[schemars(with = "String", length(min = 1))]
     pub token: Option<Spot<String>>,
     /// What permits are signed with: at least 16 characters, the same on all nodes. Left out: permits end with the process.
     #[schemars(with = "String", length(min = 16))]
     pub permit_secret: Option<Spot<String>>,
-    /// Whether limits may come in a request (`/v1/limit`). Left out: only if `http` is a loopback address.
+    /// Whether limits may come in a request (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`). Left out: only where it
+    /// listens at a loopback address.
     #[schemars(with = "bool")]
     pub ad_hoc_limits: Option<bool>,
     /// The longest that a request may ask to wait for its turn.
@@ -72,6 +79,8 @@ impl Default for Server {
         Self {
             http: Spot::of(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
             tls: None,
+            grpc: None,
+            resp: None,
             admin: None,
             connections: Connections::default(),
             shutdown_delay: DurationMs(0),
@@ -96,6 +105,8 @@ impl fmt::Debug for Server {
         f.debug_struct("Server")
             .field("http", &self.http)
             .field("tls", &self.tls)
+            .field("grpc", &self.grpc)
+            .field("resp", &self.resp)
             .field("admin", &self.admin)
             .field("connections", &self.connections)
             .field("shutdown_delay", &self.shutdown_delay)

@@ -1,6 +1,6 @@
 //! Listeners: certificates, the address of operators, what connections may take.
 
-use super::super::file::{Admin, Connections, Spot, Tls};
+use super::super::file::{Admin, Connections, Entrance, Spot, Tls};
 use super::super::problems::Problems;
 use super::Read;
 use super::fields::Fields;
@@ -33,6 +33,19 @@ impl Read for Admin {
         };
         fields.done();
         Some(admin)
+    }
+}
+
+impl Read for Entrance {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        if let Kind::Scalar { .. } = node.kind {
+            return Some(Self { listen: Spot::read(node, problems)?, tls: None });
+        }
+        let fields = Fields::of(node, "a listener", problems)?;
+        let entrance =
+            Self { listen: fields.required("listen", "listen: 127.0.0.1:8081"), tls: fields.get("tls") };
+        fields.done();
+        Some(entrance)
     }
 }
 

@@ -32,6 +32,8 @@ impl Read for Server {
         let server = Self {
             http: fields.or("http", usual.http),
             tls: fields.get("tls"),
+            grpc: fields.get("grpc"),
+            resp: fields.get("resp"),
             admin: fields.get("admin"),
             connections: fields.or("connections", usual.connections),
             shutdown_delay: fields.or("shutdown_delay", usual.shutdown_delay),

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use slidegate_core::{MAX_ENTRIES, MAX_QUOTA, window_units};
 
-use super::super::file::{Admin, Bytes, Conditions, DurationMs, LimitEntry, Mode, Percent, Spot, Tls};
+use super::super::file::{
+    Admin, Bytes, Conditions, DurationMs, Entrance, LimitEntry, Mode, Percent, Spot, Tls,
+};
 use super::{COUNT, Only, socket, whole};
 
 /// Where something stands is no part of the file.
@@ -76,6 +78,27 @@ shape!(Admin, "Admin", |generator| {
         "examples": ["127.0.0.1:8090", { "listen": "0.0.0.0:8090", "token": "…" }],
     })
 });
+
+shape!(Entrance, "Entrance", |generator| {
+    let (address, long) = (socket(generator), generator.subschema_for::<Entry>());
+    json_schema!({
+        "description": "Where one more protocol is spoken: an address, or the long form.",
+        "anyOf": [address, long],
+        "examples": ["127.0.0.1:8081", { "listen": "0.0.0.0:8081", "tls": { "certificate": "server.pem", "key": "server.key" } }],
+    })
+});
+
+/// A listener of its own.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, transform = Only("listen"))]
+#[allow(dead_code, reason = "it is only described")]
+struct Entry {
+    /// Where to listen.
+    #[schemars(schema_with = "socket")]
+    listen: (),
+    /// If set, it is reached by TLS alone.
+    tls: Tls,
+}
 
 /// A listener for operators. Beyond this machine it needs a token or a `client_ca`.
 #[derive(JsonSchema)]

@@ -1,0 +1,156 @@
+//! What came of several requests that were decided together.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use slidegate_core::{Outcome, Source, Verdict};
+use smallvec::SmallVec;
+
+use super::answer::{Applied, LimitAnswer, Limits, tightest};
+use super::demand::{By, Chosen};
+use crate::policy::{Barred, HitMode, Policy, Terms};
+use crate::store::fallback::OnStoreError;
+
+/// The answer to several requests: whether all of them may pass, and what each of them met with.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    pub(super) policy: Arc<Policy>,
+    /// Of all limits that are enforced, demand by demand.
+    pub(super) verdict: Verdict,
+    pub(super) parts: SmallVec<[Part; 2]>,
+}
+
+/// What belongs to one demand.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// Whose limits were asked.
+    origins: SmallVec<[Origin; 2]>,
+    /// Where their decisions are in the verdict.
+    pub(super) decisions: Range<usize>,
+    pub(super) observed: Vec<(Applied, Verdict)>,
+    barred: Option<Option<(usize, Barred)>>,
+    cost: u64,
+}
+
+/// Who has a set of limits.
+#[derive(Clone, Debug)]
+enum Origin {
+    Rule(Applied),
+    /// It came along. In a box, because few do.
+    Demand(Box<Terms>),
+}
+
+impl Part {
+    /// The part of a demand whose decisions begin here.
+    pub(super) fn new(policy: &Policy, chosen: &Chosen<'_>, begin: usize) -> Self {
+        let mut part = Self {
+            origins: SmallVec::new(),
+            decisions: begin..begin,
+            observed: Vec::new(),
+            barred: None,
+            cost: chosen.cost,
+        };
+        match &chosen.by {
+            By::Nothing(why) => part.barred = Some(*why),
+            By::Limit(_, limit) => {
+                let name = limit.to_string().replace(' ', "-").into();
+                part.origins.push(Origin::Demand(Box::new(Terms::new([(**limit, name)]))));
+                part.decisions.end += 1;
+            }
+            By::Rules(_) => {
+                for hit in chosen.hits(HitMode::Enforced) {
+                    part.origins.push(Origin::Rule(Applied::from(hit)));
+                    part.decisions.end += policy.rules()[hit.rule].terms()[hit.terms].limits().len();
+                }
+            }
+        }
+        part
+    }
+}
+
+impl Answers {
+    /// Whether all may pass; if not, none was charged.
+    pub fn is_allowed(&self) -> bool {
+        !self.is_barred() && self.verdict.is_allowed()
+    }
+
+    /// Whether one of them is refused whatever the limits say. The others were only looked at then.
+    pub fn is_barred(&self) -> bool {
+        self.parts.iter().any(|part| part.barred.is_some())
+    }
+
+    /// What all limits that are enforced say together.
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// What each of them met with, in the order in which they were asked.
+    pub fn each(&self) -> impl ExactSizeIterator<Item = DemandAnswer<'_>> {
+        self.parts.iter().map(|part| DemandAnswer { answers: self, part })
+    }
+
+    /// The rule that refuses because the store does not answer, if one does.
+    pub fn unanswered(&self) -> Option<&str> {
+        if self.verdict.source != Source::Assumed {
+            return None;
+        }
+        let refuses = |limit: &LimitAnswer<'_>| limit.decision.outcome != Outcome::Fits;
+        let mut rules =
+            self.each().flat_map(|one| one.limits()).filter(refuses).filter_map(|limit| limit.rule);
+        rules.find(|name| {
+            let rule = self.policy.rules().iter().find(|rule| rule.name() == *name);
+            rule.is_some_and(|rule| rule.on_store_error() == OnStoreError::Deny)
+        })
+    }
+}
+
+/// What one of several requests met with.
+#[derive(Clone, Copy, Debug)]
+pub struct DemandAnswer<'a> {
+    answers: &'a Answers,
+    part: &'a Part,
+}
+
+impl<'a> DemandAnswer<'a> {
+    /// Whether its own limits admit it, whatever those of the others say.
+    pub fn is_allowed(&self) -> bool {
+        let known = matches!(self.answers.verdict.source, Source::Store | Source::Local);
+        // A look always fits: what was asked for does if so much remains.
+        let looked = known && self.answers.is_barred();
+        let fits = |limit: LimitAnswer<'_>| {
+            limit.decision.outcome == Outcome::Fits && !(looked && limit.decision.remaining < self.part.cost)
+        };
+        self.part.barred.is_none() && self.limits().all(fits)
+    }
+
+    /// The rule that refuses it whatever its limits say, and why.
+    pub fn barred(&self) -> Option<(&'a str, Barred)> {
+        let (rule, why) = self.part.barred.flatten()?;
+        Some((self.answers.policy.rules()[rule].name(), why))
+    }
+
+    /// Every limit that is enforced, rule by rule in the order of the policy.
+    pub fn limits(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
+        let Self { answers: Answers { policy, verdict, .. }, part } = *self;
+        let limits = part.origins.iter().flat_map(|origin| match origin {
+            Origin::Rule(applied) => applied.limits(policy),
+            Origin::Demand(terms) => Limits::new(None, terms),
+        });
+        let decisions = &verdict.decisions[part.decisions.clone()];
+        limits.zip(decisions).map(|(limit, decision)| limit.says(decision, verdict.source))
+    }
+
+    /// Of these the one that has to be waited for longest, or else the one with least left.
+    pub fn tightest(&self) -> Option<LimitAnswer<'a>> {
+        tightest(self.limits())
+    }
+
+    /// Every limit of the rules that only look on.
+    pub fn observed(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
+        let Self { answers: Answers { policy, .. }, part } = *self;
+        part.observed.iter().flat_map(|(applied, verdict)| {
+            let limits = applied.limits(policy).zip(&*verdict.decisions);
+            limits.map(|(limit, decision)| limit.says(decision, verdict.source))
+        })
+    }
+}

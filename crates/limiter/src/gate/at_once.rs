@@ -1,0 +1,115 @@
+//! Requests that ask for nothing but an answer, over a store that has it at once: decided without a future, and without an
+//! [`Answer`](super::Answer) to keep.
+
+use slidegate_core::{Decision, Decisions, Limit, Verdict};
+use smallvec::SmallVec;
+
+use super::Gate;
+use super::answer::{Applied, tightness};
+use super::asked::returned;
+use crate::clock::Clock;
+use crate::key::Key;
+use crate::policy::{Choice, Hit, HitMode, Policy};
+use crate::request::{Request, RequestError};
+use crate::store::{Call, Charge, Store};
+
+/// What came of a request, as long as it is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct AtOnce<'a> {
+    policy: &'a Policy,
+    hits: &'a [Hit<'a>],
+    verdict: &'a Verdict,
+    barred: bool,
+}
+
+impl<'a> AtOnce<'a> {
+    /// Whether the request may pass.
+    #[inline]
+    pub fn is_allowed(&self) -> bool {
+        !self.barred && self.verdict.is_allowed()
+    }
+
+    /// What the rules say together.
+    #[inline]
+    pub fn verdict(&self) -> &'a Verdict {
+        self.verdict
+    }
+
+    /// The limit that has to be waited for longest, or else the one with least left, and what it says.
+    #[inline]
+    pub fn tightest(&self) -> Option<(&'a Limit, &'a Decision)> {
+        let limits = self.hits.iter().flat_map(|hit| limits(self.policy, hit));
+        let mut both = limits.zip(&*self.verdict.decisions);
+        let first = both.next()?;
+        let tighter = |one: (&'a Limit, &'a Decision), other: (&'a Limit, &'a Decision)| {
+            if tightness(other.1) >= tightness(one.1) { other } else { one }
+        };
+        Some(both.fold(first, tighter))
+    }
+}
+
+#[inline]
+fn limits<'a>(policy: &'a Policy, hit: &Hit<'_>) -> &'a [Limit] {
+    policy.rules()[hit.rule].terms()[hit.terms].limits()
+}
+
+impl<S: Store, C: Clock> Gate<S, C> {
+    /// [`Gate::check`] where `decide` asks this gate's store, which does not wait. `None` if a rule only looks on, or gives something
+    /// back: then nothing was decided.
+    #[inline]
+    pub fn check_at_once<T>(
+        &self,
+        request: &Request<'_>,
+        decide: impl FnOnce(&Call<'_>) -> Verdict,
+        tell: impl FnOnce(AtOnce<'_>) -> T,
+    ) -> Result<Option<T>, RequestError> {
+        let policy = &**self.policy.load();
+        let choice = policy.choose(request)?;
+        let (hits, barred) = match &choice {
+            Choice::Hits(hits) => (&**hits, false),
+            Choice::Barred { .. } => (&[][..], true),
+        };
+        let is_plain =
+            |hit: &Hit<'_>| hit.mode == HitMode::Enforced && returned(policy, Applied::from(hit)).is_none();
+        if !hits.iter().all(is_plain) {
+            return Ok(None);
+        }
+        let (now_ms, cost) = (self.clock.now_ms(), request.cost_asked());
+        let charge = |hit: &'_ Hit<'_>| (policy.rules()[hit.rule].space(), limits(policy, hit));
+        let verdict = match hits {
+            [] => Verdict::new(now_ms, Decisions::default()),
+            [hit] => {
+                let (space, limits) = charge(hit);
+                let charges = [Charge { space, key: &hit.key, limits, cost }];
+                decide(&Call { now_ms, holder: 0, charges: &charges })
+            }
+            several => {
+                let charges: SmallVec<[Charge<'_>; 4]> = several
+                    .iter()
+                    .map(|hit| {
+                        let (space, limits) = charge(hit);
+                        Charge { space, key: &hit.key, limits, cost }
+                    })
+                    .collect();
+                decide(&Call { now_ms, holder: 0, charges: &charges })
+            }
+        };
+        Ok(Some(tell(AtOnce { policy, hits, verdict: &verdict, barred })))
+    }
+
+    /// [`Gate::limit`] where `decide` asks this gate's store, which does not wait.
+    #[inline]
+    pub fn limit_at_once<'k>(
+        &self,
+        key: impl Into<Key<'k>>,
+        limit: &Limit,
+        cost: u64,
+        decide: impl FnOnce(&Call<'_>) -> Verdict,
+    ) -> Verdict {
+        let key = key.into();
+        let limits = std::slice::from_ref(limit);
+        let charges = [Charge { space: self.ad_hoc, key: &key, limits, cost }];
+        let holder = if limit.needs_id() { self.next_id() } else { 0 };
+        decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges })
+    }
+}

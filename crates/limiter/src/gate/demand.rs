@@ -1,0 +1,120 @@
+//! What is asked together with others, and what the rules have to say to each.
+
+use slidegate_core::Limit;
+use smallvec::SmallVec;
+
+use crate::key::{Key, Space};
+use crate::policy::{Barred, Choice, Hit, HitMode, Policy};
+use crate::request::{Request, RequestError};
+use crate::store::Charge;
+
+/// One of several requests that are decided together; see [`Gate::check_all`](crate::Gate::check_all).
+#[derive(Clone, Debug)]
+pub enum Demand<'a> {
+    /// By the rules that apply to it; a cost of 0 only looks.
+    Check(Request<'a>),
+    /// By a limit that came along, instead of the rules. Such keys share nothing with those of rules.
+    Limit {
+        /// Whom it counts for.
+        key: Key<'a>,
+        /// The limit.
+        limit: Limit,
+        /// Units asked for; 0 only looks.
+        cost: u64,
+    },
+    /// Units that were charged before and not needed: the oldest are given back, where a rule that applies is `refundable`. Of other
+    /// rules it is only told what they have left.
+    GiveBack {
+        /// Whose units; its own cost does not matter.
+        request: Request<'a>,
+        /// How many.
+        units: u64,
+    },
+    /// Refused whatever the limits say, and all others with it.
+    Refuse,
+}
+
+/// A demand, and what applies to it.
+#[derive(Debug)]
+pub(super) struct Chosen<'d> {
+    pub(super) by: By<'d>,
+    /// What it asks for.
+    pub(super) cost: u64,
+    /// What it gives back.
+    pub(super) units: u64,
+}
+
+/// What decides a demand.
+#[derive(Debug)]
+pub(super) enum By<'d> {
+    Rules(SmallVec<[Hit<'d>; 2]>),
+    Limit(&'d Key<'d>, &'d Limit),
+    /// Refused at once: by a rule, or by whoever asks.
+    Nothing(Option<(usize, Barred)>),
+}
+
+impl<'d> Chosen<'d> {
+    pub(super) fn new(policy: &Policy, demand: &'d Demand<'_>) -> Result<Self, RequestError> {
+        let (by, cost, units) = match demand {
+            Demand::Check(request) => (By::rules(policy, request)?, request.cost_asked(), 0),
+            Demand::GiveBack { request, units } => (By::rules(policy, request)?, 0, *units),
+            Demand::Limit { key, limit, cost } => (By::Limit(key, limit), *cost, 0),
+            Demand::Refuse => (By::Nothing(None), 0, 0),
+        };
+        Ok(Self { by, cost, units })
+    }
+
+    pub(super) fn is_barred(&self) -> bool {
+        matches!(self.by, By::Nothing(_))
+    }
+
+    /// The rules that apply in this way.
+    pub(super) fn hits(&self, mode: HitMode) -> impl Iterator<Item = &Hit<'d>> {
+        let hits = match &self.by {
+            By::Rules(hits) => hits.as_slice(),
+            By::Limit(..) | By::Nothing(_) => &[],
+        };
+        hits.iter().filter(move |hit| hit.mode == mode)
+    }
+
+    /// What it charges where it may be refused, at this cost. `brought` is the space of limits that come along.
+    pub(super) fn charges<'c>(
+        &'c self,
+        policy: &'c Policy,
+        brought: Space,
+        cost: u64,
+    ) -> impl Iterator<Item = Charge<'c>> {
+        let own = match self.by {
+            By::Limit(key, limit) => {
+                Some(Charge { space: brought, key, limits: std::slice::from_ref(limit), cost })
+            }
+            By::Rules(_) | By::Nothing(_) => None,
+        };
+        own.into_iter().chain(self.hits(HitMode::Enforced).map(move |hit| charge(policy, hit, cost)))
+    }
+
+    /// Whether what it does goes beyond what was decided, if all is admitted.
+    pub(super) fn goes_on(&self, policy: &Policy) -> bool {
+        match &self.by {
+            By::Rules(hits) => hits.iter().any(|hit| {
+                hit.mode == HitMode::Observed || self.units > 0 && policy.rules()[hit.rule].refundable()
+            }),
+            By::Limit(..) | By::Nothing(_) => false,
+        }
+    }
+}
+
+impl<'d> By<'d> {
+    fn rules(policy: &Policy, request: &'d Request<'_>) -> Result<Self, RequestError> {
+        Ok(match policy.choose(request)? {
+            Choice::Barred { rule, why } => Self::Nothing(Some((rule, why))),
+            Choice::Hits(hits) => Self::Rules(hits),
+        })
+    }
+}
+
+/// What a rule that applies is charged.
+pub(super) fn charge<'c>(policy: &'c Policy, hit: &'c Hit<'_>, cost: u64) -> Charge<'c> {
+    let rule = &policy.rules()[hit.rule];
+    Charge { space: rule.space(), key: &hit.key, limits: rule.terms()[hit.terms].limits(), cost }
+}

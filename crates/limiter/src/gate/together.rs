@@ -1,0 +1,110 @@
+//! Several requests that are decided together: all are admitted, or none is charged.
+
+use futures_util::future::join_all;
+use slidegate_core::{Decisions, Source, Verdict};
+use smallvec::SmallVec;
+
+use super::answers::{Answers, Part};
+use super::ask::GateError;
+use super::demand::{Chosen, Demand, charge};
+use super::{Applied, Gate};
+use crate::clock::Clock;
+use crate::policy::{Hit, HitMode, Policy};
+use crate::request::RequestError;
+use crate::store::{Call, Charge, MAX_LIMITS, Store};
+
+impl<S: Store, C: Clock> Gate<S, C> {
+    /// Decides several requests together: all are admitted, or none is charged. What they cost the same subject adds up.
+    ///
+    /// What is given back is given back afterwards, and only if all was admitted; so are rules asked that only look on.
+    pub async fn check_all(&self, demands: &[Demand<'_>]) -> Result<Answers, GateError<S::Error>> {
+        let policy = self.policy();
+        let mut chosen: SmallVec<[Chosen<'_>; 2]> = SmallVec::with_capacity(demands.len());
+        for demand in demands {
+            chosen.push(Chosen::new(&policy, demand)?);
+        }
+        let mut parts: SmallVec<[Part; 2]> = SmallVec::with_capacity(demands.len());
+        let mut limits = 0;
+        for one in &chosen {
+            parts.push(Part::new(&policy, one, limits));
+            limits = parts.last().map_or(0, |part| part.decisions.end);
+        }
+        if limits > MAX_LIMITS {
+            return Err(RequestError::TooManyLimits { limits }.into());
+        }
+        let verdict = self.decide_together(&policy, &chosen).await.map_err(GateError::Store)?;
+        let mut answers = Answers { policy, verdict, parts };
+        if answers.is_allowed() && chosen.iter().any(|one| one.goes_on(&answers.policy)) {
+            // In a box, as all that few requests come to.
+            Box::pin(self.go_on(&chosen, &mut answers)).await.map_err(GateError::Store)?;
+        }
+        Ok(answers)
+    }
+
+    /// What all limits that are enforced say. If one demand is refused anyhow, the others only look, so that what is told of them is true.
+    async fn decide_together(&self, policy: &Policy, chosen: &[Chosen<'_>]) -> Result<Verdict, S::Error> {
+        let is_barred = chosen.iter().any(Chosen::is_barred);
+        let mut charges: SmallVec<[Charge<'_>; 4]> = SmallVec::new();
+        for one in chosen {
+            charges.extend(one.charges(policy, self.brought, if is_barred { 0 } else { one.cost }));
+        }
+        if charges.is_empty() {
+            return Ok(Verdict::new(self.clock.now_ms(), Decisions::default()));
+        }
+        let held = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
+        let holder = if held { self.next_id() } else { 0 };
+        self.store.decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges }).await
+    }
+
+    /// What is done once all is admitted.
+    async fn go_on(&self, chosen: &[Chosen<'_>], answers: &mut Answers) -> Result<(), S::Error> {
+        self.give_back_together(chosen, answers).await?;
+        let Answers { policy, parts, .. } = answers;
+        for (one, part) in chosen.iter().zip(parts) {
+            let said = join_all(one.hits(HitMode::Observed).map(|hit| self.look_on(policy, one, hit))).await;
+            part.observed = one.hits(HitMode::Observed).map(Applied::from).zip(said).collect();
+        }
+        Ok(())
+    }
+
+    /// Gives back what the rules allow that are enforced, and puts what is then left in the place of what was.
+    async fn give_back_together(&self, chosen: &[Chosen<'_>], answers: &mut Answers) -> Result<(), S::Error> {
+        let Answers { policy, verdict, parts } = answers;
+        let mut charges: SmallVec<[Charge<'_>; 2]> = SmallVec::new();
+        let mut places: SmallVec<[usize; 4]> = SmallVec::new();
+        for (one, part) in chosen.iter().zip(parts.iter()).filter(|(one, _)| one.units > 0) {
+            let mut begin = part.decisions.start;
+            for hit in one.hits(HitMode::Enforced) {
+                let given = charge(policy, hit, one.units);
+                let end = begin + given.limits.len();
+                if policy.rules()[hit.rule].refundable() {
+                    places.extend(begin..end);
+                    charges.push(given);
+                }
+                begin = end;
+            }
+        }
+        if charges.is_empty() {
+            return Ok(());
+        }
+        let call = Call { now_ms: self.clock.now_ms(), holder: 0, charges: &charges };
+        let left = self.store.give_back(&call).await?;
+        if matches!(left.source, Source::Store | Source::Local) {
+            for (place, decision) in places.into_iter().zip(&*left.decisions) {
+                verdict.decisions[place] = *decision;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a rule that only looks on says to a demand.
+    async fn look_on(&self, policy: &Policy, one: &Chosen<'_>, hit: &Hit<'_>) -> Verdict {
+        if one.units == 0 || !policy.rules()[hit.rule].refundable() {
+            return self.observe(&charge(policy, hit, one.cost), Some(self.next_id())).await;
+        }
+        let now_ms = self.clock.now_ms();
+        let charges = [charge(policy, hit, one.units)];
+        let left = self.store.give_back(&Call { now_ms, holder: 0, charges: &charges }).await;
+        left.unwrap_or_else(|_| Verdict::new(now_ms, Decisions::default()))
+    }
+}
