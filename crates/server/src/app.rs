@@ -6,18 +6,21 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
 use slidegate::policy::Settings;
+use slidegate::store::{Call, Charge};
 use slidegate::{
-    Answer, Ask, CallError, Clock, Gate, GateError, Limit, Permit, SettleOutcome, Store, SystemClock, Verdict,
+    Answer, Answers, Ask, AtOnce, CallError, Clock, Demand, Gate, GateError, Key, Limit, Permit, Request,
+    RequestError, SettleOutcome, Space, Store, SystemClock, Verdict,
 };
 
 use crate::admin::guard;
 use crate::config::{Config, ConfigError, HttpSettings};
 use crate::connections::{ConnectionStats, Counts};
 use crate::reload::Live;
+use crate::rls::unfinished::Unfinished;
 use crate::snapshot::{self, SnapshotState, Snapshots};
 use crate::store::Backend;
 use crate::tls::Certificates;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 type StoreError = <Backend as Store>::Error;
 
@@ -32,6 +35,9 @@ pub struct App<C = SystemClock> {
     seeds: AtomicU64,
     held: AtomicUsize,
     stopping: AtomicBool,
+    stop_told: Notify,
+    /// What has come of calls that are not complete.
+    pub(crate) unfinished: Unfinished,
     connections: Counts,
     /// Where the admin listener really is, once it is there.
     admin_address: OnceLock<SocketAddr>,
@@ -70,6 +76,8 @@ impl App {
             seeds: AtomicU64::new(seed),
             held: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
+            stop_told: Notify::new(),
+            unfinished: Unfinished::default(),
             connections: Counts::default(),
             admin_address: OnceLock::new(),
             snapshots: None,
@@ -89,6 +97,8 @@ impl<C: Clock> App<C> {
             seeds: self.seeds,
             held: self.held,
             stopping: self.stopping,
+            stop_told: self.stop_told,
+            unfinished: self.unfinished,
             connections: self.connections,
             admin_address: self.admin_address,
             snapshots: self.snapshots,
@@ -114,6 +124,16 @@ impl<C: Clock> App<C> {
     /// Says that it will end soon: from now on it is not ready, and every answer ends its connection.
     pub fn begin_stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.stop_told.notify_waiters();
+    }
+
+    /// Completes when it is not ready any more.
+    pub(crate) async fn stop_begun(&self) {
+        // Before it is looked at, so that nothing is missed in between.
+        let told = self.stop_told.notified();
+        if self.is_ready() {
+            told.await;
+        }
     }
 
     /// Told where the admin listener really is, before anybody is let in. Refuses what other machines can reach without a token
@@ -208,8 +228,63 @@ impl<C: Clock> App<C> {
         self.gate.check_rule(rule, ask).await
     }
 
-    pub(crate) async fn limit(&self, key: &str, limit: Limit, cost: u64) -> Result<Verdict, StoreError> {
+    pub(crate) async fn check_all(&self, demands: &[Demand<'_>]) -> Result<Answers, GateError<StoreError>> {
+        self.gate.check_all(demands).await
+    }
+
+    pub(crate) async fn limit(
+        &self,
+        key: impl Into<Key<'_>>,
+        limit: Limit,
+        cost: u64,
+    ) -> Result<Verdict, StoreError> {
         self.gate.limit(key, limit, cost).await
+    }
+
+    /// [`App::check`] by a store that does not wait. `None` where only that can answer: nothing was decided then.
+    #[inline]
+    pub(crate) fn check_at_once<T>(
+        &self,
+        request: &Request<'_>,
+        tell: impl FnOnce(AtOnce<'_>) -> T,
+    ) -> Result<Option<T>, RequestError> {
+        let Backend::Memory(memory) = self.gate.store() else { return Ok(None) };
+        self.gate.check_at_once(request, |call| memory.decide_now(call), tell)
+    }
+
+    /// [`App::limit`] by a store that does not wait, if it is one.
+    #[inline]
+    pub(crate) fn limit_at_once(&self, key: &[u8], limit: &Limit, cost: u64) -> Option<Verdict> {
+        let Backend::Memory(memory) = self.gate.store() else { return None };
+        Some(self.gate.limit_at_once(key, limit, cost, |call| memory.decide_now(call)))
+    }
+
+    /// The same in a space of its own.
+    #[inline]
+    pub(crate) fn limit_at_once_in(
+        &self,
+        space: Space,
+        key: &[u8],
+        limit: &Limit,
+        cost: u64,
+    ) -> Option<Verdict> {
+        let Backend::Memory(memory) = self.gate.store() else { return None };
+        let (key, limits) = (Key::from(key), std::slice::from_ref(limit));
+        let charges = [Charge { space, key: &key, limits, cost }];
+        Some(memory.decide_now(&Call { now_ms: self.gate.now_ms(), holder: 0, charges: &charges }))
+    }
+
+    /// [`App::limit`] in a space of its own.
+    pub(crate) async fn limit_in(
+        &self,
+        space: Space,
+        key: impl Into<Key<'_>>,
+        limit: Limit,
+        cost: u64,
+    ) -> Result<Verdict, StoreError> {
+        let (key, limits) = (key.into(), [limit]);
+        let charges = [Charge { space, key: &key, limits: &limits, cost }];
+        self.gate.store().decide(&Call { now_ms: self.gate.now_ms(), holder: 0, charges: &charges }).await
     }
 
     pub(crate) async fn settle(

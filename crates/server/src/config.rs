@@ -102,7 +102,10 @@ pub(crate) struct HttpSettings {
     /// Attributes of forward-auth, and the headers that they are read from.
     pub(crate) attributes: Vec<(Box<str>, HeaderName)>,
     pub(crate) headers: Headers,
+    /// Whether limits may come in a request over HTTP.
     pub(crate) ad_hoc_limits: bool,
+    /// Whether they may in the protocol of Redis.
+    pub(crate) resp_ad_hoc_limits: bool,
     pub(crate) max_wait_ms: u64,
     pub(crate) max_waiting: usize,
     pub(crate) permit_secret: Option<[u8; 32]>,
@@ -116,6 +119,7 @@ impl HttpSettings {
         let server = &settings.server;
         guard::check_settings(server)?;
         let http = value(&server.http, "server.http")?;
+        let resp = server.resp.as_ref().and_then(|resp| resp.listen.value);
         let token = server.token.as_ref().map(|token| value(token, "server.token")).transpose()?;
         let secret = server.permit_secret.as_ref();
         let secret = secret.map(|secret| value(secret, "server.permit_secret")).transpose()?;
@@ -125,6 +129,9 @@ impl HttpSettings {
             attributes: attributes(server)?,
             headers: headers(server),
             ad_hoc_limits: server.ad_hoc_limits.unwrap_or(http.ip().is_loopback()),
+            resp_ad_hoc_limits: server
+                .ad_hoc_limits
+                .unwrap_or(resp.is_some_and(|resp| resp.ip().is_loopback())),
             max_wait_ms: server.max_wait.0,
             max_waiting: server.max_waiting as usize,
             permit_secret: secret.map(|secret| Sha256::digest(secret.as_bytes()).into()),

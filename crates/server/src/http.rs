@@ -15,6 +15,7 @@ pub(crate) mod problem;
 pub(crate) mod query;
 mod request_id;
 mod rlaas;
+mod rls_json;
 mod settle;
 pub(crate) mod token;
 mod verdict;
@@ -36,6 +37,7 @@ use slidegate::{Clock, GateError, Store};
 
 use crate::app::App;
 use crate::connections::{Order, Phase, Progress};
+use crate::door::Door;
 use crate::health;
 use crate::store::Backend;
 use problem::{Problem, Reply};
@@ -57,15 +59,6 @@ pub(crate) struct Visit<C> {
     /// How many were answered, where that matters.
     served: AtomicU32,
     progress: Arc<Progress>,
-}
-
-/// Which listener a connection came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Door {
-    /// Checks and forward-auth.
-    Check,
-    /// Operators.
-    Admin,
 }
 
 /// Answers a request, whatever it is.
@@ -95,11 +88,11 @@ async fn dispatch<C: Clock + 'static>(
     body: Incoming,
     request_id: &HeaderValue,
 ) -> Reply {
-    match visit.door {
-        Door::Check => route(visit, head, body).await.unwrap_or_else(Problem::into_reply),
+    if visit.door == Door::Admin {
         // Apart, so that checks need no room for it.
-        Door::Admin => Box::pin(crate::admin::answer(visit, head, body, request_id)).await,
+        return Box::pin(crate::admin::answer(visit, head, body, request_id)).await;
     }
+    route(visit, head, body).await.unwrap_or_else(Problem::into_reply)
 }
 
 async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Result<Reply, Problem> {
@@ -127,7 +120,13 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Resu
                 "/v1/settle" if posts => {
                     return settle::settle(app, &visit.read(&head.headers, body).await?).await;
                 }
-                "/v1/check" | "/v1/limit" | "/v1/refund" | "/v1/settle" => "POST",
+                "/json" if posts => {
+                    // Its callers never had to say that they send JSON.
+                    let body = visit.read_any(&head.headers, body).await?;
+                    // In a box, because most requests are others.
+                    return Box::pin(rls_json::should_rate_limit(app, &body)).await;
+                }
+                "/v1/check" | "/v1/limit" | "/v1/refund" | "/v1/settle" | "/json" => "POST",
                 "/v1/authorize" => {
                     visit.progress.enter(Phase::Answering);
                     return authorize::authorize(app, visit.peer, head).await;
@@ -169,8 +168,15 @@ impl<C: Clock> Visit<C> {
         spent || self.is_in_lane || !self.app.is_ready() || self.progress.order() != Order::Go
     }
 
-    /// The body of a request, as long as it may be.
+    /// The body of a request that says that it is JSON, as long as it may be.
     pub(crate) async fn read(&self, headers: &HeaderMap, body: Incoming) -> Result<Bytes, Problem> {
+        self.progress.enter(Phase::Body);
+        body::check_content_type(headers)?;
+        self.read_any(headers, body).await
+    }
+
+    /// The same whatever it says.
+    async fn read_any(&self, headers: &HeaderMap, body: Incoming) -> Result<Bytes, Problem> {
         self.progress.enter(Phase::Body);
         let max_bytes = self.app.http().connections.max_body_bytes;
         let bytes = body::read(headers, body, max_bytes, &self.progress).await;

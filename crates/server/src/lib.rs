@@ -5,14 +5,22 @@
 mod admin;
 mod app;
 mod audit;
+// One way to run seeded cases, for all tests of this crate.
+#[cfg(test)]
+#[path = "../../core/tests/properties/cases.rs"]
+#[allow(dead_code, reason = "a part of it is used")]
+mod cases;
 mod config;
 mod connections;
+mod door;
 mod health;
 mod http;
 mod listen;
 mod metrics;
 mod overrides;
 mod reload;
+mod resp;
+mod rls;
 mod seldom;
 mod snapshot;
 mod store;
@@ -24,7 +32,7 @@ use std::sync::Arc;
 
 use slidegate::Clock;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch as told};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -37,13 +45,17 @@ pub use snapshot::{Restored, SnapshotStartError, SnapshotState};
 pub use store::Backend;
 pub use tls::{TlsError, TlsState};
 
-use http::Door;
+use door::Door;
 
 /// Where the service is reached.
 #[derive(Debug)]
 pub struct Listeners {
     /// Checks and forward-auth over HTTP.
     pub http: TcpListener,
+    /// Envoy's rate limit service over gRPC.
+    pub grpc: Option<TcpListener>,
+    /// The protocol of Redis.
+    pub resp: Option<TcpListener>,
     /// For operators.
     pub admin: Option<TcpListener>,
 }
@@ -61,26 +73,37 @@ pub async fn run<C: Clock + 'static>(
         tracing::error!("operators cannot come in: {error}");
         listeners.admin = None;
     }
+    let admin = listeners.admin.take();
     overrides::begin(&app).await;
     let background = background(&app);
+    let (stopping, stopped) = told::channel(());
     let stop = async {
         shutdown.await;
         app.begin_stop();
         let delay = app.http().shutdown_delay;
         sleep(delay).await;
+        drop(stopping);
+    };
+    let listen = async |door, listener: Option<TcpListener>| {
+        if let Some(listener) = listener {
+            let mut stopped = stopped.clone();
+            let stop = async move { drop(stopped.changed().await) };
+            listen::listen(Arc::clone(&app), door, listener, stop).await;
+        }
     };
     let (ended, all_ended) = oneshot::channel::<()>();
     let checks = async {
-        listen::listen(Arc::clone(&app), Door::Check, listeners.http, stop).await;
+        let Listeners { http, grpc, resp, .. } = listeners;
+        tokio::join!(listen(Door::Check, Some(http)), listen(Door::Grpc, grpc), listen(Door::Resp, resp));
         drop(ended);
     };
     let operators = async {
-        if let Some(admin) = listeners.admin {
+        if let Some(admin) = admin {
             let stop = async { drop(all_ended.await) };
             listen::listen(Arc::clone(&app), Door::Admin, admin, stop).await;
         }
     };
-    tokio::join!(checks, operators);
+    tokio::join!(stop, checks, operators);
     drop(background);
     snapshot::last(&app).await;
 }

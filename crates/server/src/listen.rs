@@ -9,13 +9,16 @@ use std::task::Poll;
 use std::time::Duration;
 
 use slidegate::Clock;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::app::App;
 use crate::connections::{Connections, Event, Order, Pace, Place, Places, Progress};
-use crate::http::Door;
-use crate::http::connection::{self, Caller};
+use crate::door::Door;
+use crate::http;
+use crate::resp;
+use crate::rls;
 use crate::seldom::Seldom;
 
 /// How long nothing is accepted after the system said that it cannot.
@@ -26,6 +29,17 @@ const LANE: Duration = Duration::from_secs(2);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// More than any system keeps for a listener.
 const MAX_BACKLOG: usize = 65_536;
+
+/// Who came, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) door: Door,
+    pub(crate) peer: IpAddr,
+    /// SHA-256 of the certificate that the client showed.
+    pub(crate) certificate: Option<[u8; 32]>,
+    /// Whether it is one too many, and only told so.
+    pub(crate) is_in_lane: bool,
+}
 
 /// Serves one listener until `stop` completes and everybody who asked was answered.
 pub(crate) async fn listen<C: Clock + 'static>(
@@ -189,16 +203,31 @@ async fn shake_hands_and_serve<C: Clock + 'static>(
     progress: Arc<Progress>,
 ) {
     let Some(tls) = app.certificates.of(caller.door).map(Arc::clone) else {
-        return connection::serve(app, stream, caller, progress).await;
+        return speak(app, stream, caller, progress).await;
     };
     // In a box, so that connections without TLS have no room for it.
     let secured = async move {
         if let Some(Ok(accepted)) = progress.until(Order::Cut, tls.accept(stream)).await {
             let caller = Caller { certificate: accepted.certificate, ..caller };
-            connection::serve(app, accepted.stream, caller, progress).await;
+            speak(app, accepted.stream, caller, progress).await;
         }
     };
     Box::pin(secured).await;
+}
+
+/// Answers in the protocol of the door, until the connection ends.
+async fn speak<C: Clock + 'static>(
+    app: Arc<App<C>>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    caller: Caller,
+    progress: Arc<Progress>,
+) {
+    match caller.door {
+        Door::Check | Door::Admin => http::connection::serve(app, stream, caller, progress).await,
+        // In boxes, so that connections of HTTP have no room for them.
+        Door::Grpc => Box::pin(rls::connection::serve(app, stream, caller, progress)).await,
+        Door::Resp => Box::pin(resp::connection::serve(app, stream, caller, progress)).await,
+    }
 }
 
 fn is_of_one_connection(error: &io::Error) -> bool {

@@ -129,6 +129,14 @@ impl Store for Backend {
             Self::Redis(redis) => Box::pin(redis.settle(settlement)).await,
         }
     }
+
+    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.give_back_now(call)),
+            Self::Redis(redis) => Box::pin(redis.give_back(call)).await,
+        }
+    }
+
     async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
         match self {
             Self::Memory(memory) => infallible(memory.forget(subject).await),

@@ -44,6 +44,8 @@ const FAREWELL_BYTES: u64 = 64 << 10;
 pub(crate) struct Tls {
     setting: &'static str,
     files: Files,
+    /// What is spoken inside it, by its name in ALPN; empty if it has none.
+    protocol: &'static [u8],
     config: ArcSwap<ServerConfig>,
     // One reading at a time: what was read last is what is in use.
     last: Mutex<Last>,
@@ -60,7 +62,7 @@ struct Last {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TlsState {
-    /// Whose it is: `server.tls` or `server.admin.tls`.
+    /// Whose it is: `server.tls`, `server.grpc.tls`, `server.resp.tls` or `server.admin.tls`.
     pub setting: &'static str,
     /// The file that it was read from.
     pub certificate: PathBuf,
@@ -94,7 +96,11 @@ pub(crate) struct Accepted {
 
 impl Tls {
     /// Reads the files of a setting. What may become a problem is logged.
-    pub(crate) fn load(setting: &'static str, tls: &file::Tls) -> Result<Self, ConfigError> {
+    pub(crate) fn load(
+        setting: &'static str,
+        tls: &file::Tls,
+        protocol: &'static [u8],
+    ) -> Result<Self, ConfigError> {
         let client_ca = tls.client_ca.as_ref().map(|file| value(file, "client_ca")).transpose()?;
         let files = Files {
             certificate: value(&tls.certificate, "certificate")?.into(),
@@ -103,7 +109,7 @@ impl Tls {
         };
         let of_setting = |error| ConfigError::Tls { setting, error };
         let contents = files.read().map_err(of_setting)?;
-        let identity = Identity::new(&files, &contents).map_err(of_setting)?;
+        let identity = Identity::new(&files, &contents, protocol).map_err(of_setting)?;
         let state = TlsState {
             setting,
             certificate: files.certificate.clone(),
@@ -118,7 +124,7 @@ impl Tls {
         expiry::warn(setting, identity.validity, state.loaded_at_ms);
         let last = Mutex::new(Last { digest: contents.digest(), validity: identity.validity, state });
         let config = ArcSwap::new(identity.config);
-        Ok(Self { setting, files, config, last, refused: AtomicU64::new(0) })
+        Ok(Self { setting, files, protocol, config, last, refused: AtomicU64::new(0) })
     }
 
     /// Speaks TLS on a new connection. Whoever is refused is told why, as far as TLS has words for it.
@@ -151,7 +157,7 @@ impl Tls {
             if digest == last.digest {
                 return Ok(None);
             }
-            Ok(Some((digest, Identity::new(&self.files, &contents)?)))
+            Ok(Some((digest, Identity::new(&self.files, &contents, self.protocol)?)))
         });
         match taken {
             Ok(None) => {

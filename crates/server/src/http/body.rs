@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_TYPE, EXPECT, HeaderValue};
+use hyper::header::{CONTENT_TYPE, EXPECT};
 use hyper::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
@@ -13,16 +13,13 @@ use crate::connections::Progress;
 /// A body that is too large is read and thrown away up to here, so that its sender reads the answer and may go on.
 const MAX_DRAINED_BYTES: u64 = 4 << 20;
 
-/// Reads a JSON body of at most so many bytes. One that comes in one piece is not copied.
+/// Reads a body of at most so many bytes. One that comes in one piece is not copied.
 pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
     max_bytes: usize,
     progress: &Progress,
 ) -> Result<Bytes, Problem> {
-    if let Some(content_type) = headers.get(CONTENT_TYPE) {
-        check_content_type(content_type)?;
-    }
     if body.size_hint().lower() > max_bytes as u64 {
         // Whoever asks before sending does not send.
         if !headers.contains_key(EXPECT) {
@@ -74,7 +71,9 @@ fn too_large(max_bytes: usize) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("a body has at most {max_bytes} bytes"))
 }
 
-fn check_content_type(content_type: &HeaderValue) -> Result<(), Problem> {
+/// Whether it is JSON, if that is said at all.
+pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(content_type) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let bytes = content_type.as_bytes();
     let media_type = bytes.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     if media_type.eq_ignore_ascii_case(b"application/json") {

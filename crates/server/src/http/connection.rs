@@ -1,7 +1,6 @@
 //! One connection: HTTP/1.1, requests one after the other.
 
 use std::future::{Future, poll_fn};
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -17,24 +16,14 @@ use tokio::task::yield_now;
 
 use super::request_id::Ids;
 use super::watched::Watched;
-use super::{Door, Visit, answer, farewell};
+use super::{Visit, answer, farewell};
 use crate::app::App;
 use crate::connections::{Bounds, Order, Phase, Progress};
+use crate::listen::Caller;
 
 /// How often a connection on which nothing was asked is looked at again before it ends. On a machine that is busy something may have come of which
 /// the runtime has not heard; it asks the system before a task that yields goes on.
 const LAST_LOOKS: u32 = 2;
-
-/// Who came, and where.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Caller {
-    pub(crate) door: Door,
-    pub(crate) peer: IpAddr,
-    /// SHA-256 of the certificate that the client showed.
-    pub(crate) certificate: Option<[u8; 32]>,
-    /// Whether it is one too many, and only told so.
-    pub(crate) is_in_lane: bool,
-}
 
 /// Answers the requests of a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(

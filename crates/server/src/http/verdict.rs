@@ -18,7 +18,7 @@ pub(super) struct Row<'a> {
 
 impl<'a> From<LimitAnswer<'a>> for Row<'a> {
     fn from(LimitAnswer { rule, name, text, limit, decision, .. }: LimitAnswer<'a>) -> Self {
-        Self { rule: Some(rule), policy: name, text, limit, decision }
+        Self { rule, policy: name, text, limit, decision }
     }
 }
 

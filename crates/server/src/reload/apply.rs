@@ -59,7 +59,8 @@ impl<C: Clock> App<C> {
         let (Config { policy, settings }, now) = (config, self.settings());
         let differences = differences(&now, &settings);
         // Those that are in use may just be exchanged, which is nothing to this file.
-        if differences.at_next_start.iter().any(|name| ["server.tls", "server.admin"].contains(name)) {
+        let with_tls = ["server.tls", "server.grpc", "server.resp", "server.admin"];
+        if differences.at_next_start.iter().any(|name| with_tls.contains(name)) {
             Certificates::load(&settings.server).map_err(unfit)?;
         }
         let settings = pinned(&now, settings);

@@ -1,7 +1,7 @@
 //! Which settings of a file differ, and which of them can change while the service runs.
 
 use slidegate::policy::Settings;
-use slidegate::policy::file::{Admin, Connections, Sentinel, Server, Spot, Store, Tls};
+use slidegate::policy::file::{Admin, Connections, Entrance, Sentinel, Server, Spot, Store, Tls};
 
 /// The names of settings that differ.
 pub(super) struct Differences {
@@ -32,6 +32,8 @@ pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
     let at_next_start = [
         ("server.http", old.http.value != new.http.value),
         ("server.tls", !same_tls(old.tls.as_ref(), new.tls.as_ref())),
+        ("server.grpc", !same_entrance(old.grpc.as_ref(), new.grpc.as_ref())),
+        ("server.resp", !same_entrance(old.resp.as_ref(), new.resp.as_ref())),
         ("server.admin", !same_door(old, new)),
         ("server.permit_secret", some(&old.permit_secret) != some(&new.permit_secret)),
         ("server.max_waiting", old.max_waiting != new.max_waiting),
@@ -46,8 +48,9 @@ pub(super) fn pinned(now: &Settings, file: Settings) -> Settings {
     let Settings { server, store, .. } = now.clone();
     // A token goes with its address: that of a door which others can reach must not be lost to one that only is in the file.
     let admin = if same_door(&server, &file.server) { file.server.admin } else { server.admin };
-    let Server { http, tls, permit_secret, max_waiting, .. } = server;
-    Settings { server: Server { http, tls, admin, permit_secret, max_waiting, ..file.server }, store, ..file }
+    let Server { http, tls, grpc, resp, permit_secret, max_waiting, .. } = server;
+    let server = Server { http, tls, grpc, resp, admin, permit_secret, max_waiting, ..file.server };
+    Settings { server, store, ..file }
 }
 
 fn some<T>(spot: &Option<Spot<T>>) -> Option<&T> {
@@ -71,6 +74,12 @@ fn same_door(old: &Server, new: &Server) -> bool {
     let door = |admin: &'_ Admin| admin.listen.value;
     let tls = |server: &'_ Server| server.admin.as_ref().and_then(|admin| admin.tls.clone());
     old.admin.as_ref().map(door) == new.admin.as_ref().map(door)
+        && same_tls(tls(old).as_ref(), tls(new).as_ref())
+}
+
+fn same_entrance(old: Option<&Entrance>, new: Option<&Entrance>) -> bool {
+    let tls = |entrance: Option<&Entrance>| entrance.and_then(|entrance| entrance.tls.clone());
+    old.map(|old| old.listen.value) == new.map(|new| new.listen.value)
         && same_tls(tls(old).as_ref(), tls(new).as_ref())
 }
 

@@ -3,27 +3,35 @@
 use std::sync::Arc;
 
 use slidegate::Clock;
-use slidegate::policy::file::Server;
+use slidegate::policy::file::{self, Entrance, Server};
 
 use super::{Read, Tls, TlsState};
 use crate::app::App;
 use crate::config::ConfigError;
-use crate::http::Door;
+use crate::door::Door;
 
 /// One for every listener that has TLS.
 #[derive(Default)]
 pub(crate) struct Certificates {
     check: Option<Arc<Tls>>,
+    grpc: Option<Arc<Tls>>,
+    resp: Option<Arc<Tls>>,
     admin: Option<Arc<Tls>>,
 }
 
 impl Certificates {
     pub(crate) fn load(server: &Server) -> Result<Self, ConfigError> {
-        let load = |setting, tls| Tls::load(setting, tls).map(Arc::new);
+        let load = |setting, tls: Option<&file::Tls>, protocol: &'static [u8]| {
+            tls.map(|tls| Tls::load(setting, tls, protocol).map(Arc::new)).transpose()
+        };
+        let of = |entrance: &'_ Option<Entrance>| entrance.as_ref().and_then(|entrance| entrance.tls.clone());
         let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
         Ok(Self {
-            check: server.tls.as_ref().map(|tls| load("server.tls", tls)).transpose()?,
-            admin: admin.map(|tls| load("server.admin.tls", tls)).transpose()?,
+            check: load("server.tls", server.tls.as_ref(), b"http/1.1")?,
+            grpc: load("server.grpc.tls", of(&server.grpc).as_ref(), b"h2")?,
+            // It has no name there.
+            resp: load("server.resp.tls", of(&server.resp).as_ref(), b"")?,
+            admin: load("server.admin.tls", admin, b"http/1.1")?,
         })
     }
 
@@ -31,12 +39,14 @@ impl Certificates {
     pub(crate) fn of(&self, door: Door) -> Option<&Arc<Tls>> {
         match door {
             Door::Check => self.check.as_ref(),
+            Door::Grpc => self.grpc.as_ref(),
+            Door::Resp => self.resp.as_ref(),
             Door::Admin => self.admin.as_ref(),
         }
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Tls>> {
-        self.check.iter().chain(&self.admin)
+        self.check.iter().chain(&self.grpc).chain(&self.resp).chain(&self.admin)
     }
 
     /// Reads all files again; how many listeners have another certificate now, or all that is wrong.

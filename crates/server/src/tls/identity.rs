@@ -23,7 +23,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn new(files: &Files, contents: &Contents) -> Result<Self, TlsError> {
+    pub(super) fn new(files: &Files, contents: &Contents, protocol: &'static [u8]) -> Result<Self, TlsError> {
         let chain = certificates(&files.certificate, &contents.certificate)?;
         let key = private_key(&files.key, &contents.key)?;
         let validity = chain.first().and_then(|leaf| Validity::of(leaf));
@@ -41,7 +41,9 @@ impl Identity {
         };
         let config = builder.with_single_cert(chain, key);
         let mut config = config.map_err(|error| unusable(files, &error))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        if !protocol.is_empty() {
+            config.alpn_protocols = vec![protocol.to_vec()];
+        }
         if files.client_ca.is_some() {
             // A session that is resumed is not asked for its certificate again, which may have expired since.
             config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -113,5 +113,5 @@ async fn everything_in_the_document_is_there() {
         assert!(![404, 405].contains(&answer.status), "{method} {path}");
         seen += 1;
     }
-    assert_eq!(seen, 4 + 8 + 2 + 4 * 2);
+    assert_eq!(seen, 5 + 8 + 2 + 4 * 2);
 }

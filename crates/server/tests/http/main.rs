@@ -21,6 +21,7 @@ mod overrides;
 mod permits;
 mod reload;
 mod rlaas;
+mod rls_json;
 mod rules;
 mod stopping;
 mod subjects;

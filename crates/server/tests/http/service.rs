@@ -92,7 +92,11 @@ impl<C: Clock + Clone + 'static> Service<C> {
         let (stop, stopped) = oneshot::channel::<()>();
         let app = Arc::new(app);
         let shutdown = async move { drop(stopped.await) };
-        let served = tokio::spawn(run(Arc::clone(&app), Listeners { http: listener, admin }, shutdown));
+        let served = tokio::spawn(run(
+            Arc::clone(&app),
+            Listeners { http: listener, grpc: None, resp: None, admin },
+            shutdown,
+        ));
         let document = Client::connect(address, None).await.get("/openapi.json", &[]).await.json();
         let document = Arc::new(Document::new(document));
         Self { address, admin: admin_address, app, clock, document, _redis: redis, stop: Some(stop), served }

@@ -56,7 +56,7 @@ impl Service {
         let app = Arc::new(app(server).unwrap_or_else(|error| panic!("{error}")));
         let http = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = http.local_addr().expect("an address");
-        let listeners = Listeners { http, admin: None };
+        let listeners = Listeners { http, grpc: None, resp: None, admin: None };
         let served = tokio::spawn(run(Arc::clone(&app), listeners, std::future::pending()));
         Self { address, app, served }
     }

@@ -126,6 +126,8 @@ async fn what_is_really_bound_counts() {
         assert_eq!(app.bind_admin(address).is_ok(), served, "{admin}");
         let listeners = Listeners {
             http: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+            grpc: None,
+            resp: None,
             admin: Some(everywhere),
         };
         let http = listeners.http.local_addr().expect("an address");

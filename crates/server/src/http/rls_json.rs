@@ -1,0 +1,38 @@
+//! `POST /json`: a call of Envoy's rate limit service in JSON, for what speaks no gRPC.
+
+mod read;
+mod write;
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use slidegate::Clock;
+
+use super::body;
+use super::problem::{self, Problem, Reply};
+use crate::app::App;
+use crate::rls::failure::Failure;
+use crate::rls::proto::Code;
+use crate::rls::service;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// What [`proto::Unit`](crate::rls::proto::Unit) is called, by its numbers.
+const UNITS: [&str; 8] = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK"];
+/// What [`Code`] is called, by its numbers.
+const CODES: [&str; 3] = ["UNKNOWN", "OK", "OVER_LIMIT"];
+
+pub(super) async fn should_rate_limit<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+    let call: read::Call = body::parse(bytes)?;
+    let response = service::decide(app, &call.into()).await?;
+    let is_over = response.overall_code == Code::OverLimit as i32;
+    let status = if is_over { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
+    Ok(problem::reply(status, JSON, write::response(&response)))
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Invalid(why) => Self::bad_request(why),
+            Failure::Unavailable(why) => Self::overloaded(why),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The protocol of Redis: commands into requests, answers into replies, and nothing else.
+
+mod close;
+mod commands;
+pub(crate) mod connection;
+mod inline;
+#[cfg(test)]
+mod naive;
+mod parser;
+mod reply;
+mod round;
+#[cfg(test)]
+mod seen;
+mod session;
+mod talk;

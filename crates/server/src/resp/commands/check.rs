@@ -1,0 +1,157 @@
+//! `SG.CHECK cost attribute value [attribute value …] [PERMIT]`: a request by its attributes, against the rules of the policy.
+
+use slidegate::{Answer, Ask, AtOnce, Clock, MAX_ATTRIBUTES, Request, RequestError, Source};
+
+use super::number::{shown, unsigned};
+use super::question::{Failure, Question};
+use super::refused::{Refused, head};
+use super::{Command, Desk, Handled};
+use crate::app::App;
+use crate::resp::reply::Replies;
+
+/// What is told instead of a number where there is none.
+pub(super) const NONE: i64 = -1;
+/// How much of an attribute's name is told back.
+const SHOWN_BYTES: usize = 128;
+
+/// A request, and what is to be told of it.
+pub(in crate::resp) struct Check<'i> {
+    ask: Ask<'i>,
+    told: Told,
+}
+
+/// What is told of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    Numbers,
+    /// And what gives the charge back.
+    NumbersAndPermit,
+}
+
+/// Answers at once where that can be.
+#[inline]
+pub(super) fn check<'i, C: Clock>(
+    desk: &mut Desk<'_, C>,
+    command: Command<'i, '_>,
+    out: &mut Vec<u8>,
+) -> Result<Handled<'i>, Refused> {
+    // Filled where it is: it is large.
+    let mut request = Request::new();
+    let told = read(command, &mut request)?;
+    let mut replies = desk.replies(out);
+    let said = desk.app.check_at_once(&request, |answer| write_at_once(&mut replies, answer, told));
+    match said.map_err(|error| wrong(&error))? {
+        Some(()) => Ok(Handled::Said),
+        None => Ok(Handled::Asks(Box::new(Question::Check(Check { ask: Ask::from(request), told })))),
+    }
+}
+
+#[inline]
+fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Told, Refused> {
+    request.set_cost(unsigned(command.argument(1))?);
+    // Attributes come in pairs: one word more is the option.
+    let (end, told) = match command.len() {
+        even if even % 2 == 0 => (even, Told::Numbers),
+        odd if odd > 4 && command.is(odd - 1, "PERMIT") => (odd - 1, Told::NumbersAndPermit),
+        _ => return Err(Refused::SYNTAX),
+    };
+    let attributes = (end - 2) / 2;
+    if attributes > MAX_ATTRIBUTES {
+        return Err(wrong(&RequestError::TooManyAttributes { attributes }));
+    }
+    for index in (2..end).step_by(2) {
+        let name = text(command.argument(index)).ok_or_else(|| Refused::from(NOT_TEXT))?;
+        let value = text(command.argument(index + 1)).ok_or_else(|| not_text(name))?;
+        if request.get(name).is_some() {
+            return Err(twice(name));
+        }
+        request.set(name, value);
+    }
+    request.check().map_err(|error| wrong(&error))?;
+    Ok(told)
+}
+
+const NOT_TEXT: &str = "ERR the name of an attribute is not UTF-8";
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}
+
+#[cold]
+fn not_text(name: &str) -> Refused {
+    Refused::from(format!(
+        "ERR the value of the attribute '{}' is not UTF-8",
+        head(name.as_bytes(), SHOWN_BYTES)
+    ))
+}
+
+#[cold]
+fn twice(name: &str) -> Refused {
+    Refused::from(format!("ERR the attribute '{}' is given twice", head(name.as_bytes(), SHOWN_BYTES)))
+}
+
+#[cold]
+fn wrong(error: &RequestError) -> Refused {
+    Refused::from(format!("ERR {error}"))
+}
+
+pub(super) async fn answer<C: Clock>(
+    app: &App<C>,
+    Check { ask, told }: Check<'_>,
+    replies: &mut Replies<'_>,
+) -> Result<(), Failure> {
+    let answer = app.check(&ask).await?;
+    replies.array(match told {
+        Told::Numbers => 5,
+        Told::NumbersAndPermit => 6,
+    });
+    numbers(&answer).into_iter().for_each(|number| replies.integer(number));
+    if told == Told::NumbersAndPermit {
+        match answer.permit() {
+            Some(permit) => replies.bulk(permit.to_string().as_bytes()),
+            None => replies.nothing(),
+        }
+    }
+    Ok(())
+}
+
+/// There is nothing to give back: such requests are answered otherwise.
+#[inline]
+fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, told: Told) {
+    let allowed = answer.is_allowed();
+    let wait_ms = if allowed { 0 } else { answer.verdict().retry_after_ms().map_or(NONE, shown) };
+    let numbers = match answer.tightest() {
+        None => [i64::from(allowed), NONE, NONE, wait_ms, 0],
+        Some((limit, decision)) => [
+            i64::from(allowed),
+            shown(limit.quota()),
+            shown(decision.remaining),
+            wait_ms,
+            shown(decision.reset_after_ms),
+        ],
+    };
+    match told {
+        Told::Numbers => replies.integers(&numbers),
+        Told::NumbersAndPermit => {
+            replies.array(6);
+            numbers.into_iter().for_each(|number| replies.integer(number));
+            replies.nothing();
+        }
+    }
+}
+
+/// Allowed, and the quota, what remains, the wait and the reset of the tightest limit.
+fn numbers(answer: &Answer) -> [i64; 5] {
+    let verdict = answer.verdict();
+    let allowed = answer.is_allowed();
+    let wait_ms = if allowed { 0 } else { verdict.retry_after_ms().map_or(NONE, shown) };
+    let Some(tightest) = answer.tightest() else { return [i64::from(allowed), NONE, NONE, wait_ms, 0] };
+    let (remaining, reset_after_ms) = match tightest.source {
+        Source::Store | Source::Local => {
+            (shown(tightest.decision.remaining), shown(tightest.decision.reset_after_ms))
+        }
+        // Nobody looked.
+        Source::Cache | Source::Assumed => (NONE, NONE),
+    };
+    [i64::from(allowed), shown(tightest.limit.quota()), remaining, wait_ms, reset_after_ms]
+}

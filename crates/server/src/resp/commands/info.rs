@@ -1,0 +1,39 @@
+//! `INFO`: a few facts, in the form that clients look for when they connect.
+
+use slidegate::Clock;
+
+use super::{Command, Desk};
+
+/// The version of Redis whose protocol is spoken; some clients ask for it before they use what is new in one.
+const REDIS_VERSION: &str = "7.0.0";
+
+pub(super) fn info<C: Clock>(desk: &Desk<'_, C>, command: Command<'_, '_>, out: &mut Vec<u8>) {
+    let connections = desk.app.connection_stats();
+    let version = env!("CARGO_PKG_VERSION");
+    let sections = [
+        (
+            "server",
+            format!("redis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nslidegate_version:{version}"),
+        ),
+        ("clients", format!("connected_clients:{}", connections.open)),
+        ("persistence", "loading:0".to_owned()),
+        ("stats", format!("total_connections_received:{}", connections.accepted)),
+        ("replication", "role:master\r\nconnected_slaves:0".to_owned()),
+    ];
+    let is_asked = |name: &str| {
+        let mut asked = command.from(1).peekable();
+        let is_this = |word: &[u8]| {
+            let all = ["all", "default", "everything", name];
+            all.iter().any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
+        };
+        asked.peek().is_none() || asked.any(is_this)
+    };
+    let mut text = String::new();
+    for (name, lines) in sections.iter().filter(|(name, _)| is_asked(name)) {
+        let mut title = (*name).to_owned();
+        title[..1].make_ascii_uppercase();
+        let gap = if text.is_empty() { "" } else { "\r\n" };
+        text.extend([gap, "# ", &title, "\r\n", lines, "\r\n"]);
+    }
+    desk.replies(out).verbatim(&text);
+}

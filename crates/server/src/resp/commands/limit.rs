@@ -1,0 +1,102 @@
+//! `SG.LIMIT key quota window_ms [cost] [LOG|COUNTER|FIXED]`: a limit that comes with the command; no policy is needed.
+
+use std::time::Duration;
+
+use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Source, Verdict};
+
+use super::check::NONE;
+use super::number::{shown, unsigned};
+use super::question::{Failure, Question};
+use super::recent;
+use super::refused::Refused;
+use super::{Command, Desk, Handled};
+use crate::app::App;
+use crate::resp::reply::Replies;
+
+/// A limit that came along, and whom it counts for.
+pub(in crate::resp) struct AdHoc<'i> {
+    key: &'i [u8],
+    limit: Limit,
+    cost: u64,
+}
+
+/// Answers at once where that can be.
+#[inline]
+pub(super) fn limit<'i, C: Clock>(
+    desk: &mut Desk<'_, C>,
+    command: Command<'i, '_>,
+    out: &mut Vec<u8>,
+) -> Result<Handled<'i>, Refused> {
+    if !desk.settings.resp_ad_hoc_limits {
+        return Err(Refused::AD_HOC_LIMITS_ARE_OFF);
+    }
+    let key = command.argument(1);
+    if key.is_empty() || key.len() > MAX_VALUE_BYTES {
+        return Err(Refused::from(format!("ERR a key has 1 to {MAX_VALUE_BYTES} bytes")));
+    }
+    let (quota, window_ms) = (unsigned(command.argument(2))?, unsigned(command.argument(3))?);
+    let kind = command.get(command.len() - 1).filter(|_| command.len() > 4).and_then(Kind::named);
+    let cost = match (command.len(), kind) {
+        (4, _) | (5, Some(_)) => 1,
+        (5, None) | (6, Some(_)) => unsigned(command.argument(4))?,
+        _ => return Err(Refused::SYNTAX),
+    };
+    let kind = kind.unwrap_or(Kind::Log);
+    let mut replies = Replies { out, protocol: desk.session.protocol };
+    let recent = &mut desk.session.recent_limit;
+    let limit = recent::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
+    let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
+    match desk.app.limit_at_once(key, limit, cost) {
+        Some(verdict) => {
+            write(&mut replies, limit, &verdict);
+            Ok(Handled::Said)
+        }
+        None => Ok(Handled::Asks(Box::new(Question::Limit(AdHoc { key, limit: *limit, cost })))),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Log,
+    Counter,
+    Fixed,
+}
+
+impl Kind {
+    fn named(word: &[u8]) -> Option<Self> {
+        let all = [("LOG", Self::Log), ("COUNTER", Self::Counter), ("FIXED", Self::Fixed)];
+        let found = all.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+        found.map(|(_, kind)| kind)
+    }
+
+    fn of(self, quota: u64, window_ms: u64) -> Result<Limit, LimitError> {
+        let log = Limit::new(quota, Duration::from_millis(window_ms))?;
+        match self {
+            Self::Log => Ok(log),
+            Self::Counter => log.counter(),
+            Self::Fixed => log.fixed(),
+        }
+    }
+}
+
+pub(super) async fn answer<C: Clock>(
+    app: &App<C>,
+    AdHoc { key, limit, cost }: AdHoc<'_>,
+    replies: &mut Replies<'_>,
+) -> Result<(), Failure> {
+    let verdict = app.limit(key, limit, cost).await.map_err(Failure::Store)?;
+    write(replies, &limit, &verdict);
+    Ok(())
+}
+
+#[inline]
+fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
+    let wait_ms = if verdict.is_allowed() { 0 } else { verdict.retry_after_ms().map_or(NONE, shown) };
+    let (remaining, reset_after_ms) = match (verdict.source, &*verdict.decisions) {
+        (Source::Store | Source::Local, [one]) => (shown(one.remaining), shown(one.reset_after_ms)),
+        // Nobody looked.
+        _ => (NONE, NONE),
+    };
+    let allowed = i64::from(verdict.is_allowed());
+    replies.integers(&[allowed, shown(limit.quota()), remaining, wait_ms, reset_after_ms]);
+}

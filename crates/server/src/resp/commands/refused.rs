@@ -1,0 +1,64 @@
+//! Why a command is not done, in the words of Redis where it has words for it.
+
+use std::borrow::Cow;
+
+use super::Command;
+
+/// How much of a command that is not known is told back.
+const SHOWN_BYTES: usize = 128;
+
+/// Why a command is not done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Refused(pub(super) Cow<'static, str>);
+
+impl From<&'static str> for Refused {
+    fn from(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Refused {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+}
+
+impl Refused {
+    pub(super) const UNKNOWN_CALLER: Self = Self(Cow::Borrowed("NOAUTH Authentication required."));
+    pub(super) const WRONG_PASSWORD: Self =
+        Self(Cow::Borrowed("WRONGPASS invalid username-password pair or user is disabled."));
+    pub(super) const NOT_A_NUMBER: Self = Self(Cow::Borrowed("ERR value is not an integer or out of range"));
+    pub(super) const SYNTAX: Self = Self(Cow::Borrowed("ERR syntax error"));
+    pub(super) const AD_HOC_LIMITS_ARE_OFF: Self = Self(Cow::Borrowed(
+        "NOPERM limits in commands are off: set server.ad_hoc_limits to true, or use SG.CHECK with a rule",
+    ));
+
+    #[cold]
+    pub(super) fn wrong_number(name: &str) -> Self {
+        Self::from(format!("ERR wrong number of arguments for '{name}' command"))
+    }
+
+    #[cold]
+    pub(super) fn unknown(command: Command<'_, '_>) -> Self {
+        let mut shown = String::new();
+        for argument in command.from(1) {
+            if shown.len() >= SHOWN_BYTES {
+                break;
+            }
+            shown.extend(["'", &head(argument, SHOWN_BYTES - shown.len()), "' "]);
+        }
+        let name = head(command.argument(0), SHOWN_BYTES);
+        Self::from(format!("ERR unknown command '{name}', with args beginning with: {shown}"))
+    }
+
+    #[cold]
+    pub(super) fn unknown_subcommand(command: Command<'_, '_>, of: &str) -> Self {
+        let name = head(command.argument(1), SHOWN_BYTES);
+        Self::from(format!("ERR unknown subcommand '{name}'. Try {of} HELP."))
+    }
+}
+
+/// The beginning of what a client sent, as far as it is text.
+pub(super) fn head(bytes: &[u8], most: usize) -> Cow<'_, str> {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(most)])
+}

@@ -1,0 +1,107 @@
+//! What a connection has said of itself.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use subtle::ConstantTimeEq;
+
+use super::commands::Recent;
+use super::parser::{Bounds, Known};
+use super::reply::Protocol;
+use crate::config::HttpSettings;
+
+/// The user that everybody is.
+pub(super) const USER: &[u8] = b"default";
+/// The most arguments of a command, its name included.
+const MAX_ARGUMENTS: usize = 1_024;
+/// What is read of somebody who has not said who he is, as Redis has it.
+const MAX_UNKNOWN_ARGUMENTS: usize = 10;
+const MAX_UNKNOWN_BYTES: usize = 16 << 10;
+
+/// Connections are counted, so that each has a number of its own.
+static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
+
+/// What a connection has said of itself.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) id: u64,
+    pub(super) peer: IpAddr,
+    pub(super) protocol: Protocol,
+    pub(super) names: Names,
+    /// The limits that came along last, with `SG.LIMIT` and with `CL.THROTTLE`.
+    pub(super) recent_limit: Option<Recent>,
+    pub(super) recent_meter: Option<Recent>,
+    /// The token that it brought, which may have been changed since.
+    token: Option<Box<str>>,
+}
+
+/// What a client calls itself: nothing depends on it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Names {
+    pub(super) client: Box<str>,
+    pub(super) library: Box<str>,
+    pub(super) version: Box<str>,
+}
+
+impl Session {
+    pub(super) fn new(peer: IpAddr) -> Self {
+        let id = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
+        Self {
+            id,
+            peer,
+            protocol: Protocol::default(),
+            names: Names::default(),
+            recent_limit: None,
+            recent_meter: None,
+            token: None,
+        }
+    }
+
+    /// As it was when it was opened.
+    pub(super) fn reset(&mut self) {
+        *self = Self { id: self.id, ..Self::new(self.peer) };
+    }
+
+    /// Whether it may ask. Both are tokens of the settings, so how long it takes to compare them says nothing.
+    #[inline]
+    pub(super) fn known(&self, settings: &HttpSettings) -> Known {
+        match &settings.token {
+            None => Known::Yes,
+            Some(token) if self.token.as_ref() == Some(token) => Known::Yes,
+            Some(_) => Known::No,
+        }
+    }
+
+    /// Whether a client may ask from now on, by what it brought. Compares in a time that tells nothing but the length.
+    pub(super) fn authenticate(&mut self, settings: &HttpSettings, user: &[u8], password: &[u8]) -> Known {
+        let opens = match &settings.token {
+            None => true,
+            Some(token) => bool::from(password.ct_eq(token.as_bytes())),
+        };
+        if user != USER || !opens {
+            return Known::No;
+        }
+        self.token.clone_from(&settings.token);
+        Known::Yes
+    }
+
+    /// What its next command may take.
+    #[inline]
+    pub(super) fn bounds(&self, settings: &HttpSettings) -> Bounds {
+        let max_bytes = settings.connections.max_body_bytes;
+        match self.known(settings) {
+            Known::Yes => Bounds {
+                max_arguments: MAX_ARGUMENTS,
+                max_argument_bytes: max_bytes,
+                max_bytes,
+                caller: Known::Yes,
+            },
+            Known::No => Bounds {
+                max_arguments: MAX_UNKNOWN_ARGUMENTS,
+                max_argument_bytes: MAX_UNKNOWN_BYTES,
+                max_bytes,
+                caller: Known::No,
+            },
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What was read of a connection and not yet answered, and what was answered and not yet written. Both have a bound.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::parser::Parser;
+use super::reply::Replies;
+use super::session::Session;
+
+/// How much is read at a time. A read that does not fill it says that nothing more is there, which spares asking again.
+const READ_BYTES: usize = 16 << 10;
+/// When replies are written before further commands are looked at.
+pub(super) const FULL_BYTES: usize = 64 << 10;
+/// What a connection may keep while nothing is asked.
+const KEPT_BYTES: usize = 4 << 10;
+
+/// Both directions of a connection.
+pub(super) struct Talk {
+    pub(super) session: Session,
+    pub(super) parser: Parser,
+    /// Read and not answered: the beginning of a command, except while what was just read is being answered.
+    pub(super) input: Vec<u8>,
+    /// Answered and not written.
+    pub(super) out: Vec<u8>,
+    written: usize,
+}
+
+impl Talk {
+    pub(super) fn new(peer: IpAddr) -> Self {
+        Self {
+            session: Session::new(peer),
+            parser: Parser::default(),
+            input: Vec::new(),
+            out: Vec::new(),
+            written: 0,
+        }
+    }
+
+    /// Whether a command has begun and not come to its end.
+    #[inline]
+    pub(super) fn is_amid_command(&self) -> bool {
+        !self.input.is_empty()
+    }
+
+    pub(super) fn replies(&mut self) -> Replies<'_> {
+        Replies { out: &mut self.out, protocol: self.session.protocol }
+    }
+
+    /// Reads what is there; how many bytes that are, and 0 at the end.
+    #[inline]
+    pub(super) fn poll_read<S: AsyncRead + Unpin>(
+        &mut self,
+        stream: &mut S,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        // First into a place that all connections of a thread share: those that are silent have none of their own.
+        let mut place = [const { MaybeUninit::uninit() }; READ_BYTES];
+        let mut buffer = ReadBuf::uninit(&mut place);
+        match Pin::new(stream).poll_read(context, &mut buffer) {
+            Poll::Pending => {
+                self.let_go();
+                Poll::Pending
+            }
+            Poll::Ready(read) => {
+                read?;
+                self.input.extend_from_slice(buffer.filled());
+                Poll::Ready(Ok(buffer.filled().len()))
+            }
+        }
+    }
+
+    /// Writes what was answered.
+    #[inline]
+    pub(super) fn poll_write<S: AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut S,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.written < self.out.len() {
+            let some = &self.out[self.written..];
+            match ready!(Pin::new(&mut *stream).poll_write(context, some))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                bytes => self.written += bytes,
+            }
+        }
+        ready!(Pin::new(stream).poll_flush(context))?;
+        self.out.clear();
+        self.written = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Gives back the memory that a large pipeline took, once nothing more is there.
+    fn let_go(&mut self) {
+        for bytes in [&mut self.input, &mut self.out] {
+            if bytes.is_empty() && bytes.capacity() > KEPT_BYTES {
+                *bytes = Vec::new();
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One connection: HTTP/2, many calls at a time.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use h2::RecvStream;
+use h2::server::{Builder, Connection, SendResponse};
+use hyper::Request;
+use slidegate::Clock;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::call::{Begun, Waiting, begin};
+use super::noted::Noted;
+use super::visit::Visit;
+use crate::app::App;
+use crate::connections::{Bounds, Order, Phase, Progress};
+use crate::listen::Caller;
+
+/// The most calls that a client may have under way on one connection; it keeps further ones to itself.
+const MAX_CALLS: u32 = 256;
+/// The most calls that are begun before others have their turn.
+const AT_ONCE: usize = 64;
+/// What HTTP/2 begins with.
+const LEAST_WINDOW_BYTES: u32 = 65_535;
+/// What it can count.
+const MOST_WINDOW_BYTES: u32 = i32::MAX as u32;
+/// More than this a client may not have cancelled before it was looked at.
+const MAX_CANCELLED: usize = 32;
+
+/// Answers the calls of a connection until it ends.
+pub(crate) async fn serve<C: Clock + 'static>(
+    app: Arc<App<C>>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    caller: Caller,
+    progress: Arc<Progress>,
+) {
+    let bounds = app.http().connections.clone();
+    let io = Noted::new(stream, Arc::clone(&progress));
+    let handshake = settings(&bounds).handshake(io);
+    // What does not begin as HTTP/2 does is closed: there is no word that it would understand.
+    let Some(Ok(connection)) = progress.until(Order::Cut, handshake).await else { return };
+    progress.enter(Phase::Idle);
+    let mut talk = Talk {
+        connection,
+        visit: Arc::new(Visit::new(app, bounds, caller.is_in_lane)),
+        progress,
+        came: Vec::new(),
+        waiting: FuturesUnordered::new(),
+        looking_on: FuturesUnordered::new(),
+        served: 0,
+        told: Order::Go,
+        is_leaving: false,
+    };
+    poll_fn(|context| talk.poll(context)).await;
+}
+
+/// What a client may send. The rest of what HTTP/2 could be abused for is bounded by `h2` itself.
+fn settings(bounds: &Bounds) -> Builder {
+    let longest = u32::try_from(bounds.max_body_bytes).unwrap_or(MOST_WINDOW_BYTES);
+    let window_bytes = longest.saturating_add(1 << 10).clamp(LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES);
+    // Room for all of them: with less, messages that come in turns could fill it, and none would come to its end.
+    let all_bytes = window_bytes.saturating_mul(MAX_CALLS).min(MOST_WINDOW_BYTES);
+    let mut builder = Builder::new();
+    builder
+        .max_concurrent_streams(MAX_CALLS)
+        .max_header_list_size(u32::try_from(bounds.max_head_bytes).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(MAX_CANCELLED)
+        .initial_window_size(window_bytes)
+        .initial_connection_window_size(all_bytes);
+    builder
+}
+
+/// A connection and its calls.
+struct Talk<S, C> {
+    connection: Connection<Noted<S>, Bytes>,
+    visit: Arc<Visit<C>>,
+    progress: Arc<Progress>,
+    /// What has come and was not looked at.
+    came: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
+    waiting: FuturesUnordered<Waiting>,
+    looking_on: FuturesUnordered<Waiting>,
+    served: u32,
+    told: Order,
+    /// Whether the client was told to make no more calls here.
+    is_leaving: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
+    /// Reads, answers and writes; ready when the connection has ended.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let order = self.progress.order();
+        if order == Order::End {
+            return Poll::Ready(());
+        }
+        if order != self.told {
+            self.told = order;
+            self.visit.tell(order);
+            self.leave();
+        }
+        if self.poll_read(context).is_ready() {
+            return Poll::Ready(());
+        }
+        let moved = self.begin_calls(context);
+        let before = self.waiting.len();
+        while let Poll::Ready(Some(())) = self.waiting.poll_next_unpin(context) {}
+        while let Poll::Ready(Some(())) = self.looking_on.poll_next_unpin(context) {}
+        self.note(moved || self.waiting.len() != before);
+        Poll::Pending
+    }
+
+    /// Takes the calls that came, and writes what there is to be written. Both at once and before any is answered: the answers to all of
+    /// them are then written together, since `h2` wakes this when there are any.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.came.len() < AT_ONCE {
+            match self.connection.poll_accept(context) {
+                Poll::Ready(Some(Ok(call))) => self.came.push(call),
+                // How it ended is the client's business: it went away, or was told what it did wrong.
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Whether there were any.
+    fn begin_calls(&mut self, context: &mut Context<'_>) -> bool {
+        let any = !self.came.is_empty();
+        for (request, respond) in self.came.drain(..) {
+            self.served = self.served.saturating_add(1);
+            match begin(&self.visit, request, respond, context) {
+                Begun::Answered => {}
+                Begun::Waits(waiting) => self.waiting.push(waiting),
+                Begun::LooksOn(waiting) => self.looking_on.push(waiting),
+            }
+        }
+        if any && !self.is_leaving && self.is_last() {
+            self.leave();
+            // What there is to be said is only said when this is asked again.
+            context.waker().wake_by_ref();
+        }
+        any
+    }
+
+    /// Whether a client should go elsewhere with its next call.
+    fn is_last(&self) -> bool {
+        let most = self.visit.bounds.max_requests;
+        let spent = most != 0 && self.served >= most;
+        spent || self.visit.is_in_lane || !self.visit.app.is_ready()
+    }
+
+    /// Tells the client to make no more calls here. Those that are on their way are still answered; who only looks on is not waited for.
+    fn leave(&mut self) {
+        self.is_leaving = true;
+        self.visit.tell(Order::Cut);
+        self.connection.graceful_shutdown();
+    }
+
+    /// Notes how far the connection is. One that is to end has a short time from when nothing is under way any more, whatever its client sends.
+    fn note(&self, moved: bool) {
+        let (phase, is_busy) = (self.progress.phase(), !self.waiting.is_empty());
+        match phase {
+            Phase::Closing => {}
+            _ if is_busy && phase != Phase::Answering => self.progress.enter(Phase::Answering),
+            _ if is_busy => {}
+            _ if self.is_leaving => self.progress.enter(Phase::Closing),
+            Phase::Answering => self.progress.enter(Phase::Idle),
+            Phase::Idle if moved => self.progress.enter(Phase::Idle),
+            _ => {}
+        }
+    }
+}

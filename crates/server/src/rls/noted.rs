@@ -1,0 +1,127 @@
+//! A stream that notes when its client takes nothing, and that is closed so that its last words arrive.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::connections::{Phase, Progress};
+
+/// How much of what a client still sends is read and thrown away: a system that closes on unread bytes tells the other side to
+/// forget what was said.
+const MAX_REST_BYTES: usize = 4 << 20;
+/// How much of it at a time.
+const SCRATCH_BYTES: usize = 8 << 10;
+
+/// A stream that notes what its connection is doing.
+pub(super) struct Noted<S> {
+    stream: S,
+    progress: Arc<Progress>,
+    end: Ending,
+    rest_bytes: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ending {
+    NotYet,
+    /// Nothing more is written.
+    Said,
+    /// Nothing more comes.
+    Heard,
+}
+
+impl<S> Noted<S> {
+    pub(super) fn new(stream: S, progress: Arc<Progress>) -> Self {
+        Self { stream, progress, end: Ending::NotYet, rest_bytes: MAX_REST_BYTES }
+    }
+
+    /// While calls are being answered they have their own time; what is left is the client's.
+    #[inline]
+    fn note<T>(&self, written: Poll<T>) -> Poll<T> {
+        if written.is_pending() && self.progress.phase() == Phase::Idle {
+            self.progress.enter(Phase::Writing);
+        }
+        written
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        if buffer.filled().len() == before {
+            self.end = Ending::Heard;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Noted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    /// Called when everything was written, so what had to wait is now gone.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        if flushed.is_ready() && self.progress.phase() == Phase::Writing {
+            self.progress.enter(Phase::Idle);
+        }
+        self.note(flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.progress.phase() != Phase::Closing {
+            self.progress.enter(Phase::Closing);
+        }
+        if self.end == Ending::NotYet {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            self.end = Ending::Said;
+        }
+        if self.end == Ending::Heard {
+            return Pin::new(&mut self.stream).poll_shutdown(context);
+        }
+        ready!(self.poll_rest(context));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> Noted<S> {
+    /// Reads what the client still sends until it has seen the end, or said too much.
+    fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut scratch = [0; SCRATCH_BYTES];
+        while self.rest_bytes > 0 {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
+            if read.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+            self.rest_bytes = self.rest_bytes.saturating_sub(buffer.filled().len());
+        }
+        Poll::Ready(())
+    }
+}

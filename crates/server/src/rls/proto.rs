@@ -1,0 +1,118 @@
+//! Envoy's messages, as far as they are used. The files under `proto/` say the same in their own language, and tests hold both together.
+
+use prost::{Enumeration, Message};
+use prost_types::{Duration, Struct};
+
+/// `envoy.service.ratelimit.v3.RateLimitRequest`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RateLimitRequest {
+    #[prost(string, tag = "1")]
+    pub(crate) domain: String,
+    #[prost(message, repeated, tag = "2")]
+    pub(crate) descriptors: Vec<RateLimitDescriptor>,
+    /// What is not set is 0, and counts as 1.
+    #[prost(uint32, tag = "3")]
+    pub(crate) hits_addend: u32,
+}
+
+/// `envoy.extensions.common.ratelimit.v3.RateLimitDescriptor`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RateLimitDescriptor {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) entries: Vec<Entry>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) limit: Option<RateLimitOverride>,
+    /// A `google.protobuf.UInt64Value`: 0 is not the same as none.
+    #[prost(message, optional, tag = "3")]
+    pub(crate) hits_addend: Option<u64>,
+    #[prost(bool, tag = "4")]
+    pub(crate) is_negative_hits: bool,
+}
+
+/// `RateLimitDescriptor.Entry`.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub(crate) struct Entry {
+    #[prost(string, tag = "1")]
+    pub(crate) key: String,
+    /// A string in Envoy's words, but it may hold whatever a client sent: what is no UTF-8 must not make the call an error.
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) value: Vec<u8>,
+}
+
+/// `RateLimitDescriptor.RateLimitOverride`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
+pub(crate) struct RateLimitOverride {
+    #[prost(uint32, tag = "1")]
+    pub(crate) requests_per_unit: u32,
+    #[prost(enumeration = "Unit", tag = "2")]
+    pub(crate) unit: i32,
+}
+
+/// `envoy.service.ratelimit.v3.RateLimitResponse`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RateLimitResponse {
+    #[prost(enumeration = "Code", tag = "1")]
+    pub(crate) overall_code: i32,
+    #[prost(message, repeated, tag = "2")]
+    pub(crate) statuses: Vec<DescriptorStatus>,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) response_headers_to_add: Vec<HeaderValue>,
+    #[prost(message, optional, tag = "6")]
+    pub(crate) dynamic_metadata: Option<Struct>,
+}
+
+/// `RateLimitResponse.DescriptorStatus`.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub(crate) struct DescriptorStatus {
+    #[prost(enumeration = "Code", tag = "1")]
+    pub(crate) code: i32,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) current_limit: Option<RateLimit>,
+    #[prost(uint32, tag = "3")]
+    pub(crate) limit_remaining: u32,
+    #[prost(message, optional, tag = "4")]
+    pub(crate) duration_until_reset: Option<Duration>,
+}
+
+/// `RateLimitResponse.RateLimit`.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub(crate) struct RateLimit {
+    #[prost(uint32, tag = "1")]
+    pub(crate) requests_per_unit: u32,
+    #[prost(enumeration = "Unit", tag = "2")]
+    pub(crate) unit: i32,
+    #[prost(string, tag = "3")]
+    pub(crate) name: String,
+}
+
+/// `envoy.config.core.v3.HeaderValue`.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub(crate) struct HeaderValue {
+    #[prost(string, tag = "1")]
+    pub(crate) key: String,
+    #[prost(string, tag = "2")]
+    pub(crate) value: String,
+}
+
+/// `RateLimitResponse.Code`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub(crate) enum Code {
+    Unknown = 0,
+    Ok = 1,
+    OverLimit = 2,
+}
+
+/// `RateLimitResponse.RateLimit.Unit`, and `envoy.type.v3.RateLimitUnit`, which has no week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub(crate) enum Unit {
+    Unknown = 0,
+    Second = 1,
+    Minute = 2,
+    Hour = 3,
+    Day = 4,
+    Month = 5,
+    Year = 6,
+    Week = 7,
+}

@@ -1,0 +1,144 @@
+//! Answers: as gRPC has them, and no faster than the client takes them.
+
+use std::future::poll_fn;
+use std::task::{Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, SendStream};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{HeaderMap, Response, StatusCode};
+use tokio::time::timeout;
+use tonic::Status;
+
+const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
+const OK: HeaderValue = HeaderValue::from_static("0");
+
+/// What comes of a call: a message, framed, or why there is none.
+pub(super) type Outcome = Result<Bytes, Status>;
+
+/// The client is not there any more, or takes nothing.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+/// Answers a call. What the client has no room for yet is given back.
+pub(super) fn reply(respond: SendResponse<Bytes>, outcome: Outcome) -> Option<Unsent> {
+    let message = match outcome {
+        Ok(message) => message,
+        Err(status) => {
+            refuse(respond, &status);
+            return None;
+        }
+    };
+    let mut outbox = Outbox::open(respond).ok()?;
+    outbox.stream.reserve_capacity(message.len());
+    if outbox.stream.capacity() < message.len() {
+        return Some(Unsent { outbox, message });
+    }
+    if outbox.stream.send_data(message, false).is_ok() {
+        outbox.end(None);
+    }
+    None
+}
+
+/// Says that there is no answer, and why. Where this fails, nobody is there to hear it.
+pub(super) fn refuse(mut respond: SendResponse<Bytes>, status: &Status) {
+    let mut response = head();
+    // Texts are escaped, so this only fails for metadata that is none.
+    if status.add_header(response.headers_mut()).is_ok() {
+        let _gone = respond.send_response(response, true);
+    }
+}
+
+/// The answer to what is not gRPC at all.
+pub(super) fn refuse_http(mut respond: SendResponse<Bytes>, status: StatusCode) {
+    let mut response = Response::new(());
+    *response.status_mut() = status;
+    let _gone = respond.send_response(response, true);
+}
+
+fn head() -> Response<()> {
+    let mut response = Response::new(());
+    response.headers_mut().insert(CONTENT_TYPE, GRPC);
+    response
+}
+
+/// An answer that waits for its client.
+pub(super) struct Unsent {
+    outbox: Outbox,
+    message: Bytes,
+}
+
+impl Unsent {
+    /// Sends it as its client makes room; a client that does not is not waited for.
+    pub(super) async fn send(mut self, patience: Duration) {
+        if self.outbox.say(self.message, patience).await.is_ok() {
+            self.outbox.end(None);
+        }
+    }
+}
+
+/// A call that is being answered with any number of messages.
+pub(super) struct Outbox {
+    stream: SendStream<Bytes>,
+}
+
+impl Outbox {
+    pub(super) fn open(mut respond: SendResponse<Bytes>) -> Result<Self, Gone> {
+        let stream = respond.send_response(head(), false).map_err(|_| Gone)?;
+        Ok(Self { stream })
+    }
+
+    /// Sends a message, in parts if the client makes room for parts of it only.
+    pub(super) async fn say(&mut self, mut message: Bytes, patience: Duration) -> Result<(), Gone> {
+        let said = timeout(patience, async {
+            while !message.is_empty() {
+                let room_bytes = self.room(message.len()).await?;
+                let part = message.split_to(room_bytes.min(message.len()));
+                self.stream.send_data(part, false).map_err(|_| Gone)?;
+            }
+            Ok(())
+        });
+        let said = said.await;
+        said.unwrap_or_else(|_| {
+            self.stream.send_reset(Reason::CANCEL);
+            Err(Gone)
+        })
+    }
+
+    /// How much of so many bytes the client has room for, as soon as it has any.
+    async fn room(&mut self, wanted_bytes: usize) -> Result<usize, Gone> {
+        self.stream.reserve_capacity(wanted_bytes);
+        poll_fn(|context| {
+            loop {
+                match self.stream.capacity() {
+                    0 => {}
+                    room_bytes => return Poll::Ready(Ok(room_bytes)),
+                }
+                if !matches!(ready!(self.stream.poll_capacity(context)), Some(Ok(_))) {
+                    return Poll::Ready(Err(Gone));
+                }
+            }
+        })
+        .await
+    }
+
+    /// Completes when the client does not want the answer any more.
+    pub(super) async fn given_up(&mut self) {
+        let _reason = poll_fn(|context| self.stream.poll_reset(context)).await;
+    }
+
+    /// That was all, and whether it went well.
+    pub(super) fn end(mut self, status: Option<&Status>) {
+        let mut trailers = HeaderMap::with_capacity(2);
+        match status {
+            None => drop(trailers.insert(GRPC_STATUS, OK)),
+            Some(status) if status.add_header(&mut trailers).is_err() => return,
+            Some(_) => {}
+        }
+        // Where this fails, nobody is there to hear it.
+        let _gone = self.stream.send_trailers(trailers);
+    }
+}

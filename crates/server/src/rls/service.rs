@@ -1,0 +1,64 @@
+//! `ShouldRateLimit`: a call into demands, and what came of them into its answer.
+
+use slidegate::{Answers, Clock, GateError, RequestError};
+use tonic::Status;
+
+use super::descriptors::Asked;
+use super::failure::Failure;
+use super::proto::{Code, HeaderValue, RateLimitRequest, RateLimitResponse};
+use super::{metadata, statuses};
+use crate::app::App;
+
+/// Whether a request may pass, as gRPC is answered.
+pub(crate) async fn should_rate_limit<C: Clock>(
+    app: &App<C>,
+    request: &RateLimitRequest,
+) -> Result<RateLimitResponse, Status> {
+    decide(app, request).await.map_err(Status::from)
+}
+
+/// The same for any protocol.
+pub(crate) async fn decide<C: Clock>(
+    app: &App<C>,
+    call: &RateLimitRequest,
+) -> Result<RateLimitResponse, Failure> {
+    let mut asked = Asked::new(call)?;
+    let answers = match app.check_all(&asked.demands).await {
+        Err(GateError::Request(RequestError::NotAnAddress { .. })) => {
+            asked.refuse_unreadable(&app.gate().policy());
+            Box::pin(app.check_all(&asked.demands)).await?
+        }
+        answers => answers?,
+    };
+    // Envoy has a setting of its own for that, and would take a refusal for a limit that is used up.
+    if let Some(rule) = answers.unanswered() {
+        let why = format!("the store does not answer, and the rule {rule} refuses meanwhile");
+        return Err(Failure::Unavailable(why));
+    }
+    Ok(response(app, &answers, &asked.unfit))
+}
+
+/// The answer to a call that is too large to be read. An error would let the request pass where Envoy is not told otherwise, and
+/// how large a call is may be up to a client.
+pub(super) fn refuse_unread(why: &str) -> RateLimitResponse {
+    RateLimitResponse {
+        overall_code: Code::OverLimit as i32,
+        dynamic_metadata: metadata::unread(why),
+        ..RateLimitResponse::default()
+    }
+}
+
+fn response<C: Clock>(app: &App<C>, answers: &Answers, unfit: &[String]) -> RateLimitResponse {
+    let overall_code = if answers.is_allowed() { Code::Ok } else { Code::OverLimit };
+    let mut response_headers_to_add = Vec::new();
+    let put = |name: &'static str, value: &str| {
+        response_headers_to_add.push(HeaderValue { key: name.to_owned(), value: value.to_owned() });
+    };
+    app.http().headers.write_all(answers, || app.next_seed(), put);
+    RateLimitResponse {
+        overall_code: overall_code as i32,
+        statuses: answers.each().map(|one| statuses::status(&one)).collect(),
+        response_headers_to_add,
+        dynamic_metadata: metadata::metadata(answers, unfit),
+    }
+}

@@ -1,0 +1,153 @@
+//! What descriptors mean, on both stores.
+
+use serde_json::json;
+
+use super::{ask, descriptor, statuses, with};
+use crate::service::{BOTH, Service};
+
+#[tokio::test]
+async fn a_descriptor_says_what_it_costs() {
+    for kind in BOTH {
+        let service = Service::start(kind, "rules: [{ name: all, key: [user], limits: [100/min] }]").await;
+        let mut client = service.client().await;
+        let one = |members| json!({ "domain": "d", "descriptors": [with("user=a", members)] });
+        let rows = [
+            (one(json!({})), "OK 99"),
+            (one(json!({ "hits_addend": 4 })), "OK 95"),
+            (one(json!({ "hitsAddend": "5" })), "OK 90"),
+            (one(json!({ "hitsAddend": 0 })), "OK 90"),
+            (one(json!({ "hitsAddend": null })), "OK 89"),
+            (json!({ "domain": "d", "descriptors": [descriptor("user=a")], "hitsAddend": 9 }), "OK 80"),
+            (
+                json!({ "domain": "d", "descriptors": [with("user=a", json!({ "hitsAddend": 1 })), descriptor("user=a")],
+                     "hits_addend": "9" }),
+                "OK 70, OK 70",
+            ),
+            (one(json!({ "hitsAddend": u64::MAX })), "OVER_LIMIT 70"),
+            (one(json!({ "hitsAddend": 71.0 })), "OVER_LIMIT 70"),
+            (one(json!({ "isNegativeHits": true, "hitsAddend": 50 })), "OK 70"),
+        ];
+        for (body, expected) in rows {
+            let answer = client.post("/json", &body).await;
+            assert_eq!(statuses(&answer), expected, "{kind:?} {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn negative_hits_are_given_back_where_the_rule_allows_it() {
+    for kind in BOTH {
+        let rules = "
+rules:
+  - { name: tokens, match: { a: b }, key: [user], limits: [10/min], refundable: true }
+  - { name: calls, match: { a: c }, key: [user], limits: [10/min] }
+";
+        let service = Service::start(kind, rules).await;
+        let mut client = service.client().await;
+        let mut post = async |a: &str, hits: u64, is_negative_hits: bool| {
+            let members = json!({ "hitsAddend": hits, "isNegativeHits": is_negative_hits });
+            let body = json!({ "domain": "d", "descriptors": [with(&format!("a={a} user=x"), members)] });
+            statuses(&client.post("/json", &body).await)
+        };
+        assert_eq!((post("b", 6, false).await, post("c", 6, false).await), ("OK 4".into(), "OK 4".into()));
+        assert_eq!((post("b", 2, true).await, post("c", 2, true).await), ("OK 6".into(), "OK 4".into()));
+        assert_eq!(post("b", 99, true).await, "OK 10", "{kind:?}: never more than was charged");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
+    for kind in BOTH {
+        let service = Service::start(kind, "rules: [{ name: all, key: [user], limits: [1/min] }]").await;
+        let mut client = service.client().await;
+        let units = [
+            ("SECOND", "1s"),
+            ("MINUTE", "60s"),
+            ("HOUR", "3600s"),
+            ("DAY", "86400s"),
+            ("WEEK", "604800s"),
+            ("MONTH", "2592000s"),
+            ("YEAR", "31536000s"),
+        ];
+        for (unit, reset) in units {
+            let limit = json!({ "limit": { "requestsPerUnit": 2, "unit": unit } });
+            let body = json!({ "domain": "d", "descriptors": [with(&format!("user={unit}"), limit)] });
+            let first = client.post("/json", &body).await;
+            assert_eq!(
+                (first.at("/statuses/0/durationUntilReset"), statuses(&first)),
+                (reset.into(), "OK 1".into())
+            );
+            let limit = first.at("/statuses/0/currentLimit");
+            assert_eq!((&limit["requestsPerUnit"], &limit["unit"]), (&json!(2), &json!(unit)));
+            client.post("/json", &body).await;
+            let refused = client.post("/json", &body).await;
+            assert_eq!(refused.status, 429, "{kind:?} {unit}");
+            let violated = refused.at("/dynamicMetadata/violated/0");
+            assert_eq!((violated.get("rule"), &violated["limit"]), (None, &limit["name"]));
+        }
+        let nothing = with("user=x", json!({ "limit": { "requests_per_unit": 0, "unit": 2 } }));
+        let body = json!({ "domain": "d", "descriptors": [nothing, descriptor("user=y")] });
+        let refused = client.post("/json", &body).await;
+        assert_eq!((refused.status, statuses(&refused)), (429, "OVER_LIMIT, OK 1".to_owned()));
+        assert_eq!(refused.json().get("responseHeadersToAdd"), None);
+    }
+}
+
+#[tokio::test]
+async fn lists_refuse_a_call_and_rules_that_look_on_do_not() {
+    let rules = "
+rules:
+  - { name: lists, key: [user], limits: [3/min], deny: [{ user: mallory }], missing: deny }
+  - { name: watch, key: [user], limits: [1/min], mode: observe }
+";
+    for kind in BOTH {
+        let service = Service::start(kind, rules).await;
+        let mut client = service.client().await;
+        let refused = ask(&mut client, &["user=alice", "user=mallory", "org=x"]).await;
+        assert_eq!((refused.status, statuses(&refused)), (429, "OK 3, OVER_LIMIT, OVER_LIMIT".to_owned()));
+        let violated = json!({ "violated": [
+            { "rule": "lists", "reason": "deny_list" }, { "rule": "lists", "reason": "missing_key" },
+        ] });
+        assert_eq!(refused.at("/dynamicMetadata"), violated, "{kind:?}");
+        let twice = ask(&mut client, &["user=alice", "user=alice"]).await;
+        assert_eq!((twice.status, statuses(&twice)), (200, "OK 1, OK 1".to_owned()));
+        let observed = json!({ "observed": [{ "rule": "watch", "limit": "1/min" }] });
+        assert_eq!(twice.at("/dynamicMetadata"), observed, "{kind:?}");
+        // Of two descriptors under one limit a header tells once.
+        let header = twice.at("/responseHeadersToAdd/1/value");
+        assert_eq!(header, "\"lists-3/min\";r=1;t=60", "{kind:?}");
+    }
+}
+
+/// A client chooses values: one that is not judged must not be a way around.
+#[tokio::test]
+async fn what_no_rule_can_judge_is_refused() {
+    let rules = "
+rules:
+  - { name: paths, match: { path: { prefix: /api } }, key: [api_key], limits: [3/min] }
+  - { name: addresses, match: { descriptor: remote_address }, key: [ip], limits: [3/min] }
+";
+    for kind in BOTH {
+        let service = Service::start(kind, rules).await;
+        let mut client = service.client().await;
+        let long = "x".repeat(5_000);
+        let fits = ask(&mut client, &[&format!("path=/api?q={long} api_key=k")]).await;
+        assert_eq!((fits.status, statuses(&fits)), (200, "OK 2".to_owned()), "{kind:?}");
+        for (unfit, why) in
+            [(format!("path=/api api_key={long}"), "`api_key`"), ("remote_address=x".to_owned(), "`x`")]
+        {
+            let refused = ask(&mut client, &["path=/api api_key=k", &unfit]).await;
+            assert_eq!(
+                (refused.status, statuses(&refused)),
+                (429, "OK 2, OVER_LIMIT".to_owned()),
+                "{kind:?}"
+            );
+            let told = refused.at("/dynamicMetadata/unfit/0");
+            assert!(told.as_str().is_some_and(|told| told.contains(why)), "{told}");
+        }
+        // The address that Envoy tells is the one that rules know.
+        let address = ask(&mut client, &["remote_address=::ffff:10.0.0.1"]).await;
+        assert_eq!(statuses(&address), "OK 2", "{kind:?}");
+        assert_eq!(statuses(&ask(&mut client, &["remote_address=10.0.0.1"]).await), "OK 1", "{kind:?}");
+    }
+}

@@ -1,0 +1,100 @@
+//! `SG.CHECK`: the rules of a policy, and the numbers of the tightest limit.
+
+use crate::client::Reply;
+use crate::service::{BOTH, Kind, Service};
+
+const POLICY: &str = "
+rules:
+  - { name: login, match: { path: /login }, key: [ip], limits: [2/min, 3/h] }
+  - { name: costly, match: { path: /costly }, key: [user], limits: [{ quota: 10, window: 10s, algorithm: counter }] }
+  - { name: closed, match: { path: /closed }, key: [user], limits: [5/min], deny: [{ user: mallory }] }
+";
+
+#[tokio::test]
+async fn the_tightest_limit_is_told() {
+    for kind in BOTH {
+        let service = Service::start(kind, POLICY).await;
+        let mut client = service.client().await;
+        // When, what, and allowed, quota, remaining, wait and reset.
+        let rows = [
+            (0, "SG.CHECK 1 path /login ip 192.0.2.1", [1, 2, 1, 0, 60_000]),
+            (0, "SG.CHECK 0 path /login ip 192.0.2.1", [1, 2, 1, 0, 60_000]),
+            (0, "sg.check 1 ip 192.0.2.1 path /login", [1, 2, 0, 0, 60_000]),
+            (0, "SG.CHECK 1 path /login ip 192.0.2.1", [0, 2, 0, 60_000, 60_000]),
+            (0, "SG.CHECK 1 path /login ip 192.0.2.2", [1, 2, 1, 0, 60_000]),
+            (60_000, "SG.CHECK 1 path /login ip 192.0.2.1", [1, 3, 0, 0, 3_600_000]),
+            (0, "SG.CHECK 1 path /login ip 192.0.2.1", [0, 3, 0, 3_540_000, 3_600_000]),
+            (0, "SG.CHECK 3 path /login ip 192.0.2.3", [0, 2, 2, -1, 0]),
+            (0, "SG.CHECK 4 path /costly user alice", [1, 10, 6, 0, 17_000]),
+            (0, "SG.CHECK 18446744073709551615 path /costly user alice", [0, 10, 6, -1, 17_000]),
+            (0, "SG.CHECK 1 path /nowhere user alice", [1, -1, -1, 0, 0]),
+            (0, "SG.CHECK 1 path /closed user mallory", [0, -1, -1, -1, 0]),
+            (0, "SG.CHECK 1 path /closed user alice", [1, 5, 4, 0, 60_000]),
+        ];
+        for (after_ms, command, numbers) in rows {
+            service.advance_ms(after_ms);
+            assert_eq!(client.say(command).await.integers(), numbers, "{kind:?}: {command}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_and_charges_nothing() {
+    let service = Service::start(Kind::Memory, POLICY).await;
+    let mut client = service.client().await;
+    let many: Vec<String> = (0..65).map(|n| format!("a{n} v")).collect();
+    let rows = [
+        ("SG.CHECK", "ERR wrong number of arguments for 'sg.check' command".to_owned()),
+        ("SG.CHECK 1 path", "ERR wrong number of arguments for 'sg.check' command".to_owned()),
+        ("SG.CHECK x path /login", "ERR value is not an integer or out of range".to_owned()),
+        ("SG.CHECK -1 path /login", "ERR value is not an integer or out of range".to_owned()),
+        ("SG.CHECK +1 path /login", "ERR value is not an integer or out of range".to_owned()),
+        ("SG.CHECK 1 path /login ip", "ERR syntax error".to_owned()),
+        ("SG.CHECK 1 path /login path /x", "ERR the attribute 'path' is given twice".to_owned()),
+        (
+            &format!("SG.CHECK 1 {}", many.join(" ")),
+            "ERR a request has at most 64 attributes, not 65".to_owned(),
+        ),
+        (
+            &format!("SG.CHECK 1 {} v", "n".repeat(129)),
+            "ERR the name of an attribute has at most 128 bytes, not 129".to_owned(),
+        ),
+        (
+            "SG.CHECK 1 path /login ip nowhere",
+            "ERR the attribute `ip` has to be an IPv4 or IPv6 address, and `nowhere` is none".to_owned(),
+        ),
+    ];
+    for (command, error) in rows {
+        assert_eq!(client.say(command).await.error(), error, "{command}");
+    }
+    client.write(b"*4\r\n$8\r\nSG.CHECK\r\n$1\r\n1\r\n$4\r\nuser\r\n$1\r\n\xff\r\n").await;
+    assert_eq!(client.reply().await.error(), "ERR the value of the attribute 'user' is not UTF-8");
+    client.write(b"*4\r\n$8\r\nSG.CHECK\r\n$1\r\n1\r\n$1\r\n\xff\r\n$1\r\na\r\n").await;
+    assert_eq!(client.reply().await.error(), "ERR the name of an attribute is not UTF-8");
+    assert_eq!(client.say("SG.CHECK 1 path /login ip 192.0.2.1").await.integers(), [1, 2, 1, 0, 60_000]);
+}
+
+/// The other doors count for the same subjects.
+#[tokio::test]
+async fn a_permit_is_given_where_a_rule_allows_it() {
+    for kind in BOTH {
+        let policy = "rules:
+  - { name: api, match: { path: /a }, key: [user], limits: [3/min], refundable: true }
+  - { name: plain, match: { path: /b }, key: [user], limits: [3/min] }
+";
+        let service = Service::start(kind, policy).await;
+        let mut client = service.client().await;
+        let Reply::Array(replies) = client.say("SG.CHECK 1 path /a user alice PERMIT").await else {
+            panic!("not an array");
+        };
+        assert_eq!(replies.len(), 6);
+        assert!(replies[5].text().len() > 20, "{replies:?}");
+        for (protocol, nothing) in [("2", "$-1\r\n"), ("3", "_\r\n")] {
+            client.ask(&["HELLO", protocol]).await;
+            let Reply::Array(replies) = client.say("SG.CHECK 1 path /b user alice permit").await else {
+                panic!("not an array");
+            };
+            assert_eq!(replies[5], Reply::Nothing, "{nothing:?}");
+        }
+    }
+}
