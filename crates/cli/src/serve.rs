@@ -1,11 +1,15 @@
 //! `slidegate serve`: the service.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use miette::{IntoDiagnostic, WrapErr, miette};
+use slidegate::policy::file::Spot;
 use slidegate_server::{App, Config, Listeners};
+
+use banner::Addresses;
 
 use crate::policy::{self, Loaded};
 use crate::stdout;
@@ -74,15 +78,18 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
     let Config { policy, settings } = &config;
     let address = settings.server.http.value.expect("settings are complete");
     let http = listener::bind(address, "--http")?;
-    let address = http.local_addr().into_diagnostic()?;
-    let admin = match settings.server.admin.as_ref().and_then(|admin| admin.listen.value) {
-        Some(address) => Some(listener::bind(address, "--admin")?),
-        None => None,
+    let bind = |listen: Option<&Spot<SocketAddr>>, flag| {
+        listen.and_then(|listen| listen.value).map(|address| listener::bind(address, flag)).transpose()
     };
-    let admin_address = admin.as_ref().map(|admin| admin.local_addr()).transpose().into_diagnostic()?;
-    let banner = banner::text(address, admin_address, &origin, policy.rules().len(), settings);
+    let server = &settings.server;
+    let grpc = bind(server.grpc.as_ref().map(|grpc| &grpc.listen), "--grpc")?;
+    let resp = bind(server.resp.as_ref().map(|resp| &resp.listen), "--resp")?;
+    let admin = bind(server.admin.as_ref().map(|admin| &admin.listen), "--admin")?;
+    let listeners = Listeners { http, grpc, resp, admin };
+    let addresses = Addresses::of(&listeners).into_diagnostic()?;
+    let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
     let mut app = App::new(config).map_err(|error| miette!("{error}"))?;
-    if let Some(address) = admin_address {
+    if let Some(address) = addresses.admin {
         app.bind_admin(address).map_err(|error| miette!("{error}"))?;
     }
     if let Some(source) = args.policy.and_then(|path| reload::source(path, &text, args.flags)) {
@@ -93,6 +100,6 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
     let shutdown = shutdown::asked().into_diagnostic().wrap_err("signals cannot be listened for")?;
     reload::on_hangup(&app).into_diagnostic().wrap_err("signals cannot be listened for")?;
     stdout::print(&banner)?;
-    slidegate_server::run(app, Listeners { http, admin }, shutdown).await;
+    slidegate_server::run(app, listeners, shutdown).await;
     Ok(())
 }

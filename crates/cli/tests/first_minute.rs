@@ -4,7 +4,7 @@ mod program;
 
 use serde_json::Value;
 
-use program::{Request, Server, Step, command, file, path, run, run_all, steps};
+use program::{Request, Server, Step, blocks, command, console, file, path, run, run_all, steps};
 
 const README: &str = include_str!("../../../README.md");
 const GETTING_STARTED: &str = include_str!("../../../docs/getting-started.md");
@@ -18,19 +18,10 @@ const PAGES_ADDRESS: &str = "127.0.0.1:8080";
 /// The same for operators.
 const PAGES_ADMIN: &str = "127.0.0.1:8090";
 
-/// A machine that stalled for a second between two requests changes the times that are printed, and nothing else does: only then
-/// all begins anew, on a fresh server.
+/// Whatever is written goes elsewhere.
 fn hold(start: impl Fn() -> Server, steps_of: impl Fn(&Server) -> Vec<Step>) {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut last = String::new();
-    for _ in 0..5 {
-        let server = start();
-        match run_all(&steps_of(&server), &server, directory.path()) {
-            Ok(()) => return,
-            Err(slow) => last = slow,
-        }
-    }
-    panic!("never fast enough: {last}");
+    program::hold(directory.path(), start, steps_of);
 }
 
 /// The lines of a banner from which commands begin.
@@ -75,34 +66,17 @@ fn the_banner_tells_the_truth_with_a_token_and_on_every_address() {
     hold(start, with_token);
 }
 
-/// The blocks of a page in this language.
-fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
-    let fence = format!("```{language}\n");
-    let blocks = page.match_indices(&fence).map(|(at, _)| &page[at + fence.len()..]);
-    blocks.map(|rest| rest.split_once("\n```").map_or(rest, |(block, _)| block)).collect()
-}
-
-/// What a page tells to type: what follows a prompt is typed, and the lines without one are printed.
-fn console(page: &str, server: &Server) -> Vec<Step> {
-    let mut found: Vec<Step> = Vec::new();
-    let mut goes_on = false;
-    for line in blocks(page, "console").into_iter().flat_map(str::lines) {
+/// What a page tells to type, with the addresses of a server.
+fn typed(page: &str, server: &Server) -> Vec<Step> {
+    console(page, |line| {
         let line = line.replace(PAGES_ADDRESS, &server.address().to_string());
-        let line = line.replace(PAGES_ADMIN, &server.admin().to_string());
-        match (found.last_mut(), line.strip_prefix("$ ")) {
-            (_, Some(command)) => found.push(Step { command: command.to_owned(), prints: Vec::new() }),
-            (Some(step), None) if goes_on => step.command.extend(["\n", &line]),
-            (Some(step), None) => step.prints.push(line.clone()),
-            (None, None) => panic!("nothing was typed: {line}"),
-        }
-        goes_on = line.ends_with('\\');
-    }
-    found
+        line.replace(PAGES_ADMIN, &server.admin().to_string())
+    })
 }
 
 fn page_holds(page: &str, least: usize) {
     let steps_of = |server: &Server| {
-        let found = console(page, server);
+        let found = typed(page, server);
         assert!(found.len() >= least, "{found:?}");
         found
     };
@@ -132,7 +106,7 @@ fn the_page_on_algorithms_tells_the_truth() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("policy.yaml"), policy).expect("it can be written");
     let server = Server::start(&[]);
-    let steps = console(CHOOSING, &server);
+    let steps = typed(CHOOSING, &server);
     assert_eq!(steps.len(), 1, "{steps:?}");
     run_all(&steps, &server, directory.path()).expect("nothing there depends on the time");
 }
@@ -152,13 +126,23 @@ fn policies_on_pages_are_right() {
 #[test]
 fn the_page_on_http_shows_real_answers() {
     let server = Server::start(&[path(&file(
-        "version: 1\nrules:\n  - {name: login, key: [ip], limits: [5/min]}\n  - {name: rlaas, match: {path: /check}, limits: [5/min]}",
+        "
+version: 1
+rules:
+  - {name: login, match: {path: /login}, key: [ip], limits: [5/min]}
+  - {name: rlaas, match: {path: /check}, limits: [5/min]}
+  - {name: users, match: {descriptor: user}, key: [user], limits: [5/min]}
+",
     ))]);
-    let [check, rlaas] = blocks(HTTP, "json")[..] else { panic!("two answers") };
+    let [check, rlaas, envoy] = blocks(HTTP, "json")[..] else { panic!("three answers") };
     let (_, body) = blocks(HTTP, "http")[0].split_once("\n\n").expect("a request with a body");
     let reply = server.check(body);
     let mut shown: Value = serde_json::from_str(check).expect("JSON");
     shown["decided_at_ms"] = reply.json()["decided_at_ms"].clone();
     assert_eq!(reply.json(), shown);
     assert_eq!(server.ask(&Request::get("/check?userId=alice")).body, rlaas);
+    let calls = blocks(HTTP, "http").into_iter().filter_map(|block| block.strip_prefix("POST /json\n"));
+    let [call] = calls.collect::<Vec<_>>()[..] else { panic!("one call") };
+    let shown: Value = serde_json::from_str(envoy).expect("JSON");
+    assert_eq!(server.ask(&Request::post("/json", call)).json(), shown);
 }

@@ -1,11 +1,14 @@
 //! What a server says when it is ready.
 
 use std::fmt::Write;
+use std::io;
 use std::net::SocketAddr;
 
 use anstyle::Style;
 use slidegate::policy::Settings;
-use slidegate::policy::file::{Spot, Store, StoreKind};
+use slidegate::policy::file::{Entrance, Spot, Store, StoreKind, Tls};
+use slidegate_server::Listeners;
+use tokio::net::TcpListener;
 
 use super::tries::Target;
 use crate::policy::Origin;
@@ -13,14 +16,26 @@ use crate::policy::Origin;
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
-/// The whole text. `address` is where it really listens, `admin` where it does for operators.
-pub(super) fn text(
-    address: SocketAddr,
-    admin: Option<SocketAddr>,
-    origin: &Origin,
-    rules: usize,
-    settings: &Settings,
-) -> String {
+/// Where it really listens.
+pub(super) struct Addresses {
+    http: SocketAddr,
+    grpc: Option<SocketAddr>,
+    resp: Option<SocketAddr>,
+    pub(super) admin: Option<SocketAddr>,
+}
+
+impl Addresses {
+    pub(super) fn of(listeners: &Listeners) -> io::Result<Self> {
+        let of = |listener: &Option<TcpListener>| listener.as_ref().map(TcpListener::local_addr).transpose();
+        let Listeners { http, grpc, resp, admin } = listeners;
+        Ok(Self { http: http.local_addr()?, grpc: of(grpc)?, resp: of(resp)?, admin: of(admin)? })
+    }
+}
+
+/// The whole text.
+pub(super) fn text(addresses: &Addresses, origin: &Origin, rules: usize, settings: &Settings) -> String {
+    let Addresses { http: address, grpc, resp, admin } = *addresses;
+    let server = &settings.server;
     let mut text = String::new();
     let policy = match origin {
         Origin::BuiltIn => "the built-in example; `slidegate example` prints it".to_owned(),
@@ -28,18 +43,27 @@ pub(super) fn text(
         Origin::File { name } => format!("{name}, {rules} rules"),
     };
     line(&mut text, &format!("{STRONG}slidegate {}{STRONG:#}", env!("CARGO_PKG_VERSION")));
-    let scheme = if settings.server.tls.is_some() { "https" } else { "http" };
-    line(&mut text, &format!("listening on {STRONG}{scheme}://{address}{STRONG:#}"));
+    let url = |tls: Option<&Tls>, scheme: &str, address| {
+        format!("{scheme}{}://{address}", if tls.is_some() { "s" } else { "" })
+    };
+    let tls = |entrance: &'_ Option<Entrance>| entrance.as_ref().and_then(|entrance| entrance.tls.clone());
+    let http = url(server.tls.as_ref(), "http", address);
+    line(&mut text, &format!("listening on {STRONG}{http}{STRONG:#}"));
+    if let Some(grpc) = grpc {
+        line(&mut text, &format!("grpc:   {}", url(tls(&server.grpc).as_ref(), "http", grpc)));
+    }
+    if let Some(resp) = resp {
+        line(&mut text, &format!("resp:   {}", url(tls(&server.resp).as_ref(), "redis", resp)));
+    }
     if let Some(admin) = admin {
-        let tls = settings.server.admin.as_ref().is_some_and(|admin| admin.tls.is_some());
-        let scheme = if tls { "https" } else { "http" };
-        line(&mut text, &format!("admin:  {scheme}://{admin}"));
+        let tls = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
+        line(&mut text, &format!("admin:  {}", url(tls, "http", admin)));
     }
     line(&mut text, &format!("policy: {policy}"));
     line(&mut text, &format!("store:  {}", store(&settings.store)));
     if matches!(origin, Origin::BuiltIn) {
-        let needs_token = settings.server.token.is_some();
-        tries(&mut text, &Target { address, headers: settings.server.headers, needs_token });
+        let needs_token = server.token.is_some();
+        tries(&mut text, &Target { address, headers: server.headers, needs_token });
     }
     line(&mut text, "\nCtrl-C ends it.");
     text

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
-use slidegate::policy::file::{Bytes, HeaderStyle, Spot, StoreKind};
+use slidegate::policy::file::{Bytes, Entrance, HeaderStyle, Spot, StoreKind};
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::Config;
 
@@ -12,8 +12,14 @@ use slidegate::store::redis::Config;
 #[command(next_help_heading = "Settings, before those of the file")]
 pub(crate) struct Flags {
     /// Where to listen. Port 0 takes any that is free.
-    #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_HTTP", value_parser = http)]
+    #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_HTTP", value_parser = address)]
     http: Option<SocketAddr>,
+    /// Where to speak Envoy's rate limit service (gRPC).
+    #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_GRPC", value_parser = address)]
+    grpc: Option<SocketAddr>,
+    /// Where to speak the protocol of Redis.
+    #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_RESP", value_parser = address)]
+    resp: Option<SocketAddr>,
     /// Where operators reach it. Beyond this machine that needs a token, or TLS with client certificates.
     #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_ADMIN", value_parser = admin)]
     admin: Option<SocketAddr>,
@@ -39,6 +45,11 @@ impl Flags {
         let Settings { server, store, .. } = settings;
         if let Some(http) = self.http {
             server.http = Spot::of(http);
+        }
+        for (flag, entrance) in [(self.grpc, &mut server.grpc), (self.resp, &mut server.resp)] {
+            if let Some(address) = flag {
+                entrance.get_or_insert_with(|| Entrance::at(address)).listen = Spot::of(address);
+            }
         }
         if let Some(address) = self.admin {
             server.admin.get_or_insert_default().listen = Spot::of(address);
@@ -73,7 +84,7 @@ fn as_in_a_file(file: &Value) -> Result<Settings, String> {
     }
 }
 
-fn http(text: &str) -> Result<SocketAddr, String> {
+fn address(text: &str) -> Result<SocketAddr, String> {
     let settings = as_in_a_file(&json!({"version": 1, "server": {"http": text}}))?;
     settings.server.http.value.ok_or_else(|| "write 127.0.0.1:8080".to_owned())
 }

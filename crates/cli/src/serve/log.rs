@@ -28,7 +28,11 @@ pub(crate) fn start(level: Level) {
     };
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     // What operators change is told whatever is chosen.
-    let told = Targets::new().with_default(level).with_target("slidegate::audit", LevelFilter::INFO);
+    let told = Targets::new()
+        .with_default(level)
+        // It would tell of every frame.
+        .with_target("h2", level.min(LevelFilter::INFO))
+        .with_target("slidegate::audit", LevelFilter::INFO);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal() && !no_color);

@@ -1,28 +1,32 @@
 //! Real gateways, started from the recipes in `docs/recipes`, in front of a real API, with the real service behind them.
 
+#[path = "../program/mod.rs"]
+mod program;
+
 mod client;
 mod gateway;
 mod protects;
-mod service;
 mod upstream;
 mod withstands;
 
 use client::{Answer, Client, Request};
-use gateway::{CADDY, Gateway, HAPROXY, NGINX, TRAEFIK, Tells};
-use service::Service;
+use gateway::{CADDY, Gateway, HAPROXY, NGINX, TRAEFIK, Tells, recipes};
+use program::Server;
 use upstream::Upstream;
 
 /// An API behind a gateway that asks the service.
 struct Site {
     gateway: gateway::Running,
-    service: Service,
+    service: Server,
     upstream: Upstream,
 }
 
 impl Site {
     fn open(gateway: &'static Gateway) -> Self {
-        let (upstream, service) = (Upstream::start(), Service::start());
-        let gateway = gateway.start(service.port(), upstream.port());
+        let policy = recipes().join("policy.yaml");
+        let service = Server::start(&[policy.to_str().expect("a path in UTF-8")]);
+        let upstream = Upstream::start();
+        let gateway = gateway.start(service.address().port(), upstream.port());
         Self { gateway, service, upstream }
     }
 

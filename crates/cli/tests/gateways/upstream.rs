@@ -103,11 +103,11 @@ fn serve(mut stream: &TcpStream, seen: &Mutex<Vec<Seen>>) {
     }
 }
 
-/// A line without its end; none at the end of the connection.
+/// A line without its end; none at the end of the connection. What is no text in it is not looked at.
 fn read_line(from: &mut impl BufRead) -> Option<String> {
-    let mut line = String::new();
-    let length = from.read_line(&mut line).ok()?;
-    (length > 0).then(|| line.trim_end().to_owned())
+    let mut line = Vec::new();
+    let length = from.read_until(b'\n', &mut line).ok()?;
+    (length > 0).then(|| String::from_utf8_lossy(line.trim_ascii_end()).into_owned())
 }
 
 fn read_bytes(from: &mut impl BufRead, length: usize) -> Option<Vec<u8>> {

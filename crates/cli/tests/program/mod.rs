@@ -4,19 +4,23 @@
 use std::process::{Command, Output, Stdio};
 
 mod http;
+mod page;
 mod python;
 mod server;
 mod shell;
 
 pub(crate) use http::{Reply, Request};
+pub(crate) use page::{blocks, console, hold};
 pub(crate) use python::python;
 pub(crate) use server::Server;
 pub(crate) use shell::{Step, run_all, steps};
 
 /// What the program reads from the environment; none of it is to come from where the tests run.
-const VARIABLES: [&str; 16] = [
+const VARIABLES: [&str; 18] = [
     "SLIDEGATE_POLICY",
     "SLIDEGATE_HTTP",
+    "SLIDEGATE_GRPC",
+    "SLIDEGATE_RESP",
     "SLIDEGATE_REDIS",
     "SLIDEGATE_MAX_MEMORY",
     "SLIDEGATE_HEADERS",

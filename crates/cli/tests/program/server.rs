@@ -4,12 +4,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use super::command;
 use super::http::{Reply, Request};
 
 /// What a banner ends with.
 const LAST_LINE: &str = "Ctrl-C ends it.";
+const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Ends when dropped.
 pub(crate) struct Server {
@@ -83,6 +85,19 @@ impl Server {
         url.split_once("://").and_then(|(_, address)| address.parse().ok()).expect("an address")
     }
 
+    /// Where Envoy asks, if it may.
+    pub(crate) fn grpc(&self) -> SocketAddr {
+        let url = self.banner.iter().find_map(|line| line.strip_prefix("grpc:   ")).expect("a gRPC listener");
+        url.split_once("://").and_then(|(_, address)| address.parse().ok()).expect("an address")
+    }
+
+    /// Where the protocol of Redis is spoken, with TLS or without.
+    pub(crate) fn resp(&self) -> SocketAddr {
+        let url =
+            self.banner.iter().find_map(|line| line.strip_prefix("resp:   ")).expect("a listener for RESP");
+        url.split_once("://").and_then(|(_, address)| address.parse().ok()).expect("an address")
+    }
+
     pub(crate) fn ask(&self, request: &Request<'_>) -> Reply {
         request.send(self.address)
     }
@@ -98,6 +113,17 @@ impl Server {
         assert!(sent.expect("kill").success());
     }
 
+    /// Stops it without ending it: it accepts connections, and answers nothing from now on.
+    pub(crate) fn hang(&self) {
+        self.signal("STOP");
+        // The signal is only on its way yet, and each thread stops for itself.
+        let deadline = Instant::now() + STOPS_WITHIN;
+        while !threads_of(self.id()).iter().all(|stat| is_stopped(stat)) {
+            assert!(Instant::now() < deadline, "slidegate does not stop");
+            std::thread::yield_now();
+        }
+    }
+
     /// Waits until it has ended, and tells how.
     pub(crate) fn ended(&mut self) -> Option<i32> {
         self.child.wait().expect("it ends").code()
@@ -105,6 +131,11 @@ impl Server {
 
     /// Ends it at once: it gets no chance to do anything more.
     pub(crate) fn kill(mut self) {
+        self.stop();
+    }
+
+    /// Ends it at once: its ports refuse connections from now on.
+    pub(crate) fn stop(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
@@ -124,4 +155,15 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What the kernel says of each thread, in a line.
+fn threads_of(process: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("slidegate runs");
+    threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("stat")).ok()).collect()
+}
+
+/// The state follows the program's name, which is in brackets.
+fn is_stopped(stat: &str) -> bool {
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
 }

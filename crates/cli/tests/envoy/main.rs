@@ -1,0 +1,35 @@
+//! A real Envoy, started from the configuration in `docs/envoy.md`, in front of a real API, with the real service behind it.
+
+#[path = "../../../server/tests/tls/authority.rs"]
+mod authority;
+#[path = "../gateways/client.rs"]
+#[allow(dead_code, reason = "a part of it is used")]
+mod client;
+#[path = "../program/mod.rs"]
+mod program;
+#[path = "../gateways/upstream.rs"]
+#[allow(dead_code, reason = "a part of it is used")]
+mod upstream;
+
+mod costs;
+mod imported;
+mod page;
+mod protects;
+mod proxy;
+mod secured;
+mod setup;
+mod site;
+mod told;
+mod unanswered;
+mod withstands;
+
+use client::Request;
+
+/// Limited to three a minute for every client by the policy of the page.
+const SEARCH: Request<'static> = Request { method: "GET", target: "/search?q=saw", headers: &[], body: b"" };
+
+/// The value of a parameter: 3 of `r` in `"search-3/min";r=3;t=60`.
+fn parameter(field: &str, name: &str) -> Option<u64> {
+    let mut parameters = field.split([';', ',']).filter_map(|parameter| parameter.trim().split_once('='));
+    parameters.find(|(found, _)| *found == name).and_then(|(_, value)| value.parse().ok())
+}
