@@ -13,9 +13,13 @@ pub mod workload;
 pub mod cases;
 #[cfg(feature = "peers")]
 pub mod contenders;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "peers")]
 pub mod measure;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "http")]
+pub mod resp;

@@ -1,11 +1,12 @@
 //! What takes turns: a server, what it is asked, and what it has to say.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::answer::Expected;
 use super::connections::{Connections, check_status};
 use super::requests::{CLIENTS, Requests};
 use super::server::Server;
+use super::turns::{TakesTurns, Turn};
 
 /// A server that is asked one kind of request.
 #[derive(Debug)]
@@ -17,30 +18,20 @@ pub struct Contender<'a> {
     expected: Expected,
 }
 
-/// What one turn took.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn {
-    /// Requests, all of them answered.
-    pub requests: usize,
-    /// What the server took of its core.
-    pub cpu: Duration,
-    /// What it took by the clock on the wall.
-    pub wall: Duration,
-}
-
 impl<'a> Contender<'a> {
     /// Connects to the server.
     pub fn new(name: &'static str, server: &'a Server, requests: Requests, expected: Expected) -> Self {
         Self { name, server, connections: Connections::open(server.address()), requests, expected }
     }
+}
 
-    /// What it is called in the tables.
-    pub fn name(&self) -> &'static str {
+impl TakesTurns for Contender<'_> {
+    fn name(&self) -> &'static str {
         self.name
     }
 
     /// Asks once for every client, whatever comes back, then looks closely at as many answers.
-    pub fn warm_up(&mut self) {
+    fn warm_up(&mut self) {
         let Self { name, connections, requests, expected, .. } = self;
         connections.ask(requests, CLIENTS as usize, |_| {});
         connections.ask(requests, CLIENTS as usize, |answer| {
@@ -50,8 +41,7 @@ impl<'a> Contender<'a> {
         });
     }
 
-    /// Takes a turn of at least so many requests.
-    pub fn turn(&mut self, at_least: usize) -> Turn {
+    fn turn(&mut self, at_least: usize) -> Turn {
         let expected = self.expected;
         let mut ask = |at_least| {
             self.connections.ask(&mut self.requests, at_least, |answer| check_status(answer, expected))

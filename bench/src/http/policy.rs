@@ -1,6 +1,7 @@
 //! Policies for the service that is measured.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{Seek, Write as _};
 
 use super::server::{Server, beside_us};
@@ -44,10 +45,16 @@ fn rule(text: &mut String, name: &str, path: &str, limit: &str) {
     text.write_str(&rule).expect("a string takes what is written");
 }
 
-/// Starts the service with a policy, which it reads once: what is measured has no file to watch.
-pub fn serve(policy: &str) -> Server {
+/// A policy that the service reads once, as its input: what is measured has no file to watch.
+pub fn file(policy: &str) -> File {
     let mut file = tempfile::tempfile().expect("a temporary file can be made");
     file.write_all(policy.as_bytes()).and_then(|()| file.rewind()).expect("the file can be written");
+    file
+}
+
+/// Starts the service with a policy.
+pub fn serve(policy: &str) -> Server {
+    let file = file(policy);
     Server::start(&beside_us("slidegate"), |command, address| {
         command.args(["serve", "-", "--http", &address.to_string()]).stdin(file);
     })

@@ -1,34 +1,38 @@
 //! Requests, written out before anything is measured.
 
-use std::fmt::Write as _;
-
 /// How many different requests there are: as many clients.
 pub const CLIENTS: u32 = 4096;
 
 /// The bytes of many requests, one for each client, that are sent again and again.
 #[derive(Debug)]
 pub struct Requests {
-    bytes: String,
+    bytes: Vec<u8>,
     ends: Vec<usize>,
     next: usize,
 }
 
 impl Requests {
-    /// `POST` requests to a path, each with a body for a client.
-    pub fn post(path: &str, body: impl Fn(u32) -> String) -> Self {
-        let (mut bytes, mut ends) = (String::new(), Vec::new());
+    /// One request for each client.
+    pub fn of(request: impl Fn(u32) -> Vec<u8>) -> Self {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for client in 0..CLIENTS {
-            let body = body(client);
-            let length = body.len();
-            write!(
-                bytes,
-                "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
-                 Content-Length: {length}\r\n\r\n{body}"
-            )
-            .expect("a string takes what is written");
+            bytes.extend(request(client));
             ends.push(bytes.len());
         }
         Self { bytes, ends, next: 0 }
+    }
+
+    /// `POST` requests to a path, each with a body for a client.
+    pub fn post(path: &str, body: impl Fn(u32) -> String) -> Self {
+        Self::of(|client| {
+            let body = body(client);
+            let length = body.len();
+            let request = format!(
+                "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+                 Content-Length: {length}\r\n\r\n{body}"
+            );
+            request.into_bytes()
+        })
     }
 
     /// Checks of Slidegate, on paths by client.
@@ -44,7 +48,7 @@ impl Requests {
         let start = if self.next == 0 { 0 } else { self.ends[self.next - 1] };
         let end = self.ends[self.next];
         self.next = (self.next + 1) % self.ends.len();
-        &self.bytes.as_bytes()[start..end]
+        &self.bytes[start..end]
     }
 }
 

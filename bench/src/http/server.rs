@@ -55,6 +55,23 @@ impl Server {
         });
         Duration::from_nanos(ran_ns.sum())
     }
+
+    /// The same once none of its threads runs: until then the scheduler's books are behind by up to a tick.
+    pub fn cpu_at_rest(&self) -> Duration {
+        while self.is_running() {
+            std::hint::spin_loop();
+        }
+        self.cpu()
+    }
+
+    fn is_running(&self) -> bool {
+        let mut tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("the server runs");
+        tasks.any(|task| {
+            let stat = task.and_then(|task| fs::read_to_string(task.path().join("stat"))).unwrap_or_default();
+            // The state follows the program's name, which is in brackets.
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
+        })
+    }
 }
 
 impl Drop for Server {

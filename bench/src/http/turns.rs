@@ -1,12 +1,36 @@
 //! Rounds in which everyone has one turn, right after each other.
 
+use std::time::Duration;
+
 use super::Scale;
-use super::contender::{Contender, Turn};
 use crate::middle::median;
 use crate::report::{Report, grouped};
 
 /// A server with a core to itself is busy for at least this share of the time.
 const BUSY: f64 = 0.9;
+
+/// Who takes turns.
+pub trait TakesTurns {
+    /// What it is called in the tables.
+    fn name(&self) -> &'static str;
+
+    /// Asks whatever has to be asked before anything is measured, and looks closely at the answers.
+    fn warm_up(&mut self);
+
+    /// Takes a turn of at least so many requests.
+    fn turn(&mut self, at_least: usize) -> Turn;
+}
+
+/// What one turn took.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// Requests, all of them answered.
+    pub requests: usize,
+    /// What the server took of its core.
+    pub cpu: Duration,
+    /// What it took by the clock on the wall.
+    pub wall: Duration,
+}
 
 /// What every turn took.
 #[derive(Debug)]
@@ -18,9 +42,9 @@ pub struct Measured {
 
 impl Measured {
     /// Lets contenders take turns.
-    pub fn of(mut contenders: Vec<Contender<'_>>, scale: Scale) -> Self {
+    pub fn of(mut contenders: Vec<impl TakesTurns>, scale: Scale) -> Self {
         let count = contenders.len();
-        contenders.iter_mut().for_each(Contender::warm_up);
+        contenders.iter_mut().for_each(TakesTurns::warm_up);
         let mut turns = vec![Vec::new(); count];
         for round in 0..scale.rounds {
             for turn in 0..count {
@@ -29,7 +53,7 @@ impl Measured {
                 turns[index].push(contenders[index].turn(scale.requests));
             }
         }
-        Self { names: contenders.iter().map(Contender::name).collect(), turns }
+        Self { names: contenders.iter().map(TakesTurns::name).collect(), turns }
     }
 
     /// Requests per second.

@@ -1,0 +1,68 @@
+//! What takes turns: a server, what it is asked, and what it has to say.
+
+use std::time::Instant;
+
+use super::commands::Commands;
+use super::connections::{Connections, Load};
+use super::replies::Expected;
+use crate::http::requests::CLIENTS;
+use crate::http::server::Server;
+use crate::http::turns::{TakesTurns, Turn};
+
+/// A server that is asked one kind of command.
+#[derive(Debug)]
+pub struct Contender<'a> {
+    name: &'static str,
+    server: &'a Server,
+    connections: Connections,
+    commands: Commands,
+    expected: Expected,
+    /// Its turns are so many times as short as those of the others.
+    divisor: usize,
+}
+
+impl<'a> Contender<'a> {
+    /// Connects to the server. `command` is what it is asked for a client of this address.
+    pub fn new(
+        name: &'static str,
+        server: &'a Server,
+        load: Load,
+        expected: Expected,
+        command: impl Fn(&str) -> String,
+    ) -> Self {
+        let connections = Connections::open(server.address(), load);
+        let commands = Commands::pipelined(load.depth, command);
+        Self { name, server, connections, commands, expected, divisor: 1 }
+    }
+
+    /// The same with shorter turns: for who is slow.
+    pub fn shorter(self, divisor: usize) -> Self {
+        Self { divisor, ..self }
+    }
+
+    fn ask(&mut self, at_least: usize) -> usize {
+        self.connections.ask(&mut self.commands, self.expected, at_least)
+    }
+}
+
+impl TakesTurns for Contender<'_> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Asks once for every client, whatever comes back.
+    fn warm_up(&mut self) {
+        self.connections.ask(&mut self.commands, self.expected.whatever(), CLIENTS as usize);
+        self.ask(CLIENTS as usize);
+    }
+
+    fn turn(&mut self, at_least: usize) -> Turn {
+        let at_least = at_least / self.divisor;
+        // Another one had the caches before.
+        self.ask(at_least / 20);
+        let (cpu, start) = (self.server.cpu_at_rest(), Instant::now());
+        let requests = self.ask(at_least);
+        let wall = start.elapsed();
+        Turn { requests, cpu: self.server.cpu_at_rest() - cpu, wall }
+    }
+}

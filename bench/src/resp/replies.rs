@@ -1,0 +1,96 @@
+//! As much of the replies as the load has to know: where they end, and whether they say what they have to.
+
+/// What every reply to a command has to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// It begins so.
+    pub begins: &'static [u8],
+    /// How many lines it has.
+    pub lines: usize,
+}
+
+impl Expected {
+    /// One line, such as `+PONG`.
+    pub const fn line(begins: &'static [u8]) -> Self {
+        Self { begins, lines: 1 }
+    }
+
+    /// Five integers, the first of which says whether it may pass.
+    pub const fn five(begins: &'static [u8]) -> Self {
+        Self { begins, lines: 6 }
+    }
+
+    /// As many lines, which may say anything.
+    pub const fn whatever(self) -> Self {
+        Self { begins: b"", ..self }
+    }
+}
+
+/// Replies that are being read.
+#[derive(Debug)]
+pub struct Reader {
+    expected: Expected,
+    /// Lines that are still to come.
+    due: usize,
+    /// How much of the buffer was looked through.
+    seen: usize,
+    /// Where the reply begins that is being looked through.
+    begin: usize,
+    /// Lines of it that are still to come.
+    left: usize,
+}
+
+impl Reader {
+    /// So many replies have to come.
+    pub fn new(expected: Expected, replies: usize) -> Self {
+        Self { expected, due: replies * expected.lines, seen: 0, begin: 0, left: expected.lines }
+    }
+
+    /// Looks at what has come, of which the beginning was there before; says whether all has.
+    ///
+    /// # Panics
+    /// If a reply is not what it has to be, or is one too many: then the figure would mean something else.
+    pub fn look(&mut self, bytes: &[u8]) -> bool {
+        while let Some(length) = bytes[self.seen..].iter().position(|&byte| byte == b'\n') {
+            self.seen += length + 1;
+            self.left -= 1;
+            self.due = self.due.checked_sub(1).expect("one reply to one command");
+            if self.left == 0 {
+                let reply = &bytes[self.begin..self.seen];
+                assert!(reply.starts_with(self.expected.begins), "unexpected: {}", reply.escape_ascii());
+                (self.begin, self.left) = (self.seen, self.expected.lines);
+            }
+        }
+        self.due == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Expected, Reader};
+
+    const ALLOWED: Expected = Expected::five(b"*5\r\n:1\r\n");
+
+    #[test]
+    fn all_has_come_with_the_last_byte() {
+        let two = b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:60000\r\n*5\r\n:1\r\n:5\r\n:3\r\n:0\r\n:60000\r\n";
+        let mut reader = Reader::new(ALLOWED, 2);
+        for length in 0..two.len() {
+            assert!(!reader.look(&two[..length]));
+        }
+        assert!(reader.look(two));
+        assert!(Reader::new(Expected::line(b"+PONG"), 1).look(b"+PONG\r\n"));
+    }
+
+    #[test]
+    #[should_panic(expected = "unexpected: *5")]
+    fn a_denial_is_not_an_admission() {
+        Reader::new(ALLOWED, 1).look(b"*5\r\n:0\r\n:5\r\n:0\r\n:9\r\n:9\r\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "one reply to one command")]
+    fn nobody_says_more_than_asked() {
+        Reader::new(Expected::line(b"+PONG"), 1).look(b"+PONG\r\n+PONG\r\n");
+    }
+}
