@@ -7,6 +7,7 @@ mod counts;
 mod pace;
 mod places;
 mod progress;
+mod rest;
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -23,6 +24,7 @@ pub(crate) use counts::{Counts, Event};
 pub(crate) use pace::Pace;
 pub(crate) use places::{Place, Places};
 pub(crate) use progress::{Order, Phase, Progress};
+pub(crate) use rest::{Rest, Sends};
 
 use crate::app::App;
 

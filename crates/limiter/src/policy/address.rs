@@ -21,8 +21,8 @@ pub(super) fn parse(text: &str) -> Option<IpAddr> {
 /// What an address counts as in a key.
 pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [u8]> {
     match address {
-        // It has only one spelling, unless it was mapped.
-        IpAddr::V4(_) if !text.contains(':') => Cow::Borrowed(text.as_bytes()),
+        // It has only one spelling, unless it was mapped; then no dot comes so early.
+        IpAddr::V4(_) if text.bytes().take(4).any(|byte| byte == b'.') => Cow::Borrowed(text.as_bytes()),
         IpAddr::V4(address) => Cow::Owned(address.to_string().into_bytes()),
         IpAddr::V6(address) => {
             let net = Ipv6Net::new(address, ipv6_prefix).unwrap_or_else(|_| address.into());

@@ -8,22 +8,14 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-use crate::connections::{Phase, Progress};
-
-/// How much of what a client still sends is read and thrown away, so that it can see its answer: a system that closes on unread bytes
-/// tells the other side to forget what was said.
-const MAX_REST_BYTES: usize = 4 << 20;
-/// How much of it at a time.
-const SCRATCH_BYTES: usize = 8 << 10;
-/// How many times in a row, before others have their turn.
-const READS_IN_A_ROW: usize = 8;
+use crate::connections::{Phase, Progress, Rest, Sends};
 
 /// A stream that notes what its connection is doing.
 pub(super) struct Watched<S> {
     stream: S,
     progress: Arc<Progress>,
     end: Ending,
-    rest_bytes: usize,
+    rest: Rest,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +29,7 @@ enum Ending {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
     pub(super) fn new(stream: S, progress: Arc<Progress>) -> Self {
-        Self { stream, progress, end: Ending::NotYet, rest_bytes: MAX_REST_BYTES }
+        Self { stream, progress, end: Ending::NotYet, rest: Rest::new(Sends::Nothing) }
     }
 
     /// Says a last word and ends. Where that fails, nobody is there to hear it.
@@ -50,27 +42,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
             }
         }
         let _gone = poll_fn(|context| Pin::new(&mut self).poll_shutdown(context)).await;
-    }
-
-    /// Reads what the client still sends, if it is known or seen to.
-    fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut scratch = [0; SCRATCH_BYTES];
-        for _ in 0..READS_IN_A_ROW {
-            if self.rest_bytes == 0 {
-                return Poll::Ready(());
-            }
-            let mut buffer = ReadBuf::new(&mut scratch);
-            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
-                Poll::Pending if self.progress.is_unread() => return Poll::Pending,
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-                    self.rest_bytes = self.rest_bytes.saturating_sub(buffer.filled().len());
-                    self.progress.leave_unread();
-                }
-                Poll::Pending | Poll::Ready(_) => return Poll::Ready(()),
-            }
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
     }
 }
 
@@ -134,6 +105,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
                 self.progress.enter(Phase::Closing);
             }
         }
-        self.poll_rest(context).map(Ok)
+        let Self { stream, progress, rest, .. } = &mut *self;
+        if progress.is_unread() {
+            rest.expect();
+        }
+        rest.poll(stream, context).map(Ok)
     }
 }

@@ -8,11 +8,11 @@ use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::task::yield_now;
 
-use super::close::{Rest, close};
+use super::close::close;
 use super::round::Then;
 use super::talk::Talk;
 use crate::app::App;
-use crate::connections::{Order, Phase, Progress};
+use crate::connections::{Order, Phase, Progress, Sends};
 use crate::listen::Caller;
 
 /// How often a connection on which nothing was asked is looked at again before it ends, as with HTTP.
@@ -29,15 +29,15 @@ pub(crate) async fn serve<C: Clock + 'static>(
 ) {
     let end = if caller.is_in_lane {
         let told = progress.until(Order::End, stream.write_all(TOO_MANY)).await;
-        if matches!(told, Some(Ok(()))) { End::WithAWord(Rest::Comes) } else { End::AtOnce }
+        if matches!(told, Some(Ok(()))) { End::WithAWord(Sends::Perhaps) } else { End::AtOnce }
     } else {
         let max_commands = app.http().connections.max_requests;
         Conversation { app: &app, talk: Talk::new(caller.peer), progress: &progress, max_commands, served: 0 }
             .hold(&mut stream)
             .await
     };
-    if let End::WithAWord(rest) = end {
-        close(&mut stream, rest, &progress).await;
+    if let End::WithAWord(sends) = end {
+        close(&mut stream, sends, &progress).await;
     }
 }
 
@@ -47,7 +47,7 @@ enum End {
     /// The client is gone, or its time is over.
     AtOnce,
     /// All that was to be said was said.
-    WithAWord(Rest),
+    WithAWord(Sends),
 }
 
 /// What came of listening.
@@ -82,7 +82,7 @@ impl<C: Clock> Conversation<'_, C> {
                 }
                 Heard::TheEnd => return End::AtOnce,
                 Heard::Nothing if self.talk.is_amid_command() => return self.interrupt(stream).await,
-                Heard::Nothing if looks == 0 => return End::WithAWord(Rest::IsRead),
+                Heard::Nothing if looks == 0 => return End::WithAWord(Sends::Nothing),
                 Heard::Nothing => {
                     // On a machine that is busy something may have come of which the runtime has not heard.
                     looks -= 1;
@@ -118,12 +118,12 @@ impl<C: Clock> Conversation<'_, C> {
             match round.then {
                 Then::Read => break,
                 Then::Write => self.progress.enter(Phase::Answering),
-                Then::End => return Some(End::WithAWord(Rest::Comes)),
-                Then::Part => return Some(End::WithAWord(Rest::IsRead)),
+                Then::End => return Some(End::WithAWord(Sends::Perhaps)),
+                Then::Part => return Some(End::WithAWord(Sends::Nothing)),
             }
         }
         self.note(commands);
-        self.is_last().then_some(End::WithAWord(Rest::IsRead))
+        self.is_last().then_some(End::WithAWord(Sends::Nothing))
     }
 
     /// Says how far it is. More bytes of a command that has begun are no step: a client that sends one now and then is slow.
@@ -170,7 +170,7 @@ impl<C: Clock> Conversation<'_, C> {
             Order::Stop | Order::End => "UNAVAILABLE the service ends; ask again",
         });
         match self.write(stream).await {
-            Some(()) => End::WithAWord(Rest::Comes),
+            Some(()) => End::WithAWord(Sends::Perhaps),
             None => End::AtOnce,
         }
     }

@@ -7,20 +7,14 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::connections::{Phase, Progress};
-
-/// How much of what a client still sends is read and thrown away: a system that closes on unread bytes tells the other side to
-/// forget what was said.
-const MAX_REST_BYTES: usize = 4 << 20;
-/// How much of it at a time.
-const SCRATCH_BYTES: usize = 8 << 10;
+use crate::connections::{Phase, Progress, Rest, Sends};
 
 /// A stream that notes what its connection is doing.
 pub(super) struct Noted<S> {
     stream: S,
     progress: Arc<Progress>,
     end: Ending,
-    rest_bytes: usize,
+    rest: Rest,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +28,7 @@ enum Ending {
 
 impl<S> Noted<S> {
     pub(super) fn new(stream: S, progress: Arc<Progress>) -> Self {
-        Self { stream, progress, end: Ending::NotYet, rest_bytes: MAX_REST_BYTES }
+        Self { stream, progress, end: Ending::NotYet, rest: Rest::new(Sends::Perhaps) }
     }
 
     /// While calls are being answered they have their own time; what is left is the client's.
@@ -105,23 +99,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         if self.end == Ending::Heard {
             return Pin::new(&mut self.stream).poll_shutdown(context);
         }
-        ready!(self.poll_rest(context));
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncRead + Unpin> Noted<S> {
-    /// Reads what the client still sends until it has seen the end, or said too much.
-    fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut scratch = [0; SCRATCH_BYTES];
-        while self.rest_bytes > 0 {
-            let mut buffer = ReadBuf::new(&mut scratch);
-            let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
-            if read.is_err() || buffer.filled().is_empty() {
-                break;
-            }
-            self.rest_bytes = self.rest_bytes.saturating_sub(buffer.filled().len());
-        }
-        Poll::Ready(())
+        let Self { stream, rest, .. } = &mut *self;
+        rest.poll(stream, context).map(Ok)
     }
 }
