@@ -44,6 +44,6 @@ fn main() -> ExitCode {
 
 /// Time-outs that are short enough for attackers to be cut off, and to come again, within a round.
 const POLICY: &str = "version: 1
-server: {connections: {head_timeout: 1s, body_timeout: 1s, write_timeout: 1s, idle_timeout: 10s}}
+server: {connections: {head_timeout: 1s, body_timeout: 1s, write_timeout: 1s, idle_timeout: 10min}}
 rules: [{name: api, key: [user], limits: [1000000/s]}]
 ";
