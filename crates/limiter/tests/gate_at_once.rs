@@ -66,14 +66,13 @@ fn both_ways_say_the_same() {
             its_clock.advance_ms(step.wait_ms);
             let asked = || request(&step.attributes).cost(step.cost);
             let expected = in_time(&other, asked());
-            match at_once(&one, &asked()) {
-                Ok(Some(said)) => {
-                    ensure!(Ok(&said) == expected.as_ref(), "{step:?}: {said}, not {expected:?}")
-                }
+            let said = match at_once(&one, &asked()) {
+                Ok(Some(said)) => Ok(said),
                 // Nothing was decided: it has to be asked in time.
-                Ok(None) => ensure!(in_time(&one, asked()) == expected, "{step:?}"),
-                Err(error) => ensure!(Err(&error) == expected.as_ref(), "{step:?}: {error}"),
-            }
+                Ok(None) => in_time(&one, asked()),
+                Err(error) => Err(error),
+            };
+            ensure!(said == expected, "{step:?}: {said:?}, not {expected:?}");
         }
         Ok(())
     });
