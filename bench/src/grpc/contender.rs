@@ -1,7 +1,5 @@
 //! What takes turns: a server, what it is asked, and what it has to say.
 
-use std::time::Instant;
-
 use prost::Message;
 
 use super::connections::Connections;
@@ -47,16 +45,11 @@ impl TakesTurns for Contender<'_> {
     fn turn(&mut self, at_least: usize) -> Turn {
         // The code comes first in the message, after the number of its field.
         let expected = [8, u8::try_from(self.code).expect("codes are small")];
-        let mut ask = |at_least| {
+        let ask = |at_least| {
             self.connections.ask(&mut self.requests, at_least, |message| {
                 assert!(message.starts_with(&expected), "unexpected: {}", message.escape_ascii());
             })
         };
-        // Another one had the caches before.
-        ask(at_least / 20);
-        let (cpu, start) = (self.server.cpu(), Instant::now());
-        let requests = ask(at_least);
-        let wall = start.elapsed();
-        Turn { requests, cpu: self.server.cpu() - cpu, wall }
+        Turn::timed(at_least, || self.server.cpu(), ask)
     }
 }

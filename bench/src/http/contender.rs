@@ -1,7 +1,5 @@
 //! What takes turns: a server, what it is asked, and what it has to say.
 
-use std::time::Instant;
-
 use super::answer::Expected;
 use super::connections::{Connections, check_status};
 use super::requests::{CLIENTS, Requests};
@@ -43,14 +41,9 @@ impl TakesTurns for Contender<'_> {
 
     fn turn(&mut self, at_least: usize) -> Turn {
         let expected = self.expected;
-        let mut ask = |at_least| {
+        let ask = |at_least| {
             self.connections.ask(&mut self.requests, at_least, |answer| check_status(answer, expected))
         };
-        // Another one had the caches before.
-        ask(at_least / 20);
-        let (cpu, start) = (self.server.cpu(), Instant::now());
-        let requests = ask(at_least);
-        let wall = start.elapsed();
-        Turn { requests, cpu: self.server.cpu() - cpu, wall }
+        Turn::timed(at_least, || self.server.cpu(), ask)
     }
 }

@@ -1,6 +1,6 @@
 //! Rounds in which everyone has one turn, right after each other.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Scale;
 use crate::middle::median;
@@ -30,6 +30,18 @@ pub struct Turn {
     pub cpu: Duration,
     /// What it took by the clock on the wall.
     pub wall: Duration,
+}
+
+impl Turn {
+    /// Asks at least so often, and notes what it took. `cpu` tells what the server has taken of its core so far.
+    pub fn timed(at_least: usize, cpu: impl Fn() -> Duration, mut ask: impl FnMut(usize) -> usize) -> Self {
+        // Another one had the caches before.
+        ask(at_least / 20);
+        let (before, start) = (cpu(), Instant::now());
+        let requests = ask(at_least);
+        let wall = start.elapsed();
+        Self { requests, cpu: cpu() - before, wall }
+    }
 }
 
 /// What every turn took.

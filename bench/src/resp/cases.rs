@@ -49,6 +49,11 @@ fn cl_throttle(client: &str) -> String {
     format!("CL.THROTTLE {client} 100000 1000 60")
 }
 
+/// One that is over before the next: the key is a newcomer every time.
+fn cl_throttle_anew(client: &str) -> String {
+    format!("CL.THROTTLE {client} 1000 1000 1")
+}
+
 fn throttle(client: &str) -> String {
     format!("THROTTLE {client} 100000 1000 60")
 }
@@ -70,6 +75,7 @@ pub fn pipelined(report: &mut Report, scale: Scale) {
         Contender::new("slidegate, SG.CHECK", &one_rule, load, ALLOWED, check),
         Contender::new("slidegate, SG.CHECK, denied", &used_up, load, DENIED, check),
         Contender::new("slidegate, CL.THROTTLE", &one_rule, load, NOT_LIMITED, cl_throttle),
+        Contender::new("slidegate, CL.THROTTLE, anew", &one_rule, load, NOT_LIMITED, cl_throttle_anew),
         Contender::new("slidegate, SG.LIMIT", &one_rule, load, ALLOWED, limit),
         Contender::new("slidegate, SG.CHECK by method and path", &by_path, load, ALLOWED, check_login),
     ];

@@ -1,7 +1,5 @@
 //! What takes turns: a server, what it is asked, and what it has to say.
 
-use std::time::Instant;
-
 use super::commands::Commands;
 use super::connections::{Connections, Load};
 use super::replies::Expected;
@@ -57,12 +55,7 @@ impl TakesTurns for Contender<'_> {
     }
 
     fn turn(&mut self, at_least: usize) -> Turn {
-        let at_least = at_least / self.divisor;
-        // Another one had the caches before.
-        self.ask(at_least / 20);
-        let (cpu, start) = (self.server.cpu_at_rest(), Instant::now());
-        let requests = self.ask(at_least);
-        let wall = start.elapsed();
-        Turn { requests, cpu: self.server.cpu_at_rest() - cpu, wall }
+        let server = self.server;
+        Turn::timed(at_least / self.divisor, || server.cpu_at_rest(), |at_least| self.ask(at_least))
     }
 }

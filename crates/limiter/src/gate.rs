@@ -121,6 +121,12 @@ impl<S, C> Gate<S, C> {
         &self.store
     }
 
+    /// The space of [`Gate::limit`].
+    #[inline]
+    pub fn ad_hoc(&self) -> Space {
+        self.ad_hoc
+    }
+
     fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
@@ -158,8 +164,19 @@ impl<S: Store, C: Clock> Gate<S, C> {
 
     /// Decides by a limit that comes with the request. Such keys share nothing with those of rules.
     pub async fn limit(&self, key: impl Into<Key<'_>>, limit: Limit, cost: u64) -> Result<Verdict, S::Error> {
+        self.limit_in(self.ad_hoc, key, limit, cost).await
+    }
+
+    /// [`Gate::limit`] in another space, whose keys share nothing with those of others.
+    pub async fn limit_in(
+        &self,
+        space: Space,
+        key: impl Into<Key<'_>>,
+        limit: Limit,
+        cost: u64,
+    ) -> Result<Verdict, S::Error> {
         let (key, limits) = (key.into(), [limit]);
-        let charges = [Charge { space: self.ad_hoc, key: &key, limits: &limits, cost }];
+        let charges = [Charge { space, key: &key, limits: &limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
         self.store.decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges }).await
     }

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
 use slidegate::policy::Settings;
-use slidegate::store::{Call, Charge};
 use slidegate::{
     Answer, Answers, Ask, AtOnce, CallError, Clock, Demand, Gate, GateError, Key, Limit, Permit, Request,
     RequestError, SettleOutcome, Space, Store, SystemClock, Verdict,
@@ -234,11 +233,12 @@ impl<C: Clock> App<C> {
 
     pub(crate) async fn limit(
         &self,
+        space: Space,
         key: impl Into<Key<'_>>,
         limit: Limit,
         cost: u64,
     ) -> Result<Verdict, StoreError> {
-        self.gate.limit(key, limit, cost).await
+        self.gate.limit_in(space, key, limit, cost).await
     }
 
     /// [`App::check`] by a store that does not wait. `None` where only that can answer: nothing was decided then.
@@ -254,14 +254,7 @@ impl<C: Clock> App<C> {
 
     /// [`App::limit`] by a store that does not wait, if it is one.
     #[inline]
-    pub(crate) fn limit_at_once(&self, key: &[u8], limit: &Limit, cost: u64) -> Option<Verdict> {
-        let Backend::Memory(memory) = self.gate.store() else { return None };
-        Some(self.gate.limit_at_once(key, limit, cost, |call| memory.decide_now(call)))
-    }
-
-    /// The same in a space of its own.
-    #[inline]
-    pub(crate) fn limit_at_once_in(
+    pub(crate) fn limit_at_once(
         &self,
         space: Space,
         key: &[u8],
@@ -269,22 +262,7 @@ impl<C: Clock> App<C> {
         cost: u64,
     ) -> Option<Verdict> {
         let Backend::Memory(memory) = self.gate.store() else { return None };
-        let (key, limits) = (Key::from(key), std::slice::from_ref(limit));
-        let charges = [Charge { space, key: &key, limits, cost }];
-        Some(memory.decide_now(&Call { now_ms: self.gate.now_ms(), holder: 0, charges: &charges }))
-    }
-
-    /// [`App::limit`] in a space of its own.
-    pub(crate) async fn limit_in(
-        &self,
-        space: Space,
-        key: impl Into<Key<'_>>,
-        limit: Limit,
-        cost: u64,
-    ) -> Result<Verdict, StoreError> {
-        let (key, limits) = (key.into(), [limit]);
-        let charges = [Charge { space, key: &key, limits: &limits, cost }];
-        self.gate.store().decide(&Call { now_ms: self.gate.now_ms(), holder: 0, charges: &charges }).await
+        Some(self.gate.limit_at_once(space, key, limit, cost, |call| memory.decide_now(call)))
     }
 
     pub(crate) async fn settle(

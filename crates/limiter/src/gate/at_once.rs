@@ -8,7 +8,7 @@ use super::Gate;
 use super::answer::{Applied, tightness};
 use super::asked::returned;
 use crate::clock::Clock;
-use crate::key::Key;
+use crate::key::{Key, Space};
 use crate::policy::{Choice, Hit, HitMode, Policy};
 use crate::request::{Request, RequestError};
 use crate::store::{Call, Charge, Store};
@@ -97,10 +97,11 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(Some(tell(AtOnce { policy, hits, verdict: &verdict, barred })))
     }
 
-    /// [`Gate::limit`] where `decide` asks this gate's store, which does not wait.
+    /// [`Gate::limit_in`] where `decide` asks this gate's store, which does not wait.
     #[inline]
     pub fn limit_at_once<'k>(
         &self,
+        space: Space,
         key: impl Into<Key<'k>>,
         limit: &Limit,
         cost: u64,
@@ -108,7 +109,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     ) -> Verdict {
         let key = key.into();
         let limits = std::slice::from_ref(limit);
-        let charges = [Charge { space: self.ad_hoc, key: &key, limits, cost }];
+        let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
         decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges })
     }

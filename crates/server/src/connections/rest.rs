@@ -1,9 +1,10 @@
 //! What a client still sends when all was said.
 
+use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The most that is read of it.
 const MAX_BYTES: usize = 4 << 20;
@@ -18,6 +19,16 @@ const READS_IN_A_ROW: usize = 8;
 pub(crate) struct Rest {
     left_bytes: usize,
     sends: Sends,
+    end: Ending,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ending {
+    NotYet,
+    /// Nothing more is written.
+    Said,
+    /// Nothing more comes.
+    Heard,
 }
 
 /// Whether a client may still be sending.
@@ -31,7 +42,7 @@ pub(crate) enum Sends {
 
 impl Rest {
     pub(crate) fn new(sends: Sends) -> Self {
-        Self { left_bytes: MAX_BYTES, sends }
+        Self { left_bytes: MAX_BYTES, sends, end: Ending::NotYet }
     }
 
     /// From now on it is waited for.
@@ -39,12 +50,30 @@ impl Rest {
         self.sends = Sends::Perhaps;
     }
 
-    /// Ready when the client has closed its side too, or has said too much, or is not known to send anything.
-    pub(crate) fn poll<S: AsyncRead + Unpin>(
+    /// The client has said that nothing more comes.
+    pub(crate) fn heard_the_end(&mut self) {
+        self.end = Ending::Heard;
+    }
+
+    /// Says that nothing more comes, and hears the client out.
+    pub(crate) fn poll_close<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         stream: &mut S,
         context: &mut Context<'_>,
-    ) -> Poll<()> {
+    ) -> Poll<io::Result<()>> {
+        match self.end {
+            Ending::Heard => return Pin::new(stream).poll_shutdown(context),
+            Ending::Said => {}
+            Ending::NotYet => {
+                ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
+                self.end = Ending::Said;
+            }
+        }
+        self.poll(stream, context).map(Ok)
+    }
+
+    /// Ready when the client has closed its side too, or has said too much, or is not known to send anything.
+    fn poll<S: AsyncRead + Unpin>(&mut self, stream: &mut S, context: &mut Context<'_>) -> Poll<()> {
         let mut scratch = [0; SCRATCH_BYTES];
         for _ in 0..READS_IN_A_ROW {
             if self.left_bytes == 0 {

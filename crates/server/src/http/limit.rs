@@ -56,7 +56,7 @@ pub(super) async fn limit<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply,
         return Err(Problem::bad_request("burst is for the algorithm gcra only"));
     }
     let limit = body.limit().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let verdict = app.limit(&*body.key, limit, body.cost).await;
+    let verdict = app.limit(app.gate().ad_hoc(), &*body.key, limit, body.cost).await;
     let verdict = verdict.map_err(|error| Problem::store(&error))?;
     Ok(answer::ad_hoc_reply(app, &limit, &verdict))
 }

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
@@ -14,22 +14,12 @@ use crate::connections::{Phase, Progress, Rest, Sends};
 pub(super) struct Watched<S> {
     stream: S,
     progress: Arc<Progress>,
-    end: Ending,
     rest: Rest,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ending {
-    NotYet,
-    /// Nothing more is written.
-    Said,
-    /// Nothing more comes.
-    Heard,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
     pub(super) fn new(stream: S, progress: Arc<Progress>) -> Self {
-        Self { stream, progress, end: Ending::NotYet, rest: Rest::new(Sends::Nothing) }
+        Self { stream, progress, rest: Rest::new(Sends::Nothing) }
     }
 
     /// Says a last word and ends. Where that fails, nobody is there to hear it.
@@ -65,7 +55,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_ready() {
             if buffer.filled().len() == before {
-                self.end = Ending::Heard;
+                self.rest.heard_the_end();
             } else if matches!(self.progress.phase(), Phase::Idle | Phase::Fresh) {
                 self.progress.enter(Phase::Head);
             }
@@ -96,19 +86,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.end {
-            Ending::Heard => return Pin::new(&mut self.stream).poll_shutdown(context),
-            Ending::Said => {}
-            Ending::NotYet => {
-                ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-                self.end = Ending::Said;
-                self.progress.enter(Phase::Closing);
-            }
+        if self.progress.phase() != Phase::Closing {
+            self.progress.enter(Phase::Closing);
         }
-        let Self { stream, progress, rest, .. } = &mut *self;
+        let Self { stream, progress, rest } = &mut *self;
         if progress.is_unread() {
             rest.expect();
         }
-        rest.poll(stream, context).map(Ok)
+        rest.poll_close(stream, context)
     }
 }

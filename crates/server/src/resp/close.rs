@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::connections::{Order, Phase, Progress, Rest, Sends};
 
@@ -13,11 +13,7 @@ pub(super) async fn close<S: AsyncRead + AsyncWrite + Unpin>(
     progress: &Progress,
 ) {
     progress.enter(Phase::Closing);
-    let said = async {
-        if stream.shutdown().await.is_ok() {
-            let mut rest = Rest::new(sends);
-            poll_fn(|context| rest.poll(stream, context)).await;
-        }
-    };
-    progress.until(Order::End, said).await;
+    let mut rest = Rest::new(sends);
+    let said = poll_fn(|context| rest.poll_close(stream, context));
+    let _whether_it_listened = progress.until(Order::End, said).await;
 }

@@ -13,22 +13,12 @@ use crate::connections::{Phase, Progress, Rest, Sends};
 pub(super) struct Noted<S> {
     stream: S,
     progress: Arc<Progress>,
-    end: Ending,
     rest: Rest,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ending {
-    NotYet,
-    /// Nothing more is written.
-    Said,
-    /// Nothing more comes.
-    Heard,
 }
 
 impl<S> Noted<S> {
     pub(super) fn new(stream: S, progress: Arc<Progress>) -> Self {
-        Self { stream, progress, end: Ending::NotYet, rest: Rest::new(Sends::Perhaps) }
+        Self { stream, progress, rest: Rest::new(Sends::Perhaps) }
     }
 
     /// While calls are being answered they have their own time; what is left is the client's.
@@ -50,7 +40,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         if buffer.filled().len() == before {
-            self.end = Ending::Heard;
+            self.rest.heard_the_end();
         }
         Poll::Ready(Ok(()))
     }
@@ -92,14 +82,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         if self.progress.phase() != Phase::Closing {
             self.progress.enter(Phase::Closing);
         }
-        if self.end == Ending::NotYet {
-            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-            self.end = Ending::Said;
-        }
-        if self.end == Ending::Heard {
-            return Pin::new(&mut self.stream).poll_shutdown(context);
-        }
         let Self { stream, rest, .. } = &mut *self;
-        rest.poll(stream, context).map(Ok)
+        rest.poll_close(stream, context)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Source, Verdict};
+use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Source, Space, Verdict};
 
 use super::check::NONE;
 use super::number::{shown, unsigned};
@@ -15,9 +15,10 @@ use crate::resp::reply::Replies;
 
 /// A limit that came along, and whom it counts for.
 pub(in crate::resp) struct AdHoc<'i> {
-    key: &'i [u8],
-    limit: Limit,
-    cost: u64,
+    pub(super) space: Space,
+    pub(super) key: &'i [u8],
+    pub(super) limit: Limit,
+    pub(super) cost: u64,
 }
 
 /// Answers at once where that can be.
@@ -46,12 +47,13 @@ pub(super) fn limit<'i, C: Clock>(
     let recent = &mut desk.session.recent_limit;
     let limit = recent::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
     let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
-    match desk.app.limit_at_once(key, limit, cost) {
+    let space = desk.app.gate().ad_hoc();
+    match desk.app.limit_at_once(space, key, limit, cost) {
         Some(verdict) => {
             write(&mut replies, limit, &verdict);
             Ok(Handled::Said)
         }
-        None => Ok(Handled::Asks(Box::new(Question::Limit(AdHoc { key, limit: *limit, cost })))),
+        None => Ok(Handled::Asks(Box::new(Question::Limit(AdHoc { space, key, limit: *limit, cost })))),
     }
 }
 
@@ -81,10 +83,10 @@ impl Kind {
 
 pub(super) async fn answer<C: Clock>(
     app: &App<C>,
-    AdHoc { key, limit, cost }: AdHoc<'_>,
+    AdHoc { space, key, limit, cost }: AdHoc<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let verdict = app.limit(key, limit, cost).await.map_err(Failure::Store)?;
+    let verdict = app.limit(space, key, limit, cost).await.map_err(Failure::Store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }

@@ -5,7 +5,7 @@ use slidegate::{Clock, GateError, RequestError, Store};
 use super::check::{self, Check};
 use super::limit::{self, AdHoc};
 use super::settle::{self, Settling};
-use super::throttle::{self, Throttle};
+use super::throttle;
 use crate::app::App;
 use crate::resp::reply::Replies;
 use crate::store::Backend;
@@ -18,7 +18,7 @@ type StoreError = <Backend as Store>::Error;
 pub(in crate::resp) enum Question<'i> {
     Check(Check<'i>),
     Limit(AdHoc<'i>),
-    Throttle(Throttle<'i>),
+    Throttle(AdHoc<'i>),
     Settle(Settling),
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Verdict};
 
+use super::limit::AdHoc;
 use super::number::{digits, shown};
 use super::question::{Failure, Question};
 use super::recent;
@@ -20,13 +21,6 @@ const SECOND_MS: u64 = 1_000;
 const NANOSECONDS: i128 = 1_000_000_000;
 /// How much of an argument is told back.
 const SHOWN_BYTES: usize = 128;
-
-/// A meter that came along, and whom it counts for.
-pub(in crate::resp) struct Throttle<'i> {
-    key: &'i [u8],
-    limit: Limit,
-    quantity: u64,
-}
 
 /// Answers at once where that can be.
 #[inline]
@@ -60,12 +54,18 @@ pub(super) fn throttle<'i, C: Clock>(
     let limit = recent::made_of(recent, [max_burst, count, period], || meter(max_burst, count, period));
     let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
     let key = command.argument(1);
-    match desk.app.limit_at_once_in(*THROTTLED, key, limit, quantity) {
+    let space = *THROTTLED;
+    match desk.app.limit_at_once(space, key, limit, quantity) {
         Some(verdict) => {
             write(&mut replies, limit, &verdict);
             Ok(Handled::Said)
         }
-        None => Ok(Handled::Asks(Box::new(Question::Throttle(Throttle { key, limit: *limit, quantity })))),
+        None => Ok(Handled::Asks(Box::new(Question::Throttle(AdHoc {
+            space,
+            key,
+            limit: *limit,
+            cost: quantity,
+        })))),
     }
 }
 
@@ -103,10 +103,10 @@ fn cell(text: &str) -> Refused {
 
 pub(super) async fn answer<C: Clock>(
     app: &App<C>,
-    Throttle { key, limit, quantity }: Throttle<'_>,
+    AdHoc { space, key, limit, cost }: AdHoc<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let verdict = app.limit_in(*THROTTLED, key, limit, quantity).await.map_err(Failure::Store)?;
+    let verdict = app.limit(space, key, limit, cost).await.map_err(Failure::Store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }
