@@ -34,8 +34,16 @@ fn what_may_have_been_charged_is_undone() {
         // Anew in every round, so that no breaker is open at its beginning.
         let hasty = Redis::by_callers_clock(&config(&cluster).timeout(Duration::from_millis(100)));
         let space = Space::named(&stopped.to_string());
-        let left = |subject| runtime.block_on(remaining(&patient, space, subject));
         let before = [u64::from(QUOTA) - 1; 5];
+        // In the background: whoever got the error did not wait for it.
+        let is_undone = |index: usize, when: &str| {
+            wait_for("charges that are undone", || {
+                match runtime.block_on(remaining(&patient, space, &subjects[index])) {
+                    left if left == before => Ok(()),
+                    left => Err(format!("{left:?} of subject {index} {when} {stopped} stood still")),
+                }
+            });
+        };
         assert!(runtime.block_on(ask(&patient, space, &all)).expect("a decision").is_allowed());
         // It is connected to all of them.
         for subject in &subjects {
@@ -47,17 +55,10 @@ fn what_may_have_been_charged_is_undone() {
             let answer = runtime.block_on(ask(&hasty, space, &all));
             assert!(answer.is_err(), "{answer:?}");
         }
-        for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != stopped) {
-            assert_eq!(left(subject), before, "subject {index} while {stopped} stands still");
-        }
+        (0..subjects.len()).filter(|index| *index != stopped).for_each(|index| is_undone(index, "while"));
         cluster.node(stopped).resume();
         // It has read what had come before by the time it answers one that came later.
         cluster.node(stopped).command(&["PING"]);
-        for (index, subject) in subjects.iter().enumerate() {
-            wait_for("charges that are undone", || match left(subject) {
-                left if left == before => Ok(()),
-                left => Err(format!("{left:?} of subject {index} after {stopped} stood still")),
-            });
-        }
+        (0..subjects.len()).for_each(|index| is_undone(index, "after"));
     }
 }
