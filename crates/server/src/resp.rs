@@ -4,6 +4,7 @@ mod close;
 mod commands;
 pub(crate) mod connection;
 mod inline;
+mod integer;
 #[cfg(test)]
 mod naive;
 mod parser;

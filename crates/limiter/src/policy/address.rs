@@ -4,7 +4,7 @@
 //! customer gets a whole /64 or more, and could otherwise be a new client with every request.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
@@ -14,8 +14,40 @@ use super::flaw::Flaw;
 const MAPPED_BITS: u8 = 96;
 
 /// The address of a text, folded.
+#[inline]
 pub(super) fn parse(text: &str) -> Option<IpAddr> {
+    match dotted(text.as_bytes()) {
+        Some(address) => Some(IpAddr::V4(address)),
+        None => parse_any(text),
+    }
+}
+
+fn parse_any(text: &str) -> Option<IpAddr> {
     text.parse().ok().map(|address: IpAddr| address.to_canonical())
+}
+
+/// The form that most addresses have. To look for no other takes a third of the time.
+#[inline]
+fn dotted(text: &[u8]) -> Option<Ipv4Addr> {
+    let (first, text) = octet(text)?;
+    let (second, text) = octet(text.strip_prefix(b".")?)?;
+    let (third, text) = octet(text.strip_prefix(b".")?)?;
+    let (fourth, text) = octet(text.strip_prefix(b".")?)?;
+    text.is_empty().then(|| Ipv4Addr::new(first, second, third, fourth))
+}
+
+/// A number up to 255 that does not begin with a needless 0, and what follows its digits. A fourth digit is what follows.
+#[inline]
+fn octet(text: &[u8]) -> Option<(u8, &[u8])> {
+    match *text {
+        [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', ref rest @ ..] => {
+            let number = u32::from(a - b'0') * 100 + u32::from(b - b'0') * 10 + u32::from(c - b'0');
+            Some((u8::try_from(number).ok()?, rest))
+        }
+        [a @ b'1'..=b'9', b @ b'0'..=b'9', ref rest @ ..] => Some(((a - b'0') * 10 + (b - b'0'), rest)),
+        [a @ b'0'..=b'9', ref rest @ ..] => Some((a - b'0', rest)),
+        _ => None,
+    }
 }
 
 /// What an address counts as in a key.
@@ -73,6 +105,29 @@ mod tests {
         for (text, expected) in table {
             let address = parse(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(String::from_utf8_lossy(&subject(text, address, 64)), expected, "{text}");
+        }
+    }
+
+    /// Held against the standard library's own reading.
+    #[test]
+    fn dotted_addresses() {
+        let parts = [
+            "", "0", "00", "01", "9", "10", "99", "100", "249", "255", "256", "260", "1000", "a", "-1", " 1",
+        ];
+        for first in parts {
+            for last in parts {
+                let texts = [
+                    format!("{first}.0.255.{last}"),
+                    format!("1.{first}.{last}.4"),
+                    format!("{first}.{last}"),
+                    format!("{first}.1.2.3.{last}"),
+                    format!("{first}..2.{last}"),
+                    format!("1.2.3.{last}."),
+                ];
+                for text in texts {
+                    assert_eq!(dotted(text.as_bytes()), text.parse().ok(), "{text:?}");
+                }
+            }
         }
     }
 

@@ -23,28 +23,35 @@ pub(super) struct Asked<'r, 'a> {
 }
 
 impl<'r, 'a> Asked<'r, 'a> {
+    #[inline]
     pub(super) fn new(request: &'r Request<'a>) -> Self {
         let path = request.get(PATH).map(Path::read);
         Self { request, path, address: Cell::new(None) }
     }
 
+    #[inline]
     pub(super) fn path(&self) -> Option<&Path<'r>> {
         self.path.as_ref()
     }
 
+    #[inline]
     pub(super) fn text(&self, attribute: &str) -> Option<&'r str> {
         self.request.get(attribute)
     }
 
     /// The client's address, if it has one. Only what is looked at has to be one.
+    #[inline(always)]
     pub(super) fn address(&self) -> Result<Option<(&'r str, IpAddr)>, RequestError> {
         let Some(text) = self.text(IP).filter(|text| !text.is_empty()) else { return Ok(None) };
         let known = self.address.get().or_else(|| address::parse(text));
         self.address.set(known);
-        let not_an_address =
-            || RequestError::NotAnAddress { attribute: IP.to_owned(), value: text.to_owned() };
-        known.map(|address| Some((text, address))).ok_or_else(not_an_address)
+        known.map(|address| Some((text, address))).ok_or_else(|| not_an_address(text))
     }
+}
+
+#[cold]
+fn not_an_address(text: &str) -> RequestError {
+    RequestError::NotAnAddress { attribute: IP.to_owned(), value: text.to_owned() }
 }
 
 /// Where a rule finds a value: among the attributes, or in the path.

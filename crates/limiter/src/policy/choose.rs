@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::Policy;
 use super::asked::Asked;
+use super::path::Path;
 use super::rule::{Barred, HitMode, Ruling};
 use super::trie::Found;
 use crate::key::Key;
@@ -41,9 +42,17 @@ impl Policy {
     /// The rules that apply to a request, with the subject and the limits of each.
     pub fn choose<'r>(&self, request: &'r Request<'_>) -> Result<Choice<'r>, RequestError> {
         let asked = Asked::new(request);
+        let found;
+        let candidates = match asked.path() {
+            None => &*self.anywhere,
+            Some(path) => {
+                found = self.candidates(path);
+                &*found
+            }
+        };
         let mut hits = SmallVec::new();
-        for index in self.candidates(&asked) {
-            let index = index as usize;
+        for index in candidates {
+            let index = *index as usize;
             let rule = &self.rules[index];
             if !rule.matches.hold(&asked, &rule.templates)? {
                 continue;
@@ -78,18 +87,21 @@ impl Policy {
     }
 
     /// The rules whose path fits, in the order of the file.
-    fn candidates(&self, asked: &Asked<'_, '_>) -> Found {
+    fn candidates(&self, path: &Path<'_>) -> Found {
         let mut found = Found::from_slice(&self.anywhere);
-        if let Some(path) = asked.path() {
-            self.trie.collect(path, &mut found);
-            found.sort_unstable();
-            found.dedup();
-        }
+        self.trie.collect(path, &mut found);
+        found.sort_unstable();
+        found.dedup();
         found
     }
 
     /// A store takes only so many limits at once; enforced and observed ones are asked apart.
+    #[inline]
     fn check_bound(&self, hits: &[Hit<'_>]) -> Result<(), RequestError> {
+        // One rule never has more.
+        if hits.len() < 2 {
+            return Ok(());
+        }
         for mode in [HitMode::Enforced, HitMode::Observed] {
             let of_mode = hits.iter().filter(|hit| hit.mode == mode);
             let limits = of_mode.map(|hit| self.rules[hit.rule].terms()[hit.terms].limits().len()).sum();

@@ -63,6 +63,7 @@ impl Conditions {
 }
 
 /// Whether a request meets any of them.
+#[inline]
 pub(super) fn any_holds(
     list: &[Conditions],
     asked: &Asked<'_, '_>,
@@ -72,6 +73,7 @@ pub(super) fn any_holds(
 }
 
 /// The index of the first that a request meets.
+#[inline]
 pub(super) fn first_that_holds(
     list: &[Conditions],
     asked: &Asked<'_, '_>,

@@ -123,6 +123,7 @@ impl Rule {
         })
     }
 
+    #[inline]
     pub(super) fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
         if let Some(index) = first_that_holds(&self.overrides, asked, &self.templates)? {
             return Ok(1 + index);
@@ -135,6 +136,7 @@ impl Rule {
         Ok(tier.map_or(0, |index| 1 + self.overrides.len() + index))
     }
 
+    #[inline]
     pub(super) fn mode_for(&self, asked: &Asked<'_, '_>, key: &Key<'_>) -> Result<HitMode, RequestError> {
         let enforced = match &self.mode {
             Mode::Enforce => true,

@@ -65,7 +65,7 @@ impl fmt::Display for KeyPart {
 type Taken<'r> = Option<(usize, Cow<'r, [u8]>)>;
 
 impl KeyParts {
-    #[inline]
+    #[inline(always)]
     pub(super) fn subject<'r>(
         &self,
         asked: &Asked<'r, '_>,
@@ -73,6 +73,12 @@ impl KeyParts {
     ) -> Result<Subject<'r>, RequestError> {
         match &*self.parts {
             [] => Ok(Subject { key: Key::from(""), found: Found::All }),
+            [KeyPart { alternatives }] if let [source] = &**alternatives => {
+                Ok(match self.value(source, asked, templates)? {
+                    Some(value) if !value.is_empty() => Subject { key: single(value), found: Found::All },
+                    _ => Subject { key: Key::from(""), found: Found::NotAll },
+                })
+            }
             [part] => Ok(match self.take(part, asked, templates)? {
                 Some((0, value)) => Subject { key: single(value), found: Found::All },
                 Some((index, value)) => {
@@ -144,26 +150,35 @@ impl KeyParts {
     }
 
     /// A value as it counts: one spelling for what means the same.
+    #[inline(always)]
     fn value<'r>(
         &self,
         source: &Source,
         asked: &Asked<'r, '_>,
         templates: &[Template],
     ) -> Result<Option<Cow<'r, [u8]>>, RequestError> {
-        Ok(match source {
+        match source {
             Source::Ip => {
-                asked.address()?.map(|(text, address)| address::subject(text, address, self.ipv6_prefix))
+                let address = asked.address()?;
+                Ok(address.map(|(text, address)| address::subject(text, address, self.ipv6_prefix)))
             }
-            Source::Path => asked.path().map(|path| match path.segments_from(0) {
-                root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
-                path => path,
-            }),
-            Source::Method => source.value(asked, templates).map(|method| {
-                let is_lower = method.iter().any(u8::is_ascii_lowercase);
-                if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
-            }),
-            Source::Attribute(_) | Source::Parameter(_) => source.value(asked, templates),
-        })
+            _ => Ok(text_value(source, asked, templates)),
+        }
+    }
+}
+
+/// A value that is no address, as it counts.
+fn text_value<'r>(source: &Source, asked: &Asked<'r, '_>, templates: &[Template]) -> Option<Cow<'r, [u8]>> {
+    match source {
+        Source::Path => asked.path().map(|path| match path.segments_from(0) {
+            root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
+            path => path,
+        }),
+        Source::Method => source.value(asked, templates).map(|method| {
+            let is_lower = method.iter().any(u8::is_ascii_lowercase);
+            if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
+        }),
+        Source::Attribute(_) | Source::Parameter(_) | Source::Ip => source.value(asked, templates),
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Command<'i, 's> {
     pub(super) spans: &'s [Span],
 }
 
-impl<'i> Command<'i, '_> {
+impl<'i, 's> Command<'i, 's> {
     #[inline]
     fn get(&self, index: usize) -> Option<&'i [u8]> {
         self.spans.get(index).map(|span| &self.input[span.start..span.end])
@@ -54,14 +54,38 @@ impl<'i> Command<'i, '_> {
     }
 
     /// The arguments from one on.
-    fn from(&self, first: usize) -> impl Iterator<Item = &'i [u8]> + use<'i, '_> {
+    fn from(&self, first: usize) -> impl Iterator<Item = &'i [u8]> + use<'i, 's> {
         let input = self.input;
         self.spans.iter().skip(first).map(move |span| &input[span.start..span.end])
+    }
+
+    /// Its arguments as text.
+    #[inline]
+    fn texts(self) -> Texts<'i, 's> {
+        Texts { command: self, whole: str::from_utf8(self.input).ok() }
     }
 
     /// Whether an argument is this word, however it is written.
     fn is(&self, index: usize, word: &str) -> bool {
         self.get(index).is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()))
+    }
+}
+
+/// The arguments of a command, as far as they are text. All of it is looked at together: most commands are text all through, and to
+/// look at many short pieces takes longer.
+struct Texts<'i, 's> {
+    command: Command<'i, 's>,
+    whole: Option<&'i str>,
+}
+
+impl<'i> Texts<'i, '_> {
+    #[inline]
+    fn get(&self, index: usize) -> Option<&'i str> {
+        match self.whole {
+            // Where it is cut within a character, the argument is no text.
+            Some(whole) => self.command.spans.get(index).and_then(|span| whole.get(span.start..span.end)),
+            None => self.command.get(index).and_then(|argument| str::from_utf8(argument).ok()),
+        }
     }
 }
 

@@ -188,7 +188,7 @@ enum Number {
 }
 
 /// The number of a line: digits, perhaps with a minus, and nothing else.
-#[inline]
+#[inline(always)]
 fn number(input: &[u8], at: usize) -> Number {
     // Most lengths have one digit or two.
     match input.get(at..) {
@@ -198,6 +198,12 @@ fn number(input: &[u8], at: usize) -> Number {
         }
         _ => {}
     }
+    any_number(input, at)
+}
+
+/// The same, however many digits it has.
+#[inline(never)]
+fn any_number(input: &[u8], at: usize) -> Number {
     let mut digits: i64 = 0;
     for (index, byte) in input[at..].iter().enumerate() {
         match byte {

@@ -1,5 +1,7 @@
 //! Replies as bytes, in either version of the protocol.
 
+use super::integer::{self, MAX_LINE_BYTES};
+
 /// Which version of the protocol a client speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Protocol {
@@ -19,11 +21,9 @@ pub(super) struct Replies<'a> {
 impl Replies<'_> {
     #[inline]
     pub(super) fn integer(&mut self, number: i64) {
-        match number {
-            0..=9 => self.out.extend_from_slice(&[b':', b'0' + number as u8, b'\r', b'\n']),
-            -1 => self.out.extend_from_slice(b":-1\r\n"),
-            _ => self.line(b':', itoa::Buffer::new().format(number).as_bytes()),
-        }
+        let mut line = [0; MAX_LINE_BYTES];
+        let length = integer::write(number, &mut line);
+        self.out.extend_from_slice(&line[..length]);
     }
 
     /// A text without line ends.
@@ -90,13 +90,17 @@ impl Replies<'_> {
         }
     }
 
-    /// An array of numbers.
+    /// An array of five numbers, which most answers are.
     #[inline]
-    pub(super) fn integers(&mut self, numbers: &[i64]) {
-        // Room for all of them, so that it is not looked for with each.
-        self.out.reserve(8 + numbers.len() * 24);
-        self.array(numbers.len());
-        numbers.iter().for_each(|number| self.integer(*number));
+    pub(super) fn five(&mut self, numbers: [i64; 5]) {
+        // Put together apart, so that room for it is looked for only once.
+        let (mut text, mut end) = ([0; 4 + 5 * MAX_LINE_BYTES], 4);
+        text[..4].copy_from_slice(b"*5\r\n");
+        for number in numbers {
+            let line = text[end..].first_chunk_mut().expect("there is room for five");
+            end += integer::write(number, line);
+        }
+        self.out.extend_from_slice(&text[..end]);
     }
 
     #[inline]
@@ -122,8 +126,9 @@ mod tests {
     #[test]
     fn both_versions_byte_by_byte() {
         type Write = fn(&mut Replies<'_>);
-        let rows: [(Write, &str, &str); 11] = [
+        let rows: [(Write, &str, &str); 12] = [
             (|to| to.integer(-7), ":-7\r\n", ":-7\r\n"),
+            (|to| to.integer(123_456), ":123456\r\n", ":123456\r\n"),
             (|to| to.simple("PONG"), "+PONG\r\n", "+PONG\r\n"),
             (|to| to.ok(), "+OK\r\n", "+OK\r\n"),
             (|to| to.error("ERR a\r\n-b"), "-ERR a  -b\r\n", "-ERR a  -b\r\n"),
@@ -134,9 +139,9 @@ mod tests {
             (|to| to.map(2), "*4\r\n", "%2\r\n"),
             (|to| to.set(2), "*2\r\n", "~2\r\n"),
             (
-                |to| to.integers(&[1, i64::MIN]),
-                "*2\r\n:1\r\n:-9223372036854775808\r\n",
-                "*2\r\n:1\r\n:-9223372036854775808\r\n",
+                |to| to.five([1, i64::MIN, 0, -1, 1_000]),
+                "*5\r\n:1\r\n:-9223372036854775808\r\n:0\r\n:-1\r\n:1000\r\n",
+                "*5\r\n:1\r\n:-9223372036854775808\r\n:0\r\n:-1\r\n:1000\r\n",
             ),
         ];
         for (write, two, three) in rows {

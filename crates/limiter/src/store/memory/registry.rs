@@ -58,7 +58,7 @@ impl Number {
     /// Looks the number up, unless it is known.
     pub(super) fn look_up(&self, registry: &Registry, space: Space, limits: &[Limit]) {
         if self.0.load(Ordering::Relaxed) == Self::UNKNOWN
-            && let Some(number) = registry.number(registry.group(space), limits.iter())
+            && let Some(number) = registry.number_of(space, limits)
         {
             self.0.store(number, Ordering::Relaxed);
         }
@@ -68,6 +68,8 @@ impl Number {
 #[derive(Debug)]
 pub(super) struct Registry {
     spaces: Box<Places<Space>>,
+    /// The numbers of most spaces again, at places that follow from the spaces.
+    groups: Box<Places<(Space, u8)>>,
     specs: Box<Places<Spec>>,
 }
 
@@ -75,8 +77,27 @@ impl Registry {
     pub(super) fn new() -> Self {
         Self {
             spaces: Box::new([const { OnceLock::new() }; PLACES]),
+            groups: Box::new([const { OnceLock::new() }; PLACES]),
             specs: Box::new([const { OnceLock::new() }; PLACES]),
         }
+    }
+
+    /// [`Registry::number`] of the limits of a space. Most are found at their first place, as every request does it.
+    #[inline]
+    fn number_of(&self, space: Space, limits: &[Limit]) -> Option<u8> {
+        let group = self.group(space);
+        let place = Self::first_place(group, limits.first()?) % PLACES;
+        match self.specs[place].get() {
+            Some(spec) if spec.group == group && spec.limits() == limits => {
+                Some(place as u8).filter(|number| *number != NO_NUMBER)
+            }
+            _ => self.number(group, limits.iter()),
+        }
+    }
+
+    #[inline]
+    fn first_place(group: u8, first: &Limit) -> usize {
+        (first.quota().wrapping_mul(31) ^ first.window_ms() ^ u64::from(group) << 4) as usize
     }
 
     /// The number of these limits, if they are few enough and there is one left for them.
@@ -87,8 +108,8 @@ impl Registry {
             *spec.limits.get_mut(usize::from(spec.count))? = *limit;
             spec.count += 1;
         }
-        let start = first.quota().wrapping_mul(31) ^ first.window_ms() ^ u64::from(group) << 4;
-        intern(&self.specs, start as usize, PROBES, spec).filter(|number| *number != NO_NUMBER)
+        intern(&self.specs, Self::first_place(group, &first), PROBES, spec)
+            .filter(|number| *number != NO_NUMBER)
     }
 
     /// What a number stands for.
@@ -99,8 +120,20 @@ impl Registry {
 
     /// A number for the space, counted up from 0: the books of every shard have a line for each number up to the highest.
     /// Spaces beyond the last number share that, and so a fair share of memory.
+    #[inline]
     pub(super) fn group(&self, space: Space) -> u8 {
-        intern(&self.spaces, 0, PLACES, space).unwrap_or(u8::MAX)
+        match self.groups[usize::from(space.0[0] as u8)].get() {
+            Some((known, group)) if *known == space => *group,
+            _ => self.find_group(space),
+        }
+    }
+
+    #[inline(never)]
+    fn find_group(&self, space: Space) -> u8 {
+        let group = intern(&self.spaces, 0, PLACES, space).unwrap_or(u8::MAX);
+        // Whoever comes first has this place; the others are looked for every time.
+        let _taken = self.groups[usize::from(space.0[0] as u8)].set((space, group));
+        group
     }
 
     /// The space behind a group's number.

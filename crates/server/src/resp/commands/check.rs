@@ -59,9 +59,10 @@ fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Told,
     if attributes > MAX_ATTRIBUTES {
         return Err(wrong(&RequestError::TooManyAttributes { attributes }));
     }
+    let texts = command.texts();
     for index in (2..end).step_by(2) {
-        let name = text(command.argument(index)).ok_or_else(|| Refused::from(NOT_TEXT))?;
-        let value = text(command.argument(index + 1)).ok_or_else(|| not_text(name))?;
+        let name = texts.get(index).ok_or_else(|| Refused::from(NOT_TEXT))?;
+        let value = texts.get(index + 1).ok_or_else(|| not_text(name))?;
         if request.get(name).is_some() {
             return Err(twice(name));
         }
@@ -72,10 +73,6 @@ fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Told,
 }
 
 const NOT_TEXT: &str = "ERR the name of an attribute is not UTF-8";
-
-fn text(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok()
-}
 
 #[cold]
 fn not_text(name: &str) -> Refused {
@@ -131,7 +128,7 @@ fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, told: Told) {
         ],
     };
     match told {
-        Told::Numbers => replies.integers(&numbers),
+        Told::Numbers => replies.five(numbers),
         Told::NumbersAndPermit => {
             replies.array(6);
             numbers.into_iter().for_each(|number| replies.integer(number));

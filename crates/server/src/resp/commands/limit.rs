@@ -100,5 +100,5 @@ fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
         _ => (NONE, NONE),
     };
     let allowed = i64::from(verdict.is_allowed());
-    replies.integers(&[allowed, shown(limit.quota()), remaining, wait_ms, reset_after_ms]);
+    replies.five([allowed, shown(limit.quota()), remaining, wait_ms, reset_after_ms]);
 }

@@ -82,7 +82,7 @@ fn meter(max_burst: u64, count: u64, period_s: u64) -> Result<Limit, LimitError>
 /// Without any burst nothing fits, and there is nothing to remember.
 fn never<'i>(max_burst: i64, quantity: i64, replies: &mut Replies<'_>) -> Handled<'i> {
     let limited = max_burst < -1 || quantity > 0;
-    replies.integers(&[i64::from(limited), max_burst + 1, 0, -1, 0]);
+    replies.five([i64::from(limited), max_burst + 1, 0, -1, 0]);
     Handled::Said
 }
 
@@ -123,7 +123,7 @@ fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
         // Nobody looked: at least what is awaited is in use.
         Source::Cache | Source::Assumed => (0, wait_ms.unwrap_or(0)),
     };
-    replies.integers(&[
+    replies.five([
         i64::from(!verdict.is_allowed()),
         shown(limit.ceiling()),
         shown(remaining),
