@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod cores;
+pub mod counted;
 pub mod memory;
 pub mod middle;
 pub mod ours;
@@ -19,6 +20,8 @@ pub mod grpc;
 pub mod http;
 #[cfg(feature = "peers")]
 pub mod measure;
+#[cfg(feature = "observe")]
+pub mod observe;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(feature = "http")]

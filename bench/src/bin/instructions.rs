@@ -4,11 +4,11 @@
 //! [`measured_decisions`]. `run KIND ANSWER COUNT` is what then runs inside.
 
 use std::hint::black_box;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use slidegate::{Clock, Limit, Limiter, ManualClock, Memory, SystemClock};
-use slidegate_bench::ours;
 use slidegate_bench::report::{Format, Must, Report};
+use slidegate_bench::{counted, ours};
 
 /// Quick or not, there is nothing to leave out here.
 const OPTIONS: [&str; 2] = ["--json", "--quick"];
@@ -67,20 +67,7 @@ fn count_all(format: Format) -> ExitCode {
 
 /// Runs this program under callgrind.
 fn per_decision(kind: &str, answer: &str) -> f64 {
-    eprintln!("counting: {kind}, {answer}");
-    let this = std::env::current_exe().expect("a running program has a path");
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*measured_decisions*"])
-        .arg(this)
-        .args(["run", kind, answer])
-        .output()
-        .expect("valgrind is installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{kind}, {answer}: {said}");
-    let collected = said.lines().find_map(|line| line.split_once("Collected : "));
-    let (_, collected) = collected.unwrap_or_else(|| panic!("callgrind gave no count: {said}"));
-    let collected: f64 = collected.trim().parse().expect("callgrind counts in digits");
-    collected / DECISIONS as f64
+    counted::per_unit(&["run", kind, answer], DECISIONS)
 }
 
 fn run(kind: &str, answer: &str) -> ExitCode {

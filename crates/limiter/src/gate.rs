@@ -7,6 +7,8 @@ mod asked;
 mod at_once;
 mod demand;
 mod look;
+mod seen;
+mod settled;
 mod together;
 mod turn;
 
@@ -25,11 +27,13 @@ pub use ask::{Ask, GateError};
 pub use at_once::AtOnce;
 pub use demand::Demand;
 pub use look::{Forgotten, LimitLook, Looked};
+pub use settled::Settlements;
 
 use crate::clock::{Clock, SystemClock};
 use crate::key::{Key, Space};
 use crate::limiter::CallError;
 use crate::lines::Lines;
+use crate::observe::Observer;
 use crate::permit::{Permit, Signer};
 use crate::policy::{Choice, Hit, HitMode, Policy};
 use crate::random::random;
@@ -71,9 +75,11 @@ pub struct Gate<S, C = SystemClock> {
     clock: C,
     signer: Signer,
     ids: AtomicU64,
+    settled: settled::Counts,
     lines: Lines<Subjects>,
     ad_hoc: Space,
     brought: Space,
+    observer: Option<Arc<Observer>>,
 }
 
 impl<S: Store> Gate<S> {
@@ -87,9 +93,11 @@ impl<S: Store> Gate<S> {
             clock: SystemClock::new(),
             signer: Signer::new(&random()),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
+            settled: settled::Counts::default(),
             lines: Lines::bounded(MAX_WAITING),
             ad_hoc: Space::named(AD_HOC),
             brought: Space::named(BROUGHT),
+            observer: None,
         }
     }
 }
@@ -97,8 +105,8 @@ impl<S: Store> Gate<S> {
 impl<S, C> Gate<S, C> {
     /// Another clock.
     pub fn clock<D: Clock>(self, clock: D) -> Gate<S, D> {
-        let Self { policy, store, signer, ids, lines, ad_hoc, brought, .. } = self;
-        Gate { policy, store, clock, signer, ids, lines, ad_hoc, brought }
+        let Self { policy, store, signer, ids, settled, lines, ad_hoc, brought, observer, .. } = self;
+        Gate { policy, store, clock, signer, ids, settled, lines, ad_hoc, brought, observer }
     }
 
     /// The secret that signs permits, which nodes share that take each other's.
@@ -111,6 +119,20 @@ impl<S, C> Gate<S, C> {
         Self { lines: Lines::bounded(requests), ..self }
     }
 
+    /// Tells an observer of everything that is decided.
+    pub fn observe(self, observer: Arc<Observer>) -> Self {
+        let mut policy = Policy::clone(&self.policy.load());
+        observer.attach(&mut policy);
+        self.policy.store(Arc::new(policy));
+        Self { observer: Some(observer), ..self }
+    }
+
+    /// Who is told of everything that is decided.
+    #[inline]
+    pub fn observer(&self) -> Option<&Arc<Observer>> {
+        self.observer.as_ref()
+    }
+
     /// The rules as they are now.
     pub fn policy(&self) -> Arc<Policy> {
         self.policy.load_full()
@@ -119,6 +141,11 @@ impl<S, C> Gate<S, C> {
     /// Where it keeps its state.
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// What came of the permits that were given back or settled here.
+    pub fn settlements(&self) -> Settlements {
+        self.settled.counts()
     }
 
     /// The space of [`Gate::limit`].
@@ -134,8 +161,11 @@ impl<S, C> Gate<S, C> {
 
 impl<S: Store, C: Clock> Gate<S, C> {
     /// Puts other rules in the place of these, at once. History is kept: it belongs to rules and limits by name.
-    pub fn replace(&self, policy: Policy) {
+    pub fn replace(&self, mut policy: Policy) {
         announce(&policy, &self.store);
+        if let Some(observer) = &self.observer {
+            observer.attach(&mut policy);
+        }
         self.policy.store(Arc::new(policy));
         // After that: what old rules refused must not be repeated under the new ones.
         self.store.forget_denials();
@@ -178,17 +208,22 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let (key, limits) = (key.into(), [limit]);
         let charges = [Charge { space, key: &key, limits: &limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        self.store.decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges }).await
+        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charges };
+        let verdict = self.store.decide(&call).await;
+        self.seen_limit(&charges[0], verdict.as_ref());
+        verdict
     }
 
     /// Replaces what was charged by what it really cost, and releases what is held in flight.
     pub async fn settle(&self, permit: &Permit, cost: u64) -> Result<SettleOutcome, CallError<S::Error>> {
         let settlement = self.signer.open(permit, cost, self.clock.now_ms())?;
         let Parts { release, rest } = settlement.in_parts();
+        let debt_units = settled::debt_units(rest.as_ref());
         let mut outcome = SettleOutcome::Expired;
         for part in [release, rest].into_iter().flatten() {
             outcome = self.store.settle(&part).await.map_err(CallError::Store)?;
         }
+        self.settled.add(outcome, debt_units);
         Ok(outcome)
     }
 
@@ -205,13 +240,17 @@ impl<S: Store, C: Clock> Gate<S, C> {
     ) -> Result<Answer, GateError<S::Error>> {
         let hits = match choice {
             Choice::Barred { rule, why } => {
-                return Ok(Answer::barred_by(policy.clone(), (*rule, *why), self.clock.now_ms()));
+                let now_ms = self.clock.now_ms();
+                self.seen_barred(policy, &ask.request, (*rule, *why), now_ms);
+                return Ok(Answer::barred_by(policy.clone(), (*rule, *why), now_ms));
             }
             Choice::Hits(hits) => hits,
         };
         let enforced = Asked::of(policy, hits, HitMode::Enforced, ask.request.cost_asked());
         let id = self.id(policy, hits, ask);
-        let (verdict, replayed) = match self.decide(&enforced.charges, id, ask).await? {
+        let decided = self.decide(&enforced.charges, id, ask).await;
+        self.seen(policy, &ask.request, hits, decided.as_ref());
+        let (verdict, replayed) = match decided? {
             Once::Decided(verdict) => (verdict, false),
             Once::Replayed(verdict) => (verdict, true),
             Once::Conflict => return Err(GateError::Conflict),
@@ -221,6 +260,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             // In a box, as all that few requests come to: the others would carry the room for it.
             let looks = if replayed { &[] } else { &**hits };
             (observed, permit) = Box::pin(self.complete(policy, (&enforced, &verdict), looks, id)).await;
+            self.seen_apart(policy, &ask.request, looks, &observed);
         }
         let (policy, applied) = (policy.clone(), enforced.applied);
         Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed })
@@ -235,7 +275,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         id: Option<u64>,
     ) -> (Vec<(Applied, Verdict)>, Option<Permit>) {
         let observed = Asked::of(policy, looks, HitMode::Observed, enforced.cost);
-        let said = join_all(observed.charges.iter().map(|charge| self.observe(charge, id))).await;
+        let said = join_all(observed.charges.iter().map(|charge| self.ask_apart(charge, id))).await;
         let recorded = enforced.recorded(policy, verdict).chain(observed.recorded_apart(policy, &said));
         let permit = id.filter(|_| enforced.cost != 0).and_then(|id| self.signer.issue(id, recorded));
         (observed.applied.into_iter().zip(said).collect(), permit)
@@ -273,7 +313,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 
     /// What a rule that only looks on would have said, by itself. That a store does not answer is nothing to it.
-    async fn observe(&self, charge: &Charge<'_>, id: Option<u64>) -> Verdict {
+    async fn ask_apart(&self, charge: &Charge<'_>, id: Option<u64>) -> Verdict {
         let now_ms = self.clock.now_ms();
         let call = Call { now_ms, holder: id.unwrap_or(0), charges: std::slice::from_ref(charge) };
         let nothing = |_| Verdict::new(now_ms, Decisions::default());

@@ -21,6 +21,8 @@ mod gate;
 #[cfg(feature = "policy")]
 pub mod headers;
 #[cfg(feature = "policy")]
+pub mod observe;
+#[cfg(feature = "policy")]
 pub mod policy;
 #[cfg(feature = "policy")]
 mod request;
@@ -39,7 +41,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "policy")]
 pub use gate::{
     Answer, Answers, Ask, AtOnce, Demand, DemandAnswer, Forgotten, Gate, GateError, LimitAnswer, LimitLook,
-    Looked,
+    Looked, Settlements,
 };
 pub use key::{Key, Part, Space};
 pub use limiter::{CallError, Limiter, Reservation};

@@ -55,6 +55,8 @@ pub struct Settings {
     pub server: file::Server,
     /// Where state is kept.
     pub store: file::Store,
+    /// What is counted and told of decisions.
+    pub observe: file::Observe,
     /// IPv6 addresses that have so many bits in common are one subject.
     pub ipv6_prefix: u8,
 }
@@ -80,5 +82,9 @@ impl Policy {
     #[inline]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    pub(crate) fn rules_mut(&mut self) -> &mut [Rule] {
+        &mut self.rules
     }
 }

@@ -27,11 +27,12 @@ type Text<'a> = Cow<'a, str>;
 pub struct Request<'a> {
     attributes: SmallVec<[(Text<'a>, Text<'a>); 8]>,
     cost: u64,
+    id: Option<&'a str>,
 }
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Self { attributes: SmallVec::new(), cost: 1 }
+        Self { attributes: SmallVec::new(), cost: 1, id: None }
     }
 }
 
@@ -63,6 +64,23 @@ impl<'a> Request<'a> {
     #[inline]
     pub fn set_cost(&mut self, cost: u64) {
         self.cost = cost;
+    }
+
+    /// The same request under the id that its sender knows it by. No rule looks at it: it is only told of, in logs.
+    #[must_use]
+    pub fn with_id(self, id: &'a str) -> Self {
+        Self { id: Some(id), ..self }
+    }
+
+    /// The id that its sender knows it by.
+    pub fn set_id(&mut self, id: &'a str) {
+        self.id = Some(id);
+    }
+
+    /// The id that its sender knows it by.
+    #[inline]
+    pub fn id(&self) -> Option<&'a str> {
+        self.id
     }
 
     /// The value of an attribute.

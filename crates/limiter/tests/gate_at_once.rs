@@ -2,7 +2,7 @@
 #![cfg(all(feature = "policy", not(shuttle)))]
 
 use futures_util::FutureExt;
-use slidegate::{Ask, AtOnce, Request};
+use slidegate::{Ask, AtOnce, Decision, Limit, Request, Verdict};
 
 mod cases;
 mod gates;
@@ -40,9 +40,14 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
     ((), (0..rng.between(1, 20)).map(step).collect())
 }
 
-/// Whether it passes, every decision, and the tightest.
+/// Whether it passes, every decision, and the tightest. How decisions are kept may differ.
+fn text(is_allowed: bool, verdict: &Verdict, tightest: Option<(&Limit, &Decision)>) -> String {
+    let Verdict { decided_at_ms, source, decisions, .. } = verdict;
+    format!("{is_allowed} {decided_at_ms} {source:?} {:?} {tightest:?}", &**decisions)
+}
+
 fn told(answer: AtOnce<'_>) -> String {
-    format!("{} {:?} {:?}", answer.is_allowed(), answer.verdict(), answer.tightest())
+    text(answer.is_allowed(), answer.verdict(), answer.tightest())
 }
 
 fn at_once(gate: &Gated, request: &Request<'_>) -> Result<Option<String>, String> {
@@ -54,7 +59,7 @@ fn in_time(gate: &Gated, request: Request<'_>) -> Result<String, String> {
     let answer = gate.check(&Ask::from(request)).now_or_never().expect("memory answers at once");
     let answer = answer.map_err(|error| error.to_string())?;
     let tightest = answer.tightest().map(|limit| (limit.limit, limit.decision));
-    Ok(format!("{} {:?} {tightest:?}", answer.is_allowed(), answer.verdict()))
+    Ok(text(answer.is_allowed(), answer.verdict(), tightest))
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn good_files_pass() {
 }
 
 /// What is wrong with files that have the right form: their meaning, which no schema knows.
-const MEANINGS: [&str; 16] = [
+const MEANINGS: [&str; 18] = [
     "is no name of a header",
     "is for Redis, and the store is memory",
     "the store is Redis, but it is not said where",
@@ -72,6 +72,8 @@ const MEANINGS: [&str; 16] = [
     "nothing can be done in no time",
     "bytes of a request",
     "can be reached by other machines",
+    "is not where a collector listens",
+    "metrics every",
     "is no path",
     "is no address and no network",
     "does not work as",
@@ -117,6 +119,7 @@ fn defaults_are_those_of_the_types() {
     file["server"] = defaults(&schema["definitions"]["Server"]);
     file["server"]["connections"] = defaults(&schema["definitions"]["Connections"]);
     file["store"] = defaults(&schema["definitions"]["Store"]);
+    file["observe"] = defaults(&schema["definitions"]["Observe"]);
     file["rules"] = json!([{ "name": "a", "limits": ["5/min"] }]);
     let bare = json!({ "version": 1, "rules": file["rules"] });
     for (name, default) in defaults(&schema["definitions"]["Rule"]).as_object().expect("they are fields") {
@@ -165,6 +168,8 @@ fn it_knows_the_fields_that_are_read() {
     assert_eq!(read("{ version: 1, zebra: 1 }"), known(&schema));
     assert_eq!(read("{ version: 1, server: { zebra: 1 } }"), known(&definitions["Server"]));
     assert_eq!(read("{ version: 1, store: { zebra: 1 } }"), known(&definitions["Store"]));
+    assert_eq!(read("{ version: 1, observe: { zebra: 1 } }"), known(&definitions["Observe"]));
+    assert_eq!(read("{ version: 1, observe: { otlp: { zebra: 1 } } }"), known(&definitions["Otlp"]));
     assert_eq!(read("{ version: 1, store: { sentinel: { zebra: 1 } } }"), known(&definitions["Sentinel"]));
     assert_eq!(read(&rule("zebra: 1")), known(&definitions["Rule"]));
     assert_eq!(read(&rule("overrides: [{ zebra: 1 }]")), known(&definitions["Override"]));

@@ -72,8 +72,8 @@ pub(crate) fn prove_part<C: Debug, S: Clone + Debug>(
         // The seeds are neighbours, so the first number drawn becomes the state.
         let rng = Rng::new(Rng::new(seed).next());
         let (setting, steps) = generate(&rng);
-        if failure(&holds, &setting, &steps).is_some() {
-            report(seed, &setting, steps, &holds);
+        if let Some(why) = failure(&holds, &setting, &steps) {
+            report(seed, &setting, (steps, why), &holds);
         }
     }
 }
@@ -81,7 +81,7 @@ pub(crate) fn prove_part<C: Debug, S: Clone + Debug>(
 fn report<C: Debug, S: Clone + Debug>(
     seed: u64,
     setting: &C,
-    mut steps: Vec<S>,
+    (mut steps, mut why): (Vec<S>, String),
     holds: &impl Fn(&C, &[S]) -> Result<(), String>,
 ) -> ! {
     let mut index = steps.len();
@@ -89,12 +89,12 @@ fn report<C: Debug, S: Clone + Debug>(
         index -= 1;
         let mut fewer = steps.clone();
         fewer.remove(index);
-        if failure(holds, setting, &fewer).is_some() {
-            steps = fewer;
+        // What was seen is kept with it: with something random in it, it may not be seen again.
+        if let Some(fewer_why) = failure(holds, setting, &fewer) {
+            (steps, why) = (fewer, fewer_why);
             index = steps.len().min(index + 1);
         }
     }
-    let why = failure(holds, setting, &steps).unwrap_or_default();
     let steps: String = steps.iter().map(|step| format!("  {step:?}\n")).collect();
     panic!("{why}\n{setting:?}\n{steps}again: SLIDEGATE_SEED={seed} SLIDEGATE_CASES=1");
 }

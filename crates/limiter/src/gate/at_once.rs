@@ -75,6 +75,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
             return Ok(None);
         }
         let (now_ms, cost) = (self.clock.now_ms(), request.cost_asked());
+        if let Choice::Barred { rule, why } = &choice {
+            self.seen_barred(policy, request, (*rule, *why), now_ms);
+        }
         let charge = |hit: &'_ Hit<'_>| (policy.rules()[hit.rule].space(), limits(policy, hit));
         let verdict = match hits {
             [] => Verdict::new(now_ms, Decisions::default()),
@@ -94,6 +97,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
                 decide(&Call { now_ms, holder: 0, charges: &charges })
             }
         };
+        if !barred {
+            self.seen_at_once(policy, request, hits, &verdict);
+        }
         Ok(Some(tell(AtOnce { policy, hits, verdict: &verdict, barred })))
     }
 
@@ -111,6 +117,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let limits = std::slice::from_ref(limit);
         let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges })
+        let verdict = decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges });
+        self.seen_limit(&charges[0], Ok::<_, &S::Error>(&verdict));
+        verdict
     }
 }

@@ -34,6 +34,16 @@ pub enum Demand<'a> {
     Refuse,
 }
 
+impl<'a> Demand<'a> {
+    /// The request that it is about, if it is about one.
+    pub(super) fn request(&self) -> Option<&Request<'a>> {
+        match self {
+            Self::Check(request) | Self::GiveBack { request, .. } => Some(request),
+            Self::Limit { .. } | Self::Refuse => None,
+        }
+    }
+}
+
 /// A demand, and what applies to it.
 #[derive(Debug)]
 pub(super) struct Chosen<'d> {

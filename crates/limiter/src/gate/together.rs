@@ -32,11 +32,14 @@ impl<S: Store, C: Clock> Gate<S, C> {
         if limits > MAX_LIMITS {
             return Err(RequestError::TooManyLimits { limits }.into());
         }
-        let verdict = self.decide_together(&policy, &chosen).await.map_err(GateError::Store)?;
+        let verdict = self.decide_together(&policy, &chosen).await;
+        self.seen_together(&policy, demands, (&chosen, &parts), verdict.as_ref());
+        let verdict = verdict.map_err(GateError::Store)?;
         let mut answers = Answers { policy, verdict, parts };
         if answers.is_allowed() && chosen.iter().any(|one| one.goes_on(&answers.policy)) {
             // In a box, as all that few requests come to.
             Box::pin(self.go_on(&chosen, &mut answers)).await.map_err(GateError::Store)?;
+            self.seen_together_apart(demands, &chosen, &answers);
         }
         Ok(answers)
     }
@@ -100,7 +103,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// What a rule that only looks on says to a demand.
     async fn look_on(&self, policy: &Policy, one: &Chosen<'_>, hit: &Hit<'_>) -> Verdict {
         if one.units == 0 || !policy.rules()[hit.rule].refundable() {
-            return self.observe(&charge(policy, hit, one.cost), Some(self.next_id())).await;
+            return self.ask_apart(&charge(policy, hit, one.cost), Some(self.next_id())).await;
         }
         let now_ms = self.clock.now_ms();
         let charges = [charge(policy, hit, one.units)];

@@ -36,6 +36,8 @@ pub struct Hit<'r> {
     pub key: Key<'r>,
     /// Whether it refuses.
     pub mode: HitMode,
+    /// Which of the rule's routes it came by, as they are counted; 0 unless the rule is observed.
+    pub route: u32,
 }
 
 impl Policy {
@@ -60,7 +62,10 @@ impl Policy {
             match rule.ruling(&asked)? {
                 Ruling::Passes => {}
                 Ruling::Bars(why) => return Ok(Choice::Barred { rule: index, why }),
-                Ruling::Limits { terms, key, mode } => hits.push(Hit { rule: index, terms, key, mode }),
+                Ruling::Limits { terms, key, mode } => {
+                    let route = rule.route_of(&asked);
+                    hits.push(Hit { rule: index, terms, key, mode, route });
+                }
             }
         }
         self.check_bound(&hits)?;
@@ -80,10 +85,18 @@ impl Policy {
             Ruling::Bars(why) => Choice::Barred { rule: index, why },
             Ruling::Limits { terms, key, mode } => {
                 let mut hits = SmallVec::new();
-                hits.push(Hit { rule: index, terms, key, mode });
+                let rule = &self.rules[index];
+                let route = if rule.tally().is_some() { rule.first_route(&asked) } else { 0 };
+                hits.push(Hit { rule: index, terms, key, mode, route });
                 Choice::Hits(hits)
             }
         }))
+    }
+
+    /// Whom a rule would count a request for, if it can be told.
+    pub(crate) fn key_of<'r>(&self, rule: usize, request: &'r Request<'_>) -> Option<Key<'r>> {
+        let rule = &self.rules[rule];
+        rule.key.subject(&Asked::new(request), &rule.templates).ok().map(|subject| subject.key)
     }
 
     /// The rules whose path fits, in the order of the file.

@@ -61,7 +61,7 @@ pub(super) fn terms_of(
 /// Reports all that is wrong. If nothing is, what comes back can be used.
 pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
     let read_all = problems.is_empty();
-    let File { version, server, store, ipv6_prefix, rules } = file;
+    let File { version, server, store, observe, ipv6_prefix, rules } = file;
     if let Some(other) = version.value.filter(|version| *version != 1) {
         problems.report(version.at, format!("version {other} is not known"), "write `version: 1`");
     }
@@ -72,11 +72,12 @@ pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
     settings::check_server(&server, problems);
     listening::check(&server, problems);
     settings::check_store(&store, problems);
+    settings::check_observe(&observe, problems);
 
     let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);
     let mut seen = Seen { read_all, rules: HashMap::new(), limits: HashMap::new() };
     let rules = rules.into_iter().map(|rule| rule::compile(rule, ipv6_prefix, &mut seen, problems));
-    (policy(rules.collect()), Settings { server, store, ipv6_prefix })
+    (policy(rules.collect()), Settings { server, store, observe, ipv6_prefix })
 }
 
 pub(super) fn policy(rules: Box<[Rule]>) -> Policy {

@@ -3,6 +3,7 @@
 mod condition;
 mod limit;
 mod listening;
+mod observe;
 mod rule;
 mod server;
 mod span;
@@ -16,6 +17,7 @@ use super::schema::{self, Only};
 pub use condition::{Condition, Conditions, Test};
 pub use limit::LimitEntry;
 pub use listening::{Admin, Connections, Entrance, Tls};
+pub use observe::{Observe, Otlp};
 pub use rule::{Missing, Mode, Override, Rule};
 pub use server::{HeaderStyle, ResetStyle, Server};
 pub use span::{Span, Spot};
@@ -33,6 +35,8 @@ pub struct File {
     pub server: Server,
     /// Where state is kept.
     pub store: Store,
+    /// What is counted and told of decisions.
+    pub observe: Observe,
     /// IPv6 addresses that share this many bits are one client.
     #[schemars(schema_with = "schema::whole::<1, 128>", extend("default" = 64))]
     pub ipv6_prefix: Spot<u8>,
@@ -46,6 +50,7 @@ impl Default for File {
             version: Spot::of(1),
             server: Server::default(),
             store: Store::default(),
+            observe: Observe::default(),
             ipv6_prefix: Spot::of(64),
             rules: Vec::new(),
         }

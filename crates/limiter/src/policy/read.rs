@@ -7,6 +7,7 @@ mod exception;
 mod fields;
 mod limit;
 mod listening;
+mod observe;
 mod rule;
 mod scalars;
 mod secret;

@@ -1,15 +1,18 @@
 //! A rule, ready to be asked: what it does with a request that it is for.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 
-use super::asked::{Asked, TIER};
+use super::asked::{Asked, PATH, TIER};
 use super::condition::{Conditions, any_holds, first_that_holds};
 use super::file;
-use super::file::{Missing, Percent};
-use super::subject::{Found, KeyParts, Subject};
+use super::file::{Missing, Percent, Test};
+use super::subject::{Found, KeyParts, KeyText, Subject};
 use super::template::Template;
 use super::terms::Terms;
 use crate::key::{Key, Space};
+use crate::observe::{Naming, RuleTally};
 use crate::request::RequestError;
 use crate::store::fallback::OnStoreError;
 
@@ -32,6 +35,8 @@ pub struct Rule {
     pub(super) mode: Mode,
     /// As it stands in the file, for those who ask what it does.
     pub(super) written: file::Rule,
+    /// Where it counts, if it is observed.
+    pub(super) tally: Option<Arc<RuleTally>>,
 }
 
 /// Where a rule refuses.
@@ -95,6 +100,53 @@ impl Rule {
     #[inline]
     pub fn refundable(&self) -> bool {
         self.written.refundable
+    }
+
+    /// Whom a key of it stands for: attributes and values, part by part of its `key`.
+    pub fn subject_of(&self, key: &Key<'_>) -> Vec<KeyText> {
+        self.key.read(key)
+    }
+
+    /// The templates of its path, as they are written; of a prefix with `/*` behind it. None if it is for every path.
+    pub fn routes(&self) -> impl Iterator<Item = String> {
+        let path = self.written.matches.0.iter().find(|condition| condition.attribute == PATH);
+        let (spots, is_prefix) = match path.map(|path| &path.test) {
+            Some(Test::Is(spots)) => (spots.as_slice(), false),
+            Some(Test::Prefix(spots)) => (spots.as_slice(), true),
+            None => (&[][..], false),
+        };
+        let texts = spots.iter().filter_map(|spot| spot.value.as_deref());
+        texts.map(move |text| match is_prefix {
+            true => format!("{}/*", text.trim_end_matches('/')),
+            false => text.to_owned(),
+        })
+    }
+
+    /// What it and its subjects are called.
+    pub(crate) fn naming(&self) -> Naming {
+        let key = self.key.clone();
+        Naming::new(&*self.name, self.space, move |subject| key.read(subject))
+    }
+
+    #[inline]
+    pub(crate) fn tally(&self) -> Option<&RuleTally> {
+        self.tally.as_deref()
+    }
+
+    pub(crate) fn set_tally(&mut self, tally: Arc<RuleTally>) {
+        self.tally = Some(tally);
+    }
+
+    /// Which of its routes a request came by, where that matters.
+    #[inline]
+    pub(super) fn route_of(&self, asked: &Asked<'_, '_>) -> u32 {
+        if self.templates.len() > 1 && self.tally.is_some() { self.first_route(asked) } else { 0 }
+    }
+
+    /// The first that fits, or else none of them.
+    pub(super) fn first_route(&self, asked: &Asked<'_, '_>) -> u32 {
+        let fits = |path| self.templates.iter().position(|template| template.matches(path));
+        asked.path().and_then(fits).unwrap_or(self.templates.len()) as u32
     }
 
     /// The deny list comes first, then the allow list. Where a rule is only observed it bars nobody: what it would refuse

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::address;
 use super::asked::{Asked, Source};
 use super::template::Template;
-use crate::key::Key;
+use crate::key::{Form, Key};
 use crate::request::RequestError;
 
 /// What a rule's key is made of.
@@ -134,6 +134,26 @@ impl KeyParts {
         shown.collect()
     }
 
+    /// Whom a key stands for, from what [`KeyParts::subject`] wrote.
+    pub(super) fn read(&self, key: &Key<'_>) -> Vec<KeyText> {
+        let mut written = key.parts();
+        let is_short = key.form() == Form::Single;
+        let shown = self.parts.iter().map(|part| {
+            let first = written.next().unwrap_or_default();
+            let text = |attribute: &[u8], value: &[u8]| KeyText {
+                attribute: String::from_utf8_lossy(attribute).into_owned(),
+                value: Some(String::from_utf8_lossy(value).into_owned()),
+            };
+            match &*part.alternatives {
+                _ if first.is_empty() => KeyText { attribute: part.to_string(), value: None },
+                [one] => text(one.name().as_bytes(), first),
+                [one, ..] if is_short => text(one.name().as_bytes(), first),
+                _ => text(first, written.next().unwrap_or_default()),
+            }
+        });
+        shown.collect()
+    }
+
     fn take<'r>(
         &self,
         part: &KeyPart,
@@ -179,6 +199,24 @@ fn text_value<'r>(source: &Source, asked: &Asked<'r, '_>, templates: &[Template]
             if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
         }),
         Source::Attribute(_) | Source::Parameter(_) | Source::Ip => source.value(asked, templates),
+    }
+}
+
+impl Key<'_> {
+    /// Its parts; a key that is one part has one.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.bytes();
+        let mut single = (self.form() == Form::Single).then_some(rest);
+        std::iter::from_fn(move || {
+            if self.form() == Form::Single {
+                return single.take();
+            }
+            let (length, after) = rest.split_first_chunk()?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+            let (part, after) = after.split_at_checked(length)?;
+            rest = after;
+            Some(part)
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! What to answer while the store does not.
 
+mod sources;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -10,6 +12,9 @@ use super::memory::Memory;
 use super::once::Remembered;
 use super::{Board, Call, Charge, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
 use crate::key::Space;
+
+use sources::Counts;
+pub use sources::Sources;
 
 /// What a request that the store did not answer is told to wait for, where it is refused.
 const TRY_AGAIN_MS: u64 = 1_000;
@@ -42,6 +47,7 @@ pub struct Fallback<S> {
     /// Read only while the store fails.
     rules: RwLock<HashMap<Space, OnStoreError>>,
     failures: AtomicU64,
+    answers: Counts,
     /// What this node answered by itself.
     remembered: Remembered,
 }
@@ -56,6 +62,7 @@ impl<S: Store> Fallback<S> {
             otherwise: OnStoreError::Local,
             rules: RwLock::default(),
             failures: AtomicU64::new(0),
+            answers: Counts::default(),
             remembered: Remembered::new(),
         }
     }
@@ -84,6 +91,16 @@ impl<S: Store> Fallback<S> {
     /// How many requests the store did not answer.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
+    }
+
+    /// How many calls were answered, by who did. A request with rules that look on is several.
+    pub fn answers(&self) -> Sources {
+        self.answers.counts()
+    }
+
+    /// What this node would decide by itself, in numbers.
+    pub fn local(&self) -> &Memory {
+        &self.local
     }
 
     fn note_failure(&self) {
@@ -180,34 +197,40 @@ impl<S: Store> Store for Fallback<S> {
     }
 
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
-        match self.store.decide(call).await {
+        let verdict = match self.store.decide(call).await {
             Ok(verdict) => {
                 self.warm(call, &verdict);
-                Ok(verdict)
+                verdict
             }
             Err(_) => {
                 self.note_failure();
-                Ok(self.decide_without(call))
+                self.decide_without(call)
             }
-        }
+        };
+        self.answers.add(verdict.source);
+        Ok(verdict)
     }
 
     /// A request that this node answered by itself, and that comes again when the store is back, is asked there like any
     /// other: the store never heard of it, and what all nodes share has not been charged yet.
     async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, S::Error> {
-        match self.store.decide_once(call, idempotency_key).await {
+        let once = match self.store.decide_once(call, idempotency_key).await {
             Ok(once) => {
                 // An answer that is given again was recorded here when it was given first.
                 if let Once::Decided(verdict) = &once {
                     self.warm(call, verdict);
                 }
-                Ok(once)
+                once
             }
             Err(_) => {
                 self.note_failure();
-                Ok(self.remembered.once(call, idempotency_key, || self.decide_without(call)))
+                self.remembered.once(call, idempotency_key, || self.decide_without(call))
             }
+        };
+        if let Once::Decided(verdict) | Once::Replayed(verdict) = &once {
+            self.answers.add(verdict.source);
         }
+        Ok(once)
     }
 
     /// What this node let through by itself it also takes back by itself.

@@ -8,6 +8,7 @@ mod board;
 mod config;
 mod denials;
 mod error;
+mod errors;
 mod giving;
 mod invocation;
 mod keys;
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
 
 pub use config::{ClientCertificate, Config, ConfigError};
-pub use error::RedisError;
+pub use error::{ErrorKind, RedisError};
 pub use link::{Health, Warning};
 
 use crate::key::Space;
@@ -35,6 +36,7 @@ use crate::store::{Board, Call, Forget, Note, Once, Posted, SettleOutcome, Settl
 use board::Boards;
 use denials::Denials;
 use error::MAX_ITEMS;
+use errors::Errors;
 use invocation::Invocation;
 use link::Link;
 use plan::{Group, Plan};
@@ -51,6 +53,7 @@ struct Inner {
     link: Link,
     scripts: Scripts,
     denials: Denials,
+    errors: Errors,
     boards: Boards,
     /// Where charges may be given back, so that a denial may end early.
     refundable: RwLock<HashSet<Space>>,
@@ -75,6 +78,7 @@ impl Redis {
             link: Link::new(config),
             scripts: Scripts::new(time),
             denials: Denials::new(config.deny_cache_entries, config.deny_cache),
+            errors: Errors::default(),
             boards: Boards::new(config.prefix.as_bytes(), time),
             refundable: RwLock::default(),
             prefix: config.prefix.clone().into_bytes(),
@@ -92,9 +96,37 @@ impl Redis {
         self.0.link.warnings()
     }
 
+    /// How many calls failed, by kind, those included that something else answered.
+    pub fn errors(&self) -> [(ErrorKind, u64); ErrorKind::ALL.len()] {
+        self.0.errors.counts()
+    }
+
+    /// How many requests were refused by a denial that still held, without asking a server.
+    pub fn repeated_denials(&self) -> u64 {
+        self.0.denials.hits()
+    }
+
     /// Asks the server again about every key that it denied: to be called when limits change or a key was reset.
     pub fn forget_denials(&self) {
         self.0.denials.clear();
+    }
+
+    /// [`Store::decide`], before it is counted how it went.
+    async fn ask(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        let plan = self.0.plan(call)?;
+        if let Some(verdict) = self.0.recall(&plan) {
+            return Ok(verdict);
+        }
+        let sent = Instant::now();
+        let rows = match plan.groups.as_slice() {
+            [group] => vec![self.0.decide_group(&plan, group).await?],
+            _ => {
+                self.expect_to_take_back(call);
+                self.decide_across(&plan).await?
+            }
+        };
+        self.0.note_denials(call, &plan, &rows, sent);
+        Ok(plan.verdict(&rows))
     }
 }
 
@@ -152,7 +184,11 @@ impl Inner {
             }
         }
         let verdict = plan.verdict(&rows);
-        (!verdict.is_allowed()).then_some(Verdict { source: Source::Cache, ..verdict })
+        if verdict.is_allowed() {
+            return None;
+        }
+        self.denials.note_hit();
+        Some(Verdict { source: Source::Cache, ..verdict })
     }
 
     fn note_denials(&self, call: &Call<'_>, plan: &Plan, rows: &[Row], sent: Instant) {
@@ -183,48 +219,35 @@ impl Store for Redis {
     }
 
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
-        let plan = self.0.plan(call)?;
-        if let Some(verdict) = self.0.recall(&plan) {
-            return Ok(verdict);
-        }
-        let sent = Instant::now();
-        let rows = match plan.groups.as_slice() {
-            [group] => vec![self.0.decide_group(&plan, group).await?],
-            _ => {
-                self.expect_to_take_back(call);
-                self.decide_across(&plan).await?
-            }
-        };
-        self.0.note_denials(call, &plan, &rows, sent);
-        Ok(plan.verdict(&rows))
+        self.0.errors.counted(self.ask(call).await)
     }
 
     async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
-        self.charge_once(call, idempotency_key).await
+        self.0.errors.counted(self.charge_once(call, idempotency_key).await)
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
-        self.0.settle(settlement).await
+        self.0.errors.counted(self.0.settle(settlement).await)
     }
 
     async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
-        self.0.give_back(call).await
+        self.0.errors.counted(self.0.give_back(call).await)
     }
 
     async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
-        self.0.forget_subject(subject).await
+        self.0.errors.counted(self.0.forget_subject(subject).await)
     }
 
     async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
-        self.0.post(note, now_ms).await
+        self.0.errors.counted(self.0.post(note, now_ms).await)
     }
 
     async fn withdraw(&self, id: &str) -> Result<bool, RedisError> {
-        self.0.withdraw_note(id).await
+        self.0.errors.counted(self.0.withdraw_note(id).await)
     }
 
     async fn board(&self) -> Result<Board, RedisError> {
-        self.0.board().await
+        self.0.errors.counted(self.0.board().await)
     }
 }
 

@@ -258,7 +258,7 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
             Ok(parts) => Key::from_parts(parts.iter()),
         };
         let mode = if enforced { HitMode::Enforced } else { HitMode::Observed };
-        hits.push(Hit { rule: index, terms, key, mode });
+        hits.push(Hit { rule: index, terms, key, mode, route: 0 });
     }
     for limits in [counts[1], counts[0]] {
         if limits > MAX_LIMITS {

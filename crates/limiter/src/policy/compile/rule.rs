@@ -33,6 +33,7 @@ pub(super) fn compile(written: file::Rule, ipv6_prefix: u8, seen: &mut Seen, pro
         name,
         templates,
         written,
+        tally: None,
     }
 }
 

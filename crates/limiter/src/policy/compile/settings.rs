@@ -1,6 +1,6 @@
 //! What can be wrong with the settings of the service and of the store.
 
-use super::super::file::{Server, Span, Spot, Store, StoreKind};
+use super::super::file::{Observe, Server, Span, Spot, Store, StoreKind};
 use super::super::problems::Problems;
 
 const MIN_SECRET: usize = 16;
@@ -73,5 +73,26 @@ fn check_snapshot(store: &Store, problems: &Problems) {
     {
         let what = format!("a snapshot every {} ms", interval.0);
         problems.report(*at, what, "write 100ms or more; 1min is usual");
+    }
+}
+
+/// More often than this nobody looks at metrics.
+const MIN_METRICS_MS: u64 = 1_000;
+
+pub(super) fn check_observe(observe: &Observe, problems: &Problems) {
+    let Some(otlp) = &observe.otlp else { return };
+    if let Spot { at, value: Some(endpoint) } = &otlp.endpoint {
+        let host = ["http://", "https://"].iter().find_map(|scheme| endpoint.strip_prefix(scheme));
+        if !host.is_some_and(|host| {
+            host.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'[')
+        }) {
+            let what = format!("`{}` is not where a collector listens", endpoint.escape_debug());
+            problems.report(*at, what, "write its address, as in `endpoint: http://127.0.0.1:4318`");
+        }
+    }
+    if let Spot { at, value: Some(every) } = &otlp.metrics_every
+        && every.0 < MIN_METRICS_MS
+    {
+        problems.report(*at, format!("metrics every {} ms", every.0), "write 1s or more; 10s is usual");
     }
 }

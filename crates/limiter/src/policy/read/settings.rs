@@ -17,6 +17,7 @@ impl Read for File {
             version,
             server: fields.or("server", usual.server),
             store: fields.or("store", usual.store),
+            observe: fields.or("observe", usual.observe),
             ipv6_prefix: fields.or("ipv6_prefix", usual.ipv6_prefix),
             rules: fields.or("rules", usual.rules),
         };

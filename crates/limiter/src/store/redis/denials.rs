@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ pub(super) struct Denials {
     most: usize,
     /// The longest for which one is repeated.
     longest: Duration,
+    /// Requests that were refused by what was remembered.
+    hits: AtomicU64,
 }
 
 #[derive(Default, Debug)]
@@ -44,7 +47,13 @@ struct Denial {
 impl Denials {
     pub(super) fn new(entries: usize, longest: Duration) -> Self {
         let most = if longest.is_zero() { 0 } else { entries.div_ceil(SHARDS) };
-        Self { shards: Default::default(), hasher: RandomState::new(), most, longest }
+        Self {
+            shards: Default::default(),
+            hasher: RandomState::new(),
+            most,
+            longest,
+            hits: AtomicU64::new(0),
+        }
     }
 
     fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
@@ -64,6 +73,15 @@ impl Denials {
             && item.limit.ceiling() <= denial.limit.ceiling();
         let wait_ms = denial.until.saturating_duration_since(now).as_millis() as u64;
         (holds && wait_ms > 0).then_some(wait_ms)
+    }
+
+    /// Counts a request that was refused by what [`Denials::recall`] told of one of its limits, or of several.
+    pub(super) fn note_hit(&self) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
     }
 
     /// Remembers that this cost has to wait, counted from when it was sent. A place in flight may be given back at any time.

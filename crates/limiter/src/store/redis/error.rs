@@ -38,7 +38,71 @@ pub enum RedisError {
     Protocol(String),
 }
 
+/// What kind of failure it was, in a word; there are few.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// [`RedisError::Unreachable`].
+    Unreachable,
+    /// [`RedisError::Lost`].
+    Lost,
+    /// [`RedisError::TimedOut`].
+    TimedOut,
+    /// [`RedisError::Open`].
+    Open,
+    /// [`RedisError::Overloaded`].
+    Overloaded,
+    /// [`RedisError::Refused`].
+    Refused,
+    /// [`RedisError::TooManyLimits`].
+    TooManyLimits,
+    /// [`RedisError::Protocol`].
+    Protocol,
+}
+
+impl ErrorKind {
+    /// All that there are.
+    pub const ALL: [Self; 8] = [
+        Self::Unreachable,
+        Self::Lost,
+        Self::TimedOut,
+        Self::Open,
+        Self::Overloaded,
+        Self::Refused,
+        Self::TooManyLimits,
+        Self::Protocol,
+    ];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::Lost => "lost",
+            Self::TimedOut => "timed_out",
+            Self::Open => "breaker_open",
+            Self::Overloaded => "overloaded",
+            Self::Refused => "refused",
+            Self::TooManyLimits => "too_many_limits",
+            Self::Protocol => "protocol",
+        }
+    }
+}
+
 impl RedisError {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unreachable(_) => ErrorKind::Unreachable,
+            Self::Lost(_) => ErrorKind::Lost,
+            Self::TimedOut => ErrorKind::TimedOut,
+            Self::Open => ErrorKind::Open,
+            Self::Overloaded => ErrorKind::Overloaded,
+            Self::Refused { .. } => ErrorKind::Refused,
+            Self::TooManyLimits(_) => ErrorKind::TooManyLimits,
+            Self::Protocol(_) => ErrorKind::Protocol,
+        }
+    }
+
     /// Whether it says that the server is in trouble; an error that the server sent by itself shows that it lives.
     pub(super) fn is_outage(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Lost(_) | Self::TimedOut)

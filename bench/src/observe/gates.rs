@@ -1,0 +1,129 @@
+//! Gates that are asked the same, with an observer and without.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use slidegate::observe::{Hears, Observer, ObserverSettings};
+use slidegate::policy::Policy;
+use slidegate::{Ask, Gate, Memory, Request};
+
+/// What is asked of a gate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Case {
+    /// How it is asked.
+    pub way: Way,
+    /// What it answers, to everybody.
+    pub answer: Answer,
+    /// How many rules apply.
+    pub rules: usize,
+}
+
+/// How a gate is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// Without a future.
+    AtOnce,
+    /// With one.
+    Future,
+}
+
+/// What a gate says to everybody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// Come in.
+    Allowed,
+    /// One of the rules is used up.
+    Denied,
+}
+
+impl Case {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let ways = [Way::AtOnce, Way::Future].into_iter();
+        let answers = |way| [Answer::Allowed, Answer::Denied].map(|answer| (way, answer));
+        ways.flat_map(answers).flat_map(|(way, answer)| [1, 3].map(|rules| Self { way, answer, rules }))
+    }
+
+    /// As it is called in tables and on the command line: `at_once allowed 1`.
+    pub fn words(&self) -> [&'static str; 3] {
+        let way = if self.way == Way::AtOnce { "at_once" } else { "future" };
+        let answer = if self.answer == Answer::Allowed { "allowed" } else { "denied" };
+        [way, answer, if self.rules == 1 { "1" } else { "3" }]
+    }
+
+    fn policy(&self) -> Policy {
+        let quota = if self.answer == Answer::Allowed { "1000000/s" } else { "1/day" };
+        let mut text = String::from("version: 1\nrules:\n");
+        for index in 1..self.rules {
+            text += &format!("  - {{ name: more-{index}, key: [ip], limits: [1000000/s] }}\n");
+        }
+        text += &format!("  - {{ name: login, match: {{ path: /login }}, key: [ip], limits: [{quota}] }}\n");
+        Policy::parse("policy.yaml", &text).expect("a policy").0
+    }
+}
+
+/// Denials that the log has a line for in a second.
+const LINES: u64 = 100;
+
+/// A gate in memory, and whom it is asked for.
+#[derive(Debug)]
+pub struct Asked {
+    case: Case,
+    gate: Gate<Memory>,
+    clients: Vec<String>,
+}
+
+impl Asked {
+    /// Without an observer.
+    pub fn unseen(case: Case, clients: u32) -> Self {
+        let clients = (0..clients).map(|client| format!("203.0.{}.{}", client >> 8, client & 255));
+        Self { case, gate: Gate::new(case.policy(), Memory::default()), clients: clients.collect() }
+    }
+
+    /// With one that is told of everything, and somebody who wants to know of denials and is told of few, as the log is.
+    pub fn seen(case: Case, clients: u32) -> Self {
+        let Self { gate, clients, .. } = Self::unseen(case, clients);
+        let observer = Observer::new(ObserverSettings::default());
+        let (hearing, heard) = (Arc::clone(observer.hearing()), AtomicU64::new(0));
+        observer.on_denial(move |denial| {
+            std::hint::black_box(denial.subject());
+            if heard.fetch_add(1, Ordering::Relaxed) == LINES {
+                hearing.set(Hears::Number);
+            }
+        });
+        Self { case, gate: gate.observe(Arc::new(observer)), clients }
+    }
+
+    /// Asks once for every client; how many were let in.
+    pub fn round(&self) -> usize {
+        self.clients.iter().filter(|client| self.ask(client)).count()
+    }
+
+    /// How many clients there are.
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// What every client is told, once it has been told so.
+    pub fn expected(&self) -> usize {
+        if self.case.answer == Answer::Allowed { self.clients.len() } else { 0 }
+    }
+
+    #[inline(always)]
+    fn ask(&self, client: &str) -> bool {
+        let request = Request::new().with("method", "POST").with("path", "/login").with("ip", client);
+        if self.case.way == Way::AtOnce {
+            let decide = |call: &slidegate::store::Call<'_>| self.gate.store().decide_now(call);
+            let said = self.gate.check_at_once(&request, decide, |answer| answer.is_allowed());
+            return said.expect("a request").expect("a policy that is decided at once");
+        }
+        let ask = Ask::from(request);
+        let mut asked = pin!(self.gate.check(&ask));
+        match asked.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => answer.expect("an answer").is_allowed(),
+            Poll::Pending => panic!("memory answers at once"),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The service, with everything that is to be seen and with nothing.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+
+use super::watchers::Watchers;
+use crate::cores::free_address;
+use crate::http::Scale;
+use crate::http::answer::Expected;
+use crate::http::contender::Contender;
+use crate::http::policy;
+use crate::http::requests::Requests;
+use crate::http::server::{Server, beside_us};
+use crate::http::turns::Measured;
+use crate::report::{Must, Report};
+use crate::resp::connections::Load;
+use crate::resp::contender::Contender as Commanded;
+use crate::resp::replies::Expected as Replies;
+
+/// Whether there is anything to see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    All,
+}
+
+/// Where a service is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entrance {
+    Http,
+    Resp,
+}
+
+/// A service whose admin listener is at this address.
+fn serve(seen: Seen, entrance: Entrance, admin: SocketAddr) -> Server {
+    let settings = format!(
+        "observe: {{ enabled: {} }}\nserver: {{ admin: \"{admin}\", connections: {{ idle_timeout: 1h }} }}\n",
+        seen == Seen::All
+    );
+    let file = policy::file(&(policy::allowed_and_denied() + &settings));
+    Server::start(&beside_us("slidegate"), |command, address| {
+        let address = address.to_string();
+        let listen = match entrance {
+            Entrance::Http => ["--http", &address, "--admin", &admin.to_string()],
+            Entrance::Resp => ["--http", "127.0.0.1:0", "--resp", &address],
+        };
+        command.args(["serve", "-"]).args(listen).stdin(file).stderr(Stdio::null());
+    })
+}
+
+/// Checks over HTTP.
+pub fn http(report: &mut Report, scale: Scale) {
+    let expected = [("/allowed", "HTTP/1.1 200 "), ("/denied", "HTTP/1.1 429 ")];
+    for (path, status) in expected {
+        let admin = free_address();
+        let (off, on) =
+            (serve(Seen::Nothing, Entrance::Http, free_address()), serve(Seen::All, Entrance::Http, admin));
+        let _watchers = Watchers::of(admin);
+        let contender = |name, server| {
+            let requests = Requests::checks(move |_| path.to_owned());
+            Contender::new(name, server, requests, Expected { status, says: "" })
+        };
+        let contenders = vec![contender("not observed", &off), contender("observed", &on)];
+        let measured = Measured::of(contenders, scale);
+        tell(report, &measured, &format!("http, {}", &path[1..]));
+    }
+}
+
+/// Checks over the protocol of Redis, 16 pipelined.
+pub fn resp(report: &mut Report, scale: Scale) {
+    let expected = [("/allowed", b"*5\r\n:1\r\n"), ("/denied", b"*5\r\n:0\r\n")];
+    for (path, said) in expected {
+        let admin = free_address();
+        let (off, on) =
+            (serve(Seen::Nothing, Entrance::Resp, free_address()), serve(Seen::All, Entrance::Resp, admin));
+        let _watchers = Watchers::of(admin);
+        let contender = |name, server| {
+            let command = |client: &str| format!("SG.CHECK 1 method POST path {path} ip {client}");
+            Commanded::new(name, server, Load::PIPELINED, Replies::five(said), command)
+        };
+        let contenders = vec![contender("not observed", &off), contender("observed", &on)];
+        let measured = Measured::of(contenders, Scale { requests: 4 * scale.requests, ..scale });
+        tell(report, &measured, &format!("resp 16 pipelined, {}", &path[1..]));
+    }
+}
+
+fn tell(report: &mut Report, measured: &Measured, what: &str) {
+    report.say(&format!(
+        "\n{what}: a viewer of the console and a scrape each second; ratios to nothing to see"
+    ));
+    measured.say(report, 0);
+    // By its own core's time, since the load and the watchers share the other one.
+    let figure = 1.0 / measured.cpu_ratio(1, 0);
+    report.bar(
+        format!("observe: throughput of the service / not observed, {what}"),
+        figure,
+        Must::AtLeast(0.95),
+    );
+}

@@ -1,0 +1,208 @@
+//! Seeing what a gate decides: counts, latency, top lists, and every denial.
+
+mod decided;
+mod denial;
+mod hearing;
+mod latency;
+mod lines;
+mod requests;
+mod striped;
+mod subjects;
+mod tally;
+mod threads;
+mod top;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use slidegate_core::{Decision, Limit};
+
+pub(crate) use decided::{Heard, Told};
+pub use denial::{Denial, DeniedLimit};
+pub use hearing::{Hearing, Hears};
+pub use latency::Latency;
+pub use lines::{AD_HOC, Counts, Line, MAX_LINES, MAX_ROUTES, OTHER};
+pub(crate) use requests::Came;
+pub use requests::Requests;
+pub use subjects::{Appearance, Naming, Subjects};
+pub(crate) use tally::RuleTally;
+pub use top::{Subject, Top, TopEntry, TopList};
+
+use crate::key::Space;
+use crate::policy::Policy;
+use crate::policy::file::Percent;
+use latency::Histogram;
+use lines::{LineTally, Lines};
+use requests::Counters;
+use threads::Place;
+
+/// Of so many decisions one is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
+const SAMPLE: u64 = 17;
+
+type Hook = Box<dyn Fn(&Denial<'_>) + Send + Sync>;
+
+/// Counts what a [`Gate`](crate::Gate) decides; see [`Gate::observe`](crate::Gate::observe).
+pub struct Observer {
+    near_miss: AtomicU32,
+    appearance: Arc<Appearance>,
+    timed: Timed,
+    clock: quanta::Clock,
+    requests: Counters,
+    lines: Lines,
+    ad_hoc: Arc<LineTally>,
+    ad_hoc_naming: Arc<Naming>,
+    latency: Histogram,
+    denied: Top,
+    near: Top,
+    hook: OnceLock<Hook>,
+    hearing: Arc<Hearing>,
+}
+
+/// What an [`Observer`] is set to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ObserverSettings {
+    /// A charge is a near miss if it leaves at most this part of the quota.
+    pub near_miss: Percent,
+    /// How subjects appear in top lists and logs.
+    pub subjects: Subjects,
+}
+
+/// 5 %, and subjects as they are.
+impl Default for ObserverSettings {
+    fn default() -> Self {
+        Self { near_miss: Percent(500), subjects: Subjects::Plain }
+    }
+}
+
+/// Which decisions are timed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Timed {
+    /// One of 17, for stores that answer quicker than a clock can be read twice.
+    #[default]
+    Sample,
+    /// All of them.
+    Each,
+}
+
+/// When a decision began.
+#[derive(Clone, Copy, Debug)]
+pub struct Started(u64);
+
+impl Observer {
+    /// Has seen nothing.
+    pub fn new(settings: ObserverSettings) -> Self {
+        let (lines, appearance) = (Lines::new(), Arc::new(Appearance::new(settings.subjects)));
+        let top = || Top::default().shown_by(Arc::clone(&appearance));
+        Self {
+            near_miss: AtomicU32::new(settings.near_miss.0),
+            timed: Timed::default(),
+            clock: quanta::Clock::new(),
+            requests: Counters::new(),
+            ad_hoc: lines.ad_hoc(),
+            ad_hoc_naming: Arc::new(Naming::new(AD_HOC, Space::named(AD_HOC), lines::ad_hoc_subject)),
+            lines,
+            latency: Histogram::new(),
+            denied: top(),
+            near: top(),
+            appearance,
+            hook: OnceLock::new(),
+            hearing: Arc::default(),
+        }
+    }
+
+    /// Which decisions are timed; a sample, unless it is said otherwise.
+    pub fn timed(self, timed: Timed) -> Self {
+        Self { timed, ..self }
+    }
+
+    /// Other settings, from now on.
+    pub fn set(&self, settings: ObserverSettings) {
+        self.near_miss.store(settings.near_miss.0, Ordering::Relaxed);
+        self.appearance.set(settings.subjects);
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> ObserverSettings {
+        let near_miss = Percent(self.near_miss.load(Ordering::Relaxed));
+        ObserverSettings { near_miss, subjects: self.appearance.subjects() }
+    }
+
+    /// How subjects are shown, in top lists and wherever else they are told.
+    pub fn appearance(&self) -> &Arc<Appearance> {
+        &self.appearance
+    }
+
+    /// Calls this for every denial, by a rule that is enforced or by one that only looks on. Only the first that is given counts.
+    /// It must not wait for anything: the request does.
+    pub fn on_denial(&self, hook: impl Fn(&Denial<'_>) + Send + Sync + 'static) {
+        let _first_counts = self.hook.set(Box::new(hook));
+    }
+
+    /// How much of denials whoever wants to know of them hears; each, unless that is changed.
+    pub fn hearing(&self) -> &Arc<Hearing> {
+        &self.hearing
+    }
+
+    /// Whole requests since the start, by what came of them.
+    pub fn requests(&self) -> Requests {
+        self.requests.sums()
+    }
+
+    /// What every limit of every rule has said since the start, route by route: in the order of the policy, then of rules that are
+    /// gone, then of limits that came along. At most [`MAX_LINES`].
+    pub fn lines(&self) -> Vec<Line> {
+        self.lines.list()
+    }
+
+    /// How long decisions took since the start.
+    pub fn latency(&self) -> Latency {
+        self.latency.now()
+    }
+
+    /// Subjects by how often rules that are enforced refused them.
+    pub fn denied(&self) -> &Top {
+        &self.denied
+    }
+
+    /// Subjects by how often rules that are enforced had little room left for them.
+    pub fn near(&self) -> &Top {
+        &self.near
+    }
+
+    /// Begins to time a decision, if this one is to be.
+    #[inline]
+    pub fn start(&self) -> Option<Started> {
+        let is_timed = match self.timed {
+            Timed::Each => true,
+            Timed::Sample => self.requests.turn(Place::here()).is_multiple_of(SAMPLE),
+        };
+        is_timed.then(|| Started(self.clock.raw()))
+    }
+
+    /// Notes how long the decision took.
+    #[inline]
+    pub fn finish(&self, started: Option<Started>) {
+        if let Some(Started(raw)) = started {
+            self.latency.note(self.clock.delta_as_nanos(raw, self.clock.raw()));
+        }
+    }
+
+    /// Gives the rules of a policy their lines.
+    pub(crate) fn attach(&self, policy: &mut Policy) {
+        self.lines.attach(policy);
+    }
+
+    /// Whether a charge left little room.
+    #[inline]
+    fn is_near(&self, limit: &Limit, decision: &Decision) -> bool {
+        let share = u128::from(self.near_miss.load(Ordering::Relaxed));
+        u128::from(decision.remaining) * 10_000 <= u128::from(limit.ceiling()) * share
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").field("requests", &self.requests()).finish_non_exhaustive()
+    }
+}

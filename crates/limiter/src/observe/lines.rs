@@ -1,0 +1,183 @@
+//! What is counted for every rule, limit and route.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::striped::Striped;
+use super::tally::RuleTally;
+use crate::key::Key;
+use crate::policy::{HitMode, KeyText, Policy};
+
+/// The most lines that are kept. What does not fit is counted under the rule [`OTHER`].
+pub const MAX_LINES: usize = 8_192;
+/// The most routes of one rule. The others are counted under the route [`OTHER`].
+pub const MAX_ROUTES: usize = 32;
+/// What has no line of its own.
+pub const OTHER: &str = "(other)";
+/// The rule of limits that came along with requests.
+pub const AD_HOC: &str = "(ad hoc)";
+
+/// What a limit of a rule has said on one route, since the start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// The rule; [`AD_HOC`] for limits that came along, [`OTHER`] for what has no line of its own.
+    pub rule: Arc<str>,
+    /// What the limit is called in headers, as `login-5/min`.
+    pub limit: Arc<str>,
+    /// The template that the path fits; empty for rules that are for every path, and where a rule was asked by its name.
+    pub route: Arc<str>,
+    /// Where the rule refuses.
+    pub enforced: Counts,
+    /// Where it only looks on.
+    pub observed: Counts,
+}
+
+/// What a limit has said.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Charged.
+    pub allowed: u64,
+    /// It did not fit.
+    pub denied: u64,
+    /// It would have fitted, but another limit refused.
+    pub uncharged: u64,
+    /// Only looked, at a cost of 0.
+    pub looked: u64,
+    /// Of those that were charged, those that left little room.
+    pub near_misses: u64,
+}
+
+/// Nobody has named the parts of the key of a limit that came along.
+pub(super) fn ad_hoc_subject(key: &Key<'_>) -> Vec<KeyText> {
+    let text = |part: &[u8]| KeyText {
+        attribute: "key".to_owned(),
+        value: Some(String::from_utf8_lossy(part).into_owned()),
+    };
+    key.parts().map(text).collect()
+}
+
+/// Which count.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Said {
+    Allowed,
+    Denied,
+    Uncharged,
+    Looked,
+    NearMiss,
+}
+
+const COUNTS: usize = 5;
+
+/// Where a [`Line`] is counted.
+pub(super) type LineTally = Striped<{ 2 * COUNTS }>;
+
+/// Where one of its counts is.
+#[inline]
+pub(super) fn counter(mode: HitMode, said: Said) -> usize {
+    let first = match mode {
+        HitMode::Enforced => 0,
+        HitMode::Observed => COUNTS,
+    };
+    first + said as usize
+}
+
+/// Rule, limit and route.
+pub(super) type Name = [Arc<str>; 3];
+
+/// All lines.
+#[derive(Debug)]
+pub(super) struct Lines(Mutex<Kept>);
+
+#[derive(Debug)]
+struct Kept {
+    by_name: HashMap<Name, Arc<LineTally>>,
+    /// In the order of the policy, then those of rules that are gone.
+    order: Vec<Name>,
+    /// The lines that everything else is counted in.
+    last: [(Name, Arc<LineTally>); 2],
+}
+
+impl Lines {
+    pub(super) fn new() -> Self {
+        let last = [AD_HOC, OTHER].map(|rule| ([rule, "", ""].map(Arc::from), Arc::new(LineTally::new())));
+        Self(Mutex::new(Kept { by_name: HashMap::new(), order: Vec::new(), last }))
+    }
+
+    pub(super) fn ad_hoc(&self) -> Arc<LineTally> {
+        Arc::clone(&self.0.lock().last[0].1)
+    }
+
+    /// Gives every rule its lines: those that it had before, by name. Lines of rules that are gone stay, unless there is no room.
+    pub(super) fn attach(&self, policy: &mut Policy) {
+        let kept = &mut *self.0.lock();
+        let wanted: Vec<Name> = policy.rules().iter().flat_map(RuleTally::names).collect();
+        kept.renew(wanted);
+        for rule in policy.rules_mut() {
+            let tally = RuleTally::new(rule, |name| kept.line(name));
+            rule.set_tally(Arc::new(tally));
+        }
+    }
+
+    /// All lines, but not those that nothing could count in yet beside the rules' own.
+    pub(super) fn list(&self) -> Vec<Line> {
+        let kept = self.0.lock();
+        let mut lines: Vec<Line> = Vec::with_capacity(kept.order.len() + kept.last.len());
+        for name in &kept.order {
+            let Some(tally) = kept.by_name.get(name) else { continue };
+            let line = line(name, tally);
+            let is_by_name =
+                lines.last().is_some_and(|last| last.rule == line.rule && last.limit == line.limit);
+            if !(is_by_name && line.route.is_empty() && line.is_empty()) {
+                lines.push(line);
+            }
+        }
+        let last = kept.last.iter().map(|(name, tally)| line(name, tally));
+        lines.extend(last.filter(|line| !line.is_empty()));
+        lines
+    }
+}
+
+impl Line {
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.enforced == Counts::default() && self.observed == Counts::default()
+    }
+}
+
+impl Kept {
+    /// The lines of a policy first, and after them as many of the others as there is room for.
+    fn renew(&mut self, wanted: Vec<Name>) {
+        let before = std::mem::take(&mut self.order);
+        let mut known = HashMap::with_capacity(before.len() + wanted.len());
+        for name in wanted.into_iter().chain(before) {
+            if known.len() < MAX_LINES - self.last.len() && !known.contains_key(&name) {
+                let line = self.by_name.remove(&name).unwrap_or_else(|| Arc::new(LineTally::new()));
+                known.insert(name.clone(), line);
+                self.order.push(name);
+            }
+        }
+        self.by_name = known;
+    }
+
+    fn line(&self, name: &Name) -> Arc<LineTally> {
+        Arc::clone(self.by_name.get(name).unwrap_or(&self.last[1].1))
+    }
+}
+
+fn line(name: &Name, tally: &LineTally) -> Line {
+    let sums = tally.sums();
+    let counts = |mode| {
+        let of = |said| sums[counter(mode, said)];
+        Counts {
+            allowed: of(Said::Allowed),
+            denied: of(Said::Denied),
+            uncharged: of(Said::Uncharged),
+            looked: of(Said::Looked),
+            near_misses: of(Said::NearMiss),
+        }
+    };
+    let [rule, limit, route] = name.clone();
+    Line { rule, limit, route, enforced: counts(HitMode::Enforced), observed: counts(HitMode::Observed) }
+}

@@ -1,0 +1,69 @@
+//! Whole requests, by what came of them.
+
+use super::striped::Striped;
+use super::threads::Place;
+
+/// How many requests there were since the start. Each is in exactly one of these; those that would have been refused are also
+/// among those that were allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Requests {
+    /// Admitted and charged.
+    pub allowed: u64,
+    /// Refused by a limit.
+    pub denied: u64,
+    /// Refused without asking any limit: a deny list, or a key that is missing.
+    pub barred: u64,
+    /// No rule applied.
+    pub unlimited: u64,
+    /// Looked at their limits only, at a cost of 0.
+    pub looked: u64,
+    /// Not answered, because the store was not there and no rule says what to do then.
+    pub failed: u64,
+    /// Sent again under one idempotency key, and answered as the first time.
+    pub replayed: u64,
+    /// Allowed, but a rule that only looks on would have refused them.
+    pub would_deny: u64,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Came {
+    Allowed,
+    Denied,
+    Barred,
+    Unlimited,
+    Looked,
+    Failed,
+    Replayed,
+    /// Beside another.
+    WouldDeny,
+}
+
+/// Those of [`Requests`], and how many were asked whether they are timed.
+const COUNTERS: usize = 9;
+const TURNS: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Counters(Striped<COUNTERS>);
+
+impl Counters {
+    pub(super) fn new() -> Self {
+        Self(Striped::new())
+    }
+
+    #[inline]
+    pub(super) fn count(&self, place: Place, came: Came) {
+        self.0.add(place, came as usize);
+    }
+
+    /// Which turn of this thread it is.
+    #[inline]
+    pub(super) fn turn(&self, place: Place) -> u64 {
+        self.0.add(place, TURNS)
+    }
+
+    pub(super) fn sums(&self) -> Requests {
+        let [allowed, denied, barred, unlimited, looked, failed, replayed, would_deny, _] = self.0.sums();
+        Requests { allowed, denied, barred, unlimited, looked, failed, replayed, would_deny }
+    }
+}

@@ -1,0 +1,83 @@
+//! Counters that every thread has its own copy of.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::threads::{PLACES, Place};
+
+/// Some counters, in as many copies as threads use them.
+pub(super) struct Striped<const N: usize> {
+    copies: [OnceLock<Box<Copied<N>>>; PLACES],
+}
+
+/// On cache lines of its own.
+#[repr(align(64))]
+struct Copied<const N: usize>([AtomicU64; N]);
+
+impl<const N: usize> Striped<N> {
+    pub(super) fn new() -> Self {
+        Self { copies: [const { OnceLock::new() }; PLACES] }
+    }
+
+    /// Adds one, and tells what it was here before.
+    #[inline]
+    pub(super) fn add(&self, place: Place, counter: usize) -> u64 {
+        let copy = self.copies[place.index()].get_or_init(Self::empty);
+        let counter = &copy.0[counter];
+        if place.is_own() {
+            // Nobody else writes here, so that nothing can come between.
+            let before = counter.load(Ordering::Relaxed);
+            counter.store(before + 1, Ordering::Relaxed);
+            before
+        } else {
+            counter.fetch_add(1, Ordering::Relaxed)
+        }
+    }
+
+    #[cold]
+    fn empty() -> Box<Copied<N>> {
+        Box::new(Copied([const { AtomicU64::new(0) }; N]))
+    }
+
+    /// What all threads have counted.
+    pub(super) fn sums(&self) -> [u64; N] {
+        let mut sums = [0; N];
+        for copy in self.copies.iter().filter_map(OnceLock::get) {
+            for (sum, counter) in sums.iter_mut().zip(&copy.0) {
+                *sum += counter.load(Ordering::Relaxed);
+            }
+        }
+        sums
+    }
+}
+
+impl<const N: usize> fmt::Debug for Striped<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Striped").field(&self.sums()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_however_many_threads_count() {
+        let counters = Striped::<2>::new();
+        for _ in 0..10 {
+            thread::scope(|scope| {
+                for _ in 0..100 {
+                    scope.spawn(|| {
+                        for at in 0..1_000 {
+                            counters.add(Place::here(), at % 2);
+                        }
+                    });
+                }
+            });
+        }
+        assert_eq!(counters.sums(), [500_000, 500_000]);
+    }
+}

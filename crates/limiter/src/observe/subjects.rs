@@ -1,0 +1,130 @@
+//! What subjects are called in top lists and in the denial log.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::key::{Key, Space};
+use crate::policy::KeyText;
+use crate::random::random;
+
+/// How subjects appear in top lists and in the denial log.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, schemars::JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub enum Subjects {
+    /// As they are.
+    #[default]
+    Plain,
+    /// As a hash under a secret of this process: the same value has the same hash until it ends.
+    Hashed,
+}
+
+type Show = dyn Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync;
+
+/// What the subjects of one rule are called: made once for a rule, and shared by all that speak of them.
+pub struct Naming {
+    rule: Arc<str>,
+    space: Space,
+    show: Box<Show>,
+}
+
+impl Naming {
+    /// For the rule of this name, whose keys count in this space and are shown like this.
+    pub fn new(
+        rule: impl Into<Arc<str>>,
+        space: Space,
+        show: impl Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync + 'static,
+    ) -> Self {
+        Self { rule: rule.into(), space, show: Box::new(show) }
+    }
+
+    /// The rule's name.
+    #[inline]
+    pub fn rule(&self) -> &Arc<str> {
+        &self.rule
+    }
+
+    #[inline]
+    pub(super) fn space(&self) -> Space {
+        self.space
+    }
+
+    /// A key for people, as it is.
+    pub fn plain(&self, key: &Key<'_>) -> Vec<KeyText> {
+        (self.show)(key)
+    }
+}
+
+impl fmt::Debug for Naming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Naming").field("rule", &self.rule).finish_non_exhaustive()
+    }
+}
+
+/// How subjects appear now: one for all lists and logs of a process, so that a subject is called the same in all of them.
+pub struct Appearance {
+    secret: [u8; 32],
+    hashed: AtomicBool,
+}
+
+impl Appearance {
+    /// Under a new secret.
+    pub fn new(subjects: Subjects) -> Self {
+        Self { secret: random(), hashed: AtomicBool::new(subjects == Subjects::Hashed) }
+    }
+
+    /// From now on like this. Hashes stay the same.
+    pub fn set(&self, subjects: Subjects) {
+        self.hashed.store(subjects == Subjects::Hashed, Ordering::Relaxed);
+    }
+
+    /// As it is set.
+    pub fn subjects(&self) -> Subjects {
+        if self.hashed.load(Ordering::Relaxed) { Subjects::Hashed } else { Subjects::Plain }
+    }
+
+    /// A subject as it is to be shown.
+    pub fn subject(&self, naming: &Naming, key: &Key<'_>) -> Vec<KeyText> {
+        let plain = naming.plain(key);
+        match self.subjects() {
+            Subjects::Plain => plain,
+            Subjects::Hashed => self.hide(plain),
+        }
+    }
+
+    /// The hash takes the place of a value. Equal values of one attribute are called the same under every rule.
+    pub(super) fn hide(&self, mut plain: Vec<KeyText>) -> Vec<KeyText> {
+        for KeyText { attribute, value } in &mut plain {
+            if let Some(value) = value {
+                *value = self.hash(attribute, value);
+            }
+        }
+        plain
+    }
+
+    /// 64 bits: whoever knows the secret can try values, and nobody else.
+    fn hash(&self, attribute: &str, value: &str) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("a secret may have any length");
+        mac.update(&(attribute.len() as u64).to_le_bytes());
+        mac.update(attribute.as_bytes());
+        mac.update(value.as_bytes());
+        let digest = mac.finalize().into_bytes();
+        let (words, _) = digest.as_chunks::<8>();
+        format!("{:016x}", u64::from_be_bytes(words[0]))
+    }
+}
+
+impl Default for Appearance {
+    fn default() -> Self {
+        Self::new(Subjects::default())
+    }
+}
+
+impl fmt::Debug for Appearance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Appearance").field("subjects", &self.subjects()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a rule counts: its lines, found without looking for a name.
+
+use std::sync::Arc;
+
+use super::Naming;
+use super::lines::{LineTally, MAX_ROUTES, Name, OTHER};
+use crate::policy::Rule;
+
+/// The lines of a rule, for all its sets of limits and all its routes.
+#[derive(Debug)]
+pub(crate) struct RuleTally {
+    naming: Arc<Naming>,
+    terms: Box<[TermsTally]>,
+}
+
+/// The lines of a set of limits: route by route, and of each all limits.
+#[derive(Debug)]
+struct TermsTally {
+    lines: Box<[Arc<LineTally>]>,
+    limits: usize,
+}
+
+impl RuleTally {
+    /// The names of all lines of a rule, limit by limit.
+    pub(super) fn names(rule: &Rule) -> impl Iterator<Item = Name> {
+        let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
+        let limits: Vec<Arc<str>> =
+            rule.terms().iter().flat_map(|terms| terms.names()).map(|name| Arc::from(&**name)).collect();
+        limits.into_iter().flat_map(move |limit| {
+            let of = |route: &Arc<str>| [name.clone(), limit.clone(), route.clone()];
+            routes.iter().map(of).collect::<Vec<_>>()
+        })
+    }
+
+    pub(super) fn new(rule: &Rule, line: impl Fn(&Name) -> Arc<LineTally>) -> Self {
+        let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
+        let terms = rule.terms().iter().map(|terms| {
+            let limits: Vec<Arc<str>> = terms.names().iter().map(|limit| Arc::from(&**limit)).collect();
+            let of = |route: &Arc<str>| -> Vec<Arc<LineTally>> {
+                limits.iter().map(|limit| line(&[name.clone(), limit.clone(), route.clone()])).collect()
+            };
+            TermsTally { lines: routes.iter().flat_map(of).collect(), limits: limits.len() }
+        });
+        Self { terms: terms.collect(), naming: Arc::new(rule.naming()) }
+    }
+
+    /// What its subjects are called.
+    pub(super) fn naming(&self) -> &Arc<Naming> {
+        &self.naming
+    }
+
+    /// The lines of a set of limits on one route.
+    #[inline]
+    pub(super) fn lines(&self, terms: usize, route: u32) -> &[Arc<LineTally>] {
+        let TermsTally { lines, limits } = &self.terms[terms];
+        let first = route as usize * limits;
+        &lines[first..first + limits]
+    }
+}
+
+/// What the routes of a rule are called, and last that of requests by its name.
+fn routes(rule: &Rule) -> Vec<Arc<str>> {
+    let templates = rule.routes().enumerate().map(|(index, route)| match index {
+        0..MAX_ROUTES => Arc::from(route),
+        _ => Arc::from(OTHER),
+    });
+    templates.chain([Arc::from("")]).collect()
+}

@@ -1,0 +1,138 @@
+//! Who is counted most, in bounded memory: Space-Saving (Metwally, Agrawal and El Abbadi).
+//!
+//! A subject that is known is counted; one that is not takes the place of the one with the smallest count, and goes on from that count,
+//! which is then its error. So a count is never too small, and too large by at most its error; and whoever is not known was counted at
+//! most as often as the smallest that is.
+//!
+//! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
+
+mod kept;
+mod shard;
+mod slots;
+
+use std::cmp::Reverse;
+use std::sync::{Arc, OnceLock};
+
+use super::subjects::{Appearance, Naming};
+use crate::fingerprint::Fingerprints;
+use crate::key::Key;
+use crate::policy::KeyText;
+use crate::random::random;
+use shard::Shard;
+
+/// The places of a shard. Few, as all of them are looked at when somebody new comes.
+const PLACES: usize = 64;
+
+/// A subject that is to be counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The rule's.
+    pub naming: &'a Arc<Naming>,
+    /// Who it is, under that rule.
+    pub key: &'a Key<'a>,
+}
+
+/// The subjects that were counted most often in the last five to ten minutes.
+#[derive(Debug)]
+pub struct Top {
+    fingerprints: Fingerprints,
+    shards: Box<[Shard]>,
+    appearance: Arc<Appearance>,
+    /// When something was first counted or asked.
+    began_ms: OnceLock<u64>,
+}
+
+/// What a [`Top`] knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TopList {
+    /// Most first.
+    pub entries: Vec<TopEntry>,
+    /// What was counted since then is in the counts, as Unix milliseconds.
+    pub since_ms: u64,
+    /// Everybody who was counted more often than this is in the list.
+    pub bound: u64,
+    /// How often anybody was counted.
+    pub total: u64,
+}
+
+/// A subject of a list, and how often it was counted: at least `count - error` and at most `count` times.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TopEntry {
+    /// The rule's name.
+    pub rule: Arc<str>,
+    /// Who it is, part by part; texts of more than 256 bytes are cut.
+    pub subject: Vec<KeyText>,
+    /// How often, at most.
+    pub count: u64,
+    /// How much of that may belong to others.
+    pub error: u64,
+}
+
+impl Top {
+    /// The places of a list, where nothing else is said.
+    pub const CAPACITY: usize = 1_024;
+    /// How long an epoch lasts. A list is of the one that runs and the one before.
+    pub const EPOCH_MS: u64 = 300_000;
+
+    /// With places for so many subjects in each epoch.
+    pub fn new(capacity: usize) -> Self {
+        let shards = (capacity / PLACES).max(1);
+        let places = capacity.div_ceil(shards).max(1);
+        Self {
+            fingerprints: Fingerprints::new(random()),
+            shards: (0..shards).map(|_| Shard::new(places)).collect(),
+            appearance: Arc::default(),
+            began_ms: OnceLock::new(),
+        }
+    }
+
+    /// Shows subjects like this, together with whatever else does.
+    pub fn shown_by(self, appearance: Arc<Appearance>) -> Self {
+        Self { appearance, ..self }
+    }
+
+    /// Counts a subject once. Whoever is known is counted without a lock.
+    #[inline]
+    pub fn add(&self, subject: Subject<'_>, now_ms: u64) {
+        let fingerprint = self.fingerprints.of(subject.naming.space(), subject.key);
+        let shard = &self.shards[fingerprint.below(self.shards.len())];
+        let epoch = now_ms / Self::EPOCH_MS;
+        if !shard.count_known(fingerprint, epoch) {
+            self.began_ms.get_or_init(|| now_ms);
+            shard.count(fingerprint, epoch, subject, &self.appearance);
+        }
+    }
+
+    /// At most so many of those that were counted most often.
+    pub fn list(&self, most: usize, now_ms: u64) -> TopList {
+        let epoch = now_ms / Self::EPOCH_MS;
+        let since_ms = *self.began_ms.get_or_init(|| now_ms);
+        let mut list = TopList { entries: Vec::new(), since_ms, bound: 0, total: 0 };
+        let mut found = Vec::new();
+        for shard in &self.shards {
+            let told = shard.most(most, epoch);
+            list.since_ms = list.since_ms.max(told.epoch.saturating_sub(1) * Self::EPOCH_MS);
+            list.bound = list.bound.max(told.bound);
+            list.total += told.total;
+            found.extend(told.entries);
+        }
+        found.sort_unstable_by_key(|entry| (Reverse(entry.count), entry.error, entry.fingerprint));
+        // Whoever is left out was counted at most as often as it says.
+        list.bound = list.bound.max(found.get(most).map_or(0, |entry| entry.count));
+        found.truncate(most);
+        let shown = found.into_iter().map(|entry| TopEntry {
+            rule: Arc::clone(entry.kept.rule()),
+            subject: entry.kept.shown(&self.appearance),
+            count: entry.count,
+            error: entry.error,
+        });
+        list.entries.extend(shown);
+        list
+    }
+}
+
+impl Default for Top {
+    fn default() -> Self {
+        Self::new(Self::CAPACITY)
+    }
+}

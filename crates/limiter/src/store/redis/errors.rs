@@ -1,0 +1,55 @@
+//! How many calls failed, by kind.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::error::{ErrorKind, RedisError};
+
+/// A count for every kind of failure.
+#[derive(Default, Debug)]
+pub(super) struct Errors([AtomicU64; ErrorKind::ALL.len()]);
+
+impl Errors {
+    /// Counts what failed, and passes on what came of it.
+    pub(super) fn counted<T>(&self, result: Result<T, RedisError>) -> Result<T, RedisError> {
+        if let Err(error) = &result {
+            self.0[error.kind() as usize].fetch_add(1, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Every kind, and how many there were.
+    pub(super) fn counts(&self) -> [(ErrorKind, u64); ErrorKind::ALL.len()] {
+        ErrorKind::ALL.map(|kind| (kind, self.0[kind as usize].load(Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_count_of_its_own() {
+        let errors = Errors::default();
+        let all = [
+            RedisError::Unreachable(String::new()),
+            RedisError::Lost(String::new()),
+            RedisError::TimedOut,
+            RedisError::Open,
+            RedisError::Overloaded,
+            RedisError::Refused { code: String::new(), text: String::new() },
+            RedisError::TooManyLimits(65),
+            RedisError::Protocol(String::new()),
+        ];
+        for (times, error) in (1..).zip(&all) {
+            for _ in 0..times {
+                assert_eq!(errors.counted::<()>(Err(error.clone())), Err(error.clone()));
+            }
+        }
+        assert_eq!(errors.counted(Ok(7)), Ok(7));
+        let expected: Vec<_> = all.iter().map(RedisError::kind).zip(1..).collect();
+        assert_eq!(errors.counts().as_slice(), expected);
+        let mut names: Vec<_> = ErrorKind::ALL.map(ErrorKind::name).into();
+        names.dedup();
+        assert_eq!(names.len(), all.len());
+    }
+}
