@@ -2,12 +2,12 @@
 
 mod door;
 pub(crate) mod guard;
-mod keys;
+pub(crate) mod keys;
 mod openapi;
 mod overrides;
 mod policy;
 mod reload;
-mod status;
+pub(crate) mod status;
 
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
@@ -18,7 +18,7 @@ use slidegate::Clock;
 use crate::audit::{Action, Line, Told};
 use crate::http::Visit;
 use crate::http::problem::{Problem, Reply, reply};
-use crate::{health, metrics};
+use crate::{console, events, health, metrics};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -58,6 +58,9 @@ async fn route<C: Clock + 'static>(
     let app = &visit.app;
     let path = head.uri.path();
     let reads = matches!(head.method, Method::GET | Method::HEAD);
+    if let Some(file) = reads.then(|| console::file(path, &head.headers)).flatten() {
+        return Ok(file);
+    }
     match path {
         "/livez" if reads => return Ok(health::live()),
         "/readyz" if reads => return health::ready(app, head.uri.query()),
@@ -65,10 +68,11 @@ async fn route<C: Clock + 'static>(
     }
     let posts = head.method == Method::POST;
     let allow = match path {
-        "/" if reads => return Ok(openapi::index()),
         "/openapi.json" if reads => return Ok(openapi::document()),
-        "/metrics" if reads => return Ok(metrics::reply(app)),
+        "/metrics" if reads => return Ok(metrics::reply(app, &head.headers)),
         "/v1/status" if reads => return Ok(status::status(app)),
+        "/v1/events" if reads => return events::reply(visit),
+        "/v1/top" if reads => return events::top(app, head.uri.query()),
         "/v1/policy" if reads => return Ok(policy::policy(app)),
         "/v1/overrides" if reads => return Ok(overrides::list(app)),
         "/v1/overrides" if posts => {
@@ -85,9 +89,9 @@ async fn route<C: Clock + 'static>(
             return reload::reload(app, &visit.read(&head.headers, body).await?, told).await;
         }
         "/v1/keys/look" | "/v1/keys/reset" | "/v1/reload" => "POST",
-        "/" | "/openapi.json" | "/livez" | "/readyz" | "/metrics" | "/v1/status" | "/v1/policy" => {
-            "GET, HEAD"
-        }
+        "/openapi.json" | "/livez" | "/readyz" | "/metrics" => "GET, HEAD",
+        "/v1/status" | "/v1/events" | "/v1/top" | "/v1/policy" => "GET, HEAD",
+        path if console::has(path) => "GET, HEAD",
         path => match path.strip_prefix("/v1/overrides/") {
             Some(id) if head.method == Method::DELETE => return overrides::remove(app, id, told).await,
             Some(_) => "DELETE",
@@ -98,6 +102,6 @@ async fn route<C: Clock + 'static>(
 }
 
 /// An answer in JSON.
-fn json(status: StatusCode, body: &serde_json::Value) -> Reply {
+pub(crate) fn json(status: StatusCode, body: &serde_json::Value) -> Reply {
     reply(status, JSON, body.to_string())
 }

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
+use hyper::HeaderMap;
+use slidegate::observe::{Observer, ObserverSettings, Started, Timed};
 use slidegate::policy::Settings;
+use slidegate::policy::file::Observe;
 use slidegate::{
     Answer, Answers, Ask, AtOnce, CallError, Clock, Demand, Gate, GateError, Key, Limit, Permit, Request,
     RequestError, SettleOutcome, Space, Store, SystemClock, Verdict,
@@ -14,6 +17,10 @@ use slidegate::{
 use crate::admin::guard;
 use crate::config::{Config, ConfigError, HttpSettings};
 use crate::connections::{ConnectionStats, Counts};
+use crate::denials::{DenialLog, DenialLogStats};
+use crate::door::Door;
+use crate::events::Events;
+use crate::otlp::{Telemetry, Trace};
 use crate::reload::Live;
 use crate::rls::unfinished::Unfinished;
 use crate::snapshot::{self, SnapshotState, Snapshots};
@@ -29,6 +36,8 @@ pub struct App<C = SystemClock> {
     pub(crate) certificates: Certificates,
     http: ArcSwap<HttpSettings>,
     live: Live,
+    /// What is told to a collector of it.
+    pub(crate) telemetry: Telemetry,
     /// One at a time changes the board of the store, or reads it.
     board_turn: Mutex<()>,
     seeds: AtomicU64,
@@ -41,6 +50,8 @@ pub struct App<C = SystemClock> {
     /// Where the admin listener really is, once it is there.
     admin_address: OnceLock<SocketAddr>,
     snapshots: Option<Snapshots>,
+    events: Arc<Events>,
+    denials: Arc<DenialLog>,
 }
 
 impl App {
@@ -60,14 +71,28 @@ impl App {
         let Config { policy, settings } = config;
         let http = HttpSettings::new(&settings)?;
         let certificates = Certificates::load(&settings.server)?;
+        let telemetry = Telemetry::new(&settings)?;
         let file = policy.clone();
+        let timed = match &backend {
+            Backend::Memory(_) => Timed::Sample,
+            Backend::Redis(_) => Timed::Each,
+        };
         let mut gate = Gate::new(policy, backend).max_waiting(http.max_waiting);
         if let Some(secret) = http.permit_secret {
             gate = gate.permit_secret(secret);
         }
+        let mut denials = Arc::default();
+        if settings.observe.enabled {
+            let observer = Observer::new(observer_settings(&settings.observe)).timed(timed);
+            denials = Arc::new(DenialLog::new(Arc::clone(observer.hearing())));
+            let log = Arc::clone(&denials);
+            observer.on_denial(move |denial| log.note(denial));
+            gate = gate.observe(Arc::new(observer));
+        }
         let seed = getrandom::u64().unwrap_or_default();
         Ok(Self {
             live: Live::new(file, settings, gate.now_ms()),
+            telemetry,
             board_turn: Mutex::new(()),
             gate,
             certificates,
@@ -80,6 +105,8 @@ impl App {
             connections: Counts::default(),
             admin_address: OnceLock::new(),
             snapshots: None,
+            events: Arc::default(),
+            denials,
         })
     }
 }
@@ -92,6 +119,7 @@ impl<C: Clock> App<C> {
             http: self.http,
             certificates: self.certificates,
             live: self.live,
+            telemetry: self.telemetry,
             board_turn: self.board_turn,
             seeds: self.seeds,
             held: self.held,
@@ -101,12 +129,49 @@ impl<C: Clock> App<C> {
             connections: self.connections,
             admin_address: self.admin_address,
             snapshots: self.snapshots,
+            events: self.events,
+            denials: self.denials,
         }
     }
 
     /// What decides.
     pub fn gate(&self) -> &Gate<Backend, C> {
         &self.gate
+    }
+
+    /// Who counts what is decided, unless the settings say that nobody does.
+    #[inline]
+    pub fn observer(&self) -> Option<&Arc<Observer>> {
+        self.gate.observer()
+    }
+
+    /// What became of denials in the denial log.
+    pub fn denial_log(&self) -> DenialLogStats {
+        self.denials.stats()
+    }
+
+    pub(crate) fn denials(&self) -> &Arc<DenialLog> {
+        &self.denials
+    }
+
+    pub(crate) fn set_observer(&self, settings: &Observe) {
+        self.denials.set(settings.denial_log);
+        if let Some(observer) = self.observer() {
+            observer.set(observer_settings(settings));
+        }
+    }
+
+    /// Begins to time a decision, if this one is to be.
+    #[inline]
+    fn start(&self) -> Option<Started> {
+        self.observer().and_then(|observer| observer.start())
+    }
+
+    #[inline]
+    fn finish(&self, started: Option<Started>) {
+        if let Some(observer) = self.observer() {
+            observer.finish(started);
+        }
     }
 
     /// How many requests are being answered that may be held for their turn.
@@ -180,6 +245,10 @@ impl<C: Clock> App<C> {
         }
     }
 
+    pub(crate) fn events(&self) -> &Arc<Events> {
+        &self.events
+    }
+
     pub(crate) fn connections(&self) -> &Counts {
         &self.connections
     }
@@ -214,21 +283,48 @@ impl<C: Clock> App<C> {
         mixed ^ (mixed >> 31)
     }
 
-    pub(crate) async fn check(&self, ask: &Ask<'_>) -> Result<Answer, GateError<StoreError>> {
-        let _held = (!ask.wait.is_zero()).then(|| Held::new(&self.held));
-        self.gate.check(ask).await
+    /// What a request leaves behind in a trace, by the door that it came through, what it asks for, and its headers.
+    #[inline]
+    pub(crate) fn trace(&self, asked: (Door, &'static str), headers: Option<&HeaderMap>) -> Trace {
+        self.telemetry.trace(asked, headers, || self.next_seed())
+    }
+
+    pub(crate) async fn check(&self, ask: &Ask<'_>, trace: Trace) -> Result<Answer, GateError<StoreError>> {
+        if !ask.wait.is_zero() {
+            // How long it is held is no sign of how quick decisions are.
+            let _held = Held::new(&self.held);
+            let answer = self.gate.check(ask).await;
+            trace.answered(&self.telemetry, &answer);
+            return answer;
+        }
+        let started = self.start();
+        let answer = self.gate.check(ask).await;
+        self.finish(started);
+        trace.answered(&self.telemetry, &answer);
+        answer
     }
 
     pub(crate) async fn check_rule(
         &self,
         rule: &str,
         ask: &Ask<'_>,
+        trace: Trace,
     ) -> Result<Option<Answer>, GateError<StoreError>> {
-        self.gate.check_rule(rule, ask).await
+        let started = self.start();
+        let answer = self.gate.check_rule(rule, ask).await.transpose();
+        self.finish(started);
+        if let Some(answer) = &answer {
+            trace.answered(&self.telemetry, answer);
+        }
+        answer.transpose()
     }
 
+    /// Leaves no trace by itself: a call may be decided in two steps.
     pub(crate) async fn check_all(&self, demands: &[Demand<'_>]) -> Result<Answers, GateError<StoreError>> {
-        self.gate.check_all(demands).await
+        let started = self.start();
+        let answers = self.gate.check_all(demands).await;
+        self.finish(started);
+        answers
     }
 
     pub(crate) async fn limit(
@@ -237,8 +333,13 @@ impl<C: Clock> App<C> {
         key: impl Into<Key<'_>>,
         limit: Limit,
         cost: u64,
+        trace: Trace,
     ) -> Result<Verdict, StoreError> {
-        self.gate.limit_in(space, key, limit, cost).await
+        let started = self.start();
+        let verdict = self.gate.limit_in(space, key, limit, cost).await;
+        self.finish(started);
+        trace.limited(&self.telemetry, &verdict);
+        verdict
     }
 
     /// [`App::check`] by a store that does not wait. `None` where only that can answer: nothing was decided then.
@@ -249,7 +350,12 @@ impl<C: Clock> App<C> {
         tell: impl FnOnce(AtOnce<'_>) -> T,
     ) -> Result<Option<T>, RequestError> {
         let Backend::Memory(memory) = self.gate.store() else { return Ok(None) };
-        self.gate.check_at_once(request, |call| memory.decide_now(call), tell)
+        let started = self.start();
+        let told = self.gate.check_at_once(request, |call| memory.decide_now(call), tell);
+        if let Ok(Some(_)) = told {
+            self.finish(started);
+        }
+        told
     }
 
     /// [`App::limit`] by a store that does not wait, if it is one.
@@ -262,7 +368,10 @@ impl<C: Clock> App<C> {
         cost: u64,
     ) -> Option<Verdict> {
         let Backend::Memory(memory) = self.gate.store() else { return None };
-        Some(self.gate.limit_at_once(space, key, limit, cost, |call| memory.decide_now(call)))
+        let started = self.start();
+        let verdict = self.gate.limit_at_once(space, key, limit, cost, |call| memory.decide_now(call));
+        self.finish(started);
+        Some(verdict)
     }
 
     pub(crate) async fn settle(
@@ -272,6 +381,10 @@ impl<C: Clock> App<C> {
     ) -> Result<SettleOutcome, CallError<StoreError>> {
         self.gate.settle(permit, cost).await
     }
+}
+
+fn observer_settings(settings: &Observe) -> ObserverSettings {
+    ObserverSettings { near_miss: settings.near_miss, subjects: settings.subjects }
 }
 
 /// Counts a request while it is there; a client that goes away takes it along.

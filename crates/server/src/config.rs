@@ -13,6 +13,7 @@ use slidegate::store::redis::ConfigError as RedisConfigError;
 
 use crate::admin::guard;
 use crate::connections::Bounds;
+use crate::otlp::Telemetry;
 use crate::snapshot::SnapshotStartError;
 use crate::store::Backend;
 use crate::tls::TlsError;
@@ -36,6 +37,7 @@ impl Config {
     /// Whether a service could be started with it; nothing is.
     pub fn check(&self) -> Result<(), ConfigError> {
         HttpSettings::new(&self.settings)?;
+        Telemetry::check(&self.settings)?;
         Backend::check(&self.settings.store)
     }
 }
@@ -90,6 +92,16 @@ pub enum ConfigError {
         /// Where it listens.
         address: SocketAddr,
     },
+    /// Telemetry is to be sent, and this program cannot do that.
+    #[error(
+        "observe.otlp: this program was built without OpenTelemetry: build it with `cargo build --release --features \
+         otlp`, or take the setting out of the file"
+    )]
+    WithoutOtlp,
+    /// Telemetry cannot be sent as it is set.
+    #[cfg(feature = "otlp")]
+    #[error("observe.otlp: {0}")]
+    Otlp(#[from] crate::otlp::OtlpError),
     /// What a value says was reported as wrong when the file was read.
     #[error("{0} has no value")]
     Missing(&'static str),

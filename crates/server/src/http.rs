@@ -6,6 +6,7 @@ pub(crate) mod body;
 pub(crate) mod check;
 mod client_address;
 pub(crate) mod connection;
+pub(crate) mod content;
 mod farewell;
 pub(crate) mod json;
 mod limit;
@@ -13,7 +14,7 @@ mod number;
 pub(crate) mod openapi;
 pub(crate) mod problem;
 pub(crate) mod query;
-mod request_id;
+pub(crate) mod request_id;
 mod rlaas;
 mod rls_json;
 mod settle;
@@ -39,6 +40,7 @@ use crate::app::App;
 use crate::connections::{Order, Phase, Progress};
 use crate::door::Door;
 use crate::health;
+use crate::otlp::Trace;
 use crate::store::Backend;
 use problem::{Problem, Reply};
 use request_id::{Ids, X_REQUEST_ID};
@@ -78,7 +80,7 @@ pub(crate) async fn answer<C: Clock + 'static>(visit: &Visit<C>, head: &Parts, b
     if visit.is_last() {
         reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    visit.progress.enter(Phase::Idle);
+    visit.progress.rest();
     reply
 }
 
@@ -92,10 +94,11 @@ async fn dispatch<C: Clock + 'static>(
         // Apart, so that checks need no room for it.
         return Box::pin(crate::admin::answer(visit, head, body, request_id)).await;
     }
-    route(visit, head, body).await.unwrap_or_else(Problem::into_reply)
+    let id = request_id::text(request_id);
+    route(visit, head, body, id).await.unwrap_or_else(Problem::into_reply)
 }
 
-async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Result<Reply, Problem> {
+async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming, id: &str) -> Result<Reply, Problem> {
     let app = &*visit.app;
     let reads = matches!(head.method, Method::GET | Method::HEAD);
     let allow = match head.uri.path() {
@@ -109,10 +112,12 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Resu
             let posts = head.method == Method::POST;
             match path {
                 "/v1/check" if posts => {
-                    return check::check(app, &visit.read(&head.headers, body).await?).await;
+                    let body = visit.read(&head.headers, body).await?;
+                    return check::check(app, &body, id, visit.trace("POST /v1/check", head)).await;
                 }
                 "/v1/limit" if posts => {
-                    return limit::limit(app, &visit.read(&head.headers, body).await?).await;
+                    let body = visit.read(&head.headers, body).await?;
+                    return limit::limit(app, &body, visit.trace("POST /v1/limit", head)).await;
                 }
                 "/v1/refund" if posts => {
                     return settle::refund(app, &visit.read(&head.headers, body).await?).await;
@@ -123,17 +128,19 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Resu
                 "/json" if posts => {
                     // Its callers never had to say that they send JSON.
                     let body = visit.read_any(&head.headers, body).await?;
+                    let trace = visit.trace("POST /json", head);
                     // In a box, because most requests are others.
-                    return Box::pin(rls_json::should_rate_limit(app, &body)).await;
+                    return Box::pin(rls_json::should_rate_limit(app, &body, id, trace)).await;
                 }
                 "/v1/check" | "/v1/limit" | "/v1/refund" | "/v1/settle" | "/json" => "POST",
                 "/v1/authorize" => {
                     visit.progress.enter(Phase::Answering);
-                    return authorize::authorize(app, visit.peer, head).await;
+                    let trace = visit.trace("/v1/authorize", head);
+                    return authorize::authorize(app, visit.peer, head, id, trace).await;
                 }
                 "/check" if reads => {
                     visit.progress.enter(Phase::Answering);
-                    return rlaas::check(app, head.uri.query()).await;
+                    return rlaas::check(app, head.uri.query(), id, visit.trace("GET /check", head)).await;
                 }
                 "/check" => "GET, HEAD",
                 _ => return Err(Problem::not_found(path)),
@@ -144,6 +151,11 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Resu
 }
 
 impl<C: Clock> Visit<C> {
+    /// How far its connection is.
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
     /// Why a request is not answered as it would be, if its time is over: a body that does not come, or the end of the service.
     #[inline]
     fn interrupted(&self) -> Option<Problem> {
@@ -166,6 +178,12 @@ impl<C: Clock> Visit<C> {
             most => self.served.fetch_add(1, Ordering::Relaxed) + 1 >= most,
         };
         spent || self.is_in_lane || !self.app.is_ready() || self.progress.order() != Order::Go
+    }
+
+    /// What this request leaves behind in a trace.
+    #[inline]
+    fn trace(&self, asked: &'static str, head: &Parts) -> Trace {
+        self.app.trace((self.door, asked), Some(&head.headers))
     }
 
     /// The body of a request that says that it is JSON, as long as it may be.

@@ -12,11 +12,19 @@ mod audit;
 mod cases;
 mod config;
 mod connections;
+mod console;
+mod denials;
 mod door;
+mod events;
 mod health;
 mod http;
 mod listen;
 mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(not(feature = "otlp"))]
+#[path = "otlp/without.rs"]
+mod otlp;
 mod overrides;
 mod reload;
 mod resp;
@@ -39,6 +47,9 @@ use tokio::time::sleep;
 pub use app::App;
 pub use config::{Config, ConfigError};
 pub use connections::ConnectionStats;
+pub use denials::DenialLogStats;
+#[cfg(feature = "otlp")]
+pub use otlp::OtlpError;
 pub use overrides::{NewOverride, Override, OverrideError};
 pub use reload::{PolicySource, ReloadError, ReloadState, Reloaded};
 pub use snapshot::{Restored, SnapshotStartError, SnapshotState};
@@ -76,6 +87,8 @@ pub async fn run<C: Clock + 'static>(
     let admin = listeners.admin.take();
     overrides::begin(&app).await;
     let background = background(&app);
+    let telemetry = otlp::begin(&app);
+    let denials = denials::begin(&app);
     let (stopping, stopped) = told::channel(());
     let stop = async {
         shutdown.await;
@@ -105,7 +118,9 @@ pub async fn run<C: Clock + 'static>(
     };
     tokio::join!(stop, checks, operators);
     drop(background);
-    snapshot::last(&app).await;
+    drop(denials);
+    // A collector that is slow keeps nobody from saving what has to be kept.
+    tokio::join!(snapshot::last(&app), telemetry.end());
 }
 
 /// What goes on beside the answers until the service ends: dropping it ends all of it.
@@ -115,6 +130,7 @@ fn background<C: Clock + 'static>(app: &Arc<App<C>>) -> JoinSet<()> {
     background.spawn(reload::watch(Arc::clone(app)));
     background.spawn(overrides::follow(Arc::clone(app)));
     background.spawn(snapshot::keep(Arc::clone(app)));
+    background.spawn(events::keep(Arc::clone(app)));
     background
 }
 

@@ -17,12 +17,12 @@ use tokio::task::spawn_blocking;
 
 pub use error::ReloadError;
 pub use source::PolicySource;
+pub(crate) use source::digest;
 pub use state::{ReloadState, Reloaded};
 
 use crate::app::App;
 use crate::overrides::Overrides;
 use crate::watch::{Content, Watched};
-use source::digest;
 
 /// What is in force, and where it comes from.
 pub(crate) struct Live {

@@ -1,4 +1,4 @@
-//! What may happen often is told seldom: at most once in a second, with how many times it was.
+//! What may happen often is told seldom: at most once in a while, with how many times it was.
 
 use std::time::Duration;
 
@@ -7,18 +7,30 @@ use tokio::time::Instant;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Something that may happen often.
-#[derive(Default)]
 pub(crate) struct Seldom {
+    pause: Duration,
     told: Option<Instant>,
     times: u64,
 }
 
+impl Default for Seldom {
+    /// Once in a second.
+    fn default() -> Self {
+        Self::once_in(PAUSE)
+    }
+}
+
 impl Seldom {
+    /// At most once in so long.
+    pub(crate) fn once_in(pause: Duration) -> Self {
+        Self { pause, told: None, times: 0 }
+    }
+
     /// It happened; how many times since it was last told, if it is to be told now.
     pub(crate) fn note(&mut self) -> Option<u64> {
         self.times += 1;
         let now = Instant::now();
-        if self.told.is_some_and(|told| now.duration_since(told) < PAUSE) {
+        if self.told.is_some_and(|told| now.duration_since(told) < self.pause) {
             return None;
         }
         self.told = Some(now);

@@ -3,6 +3,8 @@
 //! A connection keeps what it began with; new ones get what was read last. Files that cannot be used change nothing.
 
 use std::io;
+#[cfg(feature = "otlp")]
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rustls::ServerConfig;
+#[cfg(feature = "otlp")]
+use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 use slidegate::policy::file;
 use slidegate::{Clock, SystemClock};
@@ -39,6 +43,14 @@ use validity::Validity;
 /// How long a client that was refused may take to hear why, and how much of what it still sends is read for that.
 const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 << 10;
+
+/// The certificates in a file: those of authorities that vouch for others.
+#[cfg(feature = "otlp")]
+pub(crate) fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let unreadable =
+        |error: io::Error| TlsError::Unreadable { path: path.to_owned(), why: error.to_string() };
+    identity::certificates(path, &contents::read(path).map_err(unreadable)?)
+}
 
 /// The certificate of one listener.
 pub(crate) struct Tls {

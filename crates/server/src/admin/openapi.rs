@@ -7,7 +7,6 @@ use hyper::StatusCode;
 
 use super::JSON;
 use crate::http::openapi::complete;
-pub(super) use crate::http::openapi::index;
 use crate::http::problem::{Reply, reply};
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| complete(include_str!("openapi.json")));

@@ -1,4 +1,4 @@
-//! `GET /v1/policy`: the rules that are in force, overrides included, and where they come from.
+//! `GET /v1/policy`: the rules that are in force, overrides included, where they come from, and what the last reload changed.
 
 use hyper::StatusCode;
 use serde_json::json;
@@ -18,6 +18,8 @@ pub(super) fn policy<C: Clock>(app: &App<C>) -> Reply {
             "file": file,
             "digest": digest,
             "loaded_at_ms": state.loaded_at_ms,
+            "changed": state.last_done.as_ref().map(|done| &done.changes),
+            "at_next_start": state.last_done.as_ref().map_or(&[][..], |done| &done.at_next_start),
             "rules": app.gate().policy().explain(),
         }),
     )

@@ -51,7 +51,8 @@ pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
     )
 }
 
-fn store(backend: &Backend) -> Value {
+/// The store's part of it.
+pub(crate) fn store(backend: &Backend) -> Value {
     let state = StoreState::of(backend).name();
     match backend {
         Backend::Memory(memory) => {

@@ -47,12 +47,12 @@ impl Bounds {
         })
     }
 
-    /// How long a phase may last. Answers have the time that they take.
+    /// How long a phase may last. Answers have the time that they take, and those that go on end when they like.
     pub(super) fn of(&self, phase: Phase) -> Option<Duration> {
         match phase {
             Phase::Fresh | Phase::Head => Some(self.head),
             Phase::Body => Some(self.body),
-            Phase::Answering => None,
+            Phase::Answering | Phase::Streaming => None,
             Phase::Writing => Some(self.write),
             Phase::Closing => Some(self.write.min(LINGER)),
             Phase::Idle => Some(self.idle),

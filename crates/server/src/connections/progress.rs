@@ -24,11 +24,13 @@ pub(crate) enum Phase {
     Idle,
     /// Nothing more will be said; what the client still sends is thrown away.
     Closing,
+    /// An answer goes on, and its client has taken all of it so far.
+    Streaming,
 }
 
 const PHASES: [Phase; 8] = {
-    use Phase::{Answering, Body, Closing, Fresh, Head, Idle, Writing};
-    [Fresh, Head, Body, Answering, Writing, Idle, Closing, Closing]
+    use Phase::{Answering, Body, Closing, Fresh, Head, Idle, Streaming, Writing};
+    [Fresh, Head, Body, Answering, Writing, Idle, Closing, Streaming]
 };
 /// The bits that say which phase it is.
 const PHASE_BITS: u64 = 7;
@@ -54,6 +56,8 @@ pub(crate) struct Progress {
     order: AtomicU8,
     /// Whether an answer was given before all of its request was read.
     unread: AtomicBool,
+    /// Whether its answer goes on.
+    streams: AtomicBool,
 }
 
 impl Progress {
@@ -62,6 +66,7 @@ impl Progress {
             steps: AtomicU64::new(Phase::Fresh as u64),
             order: AtomicU8::new(Order::Go as u8),
             unread: AtomicBool::new(false),
+            streams: AtomicBool::new(false),
         })
     }
 
@@ -70,6 +75,25 @@ impl Progress {
     pub(crate) fn enter(&self, phase: Phase) {
         let steps = self.steps.load(Ordering::Relaxed);
         self.steps.store(((steps | PHASE_BITS) + 1) | phase as u64, Ordering::Relaxed);
+    }
+
+    /// There is nothing that the client has not taken: it may ask again, or its answer goes on.
+    #[inline]
+    pub(crate) fn rest(&self) {
+        self.enter(if self.streams.load(Ordering::Relaxed) { Phase::Streaming } else { Phase::Idle });
+    }
+
+    /// From now on the answer goes on for as long as it likes.
+    pub(crate) fn begin_stream(&self) {
+        self.streams.store(true, Ordering::Relaxed);
+    }
+
+    /// The answer has come to its end. What is left of it has to be taken as any other.
+    pub(crate) fn end_stream(&self) {
+        self.streams.store(false, Ordering::Relaxed);
+        if self.phase() == Phase::Streaming {
+            self.enter(Phase::Idle);
+        }
     }
 
     #[inline]

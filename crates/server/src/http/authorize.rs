@@ -12,6 +12,7 @@ use super::client_address::client_address;
 use super::problem::{Problem, Reply};
 use super::{answer, query};
 use crate::app::App;
+use crate::otlp::Trace;
 
 const METHOD: [HeaderName; 2] =
     [HeaderName::from_static("x-forwarded-method"), HeaderName::from_static("x-original-method")];
@@ -23,11 +24,17 @@ const URI: [HeaderName; 3] = [
 const HOST: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-host")];
 const SCHEME: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-proto")];
 
-pub(super) async fn authorize<C: Clock>(app: &App<C>, peer: IpAddr, head: &Parts) -> Result<Reply, Problem> {
+pub(super) async fn authorize<C: Clock>(
+    app: &App<C>,
+    peer: IpAddr,
+    head: &Parts,
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
     let parameters = Parameters::parse(head.uri.query())?;
     let settings = app.http();
     let ip = client_address(peer, &head.headers, &settings.trusted_proxies).to_string();
-    let mut request = Request::new().with("ip", ip).cost(parameters.cost);
+    let mut request = Request::new().with_id(id).with("ip", ip).cost(parameters.cost);
     for (attribute, header) in &settings.attributes {
         if let Some(value) = single(&head.headers, header)? {
             request.set(&**attribute, value);
@@ -38,7 +45,7 @@ pub(super) async fn authorize<C: Clock>(app: &App<C>, peer: IpAddr, head: &Parts
     tell(&mut request, "host", told(&head.headers, &HOST, host_of)?);
     tell(&mut request, "scheme", told(&head.headers, &SCHEME, |scheme| scheme.to_ascii_lowercase().into())?);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let answer = app.check(&Ask::from(request)).await?;
+    let answer = app.check(&Ask::from(request), trace).await?;
     Ok(answer::pass_or_refuse(app, &answer, parameters.deny_status))
 }
 

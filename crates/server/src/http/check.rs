@@ -12,6 +12,7 @@ use super::number::whole;
 use super::problem::{Problem, Reply};
 use super::{answer, body};
 use crate::app::App;
+use crate::otlp::Trace;
 
 const MAX_IDEMPOTENCY_KEY_BYTES: usize = 255;
 
@@ -32,9 +33,15 @@ pub(super) fn one() -> u64 {
     1
 }
 
-pub(super) async fn check<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
-    let ask = read(bytes, app.http().max_wait_ms)?;
-    let answer = app.check(&ask).await?;
+pub(super) async fn check<C: Clock>(
+    app: &App<C>,
+    bytes: &[u8],
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
+    let mut ask = read(bytes, app.http().max_wait_ms)?;
+    ask.request.set_id(id);
+    let answer = app.check(&ask, trace).await?;
     Ok(answer::reply(app, &answer))
 }
 

@@ -94,5 +94,5 @@ enum End {
 
 /// Requests that are known end with their answer, and their connection with them.
 fn is_owed_an_answer(phase: Phase) -> bool {
-    matches!(phase, Phase::Body | Phase::Answering | Phase::Writing | Phase::Closing)
+    matches!(phase, Phase::Body | Phase::Answering | Phase::Writing | Phase::Streaming | Phase::Closing)
 }

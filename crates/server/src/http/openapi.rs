@@ -53,7 +53,7 @@ pub(super) fn document() -> Reply {
     reply(StatusCode::OK, JSON, DOCUMENT.clone())
 }
 
-pub(crate) fn index() -> Reply {
+pub(super) fn index() -> Reply {
     let body = json!({
         "service": "slidegate",
         "version": env!("CARGO_PKG_VERSION"),

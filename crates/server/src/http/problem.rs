@@ -1,14 +1,14 @@
 //! What is said when something is wrong: `application/problem+json`, as RFC 9457 has it.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{HeaderMap, StatusCode};
 
+use super::content::Content;
 use super::json;
 
 /// What every handler gives.
-pub(crate) type Reply = hyper::Response<Full<Bytes>>;
+pub(crate) type Reply = hyper::Response<Content>;
 
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -106,7 +106,7 @@ impl Problem {
 
     pub(crate) fn into_reply(self) -> Reply {
         let (status, headers, body) = self.into_parts();
-        let mut reply = Reply::new(Full::new(body.into()));
+        let mut reply = Reply::new(Content::whole(body));
         *reply.status_mut() = status;
         *reply.headers_mut() = headers;
         reply
@@ -144,7 +144,7 @@ pub(crate) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: Status
 
 /// An answer with a body.
 pub(crate) fn reply(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
-    let mut reply = Reply::new(Full::new(body.into()));
+    let mut reply = Reply::new(Content::whole(body));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, content_type);
     reply

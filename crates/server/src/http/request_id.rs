@@ -28,10 +28,7 @@ impl Ids {
 
     /// The id that the request brought, if it is one, or the next.
     pub(super) fn of(&self, headers: &HeaderMap) -> HeaderValue {
-        match headers.get(X_REQUEST_ID) {
-            Some(given) if is_id(given.as_bytes()) => given.clone(),
-            _ => self.next(),
-        }
+        brought(headers).unwrap_or_else(|| self.next())
     }
 
     pub(super) fn next(&self) -> HeaderValue {
@@ -43,6 +40,16 @@ impl Ids {
         id[PREFIX_DIGITS + 1..end].copy_from_slice(count);
         HeaderValue::from_bytes(&id[..end]).expect("hexadecimal digits and a hyphen are a header value")
     }
+}
+
+/// The id as logs tell it.
+pub(crate) fn text(id: &HeaderValue) -> &str {
+    id.to_str().unwrap_or_default()
+}
+
+/// The id that a call brought, if it is one.
+pub(crate) fn brought(headers: &HeaderMap) -> Option<HeaderValue> {
+    headers.get(X_REQUEST_ID).filter(|id| is_id(id.as_bytes())).cloned()
 }
 
 /// What can stand in a log without doing harm.

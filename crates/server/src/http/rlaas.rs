@@ -7,11 +7,17 @@ use slidegate::{Ask, Clock, Kind, LimitAnswer, Request, Source};
 use super::problem::{Problem, Reply, reply};
 use super::{answer, json, query};
 use crate::app::App;
+use crate::otlp::Trace;
 
 const RULE: &str = "rlaas";
 const USER: &str = "userId";
 
-pub(super) async fn check<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply, Problem> {
+pub(super) async fn check<C: Clock>(
+    app: &App<C>,
+    query: Option<&str>,
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
     let parameters = query::parse(query)?;
     if let Some((name, _)) = parameters.iter().find(|(name, _)| name != USER) {
         return Err(query::unknown(name, USER));
@@ -20,9 +26,9 @@ pub(super) async fn check<C: Clock>(app: &App<C>, query: Option<&str>) -> Result
     if user.is_empty() {
         return Err(Problem::bad_request("say who it is, as in /check?userId=alice"));
     }
-    let request = Request::new().with(USER, user);
+    let request = Request::new().with_id(id).with(USER, user);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let Some(answer) = app.check_rule(RULE, &Ask::from(request)).await? else {
+    let Some(answer) = app.check_rule(RULE, &Ask::from(request), trace).await? else {
         let detail = "there is no rule named rlaas: add one with key: [userId] and a limit";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };

@@ -10,6 +10,7 @@ use slidegate::Clock;
 use super::body;
 use super::problem::{self, Problem, Reply};
 use crate::app::App;
+use crate::otlp::Trace;
 use crate::rls::failure::Failure;
 use crate::rls::proto::Code;
 use crate::rls::service;
@@ -20,9 +21,14 @@ const UNITS: [&str; 8] = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH",
 /// What [`Code`] is called, by its numbers.
 const CODES: [&str; 3] = ["UNKNOWN", "OK", "OVER_LIMIT"];
 
-pub(super) async fn should_rate_limit<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+pub(super) async fn should_rate_limit<C: Clock>(
+    app: &App<C>,
+    bytes: &[u8],
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
     let call: read::Call = body::parse(bytes)?;
-    let response = service::decide(app, &call.into()).await?;
+    let response = service::decide(app, &call.into(), Some(id), trace).await?;
     let is_over = response.overall_code == Code::OverLimit as i32;
     let status = if is_over { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
     Ok(problem::reply(status, JSON, write::response(&response)))

@@ -39,7 +39,7 @@ impl<S> Watched<S> {
     /// An answer that waits for its client is seen here only; that others wait is said elsewhere.
     #[inline]
     fn note_waiting(&self, is_pending: bool) {
-        if is_pending && self.progress.phase() == Phase::Idle {
+        if is_pending && matches!(self.progress.phase(), Phase::Idle | Phase::Streaming) {
             self.progress.enter(Phase::Writing);
         }
     }
@@ -80,7 +80,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         self.note_waiting(flushed.is_pending());
         if flushed.is_ready() && self.progress.phase() == Phase::Writing {
-            self.progress.enter(Phase::Idle);
+            self.progress.rest();
         }
         flushed
     }

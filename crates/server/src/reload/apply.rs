@@ -78,19 +78,22 @@ impl<C: Clock> App<C> {
         let known: HashSet<String> = warnings(&now.file).collect();
         let warnings: Vec<String> = warnings(&policy).filter(|warning| !known.contains(warning)).collect();
 
+        self.set_observer(&settings.observe);
         (now.file, now.settings) = (policy, Arc::new(settings));
         self.renew(&mut now);
         self.set_http(http);
-        now.state.done(&digest, self.gate().now_ms());
+        let reloaded = Reloaded { policy_digest: digest, changes, at_next_start };
+        now.state.done(&reloaded, self.gate().now_ms());
         drop(now);
 
-        tell(source, &changes, &at_next_start);
+        tell(source, &reloaded);
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Reloaded { policy_digest: digest, changes, at_next_start }
+        reloaded
     }
 }
 
-fn tell(source: &PolicySource, changes: &[String], at_next_start: &[&str]) {
+fn tell(source: &PolicySource, reloaded: &Reloaded) {
+    let Reloaded { changes, at_next_start, .. } = reloaded;
     let name = source.name();
     match changes.len() {
         0 => tracing::info!("{name} was read again: nothing has changed"),

@@ -1,7 +1,9 @@
 //! Which settings of a file differ, and which of them can change while the service runs.
 
 use slidegate::policy::Settings;
-use slidegate::policy::file::{Admin, Connections, Entrance, Sentinel, Server, Spot, Store, Tls};
+use slidegate::policy::file::{
+    Admin, Connections, Entrance, Observe, Otlp, Sentinel, Server, Spot, Store, Tls,
+};
 
 /// The names of settings that differ.
 pub(super) struct Differences {
@@ -27,6 +29,9 @@ pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
         ("server.connections", !same_connections(&old.connections, &new.connections)),
         ("server.shutdown_delay", old.shutdown_delay != new.shutdown_delay),
         ("server.shutdown_timeout", old.shutdown_timeout != new.shutdown_timeout),
+        ("observe.near_miss", now.observe.near_miss != file.observe.near_miss),
+        ("observe.subjects", now.observe.subjects != file.observe.subjects),
+        ("observe.denial_log", now.observe.denial_log != file.observe.denial_log),
         ("server.admin.token", same_door(old, new) && admin_token(old) != admin_token(new)),
     ];
     let at_next_start = [
@@ -38,6 +43,8 @@ pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
         ("server.permit_secret", some(&old.permit_secret) != some(&new.permit_secret)),
         ("server.max_waiting", old.max_waiting != new.max_waiting),
         ("store", !same_store(&now.store, &file.store)),
+        ("observe.enabled", now.observe.enabled != file.observe.enabled),
+        ("observe.otlp", !same_otlp(now.observe.otlp.as_ref(), file.observe.otlp.as_ref())),
     ];
     let named = |all: &[(&'static str, bool)]| all.iter().copied().filter_map(is_new).collect();
     Differences { live: named(&live), at_next_start: named(&at_next_start) }
@@ -45,12 +52,19 @@ pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
 
 /// The settings of a file, with what cannot change as it is now.
 pub(super) fn pinned(now: &Settings, file: Settings) -> Settings {
-    let Settings { server, store, .. } = now.clone();
+    let Settings { server, store, observe, .. } = now.clone();
     // A token goes with its address: that of a door which others can reach must not be lost to one that only is in the file.
     let admin = if same_door(&server, &file.server) { file.server.admin } else { server.admin };
     let Server { http, tls, grpc, resp, permit_secret, max_waiting, .. } = server;
     let server = Server { http, tls, grpc, resp, admin, permit_secret, max_waiting, ..file.server };
-    Settings { server, store, ..file }
+    let Observe { enabled, otlp, .. } = observe;
+    let observe = Observe { enabled, otlp, ..file.observe };
+    Settings { server, store, observe, ..file }
+}
+
+fn same_otlp(old: Option<&Otlp>, new: Option<&Otlp>) -> bool {
+    let all = |otlp: &Otlp| (otlp.endpoint.value.clone(), otlp.traces, otlp.metrics_every.value);
+    old.map(all) == new.map(all)
 }
 
 fn some<T>(spot: &Option<Spot<T>>) -> Option<&T> {

@@ -38,7 +38,7 @@ impl fmt::Debug for PolicySource {
 }
 
 /// SHA-256 in hexadecimal, as `sha256sum` prints it.
-pub(super) fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
         write!(text, "{byte:02x}").expect("a string takes everything");

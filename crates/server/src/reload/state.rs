@@ -22,6 +22,8 @@ pub struct ReloadState {
     pub reloads: u64,
     /// Reloads that were refused.
     pub failures: u64,
+    /// What the last one that was done has changed; none since the start.
+    pub last_done: Option<Reloaded>,
     /// Whether the last one was done. While it was not, the file and what is in force differ.
     pub last_ok: bool,
     /// What was wrong with the last one, a line each.
@@ -39,6 +41,7 @@ impl ReloadState {
             loaded_at_ms,
             reloads: 0,
             failures: 0,
+            last_done: None,
             last_ok: true,
             last_error: None,
             refused_digest: None,
@@ -51,8 +54,9 @@ impl ReloadState {
         if self.last_ok { Some(&self.policy_digest) } else { self.refused_digest.as_ref() }
     }
 
-    pub(super) fn done(&mut self, digest: &str, at_ms: u64) {
-        digest.clone_into(&mut self.policy_digest);
+    pub(super) fn done(&mut self, reloaded: &Reloaded, at_ms: u64) {
+        reloaded.policy_digest.clone_into(&mut self.policy_digest);
+        self.last_done = Some(reloaded.clone());
         self.reloads += 1;
         (self.loaded_at_ms, self.last_attempt_at_ms) = (at_ms, at_ms);
         (self.last_ok, self.last_error, self.refused_digest) = (true, None, None);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::SendResponse;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use slidegate::Clock;
@@ -22,8 +22,13 @@ use super::routes::Route;
 use super::visit::Visit;
 use super::{deadline, health, message, proto, reflection, service};
 use crate::connections::Order;
+use crate::door::Door;
 use crate::http::problem::Problem;
-use crate::http::token;
+use crate::http::{request_id, token};
+use crate::otlp::Trace;
+
+/// What its span is called.
+const SHOULD_RATE_LIMIT: &str = "envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 /// A call that is not over.
 pub(super) type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -70,11 +75,16 @@ pub(super) fn begin<C: Clock + 'static>(
             return Begun::Answered;
         }
     };
+    let id = request_id::brought(&head.headers);
+    let trace = match route {
+        Route::ShouldRateLimit => visit.app.trace((Door::Grpc, SHOULD_RATE_LIMIT), Some(&head.headers)),
+        _ => Trace::default(),
+    };
     drop(head);
     let visit = Arc::clone(visit);
     let write_timeout = visit.bounds.write;
     let mut work: Pin<Box<dyn Future<Output = Outcome> + Send>> = match route {
-        Route::ShouldRateLimit => Box::pin(should_rate_limit(Arc::clone(&visit), body)),
+        Route::ShouldRateLimit => Box::pin(should_rate_limit(Arc::clone(&visit), body, id, trace)),
         Route::HealthCheck => Box::pin(health::check(Arc::clone(&visit), body)),
         Route::HealthWatch => return Begun::LooksOn(Box::pin(health::watch(visit, body, respond))),
         Route::Reflection => return Begun::Waits(Box::pin(reflection::converse(visit, body, respond))),
@@ -121,7 +131,12 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     rest.is_some_and(|rest| matches!(rest, [] | [b';', ..]) || rest == b"+proto")
 }
 
-async fn should_rate_limit<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream) -> Outcome {
+async fn should_rate_limit<C: Clock>(
+    visit: Arc<Visit<C>>,
+    body: RecvStream,
+    id: Option<HeaderValue>,
+    trace: Trace,
+) -> Outcome {
     let message = match message::only(body, &visit).await {
         Ok(message) => message,
         Err(Unread::TooLarge(why)) => return Ok(message::frame(&service::refuse_unread(&why))),
@@ -129,7 +144,8 @@ async fn should_rate_limit<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream) -> 
     };
     let request: proto::RateLimitRequest = message::parse(&message)?;
     drop(message);
-    let response = service::should_rate_limit(&visit.app, &request).await?;
+    let id = id.as_ref().map(request_id::text);
+    let response = service::should_rate_limit(&visit.app, &request, id, trace).await?;
     Ok(message::frame(&response))
 }
 

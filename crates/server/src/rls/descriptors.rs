@@ -47,6 +47,15 @@ impl<'m> Asked<'m> {
         Ok(asked)
     }
 
+    /// The id that their sender knows all of them by.
+    pub(super) fn set_id(&mut self, id: &'m str) {
+        for demand in &mut self.demands {
+            if let Demand::Check(request) | Demand::GiveBack { request, .. } = demand {
+                request.set_id(id);
+            }
+        }
+    }
+
     fn push(
         &mut self,
         call: &'m RateLimitRequest,

@@ -8,28 +8,38 @@ use super::failure::Failure;
 use super::proto::{Code, HeaderValue, RateLimitRequest, RateLimitResponse};
 use super::{metadata, statuses};
 use crate::app::App;
+use crate::otlp::Trace;
 
 /// Whether a request may pass, as gRPC is answered.
 pub(crate) async fn should_rate_limit<C: Clock>(
     app: &App<C>,
     request: &RateLimitRequest,
+    id: Option<&str>,
+    trace: Trace,
 ) -> Result<RateLimitResponse, Status> {
-    decide(app, request).await.map_err(Status::from)
+    decide(app, request, id, trace).await.map_err(Status::from)
 }
 
 /// The same for any protocol.
 pub(crate) async fn decide<C: Clock>(
     app: &App<C>,
     call: &RateLimitRequest,
+    id: Option<&str>,
+    trace: Trace,
 ) -> Result<RateLimitResponse, Failure> {
     let mut asked = Asked::new(call)?;
+    if let Some(id) = id {
+        asked.set_id(id);
+    }
     let answers = match app.check_all(&asked.demands).await {
         Err(GateError::Request(RequestError::NotAnAddress { .. })) => {
             asked.refuse_unreadable(&app.gate().policy());
-            Box::pin(app.check_all(&asked.demands)).await?
+            Box::pin(app.check_all(&asked.demands)).await
         }
-        answers => answers?,
+        answers => answers,
     };
+    trace.answered_together(&app.telemetry, &answers);
+    let answers = answers?;
     // Envoy has a setting of its own for that, and would take a refusal for a limit that is used up.
     if let Some(rule) = answers.unanswered() {
         let why = format!("the store does not answer, and the rule {rule} refuses meanwhile");

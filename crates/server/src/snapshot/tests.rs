@@ -13,6 +13,7 @@ use tracing::span;
 
 use super::*;
 use crate::config::{Config, ConfigError};
+use crate::otlp::Trace;
 use crate::store::Backend;
 
 fn folder() -> TempDir {
@@ -31,7 +32,7 @@ fn start(path: &Path) -> Result<App, ConfigError> {
 /// Charges this much, and tells what remains.
 async fn charge(app: &App, ip: &str, cost: u64) -> u64 {
     let request = Request::new().with("ip", ip).cost(cost);
-    let answer = app.check(&Ask::from(request)).await.expect("an answer");
+    let answer = app.check(&Ask::from(request), Trace::default()).await.expect("an answer");
     answer.verdict().remaining().expect("a limit")
 }
 

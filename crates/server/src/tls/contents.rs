@@ -91,7 +91,7 @@ impl Contents {
     }
 }
 
-fn read(path: &Path) -> io::Result<Arc<[u8]>> {
+pub(super) fn read(path: &Path) -> io::Result<Arc<[u8]>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {

@@ -57,7 +57,7 @@ impl Identity {
     }
 }
 
-fn certificates(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(super) fn certificates(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found = CertificateDer::pem_slice_iter(bytes).collect::<Result<Vec<_>, _>>();
     match found.map_err(|error| not_pem(path, &error))? {
         // DER begins with a sequence, PEM with text.

@@ -100,6 +100,15 @@ impl Client {
         response
     }
 
+    /// The next chunk of an answer that goes on; empty at its end.
+    pub(crate) async fn chunk(&mut self) -> Vec<u8> {
+        let length = usize::from_str_radix(&self.line().await, 16).expect("the length of a chunk");
+        let mut chunk = vec![0; length + 2];
+        self.stream.read_exact(&mut chunk).await.expect("a chunk");
+        chunk.truncate(length);
+        chunk
+    }
+
     async fn line(&mut self) -> String {
         let mut line = String::new();
         self.stream.read_line(&mut line).await.expect("a line");

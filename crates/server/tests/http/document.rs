@@ -86,10 +86,18 @@ impl Document {
         if let Some(status) = body.get("status") {
             assert_eq!(status, response.status, "{body}");
         }
-        let mut schema = schema.clone();
+        self.check_json(schema.clone(), &body);
+    }
+
+    /// Holds what is no answer against a schema of the document.
+    pub(crate) fn check_value(&self, name: &str, value: &Value) {
+        self.check_json(json!({ "$ref": format!("#/components/schemas/{name}") }), value);
+    }
+
+    fn check_json(&self, mut schema: Value, body: &Value) {
         schema["components"] = self.0["components"].clone();
         let validator = jsonschema::validator_for(&schema).expect("a schema");
-        let errors: Vec<String> = validator.iter_errors(&body).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = validator.iter_errors(body).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?} in {body}");
     }
 

@@ -5,6 +5,7 @@ mod servers;
 
 mod client;
 mod document;
+mod lines;
 mod service;
 
 mod ad_hoc;
@@ -13,9 +14,11 @@ mod authorize;
 mod bad_requests;
 mod caps;
 mod connections;
+mod denials;
 mod headers;
 mod idempotency;
 mod in_flight;
+mod observe;
 mod outage;
 mod overrides;
 mod permits;

@@ -192,6 +192,26 @@ async fn what_needs_a_start_is_named_and_left_alone() {
     assert_eq!((done.changes, done.at_next_start.len()), (vec!["server.admin.token changed".to_owned()], 0));
 }
 
+#[tokio::test]
+async fn what_is_observed_changes_at_once_but_not_whether() {
+    let setup = Setup::of(&policy("", 100)).await;
+    let observer = setup.service.app.observer().expect("an observer");
+    let text = policy("observe: { enabled: false, near_miss: 99%, subjects: hashed, denial_log: 7 }", 100);
+    for changes in [3, 0] {
+        let done = setup.reload(&text).await.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((done.changes.len(), done.at_next_start), (changes, vec!["observe.enabled"]));
+    }
+    let settings = setup.service.app.settings();
+    assert_eq!((settings.observe.enabled, settings.observe.denial_log), (true, 7));
+    let mut client = setup.service.client().await;
+    assert_eq!(client.check(json!({ "ip": WHO })).await.status, 200);
+    assert_eq!(client.check(json!({ "ip": WHO })).await.status, 200);
+    // Of a hundred 99 are left, and 98.
+    assert_eq!((observer.requests().allowed, observer.lines()[0].enforced.near_misses), (2, 2));
+    let shown = observer.near().list(9, setup.service.app.gate().now_ms());
+    assert_ne!(shown.entries[0].subject[0].value.as_deref(), Some(WHO));
+}
+
 /// What the command line says goes before the file, at every reload.
 #[tokio::test]
 async fn what_goes_before_the_file_still_does() {

@@ -7,6 +7,8 @@ use super::question::{Failure, Question};
 use super::refused::{Refused, head};
 use super::{Command, Desk, Handled};
 use crate::app::App;
+use crate::door::Door;
+use crate::otlp::Trace;
 use crate::resp::reply::Replies;
 
 /// What is told instead of a number where there is none.
@@ -18,6 +20,7 @@ const SHOWN_BYTES: usize = 128;
 pub(in crate::resp) struct Check<'i> {
     ask: Ask<'i>,
     told: Told,
+    trace: Trace,
 }
 
 /// What is told of an answer.
@@ -39,11 +42,14 @@ pub(super) fn check<'i, C: Clock>(
     let mut request = Request::new();
     let told = read(command, &mut request)?;
     let mut replies = desk.replies(out);
-    let said = desk.app.check_at_once(&request, |answer| write_at_once(&mut replies, answer, told));
-    match said.map_err(|error| wrong(&error))? {
-        Some(()) => Ok(Handled::Said),
-        None => Ok(Handled::Asks(Box::new(Question::Check(Check { ask: Ask::from(request), told })))),
+    let trace = desk.app.trace((Door::Resp, "SG.CHECK"), None);
+    if trace.is_none() {
+        let said = desk.app.check_at_once(&request, |answer| write_at_once(&mut replies, answer, told));
+        if said.map_err(|error| wrong(&error))?.is_some() {
+            return Ok(Handled::Said);
+        }
     }
+    Ok(Handled::Asks(Box::new(Question::Check(Check { ask: Ask::from(request), told, trace }))))
 }
 
 #[inline]
@@ -94,10 +100,10 @@ fn wrong(error: &RequestError) -> Refused {
 
 pub(super) async fn answer<C: Clock>(
     app: &App<C>,
-    Check { ask, told }: Check<'_>,
+    Check { ask, told, trace }: Check<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let answer = app.check(&ask).await?;
+    let answer = app.check(&ask, trace).await?;
     replies.array(match told {
         Told::Numbers => 5,
         Told::NumbersAndPermit => 6,

@@ -11,6 +11,8 @@ use super::recent;
 use super::refused::Refused;
 use super::{Command, Desk, Handled};
 use crate::app::App;
+use crate::door::Door;
+use crate::otlp::Trace;
 use crate::resp::reply::Replies;
 
 /// A limit that came along, and whom it counts for.
@@ -19,6 +21,7 @@ pub(in crate::resp) struct AdHoc<'i> {
     pub(super) key: &'i [u8],
     pub(super) limit: Limit,
     pub(super) cost: u64,
+    pub(super) trace: Trace,
 }
 
 /// Answers at once where that can be.
@@ -48,13 +51,14 @@ pub(super) fn limit<'i, C: Clock>(
     let limit = recent::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
     let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
     let space = desk.app.gate().ad_hoc();
-    match desk.app.limit_at_once(space, key, limit, cost) {
-        Some(verdict) => {
-            write(&mut replies, limit, &verdict);
-            Ok(Handled::Said)
-        }
-        None => Ok(Handled::Asks(Box::new(Question::Limit(AdHoc { space, key, limit: *limit, cost })))),
+    let trace = desk.app.trace((Door::Resp, "SG.LIMIT"), None);
+    if trace.is_none()
+        && let Some(verdict) = desk.app.limit_at_once(space, key, limit, cost)
+    {
+        write(&mut replies, limit, &verdict);
+        return Ok(Handled::Said);
     }
+    Ok(Handled::Asks(Box::new(Question::Limit(AdHoc { space, key, limit: *limit, cost, trace }))))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,10 +87,10 @@ impl Kind {
 
 pub(super) async fn answer<C: Clock>(
     app: &App<C>,
-    AdHoc { space, key, limit, cost }: AdHoc<'_>,
+    AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let verdict = app.limit(space, key, limit, cost).await.map_err(Failure::Store)?;
+    let verdict = app.limit(space, key, limit, cost, trace).await.map_err(Failure::Store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::recent;
 use super::refused::{Refused, head};
 use super::{Command, Desk, Handled};
 use crate::app::App;
+use crate::door::Door;
 use crate::resp::reply::Replies;
 
 /// Its keys share nothing with others.
@@ -55,18 +56,15 @@ pub(super) fn throttle<'i, C: Clock>(
     let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
     let key = command.argument(1);
     let space = *THROTTLED;
-    match desk.app.limit_at_once(space, key, limit, quantity) {
-        Some(verdict) => {
-            write(&mut replies, limit, &verdict);
-            Ok(Handled::Said)
-        }
-        None => Ok(Handled::Asks(Box::new(Question::Throttle(AdHoc {
-            space,
-            key,
-            limit: *limit,
-            cost: quantity,
-        })))),
+    let trace = desk.app.trace((Door::Resp, "CL.THROTTLE"), None);
+    if trace.is_none()
+        && let Some(verdict) = desk.app.limit_at_once(space, key, limit, quantity)
+    {
+        write(&mut replies, limit, &verdict);
+        return Ok(Handled::Said);
     }
+    let asked = AdHoc { space, key, limit: *limit, cost: quantity, trace };
+    Ok(Handled::Asks(Box::new(Question::Throttle(asked))))
 }
 
 /// Its interval is a whole number of nanoseconds.
@@ -103,10 +101,10 @@ fn cell(text: &str) -> Refused {
 
 pub(super) async fn answer<C: Clock>(
     app: &App<C>,
-    AdHoc { space, key, limit, cost }: AdHoc<'_>,
+    AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let verdict = app.limit(space, key, limit, cost).await.map_err(Failure::Store)?;
+    let verdict = app.limit(space, key, limit, cost, trace).await.map_err(Failure::Store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }

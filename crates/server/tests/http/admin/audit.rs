@@ -1,62 +1,13 @@
 //! Everything that changes something, or would, leaves exactly one line; nothing else does.
 
-use std::fmt;
-use std::sync::{Arc, Mutex};
-
-use serde_json::json;
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
-
 use super::{LOGIN, Operator, TOKEN, with_token};
+use crate::lines::Lines;
 use crate::service::{Kind, Service};
-
-/// Keeps the lines of the audit log, of this thread.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
-
-impl Lines {
-    /// Those since the last time.
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().expect("no panic"))
-    }
-}
-
-struct Written(String);
-
-impl Visit for Written {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0.push_str(&format!("{}={value:?} ", field.name()));
-    }
-}
-
-impl Subscriber for Lines {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "slidegate::audit"
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut written = Written(String::new());
-        event.record(&mut written);
-        self.0.lock().expect("no panic").push(written.0.trim_end().to_owned());
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
+use serde_json::json;
 
 #[tokio::test]
 async fn every_change_leaves_one_line_and_a_look_leaves_none() {
-    let lines = Lines::default();
+    let lines = Lines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let service = Service::start_in_real_time(Kind::Memory, &with_token(LOGIN)).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
@@ -118,7 +69,7 @@ async fn every_change_leaves_one_line_and_a_look_leaves_none() {
 /// Whoever goes away before the answer leaves a line, too: something may have changed.
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_a_line() {
-    let lines = Lines::default();
+    let lines = Lines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let service = Service::start_in_real_time(Kind::Memory, &with_token(LOGIN)).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;

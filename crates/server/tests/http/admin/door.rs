@@ -11,11 +11,12 @@ use super::{LOGIN, Operator, TOKEN, address, with_admin, with_token};
 use crate::client::Client;
 use crate::service::{Kind, Service};
 
-const ALL: [(&str, &str); 11] = [
-    ("GET", "/"),
+const ALL: [(&str, &str); 12] = [
     ("GET", "/openapi.json"),
     ("GET", "/metrics"),
     ("GET", "/v1/status"),
+    ("HEAD", "/v1/events"),
+    ("GET", "/v1/top"),
     ("GET", "/v1/policy"),
     ("GET", "/v1/overrides"),
     ("POST", "/v1/overrides"),

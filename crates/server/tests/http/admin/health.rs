@@ -1,18 +1,14 @@
-//! Health on both listeners, the status page, and metrics.
+//! Health on both listeners, and the status page.
 
 use serde_json::{Value, json};
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
 use slidegate_server::{App, Config};
 
+use super::metrics::{metric, scrape};
 use super::{LOGIN, Operator, with_admin};
 use crate::servers::{Flavour, Server};
 use crate::service::{Kind, Service};
-
-/// The value of a metric, with its labels.
-fn metric(text: &str, name: &str) -> Option<f64> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
-}
 
 #[tokio::test]
 async fn it_is_ready_until_it_is_told_to_end() {
@@ -69,8 +65,7 @@ async fn a_store_that_is_down_counts_only_if_it_is_asked_for() {
     let status = operator.get("/v1/status").await;
     assert_eq!(status.at("/store/state"), "unavailable");
     assert!(status.at("/store/failures").as_u64().expect("a number") > 0);
-    let text = operator.get("/metrics").await.body;
-    let text = String::from_utf8(text).expect("UTF-8");
+    let text = scrape(&mut operator).await;
     let breaker = text.lines().find(|line| line.starts_with("slidegate_store_breaker_open{"));
     assert!(breaker.is_some_and(|line| line.ends_with(" 1")), "{text}");
     assert!(metric(&text, "slidegate_store_failures_total").expect("a count") > 0.0);
@@ -89,38 +84,4 @@ async fn the_status_is_all_on_one_page() {
     assert_eq!((status.at("/policy/rules"), status.at("/policy/last_ok")), (1.into(), true.into()));
     assert_eq!((status.at("/policy/file"), status.at("/snapshot")), (Value::Null, Value::Null));
     assert_eq!(status.at("/ready"), true);
-}
-
-#[tokio::test]
-async fn metrics_are_as_prometheus_reads_them() {
-    let service = Service::start_in_real_time(Kind::Memory, &with_admin(LOGIN)).await;
-    let mut operator = Operator::new(&service).await;
-    service.client().await.check(json!({ "path": "/login", "ip": "203.0.113.7" })).await;
-    let scraped = operator.get("/metrics").await;
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    assert_eq!((scraped.status, scraped.header("content-type")), (200, Some(kind)));
-    let text = String::from_utf8(scraped.body).expect("UTF-8");
-    assert!(text.ends_with("# EOF\n"), "{text}");
-    for (name, value) in [
-        ("slidegate_ready", 1.0),
-        ("slidegate_policy_rules", 1.0),
-        ("slidegate_policy_reload_success", 1.0),
-        ("slidegate_policy_reloads_total{outcome=\"done\"}", 0.0),
-        ("slidegate_policy_reloads_total{outcome=\"refused\"}", 0.0),
-        ("slidegate_overrides_active", 0.0),
-        ("slidegate_memory_keys", 1.0),
-        ("slidegate_memory_forgotten_keys_total", 0.0),
-        ("slidegate_connections_total{outcome=\"turned_away\"}", 0.0),
-    ] {
-        assert_eq!(metric(&text, name), Some(value), "{name} in\n{text}");
-    }
-    assert!(metric(&text, "slidegate_memory_bytes").expect("a size") > 0.0);
-    assert!(metric(&text, "slidegate_policy_loaded_timestamp_seconds").expect("a time") > 1.7e9);
-    let version = format!("slidegate_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
-    assert_eq!(metric(&text, &version), Some(1.0), "{text}");
-
-    let set = json!({ "rule": "login", "when": {}, "deny": true, "expires_in": "1h" });
-    operator.post("/v1/overrides", &set).await;
-    let text = String::from_utf8(operator.get("/metrics").await.body).expect("UTF-8");
-    assert_eq!(metric(&text, "slidegate_overrides_active"), Some(1.0));
 }

@@ -7,6 +7,7 @@ use slidegate::policy::Policy;
 use slidegate::{Memory, SystemClock};
 use slidegate_server::{App, Backend, Config, PolicySource};
 
+use super::metrics::scrape;
 use super::{LOGIN, Operator, with_admin};
 use crate::service::{Kind, Service};
 
@@ -29,6 +30,7 @@ async fn a_file_is_read_again_when_it_is_asked_for() {
     let first = operator.get("/v1/policy").await;
     assert_eq!(first.at("/file"), path.display().to_string());
     assert_eq!(first.at("/rules/0/terms/0/limits/0/limit"), "2/min");
+    assert_eq!((first.at("/changed"), first.at("/at_next_start")), (Value::Null, json!([])));
 
     std::fs::write(&path, text.replace("2/min", "7/min")).expect("a file");
     let reloaded = operator.post("/v1/reload", &json!({})).await;
@@ -42,6 +44,7 @@ async fn a_file_is_read_again_when_it_is_asked_for() {
     assert_eq!(second.at("/rules/0/terms/0/limits/0/limit"), "7/min");
     assert_eq!(second.at("/digest"), reloaded.at("/digest"));
     assert_ne!(second.at("/digest"), first.at("/digest"));
+    assert_eq!((second.at("/changed"), second.at("/at_next_start")), (changes, json!([])));
 
     std::fs::write(&path, text.replace("2/min", "2/fortnight")).expect("a file");
     let refused = operator.post("/v1/reload", &json!({})).await;
@@ -50,7 +53,7 @@ async fn a_file_is_read_again_when_it_is_asked_for() {
     assert_eq!(operator.get("/v1/policy").await.json(), second.json(), "what was in force still is");
     let status = operator.get("/v1/status").await;
     assert_eq!((status.at("/policy/last_ok"), status.at("/policy/failures")), (false.into(), 1.into()));
-    let metrics = String::from_utf8(operator.get("/metrics").await.body).expect("UTF-8");
+    let metrics = scrape(&mut operator).await;
     for line in [
         "slidegate_policy_reload_success 0",
         "slidegate_policy_reloads_total{outcome=\"done\"} 1",

@@ -1,0 +1,93 @@
+// Who and what is limited most: top lists of subjects, and rules by route.
+
+/** More is shown when it is asked for. */
+const FEW = 10;
+const unfolded = new Set();
+
+/** `subjects` is `hashed` where nobody can be looked up by what is shown. */
+function renderTop(name, list, subjects) {
+  const table = at(name);
+  const all = list?.entries ?? [];
+  const entries = unfolded.has(name) ? all : all.slice(0, FEW);
+  const most = all[0]?.count ?? 0;
+  rows(table, entries, {
+    key: (entry) => JSON.stringify([entry.rule, entry.subject]),
+    empty: name === 'denied' ? 'Nobody was denied lately.' : 'Nobody came close to a limit lately.',
+    create: (entry) => make('tr', {},
+      make('td', {}, subjectLink(entry.rule, entry.subject, subjects)),
+      cell('Rule', '', entry.rule),
+      cell(name === 'denied' ? 'Denials' : 'Near misses', 'number share', '', draw('svg', { 'aria-hidden': 'true', viewBox: '0 0 100 3', preserveAspectRatio: 'none' }, draw('rect', { height: 3 })))),
+    update: (row, entry) => {
+      const number = row.cells[2];
+      const text = entry.error > 0 ? `${count(entry.count - entry.error)} to ${count(entry.count)}` : count(entry.count);
+      if (number.firstChild.data !== text) number.firstChild.data = text;
+      const width = most ? (100 * entry.count) / most : 0;
+      const bar = number.querySelector('rect');
+      set(bar, 'width', width.toFixed(1));
+      set(bar, 'x', (100 - width).toFixed(1));
+    },
+  });
+  write(at(`${name}-note`), entries.length ? topNote(entries, list) : '');
+  const more = at(`${name}-more`);
+  show(more, all.length > FEW);
+  write(more, unfolded.has(name) ? `Show ${FEW}` : `Show ${all.length}`);
+}
+
+function listenToLists() {
+  for (const name of ['denied', 'near']) {
+    at(`${name}-more`).addEventListener('click', () => {
+      if (!unfolded.delete(name)) unfolded.add(name);
+      set(at(`${name}-more`), 'aria-expanded', String(unfolded.has(name)));
+      renderTop(name, lastFrame[name], subjects);
+    });
+  }
+}
+
+function topNote(entries, { since_ms: since, bound, total }) {
+  const shown = entries.reduce((all, entry) => all + entry.count, 0);
+  const all = total > 0 ? `; these are ${share(Math.min(shown, total), total)} of ${count(total)}` : '';
+  const error = bound > 0 ? ` No count is too high by more than ${count(bound)}.` : '';
+  return `Since ${clock(since)}${all}.${error}`;
+}
+
+function subjectLink(rule, subject, subjects) {
+  const text = subjectText(subject);
+  if (subjects === 'hashed') return make('span', { class: 'key' }, ...text);
+  return make('a', { class: 'key', href: lookAddress(rule, subject) }, ...text);
+}
+
+/** Name and value of every part, each apart. */
+function subjectText(subject) {
+  const parts = Object.entries(subject).map(([name, value]) => make('span', { class: `part${(value ?? '').length > 24 ? ' long' : ''}` },
+    ...(value == null ? [`no ${name}`] : [make('span', {}, `${name}=`), value])));
+  return parts.length ? parts : ['all requests together'];
+}
+
+function renderLines(frame, history) {
+  const lines = frame.lines ?? [];
+  rows(at('lines'), lines, {
+    key: lineKey,
+    empty: 'No rule has decided anything yet.',
+    create: (line) => make('tr', {},
+      make('td', {}, line.rule.startsWith('(') ? line.rule : make('a', { href: `#rules?rule=${encodeURIComponent(line.rule)}` }, line.rule)),
+      cell('Route', '', make('span', { class: 'key' }, line.route || 'any')),
+      cell('Limit', '', line.limit.startsWith(`${line.rule}-`) ? line.limit.slice(line.rule.length + 1) : line.limit),
+      ...['Allowed /s', 'Denied /s', 'Denied', 'Would have denied', 'Near misses'].map((label) => cell(label, 'number', ''))),
+    update: (row, line) => {
+      const key = lineKey(line);
+      const per = (name) => history.rate(({ lines: known }) => both(known.get(key), name));
+      const values = [per('allowed'), history.rate(({ lines: known }) => known.get(key)?.enforced.denied), line.enforced.denied, line.observed.denied, both(line, 'near_misses')];
+      values.forEach((value, index) => {
+        const number = row.cells[index + 3];
+        write(number, index < 2 ? rate(value) : count(value));
+        set(number, 'class', value ? 'number' : 'number zero');
+      });
+    },
+  });
+  const more = frame.lines_left_out > 0 ? ` ${plural(frame.lines_left_out, 'more line')} in /metrics.` : '';
+  write(at('lines-note'), lines.length ? `Most denied in the last 10 s first; counts are since the start.${more}` : '');
+}
+
+function both(line, name) {
+  return line && line.enforced[name] + line.observed[name];
+}

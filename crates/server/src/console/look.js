@@ -1,0 +1,158 @@
+// One subject: its windows, how full they are, when each frees; a fresh start for it.
+
+let lookAttributes = null;
+/** What is shown, as it was asked for. */
+let asked = null;
+let lookTurn = 0;
+
+/** The address of a subject in this page, from a top list or to send to somebody. */
+function lookAddress(rule, subject) {
+  const pairs = Object.entries(subject).filter(([, value]) => value != null).map(([name, value]) => [name, asAsked(name, value)]);
+  return `#look?${new URLSearchParams([['rule', rule], ...pairs.map(([name, value]) => [`a.${name}`, value])])}`;
+}
+
+/** Reads it back. */
+function goToSubject(parameters) {
+  const rule = parameters.get('rule') ?? '';
+  const pairs = [...parameters].filter(([name]) => name.startsWith('a.')).map(([name, value]) => [name.slice(2), value]);
+  fillRuleChoices();
+  at('look-rule').value = [...at('look-rule').options].some((option) => option.value === rule) ? rule : '';
+  if (!pairs.length && !rule) {
+    asked = null;
+    at('subjects').replaceChildren();
+    show(at('look-message'), false);
+    suggestAttributes();
+    return;
+  }
+  lookAttributes.set(pairs);
+  asked = { ...(rule && { rule }), attributes: Object.fromEntries(pairs) };
+  at('subjects').replaceChildren();
+  look();
+}
+
+async function look() {
+  if (!asked) return;
+  const turn = (lookTurn += 1);
+  let answer = { subjects: [] };
+  let message = '';
+  try {
+    answer = await ask('v1/keys/look', { method: 'POST', body: asked });
+    message = answer.message ?? '';
+  } catch (error) {
+    message = error.message;
+  }
+  // Another question was asked meanwhile.
+  if (turn !== lookTurn) return;
+  write(at('look-message'), message && sentence(message));
+  show(at('look-message'), Boolean(message));
+  renderSubjects(answer.subjects);
+}
+
+function renderSubjects(subjects) {
+  const place = at('subjects');
+  const keys = subjects.map((subject) => JSON.stringify([subject.rule, subject.key, subject.limits.map(({ policy: name }) => name)]));
+  if (JSON.stringify([...place.children].map((card) => card.dataset.key)) !== JSON.stringify(keys)) {
+    place.replaceChildren(...subjects.map((subject, index) => subjectCard(subject, keys[index])));
+  }
+  subjects.forEach((subject, index) => fillSubject(place.children[index], subject));
+}
+
+function subjectCard(subject, key) {
+  const name = `${subject.rule} ${keyText(subject.key)}`;
+  const reset = make('button', { type: 'button', class: 'reset' }, 'Reset…');
+  const except = make('button', { type: 'button', class: 'except' }, 'Override…');
+  set(reset, 'aria-label', `Reset ${name}`);
+  set(except, 'aria-label', `Override for ${name}`);
+  reset.addEventListener('click', () => confirmReset(subject));
+  except.addEventListener('click', () => openException(subject.rule, Object.entries(subject.key)));
+  if (Object.values(subject.key).includes(null)) {
+    except.disabled = true;
+    except.title = 'A condition cannot say that an attribute is missing.';
+  }
+  const head = ['Limit', 'How full', 'Used', 'Left', 'Next free', 'Fresh'].map((text, index) => make('th', { scope: 'col', class: [2, 3].includes(index) ? 'number' : null }, text));
+  const body = subject.limits.map((limit) => make('tr', { 'data-limit': limit.policy },
+    make('td', {}, limit.limit), cell('', '', meter(`${limit.limit} used`)), cell('Used', 'number used'), cell('Left', 'number left'),
+    cell('Next free', 'frees'), cell('Fresh', 'fresh')));
+  return make('article', { class: 'card subject', 'data-key': key, 'aria-label': name },
+    make('div', { class: 'title' }, make('h2', {}, subject.rule), make('span', { class: 'key' }, ...subjectText(subject.key)),
+      make('span', { class: 'badges' }), make('p', { class: 'actions' }, reset, except)),
+    make('table', { class: 'rows' }, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body)));
+}
+
+function fillSubject(card, subject) {
+  const badges = [[subject.mode, subject.mode === 'observed' ? 'warn' : 'good']];
+  if (subject.listed) badges.push([subject.listed === 'allow' ? 'not limited: on the allow list' : 'refused: on the deny list', subject.listed === 'allow' ? 'good' : 'bad']);
+  if (!/^all (requests|others)$/.test(subject.applies_to)) badges.push([subject.applies_to, null]);
+  if (subject.source !== 'store') badges.push([`${subject.source}: the store does not answer`, 'bad']);
+  const place = card.querySelector('.badges');
+  if (place.dataset.shown !== JSON.stringify(badges)) {
+    place.dataset.shown = JSON.stringify(badges);
+    place.replaceChildren(...badges.flatMap(([text, tone]) => [badge(text, tone), ' ']));
+  }
+  subject.limits.forEach((limit, index) => fillLimit(card.querySelectorAll('tbody tr')[index], limit, subject.looked_at_ms));
+}
+
+function fillLimit(row, limit, lookedAt) {
+  const { used, quota, remaining } = limit;
+  write(row.querySelector('.used'), `${count(used)} of ${count(quota)}`);
+  write(row.querySelector('.left'), count(remaining));
+  fillMeter(row.querySelector('.meter'), used ?? 0, quota, `${count(used)} of ${count(quota)}`);
+  fillMoment(row.querySelector('.frees'), limit.retry_after_ms, lookedAt, remaining > 0 ? 'now' : NONE);
+  fillMoment(row.querySelector('.fresh'), limit.reset_after_ms, lookedAt, NONE);
+}
+
+/** The moment itself stays the same; how long it is until then counts down. */
+function fillMoment(place, afterMs, lookedAt, otherwise) {
+  if (!afterMs) return write(place, afterMs === 0 ? 'now' : otherwise);
+  const when = place.querySelector('time') ?? make('time');
+  if (!when.isConnected) place.replaceChildren(when);
+  set(when, 'datetime', new Date(lookedAt + afterMs).toISOString());
+  write(when, `in ${span(afterMs)}, ${clock(lookedAt + afterMs)}`);
+}
+
+function confirmReset(subject) {
+  confirmThen({
+    title: 'Reset this subject?',
+    about: [make('span', {}, `${subject.rule}: `, make('span', { class: 'key' }, keyText(subject.key))),
+      'What it has used is forgotten, on all servers that share the store. Places in flight are free again.'],
+    verb: 'Reset',
+    isDangerous: true,
+  }, async () => {
+    const attributes = Object.fromEntries(Object.entries(subject.key).filter(([, value]) => value != null).map(([name, value]) => [name, asAsked(name, value)]));
+    const { subjects, message } = await ask('v1/keys/reset', { method: 'POST', body: { rule: subject.rule, attributes } });
+    if (!subjects.length) throw new Error(message);
+    notify(`Reset ${subject.rule} ${keyText(subject.key)}: ${subjects.flatMap(({ limits }) => limits).join(', ')}.`, 'good');
+    look();
+  });
+}
+
+/** The names that the key of a rule is made from. */
+function suggestAttributes() {
+  const rule = policy?.rules.find(({ name }) => name === at('look-rule').value);
+  const names = !rule ? ['ip'] : rule.key.startsWith('none:') ? [] : rule.key.split(' and ').map((part) => part.split(' or else ')[0]);
+  const typed = new Map(lookAttributes.get());
+  lookAttributes.set(names.map((name) => [name, typed.get(name) ?? '']));
+}
+
+function fillRuleChoices() {
+  for (const [id, first] of [['look-rule', 'Any rule that fits'], ['exception-rule', null]]) {
+    const select = at(id);
+    const names = (policy?.rules ?? []).map(({ name }) => name);
+    if (JSON.stringify([...select.options].map(({ value }) => value).filter(Boolean)) === JSON.stringify(names) && select.options.length) continue;
+    const { value } = select;
+    select.replaceChildren(...(first ? [make('option', { value: '' }, first)] : []), ...names.map((name) => make('option', { value: name }, name)));
+    if (names.includes(value)) select.value = value;
+  }
+}
+
+function listenToLook() {
+  lookAttributes = new Attributes(at('look-attributes'));
+  at('look-rule').addEventListener('change', suggestAttributes);
+  at('look-more').addEventListener('click', () => lookAttributes.add().querySelector('input').focus());
+  at('look').addEventListener('submit', (event) => {
+    event.preventDefault();
+    const address = lookAddress(at('look-rule').value, Object.fromEntries(lookAttributes.get().filter(([, value]) => value)));
+    if (location.hash === address) goToSubject(new URLSearchParams(address.slice('#look?'.length)));
+    else location.hash = address;
+  });
+}

@@ -1,0 +1,162 @@
+// The page as a whole: views, colours, the token, and what every frame changes.
+
+const VIEWS = ['live', 'rules', 'look', 'overrides'];
+const THEME = 'slidegate-theme';
+const history = new History();
+const system = matchMedia('(prefers-color-scheme: dark)');
+let shownView = '';
+let lastFrame = null;
+let subjects = 'plain';
+let isPaused = false;
+/** Whether nothing is shown until there is a token. */
+let isLocked = false;
+/** The server's clock when the last frame came, and this page's then. */
+let server = { at_ms: Date.now(), since: performance.now() };
+
+function serverNow() {
+  return server.at_ms + performance.now() - server.since;
+}
+
+function paintTheme() {
+  const chosen = localStorage.getItem(THEME) ?? '';
+  document.documentElement.dataset.theme = chosen || (system.matches ? 'dark' : 'light');
+  at('theme').value = chosen;
+}
+
+/** The view that the address names. */
+function route() {
+  const [name, query] = location.hash.slice(1).split('?');
+  if (name === 'main') return at('main').focus();
+  if (isLocked) return;
+  const isFirst = !shownView;
+  shownView = VIEWS.includes(name) ? name : 'live';
+  const parameters = new URLSearchParams(query ?? '');
+  showView(shownView);
+  if (!isFirst) at(`${shownView}-title`).focus({ preventScroll: true });
+  if (!isFirst) scrollTo(0, 0);
+  if (shownView === 'look') goToSubject(parameters);
+  if (shownView === 'overrides') readOverrides();
+  if (lastFrame) render(lastFrame);
+  if (shownView === 'rules' && parameters.get('rule')) goToRule(parameters.get('rule'));
+}
+
+function showView(name) {
+  [...VIEWS, 'sign-in'].forEach((view) => show(at(`view-${view}`), view === name));
+  document.querySelectorAll('nav a').forEach((link) => set(link, 'aria-current', link.hash === `#${name}` ? 'page' : null));
+  document.title = `${at(`${name}-title`).textContent} · Slidegate`;
+}
+
+/** Whatever was asked needs a token that is not there, or is not the right one. */
+function needToken() {
+  isLocked = true;
+  stream.stop();
+  const hadToken = sessionStorage.getItem(TOKEN) != null;
+  sessionStorage.removeItem(TOKEN);
+  problem('sign-in-problem', hadToken ? 'This token is not the one of the server' : '');
+  document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
+  showState('refused', '');
+  write(at('state'), 'Token needed');
+  showToken();
+  showView('sign-in');
+  at('token').focus();
+}
+
+function listenToToken() {
+  at('sign-in').addEventListener('submit', (event) => {
+    event.preventDefault();
+    sessionStorage.setItem(TOKEN, at('token').value.trim());
+    at('token').value = '';
+    showState('connecting', '');
+    stream.start();
+  });
+  at('sign-out').addEventListener('click', () => {
+    sessionStorage.removeItem(TOKEN);
+    needToken();
+  });
+}
+
+const STATES = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost', refused: 'Refused' };
+
+function showState(name, why) {
+  set(at('state'), 'data-state', name);
+  write(at('state'), STATES[name]);
+  const trouble = at('trouble');
+  const isTrouble = name === 'lost' || Boolean(why);
+  set(trouble, 'data-tone', 'bad');
+  show(trouble, isTrouble);
+  const since = lastFrame ? ` What is shown is from ${clock(lastFrame.at_ms)}.` : '';
+  write(trouble, !isTrouble ? '' : name === 'lost' ? `The connection to the server is lost. Trying again.${since}` : `${sentence(why)} Trying again.${since}`);
+  if (name === 'live' && isLocked) leaveSignIn();
+}
+
+/** A link takes no token along. */
+function showToken() {
+  const hasToken = sessionStorage.getItem(TOKEN) != null;
+  show(at('sign-out'), hasToken);
+  show(at('documents'), !hasToken && !isLocked);
+}
+
+function leaveSignIn() {
+  isLocked = false;
+  showToken();
+  shownView = '';
+  route();
+  at(`${shownView}-title`).focus();
+}
+
+function take(name, data) {
+  if (name === 'hello') {
+    subjects = data.subjects ?? 'plain';
+    if (data.near_miss_percent != null) write(at('near-limit'), `at most ${data.near_miss_percent} % left`);
+    write(at('version'), `Slidegate ${data.version}`);
+    history.begin(data.history ?? []);
+    return;
+  }
+  if (name !== 'frame') return;
+  history.add(data);
+  lastFrame = data;
+  server = { at_ms: data.at_ms, since: performance.now() };
+  followPolicy(data);
+  if (!isPaused) render(data);
+}
+
+/** Only what can be seen is written. */
+function render(frame) {
+  if (shownView === 'live') {
+    live.render(frame);
+    renderTop('denied', frame.denied, subjects);
+    renderTop('near', frame.near, subjects);
+    renderLines(frame, history);
+  }
+  if (shownView === 'rules') {
+    renderPolicyState(frame);
+    renderCounts(frame);
+  }
+  if (shownView === 'look') look();
+  followOverrides(frame);
+}
+
+document.querySelectorAll('main > section table').forEach((table) => table.classList.add('rows'));
+const live = new Live(history);
+const stream = new Stream({ event: take, state: showState });
+listenToDialogs();
+listenToPolicy();
+listenToLists();
+listenToLook();
+listenToOverrides();
+listenToToken();
+paintTheme();
+system.addEventListener('change', paintTheme);
+at('theme').addEventListener('change', () => {
+  localStorage.setItem(THEME, at('theme').value);
+  paintTheme();
+});
+at('pause').addEventListener('click', () => {
+  isPaused = !isPaused;
+  set(at('pause'), 'aria-pressed', String(isPaused));
+  if (!isPaused && lastFrame) render(lastFrame);
+});
+addEventListener('hashchange', route);
+showToken();
+route();
+stream.start();

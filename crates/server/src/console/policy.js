@@ -1,0 +1,133 @@
+// The policy in force: its rules with what they count, and what the last reload changed.
+
+const rulesByName = new Map();
+let policy = null;
+let policyRead = '';
+
+/** Reads it again where a frame says that it, or what overrides make of it, is another. */
+async function followPolicy(frame) {
+  const wanted = JSON.stringify([frame.policy.digest, frame.policy.loaded_at_ms, frame.overrides]);
+  if (policyRead === wanted) return;
+  policyRead = wanted;
+  let answer;
+  try {
+    answer = await ask('v1/policy');
+  } catch (error) {
+    policyRead = '';
+    return;
+  }
+  // Yet another one came meanwhile, and is being read.
+  if (policyRead !== wanted) return;
+  policy = answer;
+  delete at('policy').dataset.shown;
+  renderPolicyState(lastFrame);
+  renderRules();
+  fillRuleChoices();
+  if (shownView === 'overrides') readOverrides();
+}
+
+function renderPolicyState(frame) {
+  if (!policy) return;
+  const { last_ok: isOk, last_error: error, loaded_at_ms: loaded } = frame.policy;
+  const shown = JSON.stringify([policyRead, isOk, error]);
+  if (at('policy').dataset.shown === shown) return;
+  at('policy').dataset.shown = shown;
+  facts(at('policy'), [
+    ['File', policy.file ? make('span', { class: 'key' }, policy.file) : 'built in, or not read from a file'],
+    ['SHA-256', policy.digest && make('span', { class: 'key' }, policy.digest)],
+    ['In force since', moment(loaded)],
+    ['Last reload', isOk ? badge('in force', 'good') : [badge('refused', 'bad'), ' ', make('span', { class: 'problem' }, error ?? '')]],
+  ]);
+  at('reload').disabled = !policy.file;
+  const later = (policy.at_next_start ?? []).map((name) => `${name}: takes effect at the next start`);
+  const changes = [...(policy.changed ?? []), ...later];
+  at('changed').replaceChildren(changes.length
+    ? make('ul', { class: 'plain' }, ...changes.map((line) => make('li', {}, line)))
+    : make('p', { class: 'hint' }, policy.changed ? 'Nothing that rules or settings show.' : 'There was none since the start.'));
+}
+
+function renderRules() {
+  rulesByName.clear();
+  policy.rules.forEach((rule) => rulesByName.set(rule.name, ruleCard(rule)));
+  at('rules').replaceChildren(...rulesByName.values());
+  filterRules();
+  if (lastFrame) renderCounts(lastFrame);
+}
+
+function ruleCard(rule) {
+  const isObserved = !rule.mode.startsWith('enforced');
+  const isPartly = rule.mode.includes('observed') && !isObserved;
+  const list = make('dl', { class: 'facts wide-facts' });
+  facts(list, [
+    ['Matches', rule.matches],
+    ['Key', rule.key + (rule.missing ? `; ${rule.missing}` : '')],
+    ['Mode', rule.mode === 'enforced' ? '' : rule.mode],
+    ['Not limited', rule.allow.join('; ')],
+    ['Refused at once', rule.deny.join('; ')],
+    ['Without the store', rule.on_store_error],
+  ]);
+  const card = make('article', { class: 'card rule', 'data-rule': rule.name, tabindex: -1 },
+    make('div', { class: 'title' }, make('h2', {}, rule.name), badge(isObserved ? 'observed' : isPartly ? 'partly enforced' : 'enforced', isObserved || isPartly ? 'warn' : 'good')),
+    list, ruleTable(rule));
+  if (rule.warnings.length) card.append(make('ul', { class: 'warnings' }, ...rule.warnings.map((warning) => make('li', {}, warning))));
+  return card;
+}
+
+const COUNTED = ['Allowed', 'Denied', 'Would have denied', 'Near misses'];
+
+function ruleTable(rule) {
+  const head = ['Limit', 'For', 'Algorithm', 'Most in any window'].map((text, index) => make('th', { scope: 'col', class: index === 3 ? 'number' : null }, text));
+  const counted = COUNTED.map((text) => make('th', { scope: 'col', class: 'number' }, text));
+  const body = rule.terms.flatMap(({ applies_to: applies, limits }) => limits.map((limit) => make('tr', { 'data-limit': limit.name },
+    make('td', {}, limit.limit), cell('For', '', applies), cell('Algorithm', '', limit.algorithm.replace('_', ' ')), cell('Most in any window', 'number', count(limit.worst_case)),
+    ...COUNTED.map((label) => cell(label, 'number zero', NONE)))));
+  return make('table', { class: 'rows' }, make('thead', {}, make('tr', {}, ...head, ...counted)), make('tbody', {}, ...body));
+}
+
+/** Counts of all routes of a limit together. */
+function renderCounts(frame) {
+  const sums = new Map();
+  for (const { rule, limit, enforced, observed } of frame.lines ?? []) {
+    const key = JSON.stringify([rule, limit]);
+    const known = sums.get(key) ?? [0, 0, 0, 0];
+    sums.set(key, [known[0] + enforced.allowed + observed.allowed, known[1] + enforced.denied, known[2] + observed.denied,
+      known[3] + enforced.near_misses + observed.near_misses]);
+  }
+  for (const [name, card] of rulesByName) {
+    card.querySelectorAll('tr[data-limit]').forEach((row) => {
+      const values = sums.get(JSON.stringify([name, row.dataset.limit]));
+      COUNTED.forEach((_, index) => {
+        const number = row.cells[index + 4];
+        write(number, values ? count(values[index]) : frame.lines_left_out > 0 ? NONE : '0');
+        set(number, 'class', values?.[index] ? 'number' : 'number zero');
+      });
+    });
+  }
+  write(at('rules-note'), frame.lines_left_out > 0 ? 'Counts of rules that refuse least are left out here; /metrics has all.' : '');
+}
+
+function filterRules() {
+  const wanted = at('rules-filter').value.trim().toLowerCase();
+  for (const card of rulesByName.values()) show(card, card.textContent.toLowerCase().includes(wanted));
+}
+
+/** Where a link to one rule leads. */
+function goToRule(name) {
+  at('rules-filter').value = '';
+  filterRules();
+  const card = rulesByName.get(name);
+  card?.scrollIntoView({ block: 'start' });
+  card?.focus({ preventScroll: true });
+}
+
+function listenToPolicy() {
+  at('rules-filter').addEventListener('input', filterRules);
+  at('reload').addEventListener('click', () => confirmThen({
+    title: 'Read the policy file again?',
+    about: ['What is right with it is in force at once. If anything is wrong with it, nothing changes.'],
+    verb: 'Read it again',
+  }, async () => {
+    await ask('v1/reload', { method: 'POST', body: {} });
+    notify('The policy file was read again.', 'good');
+  }));
+}

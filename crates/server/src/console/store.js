@@ -1,0 +1,42 @@
+// The store: where it is, how full, and which servers are asked.
+
+const BREAKER = {
+  asked: ['asked', 'good'],
+  tried: ['tried again', 'warn'],
+  'not asked': ['not asked: breaker open', 'bad'],
+};
+
+function renderStore({ store, policy, overrides, ready, viewers }) {
+  const isWell = store.state === 'available';
+  const more = [
+    ['State', badge(store.state, isWell ? 'good' : 'bad')],
+    ['Takes requests', ready ? badge('yes', 'good') : badge('no, it is ending', 'warn')],
+    ['Last reload', policy.last_ok ? badge('done', 'good') : badge('refused', 'bad')],
+    ['Overrides', count(overrides.active)],
+    ['Viewers', count(viewers)],
+  ];
+  const own = store.kind === 'memory' ? memory(store) : [['Failures', count(store.failures)]];
+  const shown = JSON.stringify([store, policy.last_ok, overrides.active, ready, viewers]);
+  if (at('store').dataset.shown === shown) return;
+  at('store').dataset.shown = shown;
+  const list = make('dl', { class: 'facts' });
+  facts(list, [['Kind', store.kind === 'memory' ? 'Memory' : 'Redis'], ...more.slice(0, 1), ...own, ...more.slice(1)]);
+  const servers = (store.servers ?? []).map(({ server, state }) => {
+    const [text, tone] = BREAKER[state] ?? [state, 'warn'];
+    return make('li', {}, make('span', { class: 'key' }, server), ' ', badge(text, tone));
+  });
+  const warnings = (store.warnings ?? []).map((warning) => make('li', {}, warning));
+  at('store').replaceChildren(list, ...(servers.length ? [make('h3', {}, 'Servers'), make('ul', { class: 'plain' }, ...servers)] : []),
+    ...(warnings.length ? [make('ul', { class: 'warnings' }, ...warnings)] : []));
+}
+
+function memory({ keys, bytes, max_bytes: most, forgotten_keys: forgotten, refused_for_room: refused }) {
+  const bar = meter('Memory');
+  fillMeter(bar, bytes, most, `${size(bytes)} of ${size(most)}`);
+  return [
+    ['Keys', count(keys)],
+    [`Memory of ${size(most)}`, [size(bytes), bar]],
+    ['Keys forgotten', count(forgotten)],
+    ['Keys refused', count(refused)],
+  ];
+}

@@ -1,0 +1,57 @@
+//! Connections, certificates, telemetry, and snapshots: what a server has besides decisions.
+
+use slidegate::Clock;
+
+#[cfg(test)]
+use super::family::Described;
+use super::family::{Family, Sink, Value};
+use crate::app::App;
+
+static OPEN: Family<0> = Family::gauge("connections_open", [], "Connections that are open");
+static CONNECTIONS: Family<1> = Family::counter(
+    "connections",
+    ["outcome"],
+    "What became of connections: accepted, turned_away, dropped, ended_idle, ended_slow",
+);
+static NOT_AFTER: Family<1> = Family::gauge(
+    "certificate_not_after_seconds",
+    ["listener"],
+    "When a listener's certificate expires, as a Unix time",
+);
+static READ: Family<1> = Family::gauge(
+    "certificate_reload_success",
+    ["listener"],
+    "1 if the last reading of a listener's certificate went well",
+);
+static SNAPSHOTS: Family<1> =
+    Family::counter("snapshots", ["outcome"], "Snapshots of memory: saved, or failed");
+static SAVED: Family<0> =
+    Family::gauge("snapshot_saved_timestamp_seconds", [], "When the last snapshot was written");
+
+#[cfg(test)]
+pub(super) const FAMILIES: &[&dyn Described] = &[&OPEN, &CONNECTIONS, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED];
+
+pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
+    let stats = app.connection_stats();
+    OPEN.put(sink, [], stats.open);
+    CONNECTIONS.put(sink, ["accepted"], stats.accepted);
+    CONNECTIONS.put(sink, ["turned_away"], stats.turned_away);
+    CONNECTIONS.put(sink, ["dropped"], stats.dropped);
+    CONNECTIONS.put(sink, ["ended_idle"], stats.ended_idle);
+    CONNECTIONS.put(sink, ["ended_slow"], stats.ended_slow);
+    let certificates = app.tls_state();
+    for one in &certificates {
+        if let Some(at_ms) = one.not_after_ms {
+            NOT_AFTER.put(sink, [one.setting], Value::Ms(at_ms));
+        }
+    }
+    for one in &certificates {
+        READ.put(sink, [one.setting], one.last_error.is_none());
+    }
+    let Some(snapshots) = app.snapshot_state() else { return };
+    SNAPSHOTS.put(sink, ["saved"], snapshots.saves);
+    SNAPSHOTS.put(sink, ["failed"], snapshots.failures);
+    if let Some(at_ms) = snapshots.last_saved_at_ms {
+        SAVED.put(sink, [], Value::Ms(at_ms));
+    }
+}

@@ -1,0 +1,44 @@
+//! The policy in force, and how reloads have gone.
+
+use slidegate::Clock;
+
+#[cfg(test)]
+use super::family::Described;
+use super::family::{Family, Sink, Value};
+use crate::app::App;
+
+static POLICY: Family<1> =
+    Family::info("policy", ["digest"], "The policy file that is in force, by its SHA-256");
+static RULES: Family<0> = Family::gauge("policy_rules", [], "Rules that are in force");
+static SUCCESS: Family<0> = Family::gauge(
+    "policy_reload_success",
+    [],
+    "1 if the last reload was done: while it is 0, the file and what is in force differ",
+);
+static RELOADS: Family<1> =
+    Family::counter("policy_reloads", ["outcome"], "Reloads of the policy file: done, or refused");
+static LOADED: Family<0> =
+    Family::gauge("policy_loaded_timestamp_seconds", [], "When the policy was put in force");
+static ATTEMPT: Family<0> = Family::gauge(
+    "policy_reload_attempt_timestamp_seconds",
+    [],
+    "When the last reload was tried, whatever came of it; the start counts",
+);
+static OVERRIDES: Family<0> = Family::gauge("overrides_active", [], "Overrides that are in force");
+
+#[cfg(test)]
+pub(super) const FAMILIES: &[&dyn Described] =
+    &[&POLICY, &RULES, &SUCCESS, &RELOADS, &LOADED, &ATTEMPT, &OVERRIDES];
+
+pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
+    let state = app.reload_state();
+    POLICY.put(sink, [&state.policy_digest], 1_u64);
+    RULES.put(sink, [], app.gate().policy().rules().len());
+    SUCCESS.put(sink, [], state.last_ok);
+    RELOADS.put(sink, ["done"], state.reloads);
+    RELOADS.put(sink, ["refused"], state.failures);
+    LOADED.put(sink, [], Value::Ms(state.loaded_at_ms));
+    ATTEMPT.put(sink, [], Value::Ms(state.last_attempt_at_ms));
+    let active = app.overrides().iter().filter(|one| one.active).count();
+    OVERRIDES.put(sink, [], active);
+}

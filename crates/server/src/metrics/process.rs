@@ -1,0 +1,21 @@
+//! The program itself.
+
+use slidegate::Clock;
+
+#[cfg(test)]
+use super::family::Described;
+use super::family::{Family, Sink};
+use crate::app::App;
+
+static BUILD: Family<1> = Family::info("build", ["version"], "The version of the program");
+static READY: Family<0> = Family::gauge("ready", [], "1 until it was told to end");
+static WAITING: Family<0> = Family::gauge("waiting", [], "Requests that may be held for their turn");
+
+#[cfg(test)]
+pub(super) const FAMILIES: &[&dyn Described] = &[&BUILD, &READY, &WAITING];
+
+pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
+    BUILD.put(sink, [env!("CARGO_PKG_VERSION")], 1_u64);
+    READY.put(sink, [], app.is_ready());
+    WAITING.put(sink, [], app.held());
+}

@@ -1,0 +1,63 @@
+//! Spans that wait to be sent: a queue with a bound. What does not fit is counted and dropped, so that nobody waits.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+use super::messages::Span;
+
+/// The most spans that wait.
+pub(super) const MAX_WAITING: usize = 2_048;
+
+/// The queue, from the side of those who decide.
+pub(super) struct Spans {
+    queue: mpsc::Sender<Span>,
+    /// Its other end, until somebody takes it.
+    waiting: Mutex<Option<mpsc::Receiver<Span>>>,
+    sent: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// What became of spans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SpanCounts {
+    pub(crate) sent: u64,
+    pub(crate) dropped: u64,
+}
+
+impl Spans {
+    pub(super) fn new() -> Self {
+        let (queue, waiting) = mpsc::channel(MAX_WAITING);
+        Self {
+            queue,
+            waiting: Mutex::new(Some(waiting)),
+            sent: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+        }
+    }
+
+    /// Never waits.
+    pub(super) fn push(&self, span: Span) {
+        if self.queue.try_send(span).is_err() {
+            self.count_dropped(1);
+        }
+    }
+
+    /// The end at which they come out. There is one.
+    pub(super) fn take(&self) -> Option<mpsc::Receiver<Span>> {
+        self.waiting.lock().take()
+    }
+
+    pub(super) fn count_sent(&self, spans: u64) {
+        self.sent.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_dropped(&self, spans: u64) {
+        self.dropped.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    pub(super) fn counts(&self) -> SpanCounts {
+        SpanCounts { sent: self.sent.load(Ordering::Relaxed), dropped: self.dropped.load(Ordering::Relaxed) }
+    }
+}

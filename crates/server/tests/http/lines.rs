@@ -1,0 +1,58 @@
+//! What is told through `tracing`, kept for the test that wants to know.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Keeps the lines of one target.
+#[derive(Clone)]
+pub(crate) struct Lines {
+    target: &'static str,
+    kept: Arc<Mutex<Vec<String>>>,
+}
+
+impl Lines {
+    pub(crate) fn of(target: &'static str) -> Self {
+        Self { target, kept: Arc::default() }
+    }
+
+    /// Those since the last time.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.kept.lock().expect("no panic"))
+    }
+}
+
+struct Written(String);
+
+impl Visit for Written {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.push_str(&format!("{}={value:?} ", field.name()));
+    }
+}
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == self.target
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut written = Written(String::new());
+        event.record(&mut written);
+        self.kept.lock().expect("no panic").push(written.0.trim_end().to_owned());
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
