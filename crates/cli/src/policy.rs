@@ -8,7 +8,7 @@ use std::path::Path;
 use miette::{Report, miette};
 use slidegate::policy::{Policy, Settings};
 
-use crate::example;
+use crate::{example, serve};
 
 mod broken;
 
@@ -25,6 +25,8 @@ pub(crate) struct Loaded {
 /// Where a policy comes from.
 pub(crate) enum Origin {
     BuiltIn,
+    /// That of the demo.
+    Demo,
     File {
         /// What to call it.
         name: String,
@@ -35,6 +37,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("the built-in example"),
+            Self::Demo => f.write_str("the demo"),
             Self::File { name } => f.write_str(name),
         }
     }
@@ -58,6 +61,11 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Report> {
 /// The example that a server has without a file.
 pub(crate) fn built_in() -> Result<Loaded, Report> {
     parse(Origin::BuiltIn, example::POLICY.to_owned())
+}
+
+/// That of `slidegate serve --demo`.
+pub(crate) fn demo() -> Result<Loaded, Report> {
+    parse(Origin::Demo, serve::demo::POLICY.to_owned())
 }
 
 fn parse(origin: Origin, text: String) -> Result<Loaded, Report> {

@@ -8,13 +8,16 @@ use std::sync::Arc;
 use miette::{IntoDiagnostic, WrapErr, miette};
 use slidegate::policy::file::Spot;
 use slidegate_server::{App, Config, Listeners};
+use tokio::task::JoinHandle;
 
 use banner::Addresses;
+use listener::IfTaken;
 
 use crate::policy::{self, Loaded};
 use crate::stdout;
 
 mod banner;
+pub(crate) mod demo;
 mod files;
 mod flags;
 mod listener;
@@ -32,6 +35,7 @@ mod tries;
 #[command(after_help = "\
 Example:
   slidegate serve
+  slidegate serve --demo
   slidegate serve policy.yaml --http 0.0.0.0:8080 --redis redis://10.0.0.5:6379
 
 Exit codes:
@@ -43,23 +47,32 @@ pub(crate) struct Args {
     /// The policy file; `-` reads it from standard input. Left out: the built-in example.
     #[arg(env = "SLIDEGATE_POLICY")]
     policy: Option<PathBuf>,
+    /// Serve rules of its own to a made-up population, so that the console at the admin listener has something to show.
+    ///
+    /// Takes other ports if 8080 and 8090 are taken. There is no policy file then.
+    #[arg(long, env = "SLIDEGATE_DEMO", conflicts_with = "policy")]
+    demo: bool,
     /// How much is told on stderr.
     #[arg(long, value_name = "LEVEL", env = "SLIDEGATE_LOG", default_value = "info")]
     log: log::Level,
+    /// As lines for people, or as an object in every line.
+    #[arg(long, value_name = "FORMAT", env = "SLIDEGATE_LOG_FORMAT", default_value = "text")]
+    log_format: log::Format,
     #[command(flatten)]
     flags: flags::Flags,
 }
 
 pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
-    log::start(args.log);
+    log::start(args.log, args.log_format);
     let mut loaded = match &args.policy {
         Some(path) => policy::load(path)?,
+        None if args.demo => policy::demo()?,
         None => policy::built_in()?,
     };
     args.flags.apply(&mut loaded.settings);
     for rule in loaded.policy.explain() {
         for warning in rule.warnings {
-            anstream::eprintln!("warning: rule {}: {warning}", rule.name);
+            log::warn(args.log_format, &format!("rule {}: {warning}", rule.name));
         }
     }
     files::raise(&loaded.settings.server);
@@ -77,9 +90,11 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
     config.check().map_err(|error| miette!("{error}"))?;
     let Config { policy, settings } = &config;
     let address = settings.server.http.value.expect("settings are complete");
-    let http = listener::bind(address, "--http")?;
+    let taken = |flag| if args.demo && !args.flags.names(flag) { IfTaken::AnyOther } else { IfTaken::Fail };
+    let http = listener::bind(address, "--http", taken("--http"))?;
     let bind = |listen: Option<&Spot<SocketAddr>>, flag| {
-        listen.and_then(|listen| listen.value).map(|address| listener::bind(address, flag)).transpose()
+        let address = listen.and_then(|listen| listen.value);
+        address.map(|address| listener::bind(address, flag, taken(flag))).transpose()
     };
     let server = &settings.server;
     let grpc = bind(server.grpc.as_ref().map(|grpc| &grpc.listen), "--grpc")?;
@@ -88,6 +103,7 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
     let listeners = Listeners { http, grpc, resp, admin };
     let addresses = Addresses::of(&listeners).into_diagnostic()?;
     let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
+    let token = server.token.as_ref().and_then(|token| token.value.clone());
     let mut app = App::new(config).map_err(|error| miette!("{error}"))?;
     if let Some(address) = addresses.admin {
         app.bind_admin(address).map_err(|error| miette!("{error}"))?;
@@ -100,6 +116,12 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
     let shutdown = shutdown::asked().into_diagnostic().wrap_err("signals cannot be listened for")?;
     reload::on_hangup(&app).into_diagnostic().wrap_err("signals cannot be listened for")?;
     stdout::print(&banner)?;
+    let demo = args.demo.then(|| tokio::spawn(demo::run(addresses.http_from_here(), token)));
+    let shutdown = async {
+        shutdown.await;
+        // Nobody else is kept waiting for those who do not exist.
+        demo.inspect(JoinHandle::abort);
+    };
     slidegate_server::run(app, listeners, shutdown).await;
     Ok(())
 }

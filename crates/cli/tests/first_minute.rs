@@ -12,6 +12,7 @@ const GETTING_STARTED: &str = include_str!("../../../docs/getting-started.md");
 const CHOOSING: &str = include_str!("../../../docs/choosing.md");
 const HTTP: &str = include_str!("../../../docs/http.md");
 const ADMIN: &str = include_str!("../../../docs/admin.md");
+const METRICS: &str = include_str!("../../../docs/metrics.md");
 
 /// Where the pages say that the server is.
 const PAGES_ADDRESS: &str = "127.0.0.1:8080";
@@ -96,7 +97,12 @@ fn the_first_page_tells_the_truth() {
 
 #[test]
 fn the_page_for_operators_tells_the_truth() {
-    page_holds(ADMIN, 18);
+    page_holds(ADMIN, 21);
+}
+
+#[test]
+fn the_page_on_metrics_tells_the_truth() {
+    page_holds(METRICS, 3);
 }
 
 /// What is said of the policy on that page.

@@ -24,6 +24,7 @@ fn without_a_file_it_serves_the_example() {
         "{banner:?}"
     );
     assert!(banner.contains(&"store:  memory, at most 256 MiB".to_owned()), "{banner:?}");
+    assert!(banner.contains(&format!("console: http://{}/", server.admin())), "{banner:?}");
     let reply = server.check(LOGIN);
     assert_eq!((reply.status, reply.json()["remaining"].as_u64()), (200, Some(4)), "{reply:?}");
     assert_eq!(reply.json()["observed"][0]["rule"], "everyone");

@@ -10,6 +10,7 @@ use slidegate::policy::file::{Entrance, Spot, Store, StoreKind, Tls};
 use slidegate_server::Listeners;
 use tokio::net::TcpListener;
 
+use super::listener::from_here;
 use super::tries::Target;
 use crate::policy::Origin;
 
@@ -30,6 +31,11 @@ impl Addresses {
         let Listeners { http, grpc, resp, admin } = listeners;
         Ok(Self { http: http.local_addr()?, grpc: of(grpc)?, resp: of(resp)?, admin: of(admin)? })
     }
+
+    /// Where programs on this machine ask.
+    pub(super) fn http_from_here(&self) -> SocketAddr {
+        from_here(self.http)
+    }
 }
 
 /// The whole text.
@@ -39,6 +45,7 @@ pub(super) fn text(addresses: &Addresses, origin: &Origin, rules: usize, setting
     let mut text = String::new();
     let policy = match origin {
         Origin::BuiltIn => "the built-in example; `slidegate example` prints it".to_owned(),
+        Origin::Demo => "the demo's own; about 200 made-up requests a second".to_owned(),
         Origin::File { name } if rules == 1 => format!("{name}, 1 rule"),
         Origin::File { name } => format!("{name}, {rules} rules"),
     };
@@ -58,6 +65,7 @@ pub(super) fn text(addresses: &Addresses, origin: &Origin, rules: usize, setting
     if let Some(admin) = admin {
         let tls = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
         line(&mut text, &format!("admin:  {}", url(tls, "http", admin)));
+        line(&mut text, &format!("console: {STRONG}{}/{STRONG:#}", url(tls, "http", from_here(admin))));
     }
     line(&mut text, &format!("policy: {policy}"));
     line(&mut text, &format!("store:  {}", store(&settings.store)));

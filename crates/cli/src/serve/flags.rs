@@ -41,6 +41,15 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
+    /// Whether an address was chosen by this flag, or its variable.
+    pub(super) fn names(&self, flag: &str) -> bool {
+        match flag {
+            "--http" => self.http.is_some(),
+            "--admin" => self.admin.is_some(),
+            _ => true,
+        }
+    }
+
     pub(crate) fn apply(&self, settings: &mut Settings) {
         let Settings { server, store, .. } = settings;
         if let Some(http) = self.http {

@@ -1,7 +1,7 @@
 //! The address that a server listens at.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use miette::{Report, miette};
 use tokio::net::{TcpListener, TcpSocket};
@@ -9,9 +9,33 @@ use tokio::net::{TcpListener, TcpSocket};
 /// How many connections the system keeps for us until they are taken; it may keep fewer.
 const BACKLOG: u32 = 4_096;
 
+/// What to do if another program has the port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum IfTaken {
+    Fail,
+    /// Nobody asked for that port: any that is free is as good.
+    AnyOther,
+}
+
+/// The address as programs on this machine reach it.
+pub(super) fn from_here(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        let loopback =
+            if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(loopback);
+    }
+    address
+}
+
 /// Takes the address that a flag could change; what can be done about it if it cannot be had.
-pub(super) fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Report> {
-    listen(address).map_err(|error| {
+pub(super) fn bind(address: SocketAddr, flag: &str, if_taken: IfTaken) -> Result<TcpListener, Report> {
+    let listener = match listen(address) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && if_taken == IfTaken::AnyOther => {
+            listen(SocketAddr::new(address.ip(), 0))
+        }
+        listener => listener,
+    };
+    listener.map_err(|error| {
         let port = address.port();
         let help = match error.kind() {
             ErrorKind::AddrInUse => format!(
@@ -41,4 +65,33 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn another_port_is_taken_only_where_none_was_asked_for() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let taken = bind(any, "--http", IfTaken::Fail).expect("a port");
+        let address = taken.local_addr().expect("an address");
+        assert!(bind(address, "--http", IfTaken::Fail).is_err());
+        let other = bind(address, "--http", IfTaken::AnyOther).expect("another port");
+        let other = other.local_addr().expect("an address");
+        assert_eq!((other.ip(), other.port() == address.port()), (address.ip(), false));
+    }
+
+    #[test]
+    fn every_address_is_reached_by_one_of_this_machine() {
+        for (bound, reached) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("10.1.2.3:80", "10.1.2.3:80"),
+            ("127.0.0.2:80", "127.0.0.2:80"),
+        ] {
+            let bound = bound.parse().expect("an address");
+            assert_eq!(from_here(bound).to_string(), reached);
+        }
+    }
 }

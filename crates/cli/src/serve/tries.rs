@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use slidegate::policy::file::HeaderStyle;
 
+use super::listener::from_here;
+
 /// A command, and what it prints on a fresh server.
 pub(super) struct Try {
     pub(super) title: &'static str,
@@ -64,13 +66,7 @@ impl Target {
 
     /// As it can be reached from this machine.
     fn url(&self) -> String {
-        let mut address = self.address;
-        if address.ip().is_unspecified() {
-            let loopback =
-                if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
-            address.set_ip(loopback);
-        }
-        format!("http://{address}")
+        format!("http://{}", from_here(self.address))
     }
 
     fn token(&self) -> &'static str {

@@ -16,7 +16,7 @@ pub(crate) use server::Server;
 pub(crate) use shell::{Step, run_all, steps};
 
 /// What the program reads from the environment; none of it is to come from where the tests run.
-const VARIABLES: [&str; 18] = [
+const VARIABLES: [&str; 26] = [
     "SLIDEGATE_POLICY",
     "SLIDEGATE_HTTP",
     "SLIDEGATE_GRPC",
@@ -26,6 +26,8 @@ const VARIABLES: [&str; 18] = [
     "SLIDEGATE_HEADERS",
     "SLIDEGATE_TOKEN",
     "SLIDEGATE_LOG",
+    "SLIDEGATE_LOG_FORMAT",
+    "SLIDEGATE_DEMO",
     "SLIDEGATE_SERVER",
     "SLIDEGATE_ADMIN",
     "SLIDEGATE_ADMIN_TOKEN",
@@ -33,6 +35,12 @@ const VARIABLES: [&str; 18] = [
     "SLIDEGATE_CACERT",
     "SLIDEGATE_CERT",
     "SLIDEGATE_KEY",
+    "OTEL_SDK_DISABLED",
+    "OTEL_SERVICE_NAME",
+    "OTEL_RESOURCE_ATTRIBUTES",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TIMEOUT",
+    "OTEL_EXPORTER_OTLP_CERTIFICATE",
     "NO_COLOR",
     "CLICOLOR_FORCE",
 ];

@@ -1,0 +1,165 @@
+//! Who asks for what, and when: made up, and the same in every run.
+
+use serde_json::{Value, json};
+
+/// How long a tick is.
+pub(super) const TICK_MS: u64 = 50;
+const TICKS_PER_S: u64 = 1_000 / TICK_MS;
+
+/// Who look for things, twice a second each.
+const SEARCHERS: u64 = 36;
+/// Who look at their orders, one and a half times.
+const BUYERS: u64 = 24;
+/// Who do nothing for eight seconds, and then everything at once.
+const BURSTERS: u64 = 4;
+const BURST_EVERY: u64 = 8 * TICKS_PER_S;
+const BURST: u64 = 25;
+/// Who know what they may, 20 in 5 seconds, and wait until they may again.
+const DEVICES: u64 = 3;
+const SYNC_EVERY: u64 = 11 * TICKS_PER_S / 2;
+const SYNC: u64 = 20;
+
+const INDEXES: [&str; 3] = ["books", "films", "music"];
+
+/// Everybody who asks.
+pub(super) struct Population {
+    random: u64,
+    tick: u64,
+}
+
+impl Population {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { random: seed, tick: 0 }
+    }
+
+    /// What is asked in the next tick: bodies of `POST /v1/check`.
+    pub(super) fn next(&mut self) -> Vec<Value> {
+        let mut calls = Vec::new();
+        self.steady(&mut calls);
+        self.bursts(&mut calls);
+        self.wrongdoers(&mut calls);
+        self.machines(&mut calls);
+        self.tick += 1;
+        calls
+    }
+
+    fn steady(&mut self, calls: &mut Vec<Value>) {
+        for who in 0..SEARCHERS {
+            if self.chance(100) {
+                let index = INDEXES[self.below(3) as usize];
+                calls.push(search(&format!("key-{who:02}"), &format!("203.0.113.{}", 100 + who), index));
+            }
+        }
+        for who in 0..BUYERS {
+            if self.chance(75) {
+                let path = format!("/v1/orders/{}", 1_000 + self.below(9_000));
+                let ip = format!("192.0.2.{}", 10 + who);
+                calls.push(
+                    json!({ "attributes": { "path": path, "user": format!("user-{who:02}"), "ip": ip } }),
+                );
+            }
+        }
+    }
+
+    fn bursts(&self, calls: &mut Vec<Value>) {
+        for who in 0..BURSTERS {
+            if (self.tick + who * BURST_EVERY / BURSTERS) % BURST_EVERY == TICKS_PER_S {
+                let one = search(&format!("batch-{who}"), &format!("203.0.113.{}", 20 + who), INDEXES[0]);
+                calls.extend((0..BURST).map(|_| one.clone()));
+            }
+        }
+    }
+
+    /// One who tries passwords 30 times a second, one who is known for it, and a job that tries again at once whatever it is told.
+    fn wrongdoers(&mut self, calls: &mut Vec<Value>) {
+        let login = |ip: &str| json!({ "attributes": { "method": "POST", "path": "/login", "ip": ip } });
+        calls.extend((0..1 + self.tick % 2).map(|_| login("203.0.113.66")));
+        if self.chance(100) {
+            calls.push(login("198.51.100.13"));
+        }
+        calls.push(json!({ "attributes": {
+            "method": "POST", "path": "/v1/export", "job": "nightly-billing", "ip": "10.0.0.9",
+        } }));
+    }
+
+    /// Devices that use all that they may, a balancer that looks whether all is well, and a page that shows what is left.
+    fn machines(&mut self, calls: &mut Vec<Value>) {
+        for who in 0..DEVICES {
+            if (self.tick + who * SYNC_EVERY / DEVICES) % SYNC_EVERY == TICKS_PER_S {
+                let (device, ip) = (format!("device-{who}"), format!("10.0.1.{}", 1 + who));
+                let one = json!({ "attributes": { "path": "/v1/sync", "device": device, "ip": ip } });
+                calls.extend((0..SYNC).map(|_| one.clone()));
+            }
+        }
+        if self.tick.is_multiple_of(2) {
+            calls.push(json!({ "attributes": { "path": "/healthz", "ip": "10.0.0.2" } }));
+        }
+        if self.chance(150) {
+            let mut look = search("key-00", "203.0.113.100", INDEXES[0]);
+            look["cost"] = 0.into();
+            calls.push(look);
+        }
+    }
+
+    /// Whether something happens that does so many times in a thousand.
+    fn chance(&mut self, in_a_thousand: u64) -> bool {
+        self.below(1_000) < in_a_thousand
+    }
+
+    /// A number below another, by SplitMix64.
+    fn below(&mut self, end: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+fn search(api_key: &str, ip: &str, index: &str) -> Value {
+    let path = format!("/v1/search/{index}");
+    json!({ "attributes": { "path": path, "api_key": api_key, "ip": ip } })
+}
+
+#[cfg(test)]
+mod tests {
+    use slidegate::policy::Policy;
+
+    use super::*;
+
+    const MINUTE: u64 = 60 * TICKS_PER_S;
+
+    fn minute(seed: u64) -> Vec<Value> {
+        let mut population = Population::new(seed);
+        (0..MINUTE).flat_map(|_| population.next()).collect()
+    }
+
+    #[test]
+    fn every_run_is_the_same() {
+        assert_eq!(minute(7), minute(7));
+        assert_ne!(minute(7), minute(8));
+    }
+
+    /// About 200 a second, and never so many at once that a small machine notices.
+    #[test]
+    fn it_is_as_many_as_they_say() {
+        assert!((11_000..13_000).contains(&minute(7).len()), "{}", minute(7).len());
+        let mut population = Population::new(7);
+        assert!((0..MINUTE).all(|_| population.next().len() < 80));
+    }
+
+    /// Every rule has somebody, and nothing is asked that the policy would not know.
+    #[test]
+    fn the_policy_is_theirs() {
+        let (policy, _) =
+            Policy::parse("demo", super::super::POLICY).unwrap_or_else(|errors| panic!("{errors}"));
+        let text = minute(7).iter().map(Value::to_string).collect::<String>();
+        let paths = ["/login", "/v1/search/films", "/v1/orders/", "/v1/export", "/v1/sync", "/healthz"];
+        assert_eq!(
+            policy.rules().len(),
+            paths.len(),
+            "one of the rules is for all, and one of the paths for none"
+        );
+        assert!(paths.iter().all(|path| text.contains(path)));
+    }
+}
