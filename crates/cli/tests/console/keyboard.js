@@ -48,7 +48,8 @@ run(() => play(async (page) => {
   await tabTo(page, /^ip=203\.0\.113\.7$/);
   await press(page, 'Enter');
   await shows(page.locator('.subject .used'), '5 of 5');
-  assert.equal((await focused(page)).id, 'look-title', 'a new view is announced by its title');
+  const isAnnounced = () => until(() => focused(page), (now) => now.id === 'look-title', 'the title of a new view has the focus');
+  await isAnnounced();
 
   // A question can be left; the focus returns to where it was.
   await tabTo(page, /^Reset login/);
@@ -67,6 +68,8 @@ run(() => play(async (page) => {
   // A look-up by hand, and an override.
   await page.evaluate(() => document.activeElement.blur());
   await page.goto(`${new URL(page.url()).origin}/#look`);
+  // The view takes the focus once it is there: a Tab before that would be lost.
+  await isAnnounced();
   await tabTo(page, /^Value$/);
   await page.keyboard.type('203.0.113.7');
   await press(page, 'Enter');
