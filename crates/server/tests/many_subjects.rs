@@ -50,6 +50,15 @@ impl Crowd {
         answer.expect("memory does not wait").expect("an answer").is_allowed()
     }
 
+    /// Fills the lists in one epoch, and goes on to the next: from then on both epochs of every list have as much as they can.
+    fn fill_an_epoch(&mut self) {
+        for n in 0..PER_SECOND {
+            let user = format!("early-{n}");
+            assert!(self.ask("/once", &user, 1) && !self.ask("/once", &user, 2), "{user}");
+        }
+        self.clock.advance_ms(Top::EPOCH_MS);
+    }
+
     /// Everybody is refused once and nearly refused once; some are so again and again.
     fn come(&mut self, subjects: std::ops::Range<u64>) {
         let mut user = String::new();
@@ -129,6 +138,7 @@ async fn what_is_kept_and_shown_does_not_grow() {
     tokio::spawn(run(Arc::clone(&app), listeners, std::future::pending()));
 
     let mut crowd = Crowd { app, clock, denied: Exact::new(), near: Exact::new() };
+    crowd.fill_an_epoch();
     // After this every one of their requests is a near miss.
     for heavy in 0..HEAVY {
         assert!(crowd.ask("/bulk", &format!("near-{heavy}"), 950_000));
