@@ -66,18 +66,25 @@ impl Number {
 }
 
 #[derive(Debug)]
-pub(super) struct Registry {
-    spaces: Box<Places<Space>>,
+struct Spaces {
+    places: Places<Space>,
     /// The numbers of most spaces again, at places that follow from the spaces.
-    groups: Box<Places<(Space, u8)>>,
+    groups: Places<(Space, u8)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Registry {
+    spaces: Box<Spaces>,
     specs: Box<Places<Spec>>,
 }
 
 impl Registry {
     pub(super) fn new() -> Self {
         Self {
-            spaces: Box::new([const { OnceLock::new() }; PLACES]),
-            groups: Box::new([const { OnceLock::new() }; PLACES]),
+            spaces: Box::new(Spaces {
+                places: [const { OnceLock::new() }; PLACES],
+                groups: [const { OnceLock::new() }; PLACES],
+            }),
             specs: Box::new([const { OnceLock::new() }; PLACES]),
         }
     }
@@ -122,7 +129,7 @@ impl Registry {
     /// Spaces beyond the last number share that, and so a fair share of memory.
     #[inline]
     pub(super) fn group(&self, space: Space) -> u8 {
-        match self.groups[usize::from(space.0[0] as u8)].get() {
+        match self.spaces.groups[usize::from(space.0[0] as u8)].get() {
             Some((known, group)) if *known == space => *group,
             _ => self.find_group(space),
         }
@@ -130,15 +137,15 @@ impl Registry {
 
     #[inline(never)]
     fn find_group(&self, space: Space) -> u8 {
-        let group = intern(&self.spaces, 0, PLACES, space).unwrap_or(u8::MAX);
+        let group = intern(&self.spaces.places, 0, PLACES, space).unwrap_or(u8::MAX);
         // Whoever comes first has this place; the others are looked for every time.
-        let _taken = self.groups[usize::from(space.0[0] as u8)].set((space, group));
+        let _taken = self.spaces.groups[usize::from(space.0[0] as u8)].set((space, group));
         group
     }
 
     /// The space behind a group's number.
     pub(super) fn space(&self, group: u8) -> Option<Space> {
-        self.spaces[usize::from(group)].get().copied()
+        self.spaces.places[usize::from(group)].get().copied()
     }
 }
 
