@@ -1,34 +1,29 @@
-//! The one place that limits.
+//! The one place that limits: what the service consists of, and `decide`, which every protocol asks.
+
+mod decide;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
-use hyper::HeaderMap;
 use slidegate::observe::{Observer, ObserverSettings, Started, Timed};
 use slidegate::policy::Settings;
 use slidegate::policy::file::Observe;
-use slidegate::{
-    Answer, Answers, Ask, AtOnce, CallError, Clock, Demand, Gate, GateError, Key, Limit, Permit, Request,
-    RequestError, SettleOutcome, Space, Store, SystemClock, Verdict,
-};
+use slidegate::{Clock, Gate, SystemClock};
 
 use crate::admin::guard;
 use crate::config::{Config, ConfigError, HttpSettings};
 use crate::connections::{ConnectionStats, Counts};
 use crate::denials::{DenialLog, DenialLogStats};
-use crate::door::Door;
 use crate::events::Events;
-use crate::otlp::{Telemetry, Trace};
+use crate::otlp::Telemetry;
 use crate::reload::Live;
 use crate::rls::unfinished::Unfinished;
 use crate::snapshot::{self, SnapshotState, Snapshots};
 use crate::store::Backend;
 use crate::tls::Certificates;
 use tokio::sync::{Mutex, Notify};
-
-type StoreError = <Backend as Store>::Error;
 
 /// A policy over a store, with the settings of the service.
 pub struct App<C = SystemClock> {
@@ -282,123 +277,8 @@ impl<C: Clock> App<C> {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     }
-
-    /// What a request leaves behind in a trace, by the door that it came through, what it asks for, and its headers.
-    #[inline]
-    pub(crate) fn trace(&self, asked: (Door, &'static str), headers: Option<&HeaderMap>) -> Trace {
-        self.telemetry.trace(asked, headers, || self.next_seed())
-    }
-
-    pub(crate) async fn check(&self, ask: &Ask<'_>, trace: Trace) -> Result<Answer, GateError<StoreError>> {
-        if !ask.wait.is_zero() {
-            // How long it is held is no sign of how quick decisions are.
-            let _held = Held::new(&self.held);
-            let answer = self.gate.check(ask).await;
-            trace.answered(&self.telemetry, &answer);
-            return answer;
-        }
-        let started = self.start();
-        let answer = self.gate.check(ask).await;
-        self.finish(started);
-        trace.answered(&self.telemetry, &answer);
-        answer
-    }
-
-    pub(crate) async fn check_rule(
-        &self,
-        rule: &str,
-        ask: &Ask<'_>,
-        trace: Trace,
-    ) -> Result<Option<Answer>, GateError<StoreError>> {
-        let started = self.start();
-        let answer = self.gate.check_rule(rule, ask).await.transpose();
-        self.finish(started);
-        if let Some(answer) = &answer {
-            trace.answered(&self.telemetry, answer);
-        }
-        answer.transpose()
-    }
-
-    /// Leaves no trace by itself: a call may be decided in two steps.
-    pub(crate) async fn check_all(&self, demands: &[Demand<'_>]) -> Result<Answers, GateError<StoreError>> {
-        let started = self.start();
-        let answers = self.gate.check_all(demands).await;
-        self.finish(started);
-        answers
-    }
-
-    pub(crate) async fn limit(
-        &self,
-        space: Space,
-        key: impl Into<Key<'_>>,
-        limit: Limit,
-        cost: u64,
-        trace: Trace,
-    ) -> Result<Verdict, StoreError> {
-        let started = self.start();
-        let verdict = self.gate.limit_in(space, key, limit, cost).await;
-        self.finish(started);
-        trace.limited(&self.telemetry, &verdict);
-        verdict
-    }
-
-    /// [`App::check`] by a store that does not wait. `None` where only that can answer: nothing was decided then.
-    #[inline]
-    pub(crate) fn check_at_once<T>(
-        &self,
-        request: &Request<'_>,
-        tell: impl FnOnce(AtOnce<'_>) -> T,
-    ) -> Result<Option<T>, RequestError> {
-        let Backend::Memory(memory) = self.gate.store() else { return Ok(None) };
-        let started = self.start();
-        let told = self.gate.check_at_once(request, |call| memory.decide_now(call), tell);
-        if let Ok(Some(_)) = told {
-            self.finish(started);
-        }
-        told
-    }
-
-    /// [`App::limit`] by a store that does not wait, if it is one.
-    #[inline]
-    pub(crate) fn limit_at_once(
-        &self,
-        space: Space,
-        key: &[u8],
-        limit: &Limit,
-        cost: u64,
-    ) -> Option<Verdict> {
-        let Backend::Memory(memory) = self.gate.store() else { return None };
-        let started = self.start();
-        let verdict = self.gate.limit_at_once(space, key, limit, cost, |call| memory.decide_now(call));
-        self.finish(started);
-        Some(verdict)
-    }
-
-    pub(crate) async fn settle(
-        &self,
-        permit: &Permit,
-        cost: u64,
-    ) -> Result<SettleOutcome, CallError<StoreError>> {
-        self.gate.settle(permit, cost).await
-    }
 }
 
 fn observer_settings(settings: &Observe) -> ObserverSettings {
     ObserverSettings { near_miss: settings.near_miss, subjects: settings.subjects }
-}
-
-/// Counts a request while it is there; a client that goes away takes it along.
-struct Held<'a>(&'a AtomicUsize);
-
-impl<'a> Held<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }

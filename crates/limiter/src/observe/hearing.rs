@@ -59,3 +59,22 @@ impl Hearing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_told_is_counted_where_it_should_be() {
+        let hearing = Hearing::default();
+        for (hears, is_told, counted) in [
+            (Hears::Each, true, 0),
+            (Hears::Number, false, 1),
+            (Hears::Nothing, false, 1),
+            (Hears::Each, true, 1),
+        ] {
+            hearing.set(hears);
+            assert_eq!((hearing.wants(), hearing.counted()), (is_told, counted), "{hears:?}");
+        }
+    }
+}
