@@ -37,7 +37,7 @@ run(() => play(async (page) => {
   // The first stop jumps over the bar.
   assert.equal((await press(page, 'Tab')).name, 'Skip to the content');
   await press(page, 'Enter');
-  assert.equal((await focused(page)).id, 'main');
+  await until(() => focused(page), (now) => now.id === 'main', 'the content has the focus');
   assert.match((await tabTo(page, /moment$/)).name, /^Decisions per second/);
   const moment = () => page.locator('#chart-decisions .plot').getAttribute('aria-valuetext');
   await press(page, 'ArrowLeft', 2);

@@ -68,6 +68,7 @@ impl<'a> Asked<'a> {
 }
 
 /// What a rule gives back: everything if it says so, and places in flight always.
+#[inline]
 pub(super) fn returned(policy: &Policy, applied: Applied) -> Option<Returned> {
     let rule = &policy.rules()[applied.rule];
     if rule.refundable() {

@@ -11,14 +11,9 @@ use crate::policy::{Barred, Hit, HitMode, Policy};
 use crate::request::Request;
 use crate::store::{Charge, Once};
 
-#[inline]
-fn told<'a>(request: &'a Request<'_>) -> Told<'a> {
-    Told { cost: request.cost_asked(), id: request.id() }
-}
-
 impl<S, C> Gate<S, C> {
     /// A request whose rules were asked without a future: all of them are enforced.
-    #[inline]
+    #[inline(always)]
     pub(super) fn seen_at_once(
         &self,
         policy: &Policy,
@@ -26,12 +21,8 @@ impl<S, C> Gate<S, C> {
         hits: &[Hit<'_>],
         verdict: &Verdict,
     ) {
-        let Some(observer) = &self.observer else { return };
-        let (told, heard) = (told(request), Heard::all(verdict));
-        observer.decided(hits.len(), told.cost, &heard);
-        match hits {
-            [hit] => observer.rule(&policy.rules()[hit.rule], &told, (HitMode::Enforced, hit), &heard),
-            _ => observer.rules(policy, &told, HitMode::Enforced, hits.iter(), heard),
+        if let Some(observer) = &self.observer {
+            decided(observer, policy, request, hits, verdict);
         }
     }
 
@@ -42,16 +33,11 @@ impl<S, C> Gate<S, C> {
         policy: &Policy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
-        decided: Result<&Once, &GateError<E>>,
+        answer: Result<&Once, &GateError<E>>,
     ) {
         let Some(observer) = &self.observer else { return };
-        match decided {
-            Ok(Once::Decided(verdict)) => {
-                let (told, heard) = (told(request), Heard::all(verdict));
-                observer.decided(hits.len(), told.cost, &heard);
-                let enforced = hits.iter().filter(|hit| hit.mode == HitMode::Enforced);
-                observer.rules(policy, &told, HitMode::Enforced, enforced, heard);
-            }
+        match answer {
+            Ok(Once::Decided(verdict)) => decided(observer, policy, request, hits, verdict),
             Ok(Once::Replayed(_)) => observer.came(Came::Replayed),
             Err(GateError::Store(_)) => observer.came(Came::Failed),
             // Its sender has to send something else.
@@ -69,7 +55,7 @@ impl<S, C> Gate<S, C> {
     ) {
         if let Some(observer) = &self.observer {
             let hits = hits.iter().filter(|hit| hit.mode == HitMode::Observed);
-            if apart(observer, policy, &told(request), hits, said) {
+            if apart(observer, policy, &Told::request(request), hits, said) {
                 observer.came(Came::WouldDeny);
             }
         }
@@ -85,7 +71,7 @@ impl<S, C> Gate<S, C> {
     ) {
         if let Some(observer) = &self.observer {
             let key = policy.key_of(by.0, request);
-            observer.barred(&told(request), (&policy.rules()[by.0], by.1), key.as_ref(), now_ms);
+            observer.barred(&Told::request(request), (&policy.rules()[by.0], by.1), key.as_ref(), now_ms);
         }
     }
 
@@ -96,8 +82,8 @@ impl<S, C> Gate<S, C> {
         match verdict {
             Ok(verdict) => {
                 let heard = Heard::all(verdict);
-                observer.decided(1, charge.cost, &heard);
-                let told = Told { cost: charge.cost, id: None };
+                let told = Told::new(charge.cost, None);
+                observer.decided(1, &told, &heard);
                 observer.ad_hoc(&told, charge.key, &charge.limits[0], &heard);
             }
             Err(_) => observer.came(Came::Failed),
@@ -119,14 +105,14 @@ impl<S, C> Gate<S, C> {
             let hits = parts.last().map_or(0, |part| part.decisions.end);
             let observed = chosen.iter().map(|one| one.hits(HitMode::Observed).count()).sum::<usize>();
             let cost = chosen.iter().map(|one| one.cost).fold(0, u64::saturating_add);
-            observer.decided(hits + observed, cost, &Heard::all(verdict));
+            observer.decided(hits + observed, &Told::new(cost, None), &Heard::all(verdict));
         } else if !chosen.iter().any(|one| matches!(one.by, By::Nothing(Some(_)))) {
             observer.came(Came::Barred);
         }
         let mut barred = is_barred;
         for ((one, part), demand) in chosen.iter().zip(parts).zip(demands) {
             let cost = if is_barred { 0 } else { one.cost };
-            let told = Told { cost, id: demand.request().and_then(Request::id) };
+            let told = Told::new(cost, demand.request().and_then(Request::id));
             let heard = Heard::some(verdict, &verdict.decisions[part.decisions.clone()]);
             match &one.by {
                 By::Rules(_) => {
@@ -157,8 +143,7 @@ impl<S, C> Gate<S, C> {
         let Some(observer) = &self.observer else { return };
         let mut would_deny = false;
         for ((one, part), demand) in chosen.iter().zip(&answers.parts).zip(demands) {
-            let id = demand.request().and_then(Request::id);
-            let told = Told { cost: one.cost, id };
+            let told = Told::new(one.cost, demand.request().and_then(Request::id));
             would_deny |=
                 apart(observer, &answers.policy, &told, one.hits(HitMode::Observed), &part.observed);
         }
@@ -166,6 +151,31 @@ impl<S, C> Gate<S, C> {
             observer.came(Came::WouldDeny);
         }
     }
+}
+
+/// What the rules said to a request that are enforced.
+#[inline]
+fn decided(observer: &Observer, policy: &Policy, request: &Request<'_>, hits: &[Hit<'_>], verdict: &Verdict) {
+    match (hits, &*verdict.decisions) {
+        ([hit], [decision]) if hit.mode == HitMode::Enforced => {
+            observer.one(&policy.rules()[hit.rule], request, hit, (verdict, decision));
+        }
+        _ => decided_by_several(observer, policy, request, hits, verdict),
+    }
+}
+
+#[inline(never)]
+fn decided_by_several(
+    observer: &Observer,
+    policy: &Policy,
+    request: &Request<'_>,
+    hits: &[Hit<'_>],
+    verdict: &Verdict,
+) {
+    let (told, heard) = (Told::request(request), Heard::all(verdict));
+    observer.decided(hits.len(), &told, &heard);
+    let enforced = hits.iter().filter(|hit| hit.mode == HitMode::Enforced);
+    observer.rules(policy, &told, HitMode::Enforced, enforced, heard);
 }
 
 /// Whether one of them would have refused.

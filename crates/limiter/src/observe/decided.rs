@@ -12,12 +12,28 @@ use super::top::Subject;
 use super::{Hook, Naming, Observer};
 use crate::key::Key;
 use crate::policy::{Barred, Hit, HitMode, Policy, Rule};
+use crate::request::Request;
 
 /// A request, as far as it is told of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'a> {
-    pub(crate) cost: u64,
-    pub(crate) id: Option<&'a str>,
+    cost: u64,
+    id: Option<&'a str>,
+    /// Where the thread counts that tells of it.
+    place: Place,
+}
+
+impl<'a> Told<'a> {
+    #[inline]
+    pub(crate) fn new(cost: u64, id: Option<&'a str>) -> Self {
+        Self { cost, id, place: Place::here() }
+    }
+
+    /// One that was not cut into parts.
+    #[inline]
+    pub(crate) fn request(request: &'a Request<'_>) -> Self {
+        Self::new(request.cost_asked(), request.id())
+    }
 }
 
 /// What some limits said, among all that were decided together.
@@ -47,8 +63,14 @@ impl<'v> Heard<'v> {
     }
 
     fn is_known(&self) -> bool {
-        matches!(self.source, Source::Store | Source::Local)
+        is_known(self.source)
     }
+}
+
+/// Whether somebody decided who knows what was used.
+#[inline]
+fn is_known(source: Source) -> bool {
+    matches!(source, Source::Store | Source::Local)
 }
 
 /// What limits of one subject came to; the last counts most.
@@ -77,14 +99,53 @@ impl Observer {
     }
 
     /// What came of a request to which so many rules or limits had something to say.
-    #[inline]
-    pub(crate) fn decided(&self, limits: usize, cost: u64, heard: &Heard<'_>) {
-        self.came(match (heard.is_allowed, limits, cost) {
+    #[inline(always)]
+    pub(crate) fn decided(&self, limits: usize, told: &Told<'_>, heard: &Heard<'_>) {
+        let came = match (heard.is_allowed, limits, told.cost) {
             (false, ..) => Came::Denied,
             (true, 0, _) => Came::Unlimited,
             (true, _, 0) => Came::Looked,
             (true, ..) => Came::Allowed,
-        });
+        };
+        self.requests.count(told.place, came);
+    }
+
+    /// What came of a request that one limit alone had to say something to, as is so for most: what [`Self::decided`] and
+    /// [`Self::rule`] would tell, without looking at anything twice.
+    #[inline(never)]
+    pub(crate) fn one(
+        &self,
+        rule: &Rule,
+        request: &Request<'_>,
+        hit: &Hit<'_>,
+        (verdict, decision): (&Verdict, &Decision),
+    ) {
+        const MODE: HitMode = HitMode::Enforced;
+        let Some(tally) = rule.tally() else { return };
+        let [line, ..] = tally.lines(hit.terms, hit.route) else { return };
+        let place = Place::here();
+        let count = |came, said| {
+            self.requests.count(place, came);
+            line.add(place, counter(MODE, said));
+        };
+        let subject = Subject { naming: tally.naming(), key: &hit.key };
+        match decision.outcome {
+            Outcome::Fits if request.cost_asked() == 0 => count(Came::Looked, Said::Looked),
+            Outcome::Fits => {
+                count(Came::Allowed, Said::Allowed);
+                if self.is_near(&rule.terms()[hit.terms].limits()[0], decision) && is_known(verdict.source) {
+                    line.add(place, counter(MODE, Said::NearMiss));
+                    self.near.add(subject, verdict.decided_at_ms);
+                }
+            }
+            Outcome::RetryAfter(_) | Outcome::Never => {
+                count(Came::Denied, Said::Denied);
+                self.denied.add(subject, verdict.decided_at_ms);
+                if self.hook(place).is_some() {
+                    self.tell_rule(rule, &Told::request(request), (MODE, hit), &Heard::all(verdict));
+                }
+            }
+        }
     }
 
     /// What rules said that were asked together, in this order.
@@ -107,7 +168,7 @@ impl Observer {
     }
 
     /// What one rule said.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn rule(
         &self,
         rule: &Rule,
@@ -118,17 +179,11 @@ impl Observer {
         let Some(tally) = rule.tally() else { return };
         let (limits, lines) = (rule.terms()[hit.terms].limits(), tally.lines(hit.terms, hit.route));
         let mut noticed = Noticed::Nothing;
-        match (limits, heard.decisions, lines) {
-            // Without a loop for most.
-            ([limit], [decision], [line]) => noticed = self.count(line, mode, (limit, decision), told, heard),
-            _ => {
-                for ((limit, decision), line) in limits.iter().zip(heard.decisions).zip(lines) {
-                    noticed = noticed.max(self.count(line, mode, (limit, decision), told, heard));
-                }
-            }
+        for ((limit, decision), line) in limits.iter().zip(heard.decisions).zip(lines) {
+            noticed = noticed.max(self.count(line, mode, (limit, decision), told, heard));
         }
         let subject = Subject { naming: tally.naming(), key: &hit.key };
-        if self.notice(subject, mode, heard, noticed) {
+        if self.notice(subject, mode, (told.place, heard.decided_at_ms), noticed) {
             self.tell_rule(rule, told, (mode, hit), heard);
         }
     }
@@ -138,7 +193,8 @@ impl Observer {
     pub(crate) fn ad_hoc(&self, told: &Told<'_>, key: &Key<'_>, limit: &Limit, heard: &Heard<'_>) {
         let (mode, [decision]) = (HitMode::Enforced, heard.decisions) else { return };
         let noticed = self.count(&self.ad_hoc, mode, (limit, decision), told, heard);
-        if self.notice(Subject { naming: &self.ad_hoc_naming, key }, mode, heard, noticed) {
+        let subject = Subject { naming: &self.ad_hoc_naming, key };
+        if self.notice(subject, mode, (told.place, heard.decided_at_ms), noticed) {
             let limits = std::slice::from_ref(limit);
             self.tell(
                 told,
@@ -158,7 +214,7 @@ impl Observer {
         now_ms: u64,
     ) {
         self.came(Came::Barred);
-        let (Some(hook), Some(tally)) = (self.hook(), rule.tally()) else { return };
+        let (Some(hook), Some(tally)) = (self.hook(told.place), rule.tally()) else { return };
         hook(&Denial {
             observer: self,
             rule: Some(rule),
@@ -185,7 +241,7 @@ impl Observer {
         told: &Told<'_>,
         heard: &Heard<'_>,
     ) -> Noticed {
-        let place = Place::here();
+        let place = told.place;
         let said = match decision.outcome {
             Outcome::RetryAfter(_) | Outcome::Never => Said::Denied,
             Outcome::Fits if told.cost == 0 => Said::Looked,
@@ -205,16 +261,22 @@ impl Observer {
 
     /// Puts subjects on their lists. Says whether a denial is to be told.
     #[inline(always)]
-    fn notice(&self, subject: Subject<'_>, mode: HitMode, heard: &Heard<'_>, noticed: Noticed) -> bool {
+    fn notice(
+        &self,
+        subject: Subject<'_>,
+        mode: HitMode,
+        (place, at_ms): (Place, u64),
+        noticed: Noticed,
+    ) -> bool {
         let top = match noticed {
             Noticed::Nothing => return false,
             Noticed::Near => &self.near,
             Noticed::Denied => &self.denied,
         };
         if mode == HitMode::Enforced {
-            top.add(subject, heard.decided_at_ms);
+            top.add(subject, at_ms);
         }
-        noticed == Noticed::Denied && self.hook().is_some()
+        noticed == Noticed::Denied && self.hook(place).is_some()
     }
 
     /// That a rule refuses.
@@ -233,9 +295,9 @@ impl Observer {
     }
 
     /// Who is to be told of a denial.
-    #[inline]
-    fn hook(&self) -> Option<&Hook> {
-        self.hook.get().filter(|_| self.hearing.wants())
+    #[inline(always)]
+    fn hook(&self, place: Place) -> Option<&Hook> {
+        self.hook.get().filter(|_| self.hearing.wants(place))
     }
 
     fn denial<'a>(&'a self, told: &Told<'a>, of: &Of<'a>, heard: &Heard<'_>) -> Denial<'a> {

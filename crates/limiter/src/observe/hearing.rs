@@ -45,14 +45,14 @@ impl Hearing {
     }
 
     /// Whether a denial is to be told. If it is not, it is counted where it should be.
-    #[inline]
-    pub(super) fn wants(&self) -> bool {
+    #[inline(always)]
+    pub(super) fn wants(&self, place: Place) -> bool {
         const EACH: u8 = Hears::Each as u8;
         const NUMBER: u8 = Hears::Number as u8;
         match self.hears.load(Ordering::Relaxed) {
             EACH => true,
             NUMBER => {
-                self.counted.add(Place::here(), 0);
+                self.counted.add(place, 0);
                 false
             }
             _ => false,
@@ -74,7 +74,7 @@ mod tests {
             (Hears::Each, true, 1),
         ] {
             hearing.set(hears);
-            assert_eq!((hearing.wants(), hearing.counted()), (is_told, counted), "{hears:?}");
+            assert_eq!((hearing.wants(Place::here()), hearing.counted()), (is_told, counted), "{hears:?}");
         }
     }
 }

@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::threads::{PLACES, Place};
+use super::threads::{OWN, Place, SHARED};
 
 /// Some counters, in as many copies as threads use them.
 pub(super) struct Striped<const N: usize> {
-    copies: [OnceLock<Box<Copied<N>>>; PLACES],
+    own: [Lazy<N>; OWN],
+    shared: [Lazy<N>; SHARED],
 }
+
+type Lazy<const N: usize> = OnceLock<Box<Copied<N>>>;
 
 /// On cache lines of its own.
 #[repr(align(64))]
@@ -17,22 +20,24 @@ struct Copied<const N: usize>([AtomicU64; N]);
 
 impl<const N: usize> Striped<N> {
     pub(super) fn new() -> Self {
-        Self { copies: [const { OnceLock::new() }; PLACES] }
+        Self { own: [const { OnceLock::new() }; OWN], shared: [const { OnceLock::new() }; SHARED] }
     }
 
     /// Adds one, and tells what it was here before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add(&self, place: Place, counter: usize) -> u64 {
-        let copy = self.copies[place.index()].get_or_init(Self::empty);
-        let counter = &copy.0[counter];
-        if place.is_own() {
-            // Nobody else writes here, so that nothing can come between.
-            let before = counter.load(Ordering::Relaxed);
-            counter.store(before + 1, Ordering::Relaxed);
-            before
-        } else {
-            counter.fetch_add(1, Ordering::Relaxed)
-        }
+        let Some(copy) = self.own.get(place.index()) else { return self.add_shared(place, counter) };
+        let counter = &copy.get_or_init(Self::empty).0[counter];
+        // Nobody else writes here, so that nothing can come between.
+        let before = counter.load(Ordering::Relaxed);
+        counter.store(before + 1, Ordering::Relaxed);
+        before
+    }
+
+    #[cold]
+    fn add_shared(&self, place: Place, counter: usize) -> u64 {
+        let copy = &self.shared[place.index() - OWN];
+        copy.get_or_init(Self::empty).0[counter].fetch_add(1, Ordering::Relaxed)
     }
 
     #[cold]
@@ -43,7 +48,7 @@ impl<const N: usize> Striped<N> {
     /// What all threads have counted.
     pub(super) fn sums(&self) -> [u64; N] {
         let mut sums = [0; N];
-        for copy in self.copies.iter().filter_map(OnceLock::get) {
+        for copy in self.own.iter().chain(&self.shared).filter_map(OnceLock::get) {
             for (sum, counter) in sums.iter_mut().zip(&copy.0) {
                 *sum += counter.load(Ordering::Relaxed);
             }

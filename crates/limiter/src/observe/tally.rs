@@ -13,12 +13,8 @@ pub(crate) struct RuleTally {
     terms: Box<[TermsTally]>,
 }
 
-/// The lines of a set of limits: route by route, and of each all limits.
-#[derive(Debug)]
-struct TermsTally {
-    lines: Box<[Arc<LineTally>]>,
-    limits: usize,
-}
+/// The lines of a set of limits: route by route, one for each limit.
+type TermsTally = Box<[Box<[Arc<LineTally>]>]>;
 
 impl RuleTally {
     /// The names of all lines of a rule, limit by limit.
@@ -36,10 +32,10 @@ impl RuleTally {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
         let terms = rule.terms().iter().map(|terms| {
             let limits: Vec<Arc<str>> = terms.names().iter().map(|limit| Arc::from(&**limit)).collect();
-            let of = |route: &Arc<str>| -> Vec<Arc<LineTally>> {
+            let of = |route: &Arc<str>| {
                 limits.iter().map(|limit| line(&[name.clone(), limit.clone(), route.clone()])).collect()
             };
-            TermsTally { lines: routes.iter().flat_map(of).collect(), limits: limits.len() }
+            routes.iter().map(of).collect()
         });
         Self { terms: terms.collect(), naming: Arc::new(rule.naming()) }
     }
@@ -52,9 +48,7 @@ impl RuleTally {
     /// The lines of a set of limits on one route.
     #[inline]
     pub(super) fn lines(&self, terms: usize, route: u32) -> &[Arc<LineTally>] {
-        let TermsTally { lines, limits } = &self.terms[terms];
-        let first = route as usize * limits;
-        &lines[first..first + limits]
+        &self.terms[terms][route as usize]
     }
 }
 

@@ -7,11 +7,9 @@ use parking_lot::Mutex;
 /// So many threads at a time have a place that nobody else writes to.
 pub(super) const OWN: usize = 32;
 /// So many places the others have together.
-const SHARED: usize = 8;
-/// How many places there are.
-pub(super) const PLACES: usize = OWN + SHARED;
+pub(super) const SHARED: usize = 8;
 
-/// Where a thread counts.
+/// Where a thread counts: at one of its own, or at one that comes behind those and is shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place(u32);
 
@@ -77,12 +75,6 @@ impl Place {
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
-
-    /// Whether nobody else writes there.
-    #[inline]
-    pub(super) fn is_own(self) -> bool {
-        self.index() < OWN
-    }
 }
 
 #[cfg(test)]
@@ -109,9 +101,9 @@ mod tests {
                 threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
             });
             let own: Vec<usize> =
-                places.iter().filter(|place| place.is_own()).map(|place| place.index()).collect();
+                places.iter().map(|place| place.index()).filter(|index| *index < OWN).collect();
             assert_eq!(own.iter().collect::<HashSet<_>>().len(), own.len());
-            assert!(places.iter().all(|place| place.index() < PLACES));
+            assert!(places.iter().all(|place| place.index() < OWN + SHARED));
         }
         // Numbers of threads that ended are given again.
         assert!((FREE.lock().next as usize) < 20 * most);

@@ -6,9 +6,11 @@
 //!
 //! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
 
+mod cells;
 mod kept;
 mod shard;
 mod slots;
+mod who;
 
 use std::cmp::Reverse;
 use std::sync::{Arc, OnceLock};
@@ -19,6 +21,7 @@ use crate::key::Key;
 use crate::policy::KeyText;
 use crate::random::random;
 use shard::Shard;
+use who::Who;
 
 /// The places of a shard. Few, as all of them are looked at when somebody new comes.
 const PLACES: usize = 64;
@@ -92,14 +95,14 @@ impl Top {
     }
 
     /// Counts a subject once. Whoever is known is counted without a lock.
-    #[inline]
+    #[inline(always)]
     pub fn add(&self, subject: Subject<'_>, now_ms: u64) {
-        let fingerprint = self.fingerprints.of(subject.naming.space(), subject.key);
-        let shard = &self.shards[fingerprint.below(self.shards.len())];
+        let who = Who::of(&self.fingerprints, &subject);
+        let shard = &self.shards[who.shard(self.shards.len())];
         let epoch = now_ms / Self::EPOCH_MS;
-        if !shard.count_known(fingerprint, epoch) {
+        if !shard.count_known(who, epoch) {
             self.began_ms.get_or_init(|| now_ms);
-            shard.count(fingerprint, epoch, subject, &self.appearance);
+            shard.count(who, epoch, subject, &self.appearance);
         }
     }
 
@@ -116,7 +119,7 @@ impl Top {
             list.total += told.total;
             found.extend(told.entries);
         }
-        found.sort_unstable_by_key(|entry| (Reverse(entry.count), entry.error, entry.fingerprint));
+        found.sort_unstable_by_key(|entry| (Reverse(entry.count), entry.error, entry.who));
         // Whoever is left out was counted at most as often as it says.
         list.bound = list.bound.max(found.get(most).map_or(0, |entry| entry.count));
         found.truncate(most);

@@ -50,11 +50,17 @@ fn octet(text: &[u8]) -> Option<(u8, &[u8])> {
     }
 }
 
+/// Whether an IPv4 address has its only spelling: where it is mapped, no dot comes so early.
+#[inline]
+fn is_dotted(text: &[u8]) -> bool {
+    matches!(text, [_, b'.', ..] | [_, _, b'.', ..] | [_, _, _, b'.', ..])
+}
+
 /// What an address counts as in a key.
+#[inline]
 pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [u8]> {
     match address {
-        // It has only one spelling, unless it was mapped; then no dot comes so early.
-        IpAddr::V4(_) if text.bytes().take(4).any(|byte| byte == b'.') => Cow::Borrowed(text.as_bytes()),
+        IpAddr::V4(_) if is_dotted(text.as_bytes()) => Cow::Borrowed(text.as_bytes()),
         IpAddr::V4(address) => Cow::Owned(address.to_string().into_bytes()),
         IpAddr::V6(address) => {
             let net = Ipv6Net::new(address, ipv6_prefix).unwrap_or_else(|_| address.into());

@@ -153,6 +153,24 @@ impl Rule {
     /// without asking its limits it has nothing to count of.
     #[inline]
     pub(super) fn ruling<'r>(&self, asked: &Asked<'r, '_>) -> Result<Ruling<'r>, RequestError> {
+        if self.is_plain() {
+            let Subject { key, found } = self.key.subject(asked, &self.templates)?;
+            if found == Found::All {
+                return Ok(Ruling::Limits { terms: 0, key, mode: HitMode::Enforced });
+            }
+        }
+        self.ruling_by_lists(asked)
+    }
+
+    /// Whether it has nothing but its limits, as most rules.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        let lists = self.deny.len() | self.allow.len() | self.overrides.len() | self.tiers.len();
+        lists == 0 && matches!(self.mode, Mode::Enforce)
+    }
+
+    #[inline(never)]
+    fn ruling_by_lists<'r>(&self, asked: &Asked<'r, '_>) -> Result<Ruling<'r>, RequestError> {
         let denied = any_holds(&self.deny, asked, &self.templates)?;
         if denied && matches!(self.mode, Mode::Enforce) {
             return Ok(Ruling::Bars(Barred::DenyList));
@@ -175,7 +193,6 @@ impl Rule {
         })
     }
 
-    #[inline]
     pub(super) fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
         if let Some(index) = first_that_holds(&self.overrides, asked, &self.templates)? {
             return Ok(1 + index);
@@ -188,7 +205,6 @@ impl Rule {
         Ok(tier.map_or(0, |index| 1 + self.overrides.len() + index))
     }
 
-    #[inline]
     pub(super) fn mode_for(&self, asked: &Asked<'_, '_>, key: &Key<'_>) -> Result<HitMode, RequestError> {
         let enforced = match &self.mode {
             Mode::Enforce => true,

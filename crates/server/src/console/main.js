@@ -26,8 +26,8 @@ function paintTheme() {
 /** The view that the address names. */
 function route() {
   const [name, query] = location.hash.slice(1).split('?');
-  if (name === 'main') return at('main').focus();
-  if (isLocked) return;
+  // A jump over the bar: the browser has moved the focus by now, and somebody may have gone on.
+  if (isLocked || (name === 'main' && shownView)) return;
   const isFirst = !shownView;
   shownView = VIEWS.includes(name) ? name : 'live';
   const parameters = new URLSearchParams(query ?? '');

@@ -12,17 +12,21 @@ const LINE_END: u64 = u16::from_le_bytes(*b"\r\n") as u64;
 #[inline(always)]
 pub(super) fn write(number: i64, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
     match u32::try_from(number) {
-        Ok(number @ 0..=9_999) => write_short(number, text),
+        Ok(number @ 0..=9) => {
+            text[..4].copy_from_slice(&[b':', b'0' + number as u8, b'\r', b'\n']);
+            4
+        }
+        Ok(number @ 10..=9_999) => write_short(number, text),
         Ok(number @ 10_000..=99_999_999) => write_long(number, text),
         _ => write_any(number, text),
     }
 }
 
-/// Up to four digits.
+/// Two to four digits.
 #[inline]
 fn write_short(number: u32, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
     let digits = digits(u64::from(number)) >> 32;
-    let zeros = u32::from(number < 10) + u32::from(number < 100) + u32::from(number < 1_000);
+    let zeros = u32::from(number < 100) + u32::from(number < 1_000);
     let length = 4 - zeros;
     let line = u64::from(b':') | digits >> (8 * zeros) << 8 | LINE_END << (8 * (length + 1));
     text[..8].copy_from_slice(&line.to_le_bytes());

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use super::Subject;
 use super::kept::Kept;
-use super::slots::Slots;
-use crate::fingerprint::Fingerprint;
+use super::slots::{Least, Slots};
+use super::who::Who;
 use crate::observe::subjects::Appearance;
 use crate::sync::Mutex;
 
@@ -21,6 +21,7 @@ struct Epochs {
     epoch: u64,
     /// Who has the first places.
     known: Vec<Known>,
+    least: Least,
     before: Vec<Counted>,
 }
 
@@ -34,7 +35,7 @@ struct Known {
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     pub(super) kept: Kept,
-    pub(super) fingerprint: Fingerprint,
+    pub(super) who: Who,
     pub(super) count: u64,
     pub(super) error: u64,
 }
@@ -56,23 +57,17 @@ impl Shard {
 
     /// Counts a subject that is known, if that is seen at a glance.
     #[inline]
-    pub(super) fn count_known(&self, fingerprint: Fingerprint, epoch: u64) -> bool {
-        self.slots.raise(fingerprint, epoch)
+    pub(super) fn count_known(&self, who: Who, epoch: u64) -> bool {
+        self.slots.raise(who, epoch)
     }
 
     /// Counts any subject.
     #[cold]
-    pub(super) fn count(
-        &self,
-        fingerprint: Fingerprint,
-        epoch: u64,
-        subject: Subject<'_>,
-        appearance: &Appearance,
-    ) {
+    pub(super) fn count(&self, who: Who, epoch: u64, subject: Subject<'_>, appearance: &Appearance) {
         let mut epochs = self.epochs.lock();
         self.turn(&mut epochs, epoch);
-        let Epochs { epoch, known, .. } = &mut *epochs;
-        if self.slots.raise_anywhere(fingerprint, known.len()) {
+        let Epochs { epoch, known, least, .. } = &mut *epochs;
+        if self.slots.raise_anywhere(who, known.len()) {
             return;
         }
         let (place, error) = match known.len() {
@@ -81,13 +76,13 @@ impl Shard {
                 (free, 0)
             }
             _ => {
-                let (place, error) = self.slots.take_smallest();
+                let (place, error) = self.slots.take_smallest(least);
                 known[place].kept.replace(subject, appearance);
                 known[place].error = error;
                 (place, error)
             }
         };
-        self.slots.give(place, fingerprint, (*epoch, error + 1));
+        self.slots.give(place, who, (*epoch, error + 1));
     }
 
     /// Under the lock: begins the epoch of this time, if an earlier one runs. Epochs never go back: whoever asks by a clock that is behind
@@ -98,12 +93,13 @@ impl Shard {
         }
         let known = std::mem::take(&mut epochs.known);
         let ended = known.into_iter().enumerate().map(|(place, Known { kept, error })| {
-            let (fingerprint, count) = self.slots.take(place);
-            Counted { kept, fingerprint, count, error }
+            let (who, count) = self.slots.take(place);
+            Counted { kept, who, count, error }
         });
         let ended: Vec<Counted> = ended.collect();
         let follows = epoch == epochs.epoch + 1;
         epochs.before = if follows { ended } else { Vec::new() };
+        epochs.least = Least::default();
         epochs.epoch = epoch;
     }
 
@@ -122,22 +118,22 @@ impl Shard {
 
         // Whoever is known in one epoch only was counted in the other at most as often as the smallest there.
         let mut all = Vec::with_capacity(now.len() + epochs.before.len());
-        for (known, (fingerprint, count)) in epochs.known.iter().zip(&now) {
-            let before = epochs.before.iter().find(|entry| entry.fingerprint == *fingerprint);
+        for (known, (who, count)) in epochs.known.iter().zip(&now) {
+            let before = epochs.before.iter().find(|entry| entry.who == *who);
             let (more, off) = before.map_or((floor_before, floor_before), |entry| (entry.count, entry.error));
-            all.push((count + more, known.error + off, *fingerprint, &known.kept));
+            all.push((count + more, known.error + off, *who, &known.kept));
         }
         for entry in &epochs.before {
-            if now.iter().all(|(fingerprint, _)| *fingerprint != entry.fingerprint) {
+            if now.iter().all(|(who, _)| *who != entry.who) {
                 let (count, error) = (entry.count + floor_now, entry.error + floor_now);
-                all.push((count, error, entry.fingerprint, &entry.kept));
+                all.push((count, error, entry.who, &entry.kept));
             }
         }
-        all.sort_unstable_by_key(|(count, error, fingerprint, _)| (Reverse(*count), *error, *fingerprint));
+        all.sort_unstable_by_key(|(count, error, who, _)| (Reverse(*count), *error, *who));
         let left_out = all.get(most).map_or(0, |(count, ..)| *count);
-        let entries = all.into_iter().take(most).map(|(count, error, fingerprint, kept)| Counted {
+        let entries = all.into_iter().take(most).map(|(count, error, who, kept)| Counted {
             kept: kept.clone(),
-            fingerprint,
+            who,
             count,
             error,
         });

@@ -1,0 +1,28 @@
+//! Who a subject is, as far as lists have to know.
+
+use super::Subject;
+use crate::fingerprint::{Fingerprint, Fingerprints};
+
+/// Half a fingerprint. Among ten million subjects there is one with the same half as a given one once in 10^12 times, and
+/// no other half has to be worked out at every denial.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Who(pub(super) u64);
+
+impl Who {
+    #[inline(always)]
+    pub(super) fn of(fingerprints: &Fingerprints, subject: &Subject<'_>) -> Self {
+        Self(fingerprints.of(subject.naming.space(), subject.key).1)
+    }
+
+    /// Which of so many shards is its own.
+    #[inline(always)]
+    pub(super) fn shard(self, shards: usize) -> usize {
+        Fingerprint(self.0, self.0).below(shards)
+    }
+
+    /// Where to look for it first, modulo how many places there are to look at.
+    #[inline(always)]
+    pub(super) fn hint(self) -> usize {
+        Fingerprint(self.0, self.0).home()
+    }
+}
