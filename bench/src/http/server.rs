@@ -1,6 +1,7 @@
 //! A service of ours or of others, on the server's core.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,21 +23,25 @@ impl Server {
     pub fn start(program: &Path, arguments: impl FnOnce(&mut Command, SocketAddr)) -> Self {
         let address = free_address();
         let mut command = on_server_core(program);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        // Its log is written, as it would be, but does not stand between the figures.
+        let said = tempfile::tempfile().expect("a temporary file can be made");
+        let log = said.try_clone().expect("a file can be had twice");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         arguments(&mut command, address);
         let child = command.spawn();
         let child = child.unwrap_or_else(|error| panic!("{} cannot be started: {error}", program.display()));
         let mut server = Self { child, address };
-        server.wait_until_up(program);
+        server.wait_until_up(program, said);
         server
     }
 
-    fn wait_until_up(&mut self, program: &Path) {
+    fn wait_until_up(&mut self, program: &Path, said: File) {
         let deadline = Instant::now() + START_WITHIN;
         while TcpStream::connect(self.address).is_err() {
             let ended = self.child.try_wait().expect("a child can be asked for its state");
-            assert!(ended.is_none(), "{} has ended: {ended:?}", program.display());
-            assert!(Instant::now() < deadline, "{} does not listen", program.display());
+            if ended.is_some() || Instant::now() >= deadline {
+                panic!("{} does not listen ({ended:?}); it said:\n{}", program.display(), all_of(said));
+            }
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -80,6 +85,13 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What is in a file, from its beginning.
+fn all_of(mut file: File) -> String {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("the file can be read");
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A program that was built beside this one.

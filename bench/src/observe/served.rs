@@ -1,7 +1,6 @@
 //! The service, with everything that is to be seen and with nothing.
 
 use std::net::SocketAddr;
-use std::process::Stdio;
 
 use super::watchers::Watchers;
 use crate::cores::free_address;
@@ -44,7 +43,7 @@ fn serve(seen: Seen, entrance: Entrance, admin: SocketAddr) -> Server {
             Entrance::Http => ["--http", &address, "--admin", &admin.to_string()],
             Entrance::Resp => ["--http", "127.0.0.1:0", "--resp", &address],
         };
-        command.args(["serve", "-"]).args(listen).stdin(file).stderr(Stdio::null());
+        command.args(["serve", "-"]).args(listen).stdin(file);
     })
 }
 

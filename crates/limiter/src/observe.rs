@@ -12,6 +12,7 @@ mod tally;
 mod threads;
 mod top;
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -35,10 +36,14 @@ use crate::policy::file::Percent;
 use latency::Histogram;
 use lines::{LineTally, Lines};
 use requests::Counters;
-use threads::Place;
 
 /// Of so many decisions one is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
-const SAMPLE: u64 = 17;
+const SAMPLE: u32 = 17;
+
+thread_local! {
+    /// How many decisions of this thread come before the next that is timed.
+    static BEFORE_TIMED: Cell<u32> = const { Cell::new(0) };
+}
 
 type Hook = Box<dyn Fn(&Denial<'_>) + Send + Sync>;
 
@@ -175,7 +180,11 @@ impl Observer {
     pub fn start(&self) -> Option<Started> {
         let is_timed = match self.timed {
             Timed::Each => true,
-            Timed::Sample => self.requests.turn(Place::here()).is_multiple_of(SAMPLE),
+            Timed::Sample => {
+                let before = BEFORE_TIMED.get();
+                BEFORE_TIMED.set(before.checked_sub(1).unwrap_or(SAMPLE - 1));
+                before == 0
+            }
         };
         is_timed.then(|| Started(self.clock.raw()))
     }

@@ -39,9 +39,8 @@ pub(crate) enum Came {
     WouldDeny,
 }
 
-/// Those of [`Requests`], and how many were asked whether they are timed.
-const COUNTERS: usize = 9;
-const TURNS: usize = 8;
+/// Those of [`Requests`].
+const COUNTERS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Counters(Striped<COUNTERS>);
@@ -56,14 +55,8 @@ impl Counters {
         self.0.add(place, came as usize);
     }
 
-    /// Which turn of this thread it is.
-    #[inline]
-    pub(super) fn turn(&self, place: Place) -> u64 {
-        self.0.add(place, TURNS)
-    }
-
     pub(super) fn sums(&self) -> Requests {
-        let [allowed, denied, barred, unlimited, looked, failed, replayed, would_deny, _] = self.0.sums();
+        let [allowed, denied, barred, unlimited, looked, failed, replayed, would_deny] = self.0.sums();
         Requests { allowed, denied, barred, unlimited, looked, failed, replayed, would_deny }
     }
 }

@@ -23,21 +23,19 @@ impl<const N: usize> Striped<N> {
         Self { own: [const { OnceLock::new() }; OWN], shared: [const { OnceLock::new() }; SHARED] }
     }
 
-    /// Adds one, and tells what it was here before.
+    /// Adds one.
     #[inline(always)]
-    pub(super) fn add(&self, place: Place, counter: usize) -> u64 {
+    pub(super) fn add(&self, place: Place, counter: usize) {
         let Some(copy) = self.own.get(place.index()) else { return self.add_shared(place, counter) };
         let counter = &copy.get_or_init(Self::empty).0[counter];
         // Nobody else writes here, so that nothing can come between.
-        let before = counter.load(Ordering::Relaxed);
-        counter.store(before + 1, Ordering::Relaxed);
-        before
+        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     #[cold]
-    fn add_shared(&self, place: Place, counter: usize) -> u64 {
+    fn add_shared(&self, place: Place, counter: usize) {
         let copy = &self.shared[place.index() - OWN];
-        copy.get_or_init(Self::empty).0[counter].fetch_add(1, Ordering::Relaxed)
+        copy.get_or_init(Self::empty).0[counter].fetch_add(1, Ordering::Relaxed);
     }
 
     #[cold]

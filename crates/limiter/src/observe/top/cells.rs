@@ -73,7 +73,7 @@ mod tests {
         const PLACES: u64 = 64;
         let (cells, mut there, mut seed) = (Cells::new(), BTreeMap::<usize, Who>::new(), 1_u64);
         // Few cells, so that many subjects share one.
-        let subject = |random: u64| Who(random % 1_000 << 40);
+        let subject = |random: u64| Who((random % 1_000) << 40);
         for _ in 0..100_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (place, who) = ((seed >> 33 & (PLACES - 1)) as usize, subject(seed >> 40));
