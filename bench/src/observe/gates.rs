@@ -111,8 +111,18 @@ impl Asked {
         if self.case.answer == Answer::Allowed { self.clients.len() } else { 0 }
     }
 
+    /// Decisions are timed by whoever asks, as the service does.
     #[inline(always)]
     fn ask(&self, client: &str) -> bool {
+        let Some(observer) = self.gate.observer() else { return self.decide(client) };
+        let started = observer.start();
+        let is_allowed = self.decide(client);
+        observer.finish(started);
+        is_allowed
+    }
+
+    #[inline(always)]
+    fn decide(&self, client: &str) -> bool {
         let request = Request::new().with("method", "POST").with("path", "/login").with("ip", client);
         if self.case.way == Way::AtOnce {
             let decide = |call: &slidegate::store::Call<'_>| self.gate.store().decide_now(call);

@@ -260,7 +260,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             // In a box, as all that few requests come to: the others would carry the room for it.
             let looks = if replayed { &[] } else { &**hits };
             (observed, permit) = Box::pin(self.complete(policy, (&enforced, &verdict), looks, id)).await;
-            self.seen_apart(policy, &ask.request, looks, &observed);
+            self.seen_apart(policy, &ask.request, looks, (&observed, verdict.decided_at_ms));
         }
         let (policy, applied) = (policy.clone(), enforced.applied);
         Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed })

@@ -17,9 +17,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use slidegate_core::{Decision, Limit};
+use slidegate_core::{Decision, Limit, Source};
 
-pub(crate) use decided::{Heard, Told};
+pub(crate) use decided::{Bar, Heard, Told};
 pub use denial::{Denial, DeniedLimit};
 pub use hearing::{Hearing, Hears};
 pub use latency::Latency;
@@ -202,11 +202,12 @@ impl Observer {
         self.lines.attach(policy);
     }
 
-    /// Whether a charge left little room.
+    /// Whether a charge left little room. What a node has left of its share says nothing of the whole quota.
     #[inline]
-    fn is_near(&self, limit: &Limit, decision: &Decision) -> bool {
+    fn is_near(&self, limit: &Limit, decision: &Decision, source: Source) -> bool {
         let share = u128::from(self.near_miss.load(Ordering::Relaxed));
-        u128::from(decision.remaining) * 10_000 <= u128::from(limit.ceiling()) * share
+        let little = u128::from(decision.remaining) * 10_000 <= u128::from(limit.ceiling()) * share;
+        little && source == Source::Store
     }
 }
 

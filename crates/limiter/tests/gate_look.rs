@@ -145,6 +145,22 @@ async fn a_reset_is_a_fresh_start_for_that_subject_alone() {
     everywhere!(RULES, test, Duration::from_secs(60));
 }
 
+/// Whoever watches a subject that is refused all the time does not send it back to the server.
+#[tokio::test]
+async fn a_look_leaves_denials_remembered() {
+    let Gates { redis, .. } = gates(RULES, Duration::from_secs(60));
+    for (_server, gate, _) in &redis {
+        let alice = Ask::from(request("path=/login user=alice"));
+        let source = async || gate.check(&alice).await.expect("an answer").verdict().source;
+        for expected in [Source::Store, Source::Store, Source::Store, Source::Cache] {
+            assert_eq!(source().await, expected);
+        }
+        let looked = seen(gate, None, "user=alice").await;
+        assert_eq!(looked, ["login user=alice, 2/min 2+0 wait 60000 reset 60000, 5/h 2+3 reset 3600000"]);
+        assert_eq!(source().await, Source::Cache);
+    }
+}
+
 #[tokio::test]
 async fn all_sets_of_limits_of_the_rule_are_reset() {
     async fn test<S: Store>(gate: &Timed<S>, _: &ManualClock) {
@@ -267,6 +283,8 @@ async fn without_the_store_a_look_says_so_and_a_reset_fails() {
     let told: Vec<_> = looked.iter().map(|one| (one.rule(), one.source())).collect();
     assert_eq!(told, [("local", Source::Local), ("allow", Source::Assumed)]);
     let left = |at: usize| looked[at].limits().next().map(|limit| (limit.used, limit.remaining));
+    // One of its share of two is left; how much all nodes have used nobody knows.
+    assert_eq!(left(0), Some((None, Some(1))));
     assert_eq!(left(1), Some((None, None)));
     gate.forget(None, &request("user=alice")).await.expect_err("nothing was reset");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::observe::{Observer, ObserverSettings};
 use slidegate::policy::file::Percent;
-use slidegate::policy::{Exception, Policy};
+use slidegate::policy::{Barred, Choice, Exception, Hit, Policy};
 use slidegate::store::Call;
 use slidegate::{Answer, Ask, Clock, Demand, ManualClock, Memory, Redis, Store, Verdict};
 use tokio::runtime::Runtime;
@@ -33,6 +33,8 @@ const FIRST: &str = "
   - { name: watched, match: { path: [/a, /c/d] }, key: [user], mode: observe, limits: [2/s, 1/700ms] }
   - { name: partly, mode: { enforce_for: [{ tier: gold }] }, key: ['user|org'], missing: skip, limits: [3/2s] }
   - { name: returned, match: { path: /a }, key: [user], refundable: true, limits: [9/5s] }
+  - { name: barring, match: { path: [/d, /a] }, key: [org], missing: deny, deny: [{ user: bob }],
+      mode: { enforce_for: [{ tier: gold }] }, limits: [6/s] }
 ";
 /// One rule is gone, one is new, one has another quota, one is enforced.
 const SECOND: &str = "
@@ -107,7 +109,7 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
         0 => Step::Wait(rng.pick(&[1, rng.below(700), 1_000])),
         1 => Step::Replace(rng.pick(&[Rules::First, Rules::Second, Rules::Excepted])),
         2 => {
-            Step::Rule { rule: rng.pick(&["wide", "two", "watched"]), attributes: attributes(), cost: cost() }
+            Step::Rule { rule: rng.pick(&["wide", "two", "watched", "barring"]), attributes: attributes(), cost: cost() }
         }
         3 => Step::Once { attributes: attributes(), key: rng.pick(&["one", "two"]) },
         4 => Step::Limit { key: rng.pick(&["k", "l"]), cost: cost() },
@@ -126,10 +128,11 @@ fn route(rule: &str, attributes: &str) -> String {
     let asked = request(attributes);
     let path = asked.get("path").expect("a path");
     match (rule, path) {
-        ("two" | "watched" | "returned", "/a") => "/a",
+        ("two" | "watched" | "returned" | "barring", "/a") => "/a",
         ("two", path) if path.starts_with("/b/") => "/b/{id}",
         ("below", _) => "/c/*",
         ("watched", "/c/d") => "/c/d",
+        ("barring", "/d") => "/d",
         _ => "",
     }
     .to_owned()
@@ -143,20 +146,30 @@ fn subject(rule: &str, attributes: &str) -> String {
     let asked = request(attributes);
     let of = |name: &str| asked.get(name).map(|value| format!("{name}={value}"));
     let user = || of("user").unwrap_or_else(|| "user=-".to_owned());
+    let org = || of("org").unwrap_or_else(|| "org=-".to_owned());
     match rule {
         "two" => match asked.get("path").and_then(|path| path.strip_prefix("/b/")) {
             Some(id) => format!("id={id}"),
             None => of("user").unwrap_or_else(|| "id|user=-".to_owned()),
         },
-        "below" => format!("{} {}", of("org").expect("no other is counted"), user()),
+        "below" => format!("{} {}", org(), user()),
+        "barring" => org(),
         "partly" => of("user").or_else(|| of("org")).expect("no other is counted"),
         _ => user(),
     }
 }
 
-/// How a request is counted.
-fn way<'a>(cost: u64, route: &'a dyn Fn(&str) -> String, subject: &'a dyn Fn(&str) -> String) -> Way<'a> {
-    Way { cost, near_percent: NEAR_PERCENT, route, subject }
+/// Has a request counted that has these attributes and cost, where these rules look on and would bar it.
+fn count_as(attributes: &str, cost: u64, would_bar: &[(String, Barred)], count: &mut dyn FnMut(&Way<'_>)) {
+    let (route, subject) = (|rule: &str| route(rule, attributes), |rule: &str| subject(rule, attributes));
+    count(&Way { cost, near_percent: NEAR_PERCENT, route: &route, subject: &subject, would_bar });
+}
+
+/// Rules that look on and would refuse a request without asking a limit.
+fn would_bar(policy: &Policy, choice: &Choice<'_>) -> Vec<(String, Barred)> {
+    let Choice::Hits(hits) = choice else { return Vec::new() };
+    let named = |hit: &Hit<'_>| Some((policy.rules()[hit.rule].name().to_owned(), hit.would_bar?));
+    hits.iter().filter_map(named).collect()
 }
 
 /// A gate that is observed, and one in memory that is not: both say the same, and the answers of that one are recounted.
@@ -200,9 +213,10 @@ impl<S: Store> Twins<'_, S> {
         assert_eq!(answer.as_ref().ok().map(Answer::is_allowed), said);
         // Otherwise it was a conflict, which is nothing to count.
         if let Ok(answer) = answer {
-            let (route, subject) =
-                (|rule: &str| route(rule, attributes), |rule: &str| subject(rule, attributes));
-            self.recount.answer(&answer, &way(ask.request.cost_asked(), &route, &subject));
+            let policy = self.unseen.policy();
+            let would_bar = would_bar(&policy, &policy.choose(&ask.request).expect("a choice"));
+            let count = &mut |way: &Way<'_>| self.recount.answer(&answer, way);
+            count_as(attributes, ask.request.cost_asked(), &would_bar, count);
         }
     }
 
@@ -225,9 +239,10 @@ impl<S: Store> Twins<'_, S> {
         let answer = self.unseen.check_rule(rule, &ask).await.expect("an answer");
         assert_eq!(answer.as_ref().map(Answer::is_allowed), said.map(|answer| answer.is_allowed()));
         if let Some(answer) = answer {
-            let (route, subject) =
-                (|rule: &str| route(rule, attributes), |rule: &str| subject(rule, attributes));
-            self.recount.answer(&answer, &way(cost, &route, &subject));
+            let policy = self.unseen.policy();
+            let choice = policy.choose_rule(rule, &ask.request).expect("a choice").expect("a rule");
+            let would_bar = would_bar(&policy, &choice);
+            count_as(attributes, cost, &would_bar, &mut |way| self.recount.answer(&answer, way));
         }
     }
 
@@ -244,11 +259,14 @@ impl<S: Store> Twins<'_, S> {
         let said = self.seen.check_all(&demands).await.expect("an answer");
         let answers = self.unseen.check_all(&demands).await.expect("an answer");
         assert_eq!(answers.is_allowed(), said.is_allowed());
+        let policy = self.unseen.policy();
         self.recount.answers(&answers, |index, count| {
             let (attributes, cost) = &owned[index];
-            let (route, subject) =
-                (|rule: &str| route(rule, attributes), |rule: &str| subject(rule, attributes));
-            count(&way(*cost, &route, &subject));
+            let would_bar = match &demands[index] {
+                Demand::Check(request) => would_bar(&policy, &policy.choose(request).expect("a choice")),
+                _ => Vec::new(),
+            };
+            count_as(attributes, *cost, &would_bar, count);
         });
     }
 
@@ -263,8 +281,7 @@ impl<S: Store> Twins<'_, S> {
         };
         let verdict = self.unseen.limit(key, limit, cost).await.expect("an answer");
         assert_eq!(verdict.decisions, said.decisions);
-        let (route, subject) = (|_: &str| String::new(), |rule: &str| subject(rule, key));
-        self.recount.ad_hoc(&verdict, &limit, &way(cost, &route, &subject));
+        count_as(key, cost, &[], &mut |way| self.recount.ad_hoc(&verdict, &limit, way));
     }
 }
 

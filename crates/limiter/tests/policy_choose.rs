@@ -198,14 +198,15 @@ fn lists_in_their_order() {
     let asked = |policy: &Policy, user, ip| {
         policy.choose(&Request::new().with("user", user).with("ip", ip)).map(|choice| match choice {
             Choice::Barred { why, .. } => Err(why),
-            Choice::Hits(hits) => Ok(hits.iter().map(|hit| hit.mode).collect::<Vec<_>>()),
+            Choice::Hits(hits) => Ok(hits.iter().map(|hit| (hit.mode, hit.would_bar)).collect::<Vec<_>>()),
         })
     };
+    let would_bar = || vec![(HitMode::Observed, Some(Barred::DenyList))];
     for (user, ip, if_enforced, if_observed) in [
-        ("mallory", "10.0.0.1", Err(Barred::DenyList), Ok(vec![])),
-        ("mallory", "192.0.2.1", Err(Barred::DenyList), Ok(vec![])),
+        ("mallory", "10.0.0.1", Err(Barred::DenyList), Ok(would_bar())),
+        ("mallory", "192.0.2.1", Err(Barred::DenyList), Ok(would_bar())),
         ("alice", "10.0.0.1", Ok(vec![]), Ok(vec![])),
-        ("alice", "192.0.2.1", Ok(vec![HitMode::Enforced]), Ok(vec![HitMode::Observed])),
+        ("alice", "192.0.2.1", Ok(vec![(HitMode::Enforced, None)]), Ok(vec![(HitMode::Observed, None)])),
     ] {
         assert_eq!(asked(&enforced, user, ip), Ok(if_enforced), "{user} {ip}");
         assert_eq!(asked(&observed, user, ip), Ok(if_observed), "{user} {ip}");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge, Forget};
-use slidegate::{CallError, Limit, Limiter, PermitError, Redis, Source, Space, Store, Verdict};
+use slidegate::{CallError, Limit, Limiter, Outcome, PermitError, Redis, Source, Space, Store, Verdict};
 
 mod servers;
 mod stores;
@@ -71,6 +71,18 @@ async fn what_may_fit_is_asked_for() {
     assert!(asks(&server, &higher, 3).await && used(&higher).await == 6, "a larger quota may have room");
     store.forget_denials();
     assert!(asks(&server, &limiter, 4).await, "forgotten");
+}
+
+/// A wait would be a lie.
+#[tokio::test]
+async fn what_can_never_fit_is_told_so_whatever_is_remembered() {
+    let server = Server::start(Flavour::Redis70);
+    let limiter = direct(&store(&server), [Limit::per_hour(3), Limit::per_day(9)]);
+    used_up(&limiter).await;
+    assert!(!asks(&server, &limiter, 1).await);
+    let verdict = limiter.charge("key", 4).await.expect("a decision");
+    assert_eq!((verdict.source, verdict.retry_after_ms()), (Source::Store, None));
+    assert_eq!(verdict.decisions[0].outcome, Outcome::Never);
 }
 
 /// The node that is told to forget a key asks at once; another sees that the board has moved, and then asks too.

@@ -19,7 +19,7 @@ pub(super) struct Asked<'a> {
 impl<'a> Asked<'a> {
     pub(super) fn of(policy: &'a Policy, hits: &'a [Hit<'a>], mode: HitMode, cost: u64) -> Self {
         let mut asked = Self { applied: SmallVec::new(), charges: SmallVec::new(), cost };
-        for hit in hits.iter().filter(|hit| hit.mode == mode) {
+        for hit in hits.iter().filter(|hit| hit.asks(mode)) {
             let rule = &policy.rules()[hit.rule];
             let limits = rule.terms()[hit.terms].limits();
             asked.applied.push(Applied::from(hit));

@@ -78,13 +78,17 @@ impl<'d> Chosen<'d> {
         matches!(self.by, By::Nothing(_))
     }
 
-    /// The rules that apply in this way.
-    pub(super) fn hits(&self, mode: HitMode) -> impl Iterator<Item = &Hit<'d>> {
-        let hits = match &self.by {
-            By::Rules(hits) => hits.as_slice(),
+    /// All rules that apply.
+    pub(super) fn all_hits(&self) -> &[Hit<'d>] {
+        match &self.by {
+            By::Rules(hits) => hits,
             By::Limit(..) | By::Nothing(_) => &[],
-        };
-        hits.iter().filter(move |hit| hit.mode == mode)
+        }
+    }
+
+    /// The rules whose limits are asked in this way.
+    pub(super) fn hits(&self, mode: HitMode) -> impl Iterator<Item = &Hit<'d>> {
+        self.all_hits().iter().filter(move |hit| hit.asks(mode))
     }
 
     /// What it charges where it may be refused, at this cost. `brought` is the space of limits that come along.
@@ -105,12 +109,9 @@ impl<'d> Chosen<'d> {
 
     /// Whether what it does goes beyond what was decided, if all is admitted.
     pub(super) fn goes_on(&self, policy: &Policy) -> bool {
-        match &self.by {
-            By::Rules(hits) => hits.iter().any(|hit| {
-                hit.mode == HitMode::Observed || self.units > 0 && policy.rules()[hit.rule].refundable()
-            }),
-            By::Limit(..) | By::Nothing(_) => false,
-        }
+        self.all_hits().iter().any(|hit| {
+            hit.mode == HitMode::Observed || self.units > 0 && policy.rules()[hit.rule].refundable()
+        })
     }
 }
 

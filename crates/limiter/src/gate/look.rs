@@ -42,7 +42,7 @@ pub struct LimitLook<'a> {
     pub text: &'a str,
     /// The limit.
     pub limit: &'a Limit,
-    /// Units, or places, that are taken; `None` if the store did not say.
+    /// Units, or places, that are taken; `None` if the store did not say, as this node's share is not what all have used.
     pub used: Option<u64>,
     /// The largest cost that fits now; `None` if the store did not say.
     pub remaining: Option<u64>,
@@ -92,14 +92,15 @@ impl Looked {
     /// Every limit that holds for these attributes.
     pub fn limits(&self) -> impl Iterator<Item = LimitLook<'_>> {
         let terms = &self.of().terms()[self.terms];
-        let known = matches!(self.verdict.source, Source::Store | Source::Local);
+        let is_whole = self.verdict.source == Source::Store;
+        let known = is_whole || self.verdict.source == Source::Local;
         let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
         let said = self.verdict.decisions.iter().zip(&self.waits_ms);
         named.zip(said).map(move |(((limit, name), text), (decision, wait_ms))| LimitLook {
             name,
             text,
             limit,
-            used: known.then(|| limit.ceiling().saturating_sub(decision.remaining)),
+            used: is_whole.then(|| limit.ceiling().saturating_sub(decision.remaining)),
             remaining: known.then_some(decision.remaining),
             retry_after_ms: *wait_ms,
             reset_after_ms: known.then_some(decision.reset_after_ms),
@@ -179,7 +180,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
 
     /// How long one more unit has to wait under each limit that is used up. A look has nothing to wait for, so one unit is
     /// asked for, together with a cost that can never fit: then no clock and no other request can make it a charge. That
-    /// one counts for the same key, and so for the same slot of a Cluster.
+    /// one counts for the same key, and so for the same slot of a Cluster. What can never fit is always asked for,
+    /// so the wait is exact even where a denial is remembered.
     async fn waits(&self, look: &Charge<'_>, seen: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
         let known = matches!(seen.source, Source::Store | Source::Local);
         let used_up = |at: usize| known && seen.decisions.get(at).is_some_and(|one| one.remaining == 0);
@@ -191,11 +193,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let never = Charge { space: Space::named(NOTHING), limits: &[one], cost: 2, ..*look };
         let charges = [Charge { cost: 1, ..*look }, never];
         let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
-        let mut verdict = self.store.decide(&call).await?;
-        if verdict.source == Source::Cache {
-            self.store.forget_denials();
-            verdict = self.store.decide(&call).await?;
-        }
+        let verdict = self.store.decide(&call).await?;
         for (at, (wait_ms, decision)) in waits_ms.iter_mut().zip(&*verdict.decisions).enumerate() {
             if let Outcome::RetryAfter(ms) = decision.outcome
                 && used_up(at)

@@ -6,7 +6,7 @@ use super::answer::Applied;
 use super::answers::{Answers, Part};
 use super::demand::{By, Chosen, Demand};
 use super::{Gate, GateError};
-use crate::observe::{Came, Heard, Observer, Told};
+use crate::observe::{Bar, Came, Heard, Observer, Told};
 use crate::policy::{Barred, Hit, HitMode, Policy};
 use crate::request::Request;
 use crate::store::{Charge, Once};
@@ -51,13 +51,14 @@ impl<S, C> Gate<S, C> {
         policy: &Policy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
-        said: &[(Applied, Verdict)],
+        (said, now_ms): (&[(Applied, Verdict)], u64),
     ) {
-        if let Some(observer) = &self.observer {
-            let hits = hits.iter().filter(|hit| hit.mode == HitMode::Observed);
-            if apart(observer, policy, &Told::request(request), hits, said) {
-                observer.came(Came::WouldDeny);
-            }
+        let Some(observer) = &self.observer else { return };
+        let told = Told::request(request);
+        let asked = hits.iter().filter(|hit| hit.asks(HitMode::Observed));
+        let would_deny = apart(observer, policy, &told, asked, said);
+        if would_bar(observer, policy, &told, hits, now_ms) || would_deny {
+            observer.came(Came::WouldDeny);
         }
     }
 
@@ -70,8 +71,8 @@ impl<S, C> Gate<S, C> {
         now_ms: u64,
     ) {
         if let Some(observer) = &self.observer {
-            let key = policy.key_of(by.0, request);
-            observer.barred(&Told::request(request), (&policy.rules()[by.0], by.1), key.as_ref(), now_ms);
+            observer.came(Came::Barred);
+            barred(observer, policy, &Told::request(request), (by, Some(request)), now_ms);
         }
     }
 
@@ -106,10 +107,9 @@ impl<S, C> Gate<S, C> {
             let observed = chosen.iter().map(|one| one.hits(HitMode::Observed).count()).sum::<usize>();
             let cost = chosen.iter().map(|one| one.cost).fold(0, u64::saturating_add);
             observer.decided(hits + observed, &Told::new(cost, None), &Heard::all(verdict));
-        } else if !chosen.iter().any(|one| matches!(one.by, By::Nothing(Some(_)))) {
+        } else {
             observer.came(Came::Barred);
         }
-        let mut barred = is_barred;
         for ((one, part), demand) in chosen.iter().zip(parts).zip(demands) {
             let cost = if is_barred { 0 } else { one.cost };
             let told = Told::new(cost, demand.request().and_then(Request::id));
@@ -119,16 +119,10 @@ impl<S, C> Gate<S, C> {
                     observer.rules(policy, &told, HitMode::Enforced, one.hits(HitMode::Enforced), heard);
                 }
                 By::Limit(key, limit) => observer.ad_hoc(&told, key, limit, &heard),
-                By::Nothing(Some(by)) if std::mem::take(&mut barred) => {
-                    let key = demand.request().and_then(|request| policy.key_of(by.0, request));
-                    observer.barred(
-                        &told,
-                        (&policy.rules()[by.0], by.1),
-                        key.as_ref(),
-                        verdict.decided_at_ms,
-                    );
+                By::Nothing(Some(by)) => {
+                    barred(observer, policy, &told, (*by, demand.request()), verdict.decided_at_ms);
                 }
-                By::Nothing(_) => {}
+                By::Nothing(None) => {}
             }
         }
     }
@@ -146,6 +140,8 @@ impl<S, C> Gate<S, C> {
             let told = Told::new(one.cost, demand.request().and_then(Request::id));
             would_deny |=
                 apart(observer, &answers.policy, &told, one.hits(HitMode::Observed), &part.observed);
+            let now_ms = answers.verdict.decided_at_ms;
+            would_deny |= would_bar(observer, &answers.policy, &told, one.all_hits(), now_ms);
         }
         if would_deny {
             observer.came(Came::WouldDeny);
@@ -173,9 +169,43 @@ fn decided_by_several(
     verdict: &Verdict,
 ) {
     let (told, heard) = (Told::request(request), Heard::all(verdict));
-    observer.decided(hits.len(), &told, &heard);
+    let asked = hits.iter().filter(|hit| hit.would_bar.is_none());
+    observer.decided(asked.count(), &told, &heard);
     let enforced = hits.iter().filter(|hit| hit.mode == HitMode::Enforced);
     observer.rules(policy, &told, HitMode::Enforced, enforced, heard);
+}
+
+/// A rule that refuses a request without asking its limits.
+fn barred(
+    observer: &Observer,
+    policy: &Policy,
+    told: &Told<'_>,
+    ((rule, why), request): ((usize, Barred), Option<&Request<'_>>),
+    now_ms: u64,
+) {
+    let placed = request.map(|request| policy.key_and_route_of(rule, request));
+    let (key, route) = placed.unwrap_or_default();
+    let bar = Bar { why, mode: HitMode::Enforced, key: key.as_ref(), route, now_ms };
+    observer.bars(&policy.rules()[rule], told, &bar);
+}
+
+/// Whether one of the rules that look on would have refused without asking its limits.
+fn would_bar(
+    observer: &Observer,
+    policy: &Policy,
+    told: &Told<'_>,
+    hits: &[Hit<'_>],
+    now_ms: u64,
+) -> bool {
+    let mut any = false;
+    for hit in hits {
+        if let Some(why) = hit.would_bar {
+            let Hit { mode, route, ref key, .. } = *hit;
+            observer.bars(&policy.rules()[hit.rule], told, &Bar { why, mode, key: Some(key), route, now_ms });
+            any = true;
+        }
+    }
+    any
 }
 
 /// Whether one of them would have refused.

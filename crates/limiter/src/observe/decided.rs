@@ -62,15 +62,20 @@ impl<'v> Heard<'v> {
         Self { decisions, ..Self::all(verdict) }
     }
 
+    /// Whether somebody decided who knows what was used.
     fn is_known(&self) -> bool {
-        is_known(self.source)
+        matches!(self.source, Source::Store | Source::Local)
     }
 }
 
-/// Whether somebody decided who knows what was used.
-#[inline]
-fn is_known(source: Source) -> bool {
-    matches!(source, Source::Store | Source::Local)
+/// A refusal without asking any limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bar<'a> {
+    pub(crate) why: Barred,
+    pub(crate) mode: HitMode,
+    pub(crate) key: Option<&'a Key<'a>>,
+    pub(crate) route: u32,
+    pub(crate) now_ms: u64,
 }
 
 /// What limits of one subject came to; the last counts most.
@@ -133,7 +138,7 @@ impl Observer {
             Outcome::Fits if request.cost_asked() == 0 => count(Came::Looked, Said::Looked),
             Outcome::Fits => {
                 count(Came::Allowed, Said::Allowed);
-                if self.is_near(&rule.terms()[hit.terms].limits()[0], decision) && is_known(verdict.source) {
+                if self.is_near(&rule.terms()[hit.terms].limits()[0], decision, verdict.source) {
                     line.add(place, counter(MODE, Said::NearMiss));
                     self.near.add(subject, verdict.decided_at_ms);
                 }
@@ -204,23 +209,26 @@ impl Observer {
         }
     }
 
-    /// A rule that refuses without asking its limits.
+    /// A rule that refuses without asking its limits, or would.
     #[cold]
-    pub(crate) fn barred(
-        &self,
-        told: &Told<'_>,
-        (rule, why): (&Rule, Barred),
-        key: Option<&Key<'_>>,
-        now_ms: u64,
-    ) {
-        self.came(Came::Barred);
-        let (Some(hook), Some(tally)) = (self.hook(told.place), rule.tally()) else { return };
+    pub(crate) fn bars(&self, rule: &Rule, told: &Told<'_>, bar: &Bar<'_>) {
+        let Bar { why, mode, key, route, now_ms } = *bar;
+        let Some(tally) = rule.tally() else { return };
+        if let Some(line) = tally.bar(why, route) {
+            line.add(told.place, counter(mode, Said::Denied));
+        }
+        if let Some(key) = key
+            && mode == HitMode::Enforced
+        {
+            self.denied.add(Subject { naming: tally.naming(), key }, now_ms);
+        }
+        let Some(hook) = self.hook(told.place) else { return };
         hook(&Denial {
             observer: self,
             rule: Some(rule),
             naming: tally.naming(),
             limit: None,
-            mode: HitMode::Enforced,
+            mode,
             key,
             cost: told.cost,
             retry_after_ms: None,
@@ -251,7 +259,7 @@ impl Observer {
         line.add(place, counter(mode, said));
         match said {
             Said::Denied => Noticed::Denied,
-            Said::Allowed if self.is_near(limit, decision) && heard.is_known() => {
+            Said::Allowed if self.is_near(limit, decision, heard.source) => {
                 line.add(place, counter(mode, Said::NearMiss));
                 Noticed::Near
             }

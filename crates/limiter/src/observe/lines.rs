@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::striped::Striped;
 use super::tally::RuleTally;
 use crate::key::Key;
-use crate::policy::{HitMode, KeyText, Policy};
+use crate::policy::{Barred, HitMode, KeyText, Policy};
 
 /// The most lines that are kept. What does not fit is counted under the rule [`OTHER`].
 pub const MAX_LINES: usize = 8_192;
@@ -24,7 +24,7 @@ pub const AD_HOC: &str = "(ad hoc)";
 pub struct Line {
     /// The rule; [`AD_HOC`] for limits that came along, [`OTHER`] for what has no line of its own.
     pub rule: Arc<str>,
-    /// What the limit is called in headers, as `login-5/min`.
+    /// What the limit is called in headers, as `login-5/min`; `(deny list)` or `(missing key)` where the rule refuses without asking one.
     pub limit: Arc<str>,
     /// The template that the path fits; empty for rules that are for every path, and where a rule was asked by its name.
     pub route: Arc<str>,
@@ -56,6 +56,14 @@ pub(super) fn ad_hoc_subject(key: &Key<'_>) -> Vec<KeyText> {
         value: Some(String::from_utf8_lossy(part).into_owned()),
     };
     key.parts().map(text).collect()
+}
+
+/// What stands for a limit where a rule refuses without asking one.
+pub(super) fn reason(why: Barred) -> &'static str {
+    match why {
+        Barred::DenyList => "(deny list)",
+        Barred::MissingKey => "(missing key)",
+    }
 }
 
 /// Which count.

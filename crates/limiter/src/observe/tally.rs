@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::Naming;
-use super::lines::{LineTally, MAX_ROUTES, Name, OTHER};
-use crate::policy::Rule;
+use super::lines::{LineTally, MAX_ROUTES, Name, OTHER, reason};
+use crate::policy::{Barred, Rule};
 
-/// The lines of a rule, for all its sets of limits and all its routes.
+/// The lines of a rule, for all its sets of limits, all its reasons to refuse without asking one, and all its routes.
 #[derive(Debug)]
 pub(crate) struct RuleTally {
     naming: Arc<Naming>,
     terms: Box<[TermsTally]>,
+    bars: Box<[(Barred, Box<[Arc<LineTally>]>)]>,
 }
 
 /// The lines of a set of limits: route by route, one for each limit.
@@ -20,8 +21,8 @@ impl RuleTally {
     /// The names of all lines of a rule, limit by limit.
     pub(super) fn names(rule: &Rule) -> impl Iterator<Item = Name> {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
-        let limits: Vec<Arc<str>> =
-            rule.terms().iter().flat_map(|terms| terms.names()).map(|name| Arc::from(&**name)).collect();
+        let limits = rule.terms().iter().flat_map(|terms| terms.names()).map(|name| Arc::from(&**name));
+        let limits: Vec<Arc<str>> = limits.chain(bars(rule).map(|why| Arc::from(reason(why)))).collect();
         limits.into_iter().flat_map(move |limit| {
             let of = |route: &Arc<str>| [name.clone(), limit.clone(), route.clone()];
             routes.iter().map(of).collect::<Vec<_>>()
@@ -30,14 +31,17 @@ impl RuleTally {
 
     pub(super) fn new(rule: &Rule, line: impl Fn(&Name) -> Arc<LineTally>) -> Self {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
+        let line = |limit: &Arc<str>, route: &Arc<str>| line(&[name.clone(), limit.clone(), route.clone()]);
         let terms = rule.terms().iter().map(|terms| {
             let limits: Vec<Arc<str>> = terms.names().iter().map(|limit| Arc::from(&**limit)).collect();
-            let of = |route: &Arc<str>| {
-                limits.iter().map(|limit| line(&[name.clone(), limit.clone(), route.clone()])).collect()
-            };
+            let of = |route: &Arc<str>| limits.iter().map(|limit| line(limit, route)).collect();
             routes.iter().map(of).collect()
         });
-        Self { terms: terms.collect(), naming: Arc::new(rule.naming()) }
+        let bars = bars(rule).map(|why| {
+            let reason = Arc::from(reason(why));
+            (why, routes.iter().map(|route| line(&reason, route)).collect())
+        });
+        Self { terms: terms.collect(), bars: bars.collect(), naming: Arc::new(rule.naming()) }
     }
 
     /// What its subjects are called.
@@ -50,6 +54,17 @@ impl RuleTally {
     pub(super) fn lines(&self, terms: usize, route: u32) -> &[Arc<LineTally>] {
         &self.terms[terms][route as usize]
     }
+
+    /// The line of what is refused for this reason on one route.
+    pub(super) fn bar(&self, why: Barred, route: u32) -> Option<&LineTally> {
+        let (_, lines) = self.bars.iter().find(|(other, _)| *other == why)?;
+        lines.get(route as usize).map(|line| &**line)
+    }
+}
+
+/// Why a rule may refuse without asking a limit.
+fn bars(rule: &Rule) -> impl Iterator<Item = Barred> {
+    Barred::ALL.into_iter().filter(|why| rule.may_bar(*why))
 }
 
 /// What the routes of a rule are called, and last that of requests by its name.

@@ -38,6 +38,21 @@ pub struct Hit<'r> {
     pub mode: HitMode,
     /// Which of the rule's routes it came by, as they are counted; 0 unless the rule is observed.
     pub route: u32,
+    /// Why a rule that only looks on would refuse the request without asking its limits, which are not asked then.
+    pub would_bar: Option<Barred>,
+}
+
+impl<'r> Hit<'r> {
+    /// Of a rule that looks on and would bar.
+    fn barring(rule: usize, key: Key<'r>, why: Barred, route: u32) -> Self {
+        Self { rule, terms: 0, key, mode: HitMode::Observed, route, would_bar: Some(why) }
+    }
+
+    /// Whether its limits are asked in this way.
+    #[inline]
+    pub(crate) fn asks(&self, mode: HitMode) -> bool {
+        self.mode == mode && self.would_bar.is_none()
+    }
 }
 
 impl Policy {
@@ -64,8 +79,9 @@ impl Policy {
                 Ruling::Bars(why) => return Ok(Choice::Barred { rule: index, why }),
                 Ruling::Limits { terms, key, mode } => {
                     let route = rule.route_of(&asked);
-                    hits.push(Hit { rule: index, terms, key, mode, route });
+                    hits.push(Hit { rule: index, terms, key, mode, route, would_bar: None });
                 }
+                Ruling::WouldBar { key, why } => hits.push(Hit::barring(index, key, why, rule.route_of(&asked))),
             }
         }
         self.check_bound(&hits)?;
@@ -79,24 +95,28 @@ impl Policy {
         request: &'r Request<'_>,
     ) -> Result<Option<Choice<'r>>, RequestError> {
         let Some(&index) = self.by_name.get(name) else { return Ok(None) };
-        let asked = Asked::new(request);
-        Ok(Some(match self.rules[index].ruling(&asked)? {
-            Ruling::Passes => Choice::Hits(SmallVec::new()),
-            Ruling::Bars(why) => Choice::Barred { rule: index, why },
+        let (rule, asked) = (&self.rules[index], Asked::new(request));
+        let route = || if rule.tally().is_some() { rule.first_route(&asked) } else { 0 };
+        let hit = match rule.ruling(&asked)? {
+            Ruling::Passes => None,
+            Ruling::Bars(why) => return Ok(Some(Choice::Barred { rule: index, why })),
             Ruling::Limits { terms, key, mode } => {
-                let mut hits = SmallVec::new();
-                let rule = &self.rules[index];
-                let route = if rule.tally().is_some() { rule.first_route(&asked) } else { 0 };
-                hits.push(Hit { rule: index, terms, key, mode, route });
-                Choice::Hits(hits)
+                Some(Hit { rule: index, terms, key, mode, route: route(), would_bar: None })
             }
-        }))
+            Ruling::WouldBar { key, why } => Some(Hit::barring(index, key, why, route())),
+        };
+        Ok(Some(Choice::Hits(hit.into_iter().collect())))
     }
 
-    /// Whom a rule would count a request for, if it can be told.
-    pub(crate) fn key_of<'r>(&self, rule: usize, request: &'r Request<'_>) -> Option<Key<'r>> {
-        let rule = &self.rules[rule];
-        rule.key.subject(&Asked::new(request), &rule.templates).ok().map(|subject| subject.key)
+    /// Whom a rule would count a request for, if it can be told, and by which of its routes it came.
+    pub(crate) fn key_and_route_of<'r>(
+        &self,
+        rule: usize,
+        request: &'r Request<'_>,
+    ) -> (Option<Key<'r>>, u32) {
+        let (rule, asked) = (&self.rules[rule], Asked::new(request));
+        let subject = rule.key.subject(&asked, &rule.templates);
+        (subject.ok().map(|subject| subject.key), rule.first_route(&asked))
     }
 
     /// The rules whose path fits, in the order of the file.
@@ -116,7 +136,7 @@ impl Policy {
             return Ok(());
         }
         for mode in [HitMode::Enforced, HitMode::Observed] {
-            let of_mode = hits.iter().filter(|hit| hit.mode == mode);
+            let of_mode = hits.iter().filter(|hit| hit.asks(mode));
             let limits = of_mode.map(|hit| self.rules[hit.rule].terms()[hit.terms].limits().len()).sum();
             if limits > MAX_LIMITS {
                 return Err(RequestError::TooManyLimits { limits });

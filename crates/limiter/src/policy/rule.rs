@@ -66,11 +66,18 @@ pub enum Barred {
     MissingKey,
 }
 
+impl Barred {
+    /// Every reason.
+    pub const ALL: [Self; 2] = [Self::DenyList, Self::MissingKey];
+}
+
 /// What a rule says to a request that it is for.
 pub(super) enum Ruling<'r> {
     Bars(Barred),
     Passes,
     Limits { terms: usize, key: Key<'r>, mode: HitMode },
+    /// It looks on, and would bar.
+    WouldBar { key: Key<'r>, why: Barred },
 }
 
 impl Rule {
@@ -122,6 +129,14 @@ impl Rule {
         })
     }
 
+    /// Whether it may refuse without asking its limits, for this reason.
+    pub(crate) fn may_bar(&self, why: Barred) -> bool {
+        match why {
+            Barred::DenyList => !self.deny.is_empty(),
+            Barred::MissingKey => self.written.missing == Missing::Deny,
+        }
+    }
+
     /// What it and its subjects are called.
     pub(crate) fn naming(&self) -> Naming {
         let key = self.key.clone();
@@ -149,8 +164,8 @@ impl Rule {
         asked.path().and_then(fits).unwrap_or(self.templates.len()) as u32
     }
 
-    /// The deny list comes first, then the allow list. Where a rule is only observed it bars nobody: what it would refuse
-    /// without asking its limits it has nothing to count of.
+    /// The deny list comes first, then the allow list. Where a rule is only observed it bars nobody, and its limits are not asked
+    /// either: enforced they would not be.
     #[inline]
     pub(super) fn ruling<'r>(&self, asked: &Asked<'r, '_>) -> Result<Ruling<'r>, RequestError> {
         if self.is_plain() {
@@ -188,7 +203,7 @@ impl Rule {
         let mode = self.mode_for(asked, &key)?;
         Ok(match (barred, mode) {
             (Some(why), HitMode::Enforced) => Ruling::Bars(why),
-            (Some(_), HitMode::Observed) => Ruling::Passes,
+            (Some(why), HitMode::Observed) => Ruling::WouldBar { key, why },
             (None, _) => Ruling::Limits { terms: self.terms_for(asked)?, key, mode },
         })
     }

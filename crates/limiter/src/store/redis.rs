@@ -174,8 +174,11 @@ impl Inner {
         read(&reply, group)
     }
 
-    /// A denial that is known without asking.
+    /// A denial that is known without asking. What can never fit has no wait that could be repeated.
     fn recall(&self, plan: &Plan) -> Option<Verdict> {
+        if plan.items().any(|item| item.cost > item.limit.ceiling()) {
+            return None;
+        }
         let now = Instant::now();
         let mut rows = plan.unknown();
         for (item, decision) in plan.items().zip(rows.iter_mut().flat_map(|row| &mut row.decisions)) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use slidegate::observe::{Counts, Line, Observer, Requests, TopList};
-use slidegate::policy::HitMode;
+use slidegate::policy::{Barred, HitMode};
 use slidegate::{Answer, Answers, Limit, LimitAnswer, Outcome, Source, Verdict};
 
 /// Rule, limit and route.
@@ -29,6 +29,8 @@ pub(crate) struct Way<'a> {
     pub(crate) route: &'a dyn Fn(&str) -> String,
     /// Whom a rule counts it for.
     pub(crate) subject: &'a dyn Fn(&str) -> String,
+    /// Rules that look on and would refuse it without asking a limit.
+    pub(crate) would_bar: &'a [(String, Barred)],
 }
 
 fn fits(limit: &LimitAnswer<'_>) -> bool {
@@ -37,8 +39,9 @@ fn fits(limit: &LimitAnswer<'_>) -> bool {
 
 impl Recount {
     pub(crate) fn answer(&mut self, answer: &Answer, way: &Way<'_>) {
-        if answer.barred().is_some() {
+        if let Some((rule, why)) = answer.barred() {
             self.requests.barred += 1;
+            self.bar(rule, why, HitMode::Enforced, way);
             return;
         }
         if answer.replayed() {
@@ -49,7 +52,8 @@ impl Recount {
         self.whole(answer.is_allowed(), limits.len() + observed.len(), way.cost);
         self.limits(&limits, HitMode::Enforced, answer.is_allowed(), way);
         self.apart(&observed, way);
-        self.requests.would_deny += u64::from(!observed.iter().all(fits));
+        let would_bar = answer.is_allowed() && self.would_bar(way);
+        self.requests.would_deny += u64::from(would_bar || !observed.iter().all(fits));
     }
 
     /// `way` shows how each of them is counted.
@@ -66,6 +70,10 @@ impl Recount {
                 limits += enforced.len() + observed.len();
                 cost += way.cost;
                 would_deny |= !observed.iter().all(fits);
+                would_deny |= answers.is_allowed() && self.would_bar(way);
+                if let Some((rule, why)) = one.barred() {
+                    self.bar(rule, why, HitMode::Enforced, way);
+                }
             });
         }
         if answers.is_barred() {
@@ -82,6 +90,22 @@ impl Recount {
         let (decision, source) = (&verdict.decisions[0], verdict.source);
         let answer = LimitAnswer { rule: None, name: "", text: "", limit, decision, source };
         self.limits(&[answer], HitMode::Enforced, verdict.is_allowed(), way);
+    }
+
+    /// Whether a rule that looks on would refuse without asking a limit.
+    fn would_bar(&mut self, way: &Way<'_>) -> bool {
+        for (rule, why) in way.would_bar {
+            self.bar(rule, *why, HitMode::Observed, way);
+        }
+        !way.would_bar.is_empty()
+    }
+
+    fn bar(&mut self, rule: &str, why: Barred, mode: HitMode, way: &Way<'_>) {
+        let reason = if why == Barred::DenyList { "(deny list)" } else { "(missing key)" };
+        self.count(Some((rule, reason)), false, mode, false, false, way);
+        if mode == HitMode::Enforced {
+            *self.denied.entry((rule.to_owned(), (way.subject)(rule))).or_default() += 1;
+        }
     }
 
     fn whole(&mut self, is_allowed: bool, limits: usize, cost: u64) {
@@ -104,8 +128,7 @@ impl Recount {
     fn limits(&mut self, limits: &[LimitAnswer<'_>], mode: HitMode, is_allowed: bool, way: &Way<'_>) {
         let mut refused: Vec<(String, bool)> = Vec::new();
         for limit in limits {
-            let known = matches!(limit.source, Source::Store | Source::Local);
-            let near = known && limit.decision.remaining * 100 <= limit.limit.ceiling() * way.near_percent;
+            let near = limit.source == Source::Store && limit.decision.remaining * 100 <= limit.limit.ceiling() * way.near_percent;
             let named = limit.rule.map(|rule| (rule, limit.name));
             let is_near = self.count(named, fits(limit), mode, is_allowed, near, way);
             let rule = limit.rule.unwrap_or("(ad hoc)").to_owned();

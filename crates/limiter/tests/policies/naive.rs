@@ -229,22 +229,27 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
         if !denied && !complete && rule.missing == Missing::Skip {
             continue;
         }
+        let why = match (denied, complete, rule.missing) {
+            (true, ..) => Some(Barred::DenyList),
+            (false, false, Missing::Deny) => Some(Barred::MissingKey),
+            _ => None,
+        };
         let enforced = match &rule.mode {
             Mode::Enforce => true,
             Mode::Observe => false,
             Mode::Share(share) => is_in_share(&key, *share),
             Mode::For(list) => asked.first(list)?.is_some(),
         };
-        if denied {
+        let key = match key {
+            Err(single) => Key::from(single),
+            Ok(parts) => Key::from_parts(parts.iter()),
+        };
+        if let Some(why) = why {
             if enforced {
-                return Ok(Choice::Barred { rule: index, why: Barred::DenyList });
+                return Ok(Choice::Barred { rule: index, why });
             }
-            continue;
-        }
-        if !complete && rule.missing == Missing::Deny {
-            if enforced {
-                return Ok(Choice::Barred { rule: index, why: Barred::MissingKey });
-            }
+            let would_bar = Some(why);
+            hits.push(Hit { rule: index, terms: 0, key, mode: HitMode::Observed, route: 0, would_bar });
             continue;
         }
         let tier = rule.tiers.keys().position(|tier| Some(tier.as_str()) == request.get("tier"));
@@ -253,12 +258,8 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
         let sets = std::iter::once(&rule.limits).chain(rule.overrides.iter().map(|other| &other.limits));
         let set = sets.chain(rule.tiers.values()).nth(terms).and_then(|set| set.value.as_ref());
         counts[usize::from(enforced)] += set.map_or(0, Vec::len);
-        let key = match key {
-            Err(single) => Key::from(single),
-            Ok(parts) => Key::from_parts(parts.iter()),
-        };
         let mode = if enforced { HitMode::Enforced } else { HitMode::Observed };
-        hits.push(Hit { rule: index, terms, key, mode, route: 0 });
+        hits.push(Hit { rule: index, terms, key, mode, route: 0, would_bar: None });
     }
     for limits in [counts[1], counts[0]] {
         if limits > MAX_LIMITS {
