@@ -131,8 +131,9 @@ pub(super) fn looked(answer: &Value) -> String {
 }
 
 fn used(limit: &Value) -> String {
-    let Some(used) = limit["used"].as_u64() else { return "not known".to_owned() };
-    let mut text = format!("{used} used, {} left", limit["remaining"]);
+    let Some(left) = limit["remaining"].as_u64() else { return "not known".to_owned() };
+    let used = limit["used"].as_u64().map_or(String::new(), |used| format!("{used} used, "));
+    let mut text = format!("{used}{left} left");
     if let Some(ms) = limit["retry_after_ms"].as_u64() {
         write!(text, ", {BAD}again in {}{BAD:#}", span(ms)).expect("a string takes everything");
     }

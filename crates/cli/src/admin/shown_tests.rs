@@ -36,6 +36,10 @@ fn a_look_in_words() {
           "limits": [limit("5/min", 5, 0, Some(12_000), 60_000), limit("100/day", 5, 95, None, 86_400_000)] },
         { "rule": "all", "key": {}, "mode": "observed", "listed": null, "source": "store",
           "limits": [limit("9/s", 0, 9, None, 0)] },
+        { "rule": "away", "key": { "ip": "203.0.113.7" }, "mode": "enforced", "listed": null, "source": "local",
+          "limits": [{ "limit": "9/s", "used": null, "remaining": 3, "retry_after_ms": null, "reset_after_ms": 0 }] },
+        { "rule": "gone", "key": { "ip": "203.0.113.7" }, "mode": "enforced", "listed": null, "source": "assumed",
+          "limits": [{ "limit": "9/s", "used": null, "remaining": null, "retry_after_ms": null, "reset_after_ms": null }] },
     ]});
     let expected = "\
 login ip=203.0.113.7
@@ -43,6 +47,10 @@ login ip=203.0.113.7
   100/day  5 used, 95 left, fresh in 1 day
 all for everybody (only watched)
   9/s  0 used, 9 left
+away ip=203.0.113.7 (this node's share: the store does not answer)
+  9/s  3 left
+gone ip=203.0.113.7 (not known: the store does not answer)
+  9/s  not known
 ";
     assert_eq!(plain(&looked(&answer)), expected);
     assert_eq!(looked(&json!({ "subjects": [], "message": "nobody" })), "nobody\n");

@@ -21,7 +21,7 @@ static WOULD_DENY: Family<0> = Family::counter(
 static DECISIONS: Family<5> = Family::counter(
     "decisions",
     ["rule", "limit", "route", "mode", "outcome"],
-    "What each limit said, enforced or observed: allowed, denied, uncharged (it fits, another limit refused), looked (cost 0)",
+    "What each limit said, enforced or observed: allowed, denied, uncharged (it fits, another limit refused), looked (cost 0); the limit is (deny list) or (missing key) where a rule refuses without asking one",
 );
 static NEAR_MISSES: Family<4> = Family::counter(
     "near_misses",

@@ -13,6 +13,7 @@ rules:
   - { name: watched, match: { path: /watched }, key: [ip], limits: [1/min], mode: observe }
   - { name: closed, match: { path: /closed }, key: [ip], limits: [1/min], deny: [{ ip: 203.0.113.66 }] }
   - { name: named, match: { path: /named }, key: [user], limits: [1/min], missing: deny }
+  - { name: soon, match: { path: /soon }, key: [user], limits: [1/min], missing: deny, mode: observe }
 ";
 
 /// Lines come from a thread of their own: waits for so many, and for no more than that.
@@ -64,6 +65,12 @@ async fn a_denial_leaves_a_line() {
         assert!(line.contains("barred=\"deny list\" request_id="), "{line}");
         assert_eq!(one(&mut client, json!({ "path": "/named" })).await, 403);
         assert!(wait_for(&lines, 1).await[0].contains("barred=\"missing key\""));
+
+        // Who would get a 403 if the rule were enforced.
+        assert_eq!(one(&mut client, json!({ "path": "/soon" })).await, 200);
+        let line = &wait_for(&lines, 1).await[0];
+        let start = "message=would be denied rule=\"soon\" mode=\"observed\" ";
+        assert!(line.starts_with(start) && line.contains("barred=\"missing key\""), "{line}");
 
         // What can never fit has no time to come again.
         let body = json!({ "attributes": { "path": "/login", "ip": "203.0.113.8" }, "cost": 3 });

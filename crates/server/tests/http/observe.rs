@@ -44,13 +44,15 @@ async fn every_way_in_is_counted() {
             .collect();
         let expected = [
             ("login", "/login", 5, 1),
+            // By its deny list.
+            ("login", "/login", 0, 1),
             ("all", "", 0, 0),
             ("rlaas", "/never", 0, 0),
             ("rlaas", "", 1, 1),
             ("(ad hoc)", "", 1, 1),
         ];
         assert_eq!(told, expected, "{kind:?}");
-        assert_eq!((lines[1].observed.allowed, lines[1].observed.denied), (4, 1), "{kind:?}");
+        assert_eq!((lines[2].observed.allowed, lines[2].observed.denied), (4, 1), "{kind:?}");
         // All of twelve decisions were timed, or one of seventeen.
         assert_eq!(observer.latency().count(), if kind == Kind::Redis { 12 } else { 1 });
     }
