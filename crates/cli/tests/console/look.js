@@ -71,7 +71,9 @@ run(() => play(async (page) => {
   await lookUp(page, 'export', { org: EXPORT.org, api_key: EXPORT.api_key });
   await shows(page.locator('.subject .used'), '2 of 3');
   assert.equal(await page.locator('.subject tbody tr').count(), 3);
-  await equal(page, EXPORT, 0, ['export-3/min']);
+  const { limits } = await check(EXPORT, 0);
+  assert.equal(limits.length, 3);
+  await equal(page, EXPORT, 0, limits.map(({ policy }) => policy));
 
   // From the top list, with a click; then a fresh start.
   await page.getByRole('link', { name: 'Live' }).click();
