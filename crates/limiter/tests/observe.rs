@@ -181,10 +181,15 @@ async fn every_rule_that_refuses_is_told_of() {
             "login Some(DenyList) enforced org=- user=mallory cost 1 wait None reset None id Some(\"r4\") at 400"
         ]
     );
+    // Nobody has named the parts of these keys.
     gate.limit("k", "1/s".parse().expect("a limit"), 7).await.expect("an answer");
+    gate.limit(("acme", "bob"), "1/s".parse().expect("a limit"), 7).await.expect("an answer");
     assert_eq!(
         *denials.lock().expect("no panic"),
-        ["(ad hoc) 1/s enforced key=k cost 7 wait None reset Some(0) id None at 400"]
+        [
+            "(ad hoc) 1/s enforced key=k cost 7 wait None reset Some(0) id None at 400",
+            "(ad hoc) 1/s enforced key1=acme key2=bob cost 7 wait None reset Some(0) id None at 400",
+        ]
     );
 }
 

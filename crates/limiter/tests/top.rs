@@ -296,6 +296,7 @@ fn long_subjects_are_cut() {
     assert_eq!(list.entries.len(), 2, "they are told apart by all of their bytes");
     let values: Vec<_> = list.entries[0].subject.iter().filter_map(|text| text.value.clone()).collect();
     assert_eq!(values, ["é".repeat(100), format!("{}…", "é".repeat(26)), "…".to_owned()]);
+    assert!(list.entries.iter().all(|entry| entry.cut));
 }
 
 /// A value has one name in a process: in both lists, under all rules, and wherever else subjects are shown.
@@ -319,6 +320,7 @@ fn hashes_stand_for_values() {
             let list = list.list(8, START_MS);
             let same = list.entries.iter().filter(|entry| entry.subject == names[0]).count();
             assert_eq!((same, &names[0]), (2, &names[1]), "{list:?}");
+            assert!(list.entries.iter().all(|entry| !entry.cut), "a hash is of all of it: {list:?}");
         }
     }
     let other = Appearance::new(Subjects::Hashed);
@@ -328,7 +330,7 @@ fn hashes_stand_for_values() {
     appearance.set(Subjects::Plain);
     let list = lists[0].list(8, START_MS);
     let plain = list.entries.iter().filter(|entry| entry.subject == rules[0].plain(&"alice".into())).count();
-    assert_eq!(plain, 2, "{list:?}");
+    assert_eq!((plain, list.entries.iter().filter(|entry| entry.cut).count()), (2, 2), "{list:?}");
 }
 
 /// What was kept as it is while that was asked for is not shown any more when it is not.

@@ -49,13 +49,16 @@ pub struct Counts {
     pub near_misses: u64,
 }
 
-/// Nobody has named the parts of the key of a limit that came along.
+/// Nobody has named the parts of the key of a limit that came along: where there are several, they are numbered.
 pub(super) fn ad_hoc_subject(key: &Key<'_>) -> Vec<KeyText> {
-    let text = |part: &[u8]| KeyText {
-        attribute: "key".to_owned(),
+    let text = |name: String, part| KeyText {
+        attribute: name,
         value: Some(String::from_utf8_lossy(part).into_owned()),
     };
-    key.parts().map(text).collect()
+    match &key.parts().collect::<Vec<_>>()[..] {
+        [part] => vec![text("key".to_owned(), part)],
+        parts => (1_u32..).zip(parts).map(|(number, part)| text(format!("key{number}"), part)).collect(),
+    }
 }
 
 /// What stands for a limit where a rule refuses without asking one.

@@ -65,6 +65,8 @@ pub struct TopEntry {
     pub rule: Arc<str>,
     /// Who it is, part by part; texts of more than 256 bytes are cut.
     pub subject: Vec<KeyText>,
+    /// Whether that is less than all of it, so that nobody can be found by it.
+    pub cut: bool,
     /// How often, at most.
     pub count: u64,
     /// How much of that may belong to others.
@@ -126,6 +128,7 @@ impl Top {
         let shown = found.into_iter().map(|entry| TopEntry {
             rule: Arc::clone(entry.kept.rule()),
             subject: entry.kept.shown(&self.appearance),
+            cut: entry.kept.is_cut(&self.appearance),
             count: entry.count,
             error: entry.error,
         });

@@ -147,7 +147,7 @@ fn shown(one: &Looked) -> Value {
     })
 }
 
-/// No attribute has two values, so every part has its own name.
+/// No attribute has two values, and parts that nobody has named are numbered, so every part has its own name.
 pub(crate) fn key(parts: &[KeyText]) -> Value {
     let members = parts.iter().map(|part| (part.attribute.clone(), Value::from(part.value.clone())));
     Value::Object(members.collect::<Map<_, _>>())

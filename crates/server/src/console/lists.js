@@ -4,17 +4,17 @@
 const FEW = 10;
 const unfolded = new Set();
 
-/** `subjects` is `hashed` where nobody can be looked up by what is shown. */
+/** `subjects` is `hashed` where values are not shown as they are. */
 function renderTop(name, list, subjects) {
   const table = at(name);
   const all = list?.entries ?? [];
   const entries = unfolded.has(name) ? all : all.slice(0, FEW);
   const most = all[0]?.count ?? 0;
   rows(table, entries, {
-    key: (entry) => JSON.stringify([entry.rule, entry.subject]),
+    key: ({ rule, subject, cut }) => JSON.stringify([rule, subject, cut]),
     empty: name === 'denied' ? 'Nobody was denied lately.' : 'Nobody came close to a limit lately.',
     create: (entry) => make('tr', {},
-      make('td', {}, subjectLink(entry.rule, entry.subject, subjects)),
+      make('td', {}, subjectLink(entry, subjects)),
       cell('Rule', '', entry.rule),
       cell(name === 'denied' ? 'Denials' : 'Near misses', 'number share', '', draw('svg', { 'aria-hidden': 'true', viewBox: '0 0 100 3', preserveAspectRatio: 'none' }, draw('rect', { height: 3 })))),
     update: (row, entry) => {
@@ -50,10 +50,10 @@ function topNote(entries, { since_ms: since, bound, total }) {
   return `Since ${clock(since)}${all}.${error}`;
 }
 
-function subjectLink(rule, subject, subjects) {
-  const text = subjectText(subject);
-  if (subjects === 'hashed') return make('span', { class: 'key' }, ...text);
-  return make('a', { class: 'key', href: lookAddress(rule, subject) }, ...text);
+/** Nobody is looked up by a hash, by the beginning of a key, or by a limit that came along with a request. */
+function subjectLink({ rule, subject, cut }, subjects) {
+  const isFound = subjects !== 'hashed' && !cut && !rule.startsWith('(');
+  return make(isFound ? 'a' : 'span', { class: 'key', href: isFound ? lookAddress(rule, subject) : null }, ...subjectText(subject));
 }
 
 /** Name and value of every part, each apart. */

@@ -67,8 +67,13 @@ function rows(table, items, { key, create, update, empty }) {
   const body = table.tBodies[0];
   const old = new Map([...body.rows].filter((row) => row.dataset.key).map((row) => [row.dataset.key, row]));
   const isHeld = old.size > 0 && body.matches(':hover, :focus-within');
+  const times = new Map();
   const wanted = items.map((item) => {
-    const row = old.get(key(item)) ?? put(create(item), { 'data-key': key(item) }, []);
+    // Two that look the same have a row each.
+    const time = (times.get(key(item)) ?? 0) + 1;
+    times.set(key(item), time);
+    const name = `${time} ${key(item)}`;
+    const row = old.get(name) ?? put(create(item), { 'data-key': name }, []);
     update(row, item);
     return row;
   });

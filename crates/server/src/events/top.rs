@@ -1,5 +1,7 @@
 //! `GET /v1/top`: the subjects that were refused most of late, or that came closest to it.
 
+use std::ops::Not;
+
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -36,6 +38,9 @@ pub(super) struct Listed {
 struct Entry {
     rule: String,
     subject: Value,
+    /// Told only where it is so.
+    #[serde(skip_serializing_if = "Not::not")]
+    cut: bool,
     count: u64,
     error: u64,
 }
@@ -50,6 +55,7 @@ impl Listed {
         let entries = entries.into_iter().map(|one| Entry {
             rule: one.rule.to_string(),
             subject: keys::key(&one.subject),
+            cut: one.cut,
             count: one.count,
             error: one.error,
         });

@@ -23,6 +23,7 @@ pub(super) struct Kept {
 #[derive(Clone, Debug)]
 struct Long {
     texts: Vec<KeyText>,
+    is_cut: bool,
     /// How subjects appeared when it was made.
     made: Subjects,
 }
@@ -54,12 +55,19 @@ impl Kept {
         }
         let made = appearance.subjects();
         // Hashes are of the whole value, so they are made before it is cut.
-        let texts = cut(appearance.subject(&self.naming, key));
-        self.long = Some(Box::new(Long { texts, made }));
+        let mut texts = appearance.subject(&self.naming, key);
+        let is_cut = cut(&mut texts);
+        self.long = Some(Box::new(Long { texts, is_cut, made }));
     }
 
     pub(super) fn rule(&self) -> &Arc<str> {
         self.naming.rule()
+    }
+
+    /// Whether less is shown than there was: the beginning of a value, or its hash where values are to be shown.
+    pub(super) fn is_cut(&self, appearance: &Appearance) -> bool {
+        let is_hash = |long: &Long| (long.made, appearance.subjects()) == (Subjects::Hashed, Subjects::Plain);
+        self.long.as_deref().is_some_and(|long| long.is_cut || is_hash(long))
     }
 
     pub(super) fn shown(&self, appearance: &Appearance) -> Vec<KeyText> {
@@ -74,17 +82,18 @@ impl Kept {
     }
 }
 
-/// Cuts values so that together they have at most [`MAX_BYTES`], each where a character ends.
-fn cut(mut texts: Vec<KeyText>) -> Vec<KeyText> {
+/// Cuts values so that together they have at most [`MAX_BYTES`], each where a character ends; whether that was necessary.
+fn cut(texts: &mut [KeyText]) -> bool {
     const MARK: &str = "…";
-    let mut room = MAX_BYTES;
+    let (mut room, mut is_cut) = (MAX_BYTES, false);
     for value in texts.iter_mut().filter_map(|text| text.value.as_mut()) {
         if value.len() > room {
             value.truncate(value.floor_char_boundary(room.saturating_sub(MARK.len())));
             value.push_str(MARK);
             value.shrink_to_fit();
+            is_cut = true;
         }
         room = room.saturating_sub(value.len());
     }
-    texts
+    is_cut
 }
