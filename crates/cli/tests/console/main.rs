@@ -82,6 +82,12 @@ fn a_token_is_asked_for() {
     play("token.js", &server, &json!({ "token": "s3cret" }));
 }
 
+/// Everybody who is limited has a row, also who looks like another, and no link leads to somebody else. A table has an end.
+#[test]
+fn everybody_in_a_list_has_a_row() {
+    play_with(POLICY, "lists.js", &[]);
+}
+
 /// Whatever clients are called stays text.
 #[test]
 fn hostile_names_stay_text() {

@@ -85,10 +85,19 @@ function rows(table, items, { key, create, update, empty }) {
     return;
   }
   if (isHeld) {
-    wanted.filter((row) => !row.isConnected).forEach((row) => body.append(row));
+    hold(body, wanted);
   } else if (wanted.length !== body.rows.length || wanted.some((row, index) => body.rows[index] !== row)) {
     body.replaceChildren(...wanted);
   }
+}
+
+/** New rows go below the others. Once half of all are not wanted any more, those leave that are below whoever is there: nothing above moves. */
+function hold(body, wanted) {
+  body.append(...wanted.filter((row) => !row.isConnected));
+  if (body.rows.length <= 2 * wanted.length) return;
+  const all = [...body.rows];
+  const held = all.findLastIndex((row) => row.matches(':hover, :focus-within'));
+  all.slice(held + 1).filter((row) => !wanted.includes(row)).forEach((row) => row.remove());
 }
 
 /** A cell of a table that is a list of blocks on narrow screens: it says what it is. */
