@@ -2,7 +2,7 @@
 'use strict';
 
 const net = require('node:net');
-const { assert, options, play, shows, until, run } = require('./browser.js');
+const { assert, ask, options, play, shows, until, run } = require('./browser.js');
 
 /** A way to the server that can be cut. */
 async function detour() {
@@ -26,6 +26,7 @@ async function detour() {
 
 run(async () => {
   const way = await detour();
+  await ask(`${options.console}/v1/overrides`, { rule: 'login', when: { ip: '203.0.113.8' }, limits: ['9/min'], expires_in: '1h', reason: 'moving' });
   try {
     await play(async (page) => {
       await shows(page.locator('#state'), 'Live');
@@ -36,8 +37,11 @@ run(async () => {
       // What is to be done meanwhile fails in words.
       await page.goto(`${way.address}/#overrides`);
       await shows(page.locator('#overrides-note'), 'The server cannot be reached.');
+      await shows(page.locator('#overrides tbody'), 'They could not be read.');
       way.mend();
       await shows(page.locator('#state'), 'Live');
+      await shows(page.locator('#overrides tbody'), /203\.0\.113\.8[\s\S]*moving/);
+      assert.equal(await page.locator('#overrides-note').innerText(), '');
       assert.equal(await page.locator('#trouble').isVisible(), false);
       await page.getByRole('link', { name: 'Live' }).click();
       // The server kept the seconds that this page missed.

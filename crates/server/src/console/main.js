@@ -35,7 +35,7 @@ function route() {
   if (!isFirst) at(`${shownView}-title`).focus({ preventScroll: true });
   if (!isFirst) scrollTo(0, 0);
   if (shownView === 'look') goToSubject(parameters);
-  if (shownView === 'overrides') readOverrides();
+  if (shownView === 'overrides') overrides = null;
   if (lastFrame) render(lastFrame);
   if (shownView === 'rules' && parameters.get('rule')) goToRule(parameters.get('rule'));
 }

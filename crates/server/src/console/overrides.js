@@ -1,21 +1,25 @@
 // Exceptions that hold for a while: the list, a new one, the end of one.
 
 let exceptionWhen = null;
-let overrides = [];
+/** Null until they are read. */
+let overrides = null;
 
 async function readOverrides() {
+  let message = '';
   try {
     ({ overrides } = await ask('v1/overrides'));
-    renderOverrides();
   } catch (error) {
-    write(at('overrides-note'), sentence(error.message));
+    overrides = null;
+    message = sentence(error.message);
   }
+  renderOverrides();
+  write(at('overrides-note'), message);
 }
 
 function renderOverrides() {
-  rows(at('overrides'), overrides, {
+  rows(at('overrides'), overrides ?? [], {
     key: ({ id }) => id,
-    empty: 'There are none. Every rule holds as the file has it.',
+    empty: overrides ? 'There are none. Every rule holds as the file has it.' : 'They could not be read.',
     create: (one) => {
       const remove = make('button', { type: 'button' }, 'Remove…');
       set(remove, 'aria-label', `Remove the override of ${one.rule ?? one.id}`);
@@ -29,16 +33,15 @@ function renderOverrides() {
       write(row.querySelector('.ends'), one.active ? text : `not in force: ${one.problem ?? 'not known why'}`);
     },
   });
-  write(at('overrides-note'), '');
 }
 
-/** Every second: what has ended leaves by itself. */
+/** Every second: what has ended leaves by itself, and what is not known is asked for again. */
 function followOverrides(frame) {
   const { active } = frame.overrides;
   show(at('overrides-count'), active > 0);
   write(at('overrides-count'), String(active));
   if (shownView !== 'overrides') return;
-  if (overrides.some((one) => one.expires_at_ms <= serverNow())) readOverrides();
+  if (!overrides || overrides.some((one) => one.expires_at_ms <= serverNow())) readOverrides();
   else renderOverrides();
 }
 

@@ -78,13 +78,9 @@ function rows(table, items, { key, create, update, empty }) {
     return row;
   });
   if (!wanted.length) {
-    if (!body.querySelector('.empty') || old.size) {
-      const cell = make('td', { class: 'empty', colspan: table.tHead.rows[0].cells.length }, empty);
-      body.replaceChildren(make('tr', {}, cell));
-    }
-    return;
-  }
-  if (isHeld) {
+    if (!body.querySelector('.empty')) body.replaceChildren(make('tr', {}, make('td', { class: 'empty', colspan: table.tHead.rows[0].cells.length })));
+    write(body.querySelector('.empty'), empty);
+  } else if (isHeld) {
     hold(body, wanted);
   } else if (wanted.length !== body.rows.length || wanted.some((row, index) => body.rows[index] !== row)) {
     body.replaceChildren(...wanted);
