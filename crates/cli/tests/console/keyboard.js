@@ -1,7 +1,7 @@
 // Everything without a mouse: it can be reached in an order that makes sense, and one sees where one is.
 'use strict';
 
-const { assert, check, play, shows, until, run } = require('./browser.js');
+const { assert, ask, check, options, play, shows, until, run } = require('./browser.js');
 
 const LOGIN = { method: 'POST', path: '/login', ip: '203.0.113.7' };
 
@@ -77,7 +77,38 @@ run(() => play(async (page) => {
   await tabTo(page, /^Override for login/);
   await press(page, 'Enter');
   await tabTo(page, /^Limits/);
-  await page.keyboard.type('7/min');
+  await page.keyboard.type('7/mi');
+  await tabTo(page, /^Set override$/);
+  await press(page, 'Enter');
+  await shows(page.locator('#exception-problem'), /7\/mi/);
+  await until(() => focused(page), (now) => now.name === 'Set override', 'who was refused can try again');
+  await tabTo(page, /^Limits/);
+  await press(page, 'End');
+  await page.keyboard.type('n');
   await press(page, 'Enter');
   await shows(page.locator('.subject .used'), '1 of 7');
-}));
+
+  // The card of before is gone, and after another while this one.
+  await isAnnounced();
+  await tabTo(page, /^Reset login/);
+  const { overrides: [{ id }] } = await (await fetch(`${options.console}/v1/overrides`)).json();
+  await fetch(`${options.console}/v1/overrides/${id}`, { method: 'DELETE' });
+  await shows(page.locator('.subject .used'), '1 of 5');
+  await isAnnounced();
+
+  // So is a row that was removed, of a table or of a form.
+  await tabTo(page, /^Remove this attribute$/);
+  assert.equal((await press(page, 'Enter')).name, 'Add attribute');
+  await ask(`${options.console}/v1/overrides`, { rule: 'login', when: { ip: LOGIN.ip }, allow: true, expires_in: '1h', reason: '' });
+  await page.goto(`${options.console}/#overrides`);
+  await shows(page.locator('#overrides tbody'), /not limited/);
+  await tabTo(page, /^Remove the override of login/);
+  await press(page, 'Enter');
+  await until(() => page.getByRole('dialog').isVisible(), Boolean, 'a dialog');
+  assert.equal((await press(page, 'Shift+Tab')).name, 'Remove');
+  await press(page, 'Enter');
+  await shows(page.locator('#overrides tbody'), /There are none/);
+  await until(() => focused(page), (now) => now.id === 'overrides-title', 'the title has the focus');
+  await tabTo(page, /^Dismiss$/);
+  assert.equal((await press(page, 'Enter')).id, 'overrides-title');
+}, { expected: [/422 \(Unprocessable Entity\)/] }));

@@ -1,8 +1,11 @@
 // Rows of a name and a value that a form can have any number of.
 
 class Attributes {
-  constructor(place) {
+  /** `more` is the button for another one. */
+  constructor(place, more) {
     this.place = place;
+    this.more = more;
+    more.addEventListener('click', () => this.add().querySelector('input').focus());
   }
 
   add(name = '', value = '') {
@@ -14,7 +17,7 @@ class Attributes {
     remove.addEventListener('click', () => {
       const next = row.nextElementSibling ?? row.previousElementSibling;
       row.remove();
-      next?.querySelector('input').focus();
+      (next?.querySelector('input') ?? this.more).focus();
       this.changed?.();
     });
     this.place.append(row);

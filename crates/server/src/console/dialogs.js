@@ -34,6 +34,8 @@ function open(dialog, problemId, act) {
       problem(problemId, error.message);
     } finally {
       button.disabled = false;
+      // A button that cannot be pressed does not keep the focus.
+      if (dialog.open && document.activeElement === document.body) button.focus();
     }
   };
   dialog.showModal();
@@ -50,5 +52,13 @@ function confirmThen({ title, about, verb, isDangerous }, act) {
 
 function listenToDialogs() {
   document.querySelectorAll('[data-close]').forEach((button) => button.addEventListener('click', () => button.closest('dialog').close()));
-  at('notice-close').addEventListener('click', () => show(at('notice'), false));
+  // What a dialog was opened with has the focus then, unless it is gone.
+  document.querySelectorAll('dialog').forEach((dialog) => dialog.addEventListener('close', () => {
+    const { activeElement: focused } = document;
+    if (focused === document.body || dialog.contains(focused)) focusTitle();
+  }));
+  at('notice-close').addEventListener('click', () => {
+    show(at('notice'), false);
+    focusTitle();
+  });
 }

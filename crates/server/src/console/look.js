@@ -52,7 +52,7 @@ function renderSubjects(subjects) {
   const place = at('subjects');
   const keys = subjects.map((subject) => JSON.stringify([subject.rule, subject.key, subject.limits.map(({ policy: name }) => name)]));
   if (JSON.stringify([...place.children].map((card) => card.dataset.key)) !== JSON.stringify(keys)) {
-    place.replaceChildren(...subjects.map((subject, index) => subjectCard(subject, keys[index])));
+    replace(place, ...subjects.map((subject, index) => subjectCard(subject, keys[index])));
   }
   subjects.forEach((subject, index) => fillSubject(place.children[index], subject));
 }
@@ -146,9 +146,8 @@ function fillRuleChoices() {
 }
 
 function listenToLook() {
-  lookAttributes = new Attributes(at('look-attributes'));
+  lookAttributes = new Attributes(at('look-attributes'), at('look-more'));
   at('look-rule').addEventListener('change', suggestAttributes);
-  at('look-more').addEventListener('click', () => lookAttributes.add().querySelector('input').focus());
   at('look').addEventListener('submit', (event) => {
     event.preventDefault();
     const address = lookAddress(at('look-rule').value, Object.fromEntries(lookAttributes.get().filter(([, value]) => value)));

@@ -32,7 +32,7 @@ function route() {
   shownView = VIEWS.includes(name) ? name : 'live';
   const parameters = new URLSearchParams(query ?? '');
   showView(shownView);
-  if (!isFirst) at(`${shownView}-title`).focus({ preventScroll: true });
+  if (!isFirst) focusTitle();
   if (!isFirst) scrollTo(0, 0);
   if (shownView === 'look') goToSubject(parameters);
   if (shownView === 'overrides') overrides = null;

@@ -102,9 +102,8 @@ function showLimits() {
 }
 
 function listenToOverrides() {
-  exceptionWhen = new Attributes(at('exception-when'));
+  exceptionWhen = new Attributes(at('exception-when'), at('exception-more'));
   exceptionWhen.changed = () => show(at('exception-all'), exceptionWhen.place.children.length === 0);
-  at('exception-more').addEventListener('click', () => exceptionWhen.add().querySelector('input').focus());
   document.querySelectorAll('#exception [name="effect"]').forEach((radio) => radio.addEventListener('change', showLimits));
   at('overrides-add').addEventListener('click', () => openException('', []));
 }

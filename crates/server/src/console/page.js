@@ -59,6 +59,18 @@ function numbers(list, pairs) {
   pairs.forEach(([, text], index) => write(list.children[index].lastChild, text));
 }
 
+/** Where the focus goes when what had it is gone: nobody begins at the top of the page again. */
+function focusTitle() {
+  at(`${shownView}-title`).focus({ preventScroll: true });
+}
+
+/** Other children for a place that somebody may be in. */
+function replace(place, ...children) {
+  const isInside = place.contains(document.activeElement);
+  place.replaceChildren(...children);
+  if (isInside) focusTitle();
+}
+
 /**
  * Rows by their keys: those that stay are written anew, not made anew. While somebody points at the table or is in it, rows keep
  * their places, so that nobody presses what was somewhere else a moment ago.
@@ -78,7 +90,7 @@ function rows(table, items, { key, create, update, empty }) {
     return row;
   });
   if (!wanted.length) {
-    if (!body.querySelector('.empty')) body.replaceChildren(make('tr', {}, make('td', { class: 'empty', colspan: table.tHead.rows[0].cells.length })));
+    if (!body.querySelector('.empty')) replace(body, make('tr', {}, make('td', { class: 'empty', colspan: table.tHead.rows[0].cells.length })));
     write(body.querySelector('.empty'), empty);
   } else if (isHeld) {
     hold(body, wanted);

@@ -49,7 +49,7 @@ function renderPolicyState(frame) {
 function renderRules() {
   rulesByName.clear();
   policy.rules.forEach((rule) => rulesByName.set(rule.name, ruleCard(rule)));
-  at('rules').replaceChildren(...rulesByName.values());
+  replace(at('rules'), ...rulesByName.values());
   filterRules();
   if (lastFrame) renderCounts(lastFrame);
 }
