@@ -45,6 +45,16 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Saves a store to which so many keys came.
+fn save_ballast(memory: &Memory, keys: u64, limits: [Limit; 2], snapshot: &Path) {
+    let now_ms = SystemClock::new().now_ms();
+    for n in 0..keys {
+        let charge = Charge { space: Space::named("ballast"), key: &Key::from(n), limits: &limits, cost: 1 };
+        memory.decide_now(&Call { now_ms, holder: 0, charges: &[charge] });
+    }
+    memory.save(snapshot, now_ms).expect("a snapshot");
+}
+
 /// One server after the other over one file.
 struct Trial {
     _folder: tempfile::TempDir,
@@ -68,15 +78,7 @@ impl Trial {
         let folder = tempfile::tempdir().expect("a folder");
         let snapshot = folder.path().join("state");
         let temporary = folder.path().join("state.new");
-        let memory = Memory::default();
-        let limits = [Limit::per_day(10), Limit::per_hour(5)];
-        let now_ms = SystemClock::new().now_ms();
-        for n in 0..BALLAST {
-            let charge =
-                Charge { space: Space::named("ballast"), key: &Key::from(n), limits: &limits, cost: 1 };
-            memory.decide_now(&Call { now_ms, holder: 0, charges: &[charge] });
-        }
-        memory.save(&snapshot, now_ms).expect("a snapshot");
+        save_ballast(&Memory::default(), BALLAST, [Limit::per_day(10), Limit::per_hour(5)], &snapshot);
         let policy = policy(&snapshot);
         Self { _folder: folder, policy, snapshot, temporary, used: [0; 2] }
     }
@@ -193,6 +195,34 @@ fn the_end_is_saved_too() {
         let (code, said) = server.terminate();
         assert_eq!((code, said.as_str()), (Some(0), ""));
     }
+}
+
+/// The most memory that a process has had so far.
+fn peak_bytes(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells it");
+    peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
+
+/// A file can have three times as many bytes as the store; a start takes what the store may take.
+#[test]
+fn a_file_is_never_in_memory_as_a_whole() {
+    const MAX_MEMORY: u64 = 32 << 20;
+    let folder = tempfile::tempdir().expect("a folder");
+    let [empty, full] = ["empty", "full"].map(|name| folder.path().join(name));
+    let counters = [Limit::per_day(10), Limit::per_hour(5)].map(|limit| limit.counter().expect("a counter"));
+    save_ballast(&Memory::new(MAX_MEMORY as usize), 500_000, counters, &full);
+    let file_bytes = fs::metadata(&full).expect("the snapshot").len();
+    assert!(file_bytes > 2 * MAX_MEMORY, "{file_bytes}");
+    let [without, with] = [empty, full].map(|snapshot| {
+        let text = fs::read_to_string(policy(&snapshot).path()).expect("the policy");
+        let bounded = file(&text.replace("100ms", "1h, max_memory: 32MiB"));
+        let server = Server::start(&[path(&bounded)]);
+        peak_bytes(server.id())
+    });
+    println!("a file of {file_bytes} bytes, and a start that takes {without} without it and {with} with it");
+    assert!(with > without + MAX_MEMORY / 2, "it was read: {without}, {with}");
+    assert!(with < without + MAX_MEMORY + MAX_MEMORY / 4, "{without}, {with} with {file_bytes}");
 }
 
 #[test]

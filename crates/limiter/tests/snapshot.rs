@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use slidegate::store::memory::SnapshotError;
 use slidegate::store::{MAX_NOTE_BYTES, MAX_NOTES, Note, Posted};
 use slidegate::{Limit, Limiter, ManualClock, Memory, Permit, SettleOutcome};
@@ -210,6 +211,31 @@ fn a_changed_byte_or_a_lost_end_is_found() {
 fn saved_magic(first: &[u8]) -> Vec<u8> {
     let [one, two] = [b"SLDGATE\x01", b"SLDGATE\x02"].map(|magic| magic.iter().rev().copied().collect());
     if first == one { one } else { two }
+}
+
+/// Also where the digest is right: no list is longer than the file, and no room is made for one before it was read.
+#[test]
+fn a_length_beyond_the_file_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (limits, bytes) = saved(folder.path());
+    let path = folder.path().join("longer");
+    let subject = |limits: u64| vec![1, 11, 12, 21, 22, 0, limits];
+    let log = [subject(1), limits[0].to_words().to_vec(), vec![NOW_MS]].concat();
+    for count in [1, 2, 1 << 32, 1 << 60, u64::MAX] {
+        for words in [
+            subject(count),
+            [log.clone(), vec![count]].concat(),
+            [subject(0), vec![count]].concat(),
+            vec![0, 1, count],
+            vec![0, 1, 1, NOW_MS, count],
+        ] {
+            let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let content = [&bytes[..48], &words].concat();
+            fs::write(&path, [content.as_slice(), &Sha256::digest(&content)].concat()).expect("a file");
+            let error = loaded(&limits, &path, &ManualClock::new(NOW_MS)).expect_err("it ends too early");
+            assert!(matches!(error, SnapshotError::Damaged(_)), "{error}: {words:?}");
+        }
+    }
 }
 
 #[test]

@@ -41,6 +41,7 @@ mod slot;
 mod snapshot;
 mod subject;
 mod table;
+mod words;
 
 #[cfg(feature = "policy")]
 pub(crate) use largest::largest_bytes;

@@ -1,30 +1,17 @@
 //! States as words, for the snapshot.
 
+use std::io::{self, Read};
+
 use slidegate_core::{Counter, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Spent, State};
 
 use super::subject::Tracked;
+use super::words::{Words, damaged};
 use crate::store::board::{Board, Note};
 
-/// The next word.
-pub(super) fn take(input: &mut &[u64]) -> Option<u64> {
-    let (first, rest) = input.split_first()?;
-    *input = rest;
-    Some(*first)
-}
-
-fn take_array<const N: usize>(input: &mut &[u64]) -> Option<[u64; N]> {
-    let (first, rest) = input.split_first_chunk::<N>()?;
-    *input = rest;
-    Some(*first)
-}
-
 /// A count that precedes that many groups of `N` words, and the groups.
-fn take_list<const N: usize>(input: &mut &[u64]) -> Option<Vec<[u64; N]>> {
-    let count = usize::try_from(take(input)?).ok()?;
-    if count > input.len() {
-        return None;
-    }
-    (0..count).map(|_| take_array(input)).collect()
+fn read_list<const N: usize>(input: &mut Words<impl Read>) -> io::Result<Vec<[u64; N]>> {
+    let count = input.take()?;
+    input.take_groups(count)
 }
 
 pub(super) fn write_tracked(limit: &Limit, state: &State, words: &mut Vec<u64>) {
@@ -46,28 +33,28 @@ pub(super) fn write_tracked(limit: &Limit, state: &State, words: &mut Vec<u64>) 
     }
 }
 
-pub(super) fn read_tracked(input: &mut &[u64]) -> Option<Tracked> {
-    let limit = Limit::from_words(take_array(input)?).ok()?;
-    let last_ms = take(input)?;
+pub(super) fn read_tracked(input: &mut Words<impl Read>) -> io::Result<Tracked> {
+    let limit = Limit::from_words(input.take_array()?).map_err(|_| damaged())?;
+    let last_ms = input.take()?;
     let state = match limit.kind() {
         Kind::Counter => {
-            let [previous, current] = take_array(input)?;
+            let [previous, current] = input.take_array()?;
             State::Counter(Counter::new(last_ms, previous, current))
         }
-        Kind::Fixed => State::Fixed(Fixed { last_ms, current: take(input)? }),
-        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: take(input)? }),
+        Kind::Fixed => State::Fixed(Fixed { last_ms, current: input.take()? }),
+        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: input.take()? }),
         Kind::Log { .. } => {
-            let entries = take_list(input)?.into_iter();
+            let entries = read_list(input)?.into_iter();
             let entries = entries.map(|[stamp_ms, count]| Entry { stamp_ms, count });
             State::Log(Log::from_entries(last_ms, entries))
         }
         Kind::InFlight => {
-            let holders = take_list(input)?.into_iter();
+            let holders = read_list(input)?.into_iter();
             let holders = holders.map(|[id, count, end_ms]| Holder { id, count, end_ms });
             State::InFlight(InFlight::from_holders(last_ms, holders))
         }
     };
-    Some(Tracked { limit, state })
+    Ok(Tracked { limit, state })
 }
 
 pub(super) fn write_spent(spent: &Spent, words: &mut Vec<u64>) {
@@ -75,10 +62,10 @@ pub(super) fn write_spent(spent: &Spent, words: &mut Vec<u64>) {
     words.extend(spent.iter().flat_map(|(id, until_ms)| [id, until_ms]));
 }
 
-pub(super) fn read_spent(input: &mut &[u64]) -> Option<Spent> {
+pub(super) fn read_spent(input: &mut Words<impl Read>) -> io::Result<Spent> {
     let mut spent = Spent::default();
-    take_list(input)?.into_iter().for_each(|[id, until_ms]| spent.insert(id, until_ms));
-    Some(spent)
+    read_list(input)?.into_iter().for_each(|[id, until_ms]| spent.insert(id, until_ms));
+    Ok(spent)
 }
 
 pub(super) fn write_board(board: &Board, words: &mut Vec<u64>) {
@@ -90,14 +77,14 @@ pub(super) fn write_board(board: &Board, words: &mut Vec<u64>) {
     }
 }
 
-pub(super) fn read_board(input: &mut &[u64]) -> Option<Board> {
-    let (version, count) = (take(input)?, take(input)?);
+pub(super) fn read_board(input: &mut Words<impl Read>) -> io::Result<Board> {
+    let [version, count] = input.take_array()?;
     let read_note = |_| {
-        let expires_at_ms = take(input)?;
-        Some(Note { id: read_text(input)?, text: read_text(input)?, expires_at_ms })
+        let expires_at_ms = input.take()?;
+        Ok(Note { id: read_text(input)?, text: read_text(input)?, expires_at_ms })
     };
-    let notes = (0..count).map(read_note).collect::<Option<_>>()?;
-    Some(Board { version, notes })
+    let notes = (0..count).map(read_note).collect::<io::Result<_>>()?;
+    Ok(Board { version, notes })
 }
 
 /// Its length in bytes, and the bytes, with zeros up to a whole word.
@@ -110,11 +97,10 @@ fn write_text(text: &str, words: &mut Vec<u64>) {
     }));
 }
 
-fn read_text(input: &mut &[u64]) -> Option<String> {
-    let length = usize::try_from(take(input)?).ok()?;
-    let (words, rest) = input.split_at_checked(length.div_ceil(8))?;
-    *input = rest;
-    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    bytes.truncate(length);
-    String::from_utf8(bytes).ok()
+fn read_text(input: &mut Words<impl Read>) -> io::Result<String> {
+    let length = input.take()?;
+    let words = input.take_groups::<1>(length.div_ceil(8))?;
+    let mut bytes: Vec<u8> = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.truncate(length as usize);
+    String::from_utf8(bytes).map_err(|_| damaged())
 }

@@ -5,7 +5,7 @@
 //! Shards are written one after the other, so that no request waits for more than one of them.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -14,6 +14,7 @@ use super::registry::Registry;
 use super::row::Row;
 use super::slot::{Holding, Slot};
 use super::subject::Subject;
+use super::words::{Words, damaged};
 use super::{Memory, codec};
 use crate::fingerprint::{Fingerprint, Seed};
 use crate::key::Space;
@@ -22,8 +23,9 @@ use crate::key::Space;
 const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x02");
 /// The same of files without a board.
 const MAGIC_1: u64 = u64::from_be_bytes(*b"SLDGATE\x01");
-const HEADER_WORDS: usize = 6;
 const DIGEST_BYTES: usize = 32;
+/// How much of a file is in memory while it is read.
+const PIECE_BYTES: usize = 256 << 10;
 /// Stands before every subject, and `END` behind the last.
 const SUBJECT: u64 = 1;
 const END: u64 = 0;
@@ -98,35 +100,34 @@ impl Memory {
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
-    /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote.
+    /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote. The file is read in pieces, and takes no memory
+    /// beside the store.
     pub fn load(path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
-        let bytes = fs::read(path).map_err(|source| SnapshotError::Io { path: path.to_owned(), source })?;
-        let magic = bytes.first_chunk().map(|first| u64::from_le_bytes(*first));
-        if !matches!(magic, Some(MAGIC | MAGIC_1)) {
+        let failed = |source: io::Error| match source.kind() {
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof => SnapshotError::Damaged(path.to_owned()),
+            _ => SnapshotError::Io { path: path.to_owned(), source },
+        };
+        let mut file = File::open(path).map_err(failed)?;
+        if !is_snapshot(&mut file).map_err(failed)? {
             return Err(SnapshotError::Foreign(path.to_owned()));
         }
-        Self::read(&bytes, max_memory).ok_or_else(|| SnapshotError::Damaged(path.to_owned()))
+        check(&mut file).and_then(|words| Self::read(&mut file, words, max_memory)).map_err(failed)
     }
 
-    fn read(bytes: &[u8], max_memory: usize) -> Option<Self> {
-        let (content, digest) = bytes.split_last_chunk::<DIGEST_BYTES>()?;
-        if Sha256::digest(content).as_slice() != digest {
-            return None;
-        }
-        let (words, rest) = content.as_chunks::<8>();
-        let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let (header, mut subjects) = words.split_first_chunk::<HEADER_WORDS>()?;
-        let [magic, now_ms, seed @ ..] = header;
-        let store = Self::with_seed(max_memory, seed_from(seed));
-        let input = &mut subjects;
-        while codec::take(input)? == SUBJECT {
+    /// What is in a file of so many words, which are as they were written.
+    fn read(file: &mut File, words: u64, max_memory: usize) -> io::Result<Self> {
+        file.rewind()?;
+        let input = &mut Words::new(BufReader::with_capacity(PIECE_BYTES, file), words);
+        let [magic, now_ms] = input.take_array()?;
+        let store = Self::with_seed(max_memory, seed_from(&input.take_array()?));
+        while input.take()? == SUBJECT {
             let (fingerprint, subject) = read_subject(&store.registry, input)?;
-            store.restore(fingerprint, subject, *now_ms);
+            store.restore(fingerprint, subject, now_ms);
         }
-        if *magic != MAGIC_1 {
+        if magic != MAGIC_1 {
             *store.board.lock() = codec::read_board(input)?;
         }
-        (rest.is_empty() && input.is_empty()).then_some(store)
+        if input.is_at_end() { Ok(store) } else { Err(damaged()) }
     }
 
     /// Puts a subject back; what a smaller bound has no room for is forgotten and counted.
@@ -141,6 +142,41 @@ impl Memory {
             return;
         }
         shard.put_back(&self.registry, fingerprint, (subject, None), now_ms);
+    }
+}
+
+/// Whether it begins as a snapshot does.
+fn is_snapshot(file: &mut File) -> io::Result<bool> {
+    let mut first = Vec::new();
+    file.take(8).read_to_end(&mut first)?;
+    let magic = first.first_chunk().map(|first| u64::from_le_bytes(*first));
+    Ok(matches!(magic, Some(MAGIC | MAGIC_1)))
+}
+
+/// The number of words of a file whose digest is right. It is looked at before anything else is, so that no state is ever made of words that
+/// nobody wrote; for that the file is read twice rather than kept.
+fn check(file: &mut File) -> io::Result<u64> {
+    let content_bytes = file.metadata()?.len().checked_sub(DIGEST_BYTES as u64).ok_or_else(damaged)?;
+    file.rewind()?;
+    let mut hash = Hash(Sha256::new());
+    io::copy(&mut (&mut *file).take(content_bytes), &mut hash)?;
+    let mut digest = [0; DIGEST_BYTES];
+    file.read_exact(&mut digest)?;
+    let is_right = hash.0.finalize().as_slice() == digest && content_bytes.is_multiple_of(8);
+    if is_right { Ok(content_bytes / 8) } else { Err(damaged()) }
+}
+
+/// Takes what is to be hashed.
+struct Hash(Sha256);
+
+impl Write for Hash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -192,14 +228,13 @@ fn write_subject(registry: &Registry, fingerprint: Fingerprint, subject: &Subjec
     codec::write_spent(&subject.spent, words);
 }
 
-fn read_subject(registry: &Registry, input: &mut &[u64]) -> Option<(Fingerprint, Subject)> {
-    let fingerprint = Fingerprint(codec::take(input)?, codec::take(input)?);
-    let space = Space([codec::take(input)?, codec::take(input)?]);
-    let mut subject = Subject::new(registry.group(space));
-    subject.denied = codec::take(input)? == 1;
-    for _ in 0..codec::take(input)? {
+fn read_subject(registry: &Registry, input: &mut Words<impl Read>) -> io::Result<(Fingerprint, Subject)> {
+    let [one, two, first, second, denied, limits] = input.take_array()?;
+    let mut subject = Subject::new(registry.group(Space([first, second])));
+    subject.denied = denied == 1;
+    for _ in 0..limits {
         subject.tracked.push(codec::read_tracked(input)?);
     }
     subject.spent = codec::read_spent(input)?;
-    Some((fingerprint, subject))
+    Ok((Fingerprint(one, two), subject))
 }

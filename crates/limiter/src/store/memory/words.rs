@@ -1,0 +1,49 @@
+//! The words of a snapshot, as they come: a file is never in memory as a whole.
+
+use std::io::{self, ErrorKind, Read};
+
+/// Reads 64-bit little-endian words.
+pub(super) struct Words<R> {
+    input: R,
+    /// How many words there are still, by the length of the file.
+    left: u64,
+}
+
+impl<R: Read> Words<R> {
+    pub(super) fn new(input: R, left: u64) -> Self {
+        Self { input, left }
+    }
+
+    /// The next word.
+    pub(super) fn take(&mut self) -> io::Result<u64> {
+        self.left = self.left.checked_sub(1).ok_or_else(damaged)?;
+        let mut word = [0; 8];
+        self.input.read_exact(&mut word)?;
+        Ok(u64::from_le_bytes(word))
+    }
+
+    pub(super) fn take_array<const N: usize>(&mut self) -> io::Result<[u64; N]> {
+        let mut words = [0; N];
+        for word in &mut words {
+            *word = self.take()?;
+        }
+        Ok(words)
+    }
+
+    /// As many groups of words as are said to follow, none of which is there before it was read.
+    pub(super) fn take_groups<const N: usize>(&mut self, count: u64) -> io::Result<Vec<[u64; N]>> {
+        if count > self.left / N as u64 {
+            return Err(damaged());
+        }
+        (0..count).map(|_| self.take_array()).collect()
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.left == 0
+    }
+}
+
+/// What was read is not what is written.
+pub(super) fn damaged() -> io::Error {
+    ErrorKind::InvalidData.into()
+}
