@@ -20,8 +20,8 @@ pub(crate) use address::Address;
 pub(crate) use args::{Args, Trust};
 pub(crate) use error::ClientError;
 
-/// More than any answer has.
-const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// More than any answer has: thousands of rules take some megabytes, and as many overrides as there may be 16.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// What came back.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Client {
         let status = answer.status();
         let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await;
         answering.abort();
-        Ok(Answered { status, body: body.map_err(ClientError::Answer)?.to_bytes() })
+        Ok(Answered { status, body: body.map_err(ClientError::of_body)?.to_bytes() })
     }
 
     fn tls_error(&self, error: &std::io::Error) -> ClientError {

@@ -10,6 +10,7 @@ mod files;
 #[path = "../../limiter/tests/servers/mod.rs"]
 mod servers;
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -164,6 +165,39 @@ fn exit_codes_are_as_documented() {
     by_variable.env("SLIDEGATE_ADMIN_URL", server.admin_url().expect("a URL"));
     let ended = by_variable.env("SLIDEGATE_ADMIN_TOKEN", token[1]).output().expect("it runs");
     assert_eq!(Ended::from(ended).code, Some(0));
+}
+
+/// A policy of thousands of rules is some megabytes.
+#[test]
+fn a_long_answer_is_read() {
+    const RULES: usize = 3_000;
+    let rule = |n| {
+        let shared = "key: [org, ip], limits: [10/s, 600/min, 9000/h], tiers: {gold: [200/s, 9000/min]}";
+        format!("  - {{name: rule-{n}, match: {{path: '/api/{n}/{{*rest}}'}}, {shared}}}\n")
+    };
+    let policy = file(&format!("version: 1\nrules:\n{}", (0..RULES).map(rule).collect::<String>()));
+    let server = Server::start(&[path(&policy)]);
+    let json = done(&server, &["policy", "--json"]);
+    assert!(json.len() > 1 << 20, "{}", json.len());
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["rules"].as_array().map(Vec::len), Some(RULES));
+    assert!(done(&server, &["policy"]).contains(&format!("rule-{}", RULES - 1)));
+}
+
+#[test]
+fn an_answer_without_an_end_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let talks = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let _asked = stream.read(&mut [0; 1_024]).expect("it asks");
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("it listens");
+        while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
+    });
+    let ended = run(&["admin", "status", "--url", &url]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("its answer is longer than 64 MiB"), "{}", ended.stderr);
+    talks.join().expect("it is over");
 }
 
 /// Whatever is written in a file or as a flag or as a variable: it does not start where strangers could come in.

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use http_body_util::LengthLimitError;
 use rustls::{AlertDescription, CertificateError, Error as TlsError};
 
-use super::Address;
+use super::{Address, MAX_ANSWER_BYTES};
 
 /// Why nothing came back.
 #[derive(thiserror::Error, Debug)]
@@ -23,6 +24,8 @@ pub(crate) enum ClientError {
     Http(hyper::Error),
     #[error("the request cannot be written: {0}")]
     Request(#[from] hyper::http::Error),
+    #[error("its answer is longer than {} MiB, and was not read to its end", MAX_ANSWER_BYTES >> 20)]
+    TooLong,
     #[error("its answer cannot be read: {0}")]
     Answer(Box<dyn Error + Send + Sync>),
 }
@@ -55,6 +58,11 @@ impl ClientError {
             )),
             None => Self::Http(of_connection.filter(|_| error.is_canceled()).unwrap_or(error)),
         }
+    }
+
+    /// Of an answer that began.
+    pub(super) fn of_body(error: Box<dyn Error + Send + Sync>) -> Self {
+        if error.is::<LengthLimitError>() { Self::TooLong } else { Self::Answer(error) }
     }
 }
 
