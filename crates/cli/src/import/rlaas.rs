@@ -8,6 +8,7 @@ use super::source::Source;
 use super::warnings::Warnings;
 use super::written::{Item, Quota, Rule, Test, Window, Windows, Written};
 
+mod documents;
 mod properties;
 
 use properties::Property;
@@ -82,7 +83,7 @@ impl Settings {
                 }
             }
         }
-        let at = found.iter().find(|one| one.name.starts_with("ratelimiter.")).map(|one| one.at);
+        let at = found.iter().find(|one| one.is_limiter()).map(|one| one.at);
         let Some(at) = at else {
             let remedy =
                 "it has rate-limiter.use-algo, rate-limiter.window-size and rate-limiter.max-requests";

@@ -7,6 +7,7 @@ use super::super::quoted::shown;
 use super::super::source::Source;
 use super::super::tree::{self, Kind, Node};
 use super::super::warnings::Warnings;
+use super::documents;
 
 pub(super) struct Property {
     /// In one spelling, whatever Spring allows: lower case, without dashes and underscores.
@@ -18,9 +19,16 @@ pub(super) struct Property {
     pub(super) value_at: Span,
 }
 
-/// All properties of a file, each once: a later one takes the place of an earlier one.
+impl Property {
+    pub(super) fn is_limiter(&self) -> bool {
+        self.name.starts_with("ratelimiter.")
+    }
+}
+
+/// All properties of a file that are read, each once: a later one takes the place of an earlier one.
 pub(super) fn read(source: &Source, warnings: &mut Warnings) -> Result<Vec<Property>, Report> {
-    let mut found = if is_properties(source) { of_lines(&source.text) } else { of_yaml(source, warnings)? };
+    let documents = if is_properties(source) { of_lines(&source.text) } else { of_yaml(source)? };
+    let mut found = documents::taken(documents, warnings);
     for property in &mut found {
         resolve(source, property, warnings)?;
     }
@@ -40,24 +48,45 @@ fn is_properties(source: &Source) -> bool {
     source.name.ends_with(".properties") || name.is_some()
 }
 
-fn of_lines(text: &str) -> Vec<Property> {
-    let mut found = Vec::new();
-    let mut start = 0;
+/// A line of three dashes behind the sign of a comment ends a document; not, as Spring has it, behind a comment with the same sign or
+/// before any other.
+fn of_lines(text: &str) -> Vec<Vec<Property>> {
+    let (mut documents, mut document) = (Vec::new(), Vec::new());
+    let (mut start, mut comment) = (0, None);
     for line in text.split_inclusive('\n') {
         let at = start + line.len() - line.trim_start().len();
         start += line.len();
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', '!']) {
-            continue;
+        match line.trim_start().chars().next() {
+            None => {}
+            Some(sign @ ('#' | '!')) => {
+                if comment != Some(sign) && matches!(line.trim_end(), "#---" | "!---") {
+                    if !document.is_empty() {
+                        documents.push(std::mem::take(&mut document));
+                    }
+                    continue;
+                }
+                comment = Some(sign);
+                if document.is_empty() {
+                    document = documents.pop().unwrap_or_default();
+                }
+            }
+            Some(_) => {
+                comment = None;
+                document.push(of_line(line.trim(), at));
+            }
         }
-        let name_len = line.find(['=', ':', ' ', '\t']).unwrap_or(line.len());
-        let rest = line[name_len..].trim_start();
-        let value = rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start();
-        let value_at = Span { start: at + line.len() - value.len(), len: value.len() };
-        let at = Span { start: at, len: name_len };
-        found.push(property(line[..name_len].to_owned(), at, value.to_owned(), value_at));
     }
-    found
+    documents.push(document);
+    documents
+}
+
+fn of_line(line: &str, at: usize) -> Property {
+    let name_len = line.find(['=', ':', ' ', '\t']).unwrap_or(line.len());
+    let rest = line[name_len..].trim_start();
+    let value = rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start();
+    let value_at = Span { start: at + line.len() - value.len(), len: value.len() };
+    let at = Span { start: at, len: name_len };
+    property(line[..name_len].to_owned(), at, value.to_owned(), value_at)
 }
 
 fn property(written: String, at: Span, value: String, value_at: Span) -> Property {
@@ -65,25 +94,16 @@ fn property(written: String, at: Span, value: String, value_at: Span) -> Propert
     Property { name, written, at, value, value_at }
 }
 
-/// The properties of the first document that has any of the limiter; others are for profiles, which are not known here.
-fn of_yaml(source: &Source, warnings: &mut Warnings) -> Result<Vec<Property>, Report> {
-    let mut taken: Option<Vec<Property>> = None;
-    for document in tree::documents(source)? {
+fn of_yaml(source: &Source) -> Result<Vec<Vec<Property>>, Report> {
+    let documents = tree::documents(source)?.into_iter().map(|document| {
         let mut found = Vec::new();
         flatten(&document, "", document.at, &mut found);
-        let Some(first) = found.iter().find(|one| one.name.starts_with("ratelimiter.")) else { continue };
-        match taken {
-            None => taken = Some(found),
-            Some(_) => {
-                let what = "this document has a `rate-limiter`, too, and is left out";
-                warnings.warn(first.at, what, "convert each profile by itself, in a file with one document");
-            }
-        }
-    }
-    Ok(taken.unwrap_or_default())
+        found
+    });
+    Ok(documents.collect())
 }
 
-/// Names joined by dots, as Spring joins them.
+/// Names joined by dots, with places of lists in brackets, as Spring has them.
 fn flatten(node: &Node, name: &str, at: Span, found: &mut Vec<Property>) {
     match &node.kind {
         Kind::Mapping(entries) => {
@@ -93,13 +113,17 @@ fn flatten(node: &Node, name: &str, at: Span, found: &mut Vec<Property>) {
             }
         }
         Kind::Scalar { text, .. } => found.push(property(name.to_owned(), at, text.clone(), node.at)),
-        Kind::Sequence(_) => {}
+        Kind::Sequence(nodes) => {
+            for (index, node) in nodes.iter().enumerate() {
+                flatten(node, &format!("{name}[{index}]"), node.at, found);
+            }
+        }
     }
 }
 
 /// `${NAME:5}` is 5 unless the environment says otherwise.
 fn resolve(source: &Source, property: &mut Property, warnings: &mut Warnings) -> Result<(), Report> {
-    if !property.name.starts_with("ratelimiter.") || !property.value.contains("${") {
+    if !property.is_limiter() || !property.value.contains("${") {
         return Ok(());
     }
     let within = property.value.strip_prefix("${").and_then(|value| value.strip_suffix('}'));
