@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use miette::Report;
 
-use super::attribute::{self, Asked};
+use super::attribute::{self, Asked, Said};
 use super::names::Names;
 use super::quoted::shown;
 use super::source::Source;
@@ -75,9 +75,9 @@ struct Step<'c> {
 impl<'c> Walk<'c> {
     fn level(&mut self, siblings: &'c [Descriptor], path: &mut Vec<Step<'c>>) {
         for (index, descriptor) in siblings.iter().enumerate() {
-            let line = self.source.line(descriptor.at);
-            let Some(first) = before::before(siblings, index) else {
-                let what = way(path, descriptor);
+            let is_there = |other: &Descriptor| said(other, path).is_ok();
+            let Some(first) = before::before(siblings, index, is_there) else {
+                let (what, line) = (way(path, descriptor), self.source.line(descriptor.at));
                 self.note(format!("{}: never reached, since a wildcard comes first.", origin(&what, line)));
                 continue;
             };
@@ -89,13 +89,34 @@ impl<'c> Walk<'c> {
                     path.pop();
                 }
                 Err(why) => {
-                    let what = way(path, descriptor);
-                    self.note(format!("LEFT OUT: {}, with all below it: {}.", origin(&what, line), why));
-                    let what = format!("`{}` is left out, with all below it: {why}", shown(&what));
-                    self.warnings.warn(descriptor.at, what, RENAME);
+                    let behind = before::behind(siblings, index, is_there);
+                    self.left_out(descriptor, path, &why, behind);
                 }
             }
         }
+    }
+
+    /// Tells why, and whose its values are now: what was unlimited may be limited there.
+    fn left_out(
+        &mut self,
+        descriptor: &Descriptor,
+        path: &[Step<'_>],
+        why: &str,
+        behind: Option<&Descriptor>,
+    ) {
+        let what = way(path, descriptor);
+        let mut comment = format!(
+            "LEFT OUT: {}, with all below it: {why}.",
+            origin(&what, self.source.line(descriptor.at))
+        );
+        let mut warning = format!("`{}` is left out, with all below it: {why}", shown(&what));
+        if let Some(behind) = behind {
+            let (other, line) = (shown(&way(path, behind)), self.source.line(behind.at));
+            comment.push_str(&format!(" Its values now fall under {other} (line {line})."));
+            warning.push_str(&format!("; its values now fall under `{other}` (line {line})"));
+        }
+        self.note(comment);
+        self.warnings.warn(descriptor.at, warning, RENAME);
     }
 
     fn note(&mut self, note: String) {
@@ -109,26 +130,13 @@ impl<'c> Walk<'c> {
         path: &[Step<'_>],
     ) -> Result<Step<'c>, String> {
         let key = &descriptor.key;
-        attribute::check_name(key)?;
-        if path.iter().any(|step| step.descriptor.key == *key) {
-            return Err(format!("a request has one attribute `{key}`, not two"));
+        let said = said(descriptor, path)?;
+        if let Some((what, remedy)) = said.as_ref().and_then(|said| said.warning.clone()) {
+            self.warnings.warn(descriptor.at, what, remedy);
         }
-        if key.ends_with('*') && descriptor.value == Value::Any {
-            return Err("a rule cannot have a wildcard in the name of an attribute".to_owned());
-        }
-        let test = match asked(&descriptor.value) {
-            None => None,
-            Some(asked) => {
-                let said = attribute::test(key, asked)?;
-                if let Some((what, remedy)) = said.warning {
-                    self.warnings.warn(descriptor.at, what, remedy);
-                }
-                Some(said.test)
-            }
-        };
         self.meanings.extend(attribute::meaning(key));
-        // What cannot be said of a sibling was told when it was left out.
         let tests = first.iter().filter_map(|other| attribute::test(key, asked(&other.value)?).ok());
+        let test = said.map(|said| said.test);
         Ok(Step { descriptor, test, allow: before::together(key, tests.map(|said| said.test)) })
     }
 
@@ -216,6 +224,19 @@ impl<'c> Walk<'c> {
         }
         comments
     }
+}
+
+/// How a policy asks for the value of a descriptor; `None`: it does not. The error says why it cannot.
+fn said(descriptor: &Descriptor, path: &[Step<'_>]) -> Result<Option<Said>, String> {
+    let key = &descriptor.key;
+    attribute::check_name(key)?;
+    if path.iter().any(|step| step.descriptor.key == *key) {
+        return Err(format!("a request has one attribute `{key}`, not two"));
+    }
+    if key.ends_with('*') && descriptor.value == Value::Any {
+        return Err("a rule cannot have a wildcard in the name of an attribute".to_owned());
+    }
+    asked(&descriptor.value).map(|asked| attribute::test(key, asked)).transpose()
 }
 
 /// What a value has to be; `None`: anything.

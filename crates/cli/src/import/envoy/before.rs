@@ -1,11 +1,15 @@
-//! Which descriptors come before another of the same list.
+//! Which descriptors come before another of the same list, and which one behind it.
 
 use super::super::written::Test;
 use super::config::{Descriptor, Value};
 
-/// The siblings that take values away from a descriptor: those with the value itself, wildcards that come first. `None`: nothing is
-/// left to it.
-pub(super) fn before(siblings: &[Descriptor], index: usize) -> Option<Vec<&Descriptor>> {
+/// The siblings that take values away from a descriptor, of those that are not left out: those with the value itself, wildcards that
+/// come first. `None`: nothing is left to it.
+pub(super) fn before(
+    siblings: &[Descriptor],
+    index: usize,
+    is_there: impl Fn(&Descriptor) -> bool,
+) -> Option<Vec<&Descriptor>> {
     let own = &siblings[index];
     let mut first: Vec<&Descriptor> = Vec::new();
     for (other_index, other) in siblings.iter().enumerate() {
@@ -25,7 +29,7 @@ pub(super) fn before(siblings: &[Descriptor], index: usize) -> Option<Vec<&Descr
             (Value::Any, Value::Prefix(other)) if other.is_empty() => return None,
             (Value::Any, _) => true,
         };
-        if comes_first {
+        if comes_first && is_there(other) {
             first.push(other);
         }
     }
@@ -38,6 +42,28 @@ pub(super) fn before(siblings: &[Descriptor], index: usize) -> Option<Vec<&Descr
         Value::Any => false,
     };
     Some(first.into_iter().filter(|other| !is_within(other)).collect())
+}
+
+/// The sibling that has the values of a descriptor if that is left out: the first wildcard for all of them, or the key alone.
+pub(super) fn behind(
+    siblings: &[Descriptor],
+    index: usize,
+    is_there: impl Fn(&Descriptor) -> bool,
+) -> Option<&Descriptor> {
+    let own = &siblings[index];
+    let has_all = |other: &Value| match (&own.value, other) {
+        (Value::Exact(own) | Value::Prefix(own), Value::Prefix(other)) => own.starts_with(other),
+        (own, Value::Any) => *own != Value::Any,
+        _ => false,
+    };
+    let others = siblings.iter().enumerate().filter(|(other_index, other)| {
+        *other_index != index
+            && other.key == own.key
+            && has_all(&other.value)
+            && is_there(other)
+            && before(siblings, *other_index, |_| false).is_some()
+    });
+    others.map(|(_, other)| other).min_by_key(|other| other.value == Value::Any)
 }
 
 fn prefix(descriptor: &Descriptor) -> Option<&str> {
