@@ -27,6 +27,8 @@ pub struct SnapshotState {
     pub restored: Restored,
     /// When the file was last written, by this process or by the one whose file was restored.
     pub last_saved_at_ms: Option<u64>,
+    /// When it is to be written next: an interval after this process last wrote it, or after its start.
+    pub due_at_ms: u64,
     /// How often it was written since the start.
     pub saves: u64,
     /// How often it could not be written since the start.
@@ -76,6 +78,7 @@ impl Snapshots {
                 }
                 state.saves += 1;
                 state.last_saved_at_ms = Some(now_ms);
+                state.due_at_ms = due_at_ms(now_ms, self.interval);
             }
             Err(error) => {
                 state.failures += 1;
@@ -88,6 +91,10 @@ impl Snapshots {
             }
         }
     }
+}
+
+fn due_at_ms(last_ms: u64, interval: Duration) -> u64 {
+    last_ms.saturating_add(interval.as_millis() as u64)
 }
 
 /// Saves every interval; never returns.

@@ -14,9 +14,9 @@ static CONNECTIONS: Family<1> = Family::counter(
     "What became of connections: accepted, turned_away, dropped, ended_idle, ended_slow",
 );
 static NOT_AFTER: Family<1> = Family::gauge(
-    "certificate_not_after_seconds",
+    "certificate_not_after_timestamp_seconds",
     ["listener"],
-    "When a listener's certificate expires, as a Unix time",
+    "When a listener's certificate expires",
 );
 static READ: Family<1> = Family::gauge(
     "certificate_reload_success",
@@ -27,9 +27,15 @@ static SNAPSHOTS: Family<1> =
     Family::counter("snapshots", ["outcome"], "Snapshots of memory: saved, or failed");
 static SAVED: Family<0> =
     Family::gauge("snapshot_saved_timestamp_seconds", [], "When the last snapshot was written");
+static DUE: Family<0> = Family::gauge(
+    "snapshot_due_timestamp_seconds",
+    [],
+    "When the next snapshot is to be written: an interval after the last one, or after the start",
+);
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] = &[&OPEN, &CONNECTIONS, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED];
+pub(super) const FAMILIES: &[&dyn Described] =
+    &[&OPEN, &CONNECTIONS, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
 
 pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     let stats = app.connection_stats();
@@ -54,4 +60,5 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     if let Some(at_ms) = snapshots.last_saved_at_ms {
         SAVED.put(sink, [], Value::Ms(at_ms));
     }
+    DUE.put(sink, [], Value::Ms(snapshots.due_at_ms));
 }

@@ -68,6 +68,7 @@ fn names_are_as_usual() {
         }
         assert_eq!(name.ends_with("_total"), family.metric().kind == Kind::Counter, "{name}");
         assert_eq!(name.ends_with("_info"), family.metric().kind == Kind::Info, "{name}");
+        assert_eq!(name.ends_with("_timestamp_seconds"), family.metric().help.starts_with("When "), "{name}");
         assert!(family.metric().kind != Kind::Histogram || name.ends_with("_seconds"), "{name}");
         assert!(
             !family.metric().help.contains(['\n', '\\', '|']) && !family.metric().help.ends_with('.'),

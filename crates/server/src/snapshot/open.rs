@@ -10,7 +10,7 @@ use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::memory::SnapshotError;
 use slidegate::{Clock, Memory, SystemClock};
 
-use super::{Restored, SnapshotState, Snapshots};
+use super::{Restored, SnapshotState, Snapshots, due_at_ms};
 use crate::config::{ConfigError, value};
 
 /// Why a service with `store.snapshot` does not start: otherwise it would be noticed when the snapshot is needed.
@@ -60,7 +60,15 @@ pub(crate) fn open(settings: &file::Store) -> Result<Option<(Memory, Snapshots)>
         Restored::Keys(_) => fs::metadata(&path).and_then(|found| found.modified()).ok().map(unix_ms),
         Restored::Nothing | Restored::SetAside(_) => None,
     };
-    let state = SnapshotState { path, restored, last_saved_at_ms, saves: 0, failures: 0, last_error: None };
+    let state = SnapshotState {
+        path,
+        restored,
+        last_saved_at_ms,
+        due_at_ms: due_at_ms(SystemClock::new().now_ms(), interval),
+        saves: 0,
+        failures: 0,
+        last_error: None,
+    };
     let saving = Mutex::new(());
     Ok(Some((memory, Snapshots { interval, state: Mutex::new(state), saving, _lock: lock })))
 }

@@ -175,6 +175,7 @@ fn failures_are_told_once_and_counted_all() {
             (0..5).for_each(|_| app.save_snapshot());
             let failed = state(&app);
             assert_eq!((failed.failures, failed.saves), (5 * round, round));
+            assert_eq!(failed.last_saved_at_ms.map(|at_ms| at_ms + 100), Some(failed.due_at_ms));
             assert!(failed.last_error.is_some_and(|error| error.contains("state")));
             fs::remove_dir(folder.path().join("state.new")).expect("an empty folder");
             app.save_snapshot();
