@@ -50,6 +50,29 @@ pub(crate) struct Told {
     pub(crate) before: Option<String>,
     /// How it is now.
     pub(crate) after: Option<String>,
+    /// What of it was done, should it not be answered as done.
+    pub(crate) done: Done,
+}
+
+/// What was done of something that was not answered as done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Done {
+    #[default]
+    Nothing,
+    Partly,
+    /// Nobody here knows: the store was told, and has not said what came of it.
+    Unknown,
+}
+
+impl Told {
+    /// Notes what was done, whatever comes of the rest.
+    pub(crate) fn note_done(&mut self, what: &str) {
+        self.done = Done::Partly;
+        match &mut self.after {
+            None => self.after = Some(what.to_owned()),
+            Some(after) => after.extend(["; ", what]),
+        }
+    }
 }
 
 /// A line that is written when it is dropped, so that what was begun leaves one, too, if nobody waited for the answer.
@@ -65,11 +88,12 @@ pub(crate) struct Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        let Told { what, reason, before, after } = &self.told;
-        let outcome = match self.status {
-            Some(status) if status.is_success() => "done",
-            Some(_) => "refused",
-            None => "unknown",
+        let Told { what, reason, before, after, done } = &self.told;
+        let outcome = match (self.status, done) {
+            (Some(status), _) if status.is_success() => "done",
+            (None, _) | (_, Done::Unknown) => "unknown",
+            (_, Done::Partly) => "partly",
+            (_, Done::Nothing) => "refused",
         };
         let certificate = self.certificate.as_ref().map(fingerprint);
         tracing::info!(

@@ -32,7 +32,7 @@ mod identity;
 mod validity;
 mod watch;
 
-pub(crate) use certificates::Certificates;
+pub(crate) use certificates::{Certificates, Reread};
 pub use error::TlsError;
 pub(crate) use watch::watch;
 

@@ -6,11 +6,11 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use slidegate::policy::{HitMode, KeyText, Listed, Policy};
-use slidegate::{Clock, Looked, Request, Source};
+use slidegate::{Clock, GateError, Looked, Request, Source};
 
 use super::json;
 use crate::app::App;
-use crate::audit::Told;
+use crate::audit::{Done, Told};
 use crate::http::body;
 use crate::http::check::Attributes;
 use crate::http::problem::{Problem, Reply};
@@ -60,7 +60,16 @@ pub(super) async fn reset<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told)
     told.what = Some(body.what());
     let before = found(app, &body).await?;
     told.before = Some(before.iter().map(used).collect::<Vec<_>>().join("; "));
-    let forgotten = app.gate().forget(body.rule.as_deref(), body.request()).await?;
+    let forgotten = match app.gate().forget(body.rule.as_deref(), body.request()).await {
+        // Subjects are forgotten one after the other, and an answer may be lost.
+        Err(GateError::Store(error)) => {
+            told.done = Done::Unknown;
+            let detail =
+                format!("the store did not answer, so all, some or none was reset; try again: {error}");
+            return Err(Problem::unanswered(detail));
+        }
+        forgotten => forgotten?,
+    };
     told.after = Some(match forgotten.len() {
         0 => "nothing was found to reset".to_owned(),
         1 => "1 subject is as if never seen".to_owned(),

@@ -10,7 +10,7 @@ use slidegate::policy::file::DurationMs;
 
 use super::json;
 use crate::app::App;
-use crate::audit::Told;
+use crate::audit::{Done, Told};
 use crate::http::body;
 use crate::http::problem::{Problem, Reply};
 use crate::overrides::{NewOverride, Override, OverrideError};
@@ -41,10 +41,11 @@ pub(super) async fn add<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -
             format!("expires_in: {expires_in:?} is no duration: {remedy}"),
         )
     })?;
-    let exception = Exception::parse(&text).map_err(|errors| refused(&OverrideError::Exception(errors)))?;
+    let exception =
+        Exception::parse(&text).map_err(|errors| refused(&OverrideError::Exception(errors), told))?;
     told.what = Some(format!("{exception} for {expires_in}"));
     let set = app.add_override(NewOverride { exception, expires_in_ms, reason }).await;
-    let set = set.map_err(|error| refused(&error))?;
+    let set = set.map_err(|error| refused(&error, told))?;
     told.after = Some(format!("override {}", set.id));
     let mut reply = json(StatusCode::CREATED, &shown(&set));
     if let Ok(location) = HeaderValue::try_from(format!("/v1/overrides/{}", set.id)) {
@@ -57,7 +58,7 @@ pub(super) async fn remove<C: Clock>(app: &App<C>, id: &str, told: &mut Told) ->
     told.what = Some(format!("override {id}"));
     let known = app.overrides().into_iter().find(|known| known.id == id);
     told.before = known.as_ref().and_then(|known| known.exception.as_ref()).map(ToString::to_string);
-    if app.remove_override(id).await.map_err(|error| refused(&error))? {
+    if app.remove_override(id).await.map_err(|error| refused(&error, told))? {
         return Ok(json(StatusCode::OK, &json!({ "id": id, "removed": true })));
     }
     let detail = format!("there is no override {id:?}; GET /v1/overrides lists those that there are");
@@ -80,9 +81,12 @@ fn shown(one: &Override) -> Value {
     Value::Object(members)
 }
 
-fn refused(error: &OverrideError) -> Problem {
+fn refused(error: &OverrideError, told: &mut Told) -> Problem {
     match error {
-        OverrideError::Store(error) => Problem::store(error),
+        OverrideError::Store(_) => {
+            told.done = Done::Unknown;
+            Problem::unanswered(error.to_string())
+        }
         OverrideError::Full => Problem::new(StatusCode::CONFLICT, error.to_string()),
         _ => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
     }

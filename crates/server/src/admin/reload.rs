@@ -10,9 +10,11 @@ use slidegate::Clock;
 use super::json;
 use crate::app::App;
 use crate::audit::Told;
+use crate::config::ConfigError;
 use crate::http::body;
 use crate::http::problem::{Problem, Reply};
 use crate::reload::ReloadError;
+use crate::tls::Reread;
 
 /// There is nothing to say yet.
 #[derive(Deserialize)]
@@ -30,27 +32,33 @@ pub(super) async fn reload<C: Clock + 'static>(
     }
     told.before = Some(app.reload_state().policy_digest);
     // Also where there is no policy file to read again.
-    let certificates = app.reload_certificates().await;
-    let done = app.reload().await.map_err(|error| refused(&error))?;
-    if let Err(errors) = certificates {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, lines.join("\n")));
+    let Reread { taken, errors } = app.certificates.reload().await;
+    taken.iter().for_each(|setting| told.note_done(&format!("another certificate of {setting}")));
+    let policy = app.reload().await;
+    if let Ok(done) = &policy {
+        told.note_done(&format!("{}, {} changes", done.policy_digest, done.changes.len()));
     }
-    told.after = Some(format!("{}, {} changes", done.policy_digest, done.changes.len()));
-    Ok(json(
-        StatusCode::OK,
-        &json!({
-            "digest": done.policy_digest,
-            "changes": done.changes,
-            "at_next_start": done.at_next_start,
-        }),
-    ))
+    match policy {
+        Ok(done) if errors.is_empty() => Ok(json(
+            StatusCode::OK,
+            &json!({
+                "digest": done.policy_digest,
+                "changes": done.changes,
+                "at_next_start": done.at_next_start,
+            }),
+        )),
+        policy => Err(refused(policy.err().as_ref(), &errors, told)),
+    }
 }
 
-fn refused(error: &ReloadError) -> Problem {
-    let status = match error {
-        ReloadError::NoFile => StatusCode::CONFLICT,
+/// All that is wrong, and what was done nevertheless: policy and certificates do not wait for each other.
+fn refused(policy: Option<&ReloadError>, certificates: &[ConfigError], told: &mut Told) -> Problem {
+    let status = match policy {
+        Some(ReloadError::NoFile) => StatusCode::CONFLICT,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    Problem::new(status, error.lines().join("\n"))
+    let mut lines = policy.map_or_else(Vec::new, ReloadError::lines);
+    lines.extend(certificates.iter().map(ToString::to_string));
+    lines.extend(told.after.take().map(|done| format!("in force nevertheless: {done}")));
+    Problem::new(status, lines.join("\n"))
 }

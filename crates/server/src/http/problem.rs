@@ -71,7 +71,11 @@ impl Problem {
 
     /// The store did not answer where nothing can take its place.
     pub(crate) fn store(error: &impl std::error::Error) -> Self {
-        let detail = format!("the store does not answer, try again: {error}");
+        Self::unanswered(format!("the store does not answer, try again: {error}"))
+    }
+
+    /// The same in other words.
+    pub(crate) fn unanswered(detail: impl Into<String>) -> Self {
         let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
         Self { header, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }

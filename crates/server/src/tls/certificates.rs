@@ -49,32 +49,38 @@ impl Certificates {
         self.check.iter().chain(&self.grpc).chain(&self.resp).chain(&self.admin)
     }
 
-    /// Reads all files again; how many listeners have another certificate now, or all that is wrong.
-    async fn reload(&self) -> Result<usize, Vec<ConfigError>> {
+    /// Reads all files again. What is wrong with some is nothing to the others.
+    pub(crate) async fn reload(&self) -> Reread {
         let all: Vec<Arc<Tls>> = self.all().cloned().collect();
         let reading = tokio::task::spawn_blocking(move || {
-            let read = all.iter().map(|tls| tls.reload().map_err(|error| (tls.setting, error)));
-            read.collect::<Vec<_>>()
+            all.iter().map(|tls| (tls.setting, tls.reload())).collect::<Vec<_>>()
         });
-        let read = reading.await.expect("reading files does not panic");
-        let mut taken = 0;
-        let mut errors = Vec::new();
-        for one in read {
-            match one {
-                Ok(Read::Taken) => taken += 1,
+        let mut reread = Reread::default();
+        for (setting, read) in reading.await.expect("reading files does not panic") {
+            match read {
+                Ok(Read::Taken) => reread.taken.push(setting),
                 Ok(Read::Unchanged) => {}
-                Err((setting, error)) => errors.push(ConfigError::Tls { setting, error }),
+                Err(error) => reread.errors.push(ConfigError::Tls { setting, error }),
             }
         }
-        if errors.is_empty() { Ok(taken) } else { Err(errors) }
+        reread
     }
+}
+
+/// What came of reading certificates again.
+#[derive(Default)]
+pub(crate) struct Reread {
+    /// The settings of listeners that have another one now.
+    pub(crate) taken: Vec<&'static str>,
+    pub(crate) errors: Vec<ConfigError>,
 }
 
 impl<C: Clock> App<C> {
     /// Reads the certificates of all listeners again: how many have another one now, or all that is wrong. Where something
     /// is, the one from before stays in use. Connections that are open keep theirs.
     pub async fn reload_certificates(&self) -> Result<usize, Vec<ConfigError>> {
-        self.certificates.reload().await
+        let Reread { taken, errors } = self.certificates.reload().await;
+        if errors.is_empty() { Ok(taken.len()) } else { Err(errors) }
     }
 
     /// The certificate of every listener that has TLS.

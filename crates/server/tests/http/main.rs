@@ -3,8 +3,13 @@
 #[path = "../../../limiter/tests/servers/mod.rs"]
 mod servers;
 
+#[path = "../tls/authority.rs"]
+#[allow(dead_code, reason = "a part of it is used")]
+mod authority;
 mod client;
 mod document;
+#[path = "../tls/files.rs"]
+mod files;
 mod lines;
 mod service;
 

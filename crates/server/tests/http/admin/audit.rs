@@ -1,9 +1,32 @@
 //! Everything that changes something, or would, leaves exactly one line; nothing else does.
 
+use std::time::{Duration, Instant};
+
+use super::policy::over_file;
 use super::{LOGIN, Operator, TOKEN, with_token};
+use crate::authority::{Authority, For};
+use crate::client::Response;
+use crate::files::Files;
 use crate::lines::Lines;
+use crate::servers::{AfterDrop, Flavour, Proxy, Server};
 use crate::service::{Kind, Service};
 use serde_json::json;
+use slidegate::SystemClock;
+use slidegate::policy::Policy;
+use slidegate_server::{App, Config};
+
+/// What a request is answered, and the one line that it leaves.
+async fn line(
+    operator: &mut Operator,
+    lines: &Lines,
+    (method, path, body): (&str, &str, &str),
+) -> (Response, String) {
+    let headers = [("content-type", "application/json"), ("x-request-id", "the-request")];
+    let answer = operator.send(method, path, &headers, body.as_bytes()).await;
+    let mut written = lines.take();
+    assert_eq!(written.len(), 1, "{method} {path} {body}: {written:?}");
+    (answer, written.remove(0))
+}
 
 #[tokio::test]
 async fn every_change_leaves_one_line_and_a_look_leaves_none() {
@@ -25,10 +48,7 @@ async fn every_change_leaves_one_line_and_a_look_leaves_none() {
     assert_eq!(lines.take(), [""; 0]);
 
     let one = async |operator: &mut Operator, method: &str, path: &str, body: &str, words: &[&str]| {
-        let headers = [("content-type", "application/json"), ("x-request-id", "the-request")];
-        let answer = operator.send(method, path, &headers, body.as_bytes()).await;
-        let written = lines.take();
-        let [line] = &written[..] else { panic!("{method} {path} {body}: {written:?}") };
+        let (answer, line) = line(operator, &lines, (method, path, body)).await;
         let status = format!("status={}", answer.status);
         for word in [&*status, "peer=127.0.0.1", "request_id=\"the-request\""].iter().chain(words) {
             assert!(line.contains(word), "{word} is not in {line}");
@@ -86,5 +106,104 @@ async fn a_client_that_goes_away_leaves_a_line() {
             return;
         }
         tokio::task::yield_now().await;
+    }
+}
+
+/// Policy and certificates do not wait for each other: what one of them came to is told beside what is wrong with the other.
+#[tokio::test]
+async fn half_of_a_reload_is_told_as_such() {
+    let lines = Lines::of("slidegate::audit");
+    let _guard = tracing::subscriber::set_default(lines.clone());
+    let authority = Authority::new("authority");
+    let files = Files::of(&authority.sign(For::Server, 1));
+    let path = |name| files.path(name).display().to_string();
+    let text = |quota: u32| {
+        format!(
+            "version: 1
+server:
+  admin: {{ listen: 127.0.0.1:0, token: {TOKEN} }}
+  grpc: {{ listen: 127.0.0.1:0, tls: {{ certificate: {:?}, key: {:?} }} }}
+rules: [{{ name: login, key: [ip], limits: [{quota}/min] }}]",
+            path("tls.crt"),
+            path("tls.key")
+        )
+    };
+    files.write("policy.yaml", text(2));
+    let service = over_file(&files.path("policy.yaml")).await;
+    let mut operator = Operator::with(&service, Some(TOKEN)).await;
+    let next = authority.sign(For::Server, 2);
+    let (certificate, changes) = ("another certificate of server.grpc.tls", "1 changes");
+    let (no_pair, no_limit) = ("server.grpc.tls: the key in", "3/fortnight");
+    // Half of a pair with a good file, the whole pair with a bad one, and both good: the outcome, and what is told.
+    let rows = [
+        (("tls.key", &next.key), text(3), 422, "partly", vec![changes, no_pair]),
+        (
+            ("tls.crt", &next.certificate),
+            text(3).replace("/min", "/fortnight"),
+            422,
+            "partly",
+            vec![certificate, no_limit],
+        ),
+        (
+            ("tls.crt", &next.certificate),
+            text(3).replace("/min", "/fortnight"),
+            422,
+            "refused",
+            vec![no_limit],
+        ),
+        (("tls.crt", &next.certificate), text(4), 200, "done", vec![changes]),
+    ];
+    for ((name, pem), policy, status, outcome, words) in rows {
+        files.write(name, pem);
+        files.replace("policy.yaml", &policy);
+        let (answer, line) = line(&mut operator, &lines, ("POST", "/v1/reload", "{}")).await;
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(line.contains(&format!("outcome={outcome:?}")), "{line}");
+        for word in words {
+            assert!(line.contains(word), "{word} is not in {line}");
+            assert!(status == 200 || answer.detail().contains(word), "{word} is not in {}", answer.detail());
+        }
+        // What it said is in force is.
+        let digest = service.app.reload_state().policy_digest;
+        assert_eq!(line.contains(&format!("{digest}, ")), line.contains(changes), "{line}");
+    }
+}
+
+/// A store that was told something and does not say what came of it may have done it.
+#[tokio::test]
+async fn what_a_store_may_have_done_is_not_called_refused() {
+    let lines = Lines::of("slidegate::audit");
+    let _guard = tracing::subscriber::set_default(lines.clone());
+    let redis = Server::start(Flavour::Redis70);
+    let proxy = Proxy::start(redis.port());
+    let text = format!(
+        "version: 1\nstore: {{ kind: redis, url: '{}', timeout: 30s }}\n{}",
+        proxy.url(),
+        with_token(LOGIN)
+    );
+    let config = Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = App::new(Config::from(config)).expect("settings");
+    let service = Service::serve(app, SystemClock::new(), None).await;
+    let mut operator = Operator::with(&service, Some(TOKEN)).await;
+    proxy.drop_replies(AfterDrop::Close);
+    let exception = r#"{"rule":"login","when":{},"deny":true,"expires_in":"1h"}"#;
+    let subject = r#"{"attributes":{"ip":"203.0.113.7"}}"#;
+    let rows = [
+        ("POST", "/v1/overrides", exception, "may have been done or not; look at the overrides"),
+        ("DELETE", "/v1/overrides/none", "", "may have been done or not; look at the overrides"),
+        ("POST", "/v1/keys/reset", subject, "all, some or none was reset"),
+    ];
+    for (method, path, body, said) in rows {
+        let (answer, line) = line(&mut operator, &lines, (method, path, body)).await;
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
+        assert!(answer.detail().contains(said), "{}", answer.detail());
+        assert!(line.contains("outcome=\"unknown\"") && line.contains(said), "{line}");
+    }
+    // The first of them was done indeed.
+    proxy.pass();
+    let began = Instant::now();
+    while service.app.overrides().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(10), "it was not done");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -11,7 +11,7 @@ use super::metrics::scrape;
 use super::{LOGIN, Operator, with_admin};
 use crate::service::{Kind, Service};
 
-async fn over_file(path: &Path) -> Service<SystemClock> {
+pub(super) async fn over_file(path: &Path) -> Service<SystemClock> {
     let text = std::fs::read_to_string(path).expect("a file");
     let config = Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
     let app = App::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
