@@ -4,6 +4,7 @@ mod error;
 mod known;
 mod note;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 pub use error::OverrideError;
 pub(crate) use known::Overrides;
+use known::{Knows, Missed};
 
 use crate::app::App;
 use crate::reload::Now;
@@ -118,6 +120,9 @@ impl<C: Clock> App<C> {
             Ok(board) => {
                 let mut now = self.live().now.lock();
                 let changed = now.overrides.take(board, self.gate().now_ms());
+                if changed.answers_again {
+                    tracing::info!("the store answers again, and the overrides are those that it has");
+                }
                 if changed.notes {
                     self.renew(&mut now);
                 } else if changed.version {
@@ -125,7 +130,22 @@ impl<C: Clock> App<C> {
                     self.gate().store().forget_denials();
                 }
             }
-            Err(error) => tracing::debug!("the board of overrides could not be read: {error}"),
+            Err(error) => self.note_silence(&error),
+        }
+    }
+
+    /// Tells that the store fails, and what holds meanwhile: once, until it answers again.
+    fn note_silence(&self, why: &dyn Display) {
+        match self.live().now.lock().overrides.miss() {
+            Missed::First(Knows::Nothing) => tracing::warn!(
+                "the store fails: {why}. Until it answers, rules do so by their on_store_error, and without the \
+                 overrides that it may have"
+            ),
+            Missed::First(Knows::ABoard) => tracing::warn!(
+                "the store fails: {why}. Until it answers, rules do so by their on_store_error, and with the \
+                 overrides that were known"
+            ),
+            Missed::Again => tracing::debug!("the store still fails: {why}"),
         }
     }
 
@@ -143,7 +163,7 @@ impl<C: Clock> App<C> {
 /// Reads the board before the first request, if the store answers soon.
 pub(crate) async fn begin<C: Clock>(app: &App<C>) {
     if timeout(AT_START, app.read_board()).await.is_err() {
-        tracing::warn!("the store has not told of overrides yet; it is asked again every second");
+        app.note_silence(&"it has not told of overrides within a second");
     }
 }
 

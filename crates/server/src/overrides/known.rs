@@ -13,6 +13,8 @@ pub(crate) struct Overrides {
     /// Of the board that they were read from.
     version: Option<u64>,
     known: Vec<Known>,
+    /// Whether the board could not be read the last time.
+    is_missed: bool,
 }
 
 struct Known {
@@ -30,6 +32,21 @@ impl Known {
 pub(super) struct News {
     pub(super) version: bool,
     pub(super) notes: bool,
+    /// It could not be read the last time.
+    pub(super) answers_again: bool,
+}
+
+/// A board that could not be read.
+pub(super) enum Missed {
+    /// For the first time since it could, or since the start.
+    First(Knows),
+    Again,
+}
+
+/// What there is to go on with.
+pub(super) enum Knows {
+    Nothing,
+    ABoard,
 }
 
 impl Overrides {
@@ -73,7 +90,17 @@ impl Overrides {
             }
         }
         let notes_are_new = kept < before || kept < self.known.len();
-        News { version: version_is_new, notes: notes_are_new }
+        let answers_again = std::mem::take(&mut self.is_missed);
+        News { version: version_is_new, notes: notes_are_new, answers_again }
+    }
+
+    /// Notes that the board could not be read.
+    pub(super) fn miss(&mut self) -> Missed {
+        match (std::mem::replace(&mut self.is_missed, true), self.version) {
+            (true, _) => Missed::Again,
+            (false, None) => Missed::First(Knows::Nothing),
+            (false, Some(_)) => Missed::First(Knows::ABoard),
+        }
     }
 
     /// Drops what has expired; whether anything had.

@@ -9,6 +9,7 @@ use slidegate::store::{Note, Posted};
 use slidegate::{Store, SystemClock};
 use slidegate_server::{App, Config, NewOverride, Override, OverrideError, PolicySource};
 
+use crate::lines::Lines;
 use crate::servers::{Flavour, Server};
 use crate::service::{Kind, Service};
 
@@ -171,6 +172,48 @@ async fn while_the_store_fails_what_is_known_holds_until_it_ends() {
     let refused = service.app.add_override(new(&raised(5), HOUR_MS)).await.expect_err("no store");
     assert!(matches!(refused, OverrideError::Store(_)), "{refused}");
     assert_eq!(service.app.overrides().len(), 1);
+}
+
+/// The next line of the log that is no repetition has these words. The store is asked every second.
+async fn is_told(lines: &Lines, words: &[&str]) {
+    let began = Instant::now();
+    let told = loop {
+        let mut new = lines.take();
+        new.retain(|line| !line.contains("the store still fails"));
+        if !new.is_empty() {
+            break new;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "nothing is told");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(
+        told.len() == 1 && words.iter().all(|word| told[0].contains(word)),
+        "{told:?}, expected {words:?}"
+    );
+}
+
+/// Nobody has to guess why limits are not those of the store: that it fails is told once, and that it answers again.
+#[tokio::test]
+async fn a_store_that_fails_is_told() {
+    let lines = Lines::of("slidegate_server::overrides");
+    let _guard = tracing::subscriber::set_default(lines.clone());
+    let (fails, again) = ("the store fails: ", "the store answers again");
+    let (without, with) = ("without the overrides that it may have", "with the overrides that were known");
+    let mut redis = Server::start(Flavour::Redis70);
+    // Where no password is asked for, every one is wrong.
+    let service = node(&redis.url().replace("redis://", "redis://:secret@")).await;
+    is_told(&lines, &[fails, "Password authentication failed", without]).await;
+    redis.must(&["CONFIG", "SET", "requirepass", "secret"]);
+    is_told(&lines, &[again]).await;
+    redis.kill();
+    is_told(&lines, &[fails, with]).await;
+    service.stop().await.expect("an end");
+    // A start finds nobody there.
+    let service = node(&redis.url()).await;
+    is_told(&lines, &[fails, "cannot reach Redis", without]).await;
+    redis.restart();
+    is_told(&lines, &[again]).await;
+    service.stop().await.expect("an end");
 }
 
 /// A policy that changes under overrides, and notes that nobody understands.
