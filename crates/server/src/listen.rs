@@ -207,7 +207,11 @@ async fn shake_hands_and_serve<C: Clock + 'static>(
     };
     // In a box, so that connections without TLS have no room for it.
     let secured = async move {
-        if let Some(Ok(accepted)) = progress.until(Order::Cut, tls.accept(stream)).await {
+        if let Some(Ok(mut accepted)) = progress.until(Order::Cut, tls.accept(stream)).await {
+            // Over gRPC only whole calls count, and whoever has begun one is told where to go on.
+            if caller.door != Door::Grpc {
+                accepted.stream.get_mut().0.note_to(Arc::clone(&progress));
+            }
             let caller = Caller { certificate: accepted.certificate, ..caller };
             speak(app, accepted.stream, caller, progress).await;
         }

@@ -29,6 +29,7 @@ mod contents;
 mod error;
 mod expiry;
 mod identity;
+mod records;
 mod validity;
 mod watch;
 
@@ -38,6 +39,7 @@ pub(crate) use watch::watch;
 
 use contents::{Contents, Files};
 use identity::Identity;
+use records::Records;
 use validity::Validity;
 
 /// How long a client that was refused may take to hear why, and how much of what it still sends is read for that.
@@ -101,7 +103,7 @@ pub(crate) enum Read {
 
 /// A connection after its handshake.
 pub(crate) struct Accepted {
-    pub(crate) stream: TlsStream<TcpStream>,
+    pub(crate) stream: TlsStream<Records<TcpStream>>,
     /// SHA-256 of the client's certificate, if it showed one.
     pub(crate) certificate: Option<[u8; 32]>,
 }
@@ -142,7 +144,7 @@ impl Tls {
     /// Speaks TLS on a new connection. Whoever is refused is told why, as far as TLS has words for it.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<Accepted> {
         let acceptor = TlsAcceptor::from(self.config.load_full());
-        let stream = match acceptor.accept(stream).into_fallible().await {
+        let stream = match acceptor.accept(Records::new(stream)).into_fallible().await {
             Ok(stream) => stream,
             Err((error, stream)) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
@@ -205,7 +207,7 @@ impl Tls {
 }
 
 /// A connection that is closed with something unread is reset, and then the other side may never see the alert.
-async fn farewell(mut stream: TcpStream) {
+async fn farewell(mut stream: Records<TcpStream>) {
     let last_words = async {
         stream.shutdown().await?;
         tokio::io::copy(&mut (&mut stream).take(FAREWELL_BYTES), &mut tokio::io::sink()).await

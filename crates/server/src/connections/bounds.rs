@@ -50,7 +50,7 @@ impl Bounds {
     /// How long a phase may last. Answers have the time that they take, and those that go on end when they like.
     pub(super) fn of(&self, phase: Phase) -> Option<Duration> {
         match phase {
-            Phase::Fresh | Phase::Head => Some(self.head),
+            Phase::Fresh | Phase::Record | Phase::Head => Some(self.head),
             Phase::Body => Some(self.body),
             Phase::Answering | Phase::Streaming => None,
             Phase::Writing => Some(self.write),

@@ -26,14 +26,16 @@ pub(crate) enum Phase {
     Closing,
     /// An answer goes on, and its client has taken all of it so far.
     Streaming,
+    /// A part of a record of TLS has come. What is in it can only be read when it is complete: a request, most likely.
+    Record,
 }
 
-const PHASES: [Phase; 8] = {
-    use Phase::{Answering, Body, Closing, Fresh, Head, Idle, Streaming, Writing};
-    [Fresh, Head, Body, Answering, Writing, Idle, Closing, Streaming]
+const PHASES: [Phase; 9] = {
+    use Phase::{Answering, Body, Closing, Fresh, Head, Idle, Record, Streaming, Writing};
+    [Fresh, Head, Body, Answering, Writing, Idle, Closing, Streaming, Record]
 };
 /// The bits that say which phase it is.
-const PHASE_BITS: u64 = 7;
+const PHASE_BITS: u64 = 15;
 
 /// What a connection is told to do. Each goes further than those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -51,7 +53,7 @@ pub(crate) enum Order {
 /// How far a connection is, and what it was told.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// How many phases there were, and in the lowest bits which it is.
+    /// How many steps there were, and in the lowest bits which phase it is.
     steps: AtomicU64,
     order: AtomicU8,
     /// Whether an answer was given before all of its request was read.
@@ -70,11 +72,47 @@ impl Progress {
         })
     }
 
-    /// Only the connection itself calls this, so nothing comes between reading and writing.
+    /// A step: the time of this phase begins now. Only the connection itself calls this, so nothing comes between reading and writing.
     #[inline]
     pub(crate) fn enter(&self, phase: Phase) {
         let steps = self.steps.load(Ordering::Relaxed);
         self.steps.store(((steps | PHASE_BITS) + 1) | phase as u64, Ordering::Relaxed);
+    }
+
+    /// No step: the time of the phase before goes on.
+    fn go_on(&self, phase: Phase) {
+        let steps = self.steps.load(Ordering::Relaxed);
+        self.steps.store((steps & !PHASE_BITS) | phase as u64, Ordering::Relaxed);
+    }
+
+    /// A part of a head has come. Its time counts from the first byte, and that of the first one from the beginning of the connection.
+    #[inline]
+    pub(crate) fn begin_head(&self) {
+        self.begin(Phase::Head);
+    }
+
+    /// A part of a record has come, and its time counts as that of a head.
+    pub(crate) fn begin_record(&self) {
+        if self.phase() != Phase::Record {
+            self.begin(Phase::Record);
+        }
+    }
+
+    /// The record is complete, and no part of a request was in it.
+    pub(crate) fn end_record(&self) {
+        if self.phase() == Phase::Record {
+            // Nothing is a step of its own before the first request.
+            self.go_on(if self.steps() == 0 { Phase::Fresh } else { Phase::Idle });
+        }
+    }
+
+    #[inline]
+    fn begin(&self, phase: Phase) {
+        match self.phase() {
+            Phase::Idle => self.enter(phase),
+            Phase::Fresh | Phase::Record => self.go_on(phase),
+            _ => {}
+        }
     }
 
     /// There is nothing that the client has not taken: it may ask again, or its answer goes on.
@@ -98,13 +136,13 @@ impl Progress {
 
     #[inline]
     pub(crate) fn phase(&self) -> Phase {
-        PHASES[(self.steps() & PHASE_BITS) as usize]
+        PHASES[(self.steps.load(Ordering::Relaxed) & PHASE_BITS) as usize]
     }
 
-    /// A number that changes with every phase.
+    /// How many steps there were.
     #[inline]
     pub(super) fn steps(&self) -> u64 {
-        self.steps.load(Ordering::Relaxed)
+        self.steps.load(Ordering::Relaxed) / (PHASE_BITS + 1)
     }
 
     #[inline]
@@ -158,6 +196,39 @@ mod tests {
             assert!(!seen.contains(&progress.steps()));
             seen.push(progress.steps());
         }
+    }
+
+    /// What is no step leaves the time of its beginning as it is.
+    #[test]
+    fn a_first_head_and_a_record_are_no_steps() {
+        let progress = Progress::new();
+        let says =
+            |steps: u64, phase: Phase| assert_eq!((progress.steps(), progress.phase()), (steps, phase));
+        progress.begin_record();
+        says(0, Phase::Record);
+        progress.end_record();
+        says(0, Phase::Fresh);
+        progress.begin_record();
+        progress.begin_head();
+        says(0, Phase::Head);
+        progress.end_record();
+        says(0, Phase::Head);
+        progress.rest();
+        says(1, Phase::Idle);
+        progress.begin_record();
+        progress.begin_record();
+        says(2, Phase::Record);
+        progress.begin_head();
+        says(2, Phase::Head);
+        progress.enter(Phase::Answering);
+        progress.begin_record();
+        says(3, Phase::Answering);
+        progress.rest();
+        progress.begin_record();
+        progress.end_record();
+        says(5, Phase::Idle);
+        progress.begin_head();
+        says(6, Phase::Head);
     }
 
     #[test]

@@ -77,6 +77,36 @@ async fn who_says_nothing_is_counted_from_the_beginning() {
     assert_eq!(watched.counts.stats().ended_slow, 1, "once, however often it is told");
 }
 
+/// A first head, and a handshake before it, have one time together; a later one has its own.
+#[tokio::test(start_paused = true)]
+async fn a_first_head_counts_from_the_beginning_of_its_connection() {
+    let begin_head = |progress: &Progress| progress.begin_head();
+    let begin_record = |progress: &Progress| progress.begin_record();
+    let rows: [(&[fn(&Progress)], u64); 5] = [
+        (&[begin_head], 10_000),
+        (&[begin_record], 10_000),
+        (&[begin_record, begin_head], 10_000),
+        (&[Progress::rest, begin_head], 19_000),
+        (&[Progress::rest, begin_record], 19_000),
+    ];
+    for (row, (steps, limit_ms)) in rows.into_iter().enumerate() {
+        let watched = watched();
+        watched.sweep(8_999);
+        for step in steps {
+            step(&watched.progress);
+        }
+        for (at_ms, order) in [
+            (9_000, Order::Go),
+            (limit_ms - 1, Order::Go),
+            (limit_ms, Order::Cut),
+            (limit_ms + 9_999, Order::Cut),
+        ] {
+            watched.sweep(at_ms);
+            assert_eq!(watched.progress.order(), order, "row {row} after {at_ms} ms");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_was_told_the_last_word_has_a_second() {
     let (told_ms, order) = watched().told(Phase::Closing, 250).expect("an end");
@@ -100,6 +130,7 @@ async fn at_the_end_only_what_is_asked_keeps_a_connection() {
         (Phase::Fresh, 250),
         (Phase::Idle, 250),
         (Phase::Head, 10_000),
+        (Phase::Record, 10_000),
         (Phase::Body, 10_000),
         (Phase::Answering, u64::MAX),
     ];

@@ -68,7 +68,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
             if is_over { Poll::Ready(End::WithAWord) } else { Poll::Pending }
         });
         let ended = ended.await;
-        if ended != End::WithAWord || progress.phase() == Phase::Head || looks == 0 {
+        if ended != End::WithAWord || is_begun(progress.phase()) || looks == 0 {
             break ended;
         }
         looks -= 1;
@@ -77,7 +77,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
     if ended == End::WithAWord {
         let parts = connection.into_parts();
         // Also a part of a head that came together with an earlier request was read.
-        let asked = progress.phase() == Phase::Head || !parts.read_buf.is_empty();
+        let asked = is_begun(progress.phase()) || !parts.read_buf.is_empty();
         let word = asked.then(|| farewell::bytes(&visit));
         progress.until(Order::End, parts.io.into_inner().close(word)).await;
     }
@@ -90,6 +90,11 @@ enum End {
     /// The client is told why, if it asked for anything.
     WithAWord,
     AtOnce,
+}
+
+/// Whether a part of a request was read that is not known yet.
+fn is_begun(phase: Phase) -> bool {
+    matches!(phase, Phase::Head | Phase::Record)
 }
 
 /// Requests that are known end with their answer, and their connection with them.

@@ -56,8 +56,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         if read.is_ready() {
             if buffer.filled().len() == before {
                 self.rest.heard_the_end();
-            } else if matches!(self.progress.phase(), Phase::Idle | Phase::Fresh) {
-                self.progress.enter(Phase::Head);
+            } else {
+                self.progress.begin_head();
             }
         }
         read

@@ -131,10 +131,8 @@ impl<C: Clock> Conversation<'_, C> {
     fn note(&mut self, commands: usize) {
         self.served += commands as u64;
         match (commands, self.talk.is_amid_command()) {
-            (0, true) if matches!(self.progress.phase(), Phase::Fresh | Phase::Idle) => {
-                self.progress.enter(Phase::Head);
-            }
-            (0, _) => {}
+            (0, true) => self.progress.begin_head(),
+            (0, false) => {}
             (_, true) => self.progress.enter(Phase::Head),
             (_, false) => self.progress.enter(Phase::Idle),
         }

@@ -55,15 +55,20 @@ fn certificate(pem: &str) -> CertificateDer<'static> {
     CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate")
 }
 
+pub(crate) async fn connect(
+    address: SocketAddr,
+    config: Arc<ClientConfig>,
+) -> io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(address).await?;
+    TlsConnector::from(config).connect(ServerName::from(address.ip()), stream).await
+}
+
 /// One connection.
 pub(crate) struct Client(BufStream<TlsStream<TcpStream>>);
 
 impl Client {
     pub(crate) async fn connect(address: SocketAddr, config: Arc<ClientConfig>) -> io::Result<Self> {
-        let stream = TcpStream::connect(address).await?;
-        let name = ServerName::from(address.ip());
-        let stream = TlsConnector::from(config).connect(name, stream).await?;
-        Ok(Self(BufStream::new(stream)))
+        Ok(Self(BufStream::new(connect(address, config).await?)))
     }
 
     /// `POST /v1/check`; the status of the answer, which is read to its end.

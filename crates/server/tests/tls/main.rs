@@ -9,4 +9,5 @@ mod broken;
 mod clients;
 mod conversation;
 mod reload;
+mod stopping;
 mod strangers;

@@ -8,6 +8,7 @@ use slidegate::SystemClock;
 use slidegate::policy::Policy;
 use slidegate_server::{App, Config, ConfigError, Listeners, TlsState, run};
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::files::Files;
@@ -20,6 +21,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
     pub(crate) app: Arc<App<SystemClock>>,
+    stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
 }
 
@@ -57,8 +59,19 @@ impl Service {
         let http = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = http.local_addr().expect("an address");
         let listeners = Listeners { http, grpc: None, resp: None, admin: None };
-        let served = tokio::spawn(run(Arc::clone(&app), listeners, std::future::pending()));
-        Self { address, app, served }
+        let (stop, stopped) = oneshot::channel::<()>();
+        let served = tokio::spawn(run(Arc::clone(&app), listeners, async { drop(stopped.await) }));
+        Self { address, app, stop: Some(stop), served }
+    }
+
+    /// Tells it to end.
+    pub(crate) fn stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Completes when it has ended.
+    pub(crate) async fn ended(&mut self) {
+        (&mut self.served).await.expect("an end");
     }
 
     pub(crate) fn state(&self) -> TlsState {
