@@ -7,7 +7,7 @@ mod source;
 mod state;
 
 use std::future::pending;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -15,6 +15,7 @@ use slidegate::Clock;
 use slidegate::policy::{Policy, Settings};
 use tokio::task::spawn_blocking;
 
+use apply::Telling;
 pub use error::ReloadError;
 pub use source::PolicySource;
 pub(crate) use source::digest;
@@ -38,13 +39,15 @@ pub(crate) struct Now {
     pub(crate) file: Policy,
     settings: Arc<Settings>,
     state: ReloadState,
+    /// The files of certificates without which the file that was refused last cannot be taken.
+    awaited: Vec<PathBuf>,
     pub(crate) overrides: Overrides,
 }
 
 impl Live {
     pub(crate) fn new(file: Policy, settings: Settings, loaded_at_ms: u64) -> Self {
         let (settings, state) = (Arc::new(settings), ReloadState::new(loaded_at_ms));
-        let now = Now { file, settings, state, overrides: Overrides::default() };
+        let now = Now { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
         Self { source: None, turn: Mutex::new(()), now: Mutex::new(now) }
     }
 
@@ -104,10 +107,10 @@ impl<C: Clock> App<C> {
             }
         };
         let _turn = self.live().turn.lock();
-        self.take(source, &Content::of(&source.path))
+        self.take(source, &Content::of(&source.path), Telling::All)
     }
 
-    /// Takes what the file was seen to hold, unless that is known already.
+    /// Takes what the file was seen to hold, unless that is known already and waits for nothing else.
     fn reload_settled(&self, settled: &Content) -> Taken {
         let Ok(source) = self.live().source() else { return Taken::Done };
         let _turn = self.live().turn.lock();
@@ -117,11 +120,15 @@ impl<C: Clock> App<C> {
         }
         let state = self.reload_state();
         let is_known = settled.bytes().is_some_and(|bytes| state.last_digest() == Some(&digest(bytes)));
-        if !is_known {
+        if !is_known || !self.awaited().is_empty() {
             // It is logged, and in the state.
-            let _known = self.take(source, settled);
+            let _known = self.take(source, settled, Telling::News);
         }
         Taken::Done
+    }
+
+    fn awaited(&self) -> Vec<PathBuf> {
+        self.live().now.lock().awaited.clone()
     }
 }
 
@@ -130,11 +137,19 @@ pub(crate) async fn watch<C: Clock + 'static>(app: Arc<App<C>>) {
     let Some(path) = app.policy_path() else { return pending().await };
     // What was written since the start is a change, too.
     let mut watched = Watched::anew(vec![path.to_owned()]);
+    let mut awaited = Vec::new();
     loop {
         watched.changed().await;
-        let (app, content) = (Arc::clone(&app), watched.content(0));
-        if let Ok(Taken::Stale) = spawn_blocking(move || app.reload_settled(&content)).await {
+        let (taking, content) = (Arc::clone(&app), watched.content(0));
+        if let Ok(Taken::Stale) = spawn_blocking(move || taking.reload_settled(&content)).await {
             watched.repeat();
+        }
+        // A file that is only refused for its certificates is tried again when these change.
+        if app.awaited() != awaited {
+            awaited = app.awaited();
+            let paths = [path.to_owned()].into_iter().chain(awaited.iter().cloned()).collect();
+            let Ok(all) = spawn_blocking(|| Watched::anew(paths)).await else { return };
+            watched = all;
         }
     }
 }

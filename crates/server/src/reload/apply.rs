@@ -15,6 +15,15 @@ use crate::config::{Config, HttpSettings};
 use crate::tls::Certificates;
 use crate::watch::Content;
 
+/// What is told of a content that is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Telling {
+    /// Somebody asked.
+    All,
+    /// Nobody did: what was told of the same content is not told again.
+    News,
+}
+
 /// All that a reload puts in force.
 struct Ready {
     policy: Policy,
@@ -27,17 +36,31 @@ struct Ready {
 impl<C: Clock> App<C> {
     /// Puts a content of the file in force, or says what is wrong with it: to the log, to the state and to the caller. The
     /// caller keeps others from doing so meanwhile.
-    pub(super) fn take(&self, source: &PolicySource, content: &Content) -> Result<Reloaded, ReloadError> {
+    pub(super) fn take(
+        &self,
+        source: &PolicySource,
+        content: &Content,
+        telling: Telling,
+    ) -> Result<Reloaded, ReloadError> {
         let taken = self.prepared(source, content).map(|ready| self.put_in_force(source, ready));
         if let Err(error) = &taken {
-            let lines = error.lines();
-            lines.iter().for_each(|line| tracing::error!("{line}"));
-            tracing::error!("the policy of before stays in force");
-            let refused = content.bytes().map(digest);
-            let at_ms = self.gate().now_ms();
-            self.live().now.lock().state.refused(refused, lines.join("\n"), at_ms);
+            self.refuse(error, content.bytes().map(digest), telling);
         }
+        self.live().now.lock().awaited =
+            taken.as_ref().err().map_or_else(Vec::new, |error| error.awaits().to_owned());
         taken
+    }
+
+    fn refuse(&self, error: &ReloadError, digest: Option<String>, telling: Telling) {
+        let (lines, at_ms) = (error.lines(), self.gate().now_ms());
+        let said = lines.join("\n");
+        let state = &mut self.live().now.lock().state;
+        if telling == Telling::News && state.is_known(digest.as_ref(), &said) {
+            return;
+        }
+        lines.iter().for_each(|line| tracing::error!("{line}"));
+        tracing::error!("the policy of before stays in force");
+        state.refused(digest, said, at_ms);
     }
 
     /// What a start would do with a content, without doing it.
@@ -61,6 +84,8 @@ impl<C: Clock> App<C> {
         // Those that are in use may just be exchanged, which is nothing to this file.
         let with_tls = ["server.tls", "server.grpc", "server.resp", "server.admin"];
         if differences.at_next_start.iter().any(|name| with_tls.contains(name)) {
+            let names = || Certificates::files(&settings.server);
+            let unfit = |error| ReloadError::Certificates { file: file.clone(), error, names: names() };
             Certificates::load(&settings.server).map_err(unfit)?;
         }
         let settings = pinned(&now, settings);

@@ -1,5 +1,7 @@
 //! Why a policy was not put in force.
 
+use std::path::PathBuf;
+
 use slidegate::policy::PolicyErrors;
 
 use crate::config::ConfigError;
@@ -35,9 +37,27 @@ pub enum ReloadError {
         /// What is wrong with them.
         error: ConfigError,
     },
+    /// It names certificates that cannot be used. They may come yet.
+    #[error("{file}: {error}")]
+    Certificates {
+        /// The file.
+        file: String,
+        /// What is wrong with them.
+        error: ConfigError,
+        /// The files that it names for them.
+        names: Vec<PathBuf>,
+    },
 }
 
 impl ReloadError {
+    /// The files by which it may right itself.
+    pub(super) fn awaits(&self) -> &[PathBuf] {
+        match self {
+            Self::Certificates { names, .. } => names,
+            _ => &[],
+        }
+    }
+
     /// One line for everything that is wrong: where, what, and what would be right. No line of the file is shown, which may
     /// hold secrets.
     pub fn lines(&self) -> Vec<String> {

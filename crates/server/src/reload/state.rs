@@ -62,6 +62,11 @@ impl ReloadState {
         (self.last_ok, self.last_error, self.refused_digest) = (true, None, None);
     }
 
+    /// Whether it is known that this content is refused, and why.
+    pub(super) fn is_known(&self, digest: Option<&String>, error: &str) -> bool {
+        !self.last_ok && self.refused_digest.as_ref() == digest && self.last_error.as_deref() == Some(error)
+    }
+
     pub(super) fn refused(&mut self, digest: Option<String>, error: String, at_ms: u64) {
         self.failures += 1;
         self.last_attempt_at_ms = at_ms;

@@ -1,5 +1,6 @@
 //! The certificates of all listeners.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use slidegate::Clock;
@@ -33,6 +34,16 @@ impl Certificates {
             resp: load("server.resp.tls", of(&server.resp).as_ref(), b"")?,
             admin: load("server.admin.tls", admin, b"http/1.1")?,
         })
+    }
+
+    /// All files that the settings name.
+    pub(crate) fn files(server: &Server) -> Vec<PathBuf> {
+        let entrances =
+            [&server.grpc, &server.resp].map(|entrance| entrance.as_ref().and_then(|one| one.tls.as_ref()));
+        let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
+        let all = [server.tls.as_ref(), admin].into_iter().chain(entrances).flatten();
+        let named = all.flat_map(|tls| [&tls.certificate, &tls.key].into_iter().chain(&tls.client_ca));
+        named.filter_map(|file| file.value.as_ref().map(PathBuf::from)).collect()
     }
 
     /// `None`: that listener speaks plainly.

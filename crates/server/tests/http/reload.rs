@@ -10,6 +10,8 @@ use slidegate::policy::file::HeaderStyle;
 use slidegate::policy::{Policy, Settings};
 use slidegate_server::{App, Config, PolicySource, ReloadError};
 
+use crate::authority::{Authority, For};
+use crate::files::Files;
 use crate::servers::{Flavour, Server};
 use crate::service::Service;
 
@@ -279,6 +281,25 @@ async fn changes_are_noticed() {
     setup.put(&policy("", 7));
     quota_becomes(&setup, 7).await;
     assert_eq!(setup.service.app.reload_state().failures, 1);
+}
+
+/// A file that came before the certificates that it names is in force once they are there, and is refused once until then.
+#[tokio::test]
+async fn what_waits_for_a_certificate_is_tried_again() {
+    let setup = Setup::of(&policy("", 2)).await;
+    let files = Files::new();
+    let path = |name| files.path(name).display().to_string();
+    let tls = format!("{{ certificate: {:?}, key: {:?} }}", path("tls.crt"), path("tls.key"));
+    setup.put(&policy(&format!("server: {{ grpc: {{ listen: 127.0.0.1:0, tls: {tls} }} }}"), 3));
+    let refused = poll(|| setup.service.app.reload_state(), |state| !state.last_ok).await;
+    assert!(refused.last_error.is_some_and(|error| error.contains("tls.crt cannot be read")));
+    let pem = Authority::new("authority").sign(For::Server, 1);
+    files.write("tls.crt", &pem.certificate);
+    files.write("tls.key", &pem.key);
+    quota_becomes(&setup, 3).await;
+    let state = setup.service.app.reload_state();
+    assert_eq!((state.last_ok, state.reloads, state.failures), (true, 1, 1));
+    assert_eq!(state.last_done.map(|done| done.at_next_start), Some(vec!["server.grpc"]));
 }
 
 async fn quota_becomes(setup: &Setup, quota: u64) {
