@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use banner::Addresses;
 use listener::IfTaken;
 
+use crate::exit;
 use crate::policy::{self, Loaded};
 use crate::stdout;
 
@@ -40,7 +41,7 @@ Example:
 
 Exit codes:
   0    it was asked to end
-  1    the policy is not right, or it cannot listen
+  1    the policy is not right, it cannot listen, or what is in memory could not be saved at the end
   2    the arguments make no sense
   130  it was asked twice, and ended at once")]
 pub(crate) struct Args {
@@ -79,11 +80,10 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
     // One worker for every core that it may use, which is what tokio counts.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.into_diagnostic().wrap_err("no runtime could be started")?;
-    runtime.block_on(serve(loaded, args))?;
-    Ok(ExitCode::SUCCESS)
+    runtime.block_on(serve(loaded, args))
 }
 
-async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
+async fn serve(loaded: Loaded, args: Args) -> miette::Result<ExitCode> {
     let Loaded { policy, settings, origin, text } = loaded;
     let config = Config { policy, settings };
     // Before anything is bound: an address that must not be is not, not even for a moment.
@@ -122,6 +122,8 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<()> {
         // Nobody else is kept waiting for those who do not exist.
         demo.inspect(JoinHandle::abort);
     };
-    slidegate_server::run(app, listeners, shutdown).await;
-    Ok(())
+    slidegate_server::run(Arc::clone(&app), listeners, shutdown).await;
+    // It was told.
+    let is_lost = app.snapshot_state().is_some_and(|state| state.last_error.is_some());
+    Ok(if is_lost { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }

@@ -259,6 +259,24 @@ fn a_damaged_file_is_told_and_set_aside() {
     }
 }
 
+/// That the disk is full was told when it was; what that has come to is told at the end, also to whoever looks at nothing but the exit code.
+#[test]
+fn what_could_not_be_saved_at_the_end_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = folder.path().join("state");
+    let policy = policy(&snapshot);
+    let server = Server::start(&[path(&policy)]);
+    wait_for("a save", || snapshot.exists().then_some(()));
+    // Nothing can be written where a folder is. One that is being saved may still be in its place.
+    wait_for("a folder", || fs::create_dir(folder.path().join("state.new")).ok());
+    let (code, said) = server.terminate();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("that was the end. What was admitted since the last one that was written, "),
+        "{said}"
+    );
+}
+
 #[test]
 fn two_servers_cannot_have_one_file() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -91,6 +91,19 @@ impl Snapshots {
             }
         }
     }
+
+    /// Tells what is lost with the end of the process, if it could not be written.
+    fn tell_loss(&self, now_ms: u64) {
+        let SnapshotState { last_saved_at_ms, last_error: Some(error), .. } = self.state() else { return };
+        match last_saved_at_ms.map(|at_ms| now_ms.saturating_sub(at_ms) / 1_000) {
+            Some(age_s) => tracing::error!(
+                "{error}; that was the end. What was admitted since the last one that was written, {age_s} s ago, is lost"
+            ),
+            None => tracing::error!(
+                "{error}; that was the end. None was ever written, so what was admitted is lost"
+            ),
+        }
+    }
 }
 
 fn due_at_ms(last_ms: u64, interval: Duration) -> u64 {
@@ -111,10 +124,12 @@ pub(crate) async fn keep<C: Clock + 'static>(app: Arc<App<C>>) {
     }
 }
 
-/// Saves once more, when nothing is decided any longer. A save that is still under way ends first.
+/// Saves once more, when nothing is decided any longer. A save that is still under way ends first. That this one fails is told, however often
+/// others did.
 pub(crate) async fn last<C: Clock + 'static>(app: &Arc<App<C>>) {
-    if app.snapshots().is_some() {
+    if let Some(snapshots) = app.snapshots() {
         save(app).await;
+        snapshots.tell_loss(app.gate().now_ms());
     }
 }
 

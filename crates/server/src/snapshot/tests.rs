@@ -185,6 +185,22 @@ fn failures_are_told_once_and_counted_all() {
     });
 }
 
+/// The end is told of by itself, whatever was told before.
+#[tokio::test]
+async fn what_is_lost_with_the_end_is_told() {
+    let folder = folder();
+    let app = Arc::new(start(&folder.path().join("state")).expect("a first start"));
+    let told = Told::default();
+    let _guard = tracing::subscriber::set_default(told.clone());
+    last(&app).await;
+    assert_eq!((state(&app).last_error, told.0.load(Ordering::Relaxed)), (None, 0));
+    fs::create_dir(folder.path().join("state.new")).expect("a folder");
+    (0..5).for_each(|_| app.save_snapshot());
+    assert_eq!(told.0.load(Ordering::Relaxed), 1, "that it began");
+    last(&app).await;
+    assert_eq!((state(&app).failures, told.0.load(Ordering::Relaxed)), (6, 2));
+}
+
 #[tokio::test]
 async fn it_is_saved_every_interval_and_at_the_end() {
     let folder = folder();
