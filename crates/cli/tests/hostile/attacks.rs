@@ -10,17 +10,19 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::{OVER, TIME};
+use super::{OVER, TIME, WITH_BODIES_KIB, WITH_HEADS_KIB};
 
 /// What an attack comes to, in words.
 type Attack = fn(SocketAddr) -> Pin<Box<dyn Future<Output = String>>>;
 
-pub(crate) const ALL: [(&str, Attack); 5] = [
-    ("1,000 half-open connections", |server| Box::pin(half_open(server))),
-    ("a byte a second", |server| Box::pin(trickle(server))),
-    ("bodies of 100 MB", |server| Box::pin(large_bodies(server))),
-    ("4,000 heads of 60 KiB that do not end", |server| Box::pin(large_heads(server))),
-    ("10,000 connections from one address", |server| Box::pin(many(server))),
+/// Each with the memory that the server may have had by then, in KiB.
+pub(crate) const ALL: [(&str, u64, Attack); 6] = [
+    ("1,000 half-open connections", WITH_HEADS_KIB, |server| Box::pin(half_open(server))),
+    ("a byte a second", WITH_HEADS_KIB, |server| Box::pin(trickle(server))),
+    ("bodies of 100 MB", WITH_HEADS_KIB, |server| Box::pin(large_bodies(server))),
+    ("4,000 heads of 60 KiB that do not end", WITH_HEADS_KIB, |server| Box::pin(large_heads(server))),
+    ("10,000 connections from one address", WITH_HEADS_KIB, |server| Box::pin(many(server))),
+    ("4,000 bodies of 60 KiB that do not end", WITH_BODIES_KIB, |server| Box::pin(half_bodies(server))),
 ];
 
 /// Half of a request, and then nothing.
@@ -88,6 +90,19 @@ async fn large_heads(server: SocketAddr) -> String {
         tasks.spawn(async move {
             let head = [b"GET / HTTP/1.1\r\nx-padding: ", &[b'x'; 60 << 10][..]].concat();
             let (mut stream, began) = open(server, &head).await;
+            (until_ended(&mut stream).await, began.elapsed())
+        });
+    }
+    in_time_if_read(&tasks.join_all().await)
+}
+
+/// All of a body but its last part.
+async fn half_bodies(server: SocketAddr) -> String {
+    let mut tasks = JoinSet::new();
+    for _ in 0..4_000 {
+        tasks.spawn(async move {
+            let head = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 65536\r\n\r\n";
+            let (mut stream, began) = open(server, &[&head[..], &[b' '; 60 << 10]].concat()).await;
             (until_ended(&mut stream).await, began.elapsed())
         });
     }

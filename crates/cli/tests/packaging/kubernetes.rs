@@ -106,10 +106,13 @@ fn numbers_of_the_policy_fit_the_pods() {
     assert!(delay_ms >= 5_000 && grace_s * 1_000 >= delay_ms + 2 * (timeout_ms + 1_000));
     let memory = text(&pod["containers"][0]["resources"]["limits"]["memory"]);
     let memory_mib: u64 = memory.strip_suffix("Mi").and_then(|mib| mib.parse().ok()).expect("MiB");
-    let connections = u64::from(settings.server.connections.max.value.expect("a number"));
-    // What docs/operating.md says of a connection, and of the program itself.
-    let needed = settings.store.max_memory.0 + connections * 24_000 + 10_000_000;
+    // What docs/operating.md says of a connection that does its worst, on each of two listeners, and of the program itself.
+    let bounds = &settings.server.connections;
+    let [head, body] = [&bounds.max_head, &bounds.max_body].map(|size| size.value.expect("a size").0);
+    let connections = 2 * u64::from(bounds.max.value.expect("a number"));
+    let needed = settings.store.max_memory.0 + connections * ((20 << 10) + head + 2 * body) + 10_000_000;
     assert!(memory_mib << 20 >= needed, "{memory}, and it may take {needed} bytes");
+    assert!(bounds.max_per_address.value < bounds.max.value, "one address cannot take all");
     let admin = settings.server.admin.expect("an admin listener");
     assert!(admin.listen.value.is_some_and(|address| address.ip().is_loopback()));
 }
