@@ -96,7 +96,7 @@ impl App {
             held: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             stop_told: Notify::new(),
-            unfinished: Unfinished::default(),
+            unfinished: Unfinished::of_all(),
             connections: Counts::default(),
             admin_address: OnceLock::new(),
             snapshots: None,

@@ -137,7 +137,7 @@ async fn should_rate_limit<C: Clock>(
     id: Option<HeaderValue>,
     trace: Trace,
 ) -> Outcome {
-    let message = match message::only(body, &visit).await {
+    let message = match message::only(body, &visit, Route::ShouldRateLimit).await {
         Ok(message) => message,
         Err(Unread::TooLarge(why)) => return Ok(message::frame(&service::refuse_unread(&why))),
         Err(Unread::Wrong(status)) => return Err(status),

@@ -12,7 +12,7 @@ use tonic::Status;
 use super::call::ends;
 use super::message;
 use super::reply::{Outbox, Outcome, refuse};
-use super::routes::SERVICES;
+use super::routes::{Route, SERVICES};
 use super::visit::Visit;
 use crate::app::App;
 use crate::connections::Order;
@@ -60,7 +60,8 @@ impl State {
 
 /// `Check`.
 pub(super) async fn check<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream) -> Outcome {
-    let request: HealthCheckRequest = message::parse(&message::only(body, &visit).await?)?;
+    let request: HealthCheckRequest =
+        message::parse(&message::only(body, &visit, Route::HealthCheck).await?)?;
     match State::of(&visit.app, &request.service) {
         State::ServiceUnknown => {
             Err(Status::not_found(format!("there is no service {:?} here", request.service)))
@@ -73,7 +74,7 @@ pub(super) async fn check<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream) -> O
 ///
 /// It does not keep its connection: one on which nothing else is asked for long ends as any other, and who looks on comes again.
 pub(super) async fn watch<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, respond: SendResponse<Bytes>) {
-    let read = message::only(body, &visit).await.map_err(Status::from);
+    let read = message::only(body, &visit, Route::HealthWatch).await.map_err(Status::from);
     let request: HealthCheckRequest = match read.and_then(|message| message::parse(&message)) {
         Ok(request) => request,
         Err(status) => return refuse(respond, &status),

@@ -1,6 +1,6 @@
 //! Messages as gRPC frames them: a byte that says whether it is compressed, four for its length, and the message.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::task::Poll;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -9,7 +9,9 @@ use prost::Message;
 use tokio::time::timeout;
 use tonic::Status;
 
-use super::visit::Visit;
+use super::routes::Route;
+use super::unfinished::Part;
+use super::visit::{Room, Visit};
 
 /// The bytes before a message.
 const PREFIX_BYTES: usize = 5;
@@ -53,8 +55,9 @@ impl From<Unread> for Status {
 }
 
 /// The message of a call that has one. What is here in one piece is not copied, and nothing is waited for then.
-pub(super) async fn only<C>(mut body: RecvStream, visit: &Visit<C>) -> Result<Bytes, Unread> {
-    let max_bytes = visit.bounds.max_body_bytes;
+pub(super) async fn only<C>(mut body: RecvStream, visit: &Visit<C>, route: Route) -> Result<Bytes, Unread> {
+    let room = visit.room(route);
+    let max_bytes = room.max_bytes;
     let first = poll_fn(|context| Poll::Ready(body.poll_data(context))).await;
     let part = match first {
         Poll::Ready(Some(Ok(all))) if body.is_end_stream() => return whole(all, max_bytes),
@@ -65,23 +68,23 @@ pub(super) async fn only<C>(mut body: RecvStream, visit: &Visit<C>) -> Result<By
     };
     // In a box, since few calls come in pieces.
     Box::pin(async {
-        let pieces = timeout(visit.bounds.body, collect(body, part, visit));
+        let pieces = timeout(visit.bounds.body, collect(body, part, &room));
         whole(pieces.await.unwrap_or_else(|_| Err(too_slow().into()))?, max_bytes)
     })
     .await
 }
 
 /// All that comes, as long as it may become one message.
-async fn collect<C>(mut body: RecvStream, first: Bytes, visit: &Visit<C>) -> Result<Bytes, Unread> {
-    let (max_bytes, mut taken) = (visit.bounds.max_body_bytes, visit.app.unfinished.part());
+async fn collect(mut body: RecvStream, first: Bytes, room: &Room<'_>) -> Result<Bytes, Unread> {
+    let mut taken = room.unfinished.part();
     let mut all = BytesMut::new();
     let mut next = Some(first);
     while let Some(data) = next {
         if !taken.grow(data.len()) {
-            return Err(Status::unavailable("too many calls are not complete; ask again").into());
+            return Err(too_many().into());
         }
         all.extend_from_slice(&data);
-        if length(&all, max_bytes)?.is_some_and(|length| PREFIX_BYTES + length < all.len()) {
+        if length(&all, room.max_bytes)?.is_some_and(|length| PREFIX_BYTES + length < all.len()) {
             return Err(not_one().into());
         }
         // What has come stays counted until the call is over, so that the client's room is a bound.
@@ -117,15 +120,16 @@ fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, Unread> {
 }
 
 /// The messages of a call that may have several.
-pub(super) struct Messages {
+pub(super) struct Messages<'v> {
     body: RecvStream,
     unread: BytesMut,
     max_bytes: usize,
+    taken: Part<'v>,
 }
 
-impl Messages {
-    pub(super) fn new(body: RecvStream, max_bytes: usize) -> Self {
-        Self { body, unread: BytesMut::new(), max_bytes }
+impl<'v> Messages<'v> {
+    pub(super) fn new(body: RecvStream, room: &Room<'v>) -> Self {
+        Self { body, unread: BytesMut::new(), max_bytes: room.max_bytes, taken: room.unfinished.part() }
     }
 
     /// The next one; none when all have come.
@@ -134,17 +138,35 @@ impl Messages {
             if let Some(message) = self.take()? {
                 return Ok(Some(message));
             }
-            match poll_fn(|context| self.body.poll_data(context)).await {
-                Some(Ok(data)) => {
-                    // Where this fails the stream is over, which is seen next.
-                    let _over = self.body.flow_control().release_capacity(data.len());
-                    self.unread.extend_from_slice(&data);
-                }
-                Some(Err(error)) => return Err(gone(&error).into()),
-                None if self.unread.is_empty() => return Ok(None),
-                None => return Err(cut_off().into()),
+            match self.read().await? {
+                More::Came => {}
+                More::Ended if self.unread.is_empty() => return Ok(None),
+                More::Ended => return Err(cut_off().into()),
             }
         }
+    }
+
+    /// Takes what comes while no message is asked for, so that all of it is counted. Completes when that is too much.
+    pub(super) async fn overflow(&mut self) -> Status {
+        loop {
+            match self.read().await {
+                Ok(More::Came) => {}
+                Ok(More::Ended) => pending().await,
+                Err(status) => return status,
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<More, Status> {
+        let data = poll_fn(|context| self.body.poll_data(context)).await.transpose();
+        let Some(data) = data.map_err(|error| gone(&error))? else { return Ok(More::Ended) };
+        // Where this fails the stream is over, which is seen next.
+        let _over = self.body.flow_control().release_capacity(data.len());
+        if !self.taken.grow(data.len()) {
+            return Err(too_many());
+        }
+        self.unread.extend_from_slice(&data);
+        Ok(More::Came)
     }
 
     fn take(&mut self) -> Result<Option<Bytes>, Unread> {
@@ -152,9 +174,20 @@ impl Messages {
         if self.unread.len() < PREFIX_BYTES + length {
             return Ok(None);
         }
+        self.taken.shrink(PREFIX_BYTES + length);
         self.unread.advance(PREFIX_BYTES);
         Ok(Some(self.unread.split_to(length).freeze()))
     }
+}
+
+/// Whether there is more of a call.
+enum More {
+    Came,
+    Ended,
+}
+
+fn too_many() -> Status {
+    Status::unavailable("too many calls are not complete; ask again")
 }
 
 fn not_one() -> Status {

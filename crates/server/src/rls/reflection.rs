@@ -20,14 +20,14 @@ use self::messages::{
 use super::call::ends;
 use super::message::{self, Messages};
 use super::reply::{Gone, Outbox};
-use super::routes::SERVICES;
+use super::routes::{Route, SERVICES};
 use super::visit::Visit;
 use crate::connections::Order;
 
 /// Answers one question after the other, until its client has no more, or has none for long.
 pub(super) async fn converse<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, respond: SendResponse<Bytes>) {
     let Ok(mut outbox) = Outbox::open(respond) else { return };
-    let mut messages = Messages::new(body, visit.bounds.max_body_bytes);
+    let mut messages = Messages::new(body, &visit.room(Route::Reflection));
     let ended = loop {
         let next = tokio::select! {
             biased;
@@ -38,7 +38,12 @@ pub(super) async fn converse<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, r
             next.map_err(Status::from).and_then(|next| next.map(|next| answer(&next)).transpose())
         }) {
             Ok(Ok(Some(answer))) => {
-                if let Err(Gone) = outbox.say(answer, visit.bounds.write).await {
+                let said = tokio::select! {
+                    biased;
+                    said = outbox.say(answer, visit.bounds.write) => said,
+                    status = messages.overflow() => break Some(status),
+                };
+                if let Err(Gone) = said {
                     return;
                 }
             }

@@ -4,8 +4,21 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::routes::Route;
+use super::unfinished::Unfinished;
 use crate::app::App;
 use crate::connections::{Bounds, Order};
+
+/// The longest message of a call that needs no token: a name, or a question about one.
+const MAX_OPEN_MESSAGE_BYTES: usize = 4 << 10;
+
+/// What the messages of a call may take.
+pub(super) struct Room<'v> {
+    /// The longest message.
+    pub(super) max_bytes: usize,
+    /// Where what has come of it is counted until all has.
+    pub(super) unfinished: &'v Unfinished,
+}
 
 /// What the calls of one connection have in common.
 pub(super) struct Visit<C> {
@@ -14,13 +27,25 @@ pub(super) struct Visit<C> {
     pub(super) bounds: Bounds,
     /// Whether the connection is one too many, and only told so.
     pub(super) is_in_lane: bool,
+    /// What has come of calls that need no token and are not complete.
+    unfinished: Unfinished,
     /// What the connection was told; calls that wait for something look at it.
     told: watch::Sender<Order>,
 }
 
 impl<C> Visit<C> {
     pub(super) fn new(app: Arc<App<C>>, bounds: Bounds, is_in_lane: bool) -> Self {
-        Self { app, bounds, is_in_lane, told: watch::Sender::new(Order::Go) }
+        let (unfinished, told) = (Unfinished::of_one(), watch::Sender::new(Order::Go));
+        Self { app, bounds, is_in_lane, unfinished, told }
+    }
+
+    /// What the messages of a call may take.
+    pub(super) fn room(&self, route: Route) -> Room<'_> {
+        let max_bytes = self.bounds.max_body_bytes;
+        match route.is_guarded() {
+            true => Room { max_bytes, unfinished: &self.app.unfinished },
+            false => Room { max_bytes: max_bytes.min(MAX_OPEN_MESSAGE_BYTES), unfinished: &self.unfinished },
+        }
     }
 
     /// Tells every call that waits. What goes further was told already, and is not taken back.

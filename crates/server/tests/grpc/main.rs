@@ -26,6 +26,7 @@ mod flow;
 mod garbage;
 mod health;
 mod hostile;
+mod open;
 mod reflection;
 mod stopping;
 mod time_outs;
