@@ -28,8 +28,9 @@ const AT_ONCE: usize = 64;
 const LEAST_WINDOW_BYTES: u32 = 65_535;
 /// What it can count.
 const MOST_WINDOW_BYTES: u32 = i32::MAX as u32;
-/// More than this a client may not have cancelled before it was looked at.
-const MAX_CANCELLED: usize = 32;
+/// More calls than this a client may not have cancelled before they were looked at. Envoy cancels what has waited for 20 ms: while this process gets
+/// no time, one that means well may make and cancel many times as many as it has under way at a time.
+const MAX_CANCELLED: usize = 1_024;
 
 /// Answers the calls of a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(

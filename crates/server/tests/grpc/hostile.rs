@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use prost::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use crate::client::LIMIT;
+use crate::client::{LIMIT, framed, request};
 use crate::raw::{
-    ACK, CONTINUATION, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS, PING, PREFACE,
-    RST_STREAM, Raw, SETTINGS, field, frame, head, setting,
+    ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS, PING,
+    PREFACE, RST_STREAM, Raw, SETTINGS, field, frame, head, setting,
 };
 use crate::service::Service;
 
@@ -69,6 +70,35 @@ async fn rapid_reset() {
     let (sent_bytes, reason) = until_ended(raw, resets).await;
     assert_eq!(reason, Some(ENHANCE_YOUR_CALM), "after {sent_bytes} bytes");
     service.answers_others().await;
+}
+
+/// Envoy cancels a call that has waited for long. All of that while nobody looks is no attack.
+#[tokio::test]
+async fn calls_that_were_cancelled_while_nobody_looked() {
+    let service = Service::with("").await;
+    let mut raw = Raw::greeted(service.address, &[]).await;
+    let message = framed(&request("alice").encode_to_vec());
+    let call = |stream| {
+        [frame(HEADERS, END_HEADERS, stream, &head(LIMIT)), frame(DATA, END_STREAM, stream, &message)]
+            .concat()
+    };
+    // In one go, so that there is no moment at which anybody could look.
+    let mut bytes = Vec::new();
+    for stream in (1..).step_by(2).take(1_000) {
+        bytes.extend(call(stream));
+        bytes.extend(frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes()));
+    }
+    bytes.extend(call(2_001));
+    raw.write(&bytes).await;
+    let answered = async {
+        loop {
+            let data = raw.next_of(DATA).await.expect("the connection is still there");
+            if data.stream == 2_001 {
+                break;
+            }
+        }
+    };
+    timeout(Duration::from_secs(10), answered).await.expect("an answer in time");
 }
 
 /// A head that never ends, in frames that are small, and in frames that are empty.
