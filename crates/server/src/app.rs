@@ -19,6 +19,7 @@ use crate::denials::{DenialLog, DenialLogStats};
 use crate::events::Events;
 use crate::otlp::Telemetry;
 use crate::reload::Live;
+use crate::resp;
 use crate::rls::unfinished::Unfinished;
 use crate::snapshot::{self, SnapshotState, Snapshots};
 use crate::store::Backend;
@@ -72,6 +73,7 @@ impl App {
             Backend::Memory(_) => Timed::Sample,
             Backend::Redis(_) => Timed::Each,
         };
+        resp::announce(&backend);
         let mut gate = Gate::new(policy, backend).max_waiting(http.max_waiting);
         if let Some(secret) = http.permit_secret {
             gate = gate.permit_secret(secret);

@@ -14,3 +14,5 @@ mod round;
 mod seen;
 mod session;
 mod talk;
+
+pub(crate) use commands::announce;

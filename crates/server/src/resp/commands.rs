@@ -16,6 +16,7 @@ mod throttle;
 
 pub(super) use question::Question;
 pub(super) use recent::Recent;
+pub(crate) use throttle::announce;
 
 use super::parser::{Known, Span};
 use super::reply::Replies;

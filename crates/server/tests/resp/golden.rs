@@ -55,7 +55,7 @@ fn seconds(ms: u64) -> i64 {
 #[tokio::test]
 async fn the_table_of_redis_cell_holds_row_by_row() {
     for kind in BOTH {
-        let service = Service::start(kind, "rules: []").await;
+        let service = Service::repeating(kind, "rules: []").await;
         let mut client = service.client().await;
         let mut now_ms = 0;
         for (number, row) in TABLE.iter().enumerate() {
@@ -73,15 +73,19 @@ async fn the_table_of_redis_cell_holds_row_by_row() {
 #[tokio::test]
 async fn what_is_shown_of_redis_cell_holds() {
     for kind in BOTH {
-        let service = Service::start(kind, "rules: []").await;
+        let service = Service::repeating(kind, "rules: []").await;
         let mut client = service.client().await;
-        let rows: [(u64, &str, [i64; 5]); 6] = [
+        let rows: [(u64, &str, [i64; 5]); 9] = [
             (0, "CL.THROTTLE user123 15 30 60", [0, 16, 15, -1, 2]),
             (0, "cl.throttle user124 5 5 3600", [0, 6, 5, -1, 720]),
             (0, "CL.THROTTLE user125 0 1 2 1", [0, 1, 0, -1, 2]),
             (0, "CL.THROTTLE user125 0 1 2 1", [1, 1, 0, 2, 2]),
             (1_999, "CL.THROTTLE user125 0 1 2 1", [1, 1, 0, 1, 1]),
             (1, "CL.THROTTLE user125 0 1 2 1", [0, 1, 0, -1, 2]),
+            // A denial that is told again is told in full.
+            (0, "CL.THROTTLE user126 15 30 60 16", [0, 16, 0, -1, 32]),
+            (0, "CL.THROTTLE user126 15 30 60", [1, 16, 0, 2, 32]),
+            (0, "CL.THROTTLE user126 15 30 60", [1, 16, 0, 2, 32]),
         ];
         for (wait_ms, command, expected) in rows {
             service.advance_ms(wait_ms);
@@ -168,7 +172,7 @@ impl Model {
 fn arithmetic_is_that_of_redis_cell() {
     for (kind, part) in [(Kind::Memory, 20), (Kind::Redis, 100)] {
         let runtime = Runtime::new().expect("a runtime");
-        let service = runtime.block_on(Service::start(kind, "rules: []"));
+        let service = runtime.block_on(Service::repeating(kind, "rules: []"));
         let client = Cell::new(Some(runtime.block_on(service.client())));
         let (keys, now_ms) = (Cell::new(0), Cell::new(0));
         let run = async |client: &mut Client, meter: &Meter, steps: &[(u64, u64)]| {

@@ -47,7 +47,8 @@ async fn rules_say_what_holds_without_a_store() {
 #[tokio::test]
 async fn a_stop_answers_what_was_read() {
     let redis = Server::start(Flavour::Redis70);
-    let mut service = Service::over(Some(redis), Duration::from_secs(60), POLICY).await;
+    let mut service =
+        Service::over(Some(redis), |config| config.timeout(Duration::from_secs(60)), POLICY).await;
     let mut client = service.client().await;
     assert_eq!(client.say("SG.CHECK 1 path /local").await.integers()[0], 1);
     let hung = service.redis.take().expect("a server");

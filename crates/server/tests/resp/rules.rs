@@ -38,6 +38,22 @@ async fn the_tightest_limit_is_told() {
     }
 }
 
+/// Of a denial that is repeated only the wait is known.
+#[tokio::test]
+async fn what_nobody_looked_at_is_not_told() {
+    let service = Service::repeating(Kind::Redis, POLICY).await;
+    let mut client = service.client().await;
+    for command in ["SG.CHECK 5 path /closed user alice", "SG.LIMIT alice 5 60000 5"] {
+        assert_eq!(client.say(command).await.integers(), [1, 5, 0, 0, 60_000], "{command}");
+        assert_eq!(client.say(command).await.integers(), [0, 5, 0, 60_000, 60_000], "{command}");
+        let [allowed, quota, remaining, wait_ms, reset_ms] = client.say(command).await.integers()[..] else {
+            panic!("five numbers")
+        };
+        assert_eq!((allowed, quota, remaining, reset_ms), (0, 5, -1, -1), "{command}");
+        assert!((1..=60_000).contains(&wait_ms), "{command}: {wait_ms}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_wrong_is_told_and_charges_nothing() {
     let service = Service::start(Kind::Memory, POLICY).await;

@@ -40,23 +40,31 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Time stands still until [`Service::advance_ms`].
+    /// Time stands still until [`Service::advance_ms`]. No denial is repeated: those that are do not know of the time of the test.
     pub(crate) async fn start(kind: Kind, policy: &str) -> Self {
-        let redis = (kind == Kind::Redis).then(|| Server::start(Flavour::Redis70));
-        Self::over(redis, Duration::from_secs(30), policy).await
+        Self::over(server(kind), |config| config.deny_cache(Duration::ZERO), policy).await
     }
 
-    /// Over a server that may fail to answer in this time.
-    pub(crate) async fn over(redis: Option<Server>, timeout: Duration, policy: &str) -> Self {
+    /// The same with denials that are repeated for an hour of real time, where any are.
+    pub(crate) async fn repeating(kind: Kind, policy: &str) -> Self {
+        Self::over(server(kind), |config| config.deny_cache(Duration::from_secs(3_600)), policy).await
+    }
+
+    /// Over a server that is asked in this way.
+    pub(crate) async fn over(
+        redis: Option<Server>,
+        set: impl FnOnce(RedisConfig) -> RedisConfig,
+        policy: &str,
+    ) -> Self {
         let mut config = Config::from(parse(policy));
         let anywhere = Entrance::at(SocketAddr::from(([127, 0, 0, 1], 0)));
         config.settings.server.resp.get_or_insert(anywhere);
         let backend = match &redis {
             None => Backend::Memory(Memory::default()),
             Some(server) => {
-                // Denials that are repeated for half a second of real time do not know of the time of the test.
-                let patient = RedisConfig::parse(&server.url()).expect("a URL").timeout(timeout);
-                Backend::over(Redis::by_callers_clock(&patient.deny_cache(Duration::ZERO)), &config)
+                let patient =
+                    RedisConfig::parse(&server.url()).expect("a URL").timeout(Duration::from_secs(30));
+                Backend::over(Redis::by_callers_clock(&set(patient)), &config)
             }
         };
         let clock = ManualClock::new(START_MS);
@@ -82,6 +90,10 @@ impl Service {
         drop(self.stop.take());
         self.served
     }
+}
+
+fn server(kind: Kind) -> Option<Server> {
+    (kind == Kind::Redis).then(|| Server::start(Flavour::Redis70))
 }
 
 fn parse(policy: &str) -> (Policy, Settings) {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Verdict};
+use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Store, Verdict};
 
 use super::limit::AdHoc;
 use super::number::{digits, shown};
@@ -22,6 +22,11 @@ const SECOND_MS: u64 = 1_000;
 const NANOSECONDS: i128 = 1_000_000_000;
 /// How much of an argument is told back.
 const SHOWN_BYTES: usize = 128;
+
+/// Tells the store that denials of these keys are not to be repeated: of those only the wait is known, and redis-cell tells more.
+pub(crate) fn announce(store: &impl Store) {
+    store.expect_refunds(*THROTTLED);
+}
 
 /// Answers at once where that can be.
 #[inline]
