@@ -8,7 +8,7 @@ use std::fmt;
 use super::inline;
 
 /// The longest line that a length can need: a sign, 20 digits, and what ends it.
-const MAX_HEADER_BYTES: usize = 32;
+pub(crate) const MAX_HEADER_BYTES: usize = 32;
 /// The longest command that is a line.
 const MAX_LINE_BYTES: usize = 64 << 10;
 

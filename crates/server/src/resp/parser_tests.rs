@@ -1,7 +1,6 @@
 //! Commands byte by byte, and generated input against a reader that is as simple as it can be.
 
-use super::super::naive;
-use super::super::seen::Seen;
+use super::super::seen::{Seen, compare};
 use super::*;
 use crate::cases::{Rng, prove};
 
@@ -147,17 +146,17 @@ fn generated_input_is_read_as_by_the_naive_reader() {
         let cuts: Vec<usize> = (0..8).map(|_| rng.below(40) as usize).collect();
         (cuts, pieces)
     };
-    prove(generate, |cuts: &Vec<usize>, pieces: &[Vec<u8>]| {
-        let input = pieces.concat();
-        let expected = naive::read(&input, &BOUNDS);
-        let whole = read(&input, []);
-        let bytewise = read(&input, std::iter::repeat_n(1, input.len()));
-        let cut = read(&input, cuts.iter().copied());
-        for (how, seen) in [("whole", whole), ("byte by byte", bytewise), ("cut", cut)] {
-            if seen != expected {
-                return Err(format!("{how}: {seen:?}, not {expected:?}"));
-            }
-        }
-        Ok(())
-    });
+    prove(generate, |cuts: &Vec<usize>, pieces: &[Vec<u8>]| compare(&pieces.concat(), cuts, &BOUNDS));
+}
+
+/// It ends where the bound is, and no length can be told any more; that is seen once it was.
+#[test]
+fn a_length_that_is_told_beyond_the_bound() {
+    let full = format!("*3\r\n$40\r\n{0}\r\n$40\r\n{0}\r\n", "x".repeat(40));
+    for (length, rest) in [("$", 99), ("$1\r", 101), (&*format!("${}\r", "1".repeat(32)), 132)] {
+        let input = format!("{full}{length}");
+        assert_eq!(compare(input.as_bytes(), &[], &BOUNDS), Ok(()), "{length:?}");
+        assert_eq!(read(input.as_bytes(), []).rest, rest, "{length:?}");
+        assert!(read(format!("{input}\n").as_bytes(), []).error.is_some(), "{length:?}");
+    }
 }

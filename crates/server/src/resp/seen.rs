@@ -1,6 +1,25 @@
-//! What the parser saw of some input: to be compared.
+//! What the parser saw of some input, beside what there is to be seen.
 
-use super::parser::{Bounds, Parser, ProtocolError, Step};
+use super::naive;
+use super::parser::{Bounds, MAX_HEADER_BYTES, Parser, ProtocolError, Step};
+
+/// The most of a line that tells a length, without what ends it.
+const MAX_UNFINISHED_HEADER_BYTES: usize = 1 + MAX_HEADER_BYTES + 1;
+
+/// Holds the parser against the naive reader, however the input is cut, and what both see against the bounds.
+pub(crate) fn compare(input: &[u8], cuts: &[usize], bounds: &Bounds) -> Result<(), String> {
+    let expected = naive::read(input, bounds);
+    if !expected.is_within(bounds) {
+        return Err(format!("beyond its bounds: {expected:?}"));
+    }
+    for (how, pieces) in [("whole", &[][..]), ("byte by byte", &vec![1; input.len()]), ("cut", cuts)] {
+        let seen = Seen::in_pieces(input, pieces.iter().copied(), bounds);
+        if seen != expected {
+            return Err(format!("{how}: {seen:?}, not {expected:?}"));
+        }
+    }
+    Ok(())
+}
 
 /// What was read of an input: commands, and what ended it.
 #[derive(PartialEq, Eq, Debug)]
@@ -35,5 +54,15 @@ impl Seen {
             }
         }
         Self { commands, error: None, rest: buffer.len() }
+    }
+
+    /// Whether what comes to its end has a bound, and what is kept until it does. How long an argument is can only be judged once all of
+    /// that line is here.
+    fn is_within(&self, bounds: &Bounds) -> bool {
+        let fits = |command: &Vec<Vec<u8>>| {
+            command.len() <= bounds.max_arguments
+                && command.iter().all(|argument| argument.len() <= bounds.max_bytes)
+        };
+        self.rest <= bounds.max_bytes + MAX_UNFINISHED_HEADER_BYTES && self.commands.iter().all(fits)
     }
 }
