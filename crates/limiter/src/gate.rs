@@ -194,23 +194,24 @@ impl<S: Store, C: Clock> Gate<S, C> {
 
     /// Decides by a limit that comes with the request. Such keys share nothing with those of rules.
     pub async fn limit(&self, key: impl Into<Key<'_>>, limit: Limit, cost: u64) -> Result<Verdict, S::Error> {
-        self.limit_in(self.ad_hoc, key, limit, cost).await
+        self.limit_in(self.ad_hoc, key, limit, cost, None).await
     }
 
-    /// [`Gate::limit`] in another space, whose keys share nothing with those of others.
+    /// [`Gate::limit`] in another space, whose keys share nothing with those of others. The id is what the sender knows the request by.
     pub async fn limit_in(
         &self,
         space: Space,
         key: impl Into<Key<'_>>,
         limit: Limit,
         cost: u64,
+        id: Option<&str>,
     ) -> Result<Verdict, S::Error> {
         let (key, limits) = (key.into(), [limit]);
         let charges = [Charge { space, key: &key, limits: &limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
         let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charges };
         let verdict = self.store.decide(&call).await;
-        self.seen_limit(&charges[0], verdict.as_ref());
+        self.seen_limit(&charges[0], id, verdict.as_ref());
         verdict
     }
 

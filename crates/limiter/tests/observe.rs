@@ -7,7 +7,7 @@ use std::thread;
 use slidegate::observe::{Denial, MAX_LINES, Observer, ObserverSettings, Subjects, Timed};
 use slidegate::policy::HitMode;
 use slidegate::policy::file::Percent;
-use slidegate::{Ask, Gate, ManualClock, Memory};
+use slidegate::{Ask, Demand, Gate, Limit, ManualClock, Memory};
 
 mod gates;
 
@@ -182,14 +182,15 @@ async fn every_rule_that_refuses_is_told_of() {
         ]
     );
     // Nobody has named the parts of these keys.
-    gate.limit("k", "1/s".parse().expect("a limit"), 7).await.expect("an answer");
-    gate.limit(("acme", "bob"), "1/s".parse().expect("a limit"), 7).await.expect("an answer");
+    let limit: Limit = "1/s".parse().expect("a limit");
+    gate.limit("k", limit, 7).await.expect("an answer");
+    gate.limit_in(gate.ad_hoc(), ("acme", "bob"), limit, 7, Some("r5")).await.expect("an answer");
+    let brought = Demand::Limit { key: "k".into(), limit, cost: 7, id: Some("r6") };
+    gate.check_all(&[brought]).await.expect("an answer");
+    let told = |key, id| format!("(ad hoc) 1/s enforced {key} cost 7 wait None reset Some(0) id {id} at 400");
     assert_eq!(
         *denials.lock().expect("no panic"),
-        [
-            "(ad hoc) 1/s enforced key=k cost 7 wait None reset Some(0) id None at 400",
-            "(ad hoc) 1/s enforced key1=acme key2=bob cost 7 wait None reset Some(0) id None at 400",
-        ]
+        [told("key=k", "None"), told("key1=acme key2=bob", "Some(\"r5\")"), told("key=k", "Some(\"r6\")")]
     );
 }
 

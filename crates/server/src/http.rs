@@ -117,7 +117,7 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming, id: &st
                 }
                 "/v1/limit" if posts => {
                     let body = visit.read(&head.headers, body).await?;
-                    return limit::limit(app, &body, visit.trace("POST /v1/limit", head)).await;
+                    return limit::limit(app, &body, id, visit.trace("POST /v1/limit", head)).await;
                 }
                 "/v1/refund" if posts => {
                     return settle::refund(app, &visit.read(&head.headers, body).await?).await;

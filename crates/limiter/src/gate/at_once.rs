@@ -103,7 +103,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(Some(tell(AtOnce { policy, hits, verdict: &verdict, barred })))
     }
 
-    /// [`Gate::limit_in`] where `decide` asks this gate's store, which does not wait.
+    /// [`Gate::limit_in`] without an id, where `decide` asks this gate's store, which does not wait.
     #[inline]
     pub fn limit_at_once<'k>(
         &self,
@@ -118,7 +118,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
         let verdict = decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges });
-        self.seen_limit(&charges[0], Ok::<_, &S::Error>(&verdict));
+        self.seen_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
         verdict
     }
 }

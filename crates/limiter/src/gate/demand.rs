@@ -21,6 +21,8 @@ pub enum Demand<'a> {
         limit: Limit,
         /// Units asked for; 0 only looks.
         cost: u64,
+        /// What its sender knows it by.
+        id: Option<&'a str>,
     },
     /// Units that were charged before and not needed: the oldest are given back, where a rule that applies is `refundable`. Of other
     /// rules it is only told what they have left.
@@ -30,6 +32,8 @@ pub enum Demand<'a> {
         /// How many.
         units: u64,
     },
+    /// Asks for nothing, and always fits.
+    Nothing,
     /// Refused whatever the limits say, and all others with it.
     Refuse,
 }
@@ -39,7 +43,15 @@ impl<'a> Demand<'a> {
     pub(super) fn request(&self) -> Option<&Request<'a>> {
         match self {
             Self::Check(request) | Self::GiveBack { request, .. } => Some(request),
-            Self::Limit { .. } | Self::Refuse => None,
+            Self::Limit { .. } | Self::Nothing | Self::Refuse => None,
+        }
+    }
+
+    /// What its sender knows it by.
+    pub(super) fn id(&self) -> Option<&str> {
+        match self {
+            Self::Limit { id, .. } => *id,
+            _ => self.request().and_then(Request::id),
         }
     }
 }
@@ -68,7 +80,8 @@ impl<'d> Chosen<'d> {
         let (by, cost, units) = match demand {
             Demand::Check(request) => (By::rules(policy, request)?, request.cost_asked(), 0),
             Demand::GiveBack { request, units } => (By::rules(policy, request)?, 0, *units),
-            Demand::Limit { key, limit, cost } => (By::Limit(key, limit), *cost, 0),
+            Demand::Limit { key, limit, cost, .. } => (By::Limit(key, limit), *cost, 0),
+            Demand::Nothing => (By::Rules(SmallVec::new()), 0, 0),
             Demand::Refuse => (By::Nothing(None), 0, 0),
         };
         Ok(Self { by, cost, units })

@@ -78,12 +78,12 @@ impl<S, C> Gate<S, C> {
 
     /// A limit that came along.
     #[inline]
-    pub(super) fn seen_limit<E>(&self, charge: &Charge<'_>, verdict: Result<&Verdict, &E>) {
+    pub(super) fn seen_limit<E>(&self, charge: &Charge<'_>, id: Option<&str>, verdict: Result<&Verdict, &E>) {
         let Some(observer) = &self.observer else { return };
         match verdict {
             Ok(verdict) => {
                 let heard = Heard::all(verdict);
-                let told = Told::new(charge.cost, None);
+                let told = Told::new(charge.cost, id);
                 observer.decided(1, &told, &heard);
                 observer.ad_hoc(&told, charge.key, &charge.limits[0], &heard);
             }
@@ -112,7 +112,7 @@ impl<S, C> Gate<S, C> {
         }
         for ((one, part), demand) in chosen.iter().zip(parts).zip(demands) {
             let cost = if is_barred { 0 } else { one.cost };
-            let told = Told::new(cost, demand.request().and_then(Request::id));
+            let told = Told::new(cost, demand.id());
             let heard = Heard::some(verdict, &verdict.decisions[part.decisions.clone()]);
             match &one.by {
                 By::Rules(_) => {
@@ -137,7 +137,7 @@ impl<S, C> Gate<S, C> {
         let Some(observer) = &self.observer else { return };
         let mut would_deny = false;
         for ((one, part), demand) in chosen.iter().zip(&answers.parts).zip(demands) {
-            let told = Told::new(one.cost, demand.request().and_then(Request::id));
+            let told = Told::new(one.cost, demand.id());
             would_deny |=
                 apart(observer, &answers.policy, &told, one.hits(HitMode::Observed), &part.observed);
             let now_ms = answers.verdict.decided_at_ms;

@@ -53,7 +53,7 @@ pub(crate) fn back(attributes: &str, units: u64) -> Demand<'_> {
 }
 
 pub(crate) fn limit<'a>(key: &'a str, limit: &str, cost: u64) -> Demand<'a> {
-    Demand::Limit { key: key.into(), limit: limit.parse().expect("a limit"), cost }
+    Demand::Limit { key: key.into(), limit: limit.parse().expect("a limit"), cost, id: None }
 }
 
 pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> Answers {

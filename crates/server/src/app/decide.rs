@@ -66,10 +66,11 @@ impl<C: Clock> App<C> {
         key: impl Into<Key<'_>>,
         limit: Limit,
         cost: u64,
+        id: Option<&str>,
         trace: Trace,
     ) -> Result<Verdict, StoreError> {
         let started = self.start();
-        let verdict = self.gate.limit_in(space, key, limit, cost).await;
+        let verdict = self.gate.limit_in(space, key, limit, cost, id).await;
         self.finish(started);
         trace.limited(&self.telemetry, &verdict);
         verdict

@@ -43,7 +43,12 @@ fn some_whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Optio
     whole(deserializer).map(Some)
 }
 
-pub(super) async fn limit<C: Clock>(app: &App<C>, bytes: &[u8], trace: Trace) -> Result<Reply, Problem> {
+pub(super) async fn limit<C: Clock>(
+    app: &App<C>,
+    bytes: &[u8],
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
     if !app.http().ad_hoc_limits {
         let detail =
             "limits in requests are off: set server.ad_hoc_limits to true, or use /v1/check with a rule";
@@ -57,7 +62,7 @@ pub(super) async fn limit<C: Clock>(app: &App<C>, bytes: &[u8], trace: Trace) ->
         return Err(Problem::bad_request("burst is for the algorithm gcra only"));
     }
     let limit = body.limit().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let verdict = app.limit(app.gate().ad_hoc(), &*body.key, limit, body.cost, trace).await;
+    let verdict = app.limit(app.gate().ad_hoc(), &*body.key, limit, body.cost, Some(id), trace).await;
     let verdict = verdict.map_err(|error| Problem::store(&error))?;
     Ok(answer::ad_hoc_reply(app, &limit, &verdict))
 }

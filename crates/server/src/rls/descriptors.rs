@@ -50,8 +50,10 @@ impl<'m> Asked<'m> {
     /// The id that their sender knows all of them by.
     pub(super) fn set_id(&mut self, id: &'m str) {
         for demand in &mut self.demands {
-            if let Demand::Check(request) | Demand::GiveBack { request, .. } = demand {
-                request.set_id(id);
+            match demand {
+                Demand::Check(request) | Demand::GiveBack { request, .. } => request.set_id(id),
+                Demand::Limit { id: own, .. } => *own = Some(id),
+                Demand::Nothing | Demand::Refuse => {}
             }
         }
     }
@@ -105,7 +107,10 @@ fn demand<'m>(
     if let Some(limit) = &descriptor.limit {
         // Nothing says that such limits may be given back: of these it is only told what is left.
         return Ok(match limits::limit(limit)? {
-            Some(limit) => Demand::Limit { key: key(&call.domain, &descriptor.entries), limit, cost },
+            Some(limit) => {
+                Demand::Limit { key: key(&call.domain, &descriptor.entries), limit, cost, id: None }
+            }
+            None if cost == 0 => Demand::Nothing,
             None => Demand::Refuse,
         });
     }

@@ -29,6 +29,7 @@ fn shown(demand: &Demand<'_>) -> String {
         Demand::Check(request) => format!("{} costs {}", attributes(request), request.cost_asked()),
         Demand::GiveBack { request, units } => format!("{} gives {units}", attributes(request)),
         Demand::Limit { limit, cost, .. } => format!("{limit} costs {cost}"),
+        Demand::Nothing => "nothing".to_owned(),
         Demand::Refuse => "refused".to_owned(),
     }
 }
@@ -102,6 +103,8 @@ fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
         (with(5, 7, false), "5/7day costs 1"),
         (with(5, 2, true), "5/min costs 0"),
         (with(0, 2, false), "refused"),
+        (with(0, 2, true), "nothing"),
+        (RateLimitDescriptor { hits_addend: Some(0), ..with(0, 2, false) }, "nothing"),
     ];
     for (descriptor, expected) in rows {
         assert_eq!(one(&call([descriptor])), expected);

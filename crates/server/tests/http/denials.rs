@@ -80,12 +80,14 @@ async fn a_denial_leaves_a_line() {
 
         let body = json!({ "key": "alice", "quota": 1, "window_ms": 1000 });
         assert_eq!(client.post("/v1/limit", &body).await.status, 200);
-        assert_eq!(client.post("/v1/limit", &body).await.status, 429);
+        let refused = client.send("POST", "/v1/limit", &headers, body.to_string().as_bytes()).await;
+        assert_eq!((refused.status, refused.header("x-request-id")), (429, Some("the-request")));
         let line = &wait_for(&lines, 1).await[0];
         assert!(
             line.contains("rule=\"(ad hoc)\" limit=\"1/s\" mode=\"enforced\" subject=\"key=alice\""),
             "{line}"
         );
+        assert!(line.ends_with("request_id=\"the-request\""), "{line}");
     }
 }
 

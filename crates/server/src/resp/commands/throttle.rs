@@ -109,7 +109,7 @@ pub(super) async fn answer<C: Clock>(
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let verdict = app.limit(space, key, limit, cost, trace).await.map_err(Failure::Store)?;
+    let verdict = app.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }

@@ -90,6 +90,11 @@ async fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
         let refused = client.post("/json", &body).await;
         assert_eq!((refused.status, statuses(&refused)), (429, "OVER_LIMIT, OK 1".to_owned()));
         assert_eq!(refused.json().get("responseHeadersToAdd"), None);
+        // Who asks for nothing of it is in nobody's way.
+        let looks = json!({ "limit": { "requests_per_unit": 0, "unit": 2 }, "hitsAddend": 0 });
+        let body = json!({ "domain": "d", "descriptors": [with("user=x", looks), descriptor("user=y")] });
+        let passed = client.post("/json", &body).await;
+        assert_eq!((passed.status, statuses(&passed)), (200, "OK, OK 0".to_owned()));
     }
 }
 
