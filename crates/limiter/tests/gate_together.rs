@@ -1,6 +1,9 @@
 //! Several requests that are decided together: all are admitted, or none is charged.
 #![cfg(all(feature = "policy", feature = "redis", not(shuttle)))]
 
+use std::sync::Arc;
+
+use slidegate::observe::{Observer, ObserverSettings, Requests};
 use slidegate::store::MAX_LIMITS;
 use slidegate::{Demand, Fallback, GateError, Memory, OnStoreError, Redis, RequestError, Source, Store};
 
@@ -248,7 +251,9 @@ async fn without_the_store_every_rule_says_what_holds() {
   - { name: deny, match: { path: /deny }, limits: [4/h], on_store_error: deny }
 ";
     let store = Fallback::new(Redis::by_callers_clock(&patient(&server.url())), 4);
-    let gate = timed(rules, store.rule("allow", OnStoreError::Allow).rule("deny", OnStoreError::Deny));
+    let observer = Arc::new(Observer::new(ObserverSettings::default()));
+    let gate = timed(rules, store.rule("allow", OnStoreError::Allow).rule("deny", OnStoreError::Deny))
+        .observe(Arc::clone(&observer));
     let (local, allow, deny) = (check("path=/local", 1), check("path=/allow", 1), check("path=/deny", 1));
     server.kill();
     let answers = all(&gate, &[local.clone(), allow.clone()]).await;
@@ -257,6 +262,14 @@ async fn without_the_store_every_rule_says_what_holds() {
     // Refused by this node's share, which is an answer.
     let answers = all(&gate, &[local.clone(), allow]).await;
     assert_eq!((answers.is_allowed(), answers.unanswered()), (false, None));
-    let answers = all(&gate, &[local, deny]).await;
+    let answers = all(&gate, &[local, deny.clone()]).await;
     assert_eq!((answers.is_allowed(), answers.unanswered()), (false, Some("deny")));
+    let Requests { allowed, denied, failed, .. } = observer.requests();
+    assert_eq!((allowed, denied, failed), (1, 1, 1));
+    let denied = observer.lines().iter().find(|line| &*line.rule == "deny").map(|line| line.enforced.denied);
+    assert_eq!(denied, Some(0), "nothing was denied by a limit that nobody looked at");
+    // What is refused anyhow is refused without the store.
+    let answers = all(&gate, &[Demand::Refuse, deny]).await;
+    assert_eq!((answers.is_allowed(), answers.unanswered()), (false, None));
+    assert_eq!(observer.requests().barred, 1);
 }

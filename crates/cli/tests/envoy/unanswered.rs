@@ -1,5 +1,6 @@
 //! What happens to requests that the service does not answer is Envoy's to say, both ways.
 
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -43,6 +44,25 @@ fn requests_pass() {
 fn requests_are_refused() {
     let setup = Setup::of_page().envoy("failure_mode_deny: false", "failure_mode_deny: true");
     without_the_service(&setup, (500, ""));
+}
+
+/// The service is there, its store is not, and the rule refuses meanwhile: that is no answer, either.
+#[test]
+fn a_store_that_does_not_answer() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let store =
+        format!("store: {{ kind: redis, url: 'redis://{}' }}", silent.local_addr().expect("an address"));
+    let setup = Setup::of_page()
+        .policy("version: 1", &format!("version: 1\n{store}"))
+        .policy("limits: [\"3/min\"]", "limits: [\"3/min\"]\n    on_store_error: deny");
+    for (mode, status) in [("failure_mode_deny: false", 200), ("failure_mode_deny: true", 500)] {
+        let setup = setup.clone().envoy("failure_mode_deny: false", mode);
+        let site = Site::of(&setup, TempDir::new().expect("a folder"));
+        for _ in 0..5 {
+            let answer = site.ask(Client::FIRST, &SEARCH);
+            assert_eq!((answer.status, answer.header("ratelimit")), (status, None), "{mode}: {answer:?}");
+        }
+    }
 }
 
 /// With the status that the page names.

@@ -89,9 +89,10 @@ impl Answers {
         self.parts.iter().map(|part| DemandAnswer { answers: self, part })
     }
 
-    /// The rule that refuses because the store does not answer, if one does.
+    /// The rule that refuses because the store does not answer, if one does: nothing is known of the requests then, and nothing is
+    /// told of their limits. If one of them is refused anyhow they are refused, whatever the store would say.
     pub fn unanswered(&self) -> Option<&str> {
-        if self.verdict.source != Source::Assumed {
+        if self.verdict.source != Source::Assumed || self.is_barred() {
             return None;
         }
         let refuses = |limit: &LimitAnswer<'_>| limit.decision.outcome != Outcome::Fits;
@@ -114,13 +115,18 @@ pub struct DemandAnswer<'a> {
 impl<'a> DemandAnswer<'a> {
     /// Whether its own limits admit it, whatever those of the others say.
     pub fn is_allowed(&self) -> bool {
-        let known = matches!(self.answers.verdict.source, Source::Store | Source::Local);
+        self.part.barred.is_none() && self.violated().next().is_none()
+    }
+
+    /// The limits that refuse it, whatever those of the others say.
+    pub fn violated(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
+        let Self { answers, part } = *self;
+        let known = matches!(answers.verdict.source, Source::Store | Source::Local);
         // A look always fits: what was asked for does if so much remains.
-        let looked = known && self.answers.is_barred();
-        let fits = |limit: LimitAnswer<'_>| {
-            limit.decision.outcome == Outcome::Fits && !(looked && limit.decision.remaining < self.part.cost)
-        };
-        self.part.barred.is_none() && self.limits().all(fits)
+        let looked = known && answers.is_barred();
+        self.limits().filter(move |limit| {
+            limit.decision.outcome != Outcome::Fits || looked && limit.decision.remaining < part.cost
+        })
     }
 
     /// The rule that refuses it whatever its limits say, and why.

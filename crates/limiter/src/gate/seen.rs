@@ -3,7 +3,7 @@
 use slidegate_core::Verdict;
 
 use super::answer::Applied;
-use super::answers::{Answers, Part};
+use super::answers::Answers;
 use super::demand::{By, Chosen, Demand};
 use super::{Gate, GateError};
 use crate::observe::{Bar, Came, Heard, Observer, Told};
@@ -94,13 +94,13 @@ impl<S, C> Gate<S, C> {
     /// Requests that were decided together: they are one.
     pub(super) fn seen_together<E>(
         &self,
-        policy: &Policy,
         demands: &[Demand<'_>],
-        (chosen, parts): (&[Chosen<'_>], &[Part]),
-        verdict: Result<&Verdict, &E>,
+        chosen: &[Chosen<'_>],
+        answers: Result<&Answers, &E>,
     ) {
         let Some(observer) = &self.observer else { return };
-        let Ok(verdict) = verdict else { return observer.came(Came::Failed) };
+        let answers = answers.ok().filter(|answers| answers.unanswered().is_none());
+        let Some(Answers { policy, verdict, parts }) = answers else { return observer.came(Came::Failed) };
         let is_barred = chosen.iter().any(Chosen::is_barred);
         if !is_barred {
             let hits = parts.last().map_or(0, |part| part.decisions.end);

@@ -17,6 +17,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// Decides several requests together: all are admitted, or none is charged. What they cost the same subject adds up.
     ///
     /// What is given back is given back afterwards, and only if all was admitted; so are rules asked that only look on.
+    /// Where [`Answers::unanswered`] names a rule an observer is told that there was no answer.
     pub async fn check_all(&self, demands: &[Demand<'_>]) -> Result<Answers, GateError<S::Error>> {
         let policy = self.policy();
         let mut chosen: SmallVec<[Chosen<'_>; 2]> = SmallVec::with_capacity(demands.len());
@@ -33,9 +34,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
             return Err(RequestError::TooManyLimits { limits }.into());
         }
         let verdict = self.decide_together(&policy, &chosen).await;
-        self.seen_together(&policy, demands, (&chosen, &parts), verdict.as_ref());
-        let verdict = verdict.map_err(GateError::Store)?;
-        let mut answers = Answers { policy, verdict, parts };
+        let answers = verdict.map(|verdict| Answers { policy, verdict, parts });
+        self.seen_together(demands, &chosen, answers.as_ref());
+        let mut answers = answers.map_err(GateError::Store)?;
         if answers.is_allowed() && chosen.iter().any(|one| one.goes_on(&answers.policy)) {
             // In a box, as all that few requests come to.
             Box::pin(self.go_on(&chosen, &mut answers)).await.map_err(GateError::Store)?;

@@ -34,6 +34,10 @@ pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<
         Ok(answers) => answers,
         Err(error) => return failed(error),
     };
+    if let Some(rule) = answers.unanswered() {
+        let error = Some("the store does not answer".to_owned());
+        return Told { error, ..Told::outcome("failed").text(RULE, rule) };
+    }
     let barred = answers.each().find_map(|one| one.barred());
     if answers.is_barred() {
         return Told::outcome("barred").text_if(RULE, barred.map(|(rule, _)| rule));

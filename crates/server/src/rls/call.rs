@@ -139,7 +139,10 @@ async fn should_rate_limit<C: Clock>(
 ) -> Outcome {
     let message = match message::only(body, &visit, Route::ShouldRateLimit).await {
         Ok(message) => message,
-        Err(Unread::TooLarge(why)) => return Ok(message::frame(&service::refuse_unread(&why))),
+        Err(Unread::TooLarge(why)) => {
+            let response = service::refuse_unread(&visit.app, &why, trace).await;
+            return Ok(message::frame(&response));
+        }
         Err(Unread::Wrong(status)) => return Err(status),
     };
     let request: proto::RateLimitRequest = message::parse(&message)?;

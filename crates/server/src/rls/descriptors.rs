@@ -76,8 +76,20 @@ impl<'m> Asked<'m> {
         Ok(())
     }
 
+    /// Refuses what the rules cannot judge for this reason, so that it can be asked again.
+    pub(super) fn refuse_unfit(&mut self, policy: &Policy, error: &RequestError) {
+        match error {
+            RequestError::NotAnAddress { .. } => self.refuse_unreadable(policy),
+            // Which of them are too many nobody can say.
+            _ => {
+                self.unfit.push(error.to_string());
+                self.demands.fill(Demand::Refuse);
+            }
+        }
+    }
+
     /// Refuses what rules look at and cannot read.
-    pub(super) fn refuse_unreadable(&mut self, policy: &Policy) {
+    fn refuse_unreadable(&mut self, policy: &Policy) {
         let Self { demands, unfit } = self;
         for demand in demands {
             let (Demand::Check(request) | Demand::GiveBack { request, .. }) = demand else { continue };

@@ -188,7 +188,10 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
         call([descriptor("b=c ip=10.0.0.1"), descriptor("b=c ip=nowhere"), descriptor("b=d ip=nowhere")]);
     let mut asked = Asked::new(&call).expect("demands");
     assert_eq!(asked.unfit.len(), 0);
-    asked.refuse_unreadable(&policy);
+    asked.refuse_unfit(
+        &policy,
+        &policy.choose(&request("", &entries("b=c ip=nowhere"))).expect_err("no address"),
+    );
     let refused: Vec<bool> = asked.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
     assert_eq!(refused, [false, true, false]);
     assert!(asked.unfit[0].contains("`nowhere` is none"), "{:?}", asked.unfit);

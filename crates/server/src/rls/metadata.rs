@@ -18,7 +18,7 @@ pub(super) fn metadata(answers: &Answers, unfit: &[String]) -> Option<Struct> {
             };
             note(&mut violated, [("rule", Some(rule)), ("reason", Some(reason))]);
         }
-        for limit in one.limits().filter(refuses) {
+        for limit in one.violated() {
             note(&mut violated, [("rule", limit.rule), ("limit", Some(limit.text))]);
         }
         for limit in one.observed().filter(refuses) {

@@ -1,6 +1,6 @@
 //! `ShouldRateLimit`: a call into demands, and what came of them into its answer.
 
-use slidegate::{Answers, Clock, GateError, RequestError};
+use slidegate::{Answers, Clock, Demand, GateError};
 use tonic::Status;
 
 use super::descriptors::Asked;
@@ -31,12 +31,11 @@ pub(crate) async fn decide<C: Clock>(
     if let Some(id) = id {
         asked.set_id(id);
     }
-    let answers = match app.check_all(&asked.demands).await {
-        Err(GateError::Request(RequestError::NotAnAddress { .. })) => {
-            asked.refuse_unreadable(&app.gate().policy());
-            Box::pin(app.check_all(&asked.demands)).await
+    let answers = loop {
+        match app.check_all(&asked.demands).await {
+            Err(GateError::Request(error)) => asked.refuse_unfit(&app.gate().policy(), &error),
+            answers => break answers,
         }
-        answers => answers,
     };
     trace.answered_together(&app.telemetry, &answers);
     let answers = answers?;
@@ -50,7 +49,10 @@ pub(crate) async fn decide<C: Clock>(
 
 /// The answer to a call that is too large to be read. An error would let the request pass where Envoy is not told otherwise, and
 /// how large a call is may be up to a client.
-pub(super) fn refuse_unread(why: &str) -> RateLimitResponse {
+pub(super) async fn refuse_unread<C: Clock>(app: &App<C>, why: &str, trace: Trace) -> RateLimitResponse {
+    // Counted and traced as any other that is refused.
+    let answers = app.check_all(&[Demand::Refuse]).await;
+    trace.answered_together(&app.telemetry, &answers);
     RateLimitResponse {
         overall_code: Code::OverLimit as i32,
         dynamic_metadata: metadata::unread(why),

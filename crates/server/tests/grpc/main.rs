@@ -27,6 +27,7 @@ mod garbage;
 mod health;
 mod hostile;
 mod open;
+mod outage;
 mod reflection;
 mod stopping;
 mod time_outs;

@@ -109,6 +109,25 @@ async fn over_grpc_and_in_the_protocol_of_redis() {
     assert_eq!(told(&collector.all()), expected);
 }
 
+/// The store says nothing, and the rule refuses meanwhile: Envoy is told that there is no answer, and so is the collector.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_without_an_answer() {
+    let collector = Collector::start().await;
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let store =
+        format!("store: {{ kind: redis, url: 'redis://{}' }}", silent.local_addr().expect("an address"));
+    let rules = "rules: [{ name: users, key: [user], limits: [1/min], on_store_error: deny }]";
+    let service = Service::start(&collector.setting("100%"), &format!("{store}\n{rules}")).await;
+    let mut grpc = grpc::Client::connect(service.grpc).await;
+    let reply = grpc.call(LIMIT, &[], framed(&grpc::request("bob").encode_to_vec())).await;
+    assert_eq!(reply.code(), tonic::Code::Unavailable);
+    service.stop().await;
+    let received = collector.all();
+    assert_eq!(told(&received), [[&LIMIT[1..], "grpc", "failed", "users", "", ""]]);
+    let status = spans(&received)[0].status.clone().expect("a status");
+    assert_eq!((status.code, &*status.message), (2, "the store does not answer"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_told_whose_request_it_was() {
     let collector = Collector::start().await;

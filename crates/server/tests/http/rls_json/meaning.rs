@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{ask, descriptor, statuses, with};
+use super::{RULES, ask, descriptor, statuses, with};
 use crate::service::{BOTH, Service};
 
 #[tokio::test]
@@ -121,6 +121,35 @@ rules:
         // Of two descriptors under one limit a header tells once.
         let header = twice.at("/responseHeadersToAdd/1/value");
         assert_eq!(header, "\"lists-3/min\";r=1;t=60", "{kind:?}");
+        // A limit that would refuse by itself is told beside a list.
+        assert_eq!(statuses(&ask(&mut client, &["user=alice"]).await), "OK 0", "{kind:?}");
+        let refused = ask(&mut client, &["user=alice", "user=mallory"]).await;
+        assert_eq!(statuses(&refused), "OVER_LIMIT 0, OVER_LIMIT", "{kind:?}");
+        let violated =
+            json!([{ "rule": "lists", "limit": "3/min" }, { "rule": "lists", "reason": "deny_list" }]);
+        assert_eq!(refused.at("/dynamicMetadata/violated"), violated, "{kind:?}");
+    }
+}
+
+/// A header more may be a descriptor more: one too many must not be a way around, either.
+#[tokio::test]
+async fn more_limits_than_there_may_be_refuse_the_call() {
+    for kind in BOTH {
+        let service = Service::start(kind, RULES).await;
+        let mut client = service.client().await;
+        let some: Vec<String> = (0..16).map(|user| format!("user={user}")).collect();
+        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        // Two limits each.
+        assert_eq!(ask(&mut client, &some).await.status, 200, "{kind:?}");
+        let rows = [("org=x path=/", "33 limits apply"), ("user=16", "34 limits apply")];
+        for (one_more, why) in rows {
+            let refused = ask(&mut client, &[&some[..], &[one_more]].concat()).await;
+            let all = vec!["OVER_LIMIT"; 17].join(", ");
+            assert_eq!((refused.status, statuses(&refused)), (429, all), "{kind:?}");
+            let told = refused.at("/dynamicMetadata/unfit/0");
+            assert!(told.as_str().is_some_and(|told| told.contains(why)), "{told}");
+        }
+        assert_eq!(statuses(&ask(&mut client, &["user=1"]).await), "OK 0", "{kind:?}: nothing was charged");
     }
 }
 

@@ -19,6 +19,7 @@ rules:
   - {{ name: local, match: {{ path: /local }}, limits: [4/h] }}
   - {{ name: allow, match: {{ path: /allow }}, limits: [4/h], on_store_error: allow }}
   - {{ name: deny, match: {{ path: /deny }}, limits: [4/h], on_store_error: deny }}
+  - {{ name: lists, match: {{ path: /lists }}, key: [user], limits: [4/h], deny: [{{ user: mallory }}] }}
 ",
         redis.url()
     );
@@ -36,6 +37,9 @@ rules:
     let unavailable = ask(&mut client, &["path=/allow", "path=/deny"]).await;
     assert_eq!((unavailable.status, unavailable.header("retry-after")), (503, Some("1")));
     assert!(unavailable.detail().contains("the rule deny refuses meanwhile"), "{}", unavailable.detail());
+    // Whom a list refuses is refused without the store: an error would let it pass.
+    let refused = ask(&mut client, &["path=/deny", "path=/lists user=mallory"]).await;
+    assert_eq!((refused.status, statuses(&refused)), (429, "OVER_LIMIT 0, OVER_LIMIT".to_owned()));
 }
 
 #[tokio::test]
