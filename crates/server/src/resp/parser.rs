@@ -207,7 +207,9 @@ fn any_number(input: &[u8], at: usize) -> Number {
     let mut digits: i64 = 0;
     for (index, byte) in input[at..].iter().enumerate() {
         match byte {
-            b'0'..=b'9' if index < 18 => digits = digits * 10 + i64::from(byte - b'0'),
+            b'0'..=b'9' if index < MAX_HEADER_BYTES => {
+                digits = digits.saturating_mul(10).saturating_add(i64::from(byte - b'0'));
+            }
             b'\r' if index != 0 && (input[at] != b'-' || index != 1) => {
                 let end = at + index + 1;
                 return match input.get(end) {
@@ -217,7 +219,6 @@ fn any_number(input: &[u8], at: usize) -> Number {
                 };
             }
             b'-' if index == 0 => {}
-            b'0'..=b'9' if index < MAX_HEADER_BYTES => digits = i64::MAX / 10,
             b'0'..=b'9' => return Number::TooLong,
             _ => return Number::IsNone,
         }

@@ -20,12 +20,13 @@ fn words(seen: &Seen) -> Vec<String> {
 
 #[test]
 fn what_is_a_command() {
-    let rows: [(&str, &[&str]); 16] = [
+    let rows: [(&str, &[&str]); 17] = [
         ("*1\r\n$4\r\nPING\r\n", &["PING"]),
         ("*2\r\n$4\r\nECHO\r\n$0\r\n\r\n", &["ECHO|"]),
         ("*2\r\n$4\r\nECHO\r\n$4\r\n\r\n$1\r\n", &["ECHO|\r\n$1"]),
         ("*1\r\n$1\r\na\r\n*1\r\n$1\r\nb\r\n", &["a", "b"]),
         ("*0\r\n*-1\r\n\r\n  \r\n\n*1\r\n$1\r\na\r\n", &["a"]),
+        ("*1\r\n$0000000000000000000000000000004\r\nPING\r\n", &["PING"]),
         ("PING\r\n", &["PING"]),
         ("PING\n", &["PING"]),
         ("  set  a\tb \r\n", &["set|a|b"]),
@@ -133,6 +134,7 @@ fn piece(rng: &Rng) -> Vec<u8> {
                 b"*1\r\n*1\r\n",
                 b"*99999999999999999999999999999999999",
                 b"*1\r\n$",
+                b"*01\r\n$0000000000000000000001\r\na\r\n",
             ])
             .to_vec(),
     }

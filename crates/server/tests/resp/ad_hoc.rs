@@ -119,6 +119,24 @@ async fn seconds_are_rounded_up() {
     }
 }
 
+/// The window is part of what a limit is; a burst and a rate may change.
+#[tokio::test]
+async fn another_period_is_another_meter() {
+    for kind in BOTH {
+        let service = Service::start(kind, NO_RULES).await;
+        let mut client = service.client().await;
+        let rows = [
+            ("CL.THROTTLE alice 0 1 60", [0, 1, 0, -1, 60]),
+            ("CL.THROTTLE alice 0 1 60", [1, 1, 0, 60, 60]),
+            ("CL.THROTTLE alice 0 1 120", [0, 1, 0, -1, 120]),
+            ("CL.THROTTLE alice 1 1 60", [0, 2, 0, -1, 120]),
+        ];
+        for (command, numbers) in rows {
+            assert_eq!(client.say(command).await.integers(), numbers, "{kind:?}: {command}");
+        }
+    }
+}
+
 /// One key is three subjects.
 #[tokio::test]
 async fn each_command_has_keys_of_its_own() {
