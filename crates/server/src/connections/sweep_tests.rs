@@ -80,14 +80,13 @@ async fn who_says_nothing_is_counted_from_the_beginning() {
 /// A first head, and a handshake before it, have one time together; a later one has its own.
 #[tokio::test(start_paused = true)]
 async fn a_first_head_counts_from_the_beginning_of_its_connection() {
-    let begin_head = |progress: &Progress| progress.begin_head();
-    let begin_record = |progress: &Progress| progress.begin_record();
-    let rows: [(&[fn(&Progress)], u64); 5] = [
-        (&[begin_head], 10_000),
-        (&[begin_record], 10_000),
-        (&[begin_record, begin_head], 10_000),
-        (&[Progress::rest, begin_head], 19_000),
-        (&[Progress::rest, begin_record], 19_000),
+    let [head, record]: [fn(&Progress); 2] = [Progress::begin_head, Progress::begin_record];
+    let rows = [
+        (vec![head], 10_000),
+        (vec![record], 10_000),
+        (vec![record, head], 10_000),
+        (vec![Progress::rest, head], 19_000),
+        (vec![Progress::rest, record], 19_000),
     ];
     for (row, (steps, limit_ms)) in rows.into_iter().enumerate() {
         let watched = watched();
