@@ -2,15 +2,15 @@
 'use strict';
 
 const path = require('node:path');
-const { options, play, shows, until, run } = require('./browser.js');
+const { options, play, shows, run } = require('./browser.js');
 
 const take = (page, name) => page.screenshot({ path: path.join(options.images, `${name}.png`) });
 
 run(async () => {
   for (const colorScheme of ['light', 'dark']) {
     await play(async (page) => {
-      const drawn = () => page.locator('#chart-decisions .area.allowed').getAttribute('d');
-      await until(async () => (await drawn())?.split('L').length ?? 0, (points) => points > 45, 'a chart');
+      // A chart is full after two minutes: there is a point of it above and one below for every second.
+      await page.waitForFunction(() => document.querySelector('#chart-decisions .area.allowed')?.getAttribute('d').split('L').length > 230, null, { timeout: 240_000 });
       await take(page, `console-${colorScheme}`);
       await page.locator('#denied a').first().click();
       await shows(page.locator('.subject .used'), /of/);
