@@ -11,7 +11,7 @@ use crate::app::App;
 static REQUESTS: Family<1> = Family::counter(
     "requests",
     ["outcome"],
-    "Requests: allowed, denied, barred (a deny list, or a key that is missing), unlimited (no rule applied), looked (cost 0), failed (no answer), replayed (sent again)",
+    "Requests: allowed, denied, barred (a deny list, a key that is missing, a call that no rule can judge), unlimited (no rule applied), looked (cost 0), failed (no answer), replayed (sent again)",
 );
 static WOULD_DENY: Family<0> = Family::counter(
     "requests_would_deny",
