@@ -1,6 +1,7 @@
 // Top lists: everybody has a row, whoever can be looked up has a link, and rows stay for whoever is among them.
 'use strict';
 
+const fs = require('node:fs');
 const { assert, ask, check, options, play, until, run } = require('./browser.js');
 
 const KNOWN = { method: 'POST', path: '/login', ip: '203.0.113.7' };
@@ -57,7 +58,19 @@ async function rowsAreHeld(page) {
   }
 }
 
+/** A reload that hides subjects takes the links away. */
+async function hashesLeadNowhere(page) {
+  await page.mouse.move(0, 0);
+  await page.locator('#live-title').focus();
+  assert.ok(await page.locator('#denied tbody a').count() > 0);
+  const text = fs.readFileSync(options.policy, 'utf8');
+  fs.writeFileSync(options.policy, text.replace('rules:', 'observe: { subjects: hashed }\nrules:'));
+  const shown = async () => (await subjects(page)).map(([text_, isLink]) => /^user=[0-9a-f]{16}$/.test(text_) && !isLink);
+  await until(shown, (all) => all.length === 10 && all.every(Boolean), 'hashes without links');
+}
+
 run(() => play(async (page) => {
   await everybodyHasARow(page);
   await rowsAreHeld(page);
+  await hashesLeadNowhere(page);
 }));

@@ -89,6 +89,15 @@ run(() => play(async (page) => {
   assert.equal((await check(LOGIN)).status, 200, 'unblocked');
   await shows(page.locator('.subject .used'), '1 of 5');
 
+  // Also answers that take longer than a frame are shown.
+  await page.route('**/v1/keys/look', async (route) => {
+    await new Promise((resolve) => { setTimeout(resolve, 1_500); });
+    await route.continue();
+  });
+  await lookUp(page, 'login', { ip: '203.0.113.99' });
+  await shows(page.locator('.subject .used'), '0 of 5');
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+
   // What does not fit is told in words.
   await lookUp(page, 'login', { ip: 'nonsense' });
   await shows(page.locator('#look-message'), /has to be an IPv4 or IPv6 address/);

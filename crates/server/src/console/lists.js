@@ -4,14 +4,14 @@
 const FEW = 10;
 const unfolded = new Set();
 
-/** `subjects` is `hashed` where values are not shown as they are. */
-function renderTop(name, list, subjects) {
+function renderTop(name, frame) {
+  const { [name]: list, subjects } = frame;
   const table = at(name);
   const all = list?.entries ?? [];
   const entries = unfolded.has(name) ? all : all.slice(0, FEW);
   const most = all[0]?.count ?? 0;
   rows(table, entries, {
-    key: ({ rule, subject, cut }) => JSON.stringify([rule, subject, cut]),
+    key: ({ rule, subject, cut }) => JSON.stringify([rule, subject, cut, subjects]),
     empty: name === 'denied' ? 'Nobody was denied lately.' : 'Nobody came close to a limit lately.',
     create: (entry) => make('tr', {},
       make('td', {}, subjectLink(entry, subjects)),
@@ -38,7 +38,7 @@ function listenToLists() {
     at(`${name}-more`).addEventListener('click', () => {
       if (!unfolded.delete(name)) unfolded.add(name);
       set(at(`${name}-more`), 'aria-expanded', String(unfolded.has(name)));
-      renderTop(name, lastFrame[name], subjects);
+      renderTop(name, lastFrame);
     });
   }
 }
@@ -50,7 +50,7 @@ function topNote(entries, { since_ms: since, bound, total }) {
   return `Since ${clock(since)}${all}.${error}`;
 }
 
-/** Nobody is looked up by a hash, by the beginning of a key, or by a limit that came along with a request. */
+/** `subjects` is `hashed` where values are not shown as they are. Nobody is looked up by a hash, by the beginning of a key, or by a limit that came along with a request. */
 function subjectLink({ rule, subject, cut }, subjects) {
   const isFound = subjects !== 'hashed' && !cut && !rule.startsWith('(');
   return make(isFound ? 'a' : 'span', { class: 'key', href: isFound ? lookAddress(rule, subject) : null }, ...subjectText(subject));

@@ -3,7 +3,9 @@
 let lookAttributes = null;
 /** What is shown, as it was asked for. */
 let asked = null;
+/** How many questions there were, and the last of them whose answer is shown. */
 let lookTurn = 0;
+let lookShown = 0;
 
 /** The address of a subject in this page, from a top list or to send to somebody. */
 function lookAddress(rule, subject) {
@@ -32,7 +34,7 @@ function goToSubject(parameters) {
 
 async function look() {
   if (!asked) return;
-  const turn = (lookTurn += 1);
+  const [question, turn] = [asked, (lookTurn += 1)];
   let answer = { subjects: [] };
   let message = '';
   try {
@@ -41,8 +43,9 @@ async function look() {
   } catch (error) {
     message = error.message;
   }
-  // Another question was asked meanwhile.
-  if (turn !== lookTurn) return;
+  // Somebody else was asked for meanwhile, or a newer answer came first.
+  if (question !== asked || turn < lookShown) return;
+  lookShown = turn;
   write(at('look-message'), message && sentence(message));
   show(at('look-message'), Boolean(message));
   renderSubjects(answer.subjects);

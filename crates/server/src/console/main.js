@@ -6,7 +6,6 @@ const history = new History();
 const system = matchMedia('(prefers-color-scheme: dark)');
 let shownView = '';
 let lastFrame = null;
-let subjects = 'plain';
 let isPaused = false;
 /** Whether nothing is shown until there is a token. */
 let isLocked = false;
@@ -106,8 +105,6 @@ function leaveSignIn() {
 
 function take(name, data) {
   if (name === 'hello') {
-    subjects = data.subjects ?? 'plain';
-    if (data.near_miss_percent != null) write(at('near-limit'), `at most ${data.near_miss_percent} % left`);
     write(at('version'), `Slidegate ${data.version}`);
     history.begin(data.history ?? []);
     return;
@@ -124,8 +121,9 @@ function take(name, data) {
 function render(frame) {
   if (shownView === 'live') {
     live.render(frame);
-    renderTop('denied', frame.denied, subjects);
-    renderTop('near', frame.near, subjects);
+    renderTop('denied', frame);
+    renderTop('near', frame);
+    if (frame.near_miss_percent != null) write(at('near-limit'), `at most ${frame.near_miss_percent} % left`);
     renderLines(frame, history);
   }
   if (shownView === 'rules') {

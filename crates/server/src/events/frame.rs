@@ -28,8 +28,6 @@ struct Hello<'a> {
     version: &'static str,
     at_ms: u64,
     policy: Value,
-    subjects: Option<&'static str>,
-    near_miss_percent: Option<f64>,
     history: &'a VecDeque<Moment>,
 }
 
@@ -38,6 +36,9 @@ struct Frame<'a> {
     at_ms: u64,
     uptime_ms: u64,
     ready: bool,
+    /// These two may be changed by a reload.
+    subjects: Option<&'static str>,
+    near_miss_percent: Option<f64>,
     totals: Option<Totals>,
     latency_us: Option<Quantiles>,
     lines: Vec<Told<'a>>,
@@ -71,17 +72,11 @@ struct Counted {
 /// What is told once, at the beginning.
 pub(super) fn hello<C: Clock>(app: &App<C>, past: &Past) -> Bytes {
     let digest = app.reload_state().policy_digest;
-    let settings = app.observer().map(|observer| observer.settings());
     let hello = Hello {
         service: "slidegate",
         version: env!("CARGO_PKG_VERSION"),
         at_ms: app.gate().now_ms(),
         policy: json!({ "digest": known(&digest) }),
-        subjects: settings.as_ref().map(|settings| match settings.subjects {
-            Subjects::Plain => "plain",
-            Subjects::Hashed => "hashed",
-        }),
-        near_miss_percent: settings.as_ref().map(|settings| f64::from(settings.near_miss.0) / 100.0),
         history: past.history(),
     };
     event(RETRY, "hello", &hello)
@@ -91,11 +86,17 @@ pub(super) fn hello<C: Clock>(app: &App<C>, past: &Past) -> Bytes {
 pub(super) fn frame<C: Clock>(app: &App<C>, past: &Past, seen: Option<&Seen>, uptime: Duration) -> Bytes {
     let at_ms = app.gate().now_ms();
     let (lines, lines_left_out) = seen.map_or_else(Default::default, |seen| lines(&seen.lines, past));
+    let settings = app.observer().map(|observer| observer.settings());
     let list = |which| Some(Listed::of(app.observer()?, which, top::USUAL, at_ms));
     let frame = Frame {
         at_ms,
         uptime_ms: u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX),
         ready: app.is_ready(),
+        subjects: settings.as_ref().map(|settings| match settings.subjects {
+            Subjects::Plain => "plain",
+            Subjects::Hashed => "hashed",
+        }),
+        near_miss_percent: settings.as_ref().map(|settings| f64::from(settings.near_miss.0) / 100.0),
         totals: seen.map(|seen| seen.totals),
         latency_us: seen.and_then(|seen| past.latency_us(&seen.latency)),
         lines,
