@@ -108,9 +108,11 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
     let step = |_| match rng.below(12) {
         0 => Step::Wait(rng.pick(&[1, rng.below(700), 1_000])),
         1 => Step::Replace(rng.pick(&[Rules::First, Rules::Second, Rules::Excepted])),
-        2 => {
-            Step::Rule { rule: rng.pick(&["wide", "two", "watched", "barring"]), attributes: attributes(), cost: cost() }
-        }
+        2 => Step::Rule {
+            rule: rng.pick(&["wide", "two", "watched", "barring"]),
+            attributes: attributes(),
+            cost: cost(),
+        },
         3 => Step::Once { attributes: attributes(), key: rng.pick(&["one", "two"]) },
         4 => Step::Limit { key: rng.pick(&["k", "l"]), cost: cost() },
         5 => {

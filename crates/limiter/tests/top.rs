@@ -142,8 +142,9 @@ fn lists_are_true_for_every_stream() {
         }
         let (list, truth) = (top.list(usize::MAX, now_ms), exact.last_two(now_ms));
         if capacity < 128 {
-            // One shard: the textbook's bound, and nothing but the truth while there is room.
-            ensure!(list.bound <= list.total / capacity, "{} of {}", list.bound, list.total);
+            // One shard: the textbook's bound, one more in each epoch for whoever came once and was not noted, and nothing but the truth
+            // while there is room.
+            ensure!(list.bound <= list.total / capacity + 2, "{} of {}", list.bound, list.total);
             let is_exact = list.bound == 0 && list.entries.iter().all(|entry| entry.error == 0);
             ensure!(truth.len() as u64 >= capacity || is_exact, "there was room: {list:?}");
         }
@@ -165,7 +166,8 @@ fn who_stands_out_is_found_among_a_million() {
         holds(&top.list(most, START_MS), most, &exact).expect("a true list");
     }
     let list = top.list(Top::CAPACITY, START_MS);
-    assert_eq!(list.entries.len(), Top::CAPACITY);
+    // Whoever has a place and came once is left out.
+    assert!(list.entries.iter().all(|entry| entry.count > entry.error + 1), "{list:?}");
     // A thousandth of all, and what the shards differ by.
     assert!(list.bound <= 2 * list.total / Top::CAPACITY as u64, "{} of {}", list.bound, list.total);
     let most = exact.iter().max_by_key(|(_, times)| **times).expect("somebody");

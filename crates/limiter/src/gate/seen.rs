@@ -190,13 +190,7 @@ fn barred(
 }
 
 /// Whether one of the rules that look on would have refused without asking its limits.
-fn would_bar(
-    observer: &Observer,
-    policy: &Policy,
-    told: &Told<'_>,
-    hits: &[Hit<'_>],
-    now_ms: u64,
-) -> bool {
+fn would_bar(observer: &Observer, policy: &Policy, told: &Told<'_>, hits: &[Hit<'_>], now_ms: u64) -> bool {
     let mut any = false;
     for hit in hits {
         if let Some(why) = hit.would_bar {

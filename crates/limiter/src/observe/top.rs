@@ -1,8 +1,9 @@
 //! Who is counted most, in bounded memory: Space-Saving (Metwally, Agrawal and El Abbadi).
 //!
-//! A subject that is known is counted; one that is not takes the place of the one with the smallest count, and goes on from that count,
-//! which is then its error. So a count is never too small, and too large by at most its error; and whoever is not known was counted at
-//! most as often as the smallest that is.
+//! A subject that has a place is counted there; one that has none takes the place of the one with the smallest count, and goes on from that
+//! count, which is then its error. So a count is never too small, and too large by at most its error; and whoever has no place was counted
+//! at most as often as the smallest who has one. Who it is that has taken a place is noted when it comes again: in a crowd most do not,
+//! and are not told of.
 //!
 //! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
 

@@ -81,7 +81,9 @@ impl Policy {
                     let route = rule.route_of(&asked);
                     hits.push(Hit { rule: index, terms, key, mode, route, would_bar: None });
                 }
-                Ruling::WouldBar { key, why } => hits.push(Hit::barring(index, key, why, rule.route_of(&asked))),
+                Ruling::WouldBar { key, why } => {
+                    hits.push(Hit::barring(index, key, why, rule.route_of(&asked)))
+                }
             }
         }
         self.check_bound(&hits)?;

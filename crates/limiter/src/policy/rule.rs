@@ -75,9 +75,16 @@ impl Barred {
 pub(super) enum Ruling<'r> {
     Bars(Barred),
     Passes,
-    Limits { terms: usize, key: Key<'r>, mode: HitMode },
+    Limits {
+        terms: usize,
+        key: Key<'r>,
+        mode: HitMode,
+    },
     /// It looks on, and would bar.
-    WouldBar { key: Key<'r>, why: Barred },
+    WouldBar {
+        key: Key<'r>,
+        why: Barred,
+    },
 }
 
 impl Rule {

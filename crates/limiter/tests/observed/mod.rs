@@ -128,7 +128,8 @@ impl Recount {
     fn limits(&mut self, limits: &[LimitAnswer<'_>], mode: HitMode, is_allowed: bool, way: &Way<'_>) {
         let mut refused: Vec<(String, bool)> = Vec::new();
         for limit in limits {
-            let near = limit.source == Source::Store && limit.decision.remaining * 100 <= limit.limit.ceiling() * way.near_percent;
+            let near = limit.source == Source::Store
+                && limit.decision.remaining * 100 <= limit.limit.ceiling() * way.near_percent;
             let named = limit.rule.map(|rule| (rule, limit.name));
             let is_near = self.count(named, fits(limit), mode, is_allowed, near, way);
             let rule = limit.rule.unwrap_or("(ad hoc)").to_owned();

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::who::Who;
 
 /// Many more than there are places, so that few subjects share one.
-const CELLS: usize = 1_024;
+const CELLS: usize = 512;
 const PLACE_BITS: u32 = 8;
 /// Not a place.
 const NOWHERE: u16 = (1 << PLACE_BITS) - 1;

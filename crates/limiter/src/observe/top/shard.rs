@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::Subject;
 use super::kept::Kept;
-use super::slots::{Least, Slots};
+use super::slots::{Had, Least, Raised, Slots};
 use super::who::Who;
 use crate::observe::subjects::Appearance;
 use crate::sync::Mutex;
@@ -19,10 +19,25 @@ pub(super) struct Shard {
 struct Epochs {
     /// The one that runs.
     epoch: u64,
-    /// Who has the first places.
+    /// Of those who have the first places, whoever was noted last there.
     known: Vec<Known>,
     least: Least,
-    before: Vec<Counted>,
+    before: Ended,
+}
+
+/// An epoch that is over.
+#[derive(Default, Debug)]
+struct Ended {
+    known: Vec<Counted>,
+    sums: Sums,
+}
+
+/// What is told of all who were counted in an epoch.
+#[derive(Clone, Copy, Default, Debug)]
+struct Sums {
+    total: u64,
+    /// Everybody who was counted more often is known.
+    bound: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -67,22 +82,20 @@ impl Shard {
         let mut epochs = self.epochs.lock();
         self.turn(&mut epochs, epoch);
         let Epochs { epoch, known, least, .. } = &mut *epochs;
-        if self.slots.raise_anywhere(who, known.len()) {
-            return;
-        }
-        let (place, error) = match known.len() {
-            free if free < self.slots.len() => {
-                known.push(Known { kept: Kept::new(subject, appearance), error: 0 });
-                (free, 0)
-            }
-            _ => {
-                let (place, error) = self.slots.take_smallest(least);
+        match self.slots.raise_anywhere(who, known.len()) {
+            Raised::Yes => {}
+            Raised::NowNamed { place, before } => {
                 known[place].kept.replace(subject, appearance);
-                known[place].error = error;
-                (place, error)
+                // What it had when it came.
+                known[place].error = before - 1;
             }
-        };
-        self.slots.give(place, who, (*epoch, error + 1));
+            Raised::NoPlace if known.len() < self.slots.len() => {
+                self.slots.give(known.len(), who, *epoch);
+                known.push(Known { kept: Kept::new(subject, appearance), error: 0 });
+            }
+            // Most of a crowd are gone before they come again: whoever it is is noted then.
+            Raised::NoPlace => self.slots.pass_on(who, *epoch, least),
+        }
     }
 
     /// Under the lock: begins the epoch of this time, if an earlier one runs. Epochs never go back: whoever asks by a clock that is behind
@@ -92,40 +105,43 @@ impl Shard {
             return;
         }
         let known = std::mem::take(&mut epochs.known);
-        let ended = known.into_iter().enumerate().map(|(place, Known { kept, error })| {
-            let (who, count) = self.slots.take(place);
-            Counted { kept, who, count, error }
-        });
-        let ended: Vec<Counted> = ended.collect();
+        let had: Vec<Had> = (0..known.len()).map(|place| self.slots.take(place)).collect();
+        let sums = self.sums(&had);
+        let named = known.into_iter().zip(had).filter(|(_, had)| !had.is_nameless);
+        let named =
+            named.map(|(Known { kept, error }, Had { who, count, .. })| Counted { kept, who, count, error });
         let follows = epoch == epochs.epoch + 1;
-        epochs.before = if follows { ended } else { Vec::new() };
+        epochs.before = if follows { Ended { known: named.collect(), sums } } else { Ended::default() };
         epochs.least = Least::default();
         epochs.epoch = epoch;
+    }
+
+    /// By who had places.
+    fn sums(&self, had: &[Had]) -> Sums {
+        let smallest = had.iter().map(|had| had.count).min().filter(|_| had.len() == self.slots.len());
+        let nameless = had.iter().filter(|had| had.is_nameless).map(|had| had.count).max();
+        Sums { total: had.iter().map(|had| had.count).sum(), bound: smallest.max(nameless).unwrap_or(0) }
     }
 
     /// At most so many, most first.
     pub(super) fn most(&self, most: usize, epoch: u64) -> Told {
         let mut epochs = self.epochs.lock();
         self.turn(&mut epochs, epoch);
-        let now: Vec<_> = (0..epochs.known.len()).map(|place| self.slots.read(place)).collect();
-        let smallest = |counts: &mut dyn Iterator<Item = u64>| counts.min().unwrap_or(0);
-        let floor = |used: usize, least: u64| if used < self.slots.len() { 0 } else { least };
-        let floor_now = floor(now.len(), smallest(&mut now.iter().map(|(_, count)| *count)));
-        let floor_before =
-            floor(epochs.before.len(), smallest(&mut epochs.before.iter().map(|entry| entry.count)));
-        let total = now.iter().map(|(_, count)| count).sum::<u64>()
-            + epochs.before.iter().map(|entry| entry.count).sum::<u64>();
+        let had: Vec<Had> = (0..epochs.known.len()).map(|place| self.slots.read(place)).collect();
+        let (now, before) = (self.sums(&had), epochs.before.sums);
+        let known = epochs.known.iter().zip(&had).filter(|(_, had)| !had.is_nameless);
 
-        // Whoever is known in one epoch only was counted in the other at most as often as the smallest there.
-        let mut all = Vec::with_capacity(now.len() + epochs.before.len());
-        for (known, (who, count)) in epochs.known.iter().zip(&now) {
-            let before = epochs.before.iter().find(|entry| entry.who == *who);
-            let (more, off) = before.map_or((floor_before, floor_before), |entry| (entry.count, entry.error));
-            all.push((count + more, known.error + off, *who, &known.kept));
+        // Whoever is known in one epoch only was counted in the other at most as often as its bound says.
+        let mut all = Vec::with_capacity(had.len() + epochs.before.known.len());
+        for (Known { kept, error }, Had { who, count, .. }) in known.clone() {
+            let earlier = epochs.before.known.iter().find(|entry| entry.who == *who);
+            let (more, off) =
+                earlier.map_or((before.bound, before.bound), |entry| (entry.count, entry.error));
+            all.push((count + more, error + off, *who, kept));
         }
-        for entry in &epochs.before {
-            if now.iter().all(|(who, _)| *who != entry.who) {
-                let (count, error) = (entry.count + floor_now, entry.error + floor_now);
+        for entry in &epochs.before.known {
+            if known.clone().all(|(_, had)| had.who != entry.who) {
+                let (count, error) = (entry.count + now.bound, entry.error + now.bound);
                 all.push((count, error, entry.who, &entry.kept));
             }
         }
@@ -137,7 +153,7 @@ impl Shard {
             count,
             error,
         });
-        let bound = left_out.max(floor_now + floor_before);
-        Told { epoch: epochs.epoch, entries: entries.collect(), bound, total }
+        let bound = left_out.max(now.bound + before.bound);
+        Told { epoch: epochs.epoch, entries: entries.collect(), bound, total: now.total + before.total }
     }
 }
