@@ -11,11 +11,14 @@ use crate::policy::{Barred, Rule};
 pub(crate) struct RuleTally {
     naming: Arc<Naming>,
     terms: Box<[TermsTally]>,
-    bars: Box<[(Barred, Box<[Arc<LineTally>]>)]>,
+    bars: Box<[BarTally]>,
 }
 
 /// The lines of a set of limits: route by route, one for each limit.
 type TermsTally = Box<[Box<[Arc<LineTally>]>]>;
+
+/// Why it refuses, and the line for that of every route.
+type BarTally = (Barred, Box<[Arc<LineTally>]>);
 
 impl RuleTally {
     /// The names of all lines of a rule, limit by limit.

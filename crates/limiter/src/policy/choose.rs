@@ -82,7 +82,7 @@ impl Policy {
                     hits.push(Hit { rule: index, terms, key, mode, route, would_bar: None });
                 }
                 Ruling::WouldBar { key, why } => {
-                    hits.push(Hit::barring(index, key, why, rule.route_of(&asked)))
+                    hits.push(Hit::barring(index, key, why, rule.route_of(&asked)));
                 }
             }
         }
