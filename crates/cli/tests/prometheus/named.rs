@@ -20,8 +20,11 @@ pub(crate) fn metrics(text: &str) -> Vec<Named> {
     found.collect()
 }
 
-/// `label="value"` or `label=~"one|other"`; what a variable of Grafana stands for is any value.
+/// `label="value"` or `label=~"one|other"`; what a variable of Grafana stands for is any value, and so is all but what `label!~"…"` says.
 fn matcher(text: &str) -> (String, Vec<String>) {
+    if let Some((label, _)) = text.split_once('!') {
+        return (label.trim().to_owned(), Vec::new());
+    }
     let (label, value) = text.split_once('=').unwrap_or_else(|| panic!("{text} is no matcher"));
     let value = value.trim_start_matches('~').trim_matches('"');
     let values =
@@ -40,10 +43,11 @@ pub(crate) fn shown(text: &str) -> Vec<String> {
 
 #[test]
 fn all_of_an_expression_is_found() {
-    let text = r#"sum by (rule, le) (rate(slidegate_a_total{instance=~"$instance",outcome=~"x|y"}[5m])) / slidegate_b > 1 {{limit}} {{ $labels.route }} {{ $value | humanize }}"#;
+    let text = r#"sum by (rule, le) (rate(slidegate_a_total{instance=~"$instance",outcome=~"x|y",limit!~"[(].*"}[5m])) / slidegate_b > 1 {{limit}} {{ $labels.route }} {{ $value | humanize }}"#;
     let labels = vec![
         ("instance".to_owned(), Vec::new()),
         ("outcome".to_owned(), vec!["x".to_owned(), "y".to_owned()]),
+        ("limit".to_owned(), Vec::new()),
     ];
     let expected = [
         Named { metric: "slidegate_a_total".to_owned(), labels },
