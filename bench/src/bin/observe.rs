@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use slidegate_bench::arguments::{self, Arguments};
-use slidegate_bench::http;
 use slidegate_bench::observe::{inproc, instructions, served};
 use slidegate_bench::report::Report;
 
@@ -20,7 +19,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(usage) => return usage,
     };
-    let scale = thoroughness.choose(http::Scale::FULL, http::Scale::QUICK);
+    let scale = thoroughness.choose(served::FULL, served::QUICK);
     let mut report = Report::new(format);
     for part in parts {
         eprintln!("measuring: {part}");

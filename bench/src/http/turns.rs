@@ -36,7 +36,7 @@ impl Turn {
     /// Asks at least so often, and notes what it took. `cpu` tells what the server has taken of its core so far.
     pub fn timed(at_least: usize, cpu: impl Fn() -> Duration, mut ask: impl FnMut(usize) -> usize) -> Self {
         // Another one had the caches before.
-        ask(at_least / 20);
+        ask(at_least / 8);
         let (before, start) = (cpu(), Instant::now());
         let requests = ask(at_least);
         let wall = start.elapsed();
@@ -66,6 +66,12 @@ impl Measured {
             }
         }
         Self { names: contenders.iter().map(TakesTurns::name).collect(), turns }
+    }
+
+    /// Together with other rounds of the same contenders.
+    pub fn and(mut self, other: Self) -> Self {
+        self.turns.iter_mut().zip(other.turns).for_each(|(turns, more)| turns.extend(more));
+        self
     }
 
     /// Requests per second.

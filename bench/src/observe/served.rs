@@ -16,6 +16,14 @@ use crate::resp::connections::Load;
 use crate::resp::contender::Contender as Commanded;
 use crate::resp::replies::Expected as Replies;
 
+/// Many short turns: the machine is now faster and now slower, for longer than a turn, so that both of a pair mostly meet with the same; and in the
+/// middle of many pairs it does not matter if one did not.
+pub const FULL: Scale = Scale { rounds: 41, requests: 8_000 };
+/// Fewer and shorter rounds.
+pub const QUICK: Scale = Scale { rounds: 5, requests: 4_000 };
+/// So often both services are started anew: what memory a process happens to get makes a difference, too.
+const STARTS: usize = 5;
+
 /// Whether there is anything to see.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
@@ -47,20 +55,28 @@ fn serve(seen: Seen, entrance: Entrance, admin: SocketAddr) -> Server {
     })
 }
 
+/// Measures a service that shows nothing and one that shows everything, as often as they are started.
+fn measured(entrance: Entrance, measure: impl Fn([&Server; 2]) -> Measured) -> Measured {
+    let starts = (0..STARTS).map(|_| {
+        let admin = free_address();
+        let (off, on) = (serve(Seen::Nothing, entrance, free_address()), serve(Seen::All, entrance, admin));
+        let _watchers = Watchers::of(admin);
+        measure([&off, &on])
+    });
+    starts.reduce(Measured::and).expect("they are started")
+}
+
 /// Checks over HTTP.
 pub fn http(report: &mut Report, scale: Scale) {
     let expected = [("/allowed", "HTTP/1.1 200 "), ("/denied", "HTTP/1.1 429 ")];
     for (path, status) in expected {
-        let admin = free_address();
-        let (off, on) =
-            (serve(Seen::Nothing, Entrance::Http, free_address()), serve(Seen::All, Entrance::Http, admin));
-        let _watchers = Watchers::of(admin);
-        let contender = |name, server| {
-            let requests = Requests::checks(move |_| path.to_owned());
-            Contender::new(name, server, requests, Expected { status, says: "" })
-        };
-        let contenders = vec![contender("not observed", &off), contender("observed", &on)];
-        let measured = Measured::of(contenders, scale);
+        let measured = measured(Entrance::Http, |[off, on]| {
+            let contender = |name, server| {
+                let requests = Requests::checks(move |_| path.to_owned());
+                Contender::new(name, server, requests, Expected { status, says: "" })
+            };
+            Measured::of(vec![contender("not observed", off), contender("observed", on)], scale)
+        });
         tell(report, &measured, &format!("http, {}", &path[1..]));
     }
 }
@@ -68,17 +84,15 @@ pub fn http(report: &mut Report, scale: Scale) {
 /// Checks over the protocol of Redis, 16 pipelined.
 pub fn resp(report: &mut Report, scale: Scale) {
     let expected = [("/allowed", b"*5\r\n:1\r\n"), ("/denied", b"*5\r\n:0\r\n")];
+    let scale = Scale { requests: 4 * scale.requests, ..scale };
     for (path, said) in expected {
-        let admin = free_address();
-        let (off, on) =
-            (serve(Seen::Nothing, Entrance::Resp, free_address()), serve(Seen::All, Entrance::Resp, admin));
-        let _watchers = Watchers::of(admin);
-        let contender = |name, server| {
-            let command = |client: &str| format!("SG.CHECK 1 method POST path {path} ip {client}");
-            Commanded::new(name, server, Load::PIPELINED, Replies::five(said), command)
-        };
-        let contenders = vec![contender("not observed", &off), contender("observed", &on)];
-        let measured = Measured::of(contenders, Scale { requests: 4 * scale.requests, ..scale });
+        let measured = measured(Entrance::Resp, |[off, on]| {
+            let contender = |name, server| {
+                let command = |client: &str| format!("SG.CHECK 1 method POST path {path} ip {client}");
+                Commanded::new(name, server, Load::PIPELINED, Replies::five(said), command)
+            };
+            Measured::of(vec![contender("not observed", off), contender("observed", on)], scale)
+        });
         tell(report, &measured, &format!("resp 16 pipelined, {}", &path[1..]));
     }
 }

@@ -91,7 +91,7 @@ fn subject(rng: &Rng, stream: Stream, (step, steps): (u64, u64), capacity: u64) 
 fn generate(rng: &Rng) -> (u64, Vec<Step>) {
     const STREAMS: [Stream; 5] =
         [Stream::Uniform, Stream::Skewed, Stream::Round, Stream::HeavyThenFlood, Stream::FloodThenHeavy];
-    let capacity = if rng.one_in(8) { rng.between(100, 300) } else { rng.between(1, 12) };
+    let capacity = if rng.one_in(8) { rng.between(100, 300) } else { rng.between(1, 16) };
     let (stream, steps) = (rng.pick(&STREAMS), rng.magnitude(40 * capacity));
     let one = |step| match rng.below(200) {
         0 => Step::Wait(rng.magnitude(3 * Top::EPOCH_MS)),
@@ -141,7 +141,7 @@ fn lists_are_true_for_every_stream() {
             }
         }
         let (list, truth) = (top.list(usize::MAX, now_ms), exact.last_two(now_ms));
-        if capacity < 128 {
+        if capacity <= 16 {
             // One shard: the textbook's bound, one more in each epoch for whoever came once and was not noted, and nothing but the truth
             // while there is room.
             ensure!(list.bound <= list.total / capacity + 2, "{} of {}", list.bound, list.total);

@@ -7,10 +7,12 @@
 //!
 //! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
 
-mod cells;
+mod held;
 mod kept;
 mod shard;
+mod slot;
 mod slots;
+mod tags;
 mod who;
 
 use std::cmp::Reverse;
@@ -22,10 +24,8 @@ use crate::key::Key;
 use crate::policy::KeyText;
 use crate::random::random;
 use shard::Shard;
+use tags::PLACES;
 use who::Who;
-
-/// The places of a shard. Few, as all of them are looked at when somebody new comes.
-const PLACES: usize = 64;
 
 /// A subject that is to be counted.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ impl Top {
 
     /// With places for so many subjects in each epoch.
     pub fn new(capacity: usize) -> Self {
-        let shards = (capacity / PLACES).max(1);
+        let shards = capacity.div_ceil(PLACES).max(1);
         let places = capacity.div_ceil(shards).max(1);
         Self {
             fingerprints: Fingerprints::new(random()),
@@ -97,27 +97,26 @@ impl Top {
         Self { appearance, ..self }
     }
 
-    /// Counts a subject once. Whoever is known is counted without a lock.
+    /// Counts a subject once.
     #[inline(always)]
     pub fn add(&self, subject: Subject<'_>, now_ms: u64) {
         let who = Who::of(&self.fingerprints, &subject);
         let shard = &self.shards[who.shard(self.shards.len())];
-        let epoch = now_ms / Self::EPOCH_MS;
-        if !shard.count_known(who, epoch) {
+        if !shard.count_at_once(who, epoch(now_ms)) {
             self.began_ms.get_or_init(|| now_ms);
-            shard.count(who, epoch, subject, &self.appearance);
+            shard.count(who, epoch(now_ms), subject, &self.appearance);
         }
     }
 
     /// At most so many of those that were counted most often.
     pub fn list(&self, most: usize, now_ms: u64) -> TopList {
-        let epoch = now_ms / Self::EPOCH_MS;
+        let epoch = epoch(now_ms);
         let since_ms = *self.began_ms.get_or_init(|| now_ms);
         let mut list = TopList { entries: Vec::new(), since_ms, bound: 0, total: 0 };
         let mut found = Vec::new();
         for shard in &self.shards {
             let told = shard.most(most, epoch);
-            list.since_ms = list.since_ms.max(told.epoch.saturating_sub(1) * Self::EPOCH_MS);
+            list.since_ms = list.since_ms.max(u64::from(told.epoch.saturating_sub(1)) * Self::EPOCH_MS);
             list.bound = list.bound.max(told.bound);
             list.total += told.total;
             found.extend(told.entries);
@@ -136,6 +135,12 @@ impl Top {
         list.entries.extend(shown);
         list
     }
+}
+
+/// The number of the epoch at this time.
+#[inline(always)]
+fn epoch(now_ms: u64) -> u32 {
+    u32::try_from(now_ms / Top::EPOCH_MS).unwrap_or(u32::MAX)
 }
 
 impl Default for Top {

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 
 use super::Subject;
+use super::held::{Held, Raised};
 use super::kept::Kept;
-use super::slots::{Had, Least, Raised, Slots};
+use super::slot::Had;
+use super::slots::{Seen, Slots};
 use super::who::Who;
 use crate::observe::subjects::Appearance;
 use crate::sync::Mutex;
@@ -12,16 +14,13 @@ use crate::sync::Mutex;
 #[derive(Debug)]
 pub(super) struct Shard {
     slots: Slots,
-    epochs: Mutex<Epochs>,
+    names: Mutex<Names>,
 }
 
 #[derive(Default, Debug)]
-struct Epochs {
-    /// The one that runs.
-    epoch: u64,
-    /// Of those who have the first places, whoever was noted last there.
+struct Names {
+    /// Of those who have places, whoever was noted last there.
     known: Vec<Known>,
-    least: Least,
     before: Ended,
 }
 
@@ -58,7 +57,7 @@ pub(super) struct Counted {
 /// What a shard knows.
 pub(super) struct Told {
     /// The epoch that runs.
-    pub(super) epoch: u64,
+    pub(super) epoch: u32,
     pub(super) entries: Vec<Counted>,
     /// Everybody of this shard who was counted more often is among the entries.
     pub(super) bound: u64,
@@ -67,79 +66,60 @@ pub(super) struct Told {
 
 impl Shard {
     pub(super) fn new(places: usize) -> Self {
-        Self { slots: Slots::new(places), epochs: Mutex::new(Epochs::default()) }
+        Self { slots: Slots::new(places), names: Mutex::default() }
     }
 
-    /// Counts a subject that is known, if that is seen at a glance.
-    #[inline]
-    pub(super) fn count_known(&self, who: Who, epoch: u64) -> bool {
-        self.slots.raise(who, epoch)
+    /// Counts a subject that is known, or a stranger in a crowd, without a lock. Says whether it was counted.
+    #[inline(always)]
+    pub(super) fn count_at_once(&self, who: Who, epoch: u32) -> bool {
+        match self.slots.count_known(who, epoch) {
+            Seen::Counted => true,
+            Seen::Own => false,
+            Seen::Stranger(turns) => self.slots.count_stranger(who, epoch, turns),
+        }
     }
 
     /// Counts any subject.
     #[cold]
-    pub(super) fn count(&self, who: Who, epoch: u64, subject: Subject<'_>, appearance: &Appearance) {
-        let mut epochs = self.epochs.lock();
-        self.turn(&mut epochs, epoch);
-        let Epochs { epoch, known, least, .. } = &mut *epochs;
-        match self.slots.raise_anywhere(who, known.len()) {
+    pub(super) fn count(&self, who: Who, epoch: u32, subject: Subject<'_>, appearance: &Appearance) {
+        let mut names = self.names.lock();
+        let held = self.slots.hold();
+        names.turn(&held, epoch);
+        match held.raise(who) {
             Raised::Yes => {}
             Raised::NowNamed { place, before } => {
-                known[place].kept.replace(subject, appearance);
+                names.known[place].kept.replace(subject, appearance);
                 // What it had when it came.
-                known[place].error = before - 1;
+                names.known[place].error = before - 1;
             }
-            Raised::NoPlace if known.len() < self.slots.len() => {
-                self.slots.give(known.len(), who, *epoch);
-                known.push(Known { kept: Kept::new(subject, appearance), error: 0 });
+            Raised::NoPlace if held.has_room() => {
+                held.give(who);
+                names.known.push(Known { kept: Kept::new(subject, appearance), error: 0 });
             }
             // Most of a crowd are gone before they come again: whoever it is is noted then.
-            Raised::NoPlace => self.slots.pass_on(who, *epoch, least),
+            Raised::NoPlace => held.pass_on(who),
         }
-    }
-
-    /// Under the lock: begins the epoch of this time, if an earlier one runs. Epochs never go back: whoever asks by a clock that is behind
-    /// others is counted where they are.
-    fn turn(&self, epochs: &mut Epochs, epoch: u64) {
-        if epoch <= epochs.epoch {
-            return;
-        }
-        let known = std::mem::take(&mut epochs.known);
-        let had: Vec<Had> = (0..known.len()).map(|place| self.slots.take(place)).collect();
-        let sums = self.sums(&had);
-        let named = known.into_iter().zip(had).filter(|(_, had)| !had.is_nameless);
-        let named =
-            named.map(|(Known { kept, error }, Had { who, count, .. })| Counted { kept, who, count, error });
-        let follows = epoch == epochs.epoch + 1;
-        epochs.before = if follows { Ended { known: named.collect(), sums } } else { Ended::default() };
-        epochs.least = Least::default();
-        epochs.epoch = epoch;
-    }
-
-    /// By who had places.
-    fn sums(&self, had: &[Had]) -> Sums {
-        let smallest = had.iter().map(|had| had.count).min().filter(|_| had.len() == self.slots.len());
-        let nameless = had.iter().filter(|had| had.is_nameless).map(|had| had.count).max();
-        Sums { total: had.iter().map(|had| had.count).sum(), bound: smallest.max(nameless).unwrap_or(0) }
     }
 
     /// At most so many, most first.
-    pub(super) fn most(&self, most: usize, epoch: u64) -> Told {
-        let mut epochs = self.epochs.lock();
-        self.turn(&mut epochs, epoch);
-        let had: Vec<Had> = (0..epochs.known.len()).map(|place| self.slots.read(place)).collect();
-        let (now, before) = (self.sums(&had), epochs.before.sums);
-        let known = epochs.known.iter().zip(&had).filter(|(_, had)| !had.is_nameless);
+    pub(super) fn most(&self, most: usize, epoch: u32) -> Told {
+        let mut names = self.names.lock();
+        let held = self.slots.hold();
+        names.turn(&held, epoch);
+        let (had, epoch): (Vec<Had>, u32) = (held.read().collect(), held.epoch());
+        let (now, before) = (Sums::of(&had, held.has_room()), names.before.sums);
+        drop(held);
+        let known = names.known.iter().zip(&had).filter(|(_, had)| !had.is_nameless);
 
         // Whoever is known in one epoch only was counted in the other at most as often as its bound says.
-        let mut all = Vec::with_capacity(had.len() + epochs.before.known.len());
+        let mut all = Vec::with_capacity(had.len() + names.before.known.len());
         for (Known { kept, error }, Had { who, count, .. }) in known.clone() {
-            let earlier = epochs.before.known.iter().find(|entry| entry.who == *who);
+            let earlier = names.before.known.iter().find(|entry| entry.who == *who);
             let (more, off) =
                 earlier.map_or((before.bound, before.bound), |entry| (entry.count, entry.error));
             all.push((count + more, error + off, *who, kept));
         }
-        for entry in &epochs.before.known {
+        for entry in &names.before.known {
             if known.clone().all(|(_, had)| had.who != entry.who) {
                 let (count, error) = (entry.count + now.bound, entry.error + now.bound);
                 all.push((count, error, entry.who, &entry.kept));
@@ -154,6 +134,33 @@ impl Shard {
             error,
         });
         let bound = left_out.max(now.bound + before.bound);
-        Told { epoch: epochs.epoch, entries: entries.collect(), bound, total: now.total + before.total }
+        Told { epoch, entries: entries.collect(), bound, total: now.total + before.total }
+    }
+}
+
+impl Names {
+    /// Begins the epoch of this time, if an earlier one runs. Epochs never go back: whoever asks by a clock that is behind others is counted where
+    /// they are.
+    fn turn(&mut self, held: &Held<'_>, epoch: u32) {
+        let (runs, had_room) = (held.epoch(), held.has_room());
+        if epoch <= runs {
+            return;
+        }
+        let had = held.begin(epoch);
+        let sums = Sums::of(&had, had_room);
+        let named = self.known.drain(..).zip(had).filter(|(_, had)| !had.is_nameless);
+        let named =
+            named.map(|(Known { kept, error }, Had { who, count, .. })| Counted { kept, who, count, error });
+        self.before =
+            if epoch == runs + 1 { Ended { known: named.collect(), sums } } else { Ended::default() };
+    }
+}
+
+impl Sums {
+    /// Of those who had places, where everybody had room or not.
+    fn of(had: &[Had], had_room: bool) -> Self {
+        let smallest = had.iter().map(|had| had.count).min().filter(|_| !had_room);
+        let nameless = had.iter().filter(|had| had.is_nameless).map(|had| had.count).max();
+        Self { total: had.iter().map(|had| had.count).sum(), bound: smallest.max(nameless).unwrap_or(0) }
     }
 }

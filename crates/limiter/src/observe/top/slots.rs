@@ -1,180 +1,124 @@
-//! The counts of a shard. Whoever is known is counted here without the shard's lock; places change hands only under it.
-//!
-//! A place is a word and the fingerprint of whom it belongs to. The word is the epoch's number (15 bits) and the count (48 bits). Within an epoch
-//! counts only grow, also when the place changes hands, so a word that has not changed since it was read still belongs to
-//! the fingerprint that was read after it. While a place changes hands its word is [`HELD`]. Without the lock nobody raises that, nor the word
-//! of a place that is [`NAMELESS`].
+//! The places of a shard. Whoever is known is counted without holding them; they change hands only while somebody holds them.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::hint::spin_loop;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::thread;
 
-use super::cells::Cells;
+use super::held::Held;
+use super::slot::{Slot, Whose};
+use super::tags::{PLACES, Tags};
 use super::who::Who;
 
-const COUNT_BITS: u32 = 48;
-const COUNT: u64 = (1 << COUNT_BITS) - 1;
-const HELD: u64 = u64::MAX;
-/// Set in the word of a place whose subject was counted in it only when it took it: nobody has noted who that is.
-const NAMELESS: u64 = 1 << 63;
-
-/// Never in two cache lines.
+/// All that a stranger costs is in two cache lines: the first, and that of the place which it takes.
 #[derive(Debug)]
-#[repr(align(16))]
-struct Slot {
-    word: AtomicU64,
-    who: AtomicU64,
-}
-
-impl Slot {
-    #[inline]
-    fn belongs_to(&self, Who(who): Who) -> bool {
-        self.who.load(Acquire) == who
-    }
-}
-
-#[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Slots {
-    slots: Box<[Slot]>,
-    cells: Cells,
+    /// How often somebody has begun or ceased to hold them: odd while somebody does.
+    pub(super) turns: AtomicU64,
+    pub(super) tags: Tags,
+    /// How far the search for the smallest count has come: no place has a smaller one than `least`, and those before `next` have a larger one,
+    /// as counts only grow. So a crowd of strangers, each of whom takes a place, costs a look or two each.
+    pub(super) least: AtomicU64,
+    /// The epoch that runs.
+    pub(super) epoch: AtomicU32,
+    pub(super) next: AtomicU8,
+    /// So many of the places, the first, have been given to somebody in this epoch.
+    pub(super) given: AtomicU8,
+    /// How many there are.
+    pub(super) all: u8,
+    pub(super) slots: [Slot; PLACES],
 }
 
-/// How far the search for the smallest count has come in an epoch. Counts only grow: no place has a smaller one than this, and those
-/// before `next` have a larger one. So a crowd of strangers, each of whom takes a place, costs a look or two each.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Least {
-    count: u64,
-    next: usize,
-}
-
-/// Who has a place, and how often it was counted.
+/// What came of counting somebody without holding the places.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Had {
-    pub(super) who: Who,
-    pub(super) count: u64,
-    pub(super) is_nameless: bool,
-}
-
-/// What came of counting somebody who may have a place.
-pub(super) enum Raised {
-    Yes,
-    /// By whoever took this place with the count before, and has not been noted yet.
-    NowNamed {
-        place: usize,
-        before: u64,
-    },
-    NoPlace,
-}
-
-/// What stands above the counts of an epoch, never that of [`HELD`].
-#[inline]
-fn mark(epoch: u64) -> u64 {
-    epoch & 0x7fff
+pub(super) enum Seen {
+    Counted,
+    /// It has a place, but has to be counted there by who holds the places.
+    Own,
+    /// It had no place when so many turns had been taken.
+    Stranger(u64),
 }
 
 impl Slots {
-    /// At most 127.
-    pub(super) fn new(places: usize) -> Self {
-        let slot = |_| Slot { word: AtomicU64::new(HELD), who: AtomicU64::new(0) };
-        Self { slots: (0..places).map(slot).collect(), cells: Cells::new() }
+    /// With at most [`PLACES`].
+    pub(super) fn new(all: usize) -> Self {
+        Self {
+            turns: AtomicU64::new(0),
+            tags: Tags::default(),
+            least: AtomicU64::new(0),
+            epoch: AtomicU32::new(0),
+            next: AtomicU8::new(0),
+            given: AtomicU8::new(0),
+            all: all as u8,
+            slots: [const { Slot::empty() }; PLACES],
+        }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Counts whoever is where it is looked for first. Says whether it was counted.
+    /// Counts whoever is known.
     #[inline(always)]
-    pub(super) fn raise(&self, who: Who, epoch: u64) -> bool {
-        let Some(slot) = self.slots.get(self.cells.guess(who)) else { return false };
-        let mut word = slot.word.load(Acquire);
-        loop {
-            if word >> COUNT_BITS != mark(epoch) || !slot.belongs_to(who) {
-                return false;
-            }
-            match slot.word.compare_exchange_weak(word, word + 1, Relaxed, Acquire) {
-                Ok(_) => return true,
-                Err(changed) => word = changed,
+    pub(super) fn count_known(&self, who: Who, epoch: u32) -> Seen {
+        let turns = self.turns.load(Acquire);
+        for place in self.tags.of(who) {
+            match self.slots[place].raise(who, epoch) {
+                Whose::Counted => return Seen::Counted,
+                Whose::Own => return Seen::Own,
+                Whose::Other => {}
             }
         }
+        Seen::Stranger(turns)
     }
 
-    /// Under the lock: counts whoever has one of the first so many places.
-    pub(super) fn raise_anywhere(&self, who: Who, used: usize) -> Raised {
-        let Some(place) = self.place_of(who, used) else { return Raised::NoPlace };
-        let word = &self.slots[place].word;
-        let before = word.load(Relaxed);
-        if before & NAMELESS == 0 {
-            word.fetch_add(1, Relaxed);
-            return Raised::Yes;
+    /// Counts a stranger in the place of somebody else, if nothing has changed since it was seen to be one. Says whether it was counted.
+    #[inline(always)]
+    pub(super) fn count_stranger(&self, who: Who, epoch: u32, turns: u64) -> bool {
+        let Some(held) = self.try_hold(turns) else { return false };
+        let is_counted = held.epoch() == epoch && !held.has_room();
+        if is_counted {
+            held.pass_on(who);
         }
-        word.store((before & !NAMELESS) + 1, Release);
-        Raised::NowNamed { place, before: before & COUNT }
+        is_counted
     }
 
-    fn place_of(&self, who: Who, used: usize) -> Option<usize> {
-        let (used, guess) = (&self.slots[..used], self.cells.guess(who));
-        if used.get(guess).is_some_and(|slot| slot.belongs_to(who)) {
-            return Some(guess);
-        }
-        if !self.cells.may_be_elsewhere(who) {
-            return None;
-        }
-        let place = used.iter().position(|slot| slot.belongs_to(who))?;
-        self.cells.find(who, place);
-        Some(place)
-    }
-
-    /// Takes a place with the smallest count from whoever has it.
-    fn take_smallest(&self, least: &mut Least) -> (usize, u64) {
+    /// Waits for whoever counts a stranger, which takes a few instructions. To be called under a lock, so that nobody waits for more than that.
+    pub(super) fn hold(&self) -> Held<'_> {
+        const SPINS: usize = 100;
         loop {
-            while let Some(slot) = self.slots.get(least.next) {
-                let (place, word) = (least.next, slot.word.load(Relaxed));
-                least.next += 1;
-                // Not if it was just counted.
-                let is_least = word & COUNT == least.count;
-                if is_least && slot.word.compare_exchange(word, HELD, Acquire, Relaxed).is_ok() {
-                    self.cells.leave(Who(slot.who.load(Relaxed)), place);
-                    return (place, least.count);
+            for _ in 0..SPINS {
+                match self.try_hold(self.turns.load(Relaxed)) {
+                    Some(held) => return held,
+                    None => spin_loop(),
                 }
             }
-            let counts = self.slots.iter().map(|slot| slot.word.load(Relaxed) & COUNT);
-            *least = Least { count: counts.min().expect("there is a place"), next: 0 };
+            // Its thread does not run.
+            thread::yield_now();
         }
     }
 
-    /// Under the lock: gives a place that nobody has to somebody who is noted.
-    pub(super) fn give(&self, place: usize, who: Who, epoch: u64) {
-        self.set(place, who, mark(epoch) << COUNT_BITS | 1);
-    }
-
-    /// Under the lock: gives the place with the smallest count to somebody else, who goes on from there.
-    pub(super) fn pass_on(&self, who: Who, epoch: u64, least: &mut Least) {
-        let (place, count) = self.take_smallest(least);
-        self.set(place, who, NAMELESS | mark(epoch) << COUNT_BITS | (count + 1));
-    }
-
-    fn set(&self, place: usize, who: Who, word: u64) {
-        let slot = &self.slots[place];
-        slot.who.store(who.0, Release);
-        slot.word.store(word, Release);
-        self.cells.enter(who, place);
-    }
-
-    /// Under the lock: who has this place.
-    pub(super) fn read(&self, place: usize) -> Had {
-        let Slot { word, who } = &self.slots[place];
-        had(who, word.load(Relaxed))
-    }
-
-    /// Under the lock: takes a place from whoever has it, and says who it was.
-    pub(super) fn take(&self, place: usize) -> Had {
-        let Slot { word, who } = &self.slots[place];
-        let had = had(who, word.swap(HELD, Acquire));
-        self.cells.leave(had.who, place);
-        had
+    #[inline(always)]
+    fn try_hold(&self, turns: u64) -> Option<Held<'_>> {
+        let is_free = turns.is_multiple_of(2);
+        let taken = is_free && self.turns.compare_exchange(turns, turns + 1, Acquire, Relaxed).is_ok();
+        // Not made where it is not held: to drop it is to cease to hold.
+        taken.then(|| Held::new(self, turns + 1))
     }
 }
 
-fn had(who: &AtomicU64, word: u64) -> Had {
-    Had { who: Who(who.load(Relaxed)), count: word & COUNT, is_nameless: word & NAMELESS != 0 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_ceases_to_hold_who_does_not() {
+        let slots = Slots::new(1);
+        let held = slots.hold();
+        for turns in 0..4 {
+            assert!(slots.try_hold(turns).is_none(), "{turns}");
+            assert!(!slots.count_stranger(Who(1), 0, turns), "{turns}");
+        }
+        drop(held);
+        // Who looked before somebody else had a turn has to look again.
+        assert!(slots.try_hold(0).is_none());
+        assert!(slots.try_hold(2).is_some());
+    }
 }

@@ -20,9 +20,9 @@ impl Who {
         Fingerprint(self.0, self.0).below(shards)
     }
 
-    /// Where to look for it first, modulo how many places there are to look at.
+    /// What tells it from most others of its shard.
     #[inline(always)]
-    pub(super) fn hint(self) -> usize {
-        Fingerprint(self.0, self.0).home()
+    pub(super) fn tag(self) -> u8 {
+        Fingerprint(self.0, self.0).home() as u8
     }
 }

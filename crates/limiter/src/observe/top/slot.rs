@@ -1,0 +1,129 @@
+//! A place of a shard: whose it is, and how often that subject was counted. Whoever is known is counted here without a lock.
+//!
+//! A place is a word and the fingerprint of whom it belongs to. The word is the epoch's number (15 bits) and the count (48 bits). Within an epoch
+//! counts only grow, also when the place changes hands, so a word that has not changed since it was read still belongs to
+//! the fingerprint that was read after it. While a place changes hands its word is [`HELD`]. Only who holds the shard raises that, or the word
+//! of a place that is [`NAMELESS`].
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use super::who::Who;
+
+const COUNT_BITS: u32 = 48;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+const HELD: u64 = u64::MAX;
+/// Set in the word of a place whose subject was counted in it only when it took it: nobody has noted who that is.
+const NAMELESS: u64 = 1 << 63;
+
+/// Never in two cache lines.
+#[derive(Debug)]
+#[repr(align(16))]
+pub(super) struct Slot {
+    word: AtomicU64,
+    who: AtomicU64,
+}
+
+/// Who has a place, and how often it was counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Had {
+    pub(super) who: Who,
+    pub(super) count: u64,
+    pub(super) is_nameless: bool,
+}
+
+/// Whose place it is that somebody looked at.
+pub(super) enum Whose {
+    /// Its own, and it was counted.
+    Counted,
+    /// Its own, but it has to be counted by who holds the shard.
+    Own,
+    Other,
+}
+
+/// What stands above the counts of an epoch, never that of [`HELD`].
+#[inline(always)]
+fn mark(epoch: u32) -> u64 {
+    u64::from(epoch & 0x7fff)
+}
+
+impl Slot {
+    pub(super) const fn empty() -> Self {
+        Self { word: AtomicU64::new(HELD), who: AtomicU64::new(0) }
+    }
+
+    #[inline(always)]
+    pub(super) fn belongs_to(&self, Who(who): Who) -> bool {
+        self.who.load(Acquire) == who
+    }
+
+    /// Counts this subject, if it is known here.
+    #[inline(always)]
+    pub(super) fn raise(&self, who: Who, epoch: u32) -> Whose {
+        let mut word = self.word.load(Acquire);
+        loop {
+            if !self.belongs_to(who) {
+                return Whose::Other;
+            }
+            if word >> COUNT_BITS != mark(epoch) {
+                return Whose::Own;
+            }
+            match self.word.compare_exchange_weak(word, word + 1, Relaxed, Acquire) {
+                Ok(_) => return Whose::Counted,
+                Err(changed) => word = changed,
+            }
+        }
+    }
+
+    /// Held: counts whose place it is. What was its count, if it has to be noted who that is.
+    pub(super) fn raise_own(&self) -> Option<u64> {
+        let before = self.word.load(Relaxed);
+        if before & NAMELESS == 0 {
+            self.word.fetch_add(1, Relaxed);
+            return None;
+        }
+        self.word.store((before & !NAMELESS) + 1, Release);
+        Some(before & COUNT)
+    }
+
+    /// Held: takes the place from whoever has it with this count, unless it was just counted.
+    #[inline(always)]
+    pub(super) fn take(&self, count: u64) -> bool {
+        let word = self.word.load(Relaxed);
+        let swap = || self.word.compare_exchange(word, HELD, Acquire, Relaxed).is_ok();
+        // The word of whoever is nameless does not change now.
+        word & COUNT == count && (word & NAMELESS != 0 || swap())
+    }
+
+    /// Held: gives a place that nobody has to somebody who is noted.
+    pub(super) fn give(&self, who: Who, epoch: u32) {
+        self.set(who, mark(epoch) << COUNT_BITS | 1);
+    }
+
+    /// Held: gives a place that was taken to somebody who is not noted and goes on from this count.
+    #[inline(always)]
+    pub(super) fn pass_on(&self, who: Who, epoch: u32, count: u64) {
+        self.set(who, NAMELESS | mark(epoch) << COUNT_BITS | (count + 1));
+    }
+
+    #[inline(always)]
+    fn set(&self, Who(who): Who, word: u64) {
+        self.who.store(who, Release);
+        self.word.store(word, Release);
+    }
+
+    /// Held: whose it is.
+    pub(super) fn read(&self) -> Had {
+        self.had(self.word.load(Relaxed))
+    }
+
+    /// Held: takes it from whoever has it.
+    pub(super) fn clear(&self) -> Had {
+        self.had(self.word.swap(HELD, Acquire))
+    }
+
+    fn had(&self, word: u64) -> Had {
+        let who = Who(self.who.load(Relaxed));
+        Had { who, count: word & COUNT, is_nameless: word & NAMELESS != 0 }
+    }
+}
