@@ -61,6 +61,8 @@ fn holds(list: &TopList, most: usize, exact: &HashMap<u64, u64>) -> Result<(), S
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Add(u64),
+    /// By a clock that is so much behind.
+    AddLate(u64, u64),
     Wait(u64),
     List(usize),
 }
@@ -96,6 +98,7 @@ fn generate(rng: &Rng) -> (u64, Vec<Step>) {
     let one = |step| match rng.below(200) {
         0 => Step::Wait(rng.magnitude(3 * Top::EPOCH_MS)),
         1 => Step::List(rng.below(2 * capacity) as usize),
+        2 => Step::AddLate(subject(rng, stream, (step, steps), capacity), rng.magnitude(3 * Top::EPOCH_MS)),
         _ => Step::Add(subject(rng, stream, (step, steps), capacity)),
     };
     (capacity, (0..steps).map(one).collect())
@@ -134,6 +137,12 @@ fn lists_are_true_for_every_stream() {
             match *step {
                 Step::Add(subject) => {
                     top.add(Subject { naming: &naming, key: &subject.into() }, now_ms);
+                    exact.add(subject, now_ms);
+                }
+                Step::AddLate(subject, ms) => {
+                    // So that all shards have begun the epoch.
+                    top.list(0, now_ms);
+                    top.add(Subject { naming: &naming, key: &subject.into() }, now_ms - ms);
                     exact.add(subject, now_ms);
                 }
                 Step::Wait(ms) => now_ms += ms,
@@ -232,6 +241,40 @@ fn nothing_is_lost_when_an_epoch_ends() {
     }
 }
 
+/// The same where places change hands and lists are read meanwhile, by clocks on both sides of the edge.
+#[test]
+fn lists_are_true_when_an_epoch_ends_in_a_crowd() {
+    const THREADS: u64 = 4;
+    const EACH: u64 = 50_000;
+    let (naming, begins_ms) = (naming("login"), (START_MS / Top::EPOCH_MS + 1) * Top::EPOCH_MS);
+    for capacity in [1, 3, 40] {
+        let top = Top::new(capacity);
+        top.list(0, begins_ms - 1);
+        let subjects = |thread| {
+            let rng = Rng::new(thread);
+            (0..EACH).map(move |_| rng.magnitude(100))
+        };
+        thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (top, naming) = (&top, &naming);
+                scope.spawn(move || {
+                    for (at, subject) in subjects(thread).enumerate() {
+                        let now_ms = begins_ms - u64::from((at as u64) < EACH / (thread + 2));
+                        top.add(Subject { naming, key: &subject.into() }, now_ms);
+                    }
+                });
+            }
+            let total = |back_ms| top.list(5, begins_ms - back_ms).total;
+            let totals: Vec<u64> =
+                (0..200).map(|time| total(u64::from(time % 2 == 0 && time < 100))).collect();
+            assert!(totals.is_sorted(), "{totals:?}");
+        });
+        let mut exact = HashMap::new();
+        (0..THREADS).flat_map(subjects).for_each(|n| *exact.entry(n).or_default() += 1);
+        holds(&top.list(5_000, begins_ms), 5_000, &exact).expect("a true list");
+    }
+}
+
 #[test]
 fn a_list_is_of_the_last_two_epochs() {
     let (naming, top) = (naming("login"), Top::new(8));
@@ -271,6 +314,64 @@ fn epochs_of_all_numbers_count() {
     }
 }
 
+/// Words have the last bits of an epoch's number only.
+#[test]
+fn an_epoch_is_not_taken_for_one_long_ago() {
+    let naming = naming("login");
+    for later in [1_u64 << 14, 1 << 15, 1 << 16, 1 << 31] {
+        let top = Top::new(2);
+        let add = |epoch| top.add(Subject { naming: &naming, key: &"alice".into() }, epoch * Top::EPOCH_MS);
+        [7, 7, 7 + later].into_iter().for_each(add);
+        assert_eq!(top.list(2, (7 + later) * Top::EPOCH_MS).total, 1, "{later} epochs later");
+    }
+}
+
+/// Also in the epoch whose number makes their words look like those of vacant places.
+#[test]
+fn who_is_not_noted_counts_in_every_epoch() {
+    let naming = naming("login");
+    for epoch in 0x7ffd..0x8003_u64 {
+        let top = Top::new(1);
+        let add = |subject: &str| {
+            top.add(Subject { naming: &naming, key: &subject.into() }, epoch * Top::EPOCH_MS);
+            let list = top.list(1, epoch * Top::EPOCH_MS);
+            (list.total, list.bound, list.entries.first().map(|entry| (entry.count, entry.error)))
+        };
+        let told = ["alice", "bob", "bob", "bob", "carol"].map(add);
+        let bob = |count| Some((count, 1));
+        assert_eq!(told, [(1, 1, Some((1, 0))), (2, 2, None), (3, 3, bob(3)), (4, 4, bob(4)), (5, 5, None)]);
+    }
+}
+
+/// Whoever makes texts of keys is called before anything is counted: if it fails, nothing is left half done.
+#[test]
+fn nothing_is_shifted_if_a_name_cannot_be_made() {
+    let show = |key: &Key<'_>| {
+        let text = format!("{key:?}");
+        assert!(text.len() < 256, "a key that is too long for this rule");
+        vec![KeyText { attribute: "user".to_owned(), value: Some(text) }]
+    };
+    let (naming, long) = (Arc::new(Naming::new("login", Space::named("login"), show)), "x".repeat(300));
+    let add = |top: &Top, key: &Key<'_>| {
+        let count = || top.add(Subject { naming: &naming, key }, START_MS);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(count)).is_ok()
+    };
+    let (top, mut exact) = (Top::new(8), HashMap::new());
+    for subject in [1_u64, 2, 1, 3, 1, 2] {
+        assert!(!add(&top, &(&*long).into()) && add(&top, &subject.into()));
+        *exact.entry(subject).or_default() += 1;
+        holds(&top.list(10, START_MS), 10, &exact).expect("a true list");
+    }
+
+    // Who takes a place from somebody else is called by its name when it comes again.
+    let top = Top::new(1);
+    let counted = [1_u64.into(), (&*long).into(), (&*long).into(), 2_u64.into(), 2_u64.into()];
+    let counted = counted.map(|key: Key<'_>| add(&top, &key));
+    assert_eq!(counted, [true, true, false, true, true]);
+    let list = top.list(10, START_MS);
+    assert_eq!((list.total, by_name(&list)), (4, HashMap::from([(&*name(2), (4, 2))])));
+}
+
 #[test]
 fn rules_are_told_apart() {
     let (one, other, top) = (naming("login"), naming("search"), Top::new(8));
@@ -299,6 +400,17 @@ fn long_subjects_are_cut() {
     let values: Vec<_> = list.entries[0].subject.iter().filter_map(|text| text.value.clone()).collect();
     assert_eq!(values, ["é".repeat(100), format!("{}…", "é".repeat(26)), "…".to_owned()]);
     assert!(list.entries.iter().all(|entry| entry.cut));
+}
+
+/// However many parts a long key has, what is kept of it has a bound.
+#[test]
+fn few_parts_of_a_long_subject_are_kept() {
+    let show = |_: &Key<'_>| vec![KeyText { attribute: "part".into(), value: Some("x".into()) }; 60];
+    let naming = Arc::new(Naming::new("login", Space::named("login"), show));
+    let top = Top::new(8);
+    top.add(Subject { naming: &naming, key: &"x".repeat(300).into() }, START_MS);
+    let list = top.list(8, START_MS);
+    assert_eq!((list.entries[0].subject.len(), list.entries[0].cut), (8, true));
 }
 
 /// A value has one name in a process: in both lists, under all rules, and wherever else subjects are shown.

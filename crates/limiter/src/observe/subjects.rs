@@ -88,15 +88,19 @@ impl Appearance {
 
     /// A subject as it is to be shown.
     pub fn subject(&self, naming: &Naming, key: &Key<'_>) -> Vec<KeyText> {
-        let plain = naming.plain(key);
-        match self.subjects() {
+        self.like(self.subjects(), naming.plain(key))
+    }
+
+    /// Texts as they would be shown if this were set.
+    pub(super) fn like(&self, subjects: Subjects, plain: Vec<KeyText>) -> Vec<KeyText> {
+        match subjects {
             Subjects::Plain => plain,
             Subjects::Hashed => self.hide(plain),
         }
     }
 
     /// The hash takes the place of a value. Equal values of one attribute are called the same under every rule.
-    pub(super) fn hide(&self, mut plain: Vec<KeyText>) -> Vec<KeyText> {
+    fn hide(&self, mut plain: Vec<KeyText>) -> Vec<KeyText> {
         for KeyText { attribute, value } in &mut plain {
             if let Some(value) = value {
                 *value = self.hash(attribute, value);

@@ -52,7 +52,7 @@ impl<'a> Held<'a> {
     }
 
     fn given(&self) -> &[Slot] {
-        &self.slots.slots[..usize::from(self.slots.given.load(Relaxed))]
+        &self.slots.row.0[..usize::from(self.slots.given.load(Relaxed))]
     }
 
     /// Counts whoever has a place.
@@ -66,7 +66,7 @@ impl<'a> Held<'a> {
     /// Gives a place that nobody has to somebody who is noted.
     pub(super) fn give(&self, who: Who) {
         let place = self.given().len();
-        self.slots.slots[place].give(who, self.epoch());
+        self.slots.row.0[place].give(who, self.epoch());
         self.slots.tags.set(place, who);
         self.slots.given.store(place as u8 + 1, Relaxed);
     }
@@ -84,7 +84,7 @@ impl<'a> Held<'a> {
     fn take_next(&self) -> Option<(usize, &Slot)> {
         let (least, mut place) = (self.slots.least.load(Relaxed), usize::from(self.slots.next.load(Relaxed)));
         while place < usize::from(self.slots.all) {
-            let slot = &self.slots.slots[place % PLACES];
+            let slot = &self.slots.row.0[place % PLACES];
             place += 1;
             if slot.take(least) {
                 self.slots.next.store(place as u8, Relaxed);
@@ -95,6 +95,7 @@ impl<'a> Held<'a> {
         None
     }
 
+    /// Looks again if somebody was counted meanwhile in all places with the smallest count: whoever is taken has to have the smallest.
     #[cold]
     fn take_smallest(&self) -> (usize, &Slot) {
         loop {

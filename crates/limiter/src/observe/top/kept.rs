@@ -7,8 +7,24 @@ use crate::key::Key;
 use crate::observe::subjects::{Appearance, Naming, Subjects};
 use crate::policy::KeyText;
 
-/// A key up to this length is kept as it is; of a longer one, texts that together have this length.
+/// A key up to this length is kept as it is; of a longer one, texts whose values together have this length, but for a mark on each that is cut.
 const MAX_BYTES: usize = 256;
+/// Of a longer key at most so many texts are kept.
+const MAX_TEXTS: usize = 8;
+
+/// A subject that is to be kept.
+pub(super) struct Note<'a> {
+    subject: Subject<'a>,
+    long: Option<Box<Long>>,
+}
+
+impl<'a> Note<'a> {
+    pub(super) fn of(subject: Subject<'a>, appearance: &Appearance) -> Self {
+        let is_long = subject.key.bytes().len() > MAX_BYTES;
+        let long = is_long.then(|| Box::new(Long::of(subject, appearance)));
+        Self { subject, long }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
@@ -28,36 +44,39 @@ struct Long {
     made: Subjects,
 }
 
+impl Long {
+    fn of(subject: Subject<'_>, appearance: &Appearance) -> Self {
+        let made = appearance.subjects();
+        // Hashes are of the whole value, so they are made before it is cut.
+        let mut texts = appearance.like(made, subject.naming.plain(subject.key));
+        let is_cut = cut(&mut texts);
+        Self { texts, is_cut, made }
+    }
+}
+
 impl Kept {
-    pub(super) fn new(subject: Subject<'_>, appearance: &Appearance) -> Self {
-        let mut kept = Self { naming: Arc::clone(subject.naming), form: 0, bytes: Vec::new(), long: None };
-        kept.write(subject.key, appearance);
+    pub(super) fn new(note: Note<'_>) -> Self {
+        let naming = Arc::clone(note.subject.naming);
+        let mut kept = Self { naming, form: 0, bytes: Vec::new(), long: None };
+        kept.replace(note);
         kept
     }
 
     /// Another subject in its place, which mostly takes no memory.
-    pub(super) fn replace(&mut self, subject: Subject<'_>, appearance: &Appearance) {
-        if !Arc::ptr_eq(&self.naming, subject.naming) {
-            self.naming = Arc::clone(subject.naming);
+    pub(super) fn replace(&mut self, Note { subject: Subject { naming, key }, long }: Note<'_>) {
+        if !Arc::ptr_eq(&self.naming, naming) {
+            self.naming = Arc::clone(naming);
         }
-        self.write(subject.key, appearance);
-    }
-
-    fn write(&mut self, key: &Key<'_>, appearance: &Appearance) {
-        self.bytes.clear();
         self.form = key.form() as u8;
-        self.long = None;
-        if key.bytes().len() <= MAX_BYTES {
-            // No more than it takes: a list has a bound.
-            self.bytes.reserve_exact(key.bytes().len());
-            self.bytes.extend_from_slice(key.bytes());
+        self.long = long;
+        if self.long.is_some() {
+            self.bytes = Vec::new();
             return;
         }
-        let made = appearance.subjects();
-        // Hashes are of the whole value, so they are made before it is cut.
-        let mut texts = appearance.subject(&self.naming, key);
-        let is_cut = cut(&mut texts);
-        self.long = Some(Box::new(Long { texts, is_cut, made }));
+        self.bytes.clear();
+        // No more than it takes: a list has a bound.
+        self.bytes.reserve_exact(key.bytes().len());
+        self.bytes.extend_from_slice(key.bytes());
     }
 
     pub(super) fn rule(&self) -> &Arc<str> {
@@ -72,20 +91,22 @@ impl Kept {
 
     pub(super) fn shown(&self, appearance: &Appearance) -> Vec<KeyText> {
         if let Some(long) = &self.long {
-            return match (long.made, appearance.subjects()) {
-                (Subjects::Plain, Subjects::Hashed) => appearance.hide(long.texts.clone()),
-                _ => long.texts.clone(),
-            };
+            // What is a hash stays one.
+            let is_hash = long.made == Subjects::Hashed;
+            let wanted = if is_hash { Subjects::Plain } else { appearance.subjects() };
+            return appearance.like(wanted, long.texts.clone());
         }
         let key = Key::from_raw(self.form, &self.bytes).expect("a form that a key had");
         appearance.subject(&self.naming, &key)
     }
 }
 
-/// Cuts values so that together they have at most [`MAX_BYTES`], each where a character ends; whether that was necessary.
-fn cut(texts: &mut [KeyText]) -> bool {
+/// Leaves [`MAX_TEXTS`] and of their values [`MAX_BYTES`], each cut where a character ends; whether that was necessary.
+fn cut(texts: &mut Vec<KeyText>) -> bool {
     const MARK: &str = "…";
-    let (mut room, mut is_cut) = (MAX_BYTES, false);
+    let (mut room, mut is_cut) = (MAX_BYTES, texts.len() > MAX_TEXTS);
+    texts.truncate(MAX_TEXTS);
+    texts.shrink_to_fit();
     for value in texts.iter_mut().filter_map(|text| text.value.as_mut()) {
         if value.len() > room {
             value.truncate(value.floor_char_boundary(room.saturating_sub(MARK.len())));

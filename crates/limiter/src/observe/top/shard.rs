@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::Subject;
 use super::held::{Held, Raised};
-use super::kept::Kept;
+use super::kept::{Kept, Note};
 use super::slot::Had;
 use super::slots::{Seen, Slots};
 use super::who::Who;
@@ -66,7 +66,7 @@ pub(super) struct Told {
 
 impl Shard {
     pub(super) fn new(places: usize) -> Self {
-        Self { slots: Slots::new(places), names: Mutex::default() }
+        Self { slots: Slots::new(places), names: Mutex::new(Names::default()) }
     }
 
     /// Counts a subject that is known, or a stranger in a crowd, without a lock. Says whether it was counted.
@@ -74,7 +74,7 @@ impl Shard {
     pub(super) fn count_at_once(&self, who: Who, epoch: u32) -> bool {
         match self.slots.count_known(who, epoch) {
             Seen::Counted => true,
-            Seen::Own => false,
+            Seen::Unclear => false,
             Seen::Stranger(turns) => self.slots.count_stranger(who, epoch, turns),
         }
     }
@@ -82,19 +82,23 @@ impl Shard {
     /// Counts any subject.
     #[cold]
     pub(super) fn count(&self, who: Who, epoch: u32, subject: Subject<'_>, appearance: &Appearance) {
+        // Before anything is held, as it may call somebody.
+        let note = Note::of(subject, appearance);
         let mut names = self.names.lock();
         let held = self.slots.hold();
         names.turn(&held, epoch);
         match held.raise(who) {
             Raised::Yes => {}
             Raised::NowNamed { place, before } => {
-                names.known[place].kept.replace(subject, appearance);
+                drop(held);
+                names.known[place].kept.replace(note);
                 // What it had when it came.
                 names.known[place].error = before - 1;
             }
             Raised::NoPlace if held.has_room() => {
                 held.give(who);
-                names.known.push(Known { kept: Kept::new(subject, appearance), error: 0 });
+                drop(held);
+                names.known.push(Known { kept: Kept::new(note), error: 0 });
             }
             // Most of a crowd are gone before they come again: whoever it is is noted then.
             Raised::NoPlace => held.pass_on(who),

@@ -1,9 +1,13 @@
 //! A place of a shard: whose it is, and how often that subject was counted. Whoever is known is counted here without a lock.
 //!
 //! A place is a word and the fingerprint of whom it belongs to. The word is the epoch's number (15 bits) and the count (48 bits). Within an epoch
-//! counts only grow, also when the place changes hands, so a word that has not changed since it was read still belongs to
-//! the fingerprint that was read after it. While a place changes hands its word is [`HELD`]. Only who holds the shard raises that, or the word
-//! of a place that is [`NAMELESS`].
+//! counts only grow, also when the place changes hands, and no word of a subject that is noted comes twice. So a word that has not changed since it was read still
+//! belongs to the fingerprint that was read after it:
+//!
+//! - the fingerprint is not older than the word, because a word that can be raised is released after its fingerprint, and only raised since;
+//! - it is not newer, because then the place was [`VACANT`] before it was stored, and the word has changed.
+//!
+//! Only who holds the shard raises the word of a place that is [`NAMELESS`], so such a place changes hands without being vacant in between.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -12,7 +16,8 @@ use super::who::Who;
 
 const COUNT_BITS: u32 = 48;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
-const HELD: u64 = u64::MAX;
+/// The word of a place that is nobody's, or is about to change hands.
+const VACANT: u64 = u64::MAX;
 /// Set in the word of a place whose subject was counted in it only when it took it: nobody has noted who that is.
 const NAMELESS: u64 = 1 << 63;
 
@@ -41,7 +46,7 @@ pub(super) enum Whose {
     Other,
 }
 
-/// What stands above the counts of an epoch, never that of [`HELD`].
+/// What stands above the counts of an epoch, never that of [`VACANT`].
 #[inline(always)]
 fn mark(epoch: u32) -> u64 {
     u64::from(epoch & 0x7fff)
@@ -49,7 +54,7 @@ fn mark(epoch: u32) -> u64 {
 
 impl Slot {
     pub(super) const fn empty() -> Self {
-        Self { word: AtomicU64::new(HELD), who: AtomicU64::new(0) }
+        Self { word: AtomicU64::new(VACANT), who: AtomicU64::new(0) }
     }
 
     #[inline(always)]
@@ -90,7 +95,7 @@ impl Slot {
     #[inline(always)]
     pub(super) fn take(&self, count: u64) -> bool {
         let word = self.word.load(Relaxed);
-        let swap = || self.word.compare_exchange(word, HELD, Acquire, Relaxed).is_ok();
+        let swap = || self.word.compare_exchange(word, VACANT, Relaxed, Relaxed).is_ok();
         // The word of whoever is nameless does not change now.
         word & COUNT == count && (word & NAMELESS != 0 || swap())
     }
@@ -119,7 +124,7 @@ impl Slot {
 
     /// Held: takes it from whoever has it.
     pub(super) fn clear(&self) -> Had {
-        self.had(self.word.swap(HELD, Acquire))
+        self.had(self.word.swap(VACANT, Relaxed))
     }
 
     fn had(&self, word: u64) -> Had {

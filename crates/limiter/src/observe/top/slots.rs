@@ -10,7 +10,7 @@ use super::slot::{Slot, Whose};
 use super::tags::{PLACES, Tags};
 use super::who::Who;
 
-/// All that a stranger costs is in two cache lines: the first, and that of the place which it takes.
+/// All that a stranger mostly costs is in two cache lines: the first, and that of the place which it takes.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Slots {
@@ -27,15 +27,20 @@ pub(super) struct Slots {
     pub(super) given: AtomicU8,
     /// How many there are.
     pub(super) all: u8,
-    pub(super) slots: [Slot; PLACES],
+    pub(super) row: Row,
 }
+
+/// Not where everybody looks first: there somebody who is counted often would be in the way.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Row(pub(super) [Slot; PLACES]);
 
 /// What came of counting somebody without holding the places.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seen {
     Counted,
-    /// It has a place, but has to be counted there by who holds the places.
-    Own,
+    /// Only who holds the places can count it: it is not noted yet, or an epoch begins.
+    Unclear,
     /// It had no place when so many turns had been taken.
     Stranger(u64),
 }
@@ -51,18 +56,26 @@ impl Slots {
             next: AtomicU8::new(0),
             given: AtomicU8::new(0),
             all: all as u8,
-            slots: [const { Slot::empty() }; PLACES],
+            row: Row([const { Slot::empty() }; PLACES]),
         }
     }
 
     /// Counts whoever is known.
+    ///
+    /// Tags and places are read after the turns and are not older than those; if they are newer, the number of turns has changed, and no stranger
+    /// is counted by what was read.
     #[inline(always)]
     pub(super) fn count_known(&self, who: Who, epoch: u32) -> Seen {
         let turns = self.turns.load(Acquire);
+        // A clock that is behind counts in the epoch that runs.
+        let runs = self.epoch.load(Relaxed);
+        if epoch > runs {
+            return Seen::Unclear;
+        }
         for place in self.tags.of(who) {
-            match self.slots[place].raise(who, epoch) {
+            match self.row.0[place].raise(who, runs) {
                 Whose::Counted => return Seen::Counted,
-                Whose::Own => return Seen::Own,
+                Whose::Own => return Seen::Unclear,
                 Whose::Other => {}
             }
         }
@@ -73,7 +86,7 @@ impl Slots {
     #[inline(always)]
     pub(super) fn count_stranger(&self, who: Who, epoch: u32, turns: u64) -> bool {
         let Some(held) = self.try_hold(turns) else { return false };
-        let is_counted = held.epoch() == epoch && !held.has_room();
+        let is_counted = epoch <= held.epoch() && !held.has_room();
         if is_counted {
             held.pass_on(who);
         }
@@ -120,5 +133,25 @@ mod tests {
         // Who looked before somebody else had a turn has to look again.
         assert!(slots.try_hold(0).is_none());
         assert!(slots.try_hold(2).is_some());
+    }
+
+    /// Two threads that see the same subject have no place, and one after the other want to give it one.
+    #[test]
+    fn a_stranger_gets_one_place() {
+        let slots = Slots::new(2);
+        let held = slots.hold();
+        held.give(Who(1));
+        held.give(Who(2));
+        drop(held);
+        let [Seen::Stranger(one), Seen::Stranger(other)] =
+            [0; 2].map(|epoch| slots.count_known(Who(3), epoch))
+        else {
+            panic!("it has no place")
+        };
+        assert!(slots.count_stranger(Who(3), 0, one));
+        assert!(!slots.count_stranger(Who(3), 0, other));
+        assert!(matches!(slots.count_known(Who(3), 0), Seen::Unclear), "it is not noted");
+        let had: Vec<u64> = slots.hold().read().map(|had| had.count).collect();
+        assert_eq!(had, [2, 1]);
     }
 }

@@ -1,5 +1,5 @@
-//! A byte of everybody who has a place in a shard, by which strangers are told at a glance. Read without the shard's lock, changed only
-//! under it.
+//! A byte of everybody who has a place in a shard, by which strangers are told at a glance. Read by everybody, changed by
+//! who holds the shard.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
