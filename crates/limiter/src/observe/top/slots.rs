@@ -154,4 +154,19 @@ mod tests {
         let had: Vec<u64> = slots.hold().read().map(|had| had.count).collect();
         assert_eq!(had, [2, 1]);
     }
+
+    /// Or every denial by such a clock would wait for a lock.
+    #[test]
+    fn a_clock_that_is_behind_counts_without_holding() {
+        let slots = Slots::new(1);
+        let held = slots.hold();
+        held.begin(5);
+        held.give(Who(1));
+        drop(held);
+        assert!(matches!(slots.count_known(Who(1), 3), Seen::Counted));
+        let Seen::Stranger(turns) = slots.count_known(Who(2), 3) else { panic!("it has no place") };
+        assert!(slots.count_stranger(Who(2), 3, turns));
+        assert!(matches!(slots.count_known(Who(3), 6), Seen::Unclear), "an epoch begins");
+        assert!(!slots.count_stranger(Who(3), 6, turns + 2));
+    }
 }
