@@ -14,7 +14,7 @@ use slidegate::{Clock, Gate, SystemClock};
 
 use crate::admin::guard;
 use crate::config::{Config, ConfigError, HttpSettings};
-use crate::connections::{ConnectionStats, Counts};
+use crate::connections::{ConnectionStats, Counts, Turns};
 use crate::denials::{DenialLog, DenialLogStats};
 use crate::events::Events;
 use crate::otlp::Telemetry;
@@ -43,6 +43,8 @@ pub struct App<C = SystemClock> {
     /// What has come of calls that are not complete.
     pub(crate) unfinished: Unfinished,
     connections: Counts,
+    /// Turns of connections that always have more to do.
+    turns: Turns,
     /// Where the admin listener really is, once it is there.
     admin_address: OnceLock<SocketAddr>,
     snapshots: Option<Snapshots>,
@@ -100,6 +102,7 @@ impl App {
             stop_told: Notify::new(),
             unfinished: Unfinished::of_all(),
             connections: Counts::default(),
+            turns: Turns::new(),
             admin_address: OnceLock::new(),
             snapshots: None,
             events: Arc::default(),
@@ -124,6 +127,7 @@ impl<C: Clock> App<C> {
             stop_told: self.stop_told,
             unfinished: self.unfinished,
             connections: self.connections,
+            turns: self.turns,
             admin_address: self.admin_address,
             snapshots: self.snapshots,
             events: self.events,
@@ -248,6 +252,10 @@ impl<C: Clock> App<C> {
 
     pub(crate) fn connections(&self) -> &Counts {
         &self.connections
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// The settings of HTTP as they are now. Cheap: nothing is counted.

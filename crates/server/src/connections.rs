@@ -4,10 +4,13 @@
 
 mod bounds;
 mod counts;
+#[cfg(test)]
+pub(crate) mod flood;
 mod pace;
 mod places;
 mod progress;
 mod rest;
+mod turns;
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -25,6 +28,7 @@ pub(crate) use pace::Pace;
 pub(crate) use places::{Place, Places};
 pub(crate) use progress::{Order, Phase, Progress};
 pub(crate) use rest::{Rest, Sends};
+pub(crate) use turns::{Turns, cost};
 
 use crate::app::App;
 

@@ -37,7 +37,7 @@ use hyper::{HeaderMap, Method};
 use slidegate::{Clock, GateError, Store};
 
 use crate::app::App;
-use crate::connections::{Order, Phase, Progress};
+use crate::connections::{Order, Phase, Progress, cost};
 use crate::door::Door;
 use crate::health;
 use crate::otlp::Trace;
@@ -90,6 +90,11 @@ async fn dispatch<C: Clock + 'static>(
     body: Incoming,
     request_id: &HeaderValue,
 ) -> Reply {
+    if visit.progress.is_spent() {
+        visit.progress.enter(Phase::Answering);
+        visit.progress.share().await;
+    }
+    visit.progress.spend(cost::REQUEST);
     if visit.door == Door::Admin {
         // Apart, so that checks need no room for it.
         return Box::pin(crate::admin::answer(visit, head, body, request_id)).await;

@@ -183,7 +183,8 @@ async fn attend<C: Clock + 'static>(
     let caller = Caller { door, peer, certificate: None, is_in_lane };
     {
         // Pinned, so that there is room for it once only.
-        let mut serve = pin!(shake_hands_and_serve(Arc::clone(&app), stream, caller, progress));
+        let serve = shake_hands_and_serve(Arc::clone(&app), stream, caller, Arc::clone(&progress));
+        let mut serve = pin!(app.turns().share(&progress, serve));
         if is_in_lane {
             let _too_slow = timeout(LANE, serve.as_mut()).await;
         } else {

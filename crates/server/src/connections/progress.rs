@@ -3,8 +3,10 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::task::Poll;
+
+use super::turns::FREE_UNITS;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +62,8 @@ pub(crate) struct Progress {
     unread: AtomicBool,
     /// Whether its answer goes on.
     streams: AtomicBool,
+    /// Units of work that are left of its share.
+    left_units: AtomicU32,
 }
 
 impl Progress {
@@ -69,6 +73,7 @@ impl Progress {
             order: AtomicU8::new(Order::Go as u8),
             unread: AtomicBool::new(false),
             streams: AtomicBool::new(false),
+            left_units: AtomicU32::new(FREE_UNITS),
         })
     }
 
@@ -166,6 +171,34 @@ impl Progress {
 
     pub(crate) fn is_unread(&self) -> bool {
         self.unread.load(Ordering::Relaxed)
+    }
+
+    /// Counts work. Only the connection itself calls this.
+    #[inline]
+    pub(crate) fn spend(&self, units: u32) {
+        self.left_units.store(self.left_units().saturating_sub(units), Ordering::Relaxed);
+    }
+
+    /// Units of work that are left of its share.
+    #[inline]
+    pub(crate) fn left_units(&self) -> u32 {
+        self.left_units.load(Ordering::Relaxed)
+    }
+
+    /// Whether its share of work is spent: it has to suspend itself, and is woken when it has another one.
+    #[inline]
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left_units() == 0
+    }
+
+    pub(super) fn grant(&self, units: u32) {
+        self.left_units.store(units, Ordering::Relaxed);
+    }
+
+    /// Completes when there is something left of its share.
+    #[inline]
+    pub(crate) async fn share(&self) {
+        poll_fn(|_| if self.is_spent() { Poll::Pending } else { Poll::Ready(()) }).await;
     }
 
     /// What comes of it, unless the connection is told to do `order`, or more, before.

@@ -101,3 +101,7 @@ fn is_begun(phase: Phase) -> bool {
 fn is_owed_an_answer(phase: Phase) -> bool {
     matches!(phase, Phase::Body | Phase::Answering | Phase::Writing | Phase::Streaming | Phase::Closing)
 }
+
+#[cfg(test)]
+#[path = "connection_tests.rs"]
+mod tests;

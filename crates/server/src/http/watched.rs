@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-use crate::connections::{Phase, Progress, Rest, Sends};
+use crate::connections::{Phase, Progress, Rest, Sends, cost};
 
 /// A stream that notes what its connection is doing.
 pub(super) struct Watched<S> {
@@ -51,10 +51,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.progress.is_spent() {
+            return Poll::Pending;
+        }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_ready() {
-            if buffer.filled().len() == before {
+            let bytes = buffer.filled().len() - before;
+            self.progress.spend(cost::read(bytes, cost::BYTES));
+            if bytes == 0 {
                 self.rest.heard_the_end();
             } else {
                 self.progress.begin_head();

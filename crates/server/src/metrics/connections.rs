@@ -13,6 +13,11 @@ static CONNECTIONS: Family<1> = Family::counter(
     ["outcome"],
     "What became of connections: accepted, turned_away, dropped, ended_idle, ended_slow",
 );
+static TURNS: Family<0> = Family::counter(
+    "connection_turns",
+    [],
+    "Turns of connections that had more to do than their share of work, and waited in line",
+);
 static NOT_AFTER: Family<1> = Family::gauge(
     "certificate_not_after_timestamp_seconds",
     ["listener"],
@@ -35,7 +40,7 @@ static DUE: Family<0> = Family::gauge(
 
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] =
-    &[&OPEN, &CONNECTIONS, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
+    &[&OPEN, &CONNECTIONS, &TURNS, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
 
 pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     let stats = app.connection_stats();
@@ -45,6 +50,7 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     CONNECTIONS.put(sink, ["dropped"], stats.dropped);
     CONNECTIONS.put(sink, ["ended_idle"], stats.ended_idle);
     CONNECTIONS.put(sink, ["ended_slow"], stats.ended_slow);
+    TURNS.put(sink, [], app.turns().waits());
     let certificates = app.tls_state();
     for one in &certificates {
         if let Some(at_ms) = one.not_after_ms {

@@ -12,7 +12,7 @@ use super::close::close;
 use super::round::Then;
 use super::talk::Talk;
 use crate::app::App;
-use crate::connections::{Order, Phase, Progress, Sends};
+use crate::connections::{Order, Phase, Progress, Sends, cost};
 use crate::listen::Caller;
 
 /// How often a connection on which nothing was asked is looked at again before it ends, as with HTTP.
@@ -94,10 +94,14 @@ impl<C: Clock> Conversation<'_, C> {
 
     #[inline]
     async fn hear<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> Heard {
+        self.progress.share().await;
         poll_fn(|context| match self.talk.poll_read(stream, context) {
             _ if self.progress.order() == Order::End => Poll::Ready(Heard::TheEnd),
             Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(Heard::TheEnd),
-            Poll::Ready(Ok(_)) => Poll::Ready(Heard::Something),
+            Poll::Ready(Ok(bytes)) => {
+                self.progress.spend(cost::read(bytes, cost::BYTES));
+                Poll::Ready(Heard::Something)
+            }
             // Only now, since something may have come at the last moment.
             Poll::Pending if self.progress.order() != Order::Go => Poll::Ready(Heard::Nothing),
             Poll::Pending => Poll::Pending,
@@ -110,8 +114,10 @@ impl<C: Clock> Conversation<'_, C> {
     async fn reply<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> Option<End> {
         let mut commands = 0;
         loop {
+            self.progress.share().await;
             let round = self.talk.answer(self.app, self.progress).await;
             commands += round.commands;
+            self.progress.spend(round.units + cost::read(self.talk.out.len(), cost::BYTES));
             if self.write(stream).await.is_none() {
                 return Some(End::AtOnce);
             }

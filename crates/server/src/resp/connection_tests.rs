@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::config::Config;
+use crate::connections::flood::Between;
 use crate::door::Door;
 use crate::resp::round::at_once;
 use crate::store::Backend;
@@ -34,8 +35,18 @@ rules:
 fn connected() -> DuplexStream {
     let (ours, theirs) = duplex(64);
     let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
-    tokio::spawn(serve(app(), theirs, caller, Progress::new()));
+    tokio::spawn(shared(app(), theirs, caller));
     ours
+}
+
+/// A connection as listeners drive it.
+async fn shared(
+    app: Arc<App<ManualClock>>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    caller: Caller,
+) {
+    let progress = Progress::new();
+    app.turns().share(&progress, serve(Arc::clone(&app), stream, caller, Arc::clone(&progress))).await;
 }
 
 /// Time only moves when nobody has anything else to do: then all has come to rest.
@@ -119,4 +130,13 @@ fn no_allocation_per_command() {
         let taken = allocation_counter::measure(|| (0..10).for_each(|_| round()));
         assert_eq!(taken.count_total, 0, "{}", String::from_utf8_lossy(command));
     }
+}
+
+/// Clients that send faster than they are answered leave the worker to others after a share of work.
+#[tokio::test]
+async fn a_flood_is_answered_in_turns() {
+    let app = app();
+    let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+    let serve = |stream| shared(Arc::clone(&app), stream, caller);
+    Between::measure(7, || || b"PING\r\n".to_vec(), serve).await.is_bounded(1);
 }

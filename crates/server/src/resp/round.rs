@@ -26,6 +26,8 @@ const MAX_TOGETHER: usize = 128;
 pub(super) struct Round {
     /// How many commands were answered.
     pub(super) commands: usize,
+    /// What they cost.
+    pub(super) units: u32,
     pub(super) then: Then,
 }
 
@@ -34,7 +36,7 @@ pub(super) struct Round {
 pub(super) enum Then {
     /// No whole command is left.
     Read,
-    /// What was answered is written first, since it has become much.
+    /// What was answered is written first, since it has become much, or since the share of work is spent.
     Write,
     /// The last word is said. The client may still send more: it does not know.
     End,
@@ -43,22 +45,22 @@ pub(super) enum Then {
 }
 
 impl Talk {
-    /// Answers what was read, as far as it goes at a time.
+    /// Answers what was read, as far as it goes at a time and as the connection's share of work lasts.
     #[inline]
     pub(super) async fn answer<C: Clock>(&mut self, app: &App<C>, progress: &Progress) -> Round {
         match app.gate().store() {
-            Backend::Memory(_) => self.answer_now(app),
+            Backend::Memory(_) => self.answer_now(app, progress.left_units()),
             // In a box: connections to a service that keeps its state in memory have no room for it.
             Backend::Redis(_) => Box::pin(self.answer_together(app, progress)).await,
         }
     }
 
     /// One after the other, at once.
-    fn answer_now<C: Clock>(&mut self, app: &App<C>) -> Round {
+    fn answer_now<C: Clock>(&mut self, app: &App<C>, max_units: u32) -> Round {
         let settings = app.http();
         let Self { session, parser, input, out, .. } = self;
         let total = input.len();
-        let mut reader = Reader { rest: input, parser };
+        let mut reader = Reader { rest: input, parser, units: 0, max_units };
         let mut commands = 0;
         let then = loop {
             if out.len() >= FULL_BYTES {
@@ -77,20 +79,20 @@ impl Talk {
                 }
             }
         };
-        let read = total - reader.rest.len();
+        let (read, units) = (total - reader.rest.len(), reader.units);
         input.drain(..read);
-        Round { commands, then }
+        Round { commands, units, then }
     }
 
     /// All that were read, together, up to a bound; answered in their order.
     async fn answer_together<C: Clock>(&mut self, app: &App<C>, progress: &Progress) -> Round {
         let Self { session, parser, input, out, .. } = self;
         let total = input.len();
-        let mut reader = Reader { rest: input, parser };
+        let mut reader = Reader { rest: input, parser, units: 0, max_units: progress.left_units() };
         let mut asked = FuturesOrdered::new();
         let mut commands = 0;
         let mut then = reader.ask(app, session, out, &mut asked, &mut commands);
-        let read = total - reader.rest.len();
+        let (read, units) = (total - reader.rest.len(), reader.units);
         if !asked.is_empty() {
             progress.enter(Phase::Answering);
         }
@@ -110,7 +112,7 @@ impl Talk {
         }
         drop(asked);
         input.drain(..read);
-        Round { commands, then }
+        Round { commands, units, then }
     }
 }
 
@@ -120,6 +122,9 @@ type Asked<'i> = FuturesOrdered<Pin<Box<dyn Future<Output = Vec<u8>> + Send + 'i
 struct Reader<'i, 'p> {
     rest: &'i mut [u8],
     parser: &'p mut Parser,
+    /// What was read so far costs this, and may cost that.
+    units: u32,
+    max_units: u32,
 }
 
 /// The next command, or why there is none.
@@ -137,7 +142,8 @@ impl<'i> Reader<'i, '_> {
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Next<'i> {
-        loop {
+        while self.units < self.max_units {
+            self.units += 1;
             match self.parser.next(self.rest, &session.bounds(settings)) {
                 Ok(Step::More) => return Next::Ends(Then::Read),
                 Ok(Step::Nothing(bytes)) => drop(self.take(bytes)),
@@ -152,6 +158,7 @@ impl<'i> Reader<'i, '_> {
                 }
             }
         }
+        Next::Ends(Then::Write)
     }
 
     fn take(&mut self, bytes: usize) -> &'i [u8] {

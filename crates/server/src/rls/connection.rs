@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use h2::RecvStream;
 use h2::server::{Builder, Connection, SendResponse};
+use h2::{Reason, RecvStream};
 use hyper::Request;
 use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -17,19 +17,19 @@ use super::call::{Begun, Waiting, begin};
 use super::noted::Noted;
 use super::visit::Visit;
 use crate::app::App;
-use crate::connections::{Bounds, Order, Phase, Progress};
+use crate::connections::{Bounds, Order, Phase, Progress, cost};
 use crate::listen::Caller;
 
 /// The most calls that a client may have under way on one connection; it keeps further ones to itself.
 const MAX_CALLS: u32 = 256;
-/// The most calls that are begun before others have their turn.
-const AT_ONCE: usize = 64;
 /// What HTTP/2 begins with.
 const LEAST_WINDOW_BYTES: u32 = 65_535;
 /// What it can count.
 const MOST_WINDOW_BYTES: u32 = i32::MAX as u32;
 /// More calls than this a client may not have cancelled before they were looked at. Envoy cancels what has waited for 20 ms: while this process gets
 /// no time, one that means well may make and cancel many times as many as it has under way at a time.
+///
+/// `h2` counts those that nobody has looked at; this holds also for those that are looked at in time, while no call is answered.
 const MAX_CANCELLED: usize = 1_024;
 
 /// Answers the calls of a connection until it ends.
@@ -53,6 +53,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
         waiting: FuturesUnordered::new(),
         looking_on: FuturesUnordered::new(),
         served: 0,
+        cancelled: 0,
         told: Order::Go,
         is_leaving: false,
     };
@@ -85,6 +86,8 @@ struct Talk<S, C> {
     waiting: FuturesUnordered<Waiting>,
     looking_on: FuturesUnordered<Waiting>,
     served: u32,
+    /// Calls that were cancelled before they were looked at, less those that were not.
+    cancelled: usize,
     told: Order,
     /// Whether the client was told to make no more calls here.
     is_leaving: bool,
@@ -113,31 +116,44 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         Poll::Pending
     }
 
-    /// Takes the calls that came, and writes what there is to be written. Both at once and before any is answered: the answers to all of
+    /// Takes the calls that came, as far as the connection's share of work lasts, and writes what there is to be written. Both at once and before any is answered: the answers to all of
     /// them are then written together, since `h2` wakes this when there are any.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        while self.came.len() < AT_ONCE {
+        // What was read is taken also where reading it has spent the share.
+        let most = 1 + self.progress.left_units() / cost::CALL;
+        while self.came.len() < most as usize {
             match self.connection.poll_accept(context) {
-                Poll::Ready(Some(Ok(call))) => self.came.push(call),
+                Poll::Ready(Some(Ok(call))) => {
+                    self.progress.spend(cost::CALL);
+                    self.came.push(call);
+                }
                 // How it ended is the client's business: it went away, or was told what it did wrong.
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => return Poll::Pending,
             }
         }
-        context.waker().wake_by_ref();
         Poll::Pending
     }
 
     /// Whether there were any.
     fn begin_calls(&mut self, context: &mut Context<'_>) -> bool {
         let any = !self.came.is_empty();
-        for (request, respond) in self.came.drain(..) {
+        for (request, mut respond) in self.came.drain(..) {
             self.served = self.served.saturating_add(1);
+            if respond.poll_reset(context).is_ready() {
+                self.cancelled += 1;
+                continue;
+            }
+            self.cancelled = self.cancelled.saturating_sub(1);
             match begin(&self.visit, request, respond, context) {
                 Begun::Answered => {}
                 Begun::Waits(waiting) => self.waiting.push(waiting),
                 Begun::LooksOn(waiting) => self.looking_on.push(waiting),
             }
+        }
+        if self.cancelled > MAX_CANCELLED {
+            self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+            context.waker().wake_by_ref();
         }
         if any && !self.is_leaving && self.is_last() {
             self.leave();
@@ -175,3 +191,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "connection_tests.rs"]
+mod tests;

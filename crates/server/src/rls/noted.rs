@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::connections::{Phase, Progress, Rest, Sends};
+use crate::connections::{Phase, Progress, Rest, Sends, cost};
 
 /// A stream that notes what its connection is doing.
 pub(super) struct Noted<S> {
@@ -37,9 +37,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.progress.is_spent() {
+            return Poll::Pending;
+        }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        if buffer.filled().len() == before {
+        let bytes = buffer.filled().len() - before;
+        self.progress.spend(cost::read(bytes, cost::FRAME_BYTES));
+        if bytes == 0 {
             self.rest.heard_the_end();
         }
         Poll::Ready(Ok(()))
