@@ -2,73 +2,143 @@
 //!
 //! In these units an interval of window / quota is never rounded: 3,000 per second is exact. The theoretical
 //! arrival time of the textbook is `last + debt / quota`.
+//!
+//! Units are owed whatever becomes of the quota: a debt drains at the quota that asks, and one above the burst that
+//! asks counts as a full burst at the time of its last write. Neither is written unless a cost is admitted, so a
+//! refusal or a peek under another quota changes nothing. A debt is over, for all quotas alike, when the quota
+//! under which it was written has drained it; that is when a store may drop it.
+
+use core::hint::cold_path;
 
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
+use crate::time::{Reading, read};
 
 /// The history of one key under one GCRA limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Gcra {
     /// When the debt was this large.
     pub last_ms: u64,
-    /// What is owed, in units times milliseconds of window; at most burst × window.
+    /// What is owed, in units times milliseconds of window.
     pub debt: u64,
+    /// The quota under which it was written; 0 without a debt.
+    pub quota: u64,
+}
+
+/// A debt as a limit sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Owed {
+    /// What is owed at the last write or now, whichever is later; at most burst × window.
+    debt: u64,
+    /// How far the last write lies ahead, where the clock stepped back.
+    ahead_ms: u64,
+    /// How long from then until the debt is over for all quotas, where that may come first.
+    over_ms: u64,
+}
+
+impl Owed {
+    const NOTHING: Self = Self { debt: 0, ahead_ms: 0, over_ms: u64::MAX };
+
+    /// What is owed now.
+    #[inline]
+    fn now(self, limit: &Limit) -> u64 {
+        self.debt.saturating_add(self.ahead_ms.saturating_mul(limit.quota()))
+    }
+
+    /// How long until no more than this is owed, which is less than what is owed now.
+    #[inline]
+    fn until_ms(self, limit: &Limit, most: u64) -> u64 {
+        let drained_ms = if self.debt >= most {
+            self.ahead_ms.saturating_add((self.debt - most).div_ceil(limit.quota()))
+        } else {
+            self.ahead_ms.saturating_sub((most - self.debt) / limit.quota())
+        };
+        drained_ms.min(self.ahead_ms.saturating_add(self.over_ms))
+    }
 }
 
 impl Gcra {
-    /// The debt at `now_ms`. Where the clock stepped back the arrival time stays, but never beyond a full burst.
+    /// What is owed at a time, after a look.
     #[inline]
-    pub(crate) fn debt_at(&self, limit: &Limit, now_ms: u64) -> u64 {
-        let moved = |ms: u64| ms.saturating_mul(limit.quota());
-        let debt = if now_ms >= self.last_ms {
-            self.debt.saturating_sub(moved(now_ms - self.last_ms))
-        } else {
-            self.debt.saturating_add(moved(self.last_ms - now_ms))
-        };
-        debt.min(limit.ceiling() * limit.window_ms())
+    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> Owed {
+        let (elapsed_ms, ahead_ms) =
+            (now_ms.saturating_sub(self.last_ms), self.last_ms.saturating_sub(now_ms));
+        let debt = self.debt.min(full(limit)).saturating_sub(elapsed_ms.saturating_mul(limit.quota()));
+        let mut over_ms = u64::MAX;
+        if self.quota != limit.quota() {
+            cold_path();
+            over_ms = self.lasts_ms().saturating_sub(elapsed_ms);
+        }
+        Owed { debt, ahead_ms, over_ms }
+    }
+
+    /// How long after the last write it is over, whatever the limit.
+    #[inline]
+    fn lasts_ms(&self) -> u64 {
+        self.debt.div_ceil(self.quota.max(1))
+    }
+
+    /// Whether it is over at a time, whatever the limit.
+    #[inline]
+    fn is_over(&self, now_ms: u64) -> bool {
+        self.quota == 0 || now_ms.saturating_sub(self.last_ms).saturating_mul(self.quota) >= self.debt
     }
 }
 
+/// The debt of a whole burst.
+#[inline]
+fn full(limit: &Limit) -> u64 {
+    limit.ceiling() * limit.window_ms()
+}
+
 impl History for Gcra {
-    /// The debt.
-    type View = u64;
+    type View = Owed;
 
     #[inline]
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
-        let full = limit.ceiling() * limit.window_ms();
-        let debt = self.debt_at(limit, now_ms);
-        if debt == full {
-            // Pulled back (or just full): written even without an admission, so that the wait it implies comes true.
-            *self = Self { last_ms: now_ms, debt };
-        } else if debt == 0 {
+    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, Owed) {
+        if let Reading::Repair(now_ms) = read(now_ms, self.last_ms, limit.window_ms()) {
+            self.last_ms = now_ms;
+        }
+        if self.is_over(now_ms) {
             // As if never seen: then the time of the last write means nothing either.
             *self = Self::default();
+            return (limit.ceiling(), Owed::NOTHING);
         }
-        ((full - debt) / limit.window_ms(), debt)
+        let owed = self.view(limit, now_ms);
+        (full(limit).saturating_sub(owed.now(limit)) / limit.window_ms(), owed)
     }
 
     #[inline]
-    fn reset_after_ms(&self, limit: &Limit, _: u64, debt: u64) -> u64 {
-        debt.div_ceil(limit.quota())
+    fn reset_after_ms(&self, limit: &Limit, _: u64, owed: Owed) -> u64 {
+        owed.until_ms(limit, 0)
     }
 
-    fn wait_ms(&self, limit: &Limit, attempt: Attempt, debt: u64) -> u64 {
-        let full = limit.ceiling() * limit.window_ms();
-        let wanted = debt + attempt.cost * limit.window_ms();
-        wanted.saturating_sub(full).div_ceil(limit.quota())
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, owed: Owed) -> u64 {
+        owed.until_ms(limit, full(limit) - attempt.cost * limit.window_ms())
     }
 
     #[inline]
-    fn record(&mut self, limit: &Limit, attempt: Attempt, debt: u64) -> (u64, u64) {
-        let debt = debt + attempt.cost * limit.window_ms();
-        *self = Self { last_ms: attempt.now_ms, debt };
+    fn record(&mut self, limit: &Limit, attempt: Attempt, owed: Owed) -> (u64, u64) {
+        let debt = owed.now(limit) + attempt.cost * limit.window_ms();
+        *self = Self { last_ms: attempt.now_ms, debt, quota: limit.quota() };
         (attempt.now_ms, debt.div_ceil(limit.quota()))
     }
 
-    fn give_back(&mut self, limit: &Limit, attempt: Attempt, debt: u64) {
-        *self = match debt.saturating_sub(attempt.cost.saturating_mul(limit.window_ms())) {
-            0 => Self::default(),
-            debt => Self { last_ms: attempt.now_ms, debt },
+    fn lingers_ms(&self, now_ms: u64) -> u64 {
+        self.last_ms.saturating_add(self.lasts_ms()).saturating_sub(now_ms)
+    }
+
+    fn give_back(&mut self, limit: &Limit, attempt: Attempt, owed: Owed) {
+        if owed.debt == 0 {
+            return;
+        }
+        let given = attempt.cost.saturating_mul(limit.window_ms());
+        *self = match owed.debt.saturating_sub(given) {
+            0 if owed.ahead_ms == 0 => Self::default(),
+            // Where the clock stepped back the last write stays: what lies ahead of now was not given back.
+            debt => {
+                Self { last_ms: self.last_ms.max(attempt.now_ms), debt: debt.max(1), quota: limit.quota() }
+            }
         };
     }
 }

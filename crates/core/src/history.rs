@@ -60,6 +60,11 @@ pub trait History {
     /// if never seen; places in flight stay taken.
     fn give_back(&mut self, limit: &Limit, attempt: Attempt, view: Self::View);
 
+    /// How long after a look something is still remembered that counts under other limits of the same id only.
+    fn lingers_ms(&self, _now_ms: u64) -> u64 {
+        0
+    }
+
     /// Where the key stands.
     fn standing(&mut self, limit: &Limit, now_ms: u64) -> Standing {
         let now_ms = now_ms.min(MAX_TIME_MS);

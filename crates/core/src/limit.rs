@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use crate::limit_error::LimitError;
 use crate::limit_id::{Head, LimitId, Tag, fnv1a};
-use crate::time::{guess_div_rem, reciprocal};
+use crate::time::{MAX_TIME_MS, guess_div_rem, reciprocal};
 
 /// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
 pub const MAX_QUOTA: u64 = 1 << 51;
@@ -22,6 +22,8 @@ const DAY_MS: u64 = 86_400_000;
 const AUTO_SLOTS: u64 = 128;
 /// GCRA counts in units of 1/window; a whole burst has to stay exact in a double.
 const MAX_BURST_WINDOW: u64 = 1 << 53;
+/// The longest that a whole burst may take to drain: as long as there is time.
+const MAX_DRAIN_MS: u64 = MAX_TIME_MS;
 
 /// A quota per window. [`Limit::new`] and parsing are the only ways to one, so every `Limit` is usable.
 ///
@@ -223,8 +225,8 @@ impl Limit {
             Kind::Counter => (Tag::Counter, 0, 1),
             Kind::Fixed => (Tag::Fixed, 0, 1),
             Kind::Gcra { burst: 0 } => return Err(LimitError::ZeroBurst),
-            Kind::Gcra { burst } if burst > MAX_BURST_WINDOW / window_ms => {
-                return Err(LimitError::BurstTooLarge { most: MAX_BURST_WINDOW / window_ms });
+            Kind::Gcra { burst } if burst > max_burst(quota, window_ms) => {
+                return Err(LimitError::BurstTooLarge { most: max_burst(quota, window_ms) });
             }
             Kind::Gcra { burst } => (Tag::Gcra, burst, 1),
             Kind::InFlight => (Tag::InFlight, 0, quota),
@@ -383,6 +385,15 @@ impl Limit {
     pub const fn id(&self) -> LimitId {
         LimitId { tag: self.head.tag(), name: self.head.name(), window_ms: self.window_ms() }
     }
+}
+
+/// The largest burst whose debt is exact and whose waits can be told.
+const fn max_burst(quota: u64, window_ms: u64) -> u64 {
+    // A quota of 2^51 times 2^47 ms does not fit 64 bits.
+    let drained = quota as u128 * MAX_DRAIN_MS as u128 / window_ms as u128;
+    let exact = (MAX_BURST_WINDOW / window_ms) as u128;
+    let most = if drained < exact { drained } else { exact };
+    if most < MAX_QUOTA as u128 { most as u64 } else { MAX_QUOTA }
 }
 
 const fn whole_ms(window: Duration) -> Result<u64, LimitError> {

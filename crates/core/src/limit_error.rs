@@ -46,9 +46,10 @@ pub enum LimitError {
     },
     /// The burst is 0.
     ZeroBurst,
-    /// The burst times the window is above 2^53.
+    /// The burst is above [`MAX_QUOTA`], the burst times the window above 2^53, or a whole burst takes longer to drain
+    /// than there is time.
     BurstTooLarge {
-        /// The largest burst for this window.
+        /// The largest burst for this quota and window.
         most: u64,
     },
 }
@@ -76,7 +77,7 @@ impl fmt::Display for LimitError {
                 write!(f, "a counter's window above a day is a whole number of seconds, not {window_ms} ms")
             }
             Self::ZeroBurst => f.write_str("a burst is at least 1"),
-            Self::BurstTooLarge { most } => write!(f, "a burst with this window is at most {most}"),
+            Self::BurstTooLarge { most } => write!(f, "a burst with this quota and window is at most {most}"),
         }
     }
 }

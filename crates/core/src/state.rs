@@ -70,6 +70,14 @@ impl State {
         }
     }
 
+    /// Whether it was last written under this limit's quota, where that is part of what it remembers.
+    pub fn is_of(&self, limit: &Limit) -> bool {
+        match self {
+            Self::Gcra(gcra) => gcra.debt == 0 || gcra.quota == limit.quota(),
+            _ => true,
+        }
+    }
+
     /// Whether recording another cost may change [`State::heap_bytes`].
     #[inline(always)]
     pub fn may_grow(&self, limit: &Limit) -> bool {
@@ -113,7 +121,7 @@ impl History for State {
             Self::Log(log) => log.reset_after_ms(limit, now_ms, log.at_ms(now_ms)),
             Self::Counter(counter) => counter.reset_after_ms(limit, now_ms, counter.view(limit, now_ms)),
             Self::Fixed(fixed) => fixed.reset_after_ms(limit, now_ms, fixed.view(limit, now_ms)),
-            Self::Gcra(gcra) => gcra.reset_after_ms(limit, now_ms, gcra.debt_at(limit, now_ms)),
+            Self::Gcra(gcra) => gcra.reset_after_ms(limit, now_ms, gcra.view(limit, now_ms)),
             Self::InFlight(in_flight) => in_flight.reset_after_ms(limit, now_ms, ()),
         }
     }
@@ -124,7 +132,7 @@ impl History for State {
             Self::Log(log) => log.wait_ms(limit, attempt, log.at_ms(now_ms)),
             Self::Counter(counter) => counter.wait_ms(limit, attempt, counter.view(limit, now_ms)),
             Self::Fixed(fixed) => fixed.wait_ms(limit, attempt, fixed.view(limit, now_ms)),
-            Self::Gcra(gcra) => gcra.wait_ms(limit, attempt, gcra.debt_at(limit, now_ms)),
+            Self::Gcra(gcra) => gcra.wait_ms(limit, attempt, gcra.view(limit, now_ms)),
             Self::InFlight(in_flight) => in_flight.wait_ms(limit, attempt, ()),
         }
     }
@@ -145,10 +153,17 @@ impl History for State {
                 fixed.record(limit, attempt, view)
             }
             Self::Gcra(gcra) => {
-                let debt = gcra.debt_at(limit, attempt.now_ms);
-                gcra.record(limit, attempt, debt)
+                let owed = gcra.view(limit, attempt.now_ms);
+                gcra.record(limit, attempt, owed)
             }
             Self::InFlight(in_flight) => in_flight.record(limit, attempt, ()),
+        }
+    }
+
+    fn lingers_ms(&self, now_ms: u64) -> u64 {
+        match self {
+            Self::Gcra(gcra) => gcra.lingers_ms(now_ms),
+            _ => 0,
         }
     }
 
@@ -158,7 +173,7 @@ impl History for State {
             Self::Log(log) => log.give_back(limit, attempt, log.at_ms(now_ms)),
             Self::Counter(counter) => counter.give_back(limit, attempt, counter.view(limit, now_ms)),
             Self::Fixed(fixed) => fixed.give_back(limit, attempt, fixed.view(limit, now_ms)),
-            Self::Gcra(gcra) => gcra.give_back(limit, attempt, gcra.debt_at(limit, now_ms)),
+            Self::Gcra(gcra) => gcra.give_back(limit, attempt, gcra.view(limit, now_ms)),
             Self::InFlight(in_flight) => in_flight.give_back(limit, attempt, ()),
         }
     }

@@ -30,7 +30,7 @@ fn fixed() {
 
 #[test]
 fn gcra() {
-    run_file("gcra", 17);
+    run_file("gcra", 22);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn state(limit: &Limit, initial: &Value) -> State {
         }
         Kind::Counter => State::Counter(Counter::new(last_ms, field("previous"), field("current"))),
         Kind::Fixed => State::Fixed(Fixed { last_ms, current: field("current") }),
-        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: field("debt") }),
+        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: field("debt"), quota: limit.quota() }),
         Kind::InFlight => {
             let holder =
                 |h: &Value| Holder { id: number(&h[0]), count: number(&h[1]), end_ms: number(&h[2]) };

@@ -15,7 +15,7 @@ mod decides;
 mod differ;
 mod servers;
 
-use cases::{Rng, limit, prove_part};
+use cases::{Rng, changed, limit, prove_part};
 use decides::{Decides, InMemory, InRedis};
 use differ::{Both, Setting, Step, generate, generate_long};
 use servers::{Flavour, Server};
@@ -80,9 +80,14 @@ fn many_limits_answer_what_the_core_answers() {
                 limits.push(one);
             }
         }
-        let (setting, steps) = generate(rng);
-        let applies = |step: &Step| !matches!(step, Step::Quota { limit, .. } if *limit >= wanted);
-        let steps = steps.into_iter().filter(applies).collect();
+        let (setting, mut steps) = generate(rng);
+        // Changes of its limits are none of these.
+        for step in &mut steps {
+            if let Step::Change { limit, to } = step {
+                *limit %= wanted;
+                *to = changed(rng, &limits[*limit]);
+            }
+        }
         (Setting { start_ms: setting.start_ms.min(MAX_TIME_MS - (1 << 40)), limits }, steps)
     });
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use slidegate::store::memory::SnapshotError;
-use slidegate::store::{MAX_NOTE_BYTES, MAX_NOTES, Note, Posted};
-use slidegate::{Limit, Limiter, ManualClock, Memory, Permit, SettleOutcome};
+use slidegate::store::{Call, Charge, MAX_NOTE_BYTES, MAX_NOTES, Note, Posted};
+use slidegate::{Clock, Key, Limit, Limiter, ManualClock, Memory, Permit, SettleOutcome, Space};
 
 mod cases;
 
@@ -91,6 +91,26 @@ fn everything_comes_back() {
         }
         Ok(())
     });
+}
+
+/// A debt that was last looked at under another quota comes back as what it was, whatever burst that quota had.
+#[test]
+fn a_debt_comes_back_under_the_quota_it_was_written_with() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("snapshot");
+    let meter = |quota, burst| Limit::per_day(quota).gcra(burst).expect("a meter");
+    let (slow, fast, clock) = (meter(1, 2), meter(10_000_000, 10_000_000), ManualClock::new(NOW_MS));
+    let original = limiter(&[slow], &clock);
+    assert!(original.charge_now("key", 2).is_allowed());
+    clock.advance_ms(1_000);
+    let (key, space) = (Key::from("key"), Space::named(""));
+    let charges = [Charge { space, key: &key, limits: &[fast], cost: 0 }];
+    let looked = original.store().decide_now(&Call { now_ms: clock.now_ms(), holder: 0, charges: &charges });
+    assert_eq!(looked.decisions[0].remaining, 10_000_000);
+    original.save(&path).expect("a snapshot");
+    let copy = loaded(&[slow], &path, &clock).expect("a snapshot that can be read");
+    assert_eq!(copy.charge_now("key", 1), original.charge_now("key", 1));
+    assert!(!copy.charge_now("key", 1).is_allowed());
 }
 
 fn settle_in_both(one: &Manual, two: &Manual, permits: &[(Permit, bool)]) -> Result<(), String> {

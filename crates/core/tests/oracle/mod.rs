@@ -10,6 +10,14 @@ const DAY_MS: u64 = 86_400_000;
 pub(crate) struct Oracle {
     last_ms: u64,
     admitted: Vec<Admitted>,
+    meter: Meter,
+}
+
+/// What a meter was last written: units times window that are owed, and under which quota.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meter {
+    owed: u128,
+    quota: u128,
 }
 
 #[derive(Clone, Debug)]
@@ -20,14 +28,12 @@ struct Admitted {
     receipt_ms: u64,
     cost: u128,
     id: u64,
-    /// Units that a meter was given back at this time.
-    given: u128,
 }
 
 impl Admitted {
     /// Nothing, at a time.
     fn at(stamp_ms: u64) -> Self {
-        Self { stamp_ms, receipt_ms: 0, cost: 0, id: 0, given: 0 }
+        Self { stamp_ms, receipt_ms: 0, cost: 0, id: 0 }
     }
 }
 
@@ -104,12 +110,15 @@ impl Oracle {
         let (at_ms, mut left) = (self.at_ms(limit, now_ms), u128::from(units));
         match limit.kind() {
             Kind::InFlight => {}
-            Kind::Gcra { .. } if left > 0 && self.load(limit, now_ms) > 0 => {
-                let given = Admitted { given: left, ..Admitted::at(now_ms) };
-                self.admitted.push(given);
-                self.last_ms = now_ms;
+            Kind::Gcra { .. } => {
+                let owed = self.debt(limit, now_ms.max(self.last_ms));
+                if left > 0 && owed > 0 {
+                    // What lies ahead of now, where the clock stepped back, is not given back.
+                    let least = u128::from(self.last_ms > now_ms);
+                    let owed = owed.saturating_sub(left * u128::from(limit.window_ms())).max(least);
+                    self.write_meter(limit, owed, now_ms.max(self.last_ms));
+                }
             }
-            Kind::Gcra { .. } => {}
             Kind::Log { .. } | Kind::Counter | Kind::Fixed => {
                 for admitted in self.admitted.iter_mut().filter(|a| in_view(limit, a.stamp_ms, at_ms)) {
                     let taken = left.min(admitted.cost);
@@ -145,19 +154,18 @@ impl Oracle {
             // These two know the window of their last write and the one before; a look is not a write.
             self.admitted.retain(|a| a.stamp_ms / window_ms + 1 >= self.last_ms / window_ms);
         }
-        if let Kind::Gcra { .. } = limit.kind() {
-            let full = u128::from(ceiling(limit)) * u128::from(window_ms);
-            if now_ms < self.last_ms && self.load(limit, now_ms) == full {
-                // Pulled back: from here on the arrival time is a burst from now.
-                self.admitted.push(Admitted::at(now_ms));
-                self.last_ms = now_ms;
-            }
-        } else if self.last_ms > now_ms && self.last_ms - now_ms > window_ms {
+        if self.last_ms > now_ms && self.last_ms - now_ms > window_ms {
             if limit.kind() == Kind::Fixed {
                 self.admitted.retain(|a| a.stamp_ms / window_ms == self.last_ms / window_ms);
             }
             self.admitted.iter_mut().for_each(|a| a.stamp_ms = a.stamp_ms.min(now_ms));
             self.last_ms = now_ms;
+        }
+        if let Kind::Gcra { .. } = limit.kind() {
+            if self.is_over(now_ms) {
+                *self = Self::default();
+            }
+            return;
         }
         let at_ms = self.at_ms(limit, now_ms);
         // The counter keeps what it last wrote, which a step back can bring into view again; the others forget.
@@ -171,6 +179,11 @@ impl Oracle {
 
     fn record(&mut self, limit: &Limit, cost: u64, now_ms: u64, id: u64) -> u64 {
         let at_ms = self.at_ms(limit, now_ms);
+        if let Kind::Gcra { .. } = limit.kind() {
+            let owed = self.debt(limit, now_ms) + u128::from(cost) * u128::from(limit.window_ms());
+            self.write_meter(limit, owed, now_ms);
+            return now_ms;
+        }
         let stamp_ms = match limit.kind() {
             Kind::Log { resolution_ms: r } => {
                 let newest_ms = self.admitted.iter().map(|a| a.stamp_ms).max().unwrap_or(0);
@@ -217,23 +230,29 @@ impl Oracle {
                 let previous = sum(&|ms| ms / window_ms + 1 == index);
                 previous * (scale(limit) - elapsed) + sum(&|ms| ms / window_ms == index) * scale(limit)
             }
-            Kind::Gcra { .. } => self.debt(limit, at_ms),
+            Kind::Gcra { .. } => self.debt(limit, now_ms),
         }
     }
 
-    /// GCRA from the beginning: every admission adds a window, every millisecond takes a quota away.
+    /// What a meter is owed at a time: every millisecond since the last write takes a quota away, and one before it
+    /// adds a quota. What is more than a burst counts as a burst when it was written.
     fn debt(&self, limit: &Limit, at_ms: u64) -> u128 {
-        let (quota, window) = (u128::from(limit.quota()), u128::from(limit.window_ms()));
-        let full = u128::from(ceiling(limit)) * window;
-        let (mut last_ms, mut debt) = (0, 0_u128);
-        let end = Admitted::at(at_ms);
-        for &Admitted { stamp_ms: ms, cost, given, .. } in self.admitted.iter().chain([&end]) {
-            let moved = u128::from(ms.abs_diff(last_ms)) * quota;
-            debt = if ms >= last_ms { debt.saturating_sub(moved) } else { (debt + moved).min(full) };
-            debt = (debt + cost * window).saturating_sub(given * window);
-            last_ms = ms;
+        if self.is_over(at_ms) {
+            return 0;
         }
-        debt
+        let (quota, window) = (u128::from(limit.quota()), u128::from(limit.window_ms()));
+        let owed = self.meter.owed.min(u128::from(ceiling(limit)) * window);
+        let moved = u128::from(at_ms.abs_diff(self.last_ms)) * quota;
+        if at_ms >= self.last_ms { owed.saturating_sub(moved) } else { owed + moved }
+    }
+
+    /// Whether a meter has drained at the quota under which it was written.
+    fn is_over(&self, at_ms: u64) -> bool {
+        u128::from(at_ms.saturating_sub(self.last_ms)) * self.meter.quota >= self.meter.owed
+    }
+
+    fn write_meter(&mut self, limit: &Limit, owed: u128, at_ms: u64) {
+        (self.last_ms, self.meter) = (at_ms, Meter { owed, quota: u128::from(limit.quota()) });
     }
 
     /// How long from now until something holds that, once true, stays true.

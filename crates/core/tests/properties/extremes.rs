@@ -51,7 +51,12 @@ fn a_limit_is_within_its_bounds_or_an_error() {
             ensure!((1..=MAX_ENTRIES as usize).contains(&limit.max_entries()), "entries");
             ensure!(limit.worst_case() >= 1, "worst case");
             if let Kind::Gcra { burst } = limit.kind() {
-                ensure!(burst > 0 && u128::from(burst) * u128::from(limit.window_ms()) <= 1 << 53, "burst");
+                let (debt, quota) = (u128::from(burst) * u128::from(limit.window_ms()), limit.quota());
+                ensure!((1..=MAX_QUOTA).contains(&burst) && debt <= 1 << 53, "burst");
+                ensure!(
+                    debt.div_ceil(u128::from(quota)) <= u128::from(MAX_TIME_MS),
+                    "a wait too long to tell"
+                );
             }
             ensure!(Limit::from_words(limit.to_words()) == Ok(*limit), "{:?}", limit.to_words());
             Ok(())
@@ -137,7 +142,7 @@ fn any_state(rng: &Rng, limit: &Limit) -> State {
         }
         Kind::Counter => State::Counter(Counter::new(last_ms, extreme(rng), extreme(rng))),
         Kind::Fixed => State::Fixed(Fixed { last_ms, current: extreme(rng) }),
-        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: extreme(rng) }),
+        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: extreme(rng), quota: extreme(rng) }),
         Kind::InFlight => {
             // A hold never ends later than a window after the last write.
             let end_ms = || last_ms.saturating_add(limit.window_ms()).saturating_sub(extreme(rng));
@@ -178,7 +183,9 @@ fn what_is_no_limit_says_why() {
         (Limit::in_flight(1, Duration::ZERO), E::ZeroWindow),
         (log(1, ms(86_400_001)).and_then(Limit::counter), E::CounterNeedsSeconds { window_ms: 86_400_001 }),
         (Limit::per_second(1).gcra(0), E::ZeroBurst),
-        (log(1, ms(8)).and_then(|l| l.gcra((1 << 50) + 1)), E::BurstTooLarge { most: 1 << 50 }),
+        (log(65, ms(8)).and_then(|l| l.gcra((1 << 50) + 1)), E::BurstTooLarge { most: 1 << 50 }),
+        (log(1, ms(8)).and_then(|l| l.gcra(1 << 44)), E::BurstTooLarge { most: (1 << 44) - 1 }),
+        (log(1 << 50, ms(1)).and_then(|l| l.gcra((1 << 51) + 1)), E::BurstTooLarge { most: 1 << 51 }),
     ];
     for (made, error) in table {
         assert_eq!(made, Err(error));
@@ -198,5 +205,7 @@ fn the_ends_that_are_limits() {
     assert!(Limit::in_flight(65_536, ms(1)).is_ok());
     assert!(Limit::new(1, ms(86_399_999)).and_then(Limit::counter).is_ok());
     assert!(Limit::new(1, ms(86_401_000)).and_then(Limit::counter).is_ok());
-    assert!(Limit::new(1, ms(8)).and_then(|l| l.gcra(1 << 50)).is_ok());
+    assert!(Limit::new(65, ms(8)).and_then(|l| l.gcra(1 << 50)).is_ok());
+    assert!(Limit::new(1, ms(8)).and_then(|l| l.gcra((1 << 44) - 1)).is_ok());
+    assert!(Limit::new(1 << 50, ms(1)).and_then(|l| l.gcra(1 << 51)).is_ok());
 }

@@ -14,6 +14,15 @@ fn equals_the_oracle() {
     );
 }
 
+#[test]
+fn equals_the_oracle_whatever_becomes_of_its_quota_and_burst() {
+    let extras = [Extra::StepBack, Extra::StepForward, Extra::Quota, Extra::Burst, Extra::GiveBack];
+    prove(
+        |rng| trace(rng, Of::Gcra, &extras),
+        |&(limit, start_ms), steps| run_beside_oracle(limit, start_ms, steps),
+    );
+}
+
 /// Over any span the units are at most the burst and what the rate gives in that time.
 #[test]
 fn no_span_sees_more_than_the_burst_and_the_rate() {

@@ -25,4 +25,5 @@ mod ring;
 mod settle;
 mod several;
 mod standing;
+mod unchanged;
 mod worst_case;

@@ -36,7 +36,7 @@ fn tight_for_the_fixed_window() {
 #[test]
 fn tight_for_gcra() {
     prove(
-        |rng| trace(rng, Of::Gcra, &EXTRAS),
+        |rng| trace(rng, Of::Gcra, &[&EXTRAS[..], &[Extra::Burst]].concat()),
         |&(limit, start_ms), steps| every_wait_is_tight(limit, start_ms, steps),
     );
 }

@@ -107,6 +107,7 @@ impl Run {
             Step::Resolution(ms) => {
                 self.limit = self.limit.resolution(Resolution::Ms(ms)).unwrap_or(self.limit);
             }
+            Step::Burst(burst) => self.limit = self.limit.gcra(burst).unwrap_or(self.limit),
         }
         None
     }

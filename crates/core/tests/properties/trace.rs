@@ -36,6 +36,8 @@ pub(crate) enum Step {
     Quota(u64),
     /// The log changes to slots of this length.
     Resolution(u64),
+    /// The meter changes to this burst.
+    Burst(u64),
 }
 
 /// A limit: mostly small, where edges meet, sometimes as large as they get.
@@ -62,7 +64,7 @@ fn build(rng: &Rng, of: Of, quota: u64, window_ms: u64) -> Limit {
         Of::Counter if window_ms > DAY_MS => log(window_ms / 1_000 * 1_000).counter(),
         Of::Counter => log(window_ms).counter(),
         Of::Fixed => log(window_ms).fixed(),
-        Of::Gcra => log(window_ms).gcra(rng.magnitude((1 << 53) / window_ms).min(quota.saturating_mul(3))),
+        Of::Gcra => log(window_ms).gcra(rng.magnitude((1 << 53) / window_ms).min(3 * quota).min(MAX_QUOTA)),
         Of::InFlight => Limit::in_flight(quota.min(65_536), Duration::from_millis(window_ms)),
     };
     built.unwrap_or_else(|error| panic!("{of:?} of {quota} per {window_ms} ms: {error}"))
@@ -127,6 +129,7 @@ pub(crate) enum Extra {
     GiveBack,
     Quota,
     Resolution,
+    Burst,
 }
 
 /// Up to 35 steps: checks, and between them what else may happen.
@@ -158,6 +161,7 @@ fn extra(rng: &Rng, limit: &Limit, extras: &[Extra]) -> Step {
         Extra::GiveBack => Step::GiveBack { units: rng.pick(&[cost(rng, limit), 3, u64::MAX]) },
         Extra::Quota => Step::Quota(rng.between(1, 2 * limit.quota())),
         Extra::Resolution => Step::Resolution(resolution(rng, limit).resolution_ms()),
+        Extra::Burst => Step::Burst(rng.between(1, 2 * limit.ceiling())),
     }
 }
 

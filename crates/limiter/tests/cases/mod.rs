@@ -30,7 +30,7 @@ pub(crate) fn limit(rng: &Rng) -> Limit {
         2 => log().and_then(Limit::counter),
         3 => log().and_then(Limit::fixed),
         4 => {
-            let burst = rng.magnitude((1 << 53) / window_ms).min(quota.saturating_mul(3));
+            let burst = rng.magnitude((1 << 53) / window_ms).min(3 * quota).min(MAX_QUOTA);
             log().and_then(|limit| limit.gcra(burst))
         }
         _ => Limit::in_flight(quota.min(64), Duration::from_millis(window_ms)),
@@ -56,6 +56,19 @@ pub(crate) fn with_quota(limit: &Limit, quota: u64) -> Limit {
         all.into_iter().find(|other| other.id() == limit.id())
     };
     changed.ok().and_then(named).unwrap_or(*limit)
+}
+
+/// Another limit with the same history: another quota, and another burst or resolution.
+pub(crate) fn changed(rng: &Rng, limit: &Limit) -> Limit {
+    let [head, quota, window_ms, extra] = limit.to_words();
+    let most = if let Kind::InFlight = limit.kind() { 64 } else { MAX_QUOTA };
+    let quota = rng.pick(&[1, quota, rng.between(1, 2 * quota), rng.magnitude(1 << 40)]).min(most);
+    let extra = match limit.kind() {
+        Kind::Gcra { .. } => rng.pick(&[1, extra, rng.between(1, 2 * extra), quota]),
+        Kind::Log { .. } => rng.pick(&[1, extra, rng.between(1, window_ms)]),
+        Kind::Counter | Kind::Fixed | Kind::InFlight => extra,
+    };
+    Limit::from_words([head, quota, window_ms, extra]).unwrap_or(*limit)
 }
 
 /// A cost with a liking for one unit, all of them, and one too many.

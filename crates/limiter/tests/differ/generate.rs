@@ -6,7 +6,7 @@ use slidegate::{Limit, Resolution};
 use slidegate_core::MAX_TIME_MS;
 
 use super::{KEYS, Setting, Step, Way};
-use crate::cases::{Rng, cost, limit, wait_ms};
+use crate::cases::{Rng, changed, cost, limit, wait_ms, with_quota};
 
 /// Mostly through the limiter, which decides in place where it can.
 const WAYS: [Way; 7] =
@@ -44,7 +44,7 @@ pub(crate) fn generate_long(rng: &Rng) -> (Setting, Vec<Step>) {
             Step::GiveBack { key: 0, units: rng.pick(&[1, 3, rng.between(1, quota)]), way: Way::Together }
         }
         2 if rng.one_in(3) => Step::Back { ms: rng.magnitude(3 * window.as_millis() as u64) },
-        3 if rng.one_in(4) => Step::Quota { limit: 0, quota: rng.between(1, 120) },
+        3 if rng.one_in(4) => Step::Change { limit: 0, to: with_quota(&log, rng.between(1, 120)) },
         4 => Step::Check { key: 0, cost: rng.between(2, quota + 1), way: Way::Together },
         5 => Step::Check { key: 0, cost: 0, way: Way::Together },
         6 if rng.one_in(4) => Step::Forget { key: 0 },
@@ -72,7 +72,7 @@ fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
             Step::GiveBack { key: rng.below(KEYS as u64) as usize, units, way }
         }
         12 if rng.one_in(3) => Step::Forget { key: rng.below(KEYS as u64) as usize },
-        11 if rng.one_in(2) => Step::Quota { limit: index, quota: rng.between(1, 2 * of.quota()) },
+        11 => Step::Change { limit: index, to: rng.pick(&[*of, changed(rng, of), changed(rng, of)]) },
         _ => {
             let way = rng.pick(&WAYS);
             Step::Check { key: rng.below(KEYS as u64) as usize, cost: cost(rng, of), way }

@@ -8,7 +8,6 @@ use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
 use slidegate::{Key, Kind, Limit, LimitId, SettleOutcome, Space, Verdict};
 use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, Spent, State, decide, give_back};
 
-use crate::cases::with_quota;
 use crate::decides::Decides;
 
 mod generate;
@@ -39,13 +38,34 @@ enum Verb {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    Check { key: usize, cost: u64, way: Way },
-    Settle { of: usize, cost: u64 },
-    GiveBack { key: usize, units: u64, way: Way },
-    Forget { key: usize },
-    Forward { ms: u64 },
-    Back { ms: u64 },
-    Quota { limit: usize, quota: u64 },
+    Check {
+        key: usize,
+        cost: u64,
+        way: Way,
+    },
+    Settle {
+        of: usize,
+        cost: u64,
+    },
+    GiveBack {
+        key: usize,
+        units: u64,
+        way: Way,
+    },
+    Forget {
+        key: usize,
+    },
+    Forward {
+        ms: u64,
+    },
+    Back {
+        ms: u64,
+    },
+    /// One of the limits becomes another with the same history.
+    Change {
+        limit: usize,
+        to: Limit,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -103,11 +123,9 @@ impl<S: Decides> Both<S> {
                 self.retire_what_may_be_moved();
                 self.look_at_all()
             }
-            Step::Quota { limit, quota } => {
-                // A sweep looks with the limit that it knows: let it know the old one up to now, and the new one from here.
-                self.look_at_all()?;
-                self.limits[limit] = with_quota(&self.limits[limit], quota);
-                self.look_at_all()
+            Step::Change { limit, to } => {
+                self.limits[limit] = to;
+                Ok(())
             }
         }
     }

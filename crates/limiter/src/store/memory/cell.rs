@@ -158,10 +158,11 @@ impl Pack for Fixed {
     }
 }
 
+/// A debt that was written under the quota of the limit with which it is packed.
 impl Pack for Gcra {
     #[inline(always)]
-    fn unpack(_: &Limit, last_ms: u64, debt: u64) -> Self {
-        Self { last_ms, debt }
+    fn unpack(limit: &Limit, last_ms: u64, debt: u64) -> Self {
+        Self { last_ms, debt, quota: if debt == 0 { 0 } else { limit.quota() } }
     }
 
     #[inline(always)]

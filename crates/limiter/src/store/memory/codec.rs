@@ -15,13 +15,21 @@ fn read_list<const N: usize>(input: &mut Words<impl Read>) -> io::Result<Vec<[u6
 }
 
 pub(super) fn write_tracked(limit: &Limit, state: &State, words: &mut Vec<u64>) {
-    words.extend(limit.to_words());
+    let mut terms = limit.to_words();
+    if let State::Gcra(gcra) = state
+        && !state.is_of(limit)
+    {
+        // A debt is read back as one under the quota that stands before it. The burst of the quota is not known, but one
+        // is always allowed, and whoever asks next brings another.
+        (terms[1], terms[3]) = (gcra.quota, 1);
+    }
+    words.extend(terms);
     match state {
         State::Counter(counter) => {
             words.extend([counter.last_ms(), counter.previous(), counter.current()]);
         }
         State::Fixed(Fixed { last_ms, current }) => words.extend([*last_ms, *current]),
-        State::Gcra(Gcra { last_ms, debt }) => words.extend([*last_ms, *debt]),
+        State::Gcra(Gcra { last_ms, debt, .. }) => words.extend([*last_ms, *debt]),
         State::Log(log) => {
             words.extend([log.last_ms(), log.len() as u64]);
             words.extend(log.entries().flat_map(|entry| [entry.stamp_ms, entry.count]));
@@ -42,7 +50,7 @@ pub(super) fn read_tracked(input: &mut Words<impl Read>) -> io::Result<Tracked> 
             State::Counter(Counter::new(last_ms, previous, current))
         }
         Kind::Fixed => State::Fixed(Fixed { last_ms, current: input.take()? }),
-        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: input.take()? }),
+        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: input.take()?, quota: limit.quota() }),
         Kind::Log { .. } => {
             let entries = read_list(input)?.into_iter();
             let entries = entries.map(|[stamp_ms, count]| Entry { stamp_ms, count });

@@ -20,7 +20,8 @@ impl Fill {
     pub(super) fn of(limit: &Limit, history: &mut impl History, now_ms: u64) -> Self {
         let standing = history.standing(limit, now_ms);
         let units = limit.ceiling() - standing.remaining;
-        Self { permille: units * 1_000 / limit.ceiling(), units, reset_after_ms: standing.reset_after_ms }
+        let reset_after_ms = standing.reset_after_ms.max(history.lingers_ms(now_ms));
+        Self { permille: units * 1_000 / limit.ceiling(), units, reset_after_ms }
     }
 
     pub(super) fn and(self, other: Self) -> Self {

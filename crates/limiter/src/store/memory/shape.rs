@@ -74,7 +74,13 @@ impl Subject {
         stays_narrow: impl Fn(&Limit, &Log) -> bool,
     ) -> Shape {
         let has_number = || registry.number(self.group, self.limits()).is_some();
-        if !self.spent.is_empty() || states.is_empty() || states.len() > CELLS || !has_number() {
+        let is_of_another = || self.limits().zip(states).any(|(limit, state)| !state.is_of(limit));
+        if !self.spent.is_empty()
+            || states.is_empty()
+            || states.len() > CELLS
+            || !has_number()
+            || is_of_another()
+        {
             return Shape::Heap;
         }
         match states {
