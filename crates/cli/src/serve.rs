@@ -71,6 +71,9 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
         None => policy::built_in()?,
     };
     args.flags.apply(&mut loaded.settings);
+    for warning in loaded.settings.warnings() {
+        log::warn(args.log_format, &warning);
+    }
     for rule in loaded.policy.explain() {
         for warning in rule.warnings {
             log::warn(args.log_format, &format!("rule {}: {warning}", rule.name));

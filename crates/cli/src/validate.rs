@@ -38,11 +38,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
     match policy::load(&args.file) {
         Ok(loaded) if args.json => {
-            print_line(&json!({ "valid": true, "rules": loaded.policy.explain() }))?;
+            let warnings = loaded.settings.warnings();
+            print_line(&json!({ "valid": true, "warnings": warnings, "rules": loaded.policy.explain() }))?;
             Ok(ExitCode::SUCCESS)
         }
-        Ok(Loaded { policy, origin, .. }) => {
-            stdout::print(&shown::policy(&origin.to_string(), &policy.explain()))?;
+        Ok(Loaded { policy, settings, origin, .. }) => {
+            stdout::print(&shown::policy(&origin.to_string(), &settings.warnings(), &policy.explain()))?;
             Ok(ExitCode::SUCCESS)
         }
         Err(error) if args.json => {

@@ -12,6 +12,8 @@ mod good;
 mod hostile;
 #[path = "policy_broken/mutated.rs"]
 mod mutated;
+#[path = "policy_broken/secrets.rs"]
+mod secrets;
 #[path = "policy_broken/shown.rs"]
 mod shown;
 #[path = "policy_broken/table.rs"]

@@ -64,7 +64,12 @@ async fn route<C: Clock + 'static>(
     match path {
         "/livez" if reads => return Ok(health::live()),
         "/readyz" if reads => return health::ready(app, head.uri.query()),
-        _ => door::check(&app.settings().server, app.admin_address(), head)?,
+        _ => door::check(&app.settings().server, app.admin_address(), head).map_err(
+            |refusal| match refusal {
+                door::Refusal::Token(failure) => visit.unauthorized(failure),
+                door::Refusal::Other(problem) => problem,
+            },
+        )?,
     }
     let posts = head.method == Method::POST;
     let allow = match path {

@@ -13,6 +13,7 @@ use slidegate::policy::file::Observe;
 use slidegate::{Clock, Gate, SystemClock};
 
 use crate::admin::guard;
+use crate::auth_failures::AuthFailures;
 use crate::config::{Config, ConfigError, HttpSettings};
 use crate::connections::{ConnectionStats, Counts, Turns};
 use crate::denials::{DenialLog, DenialLogStats};
@@ -50,6 +51,7 @@ pub struct App<C = SystemClock> {
     snapshots: Option<Snapshots>,
     events: Arc<Events>,
     denials: Arc<DenialLog>,
+    auth_failures: AuthFailures,
 }
 
 impl App {
@@ -107,6 +109,7 @@ impl App {
             snapshots: None,
             events: Arc::default(),
             denials,
+            auth_failures: AuthFailures::default(),
         })
     }
 }
@@ -132,6 +135,7 @@ impl<C: Clock> App<C> {
             snapshots: self.snapshots,
             events: self.events,
             denials: self.denials,
+            auth_failures: self.auth_failures,
         }
     }
 
@@ -248,6 +252,10 @@ impl<C: Clock> App<C> {
 
     pub(crate) fn events(&self) -> &Arc<Events> {
         &self.events
+    }
+
+    pub(crate) fn auth_failures(&self) -> &AuthFailures {
+        &self.auth_failures
     }
 
     pub(crate) fn connections(&self) -> &Counts {

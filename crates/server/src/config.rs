@@ -7,7 +7,7 @@ use hyper::header::HeaderName;
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use slidegate::headers::{Headers, Reset, Style};
-use slidegate::policy::file::{HeaderStyle, ResetStyle, Server, Spot};
+use slidegate::policy::file::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server, Spot};
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::ConfigError as RedisConfigError;
 
@@ -83,9 +83,9 @@ pub enum ConfigError {
         /// Where it would listen.
         address: SocketAddr,
     },
-    /// It would look like a token, and be none.
-    #[error("server.admin: the token is empty: choose one that nobody guesses, or leave it out")]
-    EmptyToken,
+    /// A token could be guessed.
+    #[error("{0} is too short: use at least {MIN_SECRET_CHARS} characters, or leave it out")]
+    ShortToken(&'static str),
     /// A listener was given for which there are no settings.
     #[error("server.admin: there is a listener at {address} and no setting for it")]
     AdminIsNotSet {
@@ -132,11 +132,11 @@ impl HttpSettings {
         guard::check_settings(server)?;
         let http = value(&server.http, "server.http")?;
         let resp = server.resp.as_ref().and_then(|resp| resp.listen.value);
-        let token = server.token.as_ref().map(|token| value(token, "server.token")).transpose()?;
+        let token = token(server.token.as_ref(), "server.token")?;
         let secret = server.permit_secret.as_ref();
         let secret = secret.map(|secret| value(secret, "server.permit_secret")).transpose()?;
         Ok(Self {
-            token: token.map(|token| token.as_str().into()),
+            token: token.map(Into::into),
             trusted_proxies: server.trusted_proxies.iter().filter_map(|net| net.value).collect(),
             attributes: attributes(server)?,
             headers: headers(server),
@@ -157,6 +157,19 @@ impl HttpSettings {
 /// What a setting says.
 pub(crate) fn value<'a, T>(spot: &'a Spot<T>, name: &'static str) -> Result<&'a T, ConfigError> {
     spot.value.as_ref().ok_or(ConfigError::Missing(name))
+}
+
+/// What requests have to bring. One that is empty would be none, and look like one.
+pub(crate) fn token<'a>(
+    token: Option<&'a Spot<String>>,
+    name: &'static str,
+) -> Result<Option<&'a str>, ConfigError> {
+    let Some(token) = token else { return Ok(None) };
+    let token = value(token, name)?;
+    match token.chars().count() {
+        0..MIN_SECRET_CHARS => Err(ConfigError::ShortToken(name)),
+        _ => Ok(Some(token)),
+    }
 }
 
 fn attributes(server: &Server) -> Result<Vec<(Box<str>, HeaderName)>, ConfigError> {

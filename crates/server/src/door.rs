@@ -12,3 +12,17 @@ pub(crate) enum Door {
     /// Operators, over HTTP.
     Admin,
 }
+
+impl Door {
+    pub(crate) const ALL: [Self; 4] = [Self::Check, Self::Grpc, Self::Resp, Self::Admin];
+
+    /// Its name in settings, metrics and the log.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Check => "http",
+            Self::Grpc => "grpc",
+            Self::Resp => "resp",
+            Self::Admin => "admin",
+        }
+    }
+}

@@ -37,6 +37,7 @@ use hyper::{HeaderMap, Method};
 use slidegate::{Clock, GateError, Store};
 
 use crate::app::App;
+use crate::auth_failures::AuthFailure;
 use crate::connections::{Order, Phase, Progress, cost};
 use crate::door::Door;
 use crate::health;
@@ -113,7 +114,8 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming, id: &st
         "/readyz" if reads => return health::ready(app, head.uri.query()),
         "/" | "/openapi.json" | "/livez" | "/readyz" => "GET, HEAD",
         path => {
-            token::check(&head.headers, app.http().token.as_deref())?;
+            token::check(&head.headers, app.http().token.as_deref())
+                .map_err(|failure| visit.unauthorized(failure))?;
             let posts = head.method == Method::POST;
             match path {
                 "/v1/check" if posts => {
@@ -156,6 +158,13 @@ async fn route<C: Clock>(visit: &Visit<C>, head: &Parts, body: Incoming, id: &st
 }
 
 impl<C: Clock> Visit<C> {
+    /// Counts a request without the right token, and refuses it.
+    #[cold]
+    pub(crate) fn unauthorized(&self, failure: AuthFailure) -> Problem {
+        self.app.auth_failures().record(self.door, self.peer, failure);
+        Problem::unauthorized()
+    }
+
     /// How far its connection is.
     pub(crate) fn progress(&self) -> &Arc<Progress> {
         &self.progress

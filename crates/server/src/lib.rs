@@ -5,6 +5,7 @@
 mod admin;
 mod app;
 mod audit;
+mod auth_failures;
 // One way to run seeded cases, for all tests of this crate.
 #[cfg(test)]
 #[path = "../../core/tests/properties/cases.rs"]

@@ -100,7 +100,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Whether it is guarded is not known before all flags and the file are: see the server's own settings.
 fn admin(text: &str) -> Result<SocketAddr, String> {
-    let listen = json!({"listen": text, "token": "known later"});
+    let listen = json!({"listen": text, "token": "known when all flags are"});
     let settings = as_in_a_file(&json!({"version": 1, "server": {"admin": listen}}))?;
     let admin = settings.server.admin.and_then(|admin| admin.listen.value);
     admin.ok_or_else(|| "write 127.0.0.1:8090".to_owned())

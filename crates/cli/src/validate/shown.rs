@@ -8,11 +8,14 @@ use slidegate::policy::{LimitReport, RuleReport, TermsReport};
 const STRONG: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// A paragraph for every rule.
-pub(super) fn policy(name: &str, rules: &[RuleReport]) -> String {
+/// Warnings about the settings, and a paragraph for every rule.
+pub(super) fn policy(name: &str, warnings: &[String], rules: &[RuleReport]) -> String {
     let mut text = String::new();
     let count = if rules.len() == 1 { "1 rule".to_owned() } else { format!("{} rules", rules.len()) };
     line(&mut text, &format!("{name} is right: {count}"));
+    for warning in warnings {
+        line(&mut text, &format!("{WARNING}warning:{WARNING:#} {warning}"));
+    }
     for report in rules {
         rule(&mut text, report);
     }

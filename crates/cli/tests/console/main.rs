@@ -78,8 +78,8 @@ fn rules_and_what_a_reload_changed_are_shown() {
 
 #[test]
 fn a_token_is_asked_for() {
-    let server = Server::start(&["--demo", "--admin-token", "s3cret"]);
-    play("token.js", &server, &json!({ "token": "s3cret" }));
+    let server = Server::start(&["--demo", "--admin-token", "s3cret-and-long-enough"]);
+    play("token.js", &server, &json!({ "token": "s3cret-and-long-enough" }));
 }
 
 /// Everybody who is limited has a row, also who looks like another, and no link leads to somebody else. A table has an end.

@@ -9,6 +9,7 @@ use crate::store::fallback::OnStoreError;
 use crate::store::memory::largest_bytes;
 use crate::{Kind, Limit};
 
+mod exposure;
 mod warnings;
 
 /// What one rule will do.

@@ -19,7 +19,7 @@ pub use limit::LimitEntry;
 pub use listening::{Admin, Connections, Entrance, Tls};
 pub use observe::{Observe, Otlp};
 pub use rule::{Missing, Mode, Override, Rule};
-pub use server::{HeaderStyle, ResetStyle, Server};
+pub use server::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server};
 pub use span::{Span, Spot};
 pub use store::{Sentinel, Store, StoreKind};
 pub use units::{Bytes, DurationMs, Percent};

@@ -7,13 +7,19 @@ use miette::NamedSource;
 
 use super::file::Span;
 
+mod mask;
 mod shown;
+
+pub(super) use mask::Mask;
 
 /// More errors than this are counted, not kept.
 const MOST: usize = 100;
 
 /// Collects what is wrong while a file is read.
 pub(crate) struct Problems {
+    text: Box<str>,
+    mask: Mask,
+    /// The text without its secrets.
     file: Arc<NamedSource<String>>,
     /// Where the lines start.
     lines: Vec<usize>,
@@ -23,16 +29,18 @@ pub(crate) struct Problems {
 
 impl Problems {
     pub(crate) fn new(file_name: &str, text: &str) -> Self {
-        let file = Arc::new(NamedSource::new(file_name, text.to_owned()).with_language("yaml"));
+        let mask = Mask::of(text);
+        let file = Arc::new(NamedSource::new(file_name, mask.cover(text)).with_language("yaml"));
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(end, _)| end + 1);
         let lines = std::iter::once(0).chain(ends).collect();
-        Self { file, lines, errors: RefCell::default(), left_out: Cell::new(0) }
+        Self { text: text.into(), mask, file, lines, errors: RefCell::default(), left_out: Cell::new(0) }
     }
 
     /// `what` is wrong at this place, and `remedy` would be right. What stands behind several aliases is wrong once.
     pub(crate) fn report(&self, at: Span, what: impl Into<String>, remedy: impl Into<String>) {
         let mut errors = self.errors.borrow_mut();
-        let (span, what) = (within(self.file.inner(), at), what.into());
+        let span = within(&self.text, at);
+        let (what, remedy) = self.without_secret(span, what.into(), &remedy.into());
         if errors.iter().any(|error| error.span == span && error.what == what) {
             return;
         }
@@ -41,9 +49,22 @@ impl Problems {
             return;
         }
         let line = self.line(span);
-        let column = self.file.inner()[self.lines[line - 1]..span.start].chars().count() + 1;
+        let column = self.text[self.lines[line - 1]..span.start].chars().count() + 1;
         let file = Arc::clone(&self.file);
-        errors.push(PolicyError { line, column, what, remedy: remedy.into(), span, file });
+        errors.push(PolicyError { line, column, what, remedy, span, file });
+    }
+
+    /// An error without the secrets that it quotes: all that it does at the place of one.
+    fn without_secret(&self, span: Span, what: String, remedy: &str) -> (String, String) {
+        let remedy = Mask::of(remedy).elide(remedy);
+        if !self.mask.hides(span.start) {
+            return (what, remedy);
+        }
+        let quotes = what.split('`').enumerate();
+        let quotes = quotes.map(|(index, part)| if index % 2 == 1 { "…" } else { part });
+        let secret = self.text[span.start..span.start + span.len].trim_matches(['*', '&', '"', '\'']);
+        let remedy = if secret.is_empty() { remedy } else { remedy.replace(secret, "…") };
+        (quotes.collect::<Vec<_>>().join("`"), remedy)
     }
 
     /// Whether nothing was reported.

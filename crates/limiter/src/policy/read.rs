@@ -1,7 +1,7 @@
 //! The text of a policy file, read into types. All that is wrong is reported, not just the first of it.
 
 mod build;
-mod closest;
+pub(super) mod closest;
 mod condition;
 mod exception;
 mod fields;
@@ -13,7 +13,7 @@ mod scalars;
 mod secret;
 mod settings;
 mod syntax;
-mod tree;
+pub(super) mod tree;
 mod units;
 
 use tree::Node;

@@ -11,7 +11,7 @@ pub(crate) fn everything() -> Value {
             "tls": { "certificate": "server.pem", "key": "server.key", "client_ca": "clients.pem" },
             "grpc": { "listen": "[::]:8081", "tls": { "certificate": "g.pem", "key": "g.key" } },
             "resp": "0.0.0.0:6380",
-            "admin": { "listen": "0.0.0.0:8090", "token": "another token", "tls": { "certificate": "a.pem", "key": "a.key" } },
+            "admin": { "listen": "0.0.0.0:8090", "token": "another token of the admin", "tls": { "certificate": "a.pem", "key": "a.key" } },
             "connections": {
                 "max": 20000,
                 "max_per_address": 100,
@@ -30,7 +30,7 @@ pub(crate) fn everything() -> Value {
             "headers": "x-ratelimit",
             "reset": "epoch",
             "retry_jitter": "12.5%",
-            "token": "a token",
+            "token": "a token for checks",
             "permit_secret": "more than sixteen characters",
             "ad_hoc_limits": false,
             "max_wait": "5s",

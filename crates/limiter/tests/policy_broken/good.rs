@@ -60,10 +60,13 @@ fn every_field_is_read() {
     assert_eq!((server.headers, server.reset), (HeaderStyle::XRateLimit, ResetStyle::Epoch));
     assert_eq!((server.retry_jitter, server.max_wait), (Percent(1_250), DurationMs(5_000)));
     assert_eq!((server.ad_hoc_limits, server.max_waiting), (Some(false), 5_000));
-    assert_eq!(server.token.as_ref().and_then(|token| token.value.as_deref()), Some("a token"));
+    assert_eq!(server.token.as_ref().and_then(|token| token.value.as_deref()), Some("a token for checks"));
     let admin = server.admin.as_ref().expect("it is there");
     assert_eq!(admin.listen.value.map(|listen| listen.to_string()).as_deref(), Some("0.0.0.0:8090"));
-    assert_eq!(admin.token.as_ref().and_then(|token| token.value.as_deref()), Some("another token"));
+    assert_eq!(
+        admin.token.as_ref().and_then(|token| token.value.as_deref()),
+        Some("another token of the admin")
+    );
     let files = |tls: &Tls| {
         let named = [Some(&tls.certificate), Some(&tls.key), tls.client_ca.as_ref()];
         named.map(|file| file.and_then(|file| file.value.clone())).into_iter().flatten().collect::<Vec<_>>()

@@ -11,17 +11,31 @@ use hyper::{HeaderMap, Method, StatusCode};
 use slidegate::policy::file::Server;
 
 use super::guard;
+use crate::auth_failures::AuthFailure;
 use crate::http::problem::Problem;
 use crate::http::token;
 
+/// Why a request is not read.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Token(AuthFailure),
+    Other(Problem),
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Other(problem)
+    }
+}
+
 /// Lets a request pass, or says what it lacks. `bound` is where the listener really is.
-pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) -> Result<(), Problem> {
-    let (Some(admin), Some(bound)) = (&server.admin, bound) else { return Err(open()) };
+pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) -> Result<(), Refusal> {
+    let (Some(admin), Some(bound)) = (&server.admin, bound) else { return Err(open().into()) };
     if guard::check_at(admin, bound).is_err() {
-        return Err(open());
+        return Err(open().into());
     }
     if let Ok(Some(expected)) = guard::token(admin) {
-        return token::check(&head.headers, Some(expected));
+        return token::check(&head.headers, Some(expected)).map_err(Refusal::Token);
     }
     // By TLS nobody else's host name gets here: the certificate is not for it.
     if admin.tls.is_none() {
@@ -30,7 +44,7 @@ pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) ->
     check_origin(&head.headers)?;
     if head.method == Method::POST && !head.headers.contains_key(CONTENT_TYPE) {
         let detail = "without a token this needs the header Content-Type: application/json";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into());
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use slidegate::policy::file::{Admin, Server};
 
-use crate::config::{ConfigError, value};
+use crate::config::{self, ConfigError, value};
 
 /// What the settings say of strangers, at the address that they name.
 pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
@@ -19,7 +19,7 @@ pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
 
 /// Whether strangers are kept out at an address.
 pub(crate) fn check_at(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
-    // An empty token is none, and refused as such.
+    // A token that can be guessed is none, and refused as such.
     token(admin)?;
     if admin.is_guarded_at(address) { Ok(()) } else { Err(ConfigError::AdminIsOpen { address }) }
 }
@@ -35,13 +35,9 @@ pub(crate) fn check_bound(admin: &Admin, address: SocketAddr) -> Result<(), Conf
     Ok(())
 }
 
-/// What requests have to bring. One that is empty would be none, and look like one.
+/// What requests have to bring.
 pub(crate) fn token(admin: &Admin) -> Result<Option<&str>, ConfigError> {
-    let Some(token) = &admin.token else { return Ok(None) };
-    match value(token, "server.admin.token")?.as_str() {
-        "" => Err(ConfigError::EmptyToken),
-        token => Ok(Some(token)),
-    }
+    config::token(admin.token.as_ref(), "server.admin.token")
 }
 
 /// Whether nobody else's machine reaches it. An IPv4 address may be written as one of IPv6.

@@ -4,15 +4,15 @@ use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use subtle::ConstantTimeEq;
 
-use super::problem::Problem;
+use crate::auth_failures::AuthFailure;
 
 /// Compares in a time that tells nothing but the length.
-pub(crate) fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), Problem> {
+pub(crate) fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), AuthFailure> {
     let Some(token) = token else { return Ok(()) };
-    let given = headers.get(AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
-    match given {
+    let given = headers.get(AUTHORIZATION).ok_or(AuthFailure::Missing)?;
+    match bearer(given.as_bytes()) {
         Some(given) if bool::from(given.ct_eq(token.as_bytes())) => Ok(()),
-        _ => Err(Problem::unauthorized()),
+        _ => Err(AuthFailure::Wrong),
     }
 }
 
@@ -44,7 +44,9 @@ mod tests {
         for (value, opens) in rows {
             let mut headers = HeaderMap::new();
             headers.extend(value.map(|value| (AUTHORIZATION, HeaderValue::from_static(value))));
-            assert_eq!(check(&headers, Some("s3cret")).is_ok(), opens, "{value:?}");
+            let failure = if value.is_some() { AuthFailure::Wrong } else { AuthFailure::Missing };
+            let expected = if opens { Ok(()) } else { Err(failure) };
+            assert_eq!(check(&headers, Some("s3cret")), expected, "{value:?}");
             assert!(check(&headers, None).is_ok());
         }
     }

@@ -1,4 +1,4 @@
-//! Connections, certificates, telemetry, and snapshots: what a server has besides decisions.
+//! Connections, wrong tokens, certificates, telemetry, and snapshots: what a server has besides decisions.
 
 use slidegate::Clock;
 
@@ -6,6 +6,8 @@ use slidegate::Clock;
 use super::family::Described;
 use super::family::{Family, Sink, Value};
 use crate::app::App;
+use crate::auth_failures::AuthFailure;
+use crate::door::Door;
 
 static OPEN: Family<0> = Family::gauge("connections_open", [], "Connections that are open");
 static CONNECTIONS: Family<1> = Family::counter(
@@ -38,9 +40,15 @@ static DUE: Family<0> = Family::gauge(
     "When the next snapshot is to be written: an interval after the last one, or after the start",
 );
 
+static AUTH_FAILURES: Family<2> = Family::counter(
+    "auth_failures",
+    ["listener", "reason"],
+    "Requests without the right token: missing, or wrong",
+);
+
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] =
-    &[&OPEN, &CONNECTIONS, &TURNS, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
+    &[&OPEN, &CONNECTIONS, &TURNS, &AUTH_FAILURES, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
 
 pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     let stats = app.connection_stats();
@@ -51,6 +59,12 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     CONNECTIONS.put(sink, ["ended_idle"], stats.ended_idle);
     CONNECTIONS.put(sink, ["ended_slow"], stats.ended_slow);
     TURNS.put(sink, [], app.turns().waits());
+    for door in Door::ALL {
+        for (failure, reason) in AuthFailure::ALL {
+            let count = app.auth_failures().count(door, failure);
+            AUTH_FAILURES.put(sink, [door.name(), reason], count);
+        }
+    }
     let certificates = app.tls_state();
     for one in &certificates {
         if let Some(at_ms) = one.not_after_ms {

@@ -100,8 +100,9 @@ impl<C: Clock> App<C> {
         let mut now = self.live().now.lock();
         let rules = now.file.changes(&policy).into_iter().map(|change| change.to_string());
         let changes: Vec<String> = rules.chain(live.iter().map(|name| format!("{name} changed"))).collect();
-        let known: HashSet<String> = warnings(&now.file).collect();
-        let warnings: Vec<String> = warnings(&policy).filter(|warning| !known.contains(warning)).collect();
+        let known: HashSet<String> = warnings(&now.file, &now.settings).collect();
+        let warnings = warnings(&policy, &settings).filter(|warning| !known.contains(warning));
+        let warnings: Vec<String> = warnings.collect();
 
         self.set_observer(&settings.observe);
         (now.file, now.settings) = (policy, Arc::new(settings));
@@ -131,10 +132,10 @@ fn tell(source: &PolicySource, reloaded: &Reloaded) {
         .for_each(|setting| tracing::warn!("{setting} changed: takes effect at the next start"));
 }
 
-fn warnings(policy: &Policy) -> impl Iterator<Item = String> {
-    let rules = policy.explain().into_iter();
-    rules.flat_map(|rule| {
+fn warnings(policy: &Policy, settings: &Settings) -> impl Iterator<Item = String> {
+    let rules = policy.explain().into_iter().flat_map(|rule| {
         let name = rule.name;
         rule.warnings.into_iter().map(move |warning| format!("rule {name}: {warning}"))
-    })
+    });
+    settings.warnings().into_iter().chain(rules)
 }

@@ -22,7 +22,9 @@ use super::parser::{Known, Span};
 use super::reply::Replies;
 use super::session::Session;
 use crate::app::App;
+use crate::auth_failures::AuthFailure;
 use crate::config::HttpSettings;
+use crate::door::Door;
 use refused::Refused;
 use slidegate::Clock;
 use spec::{Spec, Verb};
@@ -120,6 +122,17 @@ impl<C: Clock> Desk<'_, C> {
         }
     }
 
+    #[cold]
+    fn record_failure(&self, failure: AuthFailure) {
+        self.app.auth_failures().record(Door::Resp, self.session.peer, failure);
+    }
+
+    #[cold]
+    fn wrong_password(&self) -> Refused {
+        self.record_failure(AuthFailure::Wrong);
+        Refused::WRONG_PASSWORD
+    }
+
     fn replies<'o>(&self, out: &'o mut Vec<u8>) -> Replies<'o> {
         Replies { out, protocol: self.session.protocol }
     }
@@ -135,6 +148,7 @@ impl<C: Clock> Desk<'_, C> {
             return Err(Refused::wrong_number(spec.name));
         }
         if known == Known::No && !spec.is_for_anybody() {
+            self.record_failure(AuthFailure::Missing);
             return Err(Refused::UNKNOWN_CALLER);
         }
         match spec.verb {

@@ -114,8 +114,10 @@ fn admit<C: Clock>(visit: &Visit<C>, head: &Parts) -> Result<(Route, Option<Dura
         || Status::unimplemented(format!("there is no {path:?} here; reflection lists what there is"));
     let route = Route::of(path).ok_or_else(unknown)?;
     if route.is_guarded() {
-        token::check(&head.headers, visit.app.http().token.as_deref())
-            .map_err(|problem| Status::unauthenticated(problem.detail()))?;
+        token::check(&head.headers, visit.app.http().token.as_deref()).map_err(|failure| {
+            visit.app.auth_failures().record(Door::Grpc, visit.peer, failure);
+            Status::unauthenticated(Problem::unauthorized().detail())
+        })?;
     }
     let timeout = deadline::of(&head.headers)?;
     if timeout == Some(Duration::ZERO) {

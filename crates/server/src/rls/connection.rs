@@ -47,7 +47,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
     progress.enter(Phase::Idle);
     let mut talk = Talk {
         connection,
-        visit: Arc::new(Visit::new(app, bounds, caller.is_in_lane)),
+        visit: Arc::new(Visit::new(app, bounds, &caller)),
         progress,
         came: Vec::new(),
         waiting: FuturesUnordered::new(),

@@ -1,5 +1,6 @@
 //! What the calls of one connection have in common.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -8,6 +9,7 @@ use super::routes::Route;
 use super::unfinished::Unfinished;
 use crate::app::App;
 use crate::connections::{Bounds, Order};
+use crate::listen::Caller;
 
 /// The longest message of a call that needs no token: a name, or a question about one.
 const MAX_OPEN_MESSAGE_BYTES: usize = 4 << 10;
@@ -25,6 +27,8 @@ pub(super) struct Visit<C> {
     pub(super) app: Arc<App<C>>,
     /// As they were when the connection began.
     pub(super) bounds: Bounds,
+    /// Address at the other end of the connection.
+    pub(super) peer: IpAddr,
     /// Whether the connection is one too many, and only told so.
     pub(super) is_in_lane: bool,
     /// What has come of calls that need no token and are not complete.
@@ -34,9 +38,10 @@ pub(super) struct Visit<C> {
 }
 
 impl<C> Visit<C> {
-    pub(super) fn new(app: Arc<App<C>>, bounds: Bounds, is_in_lane: bool) -> Self {
+    pub(super) fn new(app: Arc<App<C>>, bounds: Bounds, caller: &Caller) -> Self {
         let (unfinished, told) = (Unfinished::of_one(), watch::Sender::new(Order::Go));
-        Self { app, bounds, is_in_lane, unfinished, told }
+        let Caller { peer, is_in_lane, .. } = *caller;
+        Self { app, bounds, peer, is_in_lane, unfinished, told }
     }
 
     /// What the messages of a call may take.

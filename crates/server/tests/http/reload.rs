@@ -91,14 +91,17 @@ async fn settings_change_too() {
     let setup = Setup::of(&policy("server: { headers: legacy }", 9)).await;
     let mut client = setup.service.client().await;
     assert!(client.check(json!({ "ip": WHO })).await.header("ratelimit-limit").is_some());
-    let text =
-        policy("server: { headers: x-ratelimit, attributes: { ip2: X-Two }, token: hunter2hunter2 }", 9);
+    let text = policy(
+        "server: { headers: x-ratelimit, attributes: { ip2: X-Two }, token: hunter2hunter2hunter2 }",
+        9,
+    );
     let done = setup.reload(&text).await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(done.changes, ["server.token changed", "server.attributes changed", "server.headers changed"]);
     assert!(!format!("{done:?}").contains("hunter2"));
     // On a connection that was there before.
     assert_eq!(client.check(json!({ "ip": WHO })).await.status, 401);
-    let mut headers = vec![("content-type", "application/json"), ("authorization", "Bearer hunter2hunter2")];
+    let mut headers =
+        vec![("content-type", "application/json"), ("authorization", "Bearer hunter2hunter2hunter2")];
     let body = json!({ "attributes": { "ip": WHO } }).to_string();
     let allowed = client.send("POST", "/v1/check", &headers, body.as_bytes()).await;
     assert!(allowed.header("x-ratelimit-limit").is_some(), "{allowed:?}");
@@ -167,7 +170,7 @@ async fn a_file_that_is_not_right_changes_nothing() {
 #[tokio::test]
 async fn what_needs_a_start_is_named_and_left_alone() {
     let setup = Setup::of(&policy(
-        "server: { http: '0.0.0.0:0', admin: { listen: '0.0.0.0:8090', token: abcdefgh } }",
+        "server: { http: '0.0.0.0:0', admin: { listen: '0.0.0.0:8090', token: abcdefghabcdefgh } }",
         9,
     ))
     .await;
@@ -187,9 +190,12 @@ async fn what_needs_a_start_is_named_and_left_alone() {
     assert_eq!(client.post("/v1/limit", &ad_hoc).await.status, 403);
     let settings = setup.service.app.settings();
     let admin = settings.server.admin.as_ref().expect("as it was");
-    assert_eq!(admin.token.as_ref().and_then(|token| token.value.as_deref()), Some("abcdefgh"));
+    assert_eq!(admin.token.as_ref().and_then(|token| token.value.as_deref()), Some("abcdefghabcdefgh"));
     // Where the address stays, another token holds at once.
-    let text = policy("server: { http: '0.0.0.0:0', admin: { listen: '0.0.0.0:8090', token: ijklmnop } }", 9);
+    let text = policy(
+        "server: { http: '0.0.0.0:0', admin: { listen: '0.0.0.0:8090', token: ijklmnopijklmnop } }",
+        9,
+    );
     let done = setup.reload(&text).await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((done.changes, done.at_next_start.len()), (vec!["server.admin.token changed".to_owned()], 0));
 }

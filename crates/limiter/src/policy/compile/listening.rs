@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
-use super::super::file::{Admin, Bytes, Connections, DurationMs, Server, Spot};
+use super::super::file::{Admin, Bytes, Connections, DurationMs, MIN_SECRET_CHARS, Server, Spot};
 use super::super::problems::Problems;
+use super::settings::SHORT_SECRET;
 
 /// More connections than a process can have.
 const MAX_CONNECTIONS: u32 = 1_000_000;
@@ -23,9 +24,9 @@ pub(super) fn check(server: &Server, problems: &Problems) {
 
 fn check_token(token: Option<&Spot<String>>, problems: &Problems) {
     if let Some(Spot { at, value: Some(token) }) = token
-        && token.is_empty()
+        && token.chars().count() < MIN_SECRET_CHARS
     {
-        problems.report(*at, "the token is empty", "choose one that nobody guesses, or leave `token` out");
+        problems.report(*at, "the token is too short, and could be guessed", SHORT_SECRET);
     }
 }
 

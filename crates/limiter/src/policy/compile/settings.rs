@@ -1,17 +1,19 @@
 //! What can be wrong with the settings of the service and of the store.
 
-use super::super::file::{Observe, Server, Span, Spot, Store, StoreKind};
+use super::super::file::{MIN_SECRET_CHARS, Observe, Server, Span, Spot, Store, StoreKind};
 use super::super::problems::Problems;
+use super::super::read::tree::quoted;
 
-const MIN_SECRET: usize = 16;
+/// Remedy for a token or a permit secret that is too short.
+pub(super) const SHORT_SECRET: &str =
+    "use at least 16 characters, such as those of `openssl rand -base64 32`";
 
 pub(super) fn check_server(server: &Server, problems: &Problems) {
     if let Some(Spot { at, value: Some(secret) }) = &server.permit_secret
-        && secret.chars().count() < MIN_SECRET
+        && secret.chars().count() < MIN_SECRET_CHARS
     {
-        let remedy =
-            format!("use at least {MIN_SECRET} characters, such as those of `openssl rand -base64 32`");
-        problems.report(*at, "the permit secret is too short to keep permits from being forged", remedy);
+        let what = "the permit secret is too short to keep permits from being forged";
+        problems.report(*at, what, SHORT_SECRET);
     }
     for (attribute, header) in &server.attributes {
         let Some(name) = &header.value else { continue };
@@ -86,7 +88,7 @@ pub(super) fn check_observe(observe: &Observe, problems: &Problems) {
         if !host.is_some_and(|host| {
             host.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'[')
         }) {
-            let what = format!("`{}` is not where a collector listens", endpoint.escape_debug());
+            let what = format!("{} is not where a collector listens", quoted(endpoint));
             problems.report(*at, what, "write its address, as in `endpoint: http://127.0.0.1:4318`");
         }
     }

@@ -10,6 +10,9 @@ use schemars::JsonSchema;
 use super::super::schema::{self, Only};
 use super::{Admin, Connections, DurationMs, Entrance, Percent, Spot, Tls};
 
+/// Fewest characters of a token or a permit secret: shorter ones can be guessed.
+pub const MIN_SECRET_CHARS: usize = 16;
+
 /// How the service listens and answers.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only(""))]
@@ -52,8 +55,8 @@ pub struct Server {
     /// By how much `Retry-After` is spread, later only, so that clients do not come back all at once.
     #[schemars(extend("default" = "0%"))]
     pub retry_jitter: Percent,
-    /// If set, requests need `Authorization: Bearer …` with it; clients of `resp` need `AUTH` with it.
-    #[schemars(with = "String", length(min = 1))]
+    /// If set, requests need `Authorization: Bearer …` with it; clients of `resp` need `AUTH` with it. At least 16 characters.
+    #[schemars(with = "String", length(min = 16))]
     pub token: Option<Spot<String>>,
     /// What permits are signed with: at least 16 characters, the same on all nodes. Left out: permits end with the process.
     #[schemars(with = "String", length(min = 16))]

@@ -1,7 +1,7 @@
 //! What somebody may have meant.
 
 /// The name that is only a slip away, if there is one.
-pub(super) fn closest<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
+pub(in crate::policy) fn closest<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
     const LONGEST: usize = 32;
     if text.len() > LONGEST {
         return None;

@@ -1,9 +1,9 @@
 //! A file as a tree whose nodes know where they stand.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::super::file::Span;
+use super::super::problems::Mask;
 
 /// A value of any form. Where an alias stands, the tree has the node that it refers to.
 pub(super) struct Node {
@@ -94,22 +94,13 @@ fn is_number(text: &str) -> bool {
     starts && digits.parse::<f64>().is_ok()
 }
 
-/// A text of the file within an error: short, and on one line.
-pub(super) fn quoted(text: &str) -> String {
+/// A text of the file within an error: short, on one line, and without secrets.
+pub(in crate::policy) fn quoted(text: &str) -> String {
     const SHOWN: usize = 40;
-    let text = without_password(text);
+    let text = Mask::of(text).elide(text);
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {
         shown.push('…');
     }
     format!("`{shown}`")
-}
-
-/// An address may have a password in it, and errors end up in logs.
-fn without_password(text: &str) -> Cow<'_, str> {
-    let login = text.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)));
-    match login {
-        Some((scheme, host)) => format!("{scheme}://…@{host}").into(),
-        None => text.into(),
-    }
 }

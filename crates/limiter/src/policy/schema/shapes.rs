@@ -108,8 +108,8 @@ struct Listener {
     /// Where to listen.
     #[schemars(schema_with = "socket")]
     listen: (),
-    /// If set, requests need `Authorization: Bearer …` with it.
-    #[schemars(length(min = 1))]
+    /// If set, requests need `Authorization: Bearer …` with it. At least 16 characters.
+    #[schemars(length(min = 16))]
     token: String,
     /// If set, it is reached by TLS alone.
     tls: Tls,

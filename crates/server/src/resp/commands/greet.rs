@@ -5,6 +5,7 @@ use slidegate::Clock;
 use super::client::name;
 use super::refused::{Refused, head};
 use super::{Command, Desk};
+use crate::auth_failures::AuthFailure;
 use crate::resp::parser::Known;
 use crate::resp::reply::Protocol;
 use crate::resp::session::USER;
@@ -30,7 +31,7 @@ pub(super) fn auth<C: Clock>(
     };
     match desk.session.authenticate(desk.settings, user, password) {
         Known::Yes => desk.replies(out).ok(),
-        Known::No => return Err(Refused::WRONG_PASSWORD),
+        Known::No => return Err(desk.wrong_password()),
     }
     Ok(())
 }
@@ -64,12 +65,13 @@ pub(super) fn hello<C: Clock>(
     }
     let known = match credentials {
         Some((user, password)) => match desk.session.authenticate(desk.settings, user, password) {
-            Known::No => return Err(Refused::WRONG_PASSWORD),
+            Known::No => return Err(desk.wrong_password()),
             known => known,
         },
         None => desk.session.known(desk.settings),
     };
     if known == Known::No {
+        desk.record_failure(AuthFailure::Missing);
         return Err(Refused::from(HELLO_NEEDS_AUTH));
     }
     if let Some(client) = client {

@@ -56,11 +56,11 @@ async fn with_a_token_nothing_goes_without_it() {
 #[tokio::test]
 async fn tokens_are_of_one_listener() {
     let policy = format!(
-        "server: {{ token: of-the-checks, admin: {{ listen: 127.0.0.1:0, token: {TOKEN} }} }}\nrules: []"
+        "server: {{ token: of-the-checks-alone, admin: {{ listen: 127.0.0.1:0, token: {TOKEN} }} }}\nrules: []"
     );
     let service = Service::start(Kind::Memory, &policy).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
-    operator.token = Some("of-the-checks");
+    operator.token = Some("of-the-checks-alone");
     assert_eq!(operator.get("/v1/status").await.status, 401);
     let mut client = service.client().await;
     let bearer = format!("Bearer {TOKEN}");
@@ -119,7 +119,9 @@ fn parse(policy: &str) -> Config {
 /// A listener that other machines can reach is not served without a token, whatever the settings say of it.
 #[tokio::test]
 async fn what_is_really_bound_counts() {
-    for (admin, served) in [("127.0.0.1:0", false), ("{ listen: 127.0.0.1:0, token: s3cret }", true)] {
+    for (admin, served) in
+        [("127.0.0.1:0", false), ("{ listen: 127.0.0.1:0, token: s3cret-and-long-enough }", true)]
+    {
         let config = parse(&format!("version: 1\nserver: {{ admin: {admin} }}\nrules: []"));
         let app = App::over(config, Backend::Memory(Memory::default())).expect("settings");
         let everywhere = TcpListener::bind("0.0.0.0:0").await.expect("a port");
@@ -186,10 +188,10 @@ async fn a_reload_does_not_open_it() {
     assert_eq!(operator.get("/v1/status").await.status, 401);
 
     // Another token is taken at once.
-    std::fs::write(&path, guarded.replace(TOKEN, "another-s3cret")).expect("a file");
+    std::fs::write(&path, guarded.replace(TOKEN, "another-s3cret-token")).expect("a file");
     operator.token = Some(TOKEN);
     assert_eq!(operator.post("/v1/reload", &json!({})).await.status, 200);
     assert_eq!(operator.get("/v1/status").await.status, 401);
-    operator.token = Some("another-s3cret");
+    operator.token = Some("another-s3cret-token");
     assert_eq!(operator.get("/v1/status").await.status, 200);
 }

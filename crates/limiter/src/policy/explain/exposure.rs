@@ -1,0 +1,40 @@
+//! Listeners that anybody on the network can use.
+
+use std::net::SocketAddr;
+
+use super::super::Settings;
+use super::super::file::{Entrance, Server, Tls};
+
+impl Settings {
+    /// What may surprise about the settings: listeners of the data plane that other machines reach without a token or a client
+    /// certificate.
+    pub fn warnings(&self) -> Vec<String> {
+        let server = &self.server;
+        let entrance = |entrance: &Option<Entrance>| {
+            entrance.as_ref().and_then(|entrance| Some((entrance.listen.value?, entrance.tls.clone())))
+        };
+        let listeners = [
+            ("server.http", server.http.value.map(|address| (address, server.tls.clone()))),
+            ("server.grpc", entrance(&server.grpc)),
+            ("server.resp", entrance(&server.resp)),
+        ];
+        let open = listeners.into_iter().filter_map(|(setting, listener)| {
+            let (address, tls) = listener?;
+            server.is_open_at(address, tls.as_ref()).then(|| {
+                format!(
+                    "{setting}: {address} can be reached by other machines, and anybody there can use up limits and read what \
+                     is left of them: set server.token, or tls with a client_ca, or listen at 127.0.0.1"
+                )
+            })
+        });
+        open.collect()
+    }
+}
+
+impl Server {
+    /// Whether strangers on other machines can use a listener of the data plane.
+    fn is_open_at(&self, address: SocketAddr, tls: Option<&Tls>) -> bool {
+        let asks = self.token.is_some() || tls.is_some_and(|tls| tls.client_ca.is_some());
+        !asks && !address.ip().to_canonical().is_loopback()
+    }
+}
