@@ -75,17 +75,20 @@ fn in_flight(limit: &Value) -> bool {
     limit["limit"].as_str().expect("a text").contains("in flight")
 }
 
-/// When to come again, as the body has it: by the limits that refuse, but for places in flight, which may be free at any time.
+/// When to come again, as the body has it. The longest wait of the limits that refuse, unless one never admits.
 fn wait_ms(answer: &Answered) -> Option<u64> {
-    if answer.limits().iter().any(|limit| limit["outcome"] == "never") {
-        return None;
-    }
-    answer
-        .limits()
-        .iter()
-        .filter(|limit| !in_flight(limit))
-        .filter_map(|limit| limit["retry_after_ms"].as_u64())
-        .max()
+    let wait_ms = answer.body["retry_after_ms"].as_u64();
+    let refusing = answer.limits().iter().filter(|limit| limit["outcome"] == "retry");
+    let longest = refusing.map(|limit| {
+        limit["retry_after_ms"].as_u64().or(limit["retry_after_at_most_ms"].as_u64()).expect("a wait")
+    });
+    let longest = longest.max().filter(|_| !never(answer));
+    assert_eq!(wait_ms.or(answer.body["retry_after_at_most_ms"].as_u64()), longest, "{}", answer.case);
+    wait_ms
+}
+
+fn never(answer: &Answered) -> bool {
+    answer.limits().iter().any(|limit| limit["outcome"] == "never")
 }
 
 /// The rules that hold for every style.
@@ -143,11 +146,12 @@ fn expected_policy(limit: &Value) -> Value {
     json!({"name": limit["policy"], "parameters": parameters})
 }
 
-/// `t` is the wait where a limit refuses and the reset where it does not, and never later than `Retry-After`.
+/// `t` is the wait where a limit refuses and the reset where it does not, and never later than `Retry-After`. Where the cost can
+/// never fit there is none.
 fn expected_state(answer: &Answered, limit: &Value) -> Value {
     let reset_ms = limit["reset_after_ms"].as_u64().expect("a reset");
     let known_ms = match (limit["retry_after_ms"].as_u64(), wait_ms(answer)) {
-        (Some(_), _) if in_flight(limit) => None,
+        _ if never(answer) || limit["retry_after_at_most_ms"].is_u64() => None,
         (Some(ms), _) => Some(ms),
         (None, Some(until_ms)) if reset_ms > until_ms => None,
         (None, _) => Some(reset_ms),
@@ -163,14 +167,14 @@ fn expected_state(answer: &Answered, limit: &Value) -> Value {
 fn legacy_resets_are_seconds_from_now() {
     let answers = answers("{headers: legacy}");
     check_retry_after(&answers);
-    answers.iter().for_each(|answer| check_tightest(answer, "ratelimit-", 0));
+    answers.iter().for_each(|answer| check_numbers(answer, "ratelimit-", 0));
 }
 
 #[test]
 fn x_ratelimit_is_the_same_under_other_names() {
     let answers = answers("{headers: x-ratelimit}");
     check_retry_after(&answers);
-    answers.iter().for_each(|answer| check_tightest(answer, "x-ratelimit-", 0));
+    answers.iter().for_each(|answer| check_numbers(answer, "x-ratelimit-", 0));
 }
 
 #[test]
@@ -178,21 +182,24 @@ fn x_ratelimit_can_tell_the_time() {
     let answers = answers("{headers: x-ratelimit, reset: epoch}");
     check_retry_after(&answers);
     for answer in &answers {
-        check_tightest(answer, "x-ratelimit-", answer.body["decided_at_ms"].as_u64().expect("a time"));
+        check_numbers(answer, "x-ratelimit-", answer.body["decided_at_ms"].as_u64().expect("a time"));
     }
 }
 
-/// The limit that a client has to wait for longest, or else the one with least left.
-fn check_tightest(answer: &Answered, prefix: &str, from_ms: u64) {
-    let tightness = |limit: &&Value| {
-        let remaining = limit["remaining"].as_u64().expect("a number");
-        (limit["outcome"] != "fits", limit["retry_after_ms"].as_u64(), u64::MAX - remaining)
-    };
-    let tightest = answer.limits().iter().max_by_key(tightness).expect("a limit");
-    let number = |member: &str| tightest[member].as_u64();
-    let after_ms = number("retry_after_ms").or(number("reset_after_ms")).expect("a time");
+/// The numbers of the body, with the quota of the limit that has the least remaining, the first of several. Places in flight are
+/// told of only where none is free.
+fn check_numbers(answer: &Answered, prefix: &str, from_ms: u64) {
+    let remaining = |limit: &&Value| limit["remaining"].as_u64().expect("a number");
+    let bounding = answer.limits().iter().filter(|limit| !in_flight(limit) || remaining(limit) == 0);
+    let tightest = bounding.min_by_key(remaining);
+    let quota = tightest.and_then(|limit| limit["quota"].as_u64());
+    assert_eq!(answer.body["remaining"].as_u64(), tightest.map(|limit| remaining(&limit)), "{}", answer.case);
+    let reset_ms = answer.body["reset_after_ms"].as_u64().expect("a time");
+    let longest = answer.limits().iter().map(|limit| limit["reset_after_ms"].as_u64()).max();
+    assert_eq!(Some(Some(reset_ms)), longest, "{}", answer.case);
     let said = ["limit", "remaining", "reset"].map(|name| answer.number(&format!("{prefix}{name}")));
-    let expected = [number("quota"), number("remaining"), Some(seconds(from_ms + after_ms))];
+    let reset = quota.map(|_| seconds(from_ms + reset_ms));
+    let expected = [quota, answer.body["remaining"].as_u64(), reset];
     assert_eq!(said, expected.map(|number| number.map(|number| number.min(MOST))), "{}", answer.case);
 }
 

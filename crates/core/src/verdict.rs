@@ -48,6 +48,14 @@ pub enum Source {
     Assumed,
 }
 
+impl Source {
+    /// Whether somebody looked at the limits, so that what remains is known.
+    #[inline]
+    pub fn is_known(self) -> bool {
+        matches!(self, Self::Store | Self::Local)
+    }
+}
+
 /// The request's answer: admitted by all of its limits, or by none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
@@ -77,21 +85,17 @@ impl Verdict {
         }
     }
 
-    /// Whether somebody looked at every limit, so that what remains is known.
-    fn is_known(&self) -> bool {
-        matches!(self.source, Source::Store | Source::Local)
-    }
-
-    /// The largest cost that all limits would admit now; `None` without limits, and where nobody looked.
+    /// The largest cost that all limits would admit now, a unit in flight being a place; `None` without limits, and where nobody
+    /// looked. What protocols report of a request is its [`Summary`](crate::Summary).
     pub fn remaining(&self) -> Option<u64> {
-        if !self.is_known() {
+        if !self.source.is_known() {
             return None;
         }
         self.decisions.iter().map(|decision| decision.remaining).min()
     }
 
-    /// The wait after which every limit that refuses will admit, if nothing else comes. `None` if the request
-    /// was admitted, and if it can never be.
+    /// The wait after which every limit that refuses will admit, if nothing else comes; of places in flight, at most. `None` if the
+    /// request was admitted, and if it can never be.
     pub fn retry_after_ms(&self) -> Option<u64> {
         let mut longest = None;
         for decision in self.decisions.iter() {
@@ -111,7 +115,7 @@ impl Verdict {
 
     /// When every limit will be as if never seen, if nothing more comes; `None` without limits, and where nobody looked.
     pub fn reset_after_ms(&self) -> Option<u64> {
-        if !self.is_known() {
+        if !self.source.is_known() {
             return None;
         }
         self.decisions.iter().map(|decision| decision.reset_after_ms).max()

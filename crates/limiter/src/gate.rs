@@ -7,6 +7,7 @@ mod asked;
 mod at_once;
 mod demand;
 mod look;
+mod places;
 mod seen;
 mod settled;
 mod together;
@@ -20,7 +21,6 @@ use futures_util::future::join_all;
 use sha2::{Digest, Sha256};
 use slidegate_core::{Decisions, Limit, Verdict};
 
-pub(crate) use answer::tightest;
 pub use answer::{Answer, LimitAnswer};
 pub use answers::{Answers, DemandAnswer};
 pub use ask::{Ask, GateError};
@@ -40,6 +40,7 @@ use crate::random::random;
 use crate::store::{Call, Charge, Once, Parts, SettleOutcome, Store};
 use answer::Applied;
 use asked::{Asked, returned};
+use places::charged;
 use turn::Subjects;
 
 /// The most requests that wait for their turn at a time, where nothing else is said.
@@ -209,7 +210,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let (key, limits) = (key.into(), [limit]);
         let charges = [Charge { space, key: &key, limits: &limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charges };
+        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charged(&charges) };
         let verdict = self.store.decide(&call).await;
         self.seen_limit(&charges[0], id, verdict.as_ref());
         verdict
@@ -305,7 +306,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         id: Option<u64>,
         ask: &Ask<'_>,
     ) -> Result<Once, GateError<S::Error>> {
-        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges };
+        let charges = charged(charges);
+        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges: &charges };
         let answer = match &ask.idempotency_key {
             Some(key) => self.store.decide_once(&call, key.as_bytes()).await,
             None => self.store.decide(&call).await.map(Once::Decided),
@@ -316,7 +318,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// What a rule that only looks on would have said, by itself. That a store does not answer is nothing to it.
     async fn ask_apart(&self, charge: &Charge<'_>, id: Option<u64>) -> Verdict {
         let now_ms = self.clock.now_ms();
-        let call = Call { now_ms, holder: id.unwrap_or(0), charges: std::slice::from_ref(charge) };
+        let charges = charged(std::slice::from_ref(charge));
+        let call = Call { now_ms, holder: id.unwrap_or(0), charges: &charges };
         let nothing = |_| Verdict::new(now_ms, Decisions::default());
         self.store.decide(&call).await.unwrap_or_else(nothing)
     }

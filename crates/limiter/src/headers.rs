@@ -1,9 +1,9 @@
 //! What an answer says in HTTP headers. Only here milliseconds become seconds, always rounded up.
 
-use slidegate_core::{Limit, Source, Verdict};
+use slidegate_core::{Limit, Summary, Verdict, Wait};
 use smallvec::SmallVec;
 
-use crate::gate::{Answer, Answers, LimitAnswer, tightest};
+use crate::gate::{Answer, Answers, LimitAnswer};
 
 /// Structured fields have integers of at most 15 digits; a larger quota is shown as this.
 const MAX_INTEGER: u64 = 999_999_999_999_999;
@@ -17,7 +17,7 @@ pub enum Style {
     /// `RateLimit-Policy` and `RateLimit`, structured fields of draft-ietf-httpapi-ratelimit-headers-11.
     #[default]
     Draft,
-    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` of the tightest limit.
+    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`: the numbers of the request, as its [`Summary`] has them.
     Legacy,
     /// The same as `X-RateLimit-…`.
     XRateLimit(Reset),
@@ -51,8 +51,8 @@ impl Headers {
         self.write_told(answer, random, put);
     }
 
-    /// The same for requests that were decided together. Of limits that have one name, because they are of one rule, the tightest
-    /// is told.
+    /// The same for requests that were decided together. Of limits that have one name, because they are of one rule, the one with
+    /// the least remaining is told.
     pub fn write_all(
         &self,
         answers: &Answers,
@@ -74,11 +74,11 @@ impl Headers {
         let mut text = String::with_capacity(128);
         match self.style {
             Style::Draft => write_draft(answer, &mut text, &mut put),
-            Style::Legacy => write_tightest(answer, &LEGACY, Reset::Delta, &mut text, &mut put),
-            Style::XRateLimit(reset) => write_tightest(answer, &X_RATELIMIT, reset, &mut text, &mut put),
+            Style::Legacy => write_summary(answer, &LEGACY, Reset::Delta, &mut text, &mut put),
+            Style::XRateLimit(reset) => write_summary(answer, &X_RATELIMIT, reset, &mut text, &mut put),
             Style::None => {}
         }
-        if let Some(wait_ms) = retry_after_ms(answer) {
+        if let Some(wait_ms) = answer.summary().wait.exact_ms() {
             put("retry-after", show(&mut text, seconds(self.spread(wait_ms, random))));
         }
     }
@@ -100,12 +100,17 @@ impl Headers {
 /// Whose limits are told.
 trait Told {
     fn verdict(&self) -> &Verdict;
+    fn summary(&self) -> Summary;
     fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>>;
 }
 
 impl Told for Answer {
     fn verdict(&self) -> &Verdict {
         self.verdict()
+    }
+
+    fn summary(&self) -> Summary {
+        self.summary()
     }
 
     fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
@@ -115,7 +120,7 @@ impl Told for Answer {
 
 /// The limits of several requests, each name once.
 struct Together<'a> {
-    verdict: &'a Verdict,
+    answers: &'a Answers,
     limits: SmallVec<[LimitAnswer<'a>; 4]>,
 }
 
@@ -124,32 +129,27 @@ impl<'a> Together<'a> {
         let mut limits: SmallVec<[LimitAnswer<'a>; 4]> = SmallVec::new();
         for limit in answers.each().flat_map(|one| one.limits()) {
             match limits.iter_mut().find(|known| known.name == limit.name) {
-                Some(known) if known.tightness() < limit.tightness() => *known = limit,
+                Some(known) if limit.decision.remaining < known.decision.remaining => *known = limit,
                 Some(_) => {}
                 None => limits.push(limit),
             }
         }
-        Self { verdict: answers.verdict(), limits }
+        Self { answers, limits }
     }
 }
 
 impl Told for Together<'_> {
     fn verdict(&self) -> &Verdict {
-        self.verdict
+        self.answers.verdict()
+    }
+
+    fn summary(&self) -> Summary {
+        self.answers.summary()
     }
 
     fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
         self.limits.iter().copied()
     }
-}
-
-/// When to come again. An in-flight limit may have room at any time: it says nothing here.
-fn retry_after_ms(answer: &impl Told) -> Option<u64> {
-    if answer.verdict().is_never() {
-        return None;
-    }
-    let refusing = answer.limits().filter(|limit| !limit.limit.needs_id());
-    refusing.filter_map(|limit| limit.retry_after_ms()).max()
 }
 
 /// Rounded up: who comes a moment earlier than promised would be refused again.
@@ -167,11 +167,6 @@ fn push(text: &mut String, number: u64) {
     text.push_str(itoa::Buffer::new().format(number));
 }
 
-/// Whether somebody looked, so that what remains is known.
-fn is_known(answer: &impl Told) -> bool {
-    matches!(answer.verdict().source, Source::Store | Source::Local)
-}
-
 fn write_draft(answer: &impl Told, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
     text.clear();
     for limit in answer.limits() {
@@ -182,11 +177,12 @@ fn write_draft(answer: &impl Told, text: &mut String, put: &mut impl FnMut(&'sta
         return;
     }
     put("ratelimit-policy", text);
-    if is_known(answer) {
+    if answer.verdict().source.is_known() {
         text.clear();
+        let wait = answer.summary().wait;
         for limit in answer.limits() {
             begin_item(text, limit.name);
-            push_state(text, answer, &limit);
+            push_state(text, wait, &limit);
         }
         put("ratelimit", text);
     }
@@ -209,15 +205,17 @@ fn push_policy(text: &mut String, limit: &Limit) {
     }
 }
 
-/// `t` must not be later than `Retry-After`: on a refusal it is the wait, and is left out where a limit that would admit resets later.
-fn push_state(text: &mut String, answer: &impl Told, limit: &LimitAnswer<'_>) {
+/// `t` must not be later than `Retry-After`: on a refusal it is the wait, and is left out where a limit that would admit resets
+/// later. No time helps a request that can never fit.
+fn push_state(text: &mut String, until: Wait, limit: &LimitAnswer<'_>) {
     text.push_str(";r=");
     push(text, limit.decision.remaining.min(MAX_INTEGER));
-    let known_ms = match (limit.retry_after_ms(), retry_after_ms(answer)) {
-        (Some(_), _) if limit.limit.needs_id() => None,
-        (Some(wait_ms), _) => Some(wait_ms),
-        (None, Some(until_ms)) => Some(limit.decision.reset_after_ms).filter(|ms| *ms <= until_ms),
-        (None, None) => Some(limit.decision.reset_after_ms),
+    let reset_ms = limit.decision.reset_after_ms;
+    let known_ms = match (limit.wait(), until) {
+        (_, Wait::Never) | (Wait::Within(_) | Wait::Never, _) => None,
+        (Wait::After(wait_ms), _) => Some(wait_ms),
+        (Wait::None, Wait::After(until_ms)) => Some(reset_ms).filter(|ms| *ms <= until_ms),
+        (Wait::None, Wait::None | Wait::Within(_)) => Some(reset_ms),
     };
     if let Some(ms) = known_ms {
         text.push_str(";t=");
@@ -230,24 +228,21 @@ type Names = [&'static str; 3];
 const LEGACY: Names = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"];
 const X_RATELIMIT: Names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/// These have room for one limit: the one that a client has to wait for longest, or else the one with least left.
-fn write_tightest(
+/// These have room for one limit: the numbers of the request.
+fn write_summary(
     answer: &impl Told,
     [limit_name, remaining_name, reset_name]: &Names,
     reset: Reset,
     text: &mut String,
     put: &mut impl FnMut(&'static str, &str),
 ) {
-    if !is_known(answer) {
-        return;
-    }
-    let Some(tightest) = tightest(answer.limits()) else { return };
-    let after_ms = tightest.retry_after_ms().unwrap_or(tightest.decision.reset_after_ms);
+    let Summary { quota, remaining, reset_after_ms, .. } = answer.summary();
+    let (Some(quota), Some(remaining), Some(after_ms)) = (quota, remaining, reset_after_ms) else { return };
     let reset = match reset {
         Reset::Delta => seconds(after_ms),
         Reset::Epoch => seconds(answer.verdict().decided_at_ms + after_ms),
     };
-    put(limit_name, show(text, tightest.limit.quota()));
-    put(remaining_name, show(text, tightest.decision.remaining));
+    put(limit_name, show(text, quota));
+    put(remaining_name, show(text, remaining));
     put(reset_name, show(text, reset));
 }

@@ -54,7 +54,7 @@ pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, Requ
 pub use shared::SetupError;
 pub use slidegate_core::{
     Decision, Decisions, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Outcome,
-    Resolution, Source, Verdict,
+    Resolution, Source, Summary, Verdict, Wait,
 };
 pub use store::fallback::{Fallback, OnStoreError};
 pub use store::memory::Memory;

@@ -2,7 +2,7 @@
 #![cfg(all(feature = "policy", not(shuttle)))]
 
 use futures_util::FutureExt;
-use slidegate::{Ask, AtOnce, Decision, Limit, Request, Verdict};
+use slidegate::{Ask, AtOnce, Request, Summary, Verdict};
 
 mod cases;
 mod gates;
@@ -40,14 +40,14 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
     ((), (0..rng.between(1, 20)).map(step).collect())
 }
 
-/// Whether it passes, every decision, and the tightest. How decisions are kept may differ.
-fn text(is_allowed: bool, verdict: &Verdict, tightest: Option<(&Limit, &Decision)>) -> String {
+/// Whether it passes, every decision, and the numbers of the request. How decisions are kept may differ.
+fn text(is_allowed: bool, verdict: &Verdict, summary: Summary) -> String {
     let Verdict { decided_at_ms, source, decisions, .. } = verdict;
-    format!("{is_allowed} {decided_at_ms} {source:?} {:?} {tightest:?}", &**decisions)
+    format!("{is_allowed} {decided_at_ms} {source:?} {:?} {summary:?}", &**decisions)
 }
 
 fn told(answer: AtOnce<'_>) -> String {
-    text(answer.is_allowed(), answer.verdict(), answer.tightest())
+    text(answer.is_allowed(), answer.verdict(), answer.summary())
 }
 
 fn at_once(gate: &Gated, request: &Request<'_>) -> Result<Option<String>, String> {
@@ -58,8 +58,7 @@ fn at_once(gate: &Gated, request: &Request<'_>) -> Result<Option<String>, String
 fn in_time(gate: &Gated, request: Request<'_>) -> Result<String, String> {
     let answer = gate.check(&Ask::from(request)).now_or_never().expect("memory answers at once");
     let answer = answer.map_err(|error| error.to_string())?;
-    let tightest = answer.tightest().map(|limit| (limit.limit, limit.decision));
-    Ok(text(answer.is_allowed(), answer.verdict(), tightest))
+    Ok(text(answer.is_allowed(), answer.verdict(), answer.summary()))
 }
 
 #[test]

@@ -44,25 +44,26 @@ async fn the_draft_names_every_limit() {
 }
 
 #[tokio::test]
-async fn the_older_styles_tell_of_the_tightest_limit() {
+async fn the_older_styles_tell_the_numbers_of_the_request() {
     let (gate, clock) = gate("  - { name: search, key: [user], limits: [2/s, 3/min] }\n");
     let first = check(&gate, "user=alice").await;
     let of = |limit, remaining, reset| {
         format!("ratelimit-limit: {limit}\nratelimit-remaining: {remaining}\nratelimit-reset: {reset}")
     };
-    assert_eq!(headers(&first, Style::Legacy), of(2, 1, 1));
+    // What remains is the least of all limits, and the reset the longest.
+    assert_eq!(headers(&first, Style::Legacy), of(2, 1, 60));
     check(&gate, "user=alice").await;
     clock.advance_ms(500);
-    assert_eq!(headers(&check(&gate, "user=alice").await, Style::Legacy), of(2, 0, 1) + "\nretry-after: 1");
+    assert_eq!(headers(&check(&gate, "user=alice").await, Style::Legacy), of(2, 0, 60) + "\nretry-after: 1");
     clock.advance_ms(1_000);
     assert_eq!(headers(&check(&gate, "user=alice").await, Style::Legacy), of(3, 0, 60));
     let refused = check(&gate, "user=alice").await;
-    // 58.5 seconds, rounded up.
-    assert_eq!(headers(&refused, Style::Legacy), of(3, 0, 59) + "\nretry-after: 59");
+    // The wait is 58.5 seconds, rounded up; the newest of the three leaves in 60.
+    assert_eq!(headers(&refused, Style::Legacy), of(3, 0, 60) + "\nretry-after: 59");
     let x = Style::XRateLimit(Reset::Delta);
     let as_x = |text: String| text.replace("ratelimit-", "x-ratelimit-");
-    assert_eq!(headers(&refused, x), as_x(of(3, 0, 59)) + "\nretry-after: 59");
-    let epoch = START_MS / 1_000 + 60;
+    assert_eq!(headers(&refused, x), as_x(of(3, 0, 60)) + "\nretry-after: 59");
+    let epoch = START_MS / 1_000 + 62;
     assert_eq!(
         headers(&refused, Style::XRateLimit(Reset::Epoch)),
         as_x(of(3, 0, epoch)) + "\nretry-after: 59"
@@ -76,9 +77,31 @@ async fn a_cost_that_never_fits_is_not_told_to_come_again() {
     let never = ask(&gate, &Ask::from(request("user=alice").cost(3))).await;
     assert_eq!(
         headers(&never, Style::Draft),
-        "ratelimit-policy: \"search-2/s\";q=2;w=1\nratelimit: \"search-2/s\";r=2;t=0"
+        "ratelimit-policy: \"search-2/s\";q=2;w=1\nratelimit: \"search-2/s\";r=2"
     );
     assert_eq!(headers(&never, Style::None), "");
+}
+
+/// Nor is the time told at which another limit is as if never used: it would not help.
+#[tokio::test]
+async fn a_cost_that_never_fits_has_no_times() {
+    let (gate, _) = gate("  - { name: search, key: [user], limits: [2/s, 9/min] }\n");
+    check(&gate, "user=alice").await;
+    let never = ask(&gate, &Ask::from(request("user=alice").cost(3))).await;
+    let text = headers(&never, Style::Draft);
+    assert_eq!(text.lines().nth(1), Some("ratelimit: \"search-2/s\";r=1, \"search-9/min\";r=8"));
+}
+
+/// The longest wait has the quota of another limit beside it, and what remains of that.
+#[tokio::test]
+async fn the_least_remaining_is_told_whatever_refuses() {
+    let (gate, _) = gate("  - { name: search, key: [user], limits: [5/min, 12/10min] }\n");
+    ask(&gate, &Ask::from(request("user=alice").cost(5))).await;
+    for (cost, retry) in [(8, ""), (5, "\nretry-after: 60")] {
+        let refused = ask(&gate, &Ask::from(request("user=alice").cost(cost))).await;
+        let expected = "ratelimit-limit: 5\nratelimit-remaining: 0\nratelimit-reset: 600";
+        assert_eq!(headers(&refused, Style::Legacy), format!("{expected}{retry}"), "{cost}");
+    }
 }
 
 #[tokio::test]

@@ -26,10 +26,10 @@ pub(super) fn answer(answer: &Value) -> String {
 fn headline(answer: &Value, nothing_applied: bool) -> String {
     let allowed = answer["allowed"] == true;
     let (style, word) = if allowed { (ALLOWED, "allowed") } else { (DENIED, "denied") };
-    let rest = match (allowed, answer["remaining"].as_u64(), answer["retry_after_ms"].as_u64()) {
+    let rest = match (allowed, answer["remaining"].as_u64(), wait(answer)) {
         (true, ..) if nothing_applied => ": no rule applies".to_owned(),
         (true, Some(remaining), _) => format!(", {remaining} left"),
-        (false, _, Some(ms)) => format!(", retry after {}", time(ms)),
+        (false, _, Some(wait)) => format!(", retry {wait}"),
         (false, ..) => match answer["detail"].as_str() {
             Some(detail) if nothing_applied => format!(": {detail}"),
             _ => ", and waiting does not help".to_owned(),
@@ -46,12 +46,18 @@ fn line(text: &mut String, limit: &Value, note: &str) {
         Some(remaining) => format!("{remaining} of {quota} left"),
         None => format!("of {quota}"),
     };
-    let refused = match (limit["outcome"].as_str(), limit["retry_after_ms"].as_u64()) {
+    let refused = match (limit["outcome"].as_str(), wait(limit)) {
         (Some("never"), _) => ", costs more than it ever allows".to_owned(),
-        (_, Some(ms)) => format!(", retry after {}", time(ms)),
+        (_, Some(wait)) => format!(", retry {wait}"),
         _ => String::new(),
     };
     writeln!(text, "  {name}: {state}{refused}{note}").expect("a string takes everything");
+}
+
+/// When to come again: exactly, or at the latest.
+fn wait(members: &Value) -> Option<String> {
+    let exact = members["retry_after_ms"].as_u64().map(|ms| format!("after {}", time(ms)));
+    exact.or_else(|| Some(format!("within {}", time(members["retry_after_at_most_ms"].as_u64()?))))
 }
 
 /// Milliseconds, in the largest unit that keeps all of them.
@@ -91,6 +97,12 @@ mod tests {
             (
                 json!({"allowed": false, "remaining": 5, "retry_after_ms": null, "limits": [limit(5, None, "never")]}),
                 "denied, and waiting does not help\n  login-5/min: 5 of 5 left, costs more than it ever allows\n",
+            ),
+            (
+                json!({"allowed": false, "remaining": 0, "retry_after_ms": null, "retry_after_at_most_ms": 30_000,
+                    "limits": [{"policy": "jobs", "quota": 2, "remaining": 0, "retry_after_ms": null,
+                        "retry_after_at_most_ms": 30_000, "outcome": "retry"}]}),
+                "denied, retry within 30 s\n  jobs: 0 of 2 left, retry within 30 s\n",
             ),
             (json!({"allowed": false, "detail": "on the deny list"}), "denied: on the deny list\n"),
             (

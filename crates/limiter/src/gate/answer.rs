@@ -1,9 +1,8 @@
 //! What came of a request.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
-use slidegate_core::{Decision, Decisions, Limit, Outcome, Source, Verdict};
+use slidegate_core::{Decision, Decisions, Limit, Source, Summary, Verdict, Wait};
 use smallvec::SmallVec;
 
 use crate::permit::Permit;
@@ -59,42 +58,20 @@ pub struct LimitAnswer<'a> {
 }
 
 impl LimitAnswer<'_> {
-    /// How long it has to be waited for, if it refuses and waiting helps.
-    pub fn retry_after_ms(&self) -> Option<u64> {
-        match self.decision.outcome {
-            Outcome::RetryAfter(ms) => Some(ms),
-            Outcome::Fits | Outcome::Never => None,
-        }
+    /// How long it has to be waited for.
+    pub fn wait(&self) -> Wait {
+        Wait::of(self.limit, self.decision)
     }
 
     /// Whether somebody looked, so that what remains is known.
     pub fn is_known(&self) -> bool {
-        matches!(self.source, Source::Store | Source::Local)
-    }
-
-    /// The larger, the more it stands in the way.
-    pub(crate) fn tightness(&self) -> Tightness {
-        tightness(self.decision)
+        self.source.is_known()
     }
 }
 
-/// Whether it refuses, the wait, and what is left.
-type Tightness = (bool, Option<u64>, Reverse<u64>);
-
-/// The larger, the more a limit stands in the way.
-#[inline]
-pub(super) fn tightness(decision: &Decision) -> Tightness {
-    let (refuses, wait_ms) = match decision.outcome {
-        Outcome::Fits => (false, None),
-        Outcome::RetryAfter(ms) => (true, Some(ms)),
-        Outcome::Never => (true, None),
-    };
-    (refuses, wait_ms, Reverse(decision.remaining))
-}
-
-/// The one that has to be waited for longest, or else the one with least left.
-pub(crate) fn tightest<'a>(limits: impl Iterator<Item = LimitAnswer<'a>>) -> Option<LimitAnswer<'a>> {
-    limits.max_by_key(LimitAnswer::tightness)
+/// The numbers of a request under these limits.
+pub(super) fn summary<'a>(source: Source, limits: impl Iterator<Item = LimitAnswer<'a>>) -> Summary {
+    Summary::new(source, limits.map(|limit| (limit.limit, limit.decision)))
 }
 
 impl Answer {
@@ -133,9 +110,14 @@ impl Answer {
             .map(|(limit, decision)| limit.says(decision, self.verdict.source))
     }
 
-    /// Of these the one that has to be waited for longest, or else the one with least left.
+    /// The numbers of the request: those of all these limits together.
+    pub fn summary(&self) -> Summary {
+        summary(self.verdict.source, self.limits())
+    }
+
+    /// The limit with the least remaining, whose quota the summary names.
     pub fn tightest(&self) -> Option<LimitAnswer<'_>> {
-        tightest(self.limits())
+        self.limits().nth(self.summary().tightest?)
     }
 
     /// Every limit of the rules that only look on.

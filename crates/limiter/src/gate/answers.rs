@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use slidegate_core::{Outcome, Source, Verdict};
+use slidegate_core::{Outcome, Source, Summary, Verdict};
 use smallvec::SmallVec;
 
-use super::answer::{Applied, LimitAnswer, Limits, tightest};
+use super::answer::{Applied, LimitAnswer, Limits, summary};
 use super::demand::{By, Chosen};
+use super::places::units;
 use crate::policy::{Barred, HitMode, Policy, Terms};
 use crate::store::fallback::OnStoreError;
 
@@ -84,6 +85,11 @@ impl Answers {
         &self.verdict
     }
 
+    /// The numbers of all of them together.
+    pub fn summary(&self) -> Summary {
+        summary(self.verdict.source, self.each().flat_map(|one| one.limits()))
+    }
+
     /// What each of them met with, in the order in which they were asked.
     pub fn each(&self) -> impl ExactSizeIterator<Item = DemandAnswer<'_>> {
         self.parts.iter().map(|part| DemandAnswer { answers: self, part })
@@ -121,11 +127,11 @@ impl<'a> DemandAnswer<'a> {
     /// The limits that refuse it, whatever those of the others say.
     pub fn violated(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
         let Self { answers, part } = *self;
-        let known = matches!(answers.verdict.source, Source::Store | Source::Local);
         // A look always fits: what was asked for does if so much remains.
-        let looked = known && answers.is_barred();
+        let looked = answers.verdict.source.is_known() && answers.is_barred();
         self.limits().filter(move |limit| {
-            limit.decision.outcome != Outcome::Fits || looked && limit.decision.remaining < part.cost
+            let refused = limit.decision.remaining < units(limit.limit, part.cost);
+            limit.decision.outcome != Outcome::Fits || looked && refused
         })
     }
 
@@ -146,9 +152,14 @@ impl<'a> DemandAnswer<'a> {
         limits.zip(decisions).map(|(limit, decision)| limit.says(decision, verdict.source))
     }
 
-    /// Of these the one that has to be waited for longest, or else the one with least left.
+    /// The numbers of this request: those of its own limits together.
+    pub fn summary(&self) -> Summary {
+        summary(self.answers.verdict.source, self.limits())
+    }
+
+    /// The limit with the least remaining, whose quota the summary names.
     pub fn tightest(&self) -> Option<LimitAnswer<'a>> {
-        tightest(self.limits())
+        self.limits().nth(self.summary().tightest?)
     }
 
     /// Every limit of the rules that only look on.

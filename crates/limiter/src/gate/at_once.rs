@@ -1,12 +1,13 @@
 //! Requests that ask for nothing but an answer, over a store that has it at once: decided without a future, and without an
 //! [`Answer`](super::Answer) to keep.
 
-use slidegate_core::{Decision, Decisions, Limit, Verdict};
+use slidegate_core::{Decisions, Limit, Summary, Verdict};
 use smallvec::SmallVec;
 
 use super::Gate;
-use super::answer::{Applied, tightness};
+use super::answer::Applied;
 use super::asked::returned;
+use super::places::charged;
 use crate::clock::Clock;
 use crate::key::{Key, Space};
 use crate::policy::{Choice, Hit, HitMode, Policy};
@@ -35,16 +36,11 @@ impl<'a> AtOnce<'a> {
         self.verdict
     }
 
-    /// The limit that has to be waited for longest, or else the one with least left, and what it says.
+    /// The numbers of the request: those of all its limits together.
     #[inline]
-    pub fn tightest(&self) -> Option<(&'a Limit, &'a Decision)> {
+    pub fn summary(&self) -> Summary {
         let limits = self.hits.iter().flat_map(|hit| limits(self.policy, hit));
-        let mut both = limits.zip(&*self.verdict.decisions);
-        let first = both.next()?;
-        let tighter = |one: (&'a Limit, &'a Decision), other: (&'a Limit, &'a Decision)| {
-            if tightness(other.1) >= tightness(one.1) { other } else { one }
-        };
-        Some(both.fold(first, tighter))
+        Summary::new(self.verdict.source, limits.zip(&*self.verdict.decisions))
     }
 }
 
@@ -117,7 +113,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let limits = std::slice::from_ref(limit);
         let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        let verdict = decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges });
+        let verdict = decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charged(&charges) });
         self.seen_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
         verdict
     }

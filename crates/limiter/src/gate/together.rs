@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::answers::{Answers, Part};
 use super::ask::GateError;
 use super::demand::{Chosen, Demand, charge};
+use super::places::charged;
 use super::{Applied, Gate};
 use crate::clock::Clock;
 use crate::policy::{Hit, HitMode, Policy};
@@ -57,6 +58,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         }
         let held = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
         let holder = if held { self.next_id() } else { 0 };
+        let charges = charged(&charges);
         self.store.decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges }).await
     }
 

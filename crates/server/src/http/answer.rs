@@ -3,7 +3,7 @@
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, StatusCode};
 use slidegate::policy::Barred;
-use slidegate::{Answer, Clock, Limit, Verdict};
+use slidegate::{Answer, Clock, Limit, Summary, Verdict};
 
 use super::json;
 use super::problem::{self, PROBLEM_JSON, Reply};
@@ -47,18 +47,20 @@ pub(super) fn ad_hoc_reply<C: Clock>(app: &App<C>, limit: &Limit, verdict: &Verd
     let name = limit.to_string();
     let row = |decision| Row { rule: None, policy: &name, text: &name, limit, decision };
     let rows = || verdict.decisions.iter().map(row);
+    let summary = Summary::new(verdict.source, std::iter::zip([limit], &*verdict.decisions));
+    let told = (verdict, &summary);
     let mut body = Vec::with_capacity(BODY_BYTES);
     body.push(b'{');
     if verdict.is_allowed() {
-        decided(&mut body, verdict, rows());
+        decided(&mut body, told, rows());
         body.push(b'}');
         return problem::reply(StatusCode::OK, JSON, body);
     }
-    problem_members(&mut body, StatusCode::TOO_MANY_REQUESTS, verdict, rows);
-    decided(&mut body, verdict, rows());
+    problem_members(&mut body, StatusCode::TOO_MANY_REQUESTS, told, rows);
+    decided(&mut body, told, rows());
     body.push(b'}');
     let mut reply = problem::reply(StatusCode::TOO_MANY_REQUESTS, PROBLEM_JSON, body);
-    if let Some(wait_ms) = verdict.retry_after_ms() {
+    if let Some(wait_ms) = summary.wait.exact_ms() {
         let seconds = app.http().headers.retry_after_s(wait_ms, || app.next_seed());
         reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
@@ -106,7 +108,8 @@ fn named(name: &'static str) -> HeaderName {
 fn refusal(answer: &Answer, status: StatusCode) -> Reply {
     let mut body = Vec::with_capacity(2 * BODY_BYTES);
     body.push(b'{');
-    problem_members(&mut body, status, answer.verdict(), || answer.limits().map(Row::from));
+    let told = (answer.verdict(), &answer.summary());
+    problem_members(&mut body, status, told, || answer.limits().map(Row::from));
     members(&mut body, answer);
     body.push(b'}');
     problem::reply(status, PROBLEM_JSON, body)
@@ -114,7 +117,7 @@ fn refusal(answer: &Answer, status: StatusCode) -> Reply {
 
 /// The members of any answer of rules.
 fn members(out: &mut Vec<u8>, answer: &Answer) {
-    decided(out, answer.verdict(), answer.limits().map(Row::from));
+    decided(out, (answer.verdict(), &answer.summary()), answer.limits().map(Row::from));
     if let Some(permit) = answer.permit() {
         out.extend_from_slice(b",\"permit\":");
         json::text(out, &permit.to_string());

@@ -1,7 +1,7 @@
 //! A verdict and its limits, as members of JSON objects.
 
 use hyper::StatusCode;
-use slidegate::{Decision, Limit, LimitAnswer, Outcome, Source, Verdict};
+use slidegate::{Decision, Limit, LimitAnswer, Outcome, Source, Summary, Verdict, Wait};
 
 use super::json::{self, Commas};
 use super::problem;
@@ -26,7 +26,7 @@ impl<'a> From<LimitAnswer<'a>> for Row<'a> {
 pub(super) fn problem_members<'a, R: Iterator<Item = Row<'a>>>(
     out: &mut Vec<u8>,
     status: StatusCode,
-    verdict: &Verdict,
+    (verdict, summary): (&Verdict, &Summary),
     rows: impl Fn() -> R,
 ) {
     let violated = || rows().filter(|row| row.decision.outcome != Outcome::Fits);
@@ -42,7 +42,7 @@ pub(super) fn problem_members<'a, R: Iterator<Item = Row<'a>>>(
     };
     problem::members(out, kind, title, status);
     out.extend_from_slice(b",\"detail\":\"");
-    detail(out, verdict, violated());
+    detail(out, verdict.source, summary.wait, violated());
     out.extend_from_slice(b"\",\"violated-policies\":[");
     let mut commas = Commas::new();
     for row in violated() {
@@ -53,39 +53,45 @@ pub(super) fn problem_members<'a, R: Iterator<Item = Row<'a>>>(
 }
 
 /// Which limits refuse, and when to come again.
-fn detail<'a>(out: &mut Vec<u8>, verdict: &Verdict, violated: impl Iterator<Item = Row<'a>>) {
+fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iterator<Item = Row<'a>>) {
     let mut before: &[u8] = b"";
     for row in violated {
         out.extend_from_slice(before);
         json::escaped(out, row.policy);
         before = b", ";
     }
-    match (verdict.source, verdict.retry_after_ms()) {
+    match (source, wait) {
         (Source::Assumed, _) => {
             out.extend_from_slice(b": the store does not answer, and the rule refuses meanwhile");
         }
-        (_, Some(_)) => out.extend_from_slice(b": used up"),
-        (_, None) => {
+        (_, Wait::Never) => {
             out.extend_from_slice(b": the cost is more than can ever be admitted at once, ask for less");
         }
+        (_, Wait::None | Wait::After(_) | Wait::Within(_)) => out.extend_from_slice(b": used up"),
     }
-    if let Some(wait_ms) = verdict.retry_after_ms() {
-        out.extend_from_slice(b"; try again in ");
-        json::number(out, wait_ms);
-        out.extend_from_slice(b" ms");
-    }
+    let (words, ms): (&[u8], _) = match wait {
+        Wait::None | Wait::Never => return,
+        Wait::After(ms) => (b"; try again in ", ms),
+        Wait::Within(ms) => (b"; a place may be free at any time, and is in at most ", ms),
+    };
+    out.extend_from_slice(words);
+    json::number(out, ms);
+    out.extend_from_slice(b" ms");
 }
 
 /// The members of any verdict.
-pub(super) fn decided<'a>(out: &mut Vec<u8>, verdict: &Verdict, rows: impl Iterator<Item = Row<'a>>) {
+pub(super) fn decided<'a>(
+    out: &mut Vec<u8>,
+    (verdict, summary): (&Verdict, &Summary),
+    rows: impl Iterator<Item = Row<'a>>,
+) {
     let allowed: &[u8] = if verdict.is_allowed() { b"\"allowed\":true" } else { b"\"allowed\":false" };
     out.extend_from_slice(allowed);
     out.extend_from_slice(b",\"remaining\":");
-    json::number_or_null(out, verdict.remaining());
-    out.extend_from_slice(b",\"retry_after_ms\":");
-    json::number_or_null(out, verdict.retry_after_ms());
+    json::number_or_null(out, summary.remaining);
+    put_wait(out, summary.wait);
     out.extend_from_slice(b",\"reset_after_ms\":");
-    json::number_or_null(out, verdict.reset_after_ms());
+    json::number_or_null(out, summary.reset_after_ms);
     out.extend_from_slice(b",\"decided_at_ms\":");
     json::number(out, verdict.decided_at_ms);
     let source: &[u8] = match verdict.source {
@@ -97,6 +103,16 @@ pub(super) fn decided<'a>(out: &mut Vec<u8>, verdict: &Verdict, rows: impl Itera
     out.extend_from_slice(source);
     let known = Known::of(verdict.source);
     list(out, rows.map(|row| (known, row)));
+}
+
+/// The exact wait; beside it the longest possible one, where only that is known.
+fn put_wait(out: &mut Vec<u8>, wait: Wait) {
+    out.extend_from_slice(b",\"retry_after_ms\":");
+    json::number_or_null(out, wait.exact_ms());
+    if let Some(ms) = wait.at_most_ms() {
+        out.extend_from_slice(b",\"retry_after_at_most_ms\":");
+        json::number(out, ms);
+    }
 }
 
 /// Whether somebody looked at a limit, so that what remains can be told.
@@ -140,10 +156,10 @@ fn one(out: &mut Vec<u8>, known: Known, Row { rule, policy, text, limit, decisio
     json::number(out, limit.quota());
     out.extend_from_slice(b",\"window_ms\":");
     json::number(out, limit.window_ms());
-    let (outcome, wait_ms): (&[u8], _) = match decision.outcome {
-        Outcome::Fits => (b",\"outcome\":\"fits\"}", None),
-        Outcome::RetryAfter(ms) => (b",\"outcome\":\"retry\"}", Some(ms)),
-        Outcome::Never => (b",\"outcome\":\"never\"}", None),
+    let outcome: &[u8] = match decision.outcome {
+        Outcome::Fits => b",\"outcome\":\"fits\"}",
+        Outcome::RetryAfter(_) => b",\"outcome\":\"retry\"}",
+        Outcome::Never => b",\"outcome\":\"never\"}",
     };
     let (remaining, reset_after_ms) = match known {
         Known::Yes => (Some(decision.remaining), Some(decision.reset_after_ms)),
@@ -151,8 +167,7 @@ fn one(out: &mut Vec<u8>, known: Known, Row { rule, policy, text, limit, decisio
     };
     out.extend_from_slice(b",\"remaining\":");
     json::number_or_null(out, remaining);
-    out.extend_from_slice(b",\"retry_after_ms\":");
-    json::number_or_null(out, wait_ms);
+    put_wait(out, Wait::of(limit, decision));
     out.extend_from_slice(b",\"reset_after_ms\":");
     json::number_or_null(out, reset_after_ms);
     out.extend_from_slice(outcome);

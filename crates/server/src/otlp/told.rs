@@ -1,6 +1,6 @@
 //! What a span tells of a decision: the rule that mattered, and what came of it. Never whose request it was.
 
-use slidegate::{Answer, Answers, GateError, LimitAnswer, Outcome, Source, Verdict};
+use slidegate::{Answer, Answers, GateError, LimitAnswer, Outcome, Source, Summary, Verdict};
 
 use super::messages::KeyValue;
 use super::trace::Told;
@@ -18,15 +18,19 @@ pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>
     if let Some((rule, _)) = answer.barred() {
         return Told::outcome("barred").text(RULE, rule);
     }
-    let tightest = answer.tightest();
+    let summary = answer.summary();
+    // The first that refuses, or else the one with the least remaining.
+    let decisive =
+        answer.limits().find(refuses).or_else(|| answer.limits().nth(summary.tightest.unwrap_or(0)));
     let outcome = match answer.is_allowed() {
         false => "denied",
         true if answer.replayed() => "replayed",
-        true if tightest.is_none() && answer.observed().next().is_none() => "unlimited",
+        true if answer.limits().next().is_none() && answer.observed().next().is_none() => "unlimited",
         true => "allowed",
     };
     let would = answer.observed().find(refuses);
-    Told::outcome(outcome).limit(tightest).text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
+    let told = Told::outcome(outcome).decided(decisive, answer.verdict().source, &summary);
+    told.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
 }
 
 pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<E>>) -> Told {
@@ -42,18 +46,16 @@ pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<
     if answers.is_barred() {
         return Told::outcome("barred").text_if(RULE, barred.map(|(rule, _)| rule));
     }
-    let limits = || answers.each().filter_map(|one| one.tightest());
-    // The first that refuses, or else the one with least left.
-    let tightest = limits().find(refuses).or_else(|| limits().min_by_key(|limit| limit.decision.remaining));
+    let (limits, summary) = (|| answers.each().flat_map(|one| one.limits()), answers.summary());
+    let decisive = limits().find(refuses).or_else(|| limits().nth(summary.tightest.unwrap_or(0)));
     let outcome = match answers.is_allowed() {
         false => "denied",
-        true if tightest.is_none() && answers.each().all(|one| one.observed().next().is_none()) => {
-            "unlimited"
-        }
+        true if limits().chain(answers.each().flat_map(|one| one.observed())).next().is_none() => "unlimited",
         true => "allowed",
     };
     let would = answers.each().flat_map(|one| one.observed()).find(refuses);
-    Told::outcome(outcome).limit(tightest).text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
+    let told = Told::outcome(outcome).decided(decisive, answers.verdict().source, &summary);
+    told.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
 }
 
 pub(super) fn verdict<E: std::error::Error>(verdict: &Result<Verdict, E>) -> Told {
@@ -105,14 +107,14 @@ impl Told {
         self
     }
 
-    fn limit(self, limit: Option<LimitAnswer<'_>>) -> Self {
+    /// The limit that mattered, and the numbers of the request.
+    fn decided(self, limit: Option<LimitAnswer<'_>>, source: Source, summary: &Summary) -> Self {
         let Some(limit) = limit else { return self };
-        let remaining = limit.is_known().then_some(limit.decision.remaining);
         self.text_if(RULE, limit.rule)
             .text("slidegate.limit", limit.name)
-            .source(limit.source)
-            .number_if("slidegate.remaining", remaining)
-            .number_if("slidegate.retry_after_ms", limit.retry_after_ms())
+            .source(source)
+            .number_if("slidegate.remaining", summary.remaining)
+            .number_if("slidegate.retry_after_ms", summary.wait.exact_ms())
     }
 
     fn source(self, source: Source) -> Self {

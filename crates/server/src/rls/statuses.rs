@@ -1,27 +1,26 @@
 //! What each descriptor met with, as Envoy is told.
 
 use prost_types::Duration;
-use slidegate::{DemandAnswer, LimitAnswer, Outcome};
+use slidegate::{DemandAnswer, LimitAnswer, Wait};
 
 use super::proto::{Code, DescriptorStatus, RateLimit, Unit};
 use super::units;
 
-/// The descriptor's own answer, and the limit of its that stands most in the way.
+/// The descriptor's own answer, and the numbers of its own limits.
 pub(super) fn status(one: &DemandAnswer<'_>) -> DescriptorStatus {
     let code = if one.is_allowed() { Code::Ok } else { Code::OverLimit };
     let bare = DescriptorStatus { code: code as i32, ..DescriptorStatus::default() };
     let Some(limit) = one.tightest() else { return bare };
-    let current_limit = Some(current_limit(&limit));
-    if limit.is_known() {
-        let limit_remaining = fit(limit.decision.remaining);
-        let duration_until_reset = Some(duration(limit.decision.reset_after_ms));
-        return DescriptorStatus { current_limit, limit_remaining, duration_until_reset, ..bare };
-    }
-    // Nobody looked: of a refusal its wait may be known, of anything else nothing is.
-    match limit.decision.outcome {
-        Outcome::Fits => bare,
-        Outcome::RetryAfter(_) | Outcome::Never => {
-            let duration_until_reset = limit.retry_after_ms().map(duration);
+    let (current_limit, summary) = (Some(current_limit(&limit)), one.summary());
+    match (summary.remaining, summary.wait) {
+        (Some(remaining), _) => {
+            let duration_until_reset = summary.reset_after_ms.map(duration);
+            DescriptorStatus { current_limit, limit_remaining: fit(remaining), duration_until_reset, ..bare }
+        }
+        // Nobody looked: of a refusal its wait may be known, of anything else nothing is.
+        (None, Wait::None) => bare,
+        (None, wait) => {
+            let duration_until_reset = wait.exact_ms().map(duration);
             DescriptorStatus { current_limit, duration_until_reset, ..bare }
         }
     }

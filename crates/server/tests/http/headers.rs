@@ -51,16 +51,18 @@ async fn structured_fields() {
         assert_eq!(left[0], item("api-3/s", &[("r", 1), ("t", 1)]));
         let never = check(&mut client, 4).await;
         assert_eq!((never.status, never.header("retry-after")), (429, None));
+        let left = parse(never.header("ratelimit").expect("a header"));
+        assert_eq!(left, [item("api-3/s", &[("r", 1)]), item("api-50/90s", &[("r", 48)])], "no time helps");
     }
 }
 
 #[tokio::test]
 async fn other_styles() {
     // 3 seconds into a minute of Unix time.
-    let reset_epoch = (crate::service::START_MS / 1_000 + 60).to_string();
+    let reset_epoch = (crate::service::START_MS / 1_000 + 3_600).to_string();
     let rows = [
-        ("legacy", ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"], "60"),
-        ("x-ratelimit", ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"], "60"),
+        ("legacy", ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"], "3600"),
+        ("x-ratelimit", ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"], "3600"),
         (
             "x-ratelimit, reset: epoch",
             ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],

@@ -18,11 +18,48 @@ async fn so_many_at_a_time() {
         // A place may be free at any time, so that no time can be told to come again.
         let full = client.check(alice.clone()).await;
         assert_eq!((full.status, full.header("retry-after")), (429, None));
+        for place in ["", "/limits/0"] {
+            assert_eq!(full.at(&format!("{place}/retry_after_ms")), json!(null), "{place}");
+            assert_eq!(full.at(&format!("{place}/retry_after_at_most_ms")), 30_000, "{place}");
+        }
+        let detail =
+            "jobs-2-in-flight-for-30s: used up; a place may be free at any time, and is in at most 30000 ms";
+        assert_eq!(full.at("/detail"), detail);
+        assert_eq!(first.json().get("retry_after_at_most_ms"), None);
         let released = client.post("/v1/refund", &json!({ "permit": first.at("/permit") })).await;
         assert_eq!((released.status, released.at("/outcome")), (200, "settled".into()));
         assert_eq!(client.statuses(2, alice.clone()).await, [200, 429]);
+        // One place whatever the cost: what costs more than there are places is not refused for ever.
+        let costly = client.post("/v1/check", &json!({ "attributes": { "user": "bob" }, "cost": 9 })).await;
+        assert_eq!((costly.status, costly.at("/limits/0/remaining")), (200, 1.into()));
+        assert_eq!(costly.at("/remaining"), json!(null), "no limit bounds the cost");
         // Who never releases frees its place when its hold ends.
         service.advance_ms(30_000);
         assert_eq!(client.statuses(3, alice).await, [200, 200, 429]);
+    }
+}
+
+/// A rate and places that are both used up: the wait is exact only if it is the rate's that takes longest.
+#[tokio::test]
+async fn beside_a_rate() {
+    let rules = "
+rules:
+  - { name: slow, match: { case: slow }, key: [user], limits: [{ in_flight: 1, hold: 30s }, 1/min] }
+  - { name: fast, match: { case: fast }, key: [user], limits: [{ in_flight: 1, hold: 30s }, 1/s] }
+";
+    for kind in BOTH {
+        let service = Service::start(kind, rules).await;
+        let mut client = service.client().await;
+        for (case, exact, at_most, header) in
+            [("slow", json!(60_000), json!(null), Some("60")), ("fast", json!(null), json!(30_000), None)]
+        {
+            let asked = json!({ "case": case, "user": "alice" });
+            assert_eq!(client.check(asked.clone()).await.status, 200);
+            let refused = client.check(asked).await;
+            let at = |member: &str| refused.json().get(member).cloned().unwrap_or_default();
+            assert_eq!(at("retry_after_ms"), exact, "{kind:?} {case}");
+            assert_eq!(at("retry_after_at_most_ms"), at_most, "{kind:?} {case}");
+            assert_eq!(refused.header("retry-after"), header, "{kind:?} {case}");
+        }
     }
 }

@@ -23,6 +23,7 @@ mod denials;
 mod headers;
 mod idempotency;
 mod in_flight;
+mod numbers;
 mod observe;
 mod outage;
 mod overrides;

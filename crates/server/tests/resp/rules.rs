@@ -1,4 +1,4 @@
-//! `SG.CHECK`: the rules of a policy, and the numbers of the tightest limit.
+//! `SG.CHECK`: the rules of a policy, and the numbers of the request.
 
 use crate::client::Reply;
 use crate::service::{BOTH, Kind, Service};
@@ -11,17 +11,17 @@ rules:
 ";
 
 #[tokio::test]
-async fn the_tightest_limit_is_told() {
+async fn requests_are_told_their_numbers() {
     for kind in BOTH {
         let service = Service::start(kind, POLICY).await;
         let mut client = service.client().await;
         // When, what, and allowed, quota, remaining, wait and reset.
         let rows = [
-            (0, "SG.CHECK 1 path /login ip 192.0.2.1", [1, 2, 1, 0, 60_000]),
-            (0, "SG.CHECK 0 path /login ip 192.0.2.1", [1, 2, 1, 0, 60_000]),
-            (0, "sg.check 1 ip 192.0.2.1 path /login", [1, 2, 0, 0, 60_000]),
-            (0, "SG.CHECK 1 path /login ip 192.0.2.1", [0, 2, 0, 60_000, 60_000]),
-            (0, "SG.CHECK 1 path /login ip 192.0.2.2", [1, 2, 1, 0, 60_000]),
+            (0, "SG.CHECK 1 path /login ip 192.0.2.1", [1, 2, 1, 0, 3_600_000]),
+            (0, "SG.CHECK 0 path /login ip 192.0.2.1", [1, 2, 1, 0, 3_600_000]),
+            (0, "sg.check 1 ip 192.0.2.1 path /login", [1, 2, 0, 0, 3_600_000]),
+            (0, "SG.CHECK 1 path /login ip 192.0.2.1", [0, 2, 0, 60_000, 3_600_000]),
+            (0, "SG.CHECK 1 path /login ip 192.0.2.2", [1, 2, 1, 0, 3_600_000]),
             (60_000, "SG.CHECK 1 path /login ip 192.0.2.1", [1, 3, 0, 0, 3_600_000]),
             (0, "SG.CHECK 1 path /login ip 192.0.2.1", [0, 3, 0, 3_540_000, 3_600_000]),
             (0, "SG.CHECK 3 path /login ip 192.0.2.3", [0, 2, 2, -1, 0]),
@@ -33,6 +33,40 @@ async fn the_tightest_limit_is_told() {
         ];
         for (after_ms, command, numbers) in rows {
             service.advance_ms(after_ms);
+            assert_eq!(client.say(command).await.integers(), numbers, "{kind:?}: {command}");
+        }
+    }
+}
+
+/// The numbers of a request, not those of one of its limits: the least remaining with its quota, the longest wait and reset.
+#[tokio::test]
+async fn the_numbers_are_those_of_the_request() {
+    let policy = "
+rules:
+  - { name: two, match: { path: /two }, key: [user], limits: [5/min, 12/10min] }
+  - { name: never, match: { path: /never }, key: [user], limits: [3/min, 12/10min] }
+  - { name: tie, match: { path: /tie }, key: [user], limits: [{ quota: 9, window: 1min, algorithm: counter }, 9/10min] }
+  - { name: jobs, match: { path: /jobs }, key: [user], limits: [{ in_flight: 2, hold: 30s }, 20/min] }
+  - { name: slots, match: { path: /slots }, key: [user], limits: [{ in_flight: 1, hold: 30s }] }
+  - { name: watch, match: { path: /two }, key: [user], mode: observe, limits: [1/day] }
+";
+    for kind in BOTH {
+        let service = Service::start(kind, policy).await;
+        let mut client = service.client().await;
+        let rows = [
+            ("SG.CHECK 5 path /two user alice", [1, 5, 0, 0, 600_000]),
+            ("SG.CHECK 8 path /two user alice", [0, 5, 0, -1, 600_000]),
+            ("SG.CHECK 5 path /two user alice", [0, 5, 0, 60_000, 600_000]),
+            ("SG.CHECK 4 path /never user alice", [0, 3, 3, -1, 0]),
+            ("SG.CHECK 9 path /tie user alice", [1, 9, 0, 0, 600_000]),
+            // A place in flight is one whatever the cost, and is told of only where there is none.
+            ("SG.CHECK 9 path /jobs user alice", [1, 20, 11, 0, 60_000]),
+            ("SG.CHECK 9 path /jobs user alice", [1, 2, 0, 0, 60_000]),
+            ("SG.CHECK 1 path /jobs user alice", [0, 2, 0, -1, 60_000]),
+            ("SG.CHECK 9 path /slots user alice", [1, 1, 0, 0, 30_000]),
+            ("SG.CHECK 0 path /slots user bob", [1, -1, -1, 0, 0]),
+        ];
+        for (command, numbers) in rows {
             assert_eq!(client.say(command).await.integers(), numbers, "{kind:?}: {command}");
         }
     }
@@ -87,7 +121,7 @@ async fn what_is_wrong_is_told_and_charges_nothing() {
     assert_eq!(client.reply().await.error(), "ERR the value of the attribute 'user' is not UTF-8");
     client.write(b"*4\r\n$8\r\nSG.CHECK\r\n$1\r\n1\r\n$1\r\n\xff\r\n$1\r\na\r\n").await;
     assert_eq!(client.reply().await.error(), "ERR the name of an attribute is not UTF-8");
-    assert_eq!(client.say("SG.CHECK 1 path /login ip 192.0.2.1").await.integers(), [1, 2, 1, 0, 60_000]);
+    assert_eq!(client.say("SG.CHECK 1 path /login ip 192.0.2.1").await.integers(), [1, 2, 1, 0, 3_600_000]);
 }
 
 /// The other doors count for the same subjects.

@@ -192,7 +192,7 @@ struct Rate {
 #[schemars(extend("examples" = [{ "in_flight": 20, "hold": "30s" }]))]
 #[allow(dead_code, reason = "it is only described")]
 struct InFlight {
-    /// How many may be in flight at a time.
+    /// How many may be in flight at a time. A request takes one place, whatever its cost.
     #[schemars(schema_with = "whole::<1, MAX_ENTRIES>")]
     in_flight: u64,
     /// After how long one that is not given back frees its place.

@@ -1,6 +1,6 @@
 //! `SG.CHECK cost attribute value [attribute value …] [PERMIT]`: a request by its attributes, against the rules of the policy.
 
-use slidegate::{Answer, Ask, AtOnce, Clock, MAX_ATTRIBUTES, Request, RequestError, Source};
+use slidegate::{Ask, AtOnce, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary};
 
 use super::number::{shown, unsigned};
 use super::question::{Failure, Question};
@@ -12,7 +12,7 @@ use crate::otlp::Trace;
 use crate::resp::reply::Replies;
 
 /// What is told instead of a number where there is none.
-pub(super) const NONE: i64 = -1;
+const NONE: i64 = -1;
 /// How much of an attribute's name is told back.
 const SHOWN_BYTES: usize = 128;
 
@@ -108,7 +108,7 @@ pub(super) async fn answer<C: Clock>(
         Told::Numbers => 5,
         Told::NumbersAndPermit => 6,
     });
-    numbers(&answer).into_iter().for_each(|number| replies.integer(number));
+    numbers(answer.is_allowed(), &answer.summary()).into_iter().for_each(|number| replies.integer(number));
     if told == Told::NumbersAndPermit {
         match answer.permit() {
             Some(permit) => replies.bulk(permit.to_string().as_bytes()),
@@ -121,18 +121,7 @@ pub(super) async fn answer<C: Clock>(
 /// There is nothing to give back: such requests are answered otherwise.
 #[inline]
 fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, told: Told) {
-    let allowed = answer.is_allowed();
-    let wait_ms = if allowed { 0 } else { answer.verdict().retry_after_ms().map_or(NONE, shown) };
-    let numbers = match answer.tightest() {
-        None => [i64::from(allowed), NONE, NONE, wait_ms, 0],
-        Some((limit, decision)) => [
-            i64::from(allowed),
-            shown(limit.quota()),
-            shown(decision.remaining),
-            wait_ms,
-            shown(decision.reset_after_ms),
-        ],
-    };
+    let numbers = numbers(answer.is_allowed(), &answer.summary());
     match told {
         Told::Numbers => replies.five(numbers),
         Told::NumbersAndPermit => {
@@ -143,18 +132,17 @@ fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, told: Told) {
     }
 }
 
-/// Allowed, and the quota, what remains, the wait and the reset of the tightest limit.
-fn numbers(answer: &Answer) -> [i64; 5] {
-    let verdict = answer.verdict();
-    let allowed = answer.is_allowed();
-    let wait_ms = if allowed { 0 } else { verdict.retry_after_ms().map_or(NONE, shown) };
-    let Some(tightest) = answer.tightest() else { return [i64::from(allowed), NONE, NONE, wait_ms, 0] };
-    let (remaining, reset_after_ms) = match tightest.source {
-        Source::Store | Source::Local => {
-            (shown(tightest.decision.remaining), shown(tightest.decision.reset_after_ms))
-        }
-        // Nobody looked.
-        Source::Cache | Source::Assumed => (NONE, NONE),
-    };
-    [i64::from(allowed), shown(tightest.limit.quota()), remaining, wait_ms, reset_after_ms]
+/// Allowed, and the numbers of the request: quota, remaining, wait and reset.
+#[inline]
+pub(super) fn numbers(allowed: bool, summary: &Summary) -> [i64; 5] {
+    let wait_ms = if allowed { 0 } else { summary.wait.exact_ms().map_or(NONE, shown) };
+    // Without limits everything is as if nothing had been asked.
+    let unlimited = if summary.tightest.is_none() { 0 } else { NONE };
+    [
+        i64::from(allowed),
+        summary.quota.map_or(NONE, shown),
+        summary.remaining.map_or(NONE, shown),
+        wait_ms,
+        summary.reset_after_ms.map_or(unlimited, shown),
+    ]
 }

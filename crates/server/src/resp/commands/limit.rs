@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Source, Space, Verdict};
+use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Space, Summary, Verdict};
 
-use super::check::NONE;
-use super::number::{shown, unsigned};
+use super::check::numbers;
+use super::number::unsigned;
 use super::question::{Failure, Question};
 use super::recent;
 use super::refused::Refused;
@@ -97,12 +97,6 @@ pub(super) async fn answer<C: Clock>(
 
 #[inline]
 fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
-    let wait_ms = if verdict.is_allowed() { 0 } else { verdict.retry_after_ms().map_or(NONE, shown) };
-    let (remaining, reset_after_ms) = match (verdict.source, &*verdict.decisions) {
-        (Source::Store | Source::Local, [one]) => (shown(one.remaining), shown(one.reset_after_ms)),
-        // Nobody looked.
-        _ => (NONE, NONE),
-    };
-    let allowed = i64::from(verdict.is_allowed());
-    replies.five([allowed, shown(limit.quota()), remaining, wait_ms, reset_after_ms]);
+    let summary = Summary::new(verdict.source, std::iter::zip([limit], &*verdict.decisions));
+    replies.five(numbers(verdict.is_allowed(), &summary));
 }

@@ -15,7 +15,7 @@ async fn a_call_is_answered_in_full() {
             "overallCode": "OK",
             "statuses": [
                 {
-                    "code": "OK", "limitRemaining": 1, "durationUntilReset": "60s",
+                    "code": "OK", "limitRemaining": 1, "durationUntilReset": "3600s",
                     "currentLimit": { "requestsPerUnit": 2, "unit": "MINUTE", "name": "user-2/min" },
                 },
                 {
@@ -39,7 +39,7 @@ async fn a_call_is_answered_in_full() {
             "overallCode": "OVER_LIMIT",
             "statuses": [
                 {
-                    "code": "OVER_LIMIT", "limitRemaining": 0, "durationUntilReset": "60s",
+                    "code": "OVER_LIMIT", "limitRemaining": 0, "durationUntilReset": "3600s",
                     "currentLimit": { "requestsPerUnit": 2, "unit": "MINUTE", "name": "user-2/min" },
                 },
                 {

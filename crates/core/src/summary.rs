@@ -1,0 +1,123 @@
+//! Summary of a request: the numbers of all its limits as one. Every protocol reports these.
+
+use crate::limit::Limit;
+use crate::verdict::{Decision, Outcome, Source};
+
+/// Time until a refused request would be admitted, if nothing else is admitted meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Wait {
+    /// Nothing refuses.
+    #[default]
+    None,
+    /// Exactly this many milliseconds: one earlier, it is refused.
+    After(u64),
+    /// At most this many milliseconds: it needs a place in flight, which may be released at any time.
+    Within(u64),
+    /// Never: the cost is more than a limit can admit.
+    Never,
+}
+
+impl Wait {
+    /// Wait of a single limit.
+    #[inline]
+    pub fn of(limit: &Limit, decision: &Decision) -> Self {
+        match decision.outcome {
+            Outcome::Fits => Self::None,
+            Outcome::RetryAfter(ms) if limit.needs_id() => Self::Within(ms),
+            Outcome::RetryAfter(ms) => Self::After(ms),
+            Outcome::Never => Self::Never,
+        }
+    }
+
+    /// Wait for both: the longer one, and the exact one of two that are equally long.
+    #[inline]
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        if other.rank() > self.rank() { other } else { self }
+    }
+
+    fn rank(self) -> (u8, u64, bool) {
+        match self {
+            Self::None => (0, 0, false),
+            Self::Within(ms) => (1, ms, false),
+            Self::After(ms) => (1, ms, true),
+            Self::Never => (2, 0, false),
+        }
+    }
+
+    /// The wait, where it is exact.
+    #[inline]
+    pub fn exact_ms(self) -> Option<u64> {
+        match self {
+            Self::After(ms) => Some(ms),
+            Self::None | Self::Within(_) | Self::Never => None,
+        }
+    }
+
+    /// Upper bound of the wait, where only that is known.
+    #[inline]
+    pub fn at_most_ms(self) -> Option<u64> {
+        match self {
+            Self::Within(ms) => Some(ms),
+            Self::None | Self::After(_) | Self::Never => None,
+        }
+    }
+}
+
+/// Numbers of a request, from all limits that apply to it.
+///
+/// ```
+/// use slidegate_core::{Decision, Limit, Outcome, Source, Summary, Wait};
+///
+/// let limits = [Limit::per_minute(5), Limit::per_hour(12)];
+/// let decision = |outcome, remaining, reset_after_ms| Decision { outcome, remaining, reset_after_ms, stamp_ms: 0 };
+/// let decisions = [
+///     decision(Outcome::RetryAfter(60_000), 0, 60_000),
+///     decision(Outcome::Fits, 7, 3_600_000),
+/// ];
+/// let summary = Summary::new(Source::Store, limits.iter().zip(&decisions));
+/// assert_eq!((summary.quota, summary.remaining), (Some(5), Some(0)));
+/// assert_eq!((summary.wait, summary.reset_after_ms), (Wait::After(60_000), Some(3_600_000)));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Summary {
+    /// Index of the limit with the least remaining, the first of equal ones; where nobody looked, of the one with the longest wait.
+    /// `None` if no limit bounds the cost.
+    pub tightest: Option<usize>,
+    /// Quota of that limit.
+    pub quota: Option<u64>,
+    /// Largest cost that fits now: the least remaining of all limits. A limit in flight counts one place whatever the cost,
+    /// so it is among them only where it is full. `None` if no limit bounds the cost, and where nobody looked.
+    pub remaining: Option<u64>,
+    /// Longest wait of the limits that refuse.
+    pub wait: Wait,
+    /// Time until all limits are as if never used: the longest. `None` without limits, and where nobody looked.
+    pub reset_after_ms: Option<u64>,
+}
+
+impl Summary {
+    /// Summary of limits in the order of the file, each with its decision, as told by `source`.
+    #[inline]
+    pub fn new<'a>(source: Source, limits: impl IntoIterator<Item = (&'a Limit, &'a Decision)>) -> Self {
+        let known = source.is_known();
+        let mut summary = Self::default();
+        let mut longest = Wait::None;
+        for (index, (limit, decision)) in limits.into_iter().enumerate() {
+            let wait = Wait::of(limit, decision);
+            let tighter = if known {
+                let bounds = !limit.needs_id() || decision.remaining == 0;
+                bounds && summary.remaining.is_none_or(|least| decision.remaining < least)
+            } else {
+                index == 0 || wait.rank() > longest.rank()
+            };
+            if tighter {
+                summary.tightest = Some(index);
+                summary.quota = Some(limit.quota());
+                summary.remaining = known.then_some(decision.remaining);
+            }
+            longest = longest.and(wait);
+            summary.reset_after_ms = summary.reset_after_ms.max(known.then_some(decision.reset_after_ms));
+        }
+        Self { wait: longest, ..summary }
+    }
+}

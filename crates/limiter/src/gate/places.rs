@@ -1,0 +1,28 @@
+//! Places in flight: a request takes one, whatever it costs.
+
+use std::borrow::Cow;
+
+use slidegate_core::Limit;
+
+use crate::store::Charge;
+
+/// Units that a cost takes of a limit.
+#[inline]
+pub(super) fn units(limit: &Limit, cost: u64) -> u64 {
+    if limit.needs_id() { cost.min(1) } else { cost }
+}
+
+/// Charges as a store takes them, limit by limit in the same order: those with places in flight are in parts.
+#[inline]
+pub(super) fn charged<'c>(charges: &'c [Charge<'c>]) -> Cow<'c, [Charge<'c>]> {
+    let takes_more = |charge: &Charge<'_>| charge.cost > 1 && charge.limits.iter().any(Limit::needs_id);
+    if !charges.iter().any(takes_more) {
+        return Cow::Borrowed(charges);
+    }
+    let in_parts = |charge: &Charge<'c>| {
+        let charge = *charge;
+        let parts = charge.limits.chunk_by(|one, other| one.needs_id() == other.needs_id());
+        parts.map(move |limits| Charge { limits, cost: units(&limits[0], charge.cost), ..charge })
+    };
+    charges.iter().flat_map(in_parts).collect()
+}
