@@ -7,6 +7,7 @@ pub(crate) mod connection;
 mod deadline;
 mod descriptors;
 pub(crate) mod failure;
+mod frames;
 mod health;
 mod limits;
 mod message;

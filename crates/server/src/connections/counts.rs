@@ -18,6 +18,8 @@ pub struct ConnectionStats {
     pub ended_idle: u64,
     /// Ended because a request did not come, or an answer was not taken, in its time.
     pub ended_slow: u64,
+    /// Ended because of what its client sent: a head without an end, calls that are cancelled as they are made.
+    pub ended_abusive: u64,
 }
 
 /// The same while it is counted.
@@ -29,6 +31,7 @@ pub(crate) struct Counts {
     dropped: AtomicU64,
     ended_idle: AtomicU64,
     ended_slow: AtomicU64,
+    ended_abusive: AtomicU64,
 }
 
 /// What can be counted.
@@ -40,6 +43,7 @@ pub(crate) enum Event {
     Dropped,
     EndedIdle,
     EndedSlow,
+    EndedAbusive,
 }
 
 impl Counts {
@@ -51,6 +55,7 @@ impl Counts {
             Event::Dropped => &self.dropped,
             Event::EndedIdle => &self.ended_idle,
             Event::EndedSlow => &self.ended_slow,
+            Event::EndedAbusive => &self.ended_abusive,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }
@@ -66,6 +71,7 @@ impl Counts {
             dropped: self.dropped.load(Ordering::Relaxed),
             ended_idle: self.ended_idle.load(Ordering::Relaxed),
             ended_slow: self.ended_slow.load(Ordering::Relaxed),
+            ended_abusive: self.ended_abusive.load(Ordering::Relaxed),
         }
     }
 }

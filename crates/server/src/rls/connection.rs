@@ -14,10 +14,11 @@ use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::call::{Begun, Waiting, begin};
+use super::frames::{Block, Frames, Watch};
 use super::noted::Noted;
 use super::visit::Visit;
 use crate::app::App;
-use crate::connections::{Bounds, Order, Phase, Progress, cost};
+use crate::connections::{Bounds, Event, Order, Phase, Progress, cost};
 use crate::listen::Caller;
 
 /// The most calls that a client may have under way on one connection; it keeps further ones to itself.
@@ -40,7 +41,9 @@ pub(crate) async fn serve<C: Clock + 'static>(
     progress: Arc<Progress>,
 ) {
     let bounds = app.http().connections.clone();
-    let io = Noted::new(stream, Arc::clone(&progress));
+    let heads = Watch::default();
+    let frames = Frames::new(heads.clone(), bounds.max_head_bytes);
+    let io = Noted::new(stream, Arc::clone(&progress), frames);
     let handshake = settings(&bounds).handshake(io);
     // What does not begin as HTTP/2 does is closed: there is no word that it would understand.
     let Some(Ok(connection)) = progress.until(Order::Cut, handshake).await else { return };
@@ -49,6 +52,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
         connection,
         visit: Arc::new(Visit::new(app, bounds, &caller)),
         progress,
+        heads,
         came: Vec::new(),
         waiting: FuturesUnordered::new(),
         looking_on: FuturesUnordered::new(),
@@ -56,6 +60,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
         cancelled: 0,
         told: Order::Go,
         is_leaving: false,
+        is_refused: false,
     };
     poll_fn(|context| talk.poll(context)).await;
 }
@@ -81,6 +86,7 @@ struct Talk<S, C> {
     connection: Connection<Noted<S>, Bytes>,
     visit: Arc<Visit<C>>,
     progress: Arc<Progress>,
+    heads: Watch,
     /// What has come and was not looked at.
     came: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
     waiting: FuturesUnordered<Waiting>,
@@ -91,6 +97,8 @@ struct Talk<S, C> {
     told: Order,
     /// Whether the client was told to make no more calls here.
     is_leaving: bool,
+    /// Whether it was told that it does what nobody may.
+    is_refused: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
@@ -103,12 +111,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         if order != self.told {
             self.told = order;
             self.visit.tell(order);
-            self.leave();
+            // No call can follow a head that does not end: what the client waits for is over, too.
+            if order == Order::Cut && self.heads.block() != Block::None {
+                self.refuse();
+            } else {
+                self.leave();
+            }
         }
         if self.poll_read(context).is_ready() {
             return Poll::Ready(());
         }
         let moved = self.begin_calls(context);
+        if !self.is_refused && (self.heads.block() == Block::TooLarge || self.cancelled > MAX_CANCELLED) {
+            self.visit.app.connections().add(Event::EndedAbusive);
+            self.refuse();
+            context.waker().wake_by_ref();
+        }
         let before = self.waiting.len();
         while let Poll::Ready(Some(())) = self.waiting.poll_next_unpin(context) {}
         while let Poll::Ready(Some(())) = self.looking_on.poll_next_unpin(context) {}
@@ -116,8 +134,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         Poll::Pending
     }
 
-    /// Takes the calls that came, as far as the connection's share of work lasts, and writes what there is to be written. Both at once and before any is answered: the answers to all of
-    /// them are then written together, since `h2` wakes this when there are any.
+    /// Takes the calls that came, as far as the connection's share of work lasts, and writes what there is to be written. Both at
+    /// once and before any is answered: the answers to all of them are then written together, since `h2` wakes this when there are any.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // What was read is taken also where reading it has spent the share.
         let most = 1 + self.progress.left_units() / cost::CALL;
@@ -151,10 +169,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
                 Begun::LooksOn(waiting) => self.looking_on.push(waiting),
             }
         }
-        if self.cancelled > MAX_CANCELLED {
-            self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
-            context.waker().wake_by_ref();
-        }
         if any && !self.is_leaving && self.is_last() {
             self.leave();
             // What there is to be said is only said when this is asked again.
@@ -177,15 +191,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         self.connection.graceful_shutdown();
     }
 
-    /// Notes how far the connection is. One that is to end has a short time from when nothing is under way any more, whatever its client sends.
+    /// Ends a connection whose client does what nobody may, and says so.
+    fn refuse(&mut self) {
+        (self.is_leaving, self.is_refused) = (true, true);
+        self.visit.tell(Order::Stop);
+        self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+        self.progress.enter(Phase::Closing);
+    }
+
+    /// Notes how far the connection is. A head that has begun has its time whatever else is under way, unless the client takes
+    /// nothing, which has its own. One that is to end has a short time from when nothing is under way any more, whatever its client sends.
     fn note(&self, moved: bool) {
         let (phase, is_busy) = (self.progress.phase(), !self.waiting.is_empty());
+        let is_head_begun = self.heads.block() != Block::None;
         match phase {
             Phase::Closing => {}
+            Phase::Head | Phase::Writing if is_head_begun => {}
+            _ if is_head_begun => self.progress.enter(Phase::Head),
             _ if is_busy && phase != Phase::Answering => self.progress.enter(Phase::Answering),
             _ if is_busy => {}
             _ if self.is_leaving => self.progress.enter(Phase::Closing),
-            Phase::Answering => self.progress.enter(Phase::Idle),
+            Phase::Answering | Phase::Head => self.progress.enter(Phase::Idle),
             Phase::Idle if moved => self.progress.enter(Phase::Idle),
             _ => {}
         }

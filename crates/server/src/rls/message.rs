@@ -76,7 +76,7 @@ pub(super) async fn only<C>(mut body: RecvStream, visit: &Visit<C>, route: Route
 
 /// All that comes, as long as it may become one message.
 async fn collect(mut body: RecvStream, first: Bytes, room: &Room<'_>) -> Result<Bytes, Unread> {
-    let mut taken = room.unfinished.part();
+    let mut taken = room.part();
     let mut all = BytesMut::new();
     let mut next = Some(first);
     while let Some(data) = next {
@@ -129,7 +129,7 @@ pub(super) struct Messages<'v> {
 
 impl<'v> Messages<'v> {
     pub(super) fn new(body: RecvStream, room: &Room<'v>) -> Self {
-        Self { body, unread: BytesMut::new(), max_bytes: room.max_bytes, taken: room.unfinished.part() }
+        Self { body, unread: BytesMut::new(), max_bytes: room.max_bytes, taken: room.part() }
     }
 
     /// The next one; none when all have come.

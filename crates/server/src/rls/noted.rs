@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::frames::Frames;
 use crate::connections::{Phase, Progress, Rest, Sends, cost};
 
 /// A stream that notes what its connection is doing.
@@ -14,17 +15,18 @@ pub(super) struct Noted<S> {
     stream: S,
     progress: Arc<Progress>,
     rest: Rest,
+    frames: Frames,
 }
 
 impl<S> Noted<S> {
-    pub(super) fn new(stream: S, progress: Arc<Progress>) -> Self {
-        Self { stream, progress, rest: Rest::new(Sends::Perhaps) }
+    pub(super) fn new(stream: S, progress: Arc<Progress>, frames: Frames) -> Self {
+        Self { stream, progress, rest: Rest::new(Sends::Perhaps), frames }
     }
 
     /// While calls are being answered they have their own time; what is left is the client's.
     #[inline]
     fn note<T>(&self, written: Poll<T>) -> Poll<T> {
-        if written.is_pending() && self.progress.phase() == Phase::Idle {
+        if written.is_pending() && matches!(self.progress.phase(), Phase::Idle | Phase::Head) {
             self.progress.enter(Phase::Writing);
         }
         written
@@ -37,13 +39,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.progress.is_spent() {
+        // Of a block that is too large no more is read, and its connection ends.
+        if self.progress.is_spent() || self.frames.are_refused() {
             return Poll::Pending;
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let bytes = buffer.filled().len() - before;
         self.progress.spend(cost::read(bytes, cost::FRAME_BYTES));
+        self.frames.advance(&buffer.filled()[before..]);
         if bytes == 0 {
             self.rest.heard_the_end();
         }

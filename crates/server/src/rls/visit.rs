@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::routes::Route;
-use super::unfinished::Unfinished;
+use super::unfinished::{Part, Unfinished};
 use crate::app::App;
 use crate::connections::{Bounds, Order};
 use crate::listen::Caller;
@@ -19,7 +19,16 @@ pub(super) struct Room<'v> {
     /// The longest message.
     pub(super) max_bytes: usize,
     /// Where what has come of it is counted until all has.
-    pub(super) unfinished: &'v Unfinished,
+    unfinished: &'v Unfinished,
+    /// Where it counts for all connections, too.
+    shared: Option<&'v Unfinished>,
+}
+
+impl<'v> Room<'v> {
+    /// A call's part of it, which is nothing yet.
+    pub(super) fn part(&self) -> Part<'v> {
+        self.unfinished.part(self.shared)
+    }
 }
 
 /// What the calls of one connection have in common.
@@ -31,25 +40,30 @@ pub(super) struct Visit<C> {
     pub(super) peer: IpAddr,
     /// Whether the connection is one too many, and only told so.
     pub(super) is_in_lane: bool,
-    /// What has come of calls that need no token and are not complete.
-    unfinished: Unfinished,
+    /// What has come of calls that are not complete: of those that need a token, and of those that need none.
+    guarded: Unfinished,
+    open: Unfinished,
     /// What the connection was told; calls that wait for something look at it.
     told: watch::Sender<Order>,
 }
 
 impl<C> Visit<C> {
     pub(super) fn new(app: Arc<App<C>>, bounds: Bounds, caller: &Caller) -> Self {
-        let (unfinished, told) = (Unfinished::of_one(), watch::Sender::new(Order::Go));
+        let (guarded, open) = (Unfinished::of_one(), Unfinished::of_open_calls());
         let Caller { peer, is_in_lane, .. } = *caller;
-        Self { app, bounds, peer, is_in_lane, unfinished, told }
+        Self { app, bounds, peer, is_in_lane, guarded, open, told: watch::Sender::new(Order::Go) }
     }
 
     /// What the messages of a call may take.
     pub(super) fn room(&self, route: Route) -> Room<'_> {
         let max_bytes = self.bounds.max_body_bytes;
         match route.is_guarded() {
-            true => Room { max_bytes, unfinished: &self.app.unfinished },
-            false => Room { max_bytes: max_bytes.min(MAX_OPEN_MESSAGE_BYTES), unfinished: &self.unfinished },
+            true => Room { max_bytes, unfinished: &self.guarded, shared: Some(&self.app.unfinished) },
+            false => Room {
+                max_bytes: max_bytes.min(MAX_OPEN_MESSAGE_BYTES),
+                unfinished: &self.open,
+                shared: None,
+            },
         }
     }
 

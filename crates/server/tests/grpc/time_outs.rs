@@ -43,10 +43,10 @@ async fn who_asks_nothing_more_is_told_to_go() {
     assert_eq!(service.app.connection_stats().ended_idle, 1);
 }
 
-/// A half of a head, and pings all the while: neither is a call. It does not answer either, and is ended all the same.
+/// A half of a head, which has its own time, and pings all the while: neither is a call. It does not answer either, and is ended all the same.
 #[tokio::test]
 async fn pings_are_no_calls() {
-    let service = Service::bounded("idle_timeout: 400ms").await;
+    let service = Service::bounded("idle_timeout: 400ms, head_timeout: 400ms").await;
     for silent in [false, true] {
         let mut raw = Raw::greeted(service.address, &[]).await;
         if silent {

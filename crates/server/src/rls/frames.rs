@@ -1,0 +1,170 @@
+//! Frames of HTTP/2 as far as they tell where a header block ends. `h2` reads what is in them, and waits for the end forever.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Bytes that every connection begins with.
+const PREFACE_BYTES: usize = 24;
+/// A frame begins with its length, its kind, its flags and its stream.
+const HEAD_BYTES: usize = 9;
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const PUSH_PROMISE: u8 = 5;
+const CONTINUATION: u8 = 9;
+const END_HEADERS: u8 = 4;
+
+/// Header block on its way in, as the reader of a connection tells those who answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Block {
+    /// All that has come is complete, or is data of a call, which has a time of its own.
+    None,
+    /// A part of a block, or of a frame that is not data.
+    Begun,
+    /// More of a block than a head may take, and no end.
+    TooLarge,
+}
+
+/// The same between a reader and those who answer.
+#[derive(Clone, Default)]
+pub(super) struct Watch(Arc<AtomicU8>);
+
+impl Watch {
+    pub(super) fn block(&self) -> Block {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Block::None,
+            1 => Block::Begun,
+            _ => Block::TooLarge,
+        }
+    }
+
+    fn set(&self, block: Block) {
+        self.0.store(block as u8, Ordering::Relaxed);
+    }
+}
+
+/// Position in the frames that a client sends.
+pub(super) struct Frames {
+    watch: Watch,
+    max_block_bytes: usize,
+    preface_bytes: usize,
+    head: [u8; HEAD_BYTES],
+    head_bytes: usize,
+    /// What is missing of a frame after its head.
+    left_bytes: usize,
+    kind: u8,
+    /// What has been announced of a header block that has not ended.
+    block_bytes: Option<usize>,
+}
+
+impl Frames {
+    pub(super) fn new(watch: Watch, max_block_bytes: usize) -> Self {
+        Self {
+            watch,
+            max_block_bytes,
+            preface_bytes: PREFACE_BYTES,
+            head: [0; HEAD_BYTES],
+            head_bytes: 0,
+            left_bytes: 0,
+            kind: DATA,
+            block_bytes: None,
+        }
+    }
+
+    /// Goes on with what has come. A block that is too large stays so, since its connection ends.
+    pub(super) fn advance(&mut self, bytes: &[u8]) {
+        let skipped = self.preface_bytes.min(bytes.len());
+        self.preface_bytes -= skipped;
+        let mut bytes = &bytes[skipped..];
+        while !bytes.is_empty() {
+            let taken = if self.left_bytes > 0 { self.skip(bytes) } else { self.take_head(bytes) };
+            bytes = &bytes[taken..];
+        }
+        if !self.are_refused() {
+            self.watch.set(self.block());
+        }
+    }
+
+    /// Whether they ask for more than there may be.
+    pub(super) fn are_refused(&self) -> bool {
+        self.watch.block() == Block::TooLarge
+    }
+
+    fn skip(&mut self, bytes: &[u8]) -> usize {
+        let taken = self.left_bytes.min(bytes.len());
+        self.left_bytes -= taken;
+        taken
+    }
+
+    fn take_head(&mut self, bytes: &[u8]) -> usize {
+        let taken = (HEAD_BYTES - self.head_bytes).min(bytes.len());
+        self.head[self.head_bytes..][..taken].copy_from_slice(&bytes[..taken]);
+        self.head_bytes += taken;
+        if self.head_bytes == HEAD_BYTES {
+            self.head_bytes = 0;
+            self.begin();
+        }
+        taken
+    }
+
+    /// Begins the frame whose head is complete.
+    fn begin(&mut self) {
+        let [a, b, c, kind, flags, ..] = self.head;
+        self.left_bytes = u32::from_be_bytes([0, a, b, c]) as usize;
+        self.kind = kind;
+        if matches!(kind, HEADERS | PUSH_PROMISE | CONTINUATION) {
+            let is_over = flags & END_HEADERS != 0;
+            let so_far = self.block_bytes.unwrap_or_default().saturating_add(self.left_bytes);
+            self.block_bytes = (!is_over).then_some(so_far);
+        }
+    }
+
+    fn block(&self) -> Block {
+        match self.block_bytes {
+            Some(bytes) if bytes > self.max_block_bytes => Block::TooLarge,
+            Some(_) => Block::Begun,
+            None if self.head_bytes > 0 || (self.left_bytes > 0 && self.kind != DATA) => Block::Begun,
+            None => Block::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: u8, flags: u8, length: usize) -> Vec<u8> {
+        let [.., a, b, c] = length.to_be_bytes();
+        [vec![a, b, c, kind, flags, 0, 0, 0, 1], vec![0xff; length]].concat()
+    }
+
+    /// However the bytes are cut, what counts is where the last one is.
+    #[test]
+    fn where_a_block_has_begun() {
+        const PING: u8 = 6;
+        let rows = [
+            (frame(PING, 0, 8), Block::None),
+            (frame(HEADERS, END_HEADERS, 100), Block::None),
+            (frame(DATA, 0, 16_384), Block::None),
+            (frame(DATA, 0, 100)[..50].to_vec(), Block::None),
+            (frame(DATA, 0, 100)[..5].to_vec(), Block::Begun),
+            (frame(PING, 0, 8)[..12].to_vec(), Block::Begun),
+            (frame(HEADERS, 0, 100), Block::Begun),
+            ([frame(HEADERS, 0, 100), frame(CONTINUATION, 0, 0)].concat(), Block::Begun),
+            ([frame(HEADERS, 0, 100), frame(CONTINUATION, END_HEADERS, 0)].concat(), Block::None),
+            ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 500)].concat(), Block::Begun),
+            ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 501)].concat(), Block::TooLarge),
+            // One that has come to its end is judged by what is in it.
+            ([frame(HEADERS, 0, 500), frame(CONTINUATION, END_HEADERS, 501)].concat(), Block::None),
+        ];
+        for (index, (bytes, block)) in rows.into_iter().enumerate() {
+            let sent = [&[b' '; PREFACE_BYTES], &frame(4, 0, 6)[..], &bytes].concat();
+            for at_once in [1, 2, 7, 64, sent.len()] {
+                let watch = Watch::default();
+                let mut frames = Frames::new(watch.clone(), 1_000);
+                sent.chunks(at_once).for_each(|some| frames.advance(some));
+                assert_eq!(watch.block(), block, "row {index}, {at_once} at once");
+            }
+        }
+    }
+}
