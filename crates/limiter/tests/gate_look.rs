@@ -322,3 +322,31 @@ async fn many_limits_and_many_sets_of_them() {
         assert!(used(attributes).await.iter().all(|used| *used == 0), "{attributes}");
     }
 }
+
+/// Debts of settlements, and what a lowered quota leaves, are more than the quota: a look tells all of it.
+#[tokio::test]
+async fn what_is_used_beyond_the_quota_is_told() {
+    const LIMITS: [&str; 4] = [
+        "5/min",
+        "{ quota: 5, window: 1h, algorithm: counter }",
+        "{ quota: 5, window: 1day, algorithm: fixed }",
+        "{ quota: 90000, window: 2h, resolution: 1s }",
+    ];
+    async fn test<S: Store>(gate: &Timed<S>, _: &ManualClock) {
+        let used = async || {
+            let looked = gate.look(None, &request("user=alice")).await.expect("a look");
+            looked[0].limits().map(|limit| limit.used.expect("known")).collect::<Vec<_>>()
+        };
+        let answer = gate.check(&Ask::from(request("user=alice"))).await.expect("an answer");
+        assert_eq!(used().await, [1, 1, 1, 1]);
+        gate.settle(answer.permit().expect("a permit"), 1_000_000).await.expect("settled");
+        for _ in 0..2 {
+            assert_eq!(used().await, [1_000_000; 4]);
+            let alone = gate.used("lent", &request("user=alice")).await.expect("a look");
+            assert_eq!(alone, Some(vec![1_000_000; 4]));
+        }
+        assert!(!passes(gate, "user=alice").await);
+    }
+    let rules = format!("- {{ name: lent, key: [user], refundable: true, limits: [{}] }}", LIMITS.join(", "));
+    everywhere!(&rules, test);
+}

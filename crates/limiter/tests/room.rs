@@ -150,6 +150,12 @@ fn who_is_limited_is_never_forgotten() {
         assert!(ask(&store, "rule", &keys, &limits[1..], (NOW_MS, 2)).is_allowed());
         assert!(!denied(key).is_allowed());
     }
+    // Nor does a peek under a large quota make a key look empty, alone or together with others.
+    let large = [Limit::per_hour(1_000_000)];
+    for key in 0..500_u64 {
+        ask(&store, "rule", &[("half", key).into()], &large, (NOW_MS, 0));
+        ask(&store, "rule", &[("half", key).into(), ("half", key / 2).into()], &large, (NOW_MS, 0));
+    }
     for n in 0..200_000_u64 {
         // Keys that stay packed, keys that grow on the heap, and keys that die soon.
         let now_ms = NOW_MS + n / 100;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use slidegate_core::{Limit, LimitId, Outcome, Source, Verdict};
+use slidegate_core::{Kind, Limit, LimitId, MAX_ENTRIES, MAX_QUOTA, Outcome, Source, Verdict};
 
 use super::Gate;
 use super::ask::GateError;
@@ -30,6 +30,7 @@ pub struct Looked {
     mode: HitMode,
     listed: Option<Listed>,
     verdict: Verdict,
+    used: Vec<Option<u64>>,
     waits_ms: Vec<Option<u64>>,
 }
 
@@ -42,7 +43,8 @@ pub struct LimitLook<'a> {
     pub text: &'a str,
     /// The limit.
     pub limit: &'a Limit,
-    /// Units, or places, that are taken; `None` if the store did not say, as this node's share is not what all have used.
+    /// Units, or places, that are taken, also those above the quota (up to [`MAX_QUOTA`]); `None` if the store did not say, as this
+    /// node's share is not what all have used.
     pub used: Option<u64>,
     /// The largest cost that fits now; `None` if the store did not say.
     pub remaining: Option<u64>,
@@ -92,15 +94,14 @@ impl Looked {
     /// Every limit that holds for these attributes.
     pub fn limits(&self) -> impl Iterator<Item = LimitLook<'_>> {
         let terms = &self.of().terms()[self.terms];
-        let is_whole = self.verdict.source == Source::Store;
-        let known = is_whole || self.verdict.source == Source::Local;
+        let known = is_known(&self.verdict);
         let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
-        let said = self.verdict.decisions.iter().zip(&self.waits_ms);
-        named.zip(said).map(move |(((limit, name), text), (decision, wait_ms))| LimitLook {
+        let said = self.verdict.decisions.iter().zip(&self.used).zip(&self.waits_ms);
+        named.zip(said).map(move |(((limit, name), text), ((decision, used), wait_ms))| LimitLook {
             name,
             text,
             limit,
-            used: is_whole.then(|| limit.ceiling().saturating_sub(decision.remaining)),
+            used: *used,
             remaining: known.then_some(decision.remaining),
             retry_after_ms: *wait_ms,
             reset_after_ms: known.then_some(decision.reset_after_ms),
@@ -110,6 +111,24 @@ impl Looked {
     fn of(&self) -> &Rule {
         &self.policy.rules()[self.rule]
     }
+}
+
+/// Whether somebody said what remains.
+fn is_known(verdict: &Verdict) -> bool {
+    matches!(verdict.source, Source::Store | Source::Local)
+}
+
+/// The same history under the largest quota there is, for peeks that are to see all of it. A meter has no debts above its burst.
+fn roomy(limit: &Limit) -> Limit {
+    let [head, _, window_ms, extra] = limit.to_words();
+    let words = match limit.kind() {
+        Kind::Gcra { .. } => return *limit,
+        Kind::InFlight => [head, MAX_ENTRIES, window_ms, extra],
+        // A peek stamps nothing, so the coarsest resolution will do.
+        Kind::Log { .. } => [head, MAX_QUOTA, window_ms, window_ms],
+        Kind::Counter | Kind::Fixed => [head, MAX_QUOTA, window_ms, extra],
+    };
+    Limit::from_words(words).unwrap_or(*limit)
 }
 
 /// A subject that was reset.
@@ -165,6 +184,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let look = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
         let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &[look] };
         let verdict = self.store.decide(&call).await?;
+        let used = self.used_of(&look, &verdict).await?;
         let waits_ms = self.waits(&look, &verdict).await?;
         Ok(Looked {
             policy: Arc::clone(policy),
@@ -174,8 +194,49 @@ impl<S: Store, C: Clock> Gate<S, C> {
             mode: named.mode,
             listed: named.listed,
             verdict,
+            used,
             waits_ms,
         })
+    }
+
+    /// What the first subject that [`Gate::look`] would find has used of each of its limits, in one call; `None` if there is no such
+    /// subject, or the store does not say.
+    pub async fn used(
+        &self,
+        rule: &str,
+        request: &Request<'_>,
+    ) -> Result<Option<Vec<u64>>, GateError<S::Error>> {
+        let policy = self.policy();
+        let named = policy.named(Some(rule), request)?;
+        let Some(named) = named.first() else { return Ok(None) };
+        let rule = &policy.rules()[named.rule];
+        let limits = rule.terms()[named.terms].limits();
+        let look = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
+        self.used_in_all(&look).await.map_err(GateError::Store)
+    }
+
+    /// What is used under each limit: what remains tells it, unless nothing does; then more may be used than the quota.
+    async fn used_of(&self, look: &Charge<'_>, seen: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
+        if seen.source != Source::Store {
+            return Ok(vec![None; look.limits.len()]);
+        }
+        if seen.decisions.iter().any(|decision| decision.remaining == 0) {
+            let used = self.used_in_all(look).await?;
+            return Ok(used
+                .map_or_else(|| vec![None; look.limits.len()], |used| used.into_iter().map(Some).collect()));
+        }
+        let used = look.limits.iter().zip(&*seen.decisions);
+        Ok(used.map(|(limit, decision)| Some(limit.ceiling() - decision.remaining)).collect())
+    }
+
+    async fn used_in_all(&self, look: &Charge<'_>) -> Result<Option<Vec<u64>>, S::Error> {
+        let limits: Vec<Limit> = look.limits.iter().map(roomy).collect();
+        let charges = [Charge { limits: &limits, cost: 0, ..*look }];
+        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
+        let verdict = self.store.decide(&call).await?;
+        let used = limits.iter().zip(&*verdict.decisions);
+        let used = used.map(|(limit, decision)| limit.ceiling().saturating_sub(decision.remaining));
+        Ok((verdict.source == Source::Store).then(|| used.collect()))
     }
 
     /// How long one more unit has to wait under each limit that is used up. A look has nothing to wait for, so one unit is
@@ -183,7 +244,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// one counts for the same key, and so for the same slot of a Cluster. What can never fit is always asked for,
     /// so the wait is exact even where a denial is remembered.
     async fn waits(&self, look: &Charge<'_>, seen: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
-        let known = matches!(seen.source, Source::Store | Source::Local);
+        let known = is_known(seen);
         let used_up = |at: usize| known && seen.decisions.get(at).is_some_and(|one| one.remaining == 0);
         let mut waits_ms = vec![None; look.limits.len()];
         if look.limits.len() >= MAX_LIMITS || !(0..look.limits.len()).any(used_up) {

@@ -28,7 +28,8 @@ pub(super) async fn check<C: Clock>(
     }
     let request = Request::new().with_id(id).with(USER, user);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let Some(answer) = app.check_rule(RULE, &Ask::from(request), trace).await? else {
+    let ask = Ask::from(request);
+    let Some(answer) = app.check_rule(RULE, &ask, trace).await? else {
         let detail = "there is no rule named rlaas: add one with key: [userId] and a limit";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };
@@ -37,13 +38,33 @@ pub(super) async fn check<C: Clock>(
     }
     let verdict = answer.verdict();
     let limit = answer.limits().next().or_else(|| answer.observed().next());
-    let known = limit.filter(|_| verdict.source != Source::Assumed);
-    let count = known.map(|limit| limit.limit.quota().saturating_sub(limit.decision.remaining));
+    let count = match limit {
+        Some(limit) if verdict.source != Source::Assumed => {
+            Some(count(app, &ask, &limit, verdict.source).await?)
+        }
+        _ => None,
+    };
     let ttl = limit.map(|limit| ttl_s(&limit, verdict.decided_at_ms));
     let status = if answer.is_allowed() { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
     let mut reply = reply(status, HeaderValue::from_static("application/json"), body(status, count, ttl));
     answer::put_headers(app, &answer, reply.headers_mut());
     Ok(reply)
+}
+
+/// Units in use. Where nothing remains there may be more than the quota, and the store is asked for all of them.
+async fn count<C: Clock>(
+    app: &App<C>,
+    ask: &Ask<'_>,
+    limit: &LimitAnswer<'_>,
+    source: Source,
+) -> Result<u64, Problem> {
+    if limit.decision.remaining == 0 && source != Source::Local {
+        let used = app.gate().used(RULE, &ask.request).await?;
+        if let Some(used) = used.and_then(|used| used.first().copied()) {
+            return Ok(used);
+        }
+    }
+    Ok(limit.limit.ceiling().saturating_sub(limit.decision.remaining))
 }
 
 /// What RLAAS calls so: the window where it slides, what is left of it where it is fixed. In seconds, which are its unit.

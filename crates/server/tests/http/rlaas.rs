@@ -31,6 +31,23 @@ async fn five_in_sixty_seconds() {
     }
 }
 
+/// What was settled above its reservation counts, also above the quota.
+#[tokio::test]
+async fn the_count_is_not_cut_at_the_quota() {
+    let policy = "rules: [{ name: rlaas, key: [userId], refundable: true, limits: [5/min] }]";
+    for kind in BOTH {
+        let service = Service::start(kind, policy).await;
+        let mut client = service.client().await;
+        let check = json!({ "attributes": { "userId": "alice" } });
+        let permit = client.post("/v1/check", &check).await.json()["permit"].clone();
+        let settled = client.post("/v1/settle", &json!({ "permit": permit, "cost": 12 })).await;
+        assert_eq!(settled.status, 200, "{kind:?}");
+        let denied = client.get("/check?userId=alice", &[]).await;
+        let expected = json!({ "allowed": false, "currentCount": 12, "ttl": 60 });
+        assert_eq!((denied.status, denied.json()), (429, expected), "{kind:?}");
+    }
+}
+
 #[tokio::test]
 async fn it_takes_a_rule_and_a_user() {
     let without = Service::start(Kind::Memory, "rules: []").await;

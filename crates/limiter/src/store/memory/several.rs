@@ -19,6 +19,8 @@ pub(super) struct Guest {
     pub(super) subject: Subject,
     /// The subject as it was, if that is small.
     pub(super) original: Option<Subject>,
+    /// The limits that it had.
+    terms: SmallVec<[Limit; 1]>,
     /// Its limits, each with the cost of all the charges on it.
     pub(super) limits: SmallVec<[(Limit, u64); 4]>,
     /// Whether there is memory for what may be charged.
@@ -92,7 +94,10 @@ impl Memory {
         let asked = call.charges.iter().zip(&fingerprints);
         let asked = asked.flat_map(|(charge, f)| charge.limits.iter().map(move |limit| (f, limit)));
         let decisions: Decisions = asked.map(|(f, limit)| find(&guests, &verdict, f, limit)).collect();
-        for guest in guests {
+        for mut guest in guests {
+            if guest.cost() == 0 {
+                guest.subject.restore(&guest.terms);
+            }
             let shard = hall.shard(guest.shard);
             let subject = (guest.subject, guest.original);
             shard.put_back(&self.registry, guest.fingerprint, subject, call.now_ms);
@@ -110,12 +115,13 @@ impl Memory {
                 let group = self.registry.group(charge.space);
                 let subject = hall.shard(shard).take_out(&self.registry, *fingerprint);
                 let subject = subject.unwrap_or_else(|| Subject::new(group));
-                let (original, limits) = (subject.small_copy(), SmallVec::new());
+                let (original, terms, limits) = (subject.small_copy(), subject.terms(), SmallVec::new());
                 guests.push(Guest {
                     fingerprint: *fingerprint,
                     shard,
                     subject,
                     original,
+                    terms,
                     limits,
                     room: Ok(()),
                 });

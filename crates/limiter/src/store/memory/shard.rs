@@ -107,11 +107,14 @@ impl Shard {
     ) -> Verdict {
         let original = subject.small_copy();
         subject.drop_idle(attempt.now_ms);
+        let terms = subject.terms();
         subject.line_up(limits);
         let mut verdict = subject.judge(limits, attempt);
-        if attempt.cost == 0 || !verdict.is_allowed() {
+        if attempt.cost == 0 {
+            subject.restore(&terms);
+        } else if !verdict.is_allowed() {
             // Nothing is written, so nothing is needed.
-            subject.note(attempt.cost, verdict.is_allowed());
+            subject.note(attempt.cost, false);
         } else {
             let footprint = subject.footprint_after(registry, attempt);
             let room = subject.check_bound(attempt.now_ms);

@@ -156,6 +156,20 @@ impl Subject {
         }
     }
 
+    /// The limits as they are, to be put back after a peek.
+    pub(super) fn terms(&self) -> SmallVec<[Limit; 1]> {
+        self.limits().copied().collect()
+    }
+
+    /// Puts limits back that others took the place of for a peek: which limit counts when memory is short is up to charges.
+    pub(super) fn restore(&mut self, terms: &[Limit]) {
+        for Tracked { limit, .. } in &mut self.tracked {
+            if let Some(known) = terms.iter().find(|known| known.id() == limit.id()) {
+                *limit = *known;
+            }
+        }
+    }
+
     /// Refuses more live histories than a subject may have.
     pub(super) fn check_bound(&mut self, now_ms: u64) -> Result<(), NoRoom> {
         if self.tracked.len() <= MAX_LIMITS {
