@@ -137,3 +137,25 @@ fn wrong_tokens_are_counted_and_logged_within_bounds() {
         assert!((1..=3).contains(&lines), "{listener}: {lines}\n{said}");
     }
 }
+
+#[test]
+fn requests_without_a_key_are_warned_of_once() {
+    let policy = file(
+        "version: 1\nrules:\n  - { name: api, key: [api_key], limits: [9/min] }\n  - { name: org, key: [org], limits: [9/min] }\n",
+    );
+    let server = Server::start(&[path(&policy)]);
+    for _ in 0..5 {
+        assert_eq!(server.check("{\"attributes\":{\"org\":\"acme\"}}").status, 200);
+    }
+    let metrics = Request::get("/metrics").send(server.admin()).body;
+    let samples: Vec<&str> =
+        metrics.lines().filter(|line| line.starts_with("slidegate_requests_without_key_total")).collect();
+    assert_eq!(samples, ["slidegate_requests_without_key_total{rule=\"api\"} 5"], "{metrics}");
+    let (_, said) = server.terminate();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("without `")).collect();
+    let [line] = lines[..] else { panic!("{said}") };
+    assert!(
+        line.contains("WARN") && line.contains("without `api_key`") && line.contains("rule=\"api\""),
+        "{line}"
+    );
+}

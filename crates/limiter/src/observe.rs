@@ -3,6 +3,7 @@
 mod decided;
 mod denial;
 mod hearing;
+mod keyless;
 mod latency;
 mod lines;
 mod requests;
@@ -22,6 +23,7 @@ use slidegate_core::{Decision, Limit, Source};
 pub(crate) use decided::{Bar, Heard, Told};
 pub use denial::{Denial, DeniedLimit};
 pub use hearing::{Hearing, Hears};
+pub use keyless::WithoutKey;
 pub use latency::Latency;
 pub use lines::{AD_HOC, Counts, Line, MAX_LINES, MAX_ROUTES, OTHER};
 pub(crate) use requests::Came;
@@ -158,6 +160,12 @@ impl Observer {
     /// gone, then of limits that came along. At most [`MAX_LINES`].
     pub fn lines(&self) -> Vec<Line> {
         self.lines.list()
+    }
+
+    /// Requests since the start that lacked an attribute of a key and shared one subject, for every rule where that is possible, in
+    /// the order of the policy.
+    pub fn without_key(&self) -> Vec<WithoutKey> {
+        self.lines.without_key()
     }
 
     /// How long decisions took since the start.

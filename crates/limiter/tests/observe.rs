@@ -68,6 +68,58 @@ async fn every_limit_has_its_line() {
     assert_eq!((requests.allowed, requests.denied, requests.looked, requests.would_deny), (2, 2, 1, 1));
 }
 
+/// Rule, key and requests without it.
+fn without_key(observer: &Observer) -> Vec<(String, String, u64)> {
+    let all = observer.without_key().into_iter();
+    all.map(|one| (one.rule.to_string(), one.key.to_string(), one.requests)).collect()
+}
+
+#[tokio::test]
+async fn requests_that_share_a_subject_are_counted_by_rule() {
+    let rules = "
+  - { name: one, key: [api_key], limits: [9/min], missing: shared }
+  - { name: both, key: [org, api_key|ip], limits: [9/min, 9/h], missing: shared, mode: observe }
+  - { name: skip, key: [user], limits: [9/min], missing: skip }
+  - { name: deny, match: { path: /d }, key: [user], limits: [9/min], missing: deny }
+  - { name: all, limits: [9/min] }
+";
+    let (gate, _, observer) = observed(rules);
+    let expected = |one, both| {
+        let texts = [("one", "api_key", one), ("both", "org, api_key|ip", both)];
+        texts.map(|(rule, key, count)| (rule.to_owned(), key.to_owned(), count))
+    };
+    assert_eq!(without_key(&observer), expected(0, 0));
+    check(&gate, "api_key=k org=acme").await;
+    assert_eq!(without_key(&observer), expected(0, 0));
+    check(&gate, "org=acme ip=192.0.2.1").await;
+    check(&gate, "api_key=k").await;
+    check(&gate, "x=y").await;
+    check(&gate, "path=/d x=y").await;
+    // A request that is refused by `deny` is not decided by the others; an empty value is none.
+    assert_eq!(without_key(&observer), expected(2, 2));
+    // One alone, at once, and several in one call.
+    let asked = request("org=acme ip=192.0.2.1");
+    let at_once = gate.check_at_once(&asked, |call| gate.store().decide_now(call), |_| ()).expect("no error");
+    assert_eq!(at_once, None, "a rule only looks on");
+    check(&gate, "org=acme ip=192.0.2.1").await;
+    let demands = [Demand::Check(request("org=acme")), Demand::Check(request("api_key=k org=acme"))];
+    gate.check_all(&demands).await.expect("an answer");
+    assert_eq!(without_key(&observer), expected(4, 3));
+    // A replay charges nothing, and is not counted.
+    let ask = || Ask { idempotency_key: Some("again".into()), ..Ask::from(request("org=acme ip=192.0.2.1")) };
+    gates::ask(&gate, &ask()).await;
+    gates::ask(&gate, &ask()).await;
+    assert_eq!(without_key(&observer), expected(5, 3));
+    // Counts go on under the same name and key.
+    gate.replace(policy(
+        "  - { name: one, key: [api_key], limits: [1/min] }\n  - { name: both, key: [org], limits: [1/min] }",
+    ));
+    assert_eq!(
+        without_key(&observer),
+        [("one".into(), "api_key".into(), 5), ("both".into(), "org".into(), 0)]
+    );
+}
+
 #[tokio::test]
 async fn counts_survive_a_change_of_policy() {
     let one = "  - { name: a, limits: [5/min] }";

@@ -11,13 +11,18 @@ async function readAgain(page) {
 
 run(() => play(async (page) => {
   for (let times = 0; times < 7; times += 1) await check({ method: 'POST', path: '/login', ip: '203.0.113.7' });
+  // Whoever brings no key shares one with all who do not: that is seen beside the rule.
+  const without = page.locator('#lines tbody tr', { hasText: 'login' }).locator('td').nth(8);
+  await shows(without, '0');
+  for (let times = 0; times < 3; times += 1) await check({ method: 'POST', path: '/login' });
+  await shows(without, '3 without ip');
   await page.getByRole('link', { name: 'Rules' }).click();
   const card = (rule) => page.locator(`.rule[data-rule="${rule}"]`);
   await shows(card('login').locator('.badge'), 'enforced');
   await shows(card('export').locator('.badge'), 'partly enforced');
   await shows(card('everyone').locator('.badge'), 'observed');
   const numbers = (rule) => card(rule).locator('tbody tr').first().locator('td').allInnerTexts();
-  await until(() => numbers('login'), (cells) => cells.slice(4).join() === '5,2,0,1', 'login counts');
+  await until(() => numbers('login'), (cells) => cells.slice(4).join() === '8,2,0,1', 'login counts');
   // An admitted request is counted by a rule that looks on, whatever it would have said: four fit, one would not have.
   await until(() => numbers('everyone'), (cells) => cells[5] === '0' && Number(cells[6]) >= 1, 'what would have been denied');
   await shows(page.locator('#changed'), 'There was none since the start.');

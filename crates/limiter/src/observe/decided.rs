@@ -128,6 +128,9 @@ impl Observer {
         const MODE: HitMode = HitMode::Enforced;
         let Some(tally) = rule.tally() else { return };
         let [line, ..] = tally.lines(hit.terms, hit.route) else { return };
+        if hit.lacks_key {
+            tally.record_keyless();
+        }
         let place = Place::here();
         let count = |came, said| {
             self.requests.count(place, came);
@@ -182,6 +185,9 @@ impl Observer {
         heard: &Heard<'_>,
     ) {
         let Some(tally) = rule.tally() else { return };
+        if hit.lacks_key {
+            tally.record_keyless();
+        }
         let (limits, lines) = (rule.terms()[hit.terms].limits(), tally.lines(hit.terms, hit.route));
         let mut noticed = Noticed::Nothing;
         for ((limit, decision), line) in limits.iter().zip(heard.decisions).zip(lines) {

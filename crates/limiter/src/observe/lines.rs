@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::keyless::{KeylessTally, WithoutKey};
 use super::striped::Striped;
 use super::tally::RuleTally;
 use crate::key::Key;
@@ -108,12 +109,14 @@ struct Kept {
     order: Vec<Name>,
     /// The lines that everything else is counted in.
     last: [(Name, Arc<LineTally>); 2],
+    /// Of the rules of the policy, in its order.
+    keyless: Vec<Arc<KeylessTally>>,
 }
 
 impl Lines {
     pub(super) fn new() -> Self {
         let last = [AD_HOC, OTHER].map(|rule| ([rule, "", ""].map(Arc::from), Arc::new(LineTally::new())));
-        Self(Mutex::new(Kept { by_name: HashMap::new(), order: Vec::new(), last }))
+        Self(Mutex::new(Kept { by_name: HashMap::new(), order: Vec::new(), last, keyless: Vec::new() }))
     }
 
     pub(super) fn ad_hoc(&self) -> Arc<LineTally> {
@@ -125,10 +128,18 @@ impl Lines {
         let kept = &mut *self.0.lock();
         let wanted: Vec<Name> = policy.rules().iter().flat_map(RuleTally::names).collect();
         kept.renew(wanted);
+        let before = std::mem::take(&mut kept.keyless).into_iter();
+        let before: HashMap<_, _> = before.map(|tally| (Arc::clone(tally.rule()), tally)).collect();
         for rule in policy.rules_mut() {
-            let tally = RuleTally::new(rule, |name| kept.line(name));
+            let keyless = KeylessTally::of(rule, &before);
+            kept.keyless.extend(keyless.clone());
+            let tally = RuleTally::new(rule, keyless, |name| kept.line(name));
             rule.set_tally(Arc::new(tally));
         }
+    }
+
+    pub(super) fn without_key(&self) -> Vec<WithoutKey> {
+        self.0.lock().keyless.iter().map(|tally| tally.now()).collect()
     }
 
     /// All lines, but not those that nothing could count in yet beside the rules' own.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Naming;
+use super::keyless::KeylessTally;
 use super::lines::{LineTally, MAX_ROUTES, Name, OTHER, reason};
 use crate::policy::{Barred, Rule};
 
@@ -12,6 +13,7 @@ pub(crate) struct RuleTally {
     naming: Arc<Naming>,
     terms: Box<[TermsTally]>,
     bars: Box<[BarTally]>,
+    keyless: Option<Arc<KeylessTally>>,
 }
 
 /// The lines of a set of limits: route by route, one for each limit.
@@ -32,7 +34,11 @@ impl RuleTally {
         })
     }
 
-    pub(super) fn new(rule: &Rule, line: impl Fn(&Name) -> Arc<LineTally>) -> Self {
+    pub(super) fn new(
+        rule: &Rule,
+        keyless: Option<Arc<KeylessTally>>,
+        line: impl Fn(&Name) -> Arc<LineTally>,
+    ) -> Self {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
         let line = |limit: &Arc<str>, route: &Arc<str>| line(&[name.clone(), limit.clone(), route.clone()]);
         let terms = rule.terms().iter().map(|terms| {
@@ -44,7 +50,15 @@ impl RuleTally {
             let reason = Arc::from(reason(why));
             (why, routes.iter().map(|route| line(&reason, route)).collect())
         });
-        Self { terms: terms.collect(), bars: bars.collect(), naming: Arc::new(rule.naming()) }
+        Self { terms: terms.collect(), bars: bars.collect(), keyless, naming: Arc::new(rule.naming()) }
+    }
+
+    /// Counts a request that lacks an attribute of the key.
+    #[cold]
+    pub(super) fn record_keyless(&self) {
+        if let Some(keyless) = &self.keyless {
+            keyless.record();
+        }
     }
 
     /// What its subjects are called.

@@ -38,6 +38,8 @@ pub struct Hit<'r> {
     pub mode: HitMode,
     /// Which of the rule's routes it came by, as they are counted; 0 unless the rule is observed.
     pub route: u32,
+    /// Whether it lacks an attribute of the rule's key, and shares one subject with all that do.
+    pub lacks_key: bool,
     /// Why a rule that only looks on would refuse the request without asking its limits, which are not asked then.
     pub would_bar: Option<Barred>,
 }
@@ -45,7 +47,7 @@ pub struct Hit<'r> {
 impl<'r> Hit<'r> {
     /// Of a rule that looks on and would bar.
     fn barring(rule: usize, key: Key<'r>, why: Barred, route: u32) -> Self {
-        Self { rule, terms: 0, key, mode: HitMode::Observed, route, would_bar: Some(why) }
+        Self { rule, terms: 0, key, mode: HitMode::Observed, route, lacks_key: false, would_bar: Some(why) }
     }
 
     /// Whether its limits are asked in this way.
@@ -77,9 +79,9 @@ impl Policy {
             match rule.ruling(&asked)? {
                 Ruling::Passes => {}
                 Ruling::Bars(why) => return Ok(Choice::Barred { rule: index, why }),
-                Ruling::Limits { terms, key, mode } => {
+                Ruling::Limits { terms, key, mode, lacks_key } => {
                     let route = rule.route_of(&asked);
-                    hits.push(Hit { rule: index, terms, key, mode, route, would_bar: None });
+                    hits.push(Hit { rule: index, terms, key, mode, route, lacks_key, would_bar: None });
                 }
                 Ruling::WouldBar { key, why } => {
                     hits.push(Hit::barring(index, key, why, rule.route_of(&asked)));
@@ -102,8 +104,8 @@ impl Policy {
         let hit = match rule.ruling(&asked)? {
             Ruling::Passes => None,
             Ruling::Bars(why) => return Ok(Some(Choice::Barred { rule: index, why })),
-            Ruling::Limits { terms, key, mode } => {
-                Some(Hit { rule: index, terms, key, mode, route: route(), would_bar: None })
+            Ruling::Limits { terms, key, mode, lacks_key } => {
+                Some(Hit { rule: index, terms, key, mode, route: route(), lacks_key, would_bar: None })
             }
             Ruling::WouldBar { key, why } => Some(Hit::barring(index, key, why, route())),
         };

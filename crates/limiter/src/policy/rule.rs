@@ -79,6 +79,7 @@ pub(super) enum Ruling<'r> {
         terms: usize,
         key: Key<'r>,
         mode: HitMode,
+        lacks_key: bool,
     },
     /// It looks on, and would bar.
     WouldBar {
@@ -144,6 +145,12 @@ impl Rule {
         }
     }
 
+    /// Its key, as it is written, if requests that lack an attribute of it share one subject.
+    pub(crate) fn shared_key(&self) -> Option<String> {
+        let parts: Vec<String> = self.key.parts.iter().map(ToString::to_string).collect();
+        (self.written.missing == Missing::Shared && !parts.is_empty()).then(|| parts.join(", "))
+    }
+
     /// What it and its subjects are called.
     pub(crate) fn naming(&self) -> Naming {
         let key = self.key.clone();
@@ -178,7 +185,7 @@ impl Rule {
         if self.is_plain() {
             let Subject { key, found } = self.key.subject(asked, &self.templates)?;
             if found == Found::All {
-                return Ok(Ruling::Limits { terms: 0, key, mode: HitMode::Enforced });
+                return Ok(Ruling::Limits { terms: 0, key, mode: HitMode::Enforced, lacks_key: false });
             }
         }
         self.ruling_by_lists(asked)
@@ -211,7 +218,10 @@ impl Rule {
         Ok(match (barred, mode) {
             (Some(why), HitMode::Enforced) => Ruling::Bars(why),
             (Some(why), HitMode::Observed) => Ruling::WouldBar { key, why },
-            (None, _) => Ruling::Limits { terms: self.terms_for(asked)?, key, mode },
+            (None, _) => {
+                let (terms, lacks_key) = (self.terms_for(asked)?, found == Found::NotAll);
+                Ruling::Limits { terms, key, mode, lacks_key }
+            }
         })
     }
 

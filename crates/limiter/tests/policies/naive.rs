@@ -249,7 +249,15 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
                 return Ok(Choice::Barred { rule: index, why });
             }
             let would_bar = Some(why);
-            hits.push(Hit { rule: index, terms: 0, key, mode: HitMode::Observed, route: 0, would_bar });
+            hits.push(Hit {
+                rule: index,
+                terms: 0,
+                key,
+                mode: HitMode::Observed,
+                route: 0,
+                lacks_key: false,
+                would_bar,
+            });
             continue;
         }
         let tier = rule.tiers.keys().position(|tier| Some(tier.as_str()) == request.get("tier"));
@@ -259,7 +267,7 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
         let set = sets.chain(rule.tiers.values()).nth(terms).and_then(|set| set.value.as_ref());
         counts[usize::from(enforced)] += set.map_or(0, Vec::len);
         let mode = if enforced { HitMode::Enforced } else { HitMode::Observed };
-        hits.push(Hit { rule: index, terms, key, mode, route: 0, would_bar: None });
+        hits.push(Hit { rule: index, terms, key, mode, route: 0, lacks_key: !complete, would_bar: None });
     }
     for limits in [counts[1], counts[0]] {
         if limits > MAX_LIMITS {

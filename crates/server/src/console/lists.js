@@ -65,6 +65,7 @@ function subjectText(subject) {
 
 function renderLines(frame, history) {
   const lines = frame.lines ?? [];
+  const keyless = new Map((frame.without_key ?? []).map((one) => [one.rule, one]));
   rows(at('lines'), lines, {
     key: lineKey,
     empty: 'No rule has decided anything yet.',
@@ -72,7 +73,7 @@ function renderLines(frame, history) {
       make('td', {}, line.rule.startsWith('(') ? line.rule : make('a', { href: `#rules?rule=${encodeURIComponent(line.rule)}` }, line.rule)),
       cell('Route', '', make('span', { class: 'key' }, line.route || 'any')),
       cell('Limit', '', line.limit.startsWith(`${line.rule}-`) ? line.limit.slice(line.rule.length + 1) : line.limit),
-      ...['Allowed /s', 'Denied /s', 'Denied', 'Would have denied', 'Near misses'].map((label) => cell(label, 'number', ''))),
+      ...['Allowed /s', 'Denied /s', 'Denied', 'Would have denied', 'Near misses', 'Without key'].map((label) => cell(label, 'number', ''))),
     update: (row, line) => {
       const key = lineKey(line);
       const per = (name) => history.rate(({ lines: known }) => both(known.get(key), name));
@@ -82,6 +83,10 @@ function renderLines(frame, history) {
         write(number, index < 2 ? rate(value) : count(value));
         set(number, 'class', value ? 'number' : 'number zero');
       });
+      const lacking = keyless.get(line.rule);
+      write(row.cells[8], lacking ? `${count(lacking.requests)} without ${lacking.key}` : count(0));
+      set(row.cells[8], 'class', lacking ? 'number' : 'number zero');
+      set(row.cells[8], 'title', lacking ? `Requests of this rule without ${lacking.key}: all of them share one subject` : null);
     },
   });
   const more = frame.lines_left_out > 0 ? ` ${plural(frame.lines_left_out, 'more line')} in /metrics.` : '';

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 use slidegate::Clock;
-use slidegate::observe::{Counts, Line, Subjects};
+use slidegate::observe::{Counts, Line, Subjects, WithoutKey};
 
 use super::past::{Moment, Past, refused};
 use super::quantiles::Quantiles;
@@ -43,6 +43,7 @@ struct Frame<'a> {
     latency_us: Option<Quantiles>,
     lines: Vec<Told<'a>>,
     lines_left_out: usize,
+    without_key: Vec<Keyless>,
     denied: Option<Listed>,
     near: Option<Listed>,
     store: Value,
@@ -58,6 +59,14 @@ struct Told<'a> {
     route: &'a str,
     enforced: Counted,
     observed: Counted,
+}
+
+/// Requests that lack an attribute of a rule's key and share one subject.
+#[derive(Serialize)]
+struct Keyless {
+    rule: Box<str>,
+    key: Box<str>,
+    requests: u64,
 }
 
 #[derive(Serialize)]
@@ -101,6 +110,7 @@ pub(super) fn frame<C: Clock>(app: &App<C>, past: &Past, seen: Option<&Seen>, up
         latency_us: seen.and_then(|seen| past.latency_us(&seen.latency)),
         lines,
         lines_left_out,
+        without_key: app.observer().map_or_else(Vec::new, |observer| keyless(observer.without_key())),
         denied: list(Which::Denied),
         near: list(Which::Near),
         store: status::store(app.gate().store()),
@@ -141,6 +151,18 @@ fn lines<'a>(lines: &'a [Line], past: &Past) -> (Vec<Told<'a>>, usize) {
         observed: counted(line.observed),
     });
     (told.collect(), left_out)
+}
+
+/// The rules with most of them.
+fn keyless(mut all: Vec<WithoutKey>) -> Vec<Keyless> {
+    all.retain(|one| one.requests > 0);
+    all.sort_by_key(|one| Reverse(one.requests));
+    all.truncate(MAX_LINES);
+    let told = |one: WithoutKey| {
+        let WithoutKey { rule, key, requests } = one;
+        Keyless { rule: (&*rule).into(), key: (&*key).into(), requests }
+    };
+    all.into_iter().map(told).collect()
 }
 
 fn counted(counts: Counts) -> Counted {

@@ -23,6 +23,11 @@ static DECISIONS: Family<5> = Family::counter(
     ["rule", "limit", "route", "mode", "outcome"],
     "What each limit said, enforced or observed: allowed, denied, uncharged (it fits, another limit refused), looked (cost 0); the limit is (deny list) or (missing key) where a rule refuses without asking one",
 );
+static WITHOUT_KEY: Family<1> = Family::counter(
+    "requests_without_key",
+    ["rule"],
+    "Requests that lack an attribute of a rule's key and share one subject with all that do (missing: shared)",
+);
 static NEAR_MISSES: Family<4> = Family::counter(
     "near_misses",
     ["rule", "limit", "route", "mode"],
@@ -34,7 +39,8 @@ static DURATION: Family<0> = Family::histogram(
 );
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] = &[&REQUESTS, &WOULD_DENY, &DECISIONS, &NEAR_MISSES, &DURATION];
+pub(super) const FAMILIES: &[&dyn Described] =
+    &[&REQUESTS, &WOULD_DENY, &WITHOUT_KEY, &DECISIONS, &NEAR_MISSES, &DURATION];
 
 /// Where the buckets end: at these edges counts are exact. Written as OpenMetrics has numbers.
 const BOUNDS: [(u64, &str); 23] = [
@@ -74,6 +80,9 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     REQUESTS.put(sink, ["failed"], requests.failed);
     REQUESTS.put(sink, ["replayed"], requests.replayed);
     WOULD_DENY.put(sink, [], requests.would_deny);
+    for one in observer.without_key().iter().filter(|one| one.requests > 0) {
+        WITHOUT_KEY.put(sink, [&one.rule], one.requests);
+    }
     let lines = observer.lines();
     for (line, mode, counts) in lines.iter().flat_map(modes) {
         gather_decisions(sink, line, mode, counts);

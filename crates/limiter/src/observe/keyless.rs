@@ -1,0 +1,72 @@
+//! Requests that lack an attribute of a rule's key and share one subject (`missing: shared`).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::striped::Striped;
+use super::threads::Place;
+use crate::policy::Rule;
+
+/// Requests without the key of a rule, since the start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WithoutKey {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// Its key, as it is written: `api_key`, or `org, api_key|ip`. They lack one of these at least.
+    pub key: Arc<str>,
+    /// How many shared one subject.
+    pub requests: u64,
+}
+
+/// Counter of them for one rule. The first is logged.
+pub(super) struct KeylessTally {
+    rule: Arc<str>,
+    key: Arc<str>,
+    requests: Striped<1>,
+    is_logged: AtomicBool,
+}
+
+impl KeylessTally {
+    /// Of a rule under which requests without its key share a subject; `None` for others. Counts of a rule of the same name and key
+    /// go on.
+    pub(super) fn of(rule: &Rule, before: &HashMap<Arc<str>, Arc<Self>>) -> Option<Arc<Self>> {
+        let key = rule.shared_key()?;
+        let known = before.get(rule.name()).filter(|known| *known.key == *key).cloned();
+        let new = || Self {
+            rule: rule.name().into(),
+            key: key.into(),
+            requests: Striped::new(),
+            is_logged: AtomicBool::new(false),
+        };
+        Some(known.unwrap_or_else(|| Arc::new(new())))
+    }
+
+    pub(super) fn rule(&self) -> &Arc<str> {
+        &self.rule
+    }
+
+    pub(super) fn record(&self) {
+        self.requests.add(Place::here(), 0);
+        if !self.is_logged.load(Ordering::Relaxed) && !self.is_logged.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                rule = &*self.rule,
+                "a request without `{}`: all such requests share one subject, and one client can use up the limits of all; \
+                 set `missing` to `deny` or `skip`, or send the attribute",
+                self.key
+            );
+        }
+    }
+
+    pub(super) fn now(&self) -> WithoutKey {
+        let [requests] = self.requests.sums();
+        WithoutKey { rule: Arc::clone(&self.rule), key: Arc::clone(&self.key), requests }
+    }
+}
+
+impl fmt::Debug for KeylessTally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.now().fmt(f)
+    }
+}
