@@ -1,6 +1,12 @@
 //! What became of connections, in numbers.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::door::Door;
+use crate::seldom::Seldom;
 
 /// What became of the connections since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,7 +24,8 @@ pub struct ConnectionStats {
     pub ended_idle: u64,
     /// Ended because a request did not come, or an answer was not taken, in its time.
     pub ended_slow: u64,
-    /// Ended because of what its client sent: a head without an end, calls that are cancelled as they are made.
+    /// Ended because of what its client sent: a head without an end, calls that are cancelled as they are made, HTTP where the
+    /// protocol of Redis is spoken.
     pub ended_abusive: u64,
 }
 
@@ -32,6 +39,7 @@ pub(crate) struct Counts {
     ended_idle: AtomicU64,
     ended_slow: AtomicU64,
     ended_abusive: AtomicU64,
+    abuse_log: Mutex<Seldom>,
 }
 
 /// What can be counted.
@@ -43,7 +51,6 @@ pub(crate) enum Event {
     Dropped,
     EndedIdle,
     EndedSlow,
-    EndedAbusive,
 }
 
 impl Counts {
@@ -55,9 +62,17 @@ impl Counts {
             Event::Dropped => &self.dropped,
             Event::EndedIdle => &self.ended_idle,
             Event::EndedSlow => &self.ended_slow,
-            Event::EndedAbusive => &self.ended_abusive,
         };
         count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a connection that is ended because of what its client sent, and logs it at most once a second.
+    #[cold]
+    pub(crate) fn end_abusive(&self, door: Door, peer: IpAddr, reason: &'static str) {
+        self.ended_abusive.fetch_add(1, Ordering::Relaxed);
+        if let Some(times) = self.abuse_log.lock().note() {
+            tracing::warn!(listener = door.name(), times, last = %peer, reason, "connection ended");
+        }
     }
 
     pub(crate) fn stats(&self) -> ConnectionStats {

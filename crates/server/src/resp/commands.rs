@@ -98,6 +98,8 @@ pub(super) enum Handled<'i> {
     Said,
     /// Its reply is written, and is the last.
     Over,
+    /// A browser or another client of HTTP speaks: nobody answers it.
+    HangsUp,
     /// The store has to be asked. In a box, since most commands come to less.
     Asks(Box<Question<'i>>),
 }
@@ -128,6 +130,12 @@ impl<C: Clock> Desk<'_, C> {
     }
 
     #[cold]
+    fn hang_up<'i>(&self) -> Handled<'i> {
+        self.app.connections().end_abusive(Door::Resp, self.session.peer, "POST or Host: of HTTP");
+        Handled::HangsUp
+    }
+
+    #[cold]
     fn wrong_password(&self) -> Refused {
         self.record_failure(AuthFailure::Wrong);
         Refused::WRONG_PASSWORD
@@ -141,6 +149,9 @@ impl<C: Clock> Desk<'_, C> {
     fn answer<'i>(&mut self, command: Command<'i, '_>, out: &mut Vec<u8>) -> Result<Handled<'i>, Refused> {
         let known = self.session.known(self.settings);
         let Some(spec) = Spec::find(command.argument(0)) else {
+            if command.is(0, "POST") || command.is(0, "Host:") {
+                return Ok(self.hang_up());
+            }
             // Redis says which commands there are to anybody.
             return Err(Refused::unknown(command));
         };

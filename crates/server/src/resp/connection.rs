@@ -118,14 +118,14 @@ impl<C: Clock> Conversation<'_, C> {
             let round = self.talk.answer(self.app, self.progress).await;
             commands += round.commands;
             self.progress.spend(round.units + cost::read(self.talk.out.len(), cost::BYTES));
-            if self.write(stream).await.is_none() {
+            if round.then == Then::HangUp || self.write(stream).await.is_none() {
                 return Some(End::AtOnce);
             }
             match round.then {
                 Then::Read => break,
                 Then::Write => self.progress.enter(Phase::Answering),
                 Then::End => return Some(End::WithAWord(Sends::Perhaps)),
-                Then::Part => return Some(End::WithAWord(Sends::Nothing)),
+                Then::Part | Then::HangUp => return Some(End::WithAWord(Sends::Nothing)),
             }
         }
         self.note(commands);

@@ -42,6 +42,8 @@ pub(super) enum Then {
     End,
     /// The client knows that it was the last word.
     Part,
+    /// The client speaks HTTP: it gets no word at all, not even what was answered before.
+    HangUp,
 }
 
 impl Talk {
@@ -74,6 +76,7 @@ impl Talk {
             match handled {
                 Handled::Said => {}
                 Handled::Over => break Then::Part,
+                Handled::HangsUp => break Then::HangUp,
                 Handled::Asks(question) => {
                     at_once(question.answer(app, Replies { out, protocol: session.protocol }));
                 }
@@ -194,6 +197,7 @@ impl<'i> Reader<'i, '_> {
                     None
                 }
                 Some(Handled::Over) => Some(Then::Part),
+                Some(Handled::HangsUp) => Some(Then::HangUp),
                 Some(Handled::Said) | None => ends,
             };
             if !aside.is_empty() {

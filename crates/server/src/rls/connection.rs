@@ -18,7 +18,8 @@ use super::frames::{Block, Frames, Watch};
 use super::noted::Noted;
 use super::visit::Visit;
 use crate::app::App;
-use crate::connections::{Bounds, Event, Order, Phase, Progress, cost};
+use crate::connections::{Bounds, Order, Phase, Progress, cost};
+use crate::door::Door;
 use crate::listen::Caller;
 
 /// The most calls that a client may have under way on one connection; it keeps further ones to itself.
@@ -122,8 +123,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
             return Poll::Ready(());
         }
         let moved = self.begin_calls(context);
-        if !self.is_refused && (self.heads.block() == Block::TooLarge || self.cancelled > MAX_CANCELLED) {
-            self.visit.app.connections().add(Event::EndedAbusive);
+        if let Some(reason) = self.abuse() {
+            self.visit.app.connections().end_abusive(Door::Grpc, self.visit.peer, reason);
             self.refuse();
             context.waker().wake_by_ref();
         }
@@ -189,6 +190,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         self.is_leaving = true;
         self.visit.tell(Order::Cut);
         self.connection.graceful_shutdown();
+    }
+
+    /// What a client does that nobody may, unless it was told.
+    fn abuse(&self) -> Option<&'static str> {
+        match self.heads.block() {
+            _ if self.is_refused => None,
+            Block::TooLarge => Some("a header block without an end"),
+            _ if self.cancelled > MAX_CANCELLED => Some("calls that are cancelled as they are made"),
+            _ => None,
+        }
     }
 
     /// Ends a connection whose client does what nobody may, and says so.
