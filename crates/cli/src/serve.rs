@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use banner::Addresses;
 use listener::IfTaken;
+use log::Log;
 
 use crate::exit;
 use crate::policy::{self, Loaded};
@@ -64,7 +65,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
-    log::start(args.log, args.log_format);
+    let log = log::start(args.log, args.log_format);
+    let log = log.into_diagnostic().wrap_err("the log could not be started")?;
     let mut loaded = match &args.policy {
         Some(path) => policy::load(path)?,
         None if args.demo => policy::demo()?,
@@ -76,17 +78,17 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
     }
     for rule in loaded.policy.explain() {
         for warning in rule.warnings {
-            log::warn(args.log_format, &format!("rule {}: {warning}", rule.name));
+            log.warn(&format!("rule {}: {warning}", rule.name));
         }
     }
-    files::raise(&loaded.settings.server);
+    files::raise(&loaded.settings.server, &log);
     // One worker for every core that it may use, which is what tokio counts.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.into_diagnostic().wrap_err("no runtime could be started")?;
-    runtime.block_on(serve(loaded, args))
+    runtime.block_on(serve(loaded, args, &log))
 }
 
-async fn serve(loaded: Loaded, args: Args) -> miette::Result<ExitCode> {
+async fn serve(loaded: Loaded, args: Args, log: &Log) -> miette::Result<ExitCode> {
     let Loaded { policy, settings, origin, text } = loaded;
     let config = Config { policy, settings };
     // Before anything is bound: an address that must not be is not, not even for a moment.
@@ -107,7 +109,7 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<ExitCode> {
     let addresses = Addresses::of(&listeners).into_diagnostic()?;
     let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
     let token = server.token.as_ref().and_then(|token| token.value.clone());
-    let mut app = App::new(config).map_err(|error| miette!("{error}"))?;
+    let mut app = App::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
     if let Some(address) = addresses.admin {
         app.bind_admin(address).map_err(|error| miette!("{error}"))?;
     }
@@ -116,7 +118,8 @@ async fn serve(loaded: Loaded, args: Args) -> miette::Result<ExitCode> {
     }
     let app = Arc::new(app);
     // Before anybody can know that it is there.
-    let shutdown = shutdown::asked().into_diagnostic().wrap_err("signals cannot be listened for")?;
+    let shutdown =
+        shutdown::asked(log.writer.clone()).into_diagnostic().wrap_err("signals cannot be listened for")?;
     reload::on_hangup(&app).into_diagnostic().wrap_err("signals cannot be listened for")?;
     stdout::print(&banner)?;
     let demo = args.demo.then(|| tokio::spawn(demo::run(addresses.http_from_here(), token)));

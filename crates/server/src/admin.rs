@@ -30,6 +30,7 @@ pub(crate) async fn answer<C: Clock + 'static>(
     request_id: &HeaderValue,
 ) -> Reply {
     let mut line = Action::of(&head.method, head.uri.path()).map(|action| Line {
+        refusals: visit.app.refusals(),
         action,
         peer: visit.peer,
         certificate: visit.certificate,
@@ -64,12 +65,13 @@ async fn route<C: Clock + 'static>(
     match path {
         "/livez" if reads => return Ok(health::live()),
         "/readyz" if reads => return health::ready(app, head.uri.query()),
-        _ => door::check(&app.settings().server, app.admin_address(), head).map_err(
-            |refusal| match refusal {
+        _ => door::check(&app.settings().server, app.admin_address(), head).map_err(|refusal| {
+            told.unauthenticated = true;
+            match refusal {
                 door::Refusal::Token(failure) => visit.unauthorized(failure),
                 door::Refusal::Other(problem) => problem,
-            },
-        )?,
+            }
+        })?,
     }
     let posts = head.method == Method::POST;
     let allow = match path {

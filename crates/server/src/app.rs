@@ -13,11 +13,13 @@ use slidegate::policy::file::Observe;
 use slidegate::{Clock, Gate, SystemClock};
 
 use crate::admin::guard;
+use crate::audit::Refusals;
 use crate::auth_failures::AuthFailures;
 use crate::config::{Config, ConfigError, HttpSettings};
 use crate::connections::{ConnectionStats, Counts, Turns};
 use crate::denials::{DenialLog, DenialLogStats};
 use crate::events::Events;
+use crate::log_writer::{LogStats, LogWriter};
 use crate::otlp::Telemetry;
 use crate::reload::Live;
 use crate::resp;
@@ -52,6 +54,9 @@ pub struct App<C = SystemClock> {
     events: Arc<Events>,
     denials: Arc<DenialLog>,
     auth_failures: AuthFailures,
+    refusals: Refusals,
+    /// Writer of the log, if it is not somebody else's business.
+    log: Option<LogWriter>,
 }
 
 impl App {
@@ -110,6 +115,8 @@ impl App {
             events: Arc::default(),
             denials,
             auth_failures: AuthFailures::default(),
+            refusals: Refusals::default(),
+            log: None,
         })
     }
 }
@@ -136,7 +143,14 @@ impl<C: Clock> App<C> {
             events: self.events,
             denials: self.denials,
             auth_failures: self.auth_failures,
+            refusals: self.refusals,
+            log: self.log,
         }
+    }
+
+    /// Counts the lines of this log writer in the metrics, and leaves most of its queue to lines other than denials.
+    pub fn log_writer(self, log: LogWriter) -> Self {
+        Self { log: Some(log), ..self }
     }
 
     /// What decides.
@@ -157,6 +171,18 @@ impl<C: Clock> App<C> {
 
     pub(crate) fn denials(&self) -> &Arc<DenialLog> {
         &self.denials
+    }
+
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.refusals
+    }
+
+    pub(crate) fn log(&self) -> Option<&LogWriter> {
+        self.log.as_ref()
+    }
+
+    pub(crate) fn log_stats(&self) -> Option<LogStats> {
+        self.log.as_ref().map(LogWriter::stats)
     }
 
     pub(crate) fn set_observer(&self, settings: &Observe) {

@@ -1,9 +1,15 @@
 //! One line for everything that operators change, or try to: who, what, and what came of it.
 
+mod refusals;
+
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::time::Instant;
 
 use hyper::{Method, StatusCode};
+
+use refusals::Admission;
+pub(crate) use refusals::{Refusals, summarise};
 
 /// Where these lines go, whatever else is told.
 pub(crate) const TARGET: &str = "slidegate::audit";
@@ -52,6 +58,8 @@ pub(crate) struct Told {
     pub(crate) after: Option<String>,
     /// What of it was done, should it not be answered as done.
     pub(crate) done: Done,
+    /// Whether the request was refused before it proved who sends it.
+    pub(crate) unauthenticated: bool,
 }
 
 /// What was done of something that was not answered as done.
@@ -77,7 +85,8 @@ impl Told {
 
 /// A line that is written when it is dropped, so that what was begun leaves one, too, if nobody waited for the answer.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct Line<'a> {
+    pub(crate) refusals: &'a Refusals,
     pub(crate) action: Action,
     pub(crate) peer: IpAddr,
     pub(crate) certificate: Option<[u8; 32]>,
@@ -86,9 +95,14 @@ pub(crate) struct Line {
     pub(crate) status: Option<StatusCode>,
 }
 
-impl Drop for Line {
+impl Drop for Line<'_> {
     fn drop(&mut self) {
-        let Told { what, reason, before, after, done } = &self.told;
+        let Told { what, reason, before, after, done, unauthenticated } = &self.told;
+        let left_out = match unauthenticated.then(|| self.refusals.admit(Instant::now())) {
+            Some(Admission::LeftOut) => return,
+            Some(Admission::Written { left_out }) => left_out,
+            None => None,
+        };
         let outcome = match (self.status, done) {
             (Some(status), _) if status.is_success() => "done",
             (None, _) | (_, Done::Unknown) => "unknown",
@@ -108,6 +122,7 @@ impl Drop for Line {
             reason = reason.as_deref(),
             before = before.as_deref(),
             after = after.as_deref(),
+            left_out,
         );
     }
 }

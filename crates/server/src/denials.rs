@@ -184,7 +184,7 @@ pub(crate) fn begin<C: Clock>(app: &App<C>) -> Option<Writing> {
     }
     let log = Arc::clone(app.denials());
     let told_to = tracing::dispatcher::get_default(Clone::clone);
-    let mut writer = Writer::new(Arc::clone(&log));
+    let mut writer = Writer::new(Arc::clone(&log), app.log().cloned());
     let thread = std::thread::Builder::new().name("denial log".to_owned());
     let begun = thread.spawn(move || tracing::dispatcher::with_default(&told_to, || writer.run()));
     if let Err(error) = begun {

@@ -20,6 +20,7 @@ mod events;
 mod health;
 mod http;
 mod listen;
+mod log_writer;
 mod metrics;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -49,6 +50,7 @@ pub use app::App;
 pub use config::{Config, ConfigError};
 pub use connections::ConnectionStats;
 pub use denials::DenialLogStats;
+pub use log_writer::{LOG_TARGET, LogStats, LogWriter};
 #[cfg(feature = "otlp")]
 pub use otlp::OtlpError;
 pub use overrides::{NewOverride, Override, OverrideError};
@@ -119,6 +121,7 @@ pub async fn run<C: Clock + 'static>(
     };
     tokio::join!(stop, checks, operators);
     drop(background);
+    app.refusals().finish();
     drop(denials);
     // A collector that is slow keeps nobody from saving what has to be kept.
     tokio::join!(snapshot::last(&app), telemetry.end());
@@ -132,6 +135,7 @@ fn background<C: Clock + 'static>(app: &Arc<App<C>>) -> JoinSet<()> {
     background.spawn(overrides::follow(Arc::clone(app)));
     background.spawn(snapshot::keep(Arc::clone(app)));
     background.spawn(events::keep(Arc::clone(app)));
+    background.spawn(audit::summarise(Arc::clone(app)));
     background
 }
 

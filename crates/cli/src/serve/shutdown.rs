@@ -2,20 +2,27 @@
 
 use std::future::Future;
 use std::io;
+use std::time::Duration;
+
+use slidegate_server::LogWriter;
 
 use crate::exit;
 
+/// How long the last line has to be written.
+const LAST_LINE: Duration = Duration::from_millis(250);
+const AT_ONCE: &[u8] =
+    b"a second signal: ended at once, without the answers and the snapshot of a good end\n";
+
 /// Listens, from now on, for Ctrl-C and for the signal by which services are stopped; the future completes at the first. A second one
 /// ends the program where it stands.
-pub(super) fn asked() -> io::Result<impl Future<Output = ()>> {
+pub(super) fn asked(log: LogWriter) -> io::Result<impl Future<Output = ()>> {
     let mut signals = Signals::listen()?;
     Ok(async move {
         signals.next().await;
         tokio::spawn(async move {
             signals.next().await;
-            anstream::eprintln!(
-                "a second signal: ended at once, without the answers and the snapshot of a good end"
-            );
+            log.line(AT_ONCE);
+            log.flush(LAST_LINE);
             std::process::exit(exit::AT_ONCE.into());
         });
     })

@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::line::{self, Line};
 use super::{DenialLog, Phase};
+use crate::log_writer::LogWriter;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) struct Writer {
     log: Arc<DenialLog>,
+    /// Destination, where it has a queue of its own: denials wait for room in it and leave most of it to other lines.
+    destination: Option<LogWriter>,
     /// When lines were written whose places are not given back yet.
     written: VecDeque<Instant>,
     /// Of those that were left out, how many were told.
@@ -32,12 +35,14 @@ enum Next {
 }
 
 impl Writer {
-    pub(super) fn new(log: Arc<DenialLog>) -> Self {
-        Self { log, written: VecDeque::new(), told: 0 }
+    pub(super) fn new(log: Arc<DenialLog>, destination: Option<LogWriter>) -> Self {
+        Self { log, destination, written: VecDeque::new(), told: 0 }
     }
 
     pub(super) fn run(&mut self) {
         loop {
+            // At the end, too: how long that may take is the business of whoever waits for it.
+            self.destination.iter().for_each(LogWriter::wait_for_room);
             match self.next(Instant::now()) {
                 Next::Write { line, left_out } => line.write(left_out),
                 Next::TellLeftOut(left_out) => line::write_left_out(left_out),

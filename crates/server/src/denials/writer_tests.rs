@@ -47,7 +47,7 @@ impl Play {
         log.queue.lock().phase = Phase::On;
         log.set(per_second);
         Self {
-            writer: Writer::new(Arc::clone(&log)),
+            writer: Writer::new(Arc::clone(&log), None),
             log,
             began: Instant::now(),
             now_ms: 0,

@@ -86,6 +86,44 @@ async fn every_change_leaves_one_line_and_a_look_leaves_none() {
     }
 }
 
+/// Refusals without a token are bounded: lines, what they left out, and the summary add up to all of them.
+#[tokio::test]
+async fn a_flood_without_a_token_is_summarised() {
+    const REFUSED: u64 = 200;
+    let lines = Lines::of("slidegate::audit");
+    let _guard = tracing::subscriber::set_default(lines.clone());
+    let service = Service::start_in_real_time(Kind::Memory, &with_token(LOGIN)).await;
+    let mut operator = Operator::with(&service, Some(TOKEN)).await;
+    operator.token = None;
+    let began = Instant::now();
+    for _ in 0..REFUSED {
+        assert_eq!(operator.send("POST", "/v1/reload", &[], b"").await.status, 401);
+    }
+    let most = 10 * (began.elapsed().as_secs() + 1);
+    let mut reported = 0;
+    let mut summaries = 0;
+    while reported < REFUSED {
+        for line in lines.take() {
+            let is_summary = line.contains("were left out");
+            let left_out =
+                line.split_once("left_out=").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+            reported += left_out.unwrap_or(0) + u64::from(!is_summary);
+            summaries += u64::from(is_summary);
+            assert!(is_summary || line.contains("outcome=\"refused\" status=401"), "{line}");
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!((reported, summaries), (REFUSED, 1));
+    let scrape = Operator::with(&service, Some(TOKEN)).await.get("/metrics").await;
+    let page = String::from_utf8(scrape.body).expect("text");
+    let counted = |outcome| {
+        let name = format!("slidegate_audit_refusals_total{{outcome=\"{outcome}\"}} ");
+        page.lines().find_map(|line| line.strip_prefix(&name)?.parse::<u64>().ok()).expect("a count")
+    };
+    assert!(counted("written") <= most, "{page}");
+    assert_eq!(counted("written") + counted("left_out"), REFUSED);
+}
+
 /// Whoever goes away before the answer leaves a line, too: something may have changed.
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_a_line() {
