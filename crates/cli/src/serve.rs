@@ -74,7 +74,7 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
     };
     args.flags.apply(&mut loaded.settings);
     for warning in loaded.settings.warnings() {
-        log::warn(args.log_format, &warning);
+        log.warn(&warning);
     }
     for rule in loaded.policy.explain() {
         for warning in rule.warnings {
