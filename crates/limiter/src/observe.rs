@@ -7,6 +7,7 @@ mod keyless;
 mod latency;
 mod lines;
 mod requests;
+mod skips;
 mod striped;
 mod subjects;
 mod tally;
@@ -28,6 +29,8 @@ pub use latency::Latency;
 pub use lines::{AD_HOC, Counts, Line, MAX_LINES, MAX_ROUTES, OTHER};
 pub(crate) use requests::Came;
 pub use requests::Requests;
+pub(crate) use skips::SkipTally;
+pub use skips::Skips;
 pub use subjects::{Appearance, Naming, Subjects};
 pub(crate) use tally::RuleTally;
 pub use top::{Subject, Top, TopEntry, TopList};
@@ -38,6 +41,7 @@ use crate::policy::file::Percent;
 use latency::Histogram;
 use lines::{LineTally, Lines};
 use requests::Counters;
+use skips::SkipTallies;
 
 /// Of so many decisions one is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
 const SAMPLE: u32 = 17;
@@ -57,6 +61,7 @@ pub struct Observer {
     clock: quanta::Clock,
     requests: Counters,
     lines: Lines,
+    skips: SkipTallies,
     ad_hoc: Arc<LineTally>,
     ad_hoc_naming: Arc<Naming>,
     latency: Histogram,
@@ -109,6 +114,7 @@ impl Observer {
             ad_hoc: lines.ad_hoc(),
             ad_hoc_naming: Arc::new(Naming::new(AD_HOC, Space::named(AD_HOC), lines::ad_hoc_subject)),
             lines,
+            skips: SkipTallies::default(),
             latency: Histogram::new(),
             denied: top(),
             near: top(),
@@ -168,6 +174,11 @@ impl Observer {
         self.lines.without_key()
     }
 
+    /// Requests that rules skipped since the start because they lacked an attribute of the key, by rule in the order of the policy.
+    pub fn skips(&self) -> Vec<Skips> {
+        self.skips.list()
+    }
+
     /// How long decisions took since the start.
     pub fn latency(&self) -> Latency {
         self.latency.now()
@@ -208,6 +219,7 @@ impl Observer {
     /// Gives the rules of a policy their lines.
     pub(crate) fn attach(&self, policy: &mut Policy) {
         self.lines.attach(policy);
+        self.skips.attach(policy);
     }
 
     /// Whether a charge left little room. What a node has left of its share says nothing of the whole quota.

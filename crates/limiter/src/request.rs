@@ -28,11 +28,12 @@ pub struct Request<'a> {
     attributes: SmallVec<[(Text<'a>, Text<'a>); 8]>,
     cost: u64,
     id: Option<&'a str>,
+    skips_incomplete: bool,
 }
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Self { attributes: SmallVec::new(), cost: 1, id: None }
+        Self { attributes: SmallVec::new(), cost: 1, id: None, skips_incomplete: false }
     }
 }
 
@@ -81,6 +82,18 @@ impl<'a> Request<'a> {
     #[inline]
     pub fn id(&self) -> Option<&'a str> {
         self.id
+    }
+
+    /// The same request with another default for `missing`: a rule whose key it does not fill is skipped, unless the rule says what
+    /// happens then. For requests whose attributes operators choose, as Envoy's descriptors are.
+    #[must_use]
+    pub fn skip_incomplete(self) -> Self {
+        Self { skips_incomplete: true, ..self }
+    }
+
+    /// Whether rules are skipped by default whose key it does not fill.
+    pub(crate) fn skips_incomplete(&self) -> bool {
+        self.skips_incomplete
     }
 
     /// The value of an attribute.

@@ -64,6 +64,8 @@ pub(super) struct Chosen<'d> {
     pub(super) cost: u64,
     /// What it gives back.
     pub(super) units: u64,
+    /// Rules that do not apply because it lacks an attribute of their key.
+    pub(super) skipped: SmallVec<[usize; 2]>,
 }
 
 /// What decides a demand.
@@ -77,14 +79,15 @@ pub(super) enum By<'d> {
 
 impl<'d> Chosen<'d> {
     pub(super) fn new(policy: &Policy, demand: &'d Demand<'_>) -> Result<Self, RequestError> {
+        let mut skipped = SmallVec::new();
         let (by, cost, units) = match demand {
-            Demand::Check(request) => (By::rules(policy, request)?, request.cost_asked(), 0),
-            Demand::GiveBack { request, units } => (By::rules(policy, request)?, 0, *units),
+            Demand::Check(request) => (By::rules(policy, request, &mut skipped)?, request.cost_asked(), 0),
+            Demand::GiveBack { request, units } => (By::rules(policy, request, &mut skipped)?, 0, *units),
             Demand::Limit { key, limit, cost, .. } => (By::Limit(key, limit), *cost, 0),
             Demand::Nothing => (By::Rules(SmallVec::new()), 0, 0),
             Demand::Refuse => (By::Nothing(None), 0, 0),
         };
-        Ok(Self { by, cost, units })
+        Ok(Self { by, cost, units, skipped })
     }
 
     pub(super) fn is_barred(&self) -> bool {
@@ -129,8 +132,12 @@ impl<'d> Chosen<'d> {
 }
 
 impl<'d> By<'d> {
-    fn rules(policy: &Policy, request: &'d Request<'_>) -> Result<Self, RequestError> {
-        Ok(match policy.choose(request)? {
+    fn rules(
+        policy: &Policy,
+        request: &'d Request<'_>,
+        skipped: &mut SmallVec<[usize; 2]>,
+    ) -> Result<Self, RequestError> {
+        Ok(match policy.choose_and_skip(request, |rule| skipped.push(rule))? {
             Choice::Barred { rule, why } => Self::Nothing(Some((rule, why))),
             Choice::Hits(hits) => Self::Rules(hits),
         })

@@ -34,6 +34,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
         if limits > MAX_LIMITS {
             return Err(RequestError::TooManyLimits { limits }.into());
         }
+        for rule in chosen.iter().flat_map(|one| &one.skipped) {
+            policy.rules()[*rule].record_skip();
+        }
         let verdict = self.decide_together(&policy, &chosen).await;
         let answers = verdict.map(|verdict| Answers { policy, verdict, parts });
         self.seen_together(demands, &chosen, answers.as_ref());

@@ -34,6 +34,11 @@ impl<'r, 'a> Asked<'r, 'a> {
         self.path.as_ref()
     }
 
+    /// Whether rules are skipped by default whose key the request does not fill.
+    pub(super) fn skips_incomplete(&self) -> bool {
+        self.request.skips_incomplete()
+    }
+
     #[inline]
     pub(super) fn text(&self, attribute: &str) -> Option<&'r str> {
         self.request.get(attribute)

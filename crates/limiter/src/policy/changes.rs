@@ -87,7 +87,7 @@ impl Rule {
         differs(&mut changes, "key", keys);
         differs(&mut changes, "ipv6_prefix", [self, to].map(|rule| rule.key.ipv6_prefix.to_string()));
         limits_differ(&mut changes, "limits", [&from.limits, &to_written.limits]);
-        let missing = [from, to_written].map(|rule| explain::missing(rule.missing).to_owned());
+        let missing = [from, to_written].map(|rule| explain::missing(rule).to_owned());
         differs(&mut changes, "missing", missing);
         overrides(&mut changes, self, to);
         tiers(&mut changes, self, to);

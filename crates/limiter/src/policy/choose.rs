@@ -60,6 +60,16 @@ impl<'r> Hit<'r> {
 impl Policy {
     /// The rules that apply to a request, with the subject and the limits of each.
     pub fn choose<'r>(&self, request: &'r Request<'_>) -> Result<Choice<'r>, RequestError> {
+        self.choose_and_skip(request, |_| {})
+    }
+
+    /// [`Policy::choose`], which also reports every rule that is skipped because the request lacks an attribute of its key.
+    #[inline]
+    pub(crate) fn choose_and_skip<'r>(
+        &self,
+        request: &'r Request<'_>,
+        mut skip: impl FnMut(usize),
+    ) -> Result<Choice<'r>, RequestError> {
         let asked = Asked::new(request);
         let found;
         let candidates = match asked.path() {
@@ -78,6 +88,7 @@ impl Policy {
             }
             match rule.ruling(&asked)? {
                 Ruling::Passes => {}
+                Ruling::Skips => skip(index),
                 Ruling::Bars(why) => return Ok(Choice::Barred { rule: index, why }),
                 Ruling::Limits { terms, key, mode, lacks_key } => {
                     let route = rule.route_of(&asked);
@@ -102,7 +113,7 @@ impl Policy {
         let (rule, asked) = (&self.rules[index], Asked::new(request));
         let route = || if rule.tally().is_some() { rule.first_route(&asked) } else { 0 };
         let hit = match rule.ruling(&asked)? {
-            Ruling::Passes => None,
+            Ruling::Passes | Ruling::Skips => None,
             Ruling::Bars(why) => return Ok(Some(Choice::Barred { rule: index, why })),
             Ruling::Limits { terms, key, mode, lacks_key } => {
                 Some(Hit { rule: index, terms, key, mode, route: route(), lacks_key, would_bar: None })

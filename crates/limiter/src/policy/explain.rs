@@ -3,7 +3,7 @@
 use serde::Serialize;
 use slidegate_core::MAX_SPENT;
 
-use super::file::{Conditions, Missing, Mode, Percent, Spot, Test};
+use super::file::{self, Conditions, Missing, Mode, Percent, Spot, Test};
 use super::{Policy, Rule, Terms};
 use crate::store::fallback::OnStoreError;
 use crate::store::memory::largest_bytes;
@@ -88,7 +88,7 @@ impl Rule {
             name: self.name.to_string(),
             matches: conditions(&written.matches),
             key: key(&written.key),
-            missing: (!written.key.is_empty()).then(|| missing(written.missing).to_owned()),
+            missing: (!written.key.is_empty()).then(|| missing(written).to_owned()),
             mode: mode(&written.mode),
             on_store_error: on_store_error(written.on_store_error).to_owned(),
             refundable: written.refundable,
@@ -169,8 +169,11 @@ pub(super) fn key(parts: &[Spot<String>]) -> String {
     texts.map(|part| part.replace('|', " or else ")).collect::<Vec<_>>().join(" and ")
 }
 
-pub(super) fn missing(missing: Missing) -> &'static str {
-    match missing {
+pub(super) fn missing(rule: &file::Rule) -> &'static str {
+    match rule.missing {
+        Missing::Shared if rule.missing_is_given => {
+            "requests without it count together, Envoy's descriptors too"
+        }
         Missing::Shared => "requests without it count together",
         Missing::Skip => "requests without it are not limited",
         Missing::Deny => "requests without it are refused",

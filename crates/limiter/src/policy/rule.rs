@@ -12,7 +12,7 @@ use super::subject::{Found, KeyParts, KeyText, Subject};
 use super::template::Template;
 use super::terms::Terms;
 use crate::key::{Key, Space};
-use crate::observe::{Naming, RuleTally};
+use crate::observe::{Naming, RuleTally, SkipTally};
 use crate::request::RequestError;
 use crate::store::fallback::OnStoreError;
 
@@ -37,6 +37,8 @@ pub struct Rule {
     pub(super) written: file::Rule,
     /// Where it counts, if it is observed.
     pub(super) tally: Option<Arc<RuleTally>>,
+    /// Where it counts the requests that it skips, if it is observed.
+    pub(super) skips: Option<Arc<SkipTally>>,
 }
 
 /// Where a rule refuses.
@@ -75,6 +77,8 @@ impl Barred {
 pub(super) enum Ruling<'r> {
     Bars(Barred),
     Passes,
+    /// It is not for requests that lack an attribute of its key.
+    Skips,
     Limits {
         terms: usize,
         key: Key<'r>,
@@ -166,6 +170,23 @@ impl Rule {
         self.tally = Some(tally);
     }
 
+    /// Counts a request that it skips for what it lacks.
+    #[cold]
+    pub(crate) fn record_skip(&self) {
+        if let Some(skips) = &self.skips {
+            skips.record();
+        }
+    }
+
+    pub(crate) fn set_skips(&mut self, skips: Arc<SkipTally>) {
+        self.skips = Some(skips);
+    }
+
+    /// Whether it tells requests apart by their attributes.
+    pub(crate) fn has_key(&self) -> bool {
+        !self.key.parts.is_empty()
+    }
+
     /// Which of its routes a request came by, where that matters.
     #[inline]
     pub(super) fn route_of(&self, asked: &Asked<'_, '_>) -> u32 {
@@ -210,7 +231,7 @@ impl Rule {
         let Subject { key, found } = self.key.subject(asked, &self.templates)?;
         let barred = match found {
             _ if denied => Some(Barred::DenyList),
-            Found::NotAll if self.written.missing == Missing::Skip => return Ok(Ruling::Passes),
+            Found::NotAll if self.missing_for(asked) == Missing::Skip => return Ok(Ruling::Skips),
             Found::NotAll if self.written.missing == Missing::Deny => Some(Barred::MissingKey),
             _ => None,
         };
@@ -223,6 +244,12 @@ impl Rule {
                 Ruling::Limits { terms, key, mode, lacks_key }
             }
         })
+    }
+
+    /// What happens to a request that lacks an attribute of the key.
+    fn missing_for(&self, asked: &Asked<'_, '_>) -> Missing {
+        let by_default = !self.written.missing_is_given && asked.skips_incomplete();
+        if by_default { Missing::Skip } else { self.written.missing }
     }
 
     pub(super) fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {

@@ -28,6 +28,11 @@ static WITHOUT_KEY: Family<1> = Family::counter(
     ["rule"],
     "Requests that lack an attribute of a rule's key and share one subject with all that do (missing: shared)",
 );
+static SKIPPED: Family<1> = Family::counter(
+    "skipped_descriptors",
+    ["rule"],
+    "Descriptors of Envoy's service that a rule was not applied to because they lack an entry of its key",
+);
 static NEAR_MISSES: Family<4> = Family::counter(
     "near_misses",
     ["rule", "limit", "route", "mode"],
@@ -40,7 +45,7 @@ static DURATION: Family<0> = Family::histogram(
 
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] =
-    &[&REQUESTS, &WOULD_DENY, &WITHOUT_KEY, &DECISIONS, &NEAR_MISSES, &DURATION];
+    &[&REQUESTS, &WOULD_DENY, &WITHOUT_KEY, &SKIPPED, &DECISIONS, &NEAR_MISSES, &DURATION];
 
 /// Where the buckets end: at these edges counts are exact. Written as OpenMetrics has numbers.
 const BOUNDS: [(u64, &str); 23] = [
@@ -82,6 +87,9 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     WOULD_DENY.put(sink, [], requests.would_deny);
     for one in observer.without_key().iter().filter(|one| one.requests > 0) {
         WITHOUT_KEY.put(sink, [&one.rule], one.requests);
+    }
+    for skips in observer.skips() {
+        SKIPPED.put(sink, [&skips.rule], skips.requests);
     }
     let lines = observer.lines();
     for (line, mode, counts) in lines.iter().flat_map(modes) {

@@ -25,8 +25,7 @@ async fn every_way_in_is_counted() {
         assert_eq!(client.get("/v1/authorize", &proxied).await.status, 200);
         assert_eq!(client.get("/check?userId=alice", &[]).await.status, 200);
         assert_eq!(client.get("/check?userId=alice", &[]).await.status, 429);
-        let call =
-            json!({ "domain": "d", "descriptors": [{ "entries": [{ "key": "path", "value": "/login" }] }] });
+        let call = json!({ "domain": "d", "descriptors": [{ "entries": [{ "key": "path", "value": "/login" }, { "key": "ip", "value": "192.0.2.3" }] }] });
         assert_eq!(client.post("/json", &call).await.status, 200);
         let ad_hoc = json!({ "key": "k", "quota": 1, "window_ms": 60_000 });
         assert_eq!(client.post("/v1/limit", &ad_hoc).await.status, 200);

@@ -1,6 +1,7 @@
 //! `POST /json`: Envoy's calls and answers in JSON, and with them what they mean.
 
 mod answers;
+mod keys;
 mod meaning;
 mod outage;
 mod wrong;

@@ -34,6 +34,7 @@ pub(super) fn compile(written: file::Rule, ipv6_prefix: u8, seen: &mut Seen, pro
         templates,
         written,
         tally: None,
+        skips: None,
     }
 }
 

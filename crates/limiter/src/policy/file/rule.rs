@@ -26,9 +26,11 @@ pub struct Rule {
     /// What is allowed. A request has to fit all of them.
     #[schemars(length(min = 1), extend("examples" = [["5/min"], ["10/s", "600/min"]]))]
     pub limits: Spot<Vec<LimitEntry>>,
-    /// What happens to a request that lacks an attribute of the key.
-    #[schemars(extend("default" = "shared"))]
+    /// What happens to a request that lacks an attribute of the key. Left out: `shared`, but `skip` for descriptors of Envoy's service.
     pub missing: Missing,
+    /// Whether the file has `missing`. Without it, Envoy's descriptors that lack an entry of the key are skipped.
+    #[schemars(skip)]
+    pub missing_is_given: bool,
     /// Other limits for some requests. The first that matches is taken, before any tier.
     pub overrides: Vec<Override>,
     /// Other limits by the attribute `tier`.

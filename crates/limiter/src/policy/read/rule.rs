@@ -19,6 +19,7 @@ impl Read for Rule {
             key: fields.or("key", Vec::new()),
             limits: fields.required("limits", "limits: [5/min]"),
             missing: fields.or("missing", Missing::default()),
+            missing_is_given: fields.find("missing").is_some(),
             overrides: fields.or("overrides", Vec::new()),
             tiers: fields.or("tiers", BTreeMap::new()),
             allow: fields.or("allow", Vec::new()),

@@ -1,0 +1,56 @@
+//! Requests that rules skip because they lack an attribute of the key.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::striped::Striped;
+use super::threads::Place;
+use crate::policy::Policy;
+
+/// Requests that a rule skipped since the start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Skips {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// How many lacked an attribute of its key.
+    pub requests: u64,
+}
+
+/// Counter of them for one rule.
+#[derive(Debug)]
+pub(crate) struct SkipTally(Striped<1>);
+
+impl SkipTally {
+    pub(crate) fn record(&self) {
+        self.0.add(Place::here(), 0);
+    }
+}
+
+/// Counters of all rules with a key, in the order of the policy.
+#[derive(Default, Debug)]
+pub(super) struct SkipTallies(Mutex<Vec<(Arc<str>, Arc<SkipTally>)>>);
+
+impl SkipTallies {
+    /// Gives every rule its counter: the one of the rule of that name, if there was one. Counts of rules that are gone are dropped.
+    pub(super) fn attach(&self, policy: &mut Policy) {
+        let mut tallies = self.0.lock();
+        let mut before: HashMap<_, _> = tallies.drain(..).collect();
+        for rule in policy.rules_mut().iter_mut().filter(|rule| rule.has_key()) {
+            let tally = before.remove(rule.name()).unwrap_or_else(|| Arc::new(SkipTally(Striped::new())));
+            tallies.push((rule.name().into(), Arc::clone(&tally)));
+            rule.set_skips(tally);
+        }
+    }
+
+    /// The rules that have skipped any.
+    pub(super) fn list(&self) -> Vec<Skips> {
+        let tallies = self.0.lock();
+        let all = tallies.iter().map(|(rule, tally)| {
+            let [requests] = tally.0.sums();
+            Skips { rule: Arc::clone(rule), requests }
+        });
+        all.filter(|skips| skips.requests > 0).collect()
+    }
+}
