@@ -23,6 +23,7 @@ mod temporary;
 mod terms;
 mod trie;
 
+pub use address::embedded_ipv4;
 pub use changes::Change;
 pub use choose::{Choice, Hit};
 pub use explain::{LimitReport, RuleReport, TermsReport};

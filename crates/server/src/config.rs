@@ -116,6 +116,8 @@ pub(crate) struct HttpSettings {
     pub(crate) headers: Headers,
     /// Whether limits may come in a request over HTTP.
     pub(crate) ad_hoc_limits: bool,
+    /// Whether they may in descriptors over gRPC.
+    pub(crate) grpc_ad_hoc_limits: bool,
     /// Whether they may in the protocol of Redis.
     pub(crate) resp_ad_hoc_limits: bool,
     pub(crate) max_wait_ms: u64,
@@ -131,7 +133,9 @@ impl HttpSettings {
         let server = &settings.server;
         guard::check_settings(server)?;
         let http = value(&server.http, "server.http")?;
-        let resp = server.resp.as_ref().and_then(|resp| resp.listen.value);
+        let is_local = |address: SocketAddr| address.ip().to_canonical().is_loopback();
+        let ad_hoc =
+            |listen: Option<SocketAddr>| server.ad_hoc_limits.unwrap_or_else(|| listen.is_some_and(is_local));
         let token = token(server.token.as_ref(), "server.token")?;
         let secret = server.permit_secret.as_ref();
         let secret = secret.map(|secret| value(secret, "server.permit_secret")).transpose()?;
@@ -140,10 +144,9 @@ impl HttpSettings {
             trusted_proxies: server.trusted_proxies.iter().filter_map(|net| net.value).collect(),
             attributes: attributes(server)?,
             headers: headers(server),
-            ad_hoc_limits: server.ad_hoc_limits.unwrap_or(http.ip().is_loopback()),
-            resp_ad_hoc_limits: server
-                .ad_hoc_limits
-                .unwrap_or(resp.is_some_and(|resp| resp.ip().is_loopback())),
+            ad_hoc_limits: ad_hoc(Some(*http)),
+            grpc_ad_hoc_limits: ad_hoc(server.grpc.as_ref().and_then(|grpc| grpc.listen.value)),
+            resp_ad_hoc_limits: ad_hoc(server.resp.as_ref().and_then(|resp| resp.listen.value)),
             max_wait_ms: server.max_wait.0,
             max_waiting: server.max_waiting as usize,
             permit_secret: secret.map(|secret| Sha256::digest(secret.as_bytes()).into()),

@@ -1,10 +1,12 @@
 //! Addresses: one client has one, however it is written.
 //!
 //! An IPv4 address within IPv6 (`::ffff:192.0.2.1`) is the IPv4 address. IPv6 addresses of one prefix are one client: a
-//! customer gets a whole /64 or more, and could otherwise be a new client with every request.
+//! customer gets a whole /64 or more, and could otherwise be a new client with every request. An address of NAT64 or 6to4 counts as
+//! the IPv4 address inside: each has a prefix in common with all others of its kind, or 2^16 of them. Networks do not match by
+//! that: on the way a relay may let anybody have one.
 
 use std::borrow::Cow;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
@@ -56,6 +58,16 @@ fn is_dotted(text: &[u8]) -> bool {
     matches!(text, [_, b'.', ..] | [_, _, b'.', ..] | [_, _, _, b'.', ..])
 }
 
+/// The IPv4 address inside an address of NAT64 (64:ff9b::/96, RFC 6052) or 6to4 (2002::/16, RFC 3056).
+pub fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+        }
+        _ => None,
+    }
+}
+
 /// What an address counts as in a key.
 #[inline]
 pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [u8]> {
@@ -63,6 +75,9 @@ pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [
         IpAddr::V4(_) if is_dotted(text.as_bytes()) => Cow::Borrowed(text.as_bytes()),
         IpAddr::V4(address) => Cow::Owned(address.to_string().into_bytes()),
         IpAddr::V6(address) => {
+            if let Some(inside) = embedded_ipv4(address) {
+                return Cow::Owned(inside.to_string().into_bytes());
+            }
             let net = Ipv6Net::new(address, ipv6_prefix).unwrap_or_else(|_| address.into());
             Cow::Owned(net.trunc().to_string().into_bytes())
         }
@@ -106,7 +121,14 @@ mod tests {
             // No mapped addresses: another prefix, or an old form that nothing uses any more.
             ("::192.0.2.1", "::/64"),
             ("::fffe:192.0.2.1", "::/64"),
-            ("64:ff9b::192.0.2.1", "64:ff9b::/64"),
+            // Whoever is behind a translator or a relay has an address of IPv4, too.
+            ("64:ff9b::192.0.2.1", "192.0.2.1"),
+            ("64:FF9B::C000:201", "192.0.2.1"),
+            ("64:ff9b::1:192.0.2.1", "64:ff9b::/64"),
+            ("64:ff9b:1::192.0.2.1", "64:ff9b:1::/64"),
+            ("2002:c000:201::1", "192.0.2.1"),
+            ("2002:c000:201:ffff:1:2:3:4", "192.0.2.1"),
+            ("2003:c000:201::1", "2003:c000:201::/64"),
         ];
         for (text, expected) in table {
             let address = parse(text).unwrap_or_else(|| panic!("{text}"));
@@ -154,6 +176,8 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(&subject(address, parsed, prefix)), expected);
             let mapped = parse("::ffff:192.0.2.1").expect("an address");
             assert_eq!(&*subject("::ffff:192.0.2.1", mapped, prefix), b"192.0.2.1", "whatever the prefix");
+            let relayed = parse("2002:c000:201::1").expect("an address");
+            assert_eq!(&*subject("2002:c000:201::1", relayed, prefix), b"192.0.2.1", "whatever the prefix");
         }
     }
 
@@ -177,6 +201,10 @@ mod tests {
             ("0.0.0.0/0", "2001:db8::1", false),
             ("::/0", "2001:db8::1", true),
             ("::/0", "::ffff:192.0.2.1", false),
+            // Anybody can have one that contains an address of a network: it lets nobody in.
+            ("10.0.0.0/8", "64:ff9b::10.1.2.3", false),
+            ("10.0.0.0/8", "2002:a01:203::1", false),
+            ("2002::/16", "2002:a01:203::1", true),
         ];
         for (net, address, expected) in table {
             let parsed = parse(address).expect("an address");

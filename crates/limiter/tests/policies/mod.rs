@@ -16,13 +16,15 @@ const ORGS: [&str; 4] = ["a", "b", "ab", ""];
 const USERS: [&str; 3] = ["alice", "al", "bob"];
 const TIERS: [&str; 4] = ["gold", "silver", "lead", ""];
 const METHODS: [&str; 4] = ["GET", "get", "POST", "Post"];
-const ADDRESSES: [&str; 9] = [
+const ADDRESSES: [&str; 11] = [
     "10.0.0.1",
     "10.0.0.2",
     "::ffff:10.0.0.1",
     "2001:db8::1",
     "2001:DB8:0::2",
     "2001:db8:1::1",
+    "64:ff9b::a00:1",
+    "2002:a00:1:2::3",
     "11.0.0.1",
     "",
     "nonsense",

@@ -141,6 +141,13 @@ impl Asked<'_, '_> {
         let value = match name {
             "ip" => self.address()?.map(|address| match bits(address) {
                 (bits, 32) => std::net::Ipv4Addr::from_bits(bits as u32).to_string(),
+                // NAT64 and 6to4: the address inside.
+                (bits, _) if bits >> 32 == 0x64_ff9b << 64 => {
+                    std::net::Ipv4Addr::from_bits(bits as u32).to_string()
+                }
+                (bits, _) if bits >> 112 == 0x2002 => {
+                    std::net::Ipv4Addr::from_bits((bits >> 80) as u32).to_string()
+                }
                 (bits, _) => {
                     let kept = bits & (u128::MAX << (128 - u32::from(self.prefix)));
                     format!("{}/{}", std::net::Ipv6Addr::from_bits(kept), self.prefix)

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ipnet::Ipv6Net;
+use slidegate::policy::embedded_ipv4;
 use slidegate::policy::file::{self, DurationMs, Spot};
 
 use super::Phase;
@@ -69,9 +70,12 @@ impl Bounds {
     /// Who counts as one: an address, or what an IPv6 network gives to a customer.
     pub(super) fn group(&self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
-            IpAddr::V6(address) => {
-                IpAddr::V6(Ipv6Net::new(address, self.ipv6_prefix).map_or(address, |net| net.network()))
-            }
+            IpAddr::V6(address) => match embedded_ipv4(address) {
+                Some(inside) => IpAddr::V4(inside),
+                None => {
+                    IpAddr::V6(Ipv6Net::new(address, self.ipv6_prefix).map_or(address, |net| net.network()))
+                }
+            },
             v4 => v4,
         }
     }
@@ -102,6 +106,8 @@ pub(super) mod tests {
             ("2001:db8:1:2:3:4:5:6", 48, "2001:db8:1::"),
             ("2001:db8:1:2:3:4:5:6", 128, "2001:db8:1:2:3:4:5:6"),
             ("2001:db8:1:2:3:4:5:6", 1, "::"),
+            ("64:ff9b::203.0.113.7", 64, "203.0.113.7"),
+            ("2002:cb00:7107:1:2:3:4:5", 64, "203.0.113.7"),
         ];
         for (address, ipv6_prefix, group) in rows {
             let bounds = Bounds { ipv6_prefix, ..usual() };

@@ -33,8 +33,10 @@ pub(super) async fn authorize<C: Clock>(
 ) -> Result<Reply, Problem> {
     let parameters = Parameters::parse(head.uri.query())?;
     let settings = app.http();
-    let ip = client_address(peer, &head.headers, &settings.trusted_proxies).to_string();
-    let mut request = Request::new().with_id(id).with("ip", ip).cost(parameters.cost);
+    let mut request = Request::new().with_id(id).cost(parameters.cost);
+    if let Some(ip) = client_address(peer, &head.headers, &settings.trusted_proxies) {
+        request.set("ip", ip.to_string());
+    }
     for (attribute, header) in &settings.attributes {
         if let Some(value) = single(&head.headers, header)? {
             request.set(&**attribute, value);

@@ -8,19 +8,19 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The rightmost hop that is not a trusted proxy. What stands left of it was written by that hop, and may be made up.
-pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+/// The rightmost hop that is not a trusted proxy. What stands left of it was written by that hop, and may be made up. `None`: a
+/// trusted proxy says whom it had the request from, and that is no address. The proxy's own would be wrong: rules may trust it.
+pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let mut client = peer.to_canonical();
     let lines = headers.get_all(X_FORWARDED_FOR).into_iter().rev();
     let mut hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
     while is_trusted(client, trusted) {
-        // What cannot be read is whom a trusted proxy had it from: nobody further can be known.
-        match hops.by_ref().map(<[u8]>::trim_ascii).find(|hop| !hop.is_empty()).map(parse) {
-            Some(Some(hop)) => client = hop,
-            Some(None) | None => break,
+        match hops.by_ref().map(<[u8]>::trim_ascii).find(|hop| !hop.is_empty()) {
+            Some(hop) => client = parse(hop)?,
+            None => break,
         }
     }
-    client
+    Some(client)
 }
 
 fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {

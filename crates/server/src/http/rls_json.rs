@@ -28,7 +28,8 @@ pub(super) async fn should_rate_limit<C: Clock>(
     trace: Trace,
 ) -> Result<Reply, Problem> {
     let call: read::Call = body::parse(bytes)?;
-    let response = service::decide(app, &call.into(), Some(id), trace).await?;
+    let ad_hoc_limits = app.http().ad_hoc_limits;
+    let response = service::decide(app, &call.into(), (Some(id), ad_hoc_limits), trace).await?;
     let is_over = response.overall_code == Code::OverLimit as i32;
     let status = if is_over { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
     Ok(problem::reply(status, JSON, write::response(&response)))

@@ -16,6 +16,9 @@ const OF_THE_REQUEST: &str = "req.";
 /// What Envoy calls the client's address.
 const REMOTE_ADDRESS: &str = "remote_address";
 
+const AD_HOC_LIMITS_ARE_OFF: &str =
+    "limits in descriptors are off: set server.ad_hoc_limits to true, or use rules";
+
 /// What a call asks for.
 #[derive(Debug)]
 pub(super) struct Asked<'m> {
@@ -27,7 +30,9 @@ pub(super) struct Asked<'m> {
 }
 
 impl<'m> Asked<'m> {
-    pub(super) fn new(call: &'m RateLimitRequest) -> Result<Self, Failure> {
+    /// `ad_hoc_limits`: whether descriptors may bring limits. One that does and may not is refused: its rules, if there are any, would
+    /// count it otherwise than its sender means.
+    pub(super) fn new(call: &'m RateLimitRequest, ad_hoc_limits: bool) -> Result<Self, Failure> {
         let invalid = |why: &str| Err(Failure::Invalid(why.to_owned()));
         if call.domain.is_empty() {
             return invalid("the domain is empty: set it in Envoy's rate limit filter");
@@ -42,7 +47,7 @@ impl<'m> Asked<'m> {
         }
         let mut asked = Self { demands: Vec::with_capacity(call.descriptors.len()), unfit: Vec::new() };
         for descriptor in &call.descriptors {
-            asked.push(call, descriptor)?;
+            asked.push(call, descriptor, ad_hoc_limits)?;
         }
         Ok(asked)
     }
@@ -62,9 +67,14 @@ impl<'m> Asked<'m> {
         &mut self,
         call: &'m RateLimitRequest,
         descriptor: &'m RateLimitDescriptor,
+        ad_hoc_limits: bool,
     ) -> Result<(), Failure> {
         let request = request(&call.domain, &descriptor.entries);
         let demand = match request.check() {
+            Ok(()) if descriptor.limit.is_some() && !ad_hoc_limits => {
+                self.unfit.push(AD_HOC_LIMITS_ARE_OFF.to_owned());
+                Demand::Refuse
+            }
             Ok(()) => demand(call, descriptor, request)?,
             Err(error) if is_of_an_entry(&error) => {
                 self.unfit.push(error.to_string());

@@ -35,7 +35,7 @@ fn shown(demand: &Demand<'_>) -> String {
 }
 
 fn one(call: &RateLimitRequest) -> String {
-    let asked = Asked::new(call).expect("demands");
+    let asked = Asked::new(call, true).expect("demands");
     let [demand] = &*asked.demands else { panic!("{asked:?}") };
     shown(demand)
 }
@@ -109,7 +109,7 @@ fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
     for (descriptor, expected) in rows {
         assert_eq!(one(&call([descriptor])), expected);
     }
-    let none = Asked::new(&call([with(5, 0, false)])).map(drop);
+    let none = Asked::new(&call([with(5, 0, false)]), true).map(drop);
     assert!(matches!(&none, Err(Failure::Invalid(why)) if why.contains("unit")), "{none:?}");
 }
 
@@ -142,11 +142,11 @@ fn what_cannot_be_asked_is_said() {
         (call([descriptor("=b")]), "the name of an attribute is empty"),
     ];
     for (call, expected) in rows {
-        let Err(Failure::Invalid(why)) = Asked::new(&call).map(drop) else { panic!("{expected}") };
+        let Err(Failure::Invalid(why)) = Asked::new(&call, true).map(drop) else { panic!("{expected}") };
         assert!(why.contains(expected), "{why}");
     }
     let most = many(MAX_DESCRIPTORS);
-    assert_eq!(Asked::new(&most).map(|asked| asked.demands.len()), Ok(MAX_DESCRIPTORS));
+    assert_eq!(Asked::new(&most, true).map(|asked| asked.demands.len()), Ok(MAX_DESCRIPTORS));
 }
 
 /// A client chooses values: one that is not judged must not be a way around.
@@ -154,7 +154,7 @@ fn what_cannot_be_asked_is_said() {
 fn a_value_that_is_too_long_is_refused() {
     let long = |key: &str, value: String| call([descriptor("b=c"), descriptor(&format!("{key}={value}"))]);
     let shown = |call: &RateLimitRequest| {
-        let asked = Asked::new(call).expect("demands");
+        let asked = Asked::new(call, true).expect("demands");
         (shown(&asked.demands[1]), asked.unfit.join(" "))
     };
     let (refused, why) = shown(&long("a", "x".repeat(4097)));
@@ -186,7 +186,7 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
     let (policy, _) = Policy::parse("test.yaml", rules).expect("a policy");
     let call =
         call([descriptor("b=c ip=10.0.0.1"), descriptor("b=c ip=nowhere"), descriptor("b=d ip=nowhere")]);
-    let mut asked = Asked::new(&call).expect("demands");
+    let mut asked = Asked::new(&call, true).expect("demands");
     assert_eq!(asked.unfit.len(), 0);
     asked.refuse_unfit(
         &policy,

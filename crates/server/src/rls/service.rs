@@ -17,17 +17,18 @@ pub(crate) async fn should_rate_limit<C: Clock>(
     id: Option<&str>,
     trace: Trace,
 ) -> Result<RateLimitResponse, Status> {
-    decide(app, request, id, trace).await.map_err(Status::from)
+    let ad_hoc_limits = app.http().grpc_ad_hoc_limits;
+    decide(app, request, (id, ad_hoc_limits), trace).await.map_err(Status::from)
 }
 
-/// The same for any protocol.
+/// The same for any protocol; `ad_hoc_limits` says whether its descriptors may bring limits.
 pub(crate) async fn decide<C: Clock>(
     app: &App<C>,
     call: &RateLimitRequest,
-    id: Option<&str>,
+    (id, ad_hoc_limits): (Option<&str>, bool),
     trace: Trace,
 ) -> Result<RateLimitResponse, Failure> {
-    let mut asked = Asked::new(call)?;
+    let mut asked = Asked::new(call, ad_hoc_limits)?;
     if let Some(id) = id {
         asked.set_id(id);
     }

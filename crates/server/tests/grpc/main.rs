@@ -17,6 +17,7 @@ mod files;
 mod raw;
 mod service;
 
+mod ad_hoc;
 mod bad_calls;
 mod caps;
 mod compiled;

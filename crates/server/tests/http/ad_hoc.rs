@@ -77,3 +77,26 @@ async fn beyond_loopback_it_has_to_be_switched_on() {
         assert!(status == 200 || answer.detail().contains("server.ad_hoc_limits"), "{}", answer.detail());
     }
 }
+
+/// In a descriptor they would take the place of the rules.
+#[tokio::test]
+async fn beyond_loopback_it_has_to_be_switched_on_for_descriptors_too() {
+    let entries = json!([{ "key": "user", "value": "alice" }]);
+    let limit = json!({ "requests_per_unit": 1_000_000, "unit": "MINUTE" });
+    let body = json!({ "domain": "d", "descriptors": [{ "entries": entries, "limit": limit }] });
+    for (server, status) in [
+        ("{ http: '127.0.0.1:0' }", 200),
+        ("{ http: '0.0.0.0:0' }", 429),
+        ("{ http: '0.0.0.0:0', ad_hoc_limits: true }", 200),
+        ("{ ad_hoc_limits: false }", 429),
+    ] {
+        let rules = "rules: [{ name: api, key: [user], limits: [1/day] }]";
+        let service = Service::start(Kind::Memory, &format!("server: {server}\n{rules}")).await;
+        for _ in 0..3 {
+            let answer = service.client().await.post("/json", &body).await;
+            assert_eq!(answer.status, status, "{server}");
+            let text = answer.json().to_string();
+            assert_eq!(text.contains("server.ad_hoc_limits"), status == 429, "{text}");
+        }
+    }
+}

@@ -145,3 +145,20 @@ async fn what_is_not_clear_is_refused() {
     let answer = client.get("/v1/authorize", &[("x-api-key", &long)]).await;
     assert_eq!(answer.status, 400);
 }
+
+/// Who a proxy had a request from is not the proxy, whatever it writes: rules may trust its address.
+#[tokio::test]
+async fn a_hop_that_is_no_address_is_not_the_proxy() {
+    let policy = "
+server: { trusted_proxies: [127.0.0.0/8, 10.0.0.0/8] }
+rules: [{ name: api, key: [ip], limits: [1/day], allow: [{ ip: [127.0.0.0/8, 10.0.0.0/8] }] }]
+";
+    let service = Service::start(Kind::Memory, policy).await;
+    let mut client = service.client().await;
+    let mut statuses = Vec::new();
+    for hops in ["unknown", "_hidden, 10.0.0.2", "203.0.113.7, for=x", "unix:", "10.0.0.9", "203.0.113.7"] {
+        statuses.push(client.get("/v1/authorize", &[("x-forwarded-for", hops)]).await.status);
+    }
+    // Those without an address share one subject; the proxies themselves are let in.
+    assert_eq!(statuses, [200, 429, 429, 429, 200, 200]);
+}

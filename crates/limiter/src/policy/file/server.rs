@@ -61,8 +61,8 @@ pub struct Server {
     /// What permits are signed with: at least 16 characters, the same on all nodes. Left out: permits end with the process.
     #[schemars(with = "String", length(min = 16))]
     pub permit_secret: Option<Spot<String>>,
-    /// Whether limits may come in a request (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`). Left out: only where it
-    /// listens at a loopback address.
+    /// Whether limits may come in a request (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`, limits in descriptors of gRPC and `/json`). Left
+    /// out: only where it listens at a loopback address.
     #[schemars(with = "bool")]
     pub ad_hoc_limits: Option<bool>,
     /// The longest that a request may ask to wait for its turn.
