@@ -2,7 +2,8 @@
 //!
 //! A cost admitted at t is stamped with the end of its slot, so it is never forgotten early and at most
 //! resolution − 1 ms late; costs of one slot share an entry, so the log has at most
-//! ⌈window / resolution⌉ + 2.
+//! ⌈window / resolution⌉ + 2. The resolution may change at any time: then entries of slots that were longer may
+//! lie ahead, and what comes goes before them, at the end of its own slot.
 
 mod entries;
 mod head;
@@ -158,7 +159,7 @@ impl Log {
     pub(crate) fn may_grow(&self, limit: &Limit) -> bool {
         match &self.0 {
             Form::Narrow(head, ring) => narrow::may_grow(head, ring, limit),
-            Form::Wide(wide) => wide.is_full() && wide.len() < limit.max_entries(),
+            Form::Wide(wide) => wide.is_full() && wide.len() != limit.max_entries(),
         }
     }
 

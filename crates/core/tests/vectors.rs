@@ -15,7 +15,7 @@ use reader::{limit, list, number, shown, text};
 
 #[test]
 fn log() {
-    run_file("log", 27);
+    run_file("log", 28);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What a log does with its entries, however it keeps them.
 
+use alloc::vec::Vec;
 use core::hint::cold_path;
 
 use crate::history::Attempt;
-use crate::limit::Limit;
+use crate::limit::{Limit, MAX_ENTRIES};
 use crate::log::Entry;
 use crate::settle::{MAX_DEBT, Receipt, settled_count};
 use crate::time::{Reading, read};
@@ -50,6 +51,9 @@ pub(super) trait Entries {
 
     /// [`drop_expired`], out of the way of all other paths.
     fn drop_expired(&mut self, at_ms: u64, window_ms: u64);
+
+    /// [`insert`], out of the way of all other paths.
+    fn insert(&mut self, last_ms: u64, entry: Entry, most: usize) -> u64;
 }
 
 /// How many places a full list of entries gets: twice as many, but not beyond what the limit can ever need.
@@ -119,25 +123,52 @@ pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) ->
     now_ms
 }
 
-/// Adds units at their stamp, or at the newest stamp if that is later: a slot may have been longer before.
+/// Adds units at their stamp; gives the stamp, and that of the newest entry.
 #[inline(always)]
-pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: usize) -> u64 {
+pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: usize) -> (u64, u64) {
     let newest_ms = log.newest_ms();
     if newest_ms >= entry.stamp_ms && log.total() != 0 {
+        if newest_ms > entry.stamp_ms {
+            return (log.insert(last_ms, entry, most), newest_ms);
+        }
         log.merge(last_ms, entry.count);
-        newest_ms
     } else {
         log.push(last_ms, entry, most);
-        entry.stamp_ms
     }
+    (entry.stamp_ms, entry.stamp_ms)
 }
 
-/// Writes a cost that fits; gives its stamp and how long until it has left the window.
+/// Adds units before the newest entry, which has a later stamp: a slot was longer before. Gives their stamp, which is that of the next
+/// entry only if there are as many as there may be, or just as many as the limit can need: then nobody expects the log to grow. With
+/// one longer slot ahead there are fewer; it takes entries of several resolutions.
+pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: usize) -> u64 {
+    let mut later = log.len() - 1;
+    while later > 0 && log.get(later - 1).stamp_ms > entry.stamp_ms {
+        later -= 1;
+    }
+    let is_full = log.len() >= MAX_ENTRIES as usize || log.len() == most;
+    let same = later.checked_sub(1).filter(|before| log.get(*before).stamp_ms == entry.stamp_ms);
+    if let Some(index) = same.or(is_full.then_some(later)) {
+        let known = log.get(index);
+        log.set_count(index, known.count + entry.count);
+        log.set_last_ms(last_ms);
+        return known.stamp_ms;
+    }
+    let mut ahead = Vec::with_capacity(log.len() - later);
+    while log.len() > later {
+        ahead.push(Entry { stamp_ms: log.newest_ms(), count: log.pop_newest() });
+    }
+    log.push(last_ms, entry, most);
+    ahead.into_iter().rev().for_each(|entry| log.push(last_ms, entry, most));
+    entry.stamp_ms
+}
+
+/// Writes a cost that fits; gives its stamp and how long until all has left the window.
 #[inline(always)]
 pub(super) fn record<E: Entries>(log: &mut E, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
     let entry = Entry { stamp_ms: slot_end_ms(limit, at_ms), count: attempt.cost };
-    let stamp_ms = add(log, at_ms, entry, limit.max_entries());
-    (stamp_ms, stamp_ms + limit.window_ms() - attempt.now_ms)
+    let (stamp_ms, newest_ms) = add(log, at_ms, entry, limit.max_entries());
+    (stamp_ms, newest_ms + limit.window_ms() - attempt.now_ms)
 }
 
 #[inline(always)]

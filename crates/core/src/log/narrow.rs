@@ -44,14 +44,17 @@ impl Narrow<'_> {
 #[inline(always)]
 pub(super) fn fits(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) -> bool {
     // Counts cannot outgrow their places if all units together do not, nor can entries: each has a unit. What is left
-    // after a look is younger than the window. A cost so large that the sum wraps is never admitted.
+    // after a look is younger than the window; only a longer slot of before can lie too far ahead. A cost so large that the sum
+    // wraps is never admitted.
     let small = head.total().wrapping_add(attempt.cost) <= MAX_COUNT;
-    small && is_short(limit) || may_fit(head, ring, limit, (attempt.now_ms, attempt.cost))
+    let is_near = head.newest_ms().saturating_sub(attempt.now_ms) < SPAN_MS;
+    small && is_short(limit) && is_near || may_fit(head, ring, limit, (attempt.now_ms, attempt.cost))
 }
 
+/// Where there are just as many entries as the limit can need, the next takes the place of one that leaves; more are of other limits.
 #[inline(always)]
 fn lacks_place(head: &Head, ring: &Ring, limit: &Limit) -> bool {
-    ring.is_full_for(head) && head.len() < limit.max_entries()
+    ring.is_full_for(head) && head.len() != limit.max_entries()
 }
 
 /// Whether recording a cost may change the bytes on the heap: for want of a place, or because the log outgrows its
@@ -75,6 +78,10 @@ fn may_fit(head: &Head, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64)) 
         Reading::Repair(ms) => (ms, true),
     };
     let stamp_ms = slot_end_ms(limit, at_ms);
+    if !head.is_empty() && head.newest_ms() > stamp_ms {
+        // Wherever it goes, simple code does it.
+        return false;
+    }
     let is_far = || stamp_ms - head.oldest_ms().min(at_ms) >= SPAN_MS;
     if !is_short(limit) && !head.is_empty() && is_far() {
         return false;
@@ -92,7 +99,7 @@ fn may_fit(head: &Head, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64)) 
         return newest + cost <= MAX_COUNT && head.len() < MAX_LEN;
     }
     // The only entry has no place in a ring, and its count is the total.
-    head.is_empty() || head.newest_ms() >= stamp_ms || head.total().max(cost) <= MAX_COUNT
+    head.is_empty() || head.newest_ms() == stamp_ms || head.total().max(cost) <= MAX_COUNT
 }
 
 #[inline(always)]

@@ -164,4 +164,8 @@ impl Entries for Wide {
     fn drop_expired(&mut self, at_ms: u64, window_ms: u64) {
         entries::drop_expired(self, at_ms, window_ms);
     }
+
+    fn insert(&mut self, last_ms: u64, entry: Entry, most: usize) -> u64 {
+        entries::insert(self, last_ms, entry, most)
+    }
 }

@@ -185,20 +185,24 @@ impl Oracle {
             return now_ms;
         }
         let stamp_ms = match limit.kind() {
-            Kind::Log { resolution_ms: r } => {
-                let newest_ms = self.admitted.iter().map(|a| a.stamp_ms).max().unwrap_or(0);
-                newest_ms.max(at_ms / r * r + r - 1)
-            }
+            Kind::Log { resolution_ms: r } => self.log_stamp_ms(limit, at_ms / r * r + r - 1),
             _ => at_ms,
         };
         self.last_ms = at_ms;
-        self.admitted.push(Admitted {
-            receipt_ms: stamp_ms,
-            cost: u128::from(cost),
-            id,
-            ..Admitted::at(stamp_ms)
-        });
+        let admitted =
+            Admitted { receipt_ms: stamp_ms, cost: u128::from(cost), id, ..Admitted::at(stamp_ms) };
+        // In the order in which they leave: a slot may have been longer before, and end later.
+        let place = self.admitted.partition_point(|a| a.stamp_ms <= stamp_ms);
+        self.admitted.insert(place, admitted);
         stamp_ms
+    }
+
+    /// The end of the slot. Where others lie ahead, of slots that were longer before, and there are just as many entries as the limit
+    /// can need, the first of those.
+    fn log_stamp_ms(&self, limit: &Limit, stamp_ms: u64) -> u64 {
+        let entries = self.entries();
+        let ahead = entries.iter().map(|entry| entry.0).find(|ms| *ms >= stamp_ms).unwrap_or(stamp_ms);
+        if entries.len() == limit.max_entries() { ahead } else { stamp_ms }
     }
 
     /// The time at which a decision is made.

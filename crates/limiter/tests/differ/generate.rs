@@ -45,6 +45,10 @@ pub(crate) fn generate_long(rng: &Rng) -> (Setting, Vec<Step>) {
         }
         2 if rng.one_in(3) => Step::Back { ms: rng.magnitude(3 * window.as_millis() as u64) },
         3 if rng.one_in(4) => Step::Change { limit: 0, to: with_quota(&log, rng.between(1, 120)) },
+        3 if rng.one_in(2) => {
+            let resolution = Resolution::Ms(rng.between(1, window.as_millis() as u64));
+            Step::Change { limit: 0, to: log.resolution(resolution).unwrap_or(log) }
+        }
         4 => Step::Check { key: 0, cost: rng.between(2, quota + 1), way: Way::Together },
         5 => Step::Check { key: 0, cost: 0, way: Way::Together },
         6 if rng.one_in(4) => Step::Forget { key: 0 },

@@ -18,6 +18,12 @@ pub(super) fn drop_expired(head: &mut Head, ring: &mut Ring, at_ms: u64, window_
 
 #[cold]
 #[inline(never)]
+pub(super) fn insert(head: &mut Head, ring: &mut Ring, last_ms: u64, entry: Entry, most: usize) -> u64 {
+    entries::insert(&mut Narrow { head, ring }, last_ms, entry, most)
+}
+
+#[cold]
+#[inline(never)]
 pub(super) fn enough_ms(head: &Head, ring: &Ring, excess: u64) -> u64 {
     entries::enough_ms(ring.iter(head), excess)
 }

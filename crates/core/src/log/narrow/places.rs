@@ -147,4 +147,9 @@ impl Entries for Narrow<'_> {
     fn drop_expired(&mut self, at_ms: u64, window_ms: u64) {
         cold::drop_expired(self.head, self.ring, at_ms, window_ms);
     }
+
+    #[inline(always)]
+    fn insert(&mut self, last_ms: u64, entry: Entry, most: usize) -> u64 {
+        cold::insert(self.head, self.ring, last_ms, entry, most)
+    }
 }

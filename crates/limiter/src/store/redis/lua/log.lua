@@ -206,18 +206,56 @@ end
 ---- record
 -- The entries behind the newest one: from where in the head, and how many.
 local stamp, units, from, behind = at_ - at_ % extra_ + extra_ - 1, cost_, 19, new_
-local full, capacity = false, 0
-if new_ > 0 and newest_ >= stamp then
-  -- The same slot; or a slot was longer before, and reaches further.
-  stamp, units, from, behind = newest_, units_ + cost_, 19 + size_, new_ - 1
-elseif new_ * size_ == 64 then
+local full, capacity, ahead = false, 0, new_ > 0 and newest_ > stamp
+if new_ > 0 and newest_ == stamp then
+  units, from, behind = units_ + cost_, 19 + size_, new_ - 1
+elseif not ahead and new_ * size_ == 64 then
   full, behind = true, 0
   if #head_ == 148 then
     capacity = unpack('<I2', head_, 147)
   end
 end
 local blocks = full and (shape_ - shape_ % 67108864) / 67108864
-if units > 65535 and size_ == 8 or full and old_ > 0 and blocks == capacity then
+if ahead then
+  -- A slot was longer before, and reaches further: the entry goes before those that end later. Mostly that is the newest alone, and the
+  -- head has what comes before it.
+  local second, second_units = 0, 0
+  if new_ > 1 then
+    second, second_units = unpack(size_ == 8 and '<I6I2' or '<I6I10', head_, 19 + size_)
+  end
+  local shape, rest = shape_, 19 + 2 * size_
+  local held = new_ + old_ + (shape_ - shape_ % 67108864) / 67108864 * (64 / size_)
+  local brim = held >= 65536 or held == math.min(quota_, math.ceil(window_ / extra_) + 2)
+  if second == stamp then
+    units = cost_ + second_units
+  elseif second < stamp and (new_ > 1 or old_ == 0) and new_ * size_ < 64 and not brim then
+    shape, rest = shape_ + 1, 19 + size_
+  else
+    shape = nil
+  end
+  if shape and not fetched_ and (units <= 65535 or size_ == 16) then
+    local pattern = size_ == 8 and '<I5I6I7I6I2I6I2c0' or '<I5I6I7I6I10I6I10c0'
+    local tail = sub(head_, rest, 18 + new_ * size_)
+    call('SETRANGE', key_, '0', pack(pattern, shape, at_, total_ + cost_, newest_, units_, stamp, units, tail))
+  else
+    local entries_of, rewrite = rare_log(save)
+    local entries, room = entries_of(key_, at_, window_)
+    local place = #entries + 1
+    while place > 1 and entries[place - 2] > stamp do
+      place = place - 2
+    end
+    if place > 1 and entries[place - 2] == stamp then
+      entries[place - 1] = entries[place - 1] + cost_
+    elseif brim then
+      -- As many as there may be, or just as many as the limit can need: with the next.
+      stamp, entries[place + 1] = entries[place], entries[place + 1] + cost_
+    else
+      table.insert(entries, place, cost_)
+      table.insert(entries, place, stamp)
+    end
+    rewrite(key_, at_, entries, room, window_)
+  end
+elseif units > 65535 and size_ == 8 or full and old_ > 0 and blocks == capacity then
   local entries_of, rewrite = rare_log(save)
   local entries, room = entries_of(key_, at_, window_)
   local place = from == 19 and #entries + 1 or #entries - 1
@@ -261,7 +299,7 @@ else
     end
   end
 end
-left_, reset_, when_ = left_ - cost_, stamp + window_ - now, stamp
+left_, reset_, when_ = left_ - cost_, (ahead and newest_ or stamp) + window_ - now, stamp
 
 ---- settle
 if new_ > 0 then
