@@ -144,6 +144,34 @@ need_gateways() {
     "$SLIDEGATE_CADDY" version
 }
 
+# tomcat_from_debs INTO: makes INTO/usr/share/tomcat10 from Debian packages, which are only unpacked, so that no service is started.
+tomcat_from_debs() {
+    local into=$1 package
+    [ -f "$into/usr/share/tomcat10/bin/bootstrap.jar" ] && return
+    echo "downloading tomcat10-common and libtomcat10-java with apt"
+    rm -rf "$into"
+    mkdir -p "$into"
+    apt_get update
+    (cd "$into" && apt-get -qq -o APT::Sandbox::User= download tomcat10-common libtomcat10-java)
+    for package in "$into"/*.deb; do dpkg-deb --extract "$package" "$into"; done
+    rm "$into"/*.deb
+}
+
+# The web servers that the tests put behind nginx, to see how they read paths: Tomcat and Express. SLIDEGATE_TOMCAT is the home of a Tomcat 10, for
+# which Java is needed, and SLIDEGATE_EXPRESS a folder in which Node.js finds Express.
+need_web_servers() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    need_node
+    tools=$(cd "$tools" && pwd)
+    command -v java >/dev/null || apt_install default-jre-headless
+    [ -n "${SLIDEGATE_TOMCAT:-}" ] || tomcat_from_debs "$tools/tomcat10"
+    export SLIDEGATE_TOMCAT="${SLIDEGATE_TOMCAT:-$tools/tomcat10/usr/share/tomcat10}"
+    [ -n "${SLIDEGATE_EXPRESS:-}" ] || node_packages express "$tools/express"
+    export SLIDEGATE_EXPRESS="${SLIDEGATE_EXPRESS:-$tools/express}"
+    java -cp "$SLIDEGATE_TOMCAT/lib/catalina.jar:$SLIDEGATE_TOMCAT/lib/tomcat-util.jar" org.apache.catalina.util.ServerInfo | sed -n 1p
+    NODE_PATH="$SLIDEGATE_EXPRESS/node_modules" "$SLIDEGATE_NODE" --print '"Express " + require("express/package.json").version'
+}
+
 # Envoy, which the tests start from the configuration in docs/envoy.md. Whoever sets SLIDEGATE_ENVOY to the path of one uses that one.
 need_envoy() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"

@@ -15,6 +15,7 @@ mod named;
 mod path;
 mod problems;
 mod read;
+mod readings;
 mod rule;
 pub mod schema;
 mod subject;
@@ -31,12 +32,14 @@ pub use named::Listed;
 pub(crate) use named::Named;
 pub use problems::{PolicyError, PolicyErrors};
 pub use read::decode;
+pub(crate) use readings::MAX_READINGS;
 pub use rule::{Barred, HitMode, Rule};
 pub use subject::KeyText;
 pub use temporary::Exception;
 pub use terms::Terms;
 
 use problems::Problems;
+use readings::PathRules;
 
 /// The rules of a file, ready to be asked.
 #[derive(Clone, Debug)]
@@ -47,6 +50,7 @@ pub struct Policy {
     /// The rules for every path.
     anywhere: Box<[u32]>,
     by_name: HashMap<Box<str>, usize>,
+    paths: PathRules,
 }
 
 /// The settings of a file that are not rules, all of them present and checked.
@@ -58,6 +62,8 @@ pub struct Settings {
     pub store: file::Store,
     /// What is counted and told of decisions.
     pub observe: file::Observe,
+    /// How paths are read.
+    pub paths: file::Paths,
     /// IPv6 addresses that have so many bits in common are one subject.
     pub ipv6_prefix: u8,
 }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+use crate::policy::MAX_READINGS;
+
 /// The most attributes of one request.
 pub const MAX_ATTRIBUTES: usize = 64;
 /// The longest name of an attribute.
@@ -151,6 +153,19 @@ pub enum RequestError {
     TooManyLimits {
         /// How many apply.
         limits: usize,
+    },
+    /// Servers could read the path in more ways than are looked at.
+    #[error(
+        "the path can be read in more than {MAX_READINGS} ways: use fewer of `;`, `\\`, `#`, dots, doubled slashes and escapes"
+    )]
+    TooManyReadings,
+    /// A rule counts by a part of the path, and servers could read that part differently.
+    #[error(
+        "the path names different subjects of the rule `{rule}`, depending on who reads it: use fewer of `;`, `\\`, dots, doubled slashes and escapes"
+    )]
+    AmbiguousPath {
+        /// The rule.
+        rule: String,
     },
     /// More attributes than [`MAX_ATTRIBUTES`].
     #[error("a request has at most {MAX_ATTRIBUTES} attributes, not {attributes}")]

@@ -45,7 +45,7 @@ fn hit<'p>(policy: &'p Policy, request: &Request<'_>) -> Vec<&'p str> {
 
 #[test]
 fn it_says_what_a_naive_reading_says() {
-    let seen = [const { Cell::new(0) }; 5];
+    let seen = [const { Cell::new(0) }; 6];
     let generate = |rng: &Rng| (file(rng), (0..12).map(|_| attributes(rng)).collect::<Vec<Attributes>>());
     prove(generate, |file, asked| {
         let policy = compiled(file);
@@ -59,6 +59,7 @@ fn it_says_what_a_naive_reading_says() {
                 Ok(Choice::Hits(hits)) if hits.len() > 1 => 2,
                 Err(RequestError::NotAnAddress { .. }) => 3,
                 Err(RequestError::TooManyLimits { .. }) => 4,
+                Err(RequestError::AmbiguousPath { .. }) => 5,
                 _ => continue,
             };
             seen[what].set(seen[what].get() + 1);
@@ -117,6 +118,21 @@ fn a_path_cannot_slip_past_its_rule() {
         "/login/?x=/y",
         "/login#x",
         "login",
+        "/login;x=1",
+        "/login;jsessionid=1/",
+        "/;a/login",
+        "/x/..;/login",
+        "/x/..;a=%2Fb/login",
+        "/x/%2e%2e;/login",
+        "/x%2f..%2flogin",
+        "/x%2F..%5Clogin",
+        "/x\\..\\login",
+        "/%5Clogin",
+        "\\login",
+        "/login%2f",
+        "/login%3Bx",
+        "/login;%2Fx",
+        "/x//..//../login",
     ];
     for path in spellings {
         assert_eq!(
@@ -125,7 +141,7 @@ fn a_path_cannot_slip_past_its_rule() {
             "{path}"
         );
     }
-    for path in ["/Login", "/login/x", "/", "/x%2flogin", "/login%2f", "/login%00"] {
+    for path in ["/Login", "/login/x", "/", "/x%2flogin", "/x\\login", "/login%00", "/login%253Bx"] {
         assert!(hit(&policy, &Request::new().with("path", path)).is_empty(), "{path}");
     }
 }

@@ -6,7 +6,9 @@ mod program;
 mod client;
 mod gateway;
 mod protects;
+mod spellings;
 mod upstream;
+mod web_server;
 mod withstands;
 
 use client::{Answer, Client, Request};

@@ -82,7 +82,15 @@ impl<'d> Chosen<'d> {
         let mut skipped = SmallVec::new();
         let (by, cost, units) = match demand {
             Demand::Check(request) => (By::rules(policy, request, &mut skipped)?, request.cost_asked(), 0),
-            Demand::GiveBack { request, units } => (By::rules(policy, request, &mut skipped)?, 0, *units),
+            Demand::GiveBack { request, units } => {
+                let by = By::rules(policy, request, &mut skipped)?;
+                // Another spelling of a path must not free what was not charged.
+                let is_sure = match &by {
+                    By::Rules(hits) => policy.hits_surely(request, hits)?,
+                    By::Limit(..) | By::Nothing(_) => true,
+                };
+                (by, 0, if is_sure { *units } else { 0 })
+            }
             Demand::Limit { key, limit, cost, .. } => (By::Limit(key, limit), *cost, 0),
             Demand::Nothing => (By::Rules(SmallVec::new()), 0, 0),
             Demand::Refuse => (By::Nothing(None), 0, 0),

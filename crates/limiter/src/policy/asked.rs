@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::net::IpAddr;
 
 use super::address;
-use super::path::Path;
+use super::path::{Path, PathView};
+use super::readings::{PathRules, Readings};
 use super::template::Template;
 use crate::request::{Request, RequestError};
 
@@ -17,21 +18,72 @@ pub(super) const TIER: &str = "tier";
 
 pub(super) struct Asked<'r, 'a> {
     request: &'r Request<'a>,
-    path: Option<Path<'r>>,
+    readings: Readings<'r>,
     /// Once it was looked at.
     address: Cell<Option<IpAddr>>,
 }
 
 impl<'r, 'a> Asked<'r, 'a> {
     #[inline]
-    pub(super) fn new(request: &'r Request<'a>) -> Self {
-        let path = request.get(PATH).map(Path::read);
-        Self { request, path, address: Cell::new(None) }
+    pub(super) fn new(request: &'r Request<'a>, rules: PathRules) -> Result<Self, RequestError> {
+        let readings = match request.get(PATH) {
+            Some(path) => Readings::new(path, rules)?,
+            None => Readings::NONE,
+        };
+        Ok(Self { request, readings, address: Cell::new(None) })
     }
 
+    /// The request by the first reading of its path.
     #[inline]
-    pub(super) fn path(&self) -> Option<&Path<'r>> {
-        self.path.as_ref()
+    pub(super) fn first(&self) -> Reading<'_, 'r, 'a> {
+        Reading { asked: self, path: self.readings.first().map(Path::view) }
+    }
+
+    /// Whether all servers read the path alike.
+    #[inline]
+    pub(super) fn is_single(&self) -> bool {
+        self.readings.is_single()
+    }
+
+    /// The request by every reading of its path; by none of a path if it has none.
+    pub(super) fn readings(&self) -> impl Iterator<Item = Reading<'_, 'r, 'a>> {
+        let others = self.readings.all().skip(1);
+        let others = others.map(|path| Reading { asked: self, path: Some(path.view()) });
+        std::iter::once(self.first()).chain(others)
+    }
+
+    /// For what limits or denies: whether it holds by one reading at least.
+    #[inline(always)]
+    pub(super) fn any(
+        &self,
+        mut holds: impl FnMut(Reading<'_, 'r, 'a>) -> Result<bool, RequestError>,
+    ) -> Result<bool, RequestError> {
+        if self.is_single() {
+            return holds(self.first());
+        }
+        for reading in self.readings() {
+            if holds(reading)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// For what exempts or selects: whether it holds by all readings, those included that drop the slash at the end.
+    #[inline(always)]
+    pub(super) fn every(
+        &self,
+        mut holds: impl FnMut(Reading<'_, 'r, 'a>) -> Result<bool, RequestError>,
+    ) -> Result<bool, RequestError> {
+        if self.readings.first().is_none() {
+            return holds(self.first());
+        }
+        for path in self.readings.all() {
+            if !holds(Reading { asked: self, path: Some(path.view_without_slash()) })? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether rules are skipped by default whose key the request does not fill.
@@ -52,6 +104,13 @@ impl<'r, 'a> Asked<'r, 'a> {
         self.address.set(known);
         known.map(|address| Some((text, address))).ok_or_else(|| not_an_address(text))
     }
+}
+
+/// A request by one reading of its path.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'v, 'r, 'a> {
+    pub(super) asked: &'v Asked<'r, 'a>,
+    pub(super) path: Option<PathView<'v, 'r>>,
 }
 
 #[cold]
@@ -93,13 +152,30 @@ impl Source {
     }
 
     /// The value as it was sent; of a parameter, as it is read.
-    pub(super) fn value<'r>(&self, asked: &Asked<'r, '_>, templates: &[Template]) -> Option<Cow<'r, [u8]>> {
-        let captured = match (self, asked.path()) {
+    pub(super) fn value<'r>(
+        &self,
+        reading: Reading<'_, 'r, '_>,
+        templates: &[Template],
+    ) -> Option<Cow<'r, [u8]>> {
+        self.captured(reading, templates).or_else(|| self.sent(reading.asked))
+    }
+
+    /// What stands in the path, if it is a parameter.
+    pub(super) fn captured<'r>(
+        &self,
+        reading: Reading<'_, 'r, '_>,
+        templates: &[Template],
+    ) -> Option<Cow<'r, [u8]>> {
+        match (self, reading.path) {
             (Self::Parameter(name), Some(path)) => {
                 templates.iter().find_map(|template| template.capture(path, name))
             }
             _ => None,
-        };
-        captured.or_else(|| asked.text(self.name()).map(|text| Cow::Borrowed(text.as_bytes())))
+        }
+    }
+
+    /// The attribute of its name.
+    pub(super) fn sent<'r>(&self, asked: &Asked<'r, '_>) -> Option<Cow<'r, [u8]>> {
+        asked.text(self.name()).map(|text| Cow::Borrowed(text.as_bytes()))
     }
 }

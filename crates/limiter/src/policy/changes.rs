@@ -6,6 +6,7 @@ use std::fmt;
 use super::asked::{IP, METHOD, PATH};
 use super::explain;
 use super::file::{Condition, Conditions, LimitEntry, Mode, Override, Spot, Test};
+use super::readings::PathRules;
 use super::{Policy, Rule};
 
 /// Something that is different. Of what conditions compare with only paths, methods and addresses are shown: the rest may be
@@ -34,6 +35,11 @@ pub enum Change {
     },
     /// The rules come in another order, which is that of reports.
     Order,
+    /// Paths are read otherwise.
+    Paths {
+        /// Whether upper and lower case are now the same.
+        ignore_case: bool,
+    },
 }
 
 impl fmt::Display for Change {
@@ -43,6 +49,7 @@ impl fmt::Display for Change {
             Self::Removed { rule } => write!(f, "rule {rule} was removed"),
             Self::Changed { rule, what } => write!(f, "rule {rule}: {what}"),
             Self::Order => f.write_str("the rules are in another order"),
+            Self::Paths { ignore_case } => write!(f, "paths: ignore_case {} -> {ignore_case}", !ignore_case),
         }
     }
 }
@@ -71,6 +78,10 @@ impl Policy {
         };
         if common(self, to) != common(to, self) {
             changes.push(Change::Order);
+        }
+        let PathRules { ignore_case } = to.paths;
+        if self.paths.ignore_case != ignore_case {
+            changes.push(Change::Paths { ignore_case });
         }
         changes
     }

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 
 use super::Policy;
 use super::asked::Asked;
-use super::path::Path;
 use super::rule::{Barred, HitMode, Ruling};
 use super::trie::Found;
 use crate::key::Key;
@@ -70,12 +69,12 @@ impl Policy {
         request: &'r Request<'_>,
         mut skip: impl FnMut(usize),
     ) -> Result<Choice<'r>, RequestError> {
-        let asked = Asked::new(request);
+        let asked = Asked::new(request, self.paths)?;
         let found;
-        let candidates = match asked.path() {
+        let candidates = match asked.first().path {
             None => &*self.anywhere,
-            Some(path) => {
-                found = self.candidates(path);
+            Some(_) => {
+                found = self.candidates(&asked);
                 &*found
             }
         };
@@ -83,7 +82,7 @@ impl Policy {
         for index in candidates {
             let index = *index as usize;
             let rule = &self.rules[index];
-            if !rule.matches.hold(&asked, &rule.templates)? {
+            if !rule.is_for(&asked)? {
                 continue;
             }
             match rule.ruling(&asked)? {
@@ -103,6 +102,17 @@ impl Policy {
         Ok(Choice::Hits(hits))
     }
 
+    /// Whether the rules that were hit are for a request however its path is read: what is given back to them was charged to them.
+    pub(crate) fn hits_surely(&self, request: &Request<'_>, hits: &[Hit<'_>]) -> Result<bool, RequestError> {
+        let asked = Asked::new(request, self.paths)?;
+        for hit in hits {
+            if !self.rules[hit.rule].is_surely_for(&asked)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// What the rule of this name says, whatever its `match`; `None` if there is none.
     pub fn choose_rule<'r>(
         &self,
@@ -110,7 +120,7 @@ impl Policy {
         request: &'r Request<'_>,
     ) -> Result<Option<Choice<'r>>, RequestError> {
         let Some(&index) = self.by_name.get(name) else { return Ok(None) };
-        let (rule, asked) = (&self.rules[index], Asked::new(request));
+        let (rule, asked) = (&self.rules[index], Asked::new(request, self.paths)?);
         let route = || if rule.tally().is_some() { rule.first_route(&asked) } else { 0 };
         let hit = match rule.ruling(&asked)? {
             Ruling::Passes | Ruling::Skips => None,
@@ -129,15 +139,18 @@ impl Policy {
         rule: usize,
         request: &'r Request<'_>,
     ) -> (Option<Key<'r>>, u32) {
-        let (rule, asked) = (&self.rules[rule], Asked::new(request));
+        let rule = &self.rules[rule];
+        let Ok(asked) = Asked::new(request, self.paths) else { return (None, rule.templates.len() as u32) };
         let subject = rule.key.subject(&asked, &rule.templates);
         (subject.ok().map(|subject| subject.key), rule.first_route(&asked))
     }
 
-    /// The rules whose path fits, in the order of the file.
-    fn candidates(&self, path: &Path<'_>) -> Found {
+    /// The rules whose path fits by any reading, in the order of the file.
+    fn candidates(&self, asked: &Asked<'_, '_>) -> Found {
         let mut found = Found::from_slice(&self.anywhere);
-        self.trie.collect(path, &mut found);
+        for path in asked.readings().filter_map(|reading| reading.path) {
+            self.trie.collect(path, &mut found);
+        }
         found.sort_unstable();
         found.dedup();
         found

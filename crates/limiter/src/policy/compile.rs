@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::file::{self, File, Span};
 use super::flaw::Flaw;
 use super::problems::Problems;
+use super::readings::PathRules;
 use super::rule::Rule;
 use super::template::Template;
 use super::terms::Terms;
@@ -42,9 +43,10 @@ impl Seen {
 pub(super) fn conditions_of(
     written: &file::Conditions,
     templates: &[Template],
+    paths: PathRules,
     problems: &Problems,
 ) -> super::condition::Conditions {
-    conditions::of(written, templates, problems)
+    conditions::of(written, conditions::In { templates, paths }, problems)
 }
 
 /// The limits of an exception from a rule.
@@ -61,7 +63,7 @@ pub(super) fn terms_of(
 /// Reports all that is wrong. If nothing is, what comes back can be used.
 pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
     let read_all = problems.is_empty();
-    let File { version, server, store, observe, ipv6_prefix, rules } = file;
+    let File { version, server, store, observe, paths, ipv6_prefix, rules } = file;
     if let Some(other) = version.value.filter(|version| *version != 1) {
         problems.report(version.at, format!("version {other} is not known"), "write `version: 1`");
     }
@@ -76,11 +78,13 @@ pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
 
     let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);
     let mut seen = Seen { read_all, rules: HashMap::new(), limits: HashMap::new() };
-    let rules = rules.into_iter().map(|rule| rule::compile(rule, ipv6_prefix, &mut seen, problems));
-    (policy(rules.collect()), Settings { server, store, observe, ipv6_prefix })
+    let path_rules = PathRules { ignore_case: paths.ignore_case };
+    let of = rule::Of { ipv6_prefix, paths: path_rules };
+    let rules = rules.into_iter().map(|rule| rule::compile(rule, of, &mut seen, problems));
+    (policy(rules.collect(), path_rules), Settings { server, store, observe, paths, ipv6_prefix })
 }
 
-pub(super) fn policy(rules: Box<[Rule]>) -> Policy {
+pub(super) fn policy(rules: Box<[Rule]>, paths: PathRules) -> Policy {
     let (mut trie, mut anywhere) = (Trie::default(), Vec::new());
     for (index, rule) in rules.iter().enumerate() {
         let number = index as u32;
@@ -92,7 +96,7 @@ pub(super) fn policy(rules: Box<[Rule]>) -> Policy {
         rule.templates.iter().for_each(|template| trie.insert(template, number));
     }
     let by_name = rules.iter().enumerate().map(|(index, rule)| (rule.name.clone(), index)).collect();
-    Policy { rules, trie, anywhere: anywhere.into(), by_name }
+    Policy { rules, trie, anywhere: anywhere.into(), by_name, paths }
 }
 
 impl Flaw {

@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::asked::{Asked, Source};
+use super::asked::{Asked, Reading, Source};
 use super::template::Template;
 use crate::request::RequestError;
 
@@ -50,15 +50,19 @@ impl Conditions {
         Self(conditions.into())
     }
 
-    /// Whether a request meets all of them, under a rule with these templates.
+    /// Whether a request meets all of them by one reading, under a rule with these templates.
     #[inline(always)]
-    pub(super) fn hold(&self, asked: &Asked<'_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
-        if self.0.is_empty() { Ok(true) } else { self.all_hold(asked, templates) }
+    pub(super) fn hold(
+        &self,
+        reading: Reading<'_, '_, '_>,
+        templates: &[Template],
+    ) -> Result<bool, RequestError> {
+        if self.0.is_empty() { Ok(true) } else { self.all_hold(reading, templates) }
     }
 
-    fn all_hold(&self, asked: &Asked<'_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
+    fn all_hold(&self, reading: Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
         for condition in &self.0 {
-            if !condition.holds(asked, templates)? {
+            if !condition.holds(reading, templates)? {
                 return Ok(false);
             }
         }
@@ -66,17 +70,22 @@ impl Conditions {
     }
 }
 
-/// Whether a request meets any of them.
+/// For what denies: whether a request meets any of them by any reading.
 #[inline]
 pub(super) fn any_holds(
     list: &[Conditions],
     asked: &Asked<'_, '_>,
     templates: &[Template],
 ) -> Result<bool, RequestError> {
-    Ok(first_that_holds(list, asked, templates)?.is_some())
+    for conditions in list {
+        if asked.any(|reading| conditions.hold(reading, templates))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-/// The index of the first that a request meets.
+/// For what exempts or selects: the index of the first that a request meets by every reading.
 #[inline]
 pub(super) fn first_that_holds(
     list: &[Conditions],
@@ -84,7 +93,7 @@ pub(super) fn first_that_holds(
     templates: &[Template],
 ) -> Result<Option<usize>, RequestError> {
     for (index, conditions) in list.iter().enumerate() {
-        if conditions.hold(asked, templates)? {
+        if asked.every(|reading| conditions.hold(reading, templates))? {
             return Ok(Some(index));
         }
     }
@@ -92,18 +101,19 @@ pub(super) fn first_that_holds(
 }
 
 impl Condition {
-    fn holds(&self, asked: &Asked<'_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
+    fn holds(&self, reading: Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
         Ok(match self {
-            Self::Path(of) => asked.path().is_some_and(|path| of.iter().any(|one| one.matches(path))),
-            Self::Method { how, texts } => Source::Method.value(asked, templates).is_some_and(|value| {
+            Self::Path(of) => reading.path.is_some_and(|path| of.iter().any(|one| one.matches(path))),
+            Self::Method { how, texts } => Source::Method.sent(reading.asked).is_some_and(|value| {
                 texts.iter().any(|text| how.fits(&value, text, <[u8]>::eq_ignore_ascii_case))
             }),
-            Self::Text { source, how, texts } => source.value(asked, templates).is_some_and(|value| {
+            Self::Text { source, how, texts } => source.value(reading, templates).is_some_and(|value| {
                 texts.iter().any(|text| how.fits(&value, text, |value, text| value == text))
             }),
-            Self::Address(nets) => {
-                asked.address()?.is_some_and(|(_, address)| nets.iter().any(|net| net.contains(&address)))
-            }
+            Self::Address(nets) => reading
+                .asked
+                .address()?
+                .is_some_and(|(_, address)| nets.iter().any(|net| net.contains(&address))),
         })
     }
 }

@@ -4,6 +4,7 @@ mod condition;
 mod limit;
 mod listening;
 mod observe;
+mod paths;
 mod rule;
 mod server;
 mod span;
@@ -18,6 +19,7 @@ pub use condition::{Condition, Conditions, Test};
 pub use limit::LimitEntry;
 pub use listening::{Admin, Connections, Entrance, Tls};
 pub use observe::{Observe, Otlp};
+pub use paths::Paths;
 pub use rule::{Missing, Mode, Override, Rule};
 pub use server::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server};
 pub use span::{Span, Spot};
@@ -37,6 +39,8 @@ pub struct File {
     pub store: Store,
     /// What is counted and told of decisions.
     pub observe: Observe,
+    /// How paths are read.
+    pub paths: Paths,
     /// IPv6 addresses that share this many bits are one client.
     #[schemars(schema_with = "schema::whole::<1, 128>", extend("default" = 64))]
     pub ipv6_prefix: Spot<u8>,
@@ -51,6 +55,7 @@ impl Default for File {
             server: Server::default(),
             store: Store::default(),
             observe: Observe::default(),
+            paths: Paths::default(),
             ipv6_prefix: Spot::of(64),
             rules: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! The subjects that attributes name, for those who look after them rather than limit them.
 
 use super::asked::Asked;
-use super::condition::any_holds;
+use super::condition::{any_holds, first_that_holds};
 use super::file::Missing;
 use super::rule::HitMode;
 use super::subject::{Found, KeyText, Subject};
@@ -39,7 +39,7 @@ impl Policy {
         rule: Option<&str>,
         request: &'r Request<'_>,
     ) -> Result<Vec<Named<'r>>, RequestError> {
-        let asked = Asked::new(request);
+        let asked = Asked::new(request, self.paths)?;
         let mut named = Vec::new();
         match rule {
             Some(name) => {
@@ -74,7 +74,11 @@ impl Rule {
         if wanted == Wanted::ByKey && self.key.parts.is_empty() {
             return Ok(None);
         }
-        let Subject { key, found } = self.key.subject(asked, &self.templates)?;
+        let subject = self.key.subject(asked, &self.templates)?;
+        if !self.is_clear(&subject, asked) {
+            return Err(self.ambiguous());
+        }
+        let Subject { key, found, .. } = subject;
         let counts_together = wanted == Wanted::ByName && self.written.missing == Missing::Shared;
         if found == Found::NotAll && !counts_together {
             return Ok(None);
@@ -82,10 +86,10 @@ impl Rule {
         let listed = if any_holds(&self.deny, asked, &self.templates)? {
             Some(Listed::Deny)
         } else {
-            any_holds(&self.allow, asked, &self.templates)?.then_some(Listed::Allow)
+            first_that_holds(&self.allow, asked, &self.templates)?.map(|_| Listed::Allow)
         };
         let mode = self.mode_for(asked, &key)?;
-        let shown = self.key.shown(asked, &self.templates)?;
+        let shown = self.key.read(&key);
         Ok(Some(Named { rule: index, terms: self.terms_for(asked)?, key, shown, mode, listed }))
     }
 }

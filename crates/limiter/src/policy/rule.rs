@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::asked::{Asked, PATH, TIER};
+use super::asked::{Asked, PATH, Reading, TIER};
 use super::condition::{Conditions, any_holds, first_that_holds};
 use super::file;
 use super::file::{Missing, Percent, Test};
-use super::subject::{Found, KeyParts, KeyText, Subject};
+use super::subject::{self, Found, KeyParts, KeyText, Subject};
 use super::template::Template;
 use super::terms::Terms;
 use crate::key::{Key, Space};
@@ -195,8 +195,29 @@ impl Rule {
 
     /// The first that fits, or else none of them.
     pub(super) fn first_route(&self, asked: &Asked<'_, '_>) -> u32 {
-        let fits = |path| self.templates.iter().position(|template| template.matches(path));
-        asked.path().and_then(fits).unwrap_or(self.templates.len()) as u32
+        let fits = |template: &Template| {
+            asked.readings().filter_map(|reading| reading.path).any(|path| template.matches(path))
+        };
+        self.templates.iter().position(fits).unwrap_or(self.templates.len()) as u32
+    }
+
+    /// Whether its `match` is for a request whose path fits by one of its readings.
+    #[inline(always)]
+    pub(super) fn is_for(&self, asked: &Asked<'_, '_>) -> Result<bool, RequestError> {
+        if asked.is_single() {
+            return self.matches.hold(asked.first(), &self.templates);
+        }
+        asked.any(|reading| self.is_for_reading(reading))
+    }
+
+    /// Whether its `match` is for a request however its path is read.
+    pub(super) fn is_surely_for(&self, asked: &Asked<'_, '_>) -> Result<bool, RequestError> {
+        asked.every(|reading| self.is_for_reading(reading))
+    }
+
+    #[cold]
+    fn is_for_reading(&self, reading: Reading<'_, '_, '_>) -> Result<bool, RequestError> {
+        Ok(subject::is_for(&self.templates, reading) && self.matches.hold(reading, &self.templates)?)
     }
 
     /// The deny list comes first, then the allow list. Where a rule is only observed it bars nobody, and its limits are not asked
@@ -204,8 +225,8 @@ impl Rule {
     #[inline]
     pub(super) fn ruling<'r>(&self, asked: &Asked<'r, '_>) -> Result<Ruling<'r>, RequestError> {
         if self.is_plain() {
-            let Subject { key, found } = self.key.subject(asked, &self.templates)?;
-            if found == Found::All {
+            let Subject { key, found, agrees } = self.key.subject(asked, &self.templates)?;
+            if found == Found::All && agrees {
                 return Ok(Ruling::Limits { terms: 0, key, mode: HitMode::Enforced, lacks_key: false });
             }
         }
@@ -225,20 +246,25 @@ impl Rule {
         if denied && matches!(self.mode, Mode::Enforce) {
             return Ok(Ruling::Bars(Barred::DenyList));
         }
-        if !denied && any_holds(&self.allow, asked, &self.templates)? {
+        if !denied && first_that_holds(&self.allow, asked, &self.templates)?.is_some() {
             return Ok(Ruling::Passes);
         }
-        let Subject { key, found } = self.key.subject(asked, &self.templates)?;
+        let subject = self.key.subject(asked, &self.templates)?;
+        let is_clear = self.is_clear(&subject, asked);
+        let Subject { key, found, .. } = subject;
         let barred = match found {
             _ if denied => Some(Barred::DenyList),
             Found::NotAll if self.missing_for(asked) == Missing::Skip => return Ok(Ruling::Skips),
-            Found::NotAll if self.written.missing == Missing::Deny => Some(Barred::MissingKey),
+            Found::NotAll | Found::InSome if self.written.missing == Missing::Deny => {
+                Some(Barred::MissingKey)
+            }
             _ => None,
         };
         let mode = self.mode_for(asked, &key)?;
         Ok(match (barred, mode) {
             (Some(why), HitMode::Enforced) => Ruling::Bars(why),
             (Some(why), HitMode::Observed) => Ruling::WouldBar { key, why },
+            (None, HitMode::Enforced) if !is_clear => return Err(self.ambiguous()),
             (None, _) => {
                 let (terms, lacks_key) = (self.terms_for(asked)?, found == Found::NotAll);
                 Ruling::Limits { terms, key, mode, lacks_key }
@@ -250,6 +276,16 @@ impl Rule {
     fn missing_for(&self, asked: &Asked<'_, '_>) -> Missing {
         let by_default = !self.written.missing_is_given && asked.skips_incomplete();
         if by_default { Missing::Skip } else { self.written.missing }
+    }
+
+    /// Whether it counts for the same subject however the path is read. What `missing: skip` lets pass has no subject.
+    pub(super) fn is_clear(&self, subject: &Subject<'_>, asked: &Asked<'_, '_>) -> bool {
+        subject.agrees && (subject.found != Found::InSome || self.missing_for(asked) != Missing::Shared)
+    }
+
+    #[cold]
+    pub(super) fn ambiguous(&self) -> RequestError {
+        RequestError::AmbiguousPath { rule: self.name.to_string() }
     }
 
     pub(super) fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {

@@ -13,7 +13,8 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::address;
-use super::asked::{Asked, Source};
+use super::asked::{Asked, Reading, Source};
+use super::readings::canonical;
 use super::template::Template;
 use crate::key::{Form, Key};
 use crate::request::RequestError;
@@ -35,6 +36,8 @@ pub(super) struct KeyPart {
 pub(super) struct Subject<'r> {
     pub(super) key: Key<'r>,
     pub(super) found: Found,
+    /// Whether it is the same one however the path is read.
+    pub(super) agrees: bool,
 }
 
 /// A part of a key, for people.
@@ -50,7 +53,15 @@ pub struct KeyText {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     All,
+    /// By some readings of its path. The key is by one of these.
+    InSome,
     NotAll,
+}
+
+impl<'r> Subject<'r> {
+    fn new(key: Key<'r>, found: Found) -> Self {
+        Self { key, found, agrees: true }
+    }
 }
 
 /// As it is written: `api_key|ip`.
@@ -71,36 +82,74 @@ impl KeyParts {
         asked: &Asked<'r, '_>,
         templates: &[Template],
     ) -> Result<Subject<'r>, RequestError> {
+        if asked.is_single() {
+            self.subject_by(asked.first(), templates)
+        } else {
+            self.subject_by_all(asked, templates)
+        }
+    }
+
+    /// The subject by all readings for which the rule is; by all that there are if it is for none.
+    #[cold]
+    fn subject_by_all<'r>(
+        &self,
+        asked: &Asked<'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
+        let is_for = |reading: &Reading<'_, 'r, '_>| is_for(templates, *reading);
+        let any = asked.readings().any(|reading| is_for(&reading));
+        let (mut full, mut lacking) = (None::<Subject<'r>>, None::<Subject<'r>>);
+        for reading in asked.readings().filter(|reading| !any || is_for(reading)) {
+            let subject = self.subject_by(reading, templates)?;
+            let same_kind = if subject.found == Found::All { &mut full } else { &mut lacking };
+            match same_kind {
+                Some(known) => known.agrees &= known.key == subject.key,
+                None => *same_kind = Some(subject),
+            }
+        }
+        Ok(match (full, lacking) {
+            (Some(full), Some(_)) => Subject { found: Found::InSome, ..full },
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => Subject::new(Key::from(""), Found::NotAll),
+        })
+    }
+
+    #[inline(always)]
+    fn subject_by<'r>(
+        &self,
+        reading: Reading<'_, 'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
         match &*self.parts {
-            [] => Ok(Subject { key: Key::from(""), found: Found::All }),
+            [] => Ok(Subject::new(Key::from(""), Found::All)),
             [KeyPart { alternatives }] if let [source] = &**alternatives => {
-                Ok(match self.value(source, asked, templates)? {
-                    Some(value) if !value.is_empty() => Subject { key: single(value), found: Found::All },
-                    _ => Subject { key: Key::from(""), found: Found::NotAll },
+                Ok(match self.value(source, reading, templates)? {
+                    Some(value) if !value.is_empty() => Subject::new(single(value), Found::All),
+                    _ => Subject::new(Key::from(""), Found::NotAll),
                 })
             }
-            [part] => Ok(match self.take(part, asked, templates)? {
-                Some((0, value)) => Subject { key: single(value), found: Found::All },
+            [part] => Ok(match self.take(part, reading, templates)? {
+                Some((0, value)) => Subject::new(single(value), Found::All),
                 Some((index, value)) => {
                     let name = part.alternatives[index].name().as_bytes();
-                    Subject { key: Key::from_parts([name, &value]), found: Found::All }
+                    Subject::new(Key::from_parts([name, &value]), Found::All)
                 }
-                None => Subject { key: Key::from(""), found: Found::NotAll },
+                None => Subject::new(Key::from(""), Found::NotAll),
             }),
-            parts => self.several(parts, asked, templates),
+            parts => self.several(parts, reading, templates),
         }
     }
 
     fn several<'r>(
         &self,
         parts: &[KeyPart],
-        asked: &Asked<'r, '_>,
+        reading: Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Subject<'r>, RequestError> {
         let mut written: SmallVec<[Cow<'_, [u8]>; 8]> = SmallVec::new();
         let mut found = Found::All;
         for part in parts {
-            match self.take(part, asked, templates)? {
+            match self.take(part, reading, templates)? {
                 Some((index, value)) => {
                     if part.alternatives.len() > 1 {
                         written.push(Cow::Borrowed(part.alternatives[index].name().as_bytes()));
@@ -113,25 +162,7 @@ impl KeyParts {
                 }
             }
         }
-        Ok(Subject { key: Key::from_parts(written.iter().map(|part| &**part)), found })
-    }
-
-    /// The same for people, part by part.
-    pub(super) fn shown(
-        &self,
-        asked: &Asked<'_, '_>,
-        templates: &[Template],
-    ) -> Result<Vec<KeyText>, RequestError> {
-        let shown = self.parts.iter().map(|part| {
-            Ok(match self.take(part, asked, templates)? {
-                Some((index, value)) => KeyText {
-                    attribute: part.alternatives[index].name().to_owned(),
-                    value: Some(String::from_utf8_lossy(&value).into_owned()),
-                },
-                None => KeyText { attribute: part.to_string(), value: None },
-            })
-        });
-        shown.collect()
+        Ok(Subject::new(Key::from_parts(written.iter().map(|part| &**part)), found))
     }
 
     /// Whom a key stands for, from what [`KeyParts::subject`] wrote.
@@ -157,11 +188,11 @@ impl KeyParts {
     fn take<'r>(
         &self,
         part: &KeyPart,
-        asked: &Asked<'r, '_>,
+        reading: Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Taken<'r>, RequestError> {
         for (index, source) in part.alternatives.iter().enumerate() {
-            let value = self.value(source, asked, templates)?;
+            let value = self.value(source, reading, templates)?;
             if let Some(value) = value.filter(|value| !value.is_empty()) {
                 return Ok(Some((index, value)));
             }
@@ -174,32 +205,52 @@ impl KeyParts {
     fn value<'r>(
         &self,
         source: &Source,
-        asked: &Asked<'r, '_>,
+        reading: Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Option<Cow<'r, [u8]>>, RequestError> {
         match source {
             Source::Ip => {
-                let address = asked.address()?;
+                let address = reading.asked.address()?;
                 Ok(address.map(|(text, address)| address::subject(text, address, self.ipv6_prefix)))
             }
-            _ => Ok(text_value(source, asked, templates)),
+            _ => Ok(text_value(source, reading, templates)),
         }
     }
 }
 
 /// A value that is no address, as it counts.
-fn text_value<'r>(source: &Source, asked: &Asked<'r, '_>, templates: &[Template]) -> Option<Cow<'r, [u8]>> {
+fn text_value<'r>(
+    source: &Source,
+    reading: Reading<'_, 'r, '_>,
+    templates: &[Template],
+) -> Option<Cow<'r, [u8]>> {
     match source {
-        Source::Path => asked.path().map(|path| match path.segments_from(0) {
+        Source::Path => reading.path.map(|path| match counted(path.segments_from(0), reading) {
             root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
             path => path,
         }),
-        Source::Method => source.value(asked, templates).map(|method| {
+        Source::Method => source.sent(reading.asked).map(|method| {
             let is_lower = method.iter().any(u8::is_ascii_lowercase);
             if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
         }),
-        Source::Attribute(_) | Source::Parameter(_) | Source::Ip => source.value(asked, templates),
+        Source::Parameter(_) => {
+            let captured = source.captured(reading, templates).map(|value| counted(value, reading));
+            captured.or_else(|| source.sent(reading.asked))
+        }
+        Source::Attribute(_) | Source::Ip => source.sent(reading.asked),
     }
+}
+
+/// A part of the path as it counts: the same for all readings of it that differ in nothing but what servers drop or decode.
+#[inline]
+fn counted<'r>(part: Cow<'r, [u8]>, reading: Reading<'_, 'r, '_>) -> Cow<'r, [u8]> {
+    if reading.asked.is_single() { part } else { Cow::Owned(canonical(&part)) }
+}
+
+/// Whether a rule with these templates is for a request by this reading.
+pub(super) fn is_for(templates: &[Template], reading: Reading<'_, '_, '_>) -> bool {
+    templates.is_empty()
+        || reading.path.is_some_and(|path| templates.iter().any(|template| template.matches(path)))
 }
 
 impl Key<'_> {
@@ -230,18 +281,19 @@ fn single(value: Cow<'_, [u8]>) -> Key<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::readings::PathRules;
     use crate::request::Request;
 
     /// What most requests are counted under is not copied.
     #[test]
     fn single_values_are_borrowed() {
-        let templates = [Template::whole("/users/{id}").expect("a template")];
+        let templates = [Template::whole("/users/{id}", PathRules::default()).expect("a template")];
         let request = Request::new()
             .with("user", "alice")
             .with("ip", "192.0.2.1")
             .with("path", "/users/42")
             .with("method", "GET");
-        let asked = Asked::new(&request);
+        let asked = Asked::new(&request, PathRules::default()).expect("a plain path");
         let sources: [(&[&str], &str); 5] = [
             (&["user"], "alice"),
             (&["user", "ip"], "alice"),

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use super::flaw::Flaw;
-use super::path::{Path, decode};
+use super::path::PathView;
+use super::readings::{PathRules, decode, fold_case};
 
 /// The attributes that always mean what they say, so that no parameter may be called like one.
 const RESERVED: [&str; 4] = ["method", "path", "ip", "tier"];
@@ -28,7 +29,7 @@ pub(super) enum Segment {
 pub(super) enum End {
     /// Nothing.
     Here,
-    /// One segment or more: `{*rest}`.
+    /// One segment or more, or at least a slash: `{*rest}`.
     Rest(Box<str>),
     /// Anything, or nothing: the template is a prefix.
     Below,
@@ -36,7 +37,7 @@ pub(super) enum End {
 
 impl Template {
     /// A template for whole paths.
-    pub(super) fn whole(text: &str) -> Result<Self, Flaw> {
+    pub(super) fn whole(text: &str, rules: PathRules) -> Result<Self, Flaw> {
         let path = text.strip_prefix('/').ok_or_else(|| not_a_path(text))?;
         let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
         let mut template = Self { segments: Box::default(), end: End::Here };
@@ -58,7 +59,7 @@ impl Template {
             match name {
                 Some(name) if part.starts_with("{*") => template.end = End::Rest(name.into()),
                 Some(name) => segments.push(Segment::Parameter(name.into())),
-                None => segments.push(literal(part)?),
+                None => segments.push(literal(part, rules)?),
             }
         }
         template.segments = segments.into();
@@ -66,8 +67,8 @@ impl Template {
     }
 
     /// A template for paths that begin like it, segment by segment.
-    pub(super) fn prefix(text: &str) -> Result<Self, Flaw> {
-        let template = Self::whole(text)?;
+    pub(super) fn prefix(text: &str, rules: PathRules) -> Result<Self, Flaw> {
+        let template = Self::whole(text, rules)?;
         if let End::Rest(name) = &template.end {
             let what = format!("`{{*{name}}}` in a prefix");
             return Err(Flaw::new(what, "leave it out: a prefix already matches everything below"));
@@ -75,7 +76,7 @@ impl Template {
         Ok(Self { end: End::Below, ..template })
     }
 
-    pub(super) fn matches(&self, path: &Path<'_>) -> bool {
+    pub(super) fn matches(&self, path: PathView<'_, '_>) -> bool {
         let mut parts = path.segments();
         let all = self.segments.iter().all(|segment| match (segment, parts.next()) {
             (Segment::Literal(literal), Some(part)) => **literal == *part,
@@ -84,7 +85,7 @@ impl Template {
         });
         all && match self.end {
             End::Here => parts.next().is_none(),
-            End::Rest(_) => parts.next().is_some(),
+            End::Rest(_) => parts.next().is_some() || path.has_slash(),
             End::Below => true,
         }
     }
@@ -101,7 +102,7 @@ impl Template {
     }
 
     /// What stands in the place of a parameter, if there is one of this name and the path matches.
-    pub(super) fn capture<'r>(&self, path: &Path<'r>, parameter: &str) -> Option<Cow<'r, [u8]>> {
+    pub(super) fn capture<'r>(&self, path: PathView<'_, 'r>, parameter: &str) -> Option<Cow<'r, [u8]>> {
         let is_it = |segment: &Segment| matches!(segment, Segment::Parameter(name) if **name == *parameter);
         let index = self.segments.iter().position(is_it);
         let is_rest = matches!(&self.end, End::Rest(name) if **name == *parameter);
@@ -144,7 +145,7 @@ fn check_name(name: &str, names: &[&str]) -> Result<(), Flaw> {
     Ok(())
 }
 
-fn literal(part: &str) -> Result<Segment, Flaw> {
+fn literal(part: &str, rules: PathRules) -> Result<Segment, Flaw> {
     if part.contains(['?', '#']) {
         let what = format!("`{part}` has a query or a fragment in it");
         return Err(Flaw::new(what, "leave it out: paths are matched without them"));
@@ -162,7 +163,8 @@ fn literal(part: &str) -> Result<Segment, Flaw> {
             "write the path that it leads to: requests are resolved before matching",
         ));
     }
-    Ok(Segment::Literal(bytes.into()))
+    let literal = if rules.ignore_case { fold_case(&bytes) } else { bytes };
+    Ok(Segment::Literal(literal.into()))
 }
 
 fn not_a_path(text: &str) -> Flaw {

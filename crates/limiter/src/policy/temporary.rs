@@ -121,7 +121,7 @@ impl Policy {
             Some(added) => rule.with(added),
             None => rule.clone(),
         });
-        (compile::policy(rules.collect()), fits)
+        (compile::policy(rules.collect(), self.paths), fits)
     }
 
     /// Adds an exception, unless something is wrong with it.
@@ -143,7 +143,7 @@ impl Policy {
             return;
         };
         let rule = &self.rules[index];
-        let when = compile::conditions_of(&exception.when, &rule.templates, problems);
+        let when = compile::conditions_of(&exception.when, &rule.templates, self.paths, problems);
         let written = exception.when.clone();
         match &exception.effect {
             Effect::Limits(limits) => {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use smallvec::SmallVec;
 
-use super::path::Path;
+use super::path::PathView;
 use super::template::{End, Segment, Template};
 
 /// What a walk finds: the numbers that templates were inserted under.
@@ -90,7 +90,7 @@ impl Trie {
     }
 
     /// Adds the numbers of all templates that match. A number that was inserted several times may come several times.
-    pub(super) fn collect(&self, path: &Path<'_>, found: &mut Found) {
+    pub(super) fn collect(&self, path: PathView<'_, '_>, found: &mut Found) {
         let mut nodes: SmallVec<[u32; 8]> = SmallVec::from_slice(&[0]);
         let mut next: SmallVec<[u32; 8]> = SmallVec::new();
         for segment in path.segments() {
@@ -113,7 +113,11 @@ impl Trie {
             std::mem::swap(&mut nodes, &mut next);
         }
         for node in nodes {
-            found.extend_from_slice(&self.nodes[node as usize].here);
+            let node = &self.nodes[node as usize];
+            found.extend_from_slice(&node.here);
+            if path.has_slash() {
+                found.extend_from_slice(&node.rest);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use slidegate::{Limit, Request};
 use crate::cases::Rng;
 
 pub(crate) mod naive;
+pub(crate) mod naive_path;
 
 pub(crate) type Attributes = Vec<(&'static str, &'static str)>;
 
@@ -29,7 +30,7 @@ const ADDRESSES: [&str; 11] = [
     "",
     "nonsense",
 ];
-const PATHS: [&str; 12] = [
+const PATHS: [&str; 24] = [
     "/",
     "",
     "/login",
@@ -42,6 +43,18 @@ const PATHS: [&str; 12] = [
     "/files/a/b",
     "/files/a//b",
     "/%66iles/c",
+    "/login;x=1",
+    "/;a/login",
+    "/x/..;/login",
+    "/users/1;v=%2F2",
+    "/users/1;%2F../2",
+    "/users%2F1",
+    "/users\\1",
+    "/files/a%5Cb",
+    "/files/",
+    "/users/./1",
+    "/files/a//../b",
+    "/login%3Bx/..",
 ];
 const TEMPLATES: [&str; 8] = [
     "/login",

@@ -8,30 +8,16 @@ use slidegate::policy::{Barred, Choice, Hit, HitMode};
 use slidegate::store::MAX_LIMITS;
 use slidegate::{Key, Request, RequestError};
 
-/// A path as a list of segments.
-pub(crate) fn segments(path: &str) -> Vec<String> {
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    let mut segments: Vec<String> = Vec::new();
-    for segment in path.split('/') {
-        // The few escapes that are generated.
-        let segment = segment.replace("%31", "1").replace("%66", "f");
-        match segment.as_str() {
-            "" | "." => {}
-            ".." => drop(segments.pop()),
-            _ => segments.push(segment),
-        }
-    }
-    segments
-}
+use super::naive_path::{Reading, canonical, readings, template_segments};
 
 /// The parameters of a template, if it matches.
-fn matched(template: &str, path: &[String], is_prefix: bool) -> Option<Vec<(String, String)>> {
-    let template = segments(template);
+fn matched(template: &str, (path, slash): &Reading, is_prefix: bool) -> Option<Vec<(String, String)>> {
+    let template = template_segments(template);
     let mut parameters = Vec::new();
     for (index, segment) in template.iter().enumerate() {
         let name = segment.trim_matches(['{', '*', '}']).to_owned();
         if segment.starts_with("{*") {
-            let rest = path.get(index..).filter(|rest| !rest.is_empty())?;
+            let rest = path.get(index..).filter(|rest| !rest.is_empty() || *slash)?;
             parameters.push((name, rest.join("/")));
             return Some(parameters);
         }
@@ -74,7 +60,10 @@ fn is_in(address: IpAddr, net: &str) -> bool {
 struct Asked<'a, 'b> {
     rule: &'a Rule,
     request: &'a Request<'b>,
-    path: Option<Vec<String>>,
+    /// By one reading.
+    path: Option<Reading>,
+    /// Whether there are others.
+    has_others: bool,
     prefix: u8,
 }
 
@@ -87,14 +76,22 @@ impl Asked<'_, '_> {
 
     /// The parameter of the rule's own path, or the attribute.
     fn value(&self, name: &str) -> Option<String> {
+        self.captured(name).or_else(|| self.request.get(name).map(str::to_owned))
+    }
+
+    fn captured(&self, name: &str) -> Option<String> {
         let path = self.rule.matches.0.iter().find(|condition| condition.attribute == "path");
-        let captured = path.and_then(|condition| {
+        path.and_then(|condition| {
             let (templates, is_prefix) = texts(&condition.test);
             let parameters =
                 templates.iter().filter_map(|template| matched(template, self.path.as_ref()?, is_prefix));
             parameters.flatten().find(|(known, _)| known == name).map(|(_, value)| value)
-        });
-        captured.or_else(|| self.request.get(name).map(str::to_owned))
+        })
+    }
+
+    /// What a part of a path counts as.
+    fn counted(&self, part: String) -> String {
+        if self.has_others { canonical(&part) } else { part }
     }
 
     fn holds(&self, condition: &Condition) -> Result<bool, RequestError> {
@@ -125,18 +122,6 @@ impl Asked<'_, '_> {
         Ok(true)
     }
 
-    fn first<'c>(
-        &self,
-        list: impl IntoIterator<Item = &'c Conditions>,
-    ) -> Result<Option<usize>, RequestError> {
-        for (index, conditions) in list.into_iter().enumerate() {
-            if self.hold(conditions)? {
-                return Ok(Some(index));
-            }
-        }
-        Ok(None)
-    }
-
     fn key_value(&self, name: &str) -> Result<Option<String>, RequestError> {
         let value = match name {
             "ip" => self.address()?.map(|address| match bits(address) {
@@ -153,18 +138,21 @@ impl Asked<'_, '_> {
                     format!("{}/{}", std::net::Ipv6Addr::from_bits(kept), self.prefix)
                 }
             }),
-            "path" => self.path.as_ref().map(|path| match path.join("/") {
+            "path" => self.path.as_ref().map(|(path, _)| match self.counted(path.join("/")) {
                 root if root.is_empty() => "/".to_owned(),
                 path => path,
             }),
             "method" => self.request.get("method").map(str::to_uppercase),
-            name => self.value(name),
+            name => {
+                let captured = self.captured(name).map(|part| self.counted(part));
+                captured.or_else(|| self.request.get(name).map(str::to_owned))
+            }
         };
         Ok(value.filter(|value| !value.is_empty()))
     }
 
     /// The parts of a key, or the only one, and whether nothing is missing.
-    fn subject(&self) -> Result<(Result<Vec<String>, String>, bool), RequestError> {
+    fn subject(&self) -> Result<Subject, RequestError> {
         let (mut parts, mut complete) = (Vec::new(), true);
         let written: Vec<Vec<&str>> = self
             .rule
@@ -195,6 +183,54 @@ impl Asked<'_, '_> {
     }
 }
 
+/// Whether one of some conditions holds by one of the readings.
+fn denies(readings: &[Asked<'_, '_>], list: &[Conditions]) -> Result<bool, RequestError> {
+    for conditions in list {
+        for asked in readings {
+            if asked.hold(conditions)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The first of some conditions that hold by all of the readings.
+fn selects<'c>(
+    readings: &[Asked<'_, '_>],
+    list: impl IntoIterator<Item = &'c Conditions>,
+) -> Result<Option<usize>, RequestError> {
+    'list: for (index, conditions) in list.into_iter().enumerate() {
+        for asked in readings {
+            if !asked.hold(conditions)? {
+                continue 'list;
+            }
+        }
+        return Ok(Some(index));
+    }
+    Ok(None)
+}
+
+type Subject = (Result<Vec<String>, String>, bool);
+
+/// The subject, whether any reading lacks something, and whether all mean the same. Only readings count for which the rule is.
+fn subject(readings: &[Asked<'_, '_>]) -> Result<(Subject, bool, bool), RequestError> {
+    let is_for = |asked: &Asked<'_, '_>| {
+        let path = asked.rule.matches.0.iter().find(|condition| condition.attribute == "path");
+        path.is_none_or(|path| asked.holds(path) == Ok(true))
+    };
+    let any = readings.iter().any(is_for);
+    let meant = readings.iter().filter(|asked| !any || is_for(asked));
+    let subjects = meant.map(Asked::subject).collect::<Result<Vec<Subject>, _>>()?;
+    let (full, lacking): (Vec<Subject>, Vec<Subject>) = subjects.into_iter().partition(|(_, all)| *all);
+    let kind = if full.is_empty() { &lacking } else { &full };
+    let mut agrees = kind.iter().all(|subject| *subject == kind[0]);
+    if !full.is_empty() && !lacking.is_empty() && readings[0].rule.missing == Missing::Shared {
+        agrees = false;
+    }
+    Ok((kind[0].clone(), !lacking.is_empty(), agrees))
+}
+
 fn is_in_share(key: &Result<Vec<String>, String>, Percent(hundredths): Percent) -> bool {
     let mut bytes = Vec::new();
     match key {
@@ -220,32 +256,39 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
     let mut hits: Vec<Hit<'k>> = Vec::new();
     let mut counts = [0, 0];
     for (index, rule) in file.rules.iter().enumerate() {
-        let path = request.get("path").map(segments);
-        let asked = Asked { rule, request, path, prefix: file.ipv6_prefix.value.unwrap_or_default() };
-        if !asked.hold(&rule.matches)? {
+        let paths = request.get("path").map(readings);
+        let paths: Vec<Option<Reading>> = paths.map_or(vec![None], |all| all.into_iter().map(Some).collect());
+        let has_others = paths.len() > 1;
+        let prefix = file.ipv6_prefix.value.unwrap_or_default();
+        let by = |path: &Option<Reading>| Asked { rule, request, path: path.clone(), has_others, prefix };
+        let any: Vec<Asked<'_, '_>> = paths.iter().map(by).collect();
+        let without_slash = |path: &Reading| (path.0.clone(), false);
+        let every: Vec<Asked<'_, '_>> =
+            paths.iter().map(|path| by(&path.as_ref().map(without_slash))).collect();
+        if !denies(&any, std::slice::from_ref(&rule.matches))? {
             continue;
         }
-        let denied = asked.first(&rule.deny)?.is_some();
+        let denied = denies(&any, &rule.deny)?;
         if denied && rule.mode == Mode::Enforce {
             return Ok(Choice::Barred { rule: index, why: Barred::DenyList });
         }
-        if !denied && asked.first(&rule.allow)?.is_some() {
+        if !denied && selects(&every, &rule.allow)?.is_some() {
             continue;
         }
-        let (key, complete) = asked.subject()?;
+        let ((key, complete), any_lacks, agrees) = subject(&any)?;
         if !denied && !complete && rule.missing == Missing::Skip {
             continue;
         }
-        let why = match (denied, complete, rule.missing) {
+        let why = match (denied, any_lacks, rule.missing) {
             (true, ..) => Some(Barred::DenyList),
-            (false, false, Missing::Deny) => Some(Barred::MissingKey),
+            (false, true, Missing::Deny) => Some(Barred::MissingKey),
             _ => None,
         };
         let enforced = match &rule.mode {
             Mode::Enforce => true,
             Mode::Observe => false,
             Mode::Share(share) => is_in_share(&key, *share),
-            Mode::For(list) => asked.first(list)?.is_some(),
+            Mode::For(list) => denies(&any, list)?,
         };
         let key = match key {
             Err(single) => Key::from(single),
@@ -267,9 +310,13 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
             });
             continue;
         }
+        if enforced && !agrees {
+            return Err(RequestError::AmbiguousPath { rule: rule.name.value.clone().unwrap_or_default() });
+        }
         let tier = rule.tiers.keys().position(|tier| Some(tier.as_str()) == request.get("tier"));
         let of_tier = tier.map_or(0, |tier| 1 + rule.overrides.len() + tier);
-        let terms = asked.first(rule.overrides.iter().map(|other| &other.when))?.map_or(of_tier, |at| 1 + at);
+        let terms =
+            selects(&every, rule.overrides.iter().map(|other| &other.when))?.map_or(of_tier, |at| 1 + at);
         let sets = std::iter::once(&rule.limits).chain(rule.overrides.iter().map(|other| &other.limits));
         let set = sets.chain(rule.tiers.values()).nth(terms).and_then(|set| set.value.as_ref());
         counts[usize::from(enforced)] += set.map_or(0, Vec::len);

@@ -45,6 +45,7 @@ pub(crate) fn everything() -> Value {
             "deny_cache": 0,
             "instances": 3
         },
+        "paths": { "ignore_case": true },
         "ipv6_prefix": 56,
         "rules": [
             {

@@ -97,6 +97,7 @@ fn every_field_is_read() {
     );
     assert_eq!((store.timeout, store.deny_cache, store.instances), (DurationMs(20), DurationMs(0), 3));
     assert_eq!(store.prefix.as_ref().and_then(|prefix| prefix.value.as_deref()), Some("gate:"));
+    assert!(file.paths.ignore_case);
     assert_eq!(file.ipv6_prefix.value, Some(56));
 }
 

@@ -95,7 +95,7 @@ fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
     Ok(Some(value).filter(|value| !value.is_empty()))
 }
 
-/// Without scheme and host, which some proxies put before it, and without query and fragment.
+/// Without scheme and host, which some proxies put before it, and without query. A `#` stays: not all servers end a path there.
 fn path_of(uri: &str) -> &str {
     let path = match uri.split_once("://") {
         Some((scheme, rest)) if !scheme.contains(['/', '?', '#']) => match rest.find(['/', '?', '#']) {
@@ -104,7 +104,7 @@ fn path_of(uri: &str) -> &str {
         },
         _ => uri,
     };
-    match path.split(['?', '#']).next() {
+    match path.split('?').next() {
         None | Some("") => "/",
         Some(path) => path,
     }

@@ -17,7 +17,7 @@ fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
 fn the_path_of_what_proxies_send() {
     let rows = [
         ("/a/b?c=d", "/a/b"),
-        ("/a#b", "/a"),
+        ("/a#b", "/a#b"),
         ("/", "/"),
         ("?x", "/"),
         ("https://example.com/a/b?c", "/a/b"),

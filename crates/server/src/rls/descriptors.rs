@@ -89,7 +89,7 @@ impl<'m> Asked<'m> {
     /// Refuses what the rules cannot judge for this reason, so that it can be asked again.
     pub(super) fn refuse_unfit(&mut self, policy: &Policy, error: &RequestError) {
         match error {
-            RequestError::NotAnAddress { .. } => self.refuse_unreadable(policy),
+            error if is_of_a_value(error) => self.refuse_unreadable(policy),
             // Which of them are too many nobody can say.
             _ => {
                 self.unfit.push(error.to_string());
@@ -103,13 +103,22 @@ impl<'m> Asked<'m> {
         let Self { demands, unfit } = self;
         for demand in demands {
             let (Demand::Check(request) | Demand::GiveBack { request, .. }) = demand else { continue };
-            let unreadable = policy.choose(request).err();
-            if let Some(error @ RequestError::NotAnAddress { .. }) = unreadable {
+            if let Some(error) = policy.choose(request).err().filter(is_of_a_value) {
                 unfit.push(error.to_string());
                 *demand = Demand::Refuse;
             }
         }
     }
+}
+
+/// Whether one descriptor has a value that rules cannot read.
+fn is_of_a_value(error: &RequestError) -> bool {
+    matches!(
+        error,
+        RequestError::NotAnAddress { .. }
+            | RequestError::TooManyReadings
+            | RequestError::AmbiguousPath { .. }
+    )
 }
 
 /// Whether a value is wrong that may be a client's. What proxies are set to is in the rest.
@@ -172,7 +181,7 @@ fn also(key: &str) -> Option<&str> {
 fn value(Entry { key, value }: &Entry) -> Cow<'_, str> {
     let mut bytes = value.as_slice();
     if bytes.len() > MAX_VALUE_BYTES && (key == "path" || also(key) == Some("path")) {
-        bytes = bytes.split(|byte| matches!(byte, b'?' | b'#')).next().unwrap_or_default();
+        bytes = bytes.split(|byte| *byte == b'?').next().unwrap_or_default();
     }
     String::from_utf8_lossy(bytes)
 }

@@ -5,33 +5,42 @@ use super::super::asked::{IP, METHOD, PATH, Source};
 use super::super::condition::{Condition, Conditions, How};
 use super::super::file::{self, Spot, Test};
 use super::super::problems::Problems;
+use super::super::readings::{PathRules, fold_case};
 use super::super::template::Template;
 use super::each;
 
+/// The rule whose conditions they are: its templates, and how paths are read.
+#[derive(Clone, Copy)]
+pub(super) struct In<'t> {
+    pub(super) templates: &'t [Template],
+    pub(super) paths: PathRules,
+}
+
 /// The templates of a rule's `match`, and the conditions without them.
-pub(super) fn of_match(matches: &file::Conditions, problems: &Problems) -> (Box<[Template]>, Conditions) {
+pub(super) fn of_match(
+    matches: &file::Conditions,
+    paths: PathRules,
+    problems: &Problems,
+) -> (Box<[Template]>, Conditions) {
     let path = matches.0.iter().position(|condition| condition.attribute == PATH);
-    let templates = path.map(|path| templates(&matches.0[path].test, problems)).unwrap_or_default();
+    let templates = path.map(|path| templates(&matches.0[path].test, paths, problems)).unwrap_or_default();
+    let within = In { templates: &templates, paths };
     let others = matches.0.iter().enumerate().filter(|(index, _)| Some(*index) != path);
-    let others = others.map(|(_, other)| condition(other, &templates, problems)).collect();
+    let others = others.map(|(_, other)| condition(other, within, problems)).collect();
     (templates, Conditions::new(others))
 }
 
 /// The conditions of a rule with these templates.
-pub(super) fn of(written: &file::Conditions, templates: &[Template], problems: &Problems) -> Conditions {
-    Conditions::new(written.0.iter().map(|one| condition(one, templates, problems)).collect())
+pub(super) fn of(written: &file::Conditions, within: In<'_>, problems: &Problems) -> Conditions {
+    Conditions::new(written.0.iter().map(|one| condition(one, within, problems)).collect())
 }
 
 /// The same for a list of them.
-pub(super) fn list(
-    written: &[file::Conditions],
-    templates: &[Template],
-    problems: &Problems,
-) -> Box<[Conditions]> {
-    written.iter().map(|conditions| of(conditions, templates, problems)).collect()
+pub(super) fn list(written: &[file::Conditions], within: In<'_>, problems: &Problems) -> Box<[Conditions]> {
+    written.iter().map(|conditions| of(conditions, within, problems)).collect()
 }
 
-fn condition(written: &file::Condition, of_rule: &[Template], problems: &Problems) -> Condition {
+fn condition(written: &file::Condition, within: In<'_>, problems: &Problems) -> Condition {
     let file::Condition { at, attribute, test } = written;
     let (how, spots) = match test {
         Test::Is(spots) => (How::Whole, spots),
@@ -45,7 +54,7 @@ fn condition(written: &file::Condition, of_rule: &[Template], problems: &Problem
         problems.report(*at, what, "list at least one value");
     }
     match &**attribute {
-        PATH => Condition::Path(templates(test, problems)),
+        PATH => Condition::Path(templates(test, within.paths, problems)),
         IP => {
             if how == How::Prefix {
                 let remedy = "write a network instead, such as `ip: 10.0.0.0/8`";
@@ -55,18 +64,28 @@ fn condition(written: &file::Condition, of_rule: &[Template], problems: &Problem
             Condition::Address(each(spots, problems, address::network).into())
         }
         METHOD => Condition::Method { how, texts: texts(spots) },
-        name => Condition::Text { source: Source::new(name, of_rule), how, texts: texts(spots) },
+        name => {
+            let source = Source::new(name, within.templates);
+            let folds = within.paths.ignore_case && matches!(source, Source::Parameter(_));
+            Condition::Text { source, how, texts: if folds { folded(spots) } else { texts(spots) } }
+        }
     }
 }
 
-fn templates(test: &Test, problems: &Problems) -> Box<[Template]> {
+fn templates(test: &Test, paths: PathRules, problems: &Problems) -> Box<[Template]> {
     match test {
-        Test::Is(spots) => each(spots, problems, Template::whole),
-        Test::Prefix(spots) => each(spots, problems, Template::prefix),
+        Test::Is(spots) => each(spots, problems, |text| Template::whole(text, paths)),
+        Test::Prefix(spots) => each(spots, problems, |text| Template::prefix(text, paths)),
     }
     .into()
 }
 
 fn texts(spots: &[Spot<String>]) -> Box<[Box<str>]> {
     spots.iter().filter_map(|spot| spot.value.as_deref().map(Box::from)).collect()
+}
+
+/// Texts that parts of a path are compared with where case does not matter.
+fn folded(spots: &[Spot<String>]) -> Box<[Box<str>]> {
+    let fold = |text: &str| String::from_utf8_lossy(&fold_case(text.as_bytes())).into();
+    spots.iter().filter_map(|spot| spot.value.as_deref().map(fold)).collect()
 }

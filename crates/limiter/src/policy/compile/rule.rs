@@ -2,19 +2,27 @@
 
 use super::super::file::{self, Span};
 use super::super::problems::Problems;
+use super::super::readings::PathRules;
 use super::super::rule::{Mode, Rule};
-use super::super::template::Template;
 use super::super::terms::Terms;
-use super::limits::Of;
+use super::conditions::In;
 use super::{Seen, conditions, key, limits};
 use crate::key::Space;
 
 const MAX_NAME: usize = 64;
 
-pub(super) fn compile(written: file::Rule, ipv6_prefix: u8, seen: &mut Seen, problems: &Problems) -> Rule {
+/// What the file says of all its rules.
+#[derive(Clone, Copy)]
+pub(super) struct Of {
+    pub(super) ipv6_prefix: u8,
+    pub(super) paths: PathRules,
+}
+
+pub(super) fn compile(written: file::Rule, of: Of, seen: &mut Seen, problems: &Problems) -> Rule {
     let name: Box<str> = written.name.value.as_deref().unwrap_or_default().into();
     check_name(&written, seen, problems);
-    let (templates, matches) = conditions::of_match(&written.matches, problems);
+    let (templates, matches) = conditions::of_match(&written.matches, of.paths, problems);
+    let within = In { templates: &templates, paths: of.paths };
     let overrides = written.overrides.iter().map(|other| &other.when).cloned().collect::<Vec<_>>();
     for other in written.overrides.iter().filter(|other| seen.read_all && other.when.0.is_empty()) {
         let remedy = "say for which requests in `when`; limits for all of them are the rule's own";
@@ -23,13 +31,13 @@ pub(super) fn compile(written: file::Rule, ipv6_prefix: u8, seen: &mut Seen, pro
     Rule {
         space: Space::named(&name),
         matches,
-        key: key::compile(&written.key, &templates, ipv6_prefix, problems),
+        key: key::compile(&written.key, &templates, of.ipv6_prefix, problems),
         terms: terms(&name, &written, seen, problems),
-        overrides: conditions::list(&overrides, &templates, problems),
+        overrides: conditions::list(&overrides, within, problems),
         tiers: written.tiers.keys().map(|tier| tier.as_str().into()).collect(),
-        allow: conditions::list(&written.allow, &templates, problems),
-        deny: conditions::list(&written.deny, &templates, problems),
-        mode: mode(&written.mode, written.name.at, &templates, problems),
+        allow: conditions::list(&written.allow, within, problems),
+        deny: conditions::list(&written.deny, within, problems),
+        mode: mode(&written.mode, written.name.at, within, problems),
         name,
         templates,
         written,
@@ -55,13 +63,13 @@ fn check_name(written: &file::Rule, seen: &mut Seen, problems: &Problems) {
 }
 
 fn terms(name: &str, written: &file::Rule, seen: &mut Seen, problems: &Problems) -> Box<[Terms]> {
-    let of = Of { name, refundable: written.refundable };
+    let of = limits::Of { name, refundable: written.refundable };
     let overrides = written.overrides.iter().map(|other| &other.limits);
     let sets = std::iter::once(&written.limits).chain(overrides).chain(written.tiers.values());
     sets.map(|set| limits::compile(set, of, seen, problems)).collect()
 }
 
-fn mode(written: &file::Mode, at: Span, templates: &[Template], problems: &Problems) -> Mode {
+fn mode(written: &file::Mode, at: Span, within: In<'_>, problems: &Problems) -> Mode {
     match written {
         file::Mode::Enforce => Mode::Enforce,
         file::Mode::Observe => Mode::Observe,
@@ -71,7 +79,7 @@ fn mode(written: &file::Mode, at: Span, templates: &[Template], problems: &Probl
                 let remedy = "list for whom, as in `enforce_for: [{ org: acme }]`, or write `mode: observe`";
                 problems.report(at, "`enforce_for` is empty, so that the rule refuses nobody", remedy);
             }
-            Mode::For(conditions::list(list, templates, problems))
+            Mode::For(conditions::list(list, within, problems))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The file as a whole, the server and the store.
 
-use super::super::file::{File, HeaderStyle, ResetStyle, Sentinel, Server, Spot, Store, StoreKind};
+use super::super::file::{File, HeaderStyle, Paths, ResetStyle, Sentinel, Server, Spot, Store, StoreKind};
 use super::super::problems::Problems;
 use super::Read;
 use super::fields::Fields;
@@ -18,11 +18,22 @@ impl Read for File {
             server: fields.or("server", usual.server),
             store: fields.or("store", usual.store),
             observe: fields.or("observe", usual.observe),
+            paths: fields.or("paths", usual.paths),
             ipv6_prefix: fields.or("ipv6_prefix", usual.ipv6_prefix),
             rules: fields.or("rules", usual.rules),
         };
         fields.done();
         Some(file)
+    }
+}
+
+impl Read for Paths {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let fields = Fields::of(node, "paths", problems)?;
+        let usual = Self::default();
+        let paths = Self { ignore_case: fields.or("ignore_case", usual.ignore_case) };
+        fields.done();
+        Some(paths)
     }
 }
 

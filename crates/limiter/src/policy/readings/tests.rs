@@ -1,0 +1,197 @@
+use super::*;
+
+/// The readings of a path as texts, with their slash at the end.
+fn texts(path: &str) -> Vec<String> {
+    texts_by(path, PathRules::default())
+}
+
+fn texts_by(path: &str, rules: PathRules) -> Vec<String> {
+    let readings = Readings::new(path, rules).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let texts = readings.all().map(|path| {
+        let segments = path.view().segments().map(|segment| format!("/{}", String::from_utf8_lossy(segment)));
+        segments.collect::<String>() + if path.view().has_slash() { "/" } else { "" }
+    });
+    texts.map(|text| if text.is_empty() { "/".to_owned() } else { text }).collect()
+}
+
+#[test]
+fn most_paths_have_one_reading() {
+    let table = [
+        ("/login", "/login"),
+        ("login", "/login"),
+        ("", "/"),
+        ("/", "/"),
+        ("//", "/"),
+        ("/login/", "/login/"),
+        ("/login?next=/", "/login"),
+        ("/login/?next=/..;%2F", "/login/"),
+        ("?a=/b", "/"),
+        ("/login%3Fa", "/login?a"),
+        ("/login%23a", "/login#a"),
+        ("/caf%C3%A9", "/café"),
+        ("/café", "/café"),
+        ("/login%00", "/login%00"),
+        // Decoded once.
+        ("/%256cogin", "/%6cogin"),
+        ("/x/%252e%252e/login", "/x/%2e%2e/login"),
+        // No escapes.
+        ("/100%", "/100%"),
+        ("/%zz", "/%zz"),
+        ("/%6", "/%6"),
+        ("/%", "/%"),
+        ("/%+6c", "/%+6c"),
+        // Names that only look like dots.
+        ("/.well-known/x", "/.well-known/x"),
+        ("/...", "/..."),
+        ("/a..", "/a.."),
+        // Case matters.
+        ("/Login", "/Login"),
+    ];
+    for (path, expected) in table {
+        assert_eq!(texts(path), [expected], "{path}");
+    }
+}
+
+/// The first is the one with least in it.
+#[test]
+fn readings_of_odd_paths() {
+    let table: [(&str, &[&str]); 30] = [
+        ("//login", &["/login", "//login"]),
+        ("/login//", &["/login/"]),
+        ("/a///b", &["/a/b", "/a///b"]),
+        ("/./login", &["/login", "/./login"]),
+        ("/login/.", &["/login/", "/login/."]),
+        ("/x/../login", &["/login", "/x/../login"]),
+        ("/../login", &["/login", "/../login"]),
+        ("/a/b/..", &["/a/", "/a/b/.."]),
+        ("/a//../b", &["/b", "/a/b", "/a/../b", "/a//../b"]),
+        ("/%6cogin", &["/login", "/%6Cogin"]),
+        ("/%%6cogin", &["/%login", "/%%6Cogin"]),
+        ("/x/%2e%2e/login", &["/login", "/x/../login", "/x/%2E%2E/login"]),
+        ("/a/../x/%2e%2e/login", &["/login", "/a/../x/../login", "/x/%2E%2E/login", "/a/../x/%2E%2E/login"]),
+        ("/a%2Fb", &["/a/b", "/a%2Fb"]),
+        ("/a%2fb", &["/a/b", "/a%2Fb"]),
+        ("/x%2f..%2flogin", &["/login", "/x/../login", "/x%2F..%2Flogin"]),
+        ("/a\\b", &["/a/b", "/a\\b"]),
+        ("/a%5cb", &["/a/b", "/a\\b"]),
+        ("/q%5Cw\\login", &["/q/w/login", "/q/w\\login", "/q\\w/login", "/q\\w\\login"]),
+        ("/login;x=1", &["/login", "/login;x=1"]),
+        ("/login;a/b;c/d", &["/login/b/d", "/login;a/b;c/d"]),
+        ("/login;", &["/login", "/login;"]),
+        ("/;a/login", &["/login", "//login", "/;a/login"]),
+        ("/x/..;/login", &["/login", "/x/../login", "/x/..;/login"]),
+        ("/login%3Bx", &["/login", "/login;x"]),
+        ("/x/..%3b/login", &["/login", "/x/../login", "/x/..;/login"]),
+        // Tomcat drops up to the next slash that was sent.
+        ("/1;%2Fr", &["/1/r", "/1", "/1;/r", "/1;%2Fr"]),
+        ("/1;\\r", &["/1/r", "/1", "/1;/r", "/1;\\r"]),
+        ("/login#x", &["/login", "/login#x"]),
+        ("/login#a?b", &["/login", "/login#a"]),
+    ];
+    for (path, expected) in table {
+        let mut texts = texts(path);
+        assert_eq!(texts[0], expected[0], "the first of {path}: {texts:?}");
+        let mut expected: Vec<&str> = expected.to_vec();
+        texts.sort();
+        expected.sort_unstable();
+        assert_eq!(texts, expected, "{path}");
+    }
+}
+
+#[test]
+fn without_case() {
+    let folded = |path| texts_by(path, PathRules { ignore_case: true });
+    assert_eq!(folded("/LOGIN"), ["/login"]);
+    assert_eq!(folded("/login"), ["/login"]);
+    assert_eq!(folded("/CAF%C3%89"), ["/café"]);
+    assert_eq!(folded("/Stra%C3%9Fe/\u{212a}"), ["/strasse/k"]);
+    assert_eq!(folded("/%4Cogin"), ["/login", "/%4cogin"]);
+    assert_eq!(folded("/A%FF"), folded("/a%ff"));
+}
+
+/// What is plain takes no memory.
+#[test]
+fn what_is_plain_is_borrowed() {
+    for path in ["/", "/login", "/users/42/", "/.well-known/x", "/a?b=%20;\\#", "", "a/b"] {
+        let readings = Readings::new(path, PathRules::default()).expect("one reading");
+        assert_eq!((readings.all().count(), readings.others.capacity()), (1, 0), "{path}");
+        assert!(matches!(
+            readings.all().next().map(|path| path.view().segments_from(0)),
+            Some(Cow::Borrowed(_))
+        ));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_told_apart() {
+    let segment = |path: &'static str| {
+        let readings = Readings::new(path, PathRules::default()).expect("one reading");
+        readings.all().next().map(|path| path.view().segment(0).into_owned())
+    };
+    assert_eq!(segment("/%ff"), Some(vec![0xff]));
+    assert_ne!(segment("/%ff"), segment("/%fe"));
+}
+
+#[test]
+fn parts_of_a_path() {
+    for text in ["/files/a/b/c", "/files//a/./b/c"] {
+        let readings = Readings::new(text, PathRules::default()).expect("a few readings");
+        let path = readings.all().next().expect("a path").view();
+        assert_eq!(&*path.segment(0), b"files");
+        assert_eq!(&*path.segment(3), b"c");
+        assert_eq!(&*path.segments_from(0), b"files/a/b/c");
+        assert_eq!(&*path.segments_from(1), b"a/b/c");
+        assert_eq!(&*path.segments_from(3), b"c");
+    }
+}
+
+/// Whatever is sent: no more readings than the bound, each once, or an error.
+#[test]
+fn readings_are_bounded() {
+    let parts = [";", "%3b", "%2F", "\\", "%5C", "#", "%61", "..", ".", "//", "/", "a"];
+    let (mut most, mut refused) = (0, 0);
+    let mut state = 7_u32;
+    for _ in 0..20_000 {
+        let mut path = String::from("/");
+        for _ in 0..12 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            path += parts[(state >> 24) as usize % parts.len()];
+        }
+        match Readings::new(&path, PathRules::default()) {
+            Ok(readings) => {
+                let all: Vec<_> = readings.all().collect();
+                most = most.max(all.len());
+                for (index, one) in all.iter().enumerate() {
+                    assert!(!all[..index].contains(one), "{path}: {one:?} comes twice");
+                }
+            }
+            Err(error) => {
+                assert_eq!(error, RequestError::TooManyReadings);
+                refused += 1;
+            }
+        }
+    }
+    assert!(most > MAX_READINGS / 2 && most <= MAX_READINGS, "{most}");
+    assert!(refused > 0);
+}
+
+/// All readings of a part count as the same.
+#[test]
+fn parts_count_as_the_least_of_them() {
+    let table = [
+        ("42", "42"),
+        ("42;x=1", "42"),
+        ("a%2Fb", "a/b"),
+        ("a\\b", "a/b"),
+        ("a//b/", "a/b"),
+        ("x/../y", "y"),
+        ("x/..;/y", "y"),
+        ("%61", "a"),
+        ("c#", "c#"),
+        ("100%", "100%"),
+        ("..", ""),
+    ];
+    for (part, expected) in table {
+        assert_eq!(String::from_utf8_lossy(&canonical(part.as_bytes())), expected, "{part}");
+    }
+}
