@@ -20,7 +20,7 @@ fn policy(more: &str) -> String {
 struct Site {
     gateway: super::gateway::Running,
     web_server: WebServer,
-    _service: Server,
+    service: Server,
 }
 
 impl Site {
@@ -28,7 +28,7 @@ impl Site {
         let file = file(&policy(more));
         let service = Server::start(&[path(&file)]);
         let gateway = NGINX.start(service.address().port(), web_server.port());
-        Self { gateway, web_server, _service: service }
+        Self { gateway, web_server, service }
     }
 
     fn ask(&self, request: &Request<'_>) -> Option<(u16, String)> {
@@ -109,9 +109,17 @@ fn tomcat() {
         "/%5Clogin",
         "/%6cogin",
     ];
-    let pieces =
-        ["login", "login", "health", "/", "/", "..", "..;", ";", "%2F", "\\", "%5c", ".", "x", "%2e%2e", ";a=b", "%6cogin"];
+    let pieces = [
+        "login", "login", "health", "/", "/", "..", "..;", ";", "%2F", "\\", "%5c", ".", "x", "%2e%2e",
+        ";a=b", "%6cogin",
+    ];
     site.withstands_all(&spellings, &pieces);
+    // What can be read in too many ways is refused as such.
+    let odd = Request {
+        headers: &[("X-Forwarded-Uri", r"/a;b%3Bc%2Fd\e%5Cf/%67/../login")],
+        ..get("/v1/authorize")
+    };
+    assert_eq!(Client::FIRST.ask(site.service.address(), &odd).status, 400);
 }
 
 #[test]
@@ -119,7 +127,10 @@ fn express() {
     let site = Site::open(WebServer::express(), "paths: { ignore_case: true }\n");
     site.exhaust();
     let spellings = ["/login", "/LOGIN", "/Login/", "/login?x", "/lOgIn#x"];
-    let pieces = ["login", "LogIn", "health", "%68ealth", "HEALTH", "/", "..", "%2F", ";", "#", "?", "x", "users", "posts"];
+    let pieces = [
+        "login", "LogIn", "health", "%68ealth", "HEALTH", "/", "..", "%2F", ";", "#", "?", "x", "users",
+        "posts",
+    ];
     site.withstands_all(&spellings, &pieces);
     // It decodes nothing before it looks for a route, and so takes this for a page.
     for target in ["/%68ealth", "/health;x", "/x%2F..%2Fhealth"] {

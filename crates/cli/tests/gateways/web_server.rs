@@ -28,7 +28,8 @@ impl WebServer {
             fs::create_dir_all(base.join(name)).expect("a folder can be made");
         }
         for name in ["server.xml", "web.xml"] {
-            fs::copy(here().join("tomcat").join(name), base.join("conf").join(name)).expect("a file can be copied");
+            fs::copy(here().join("tomcat").join(name), base.join("conf").join(name))
+                .expect("a file can be copied");
         }
         for name in names {
             fs::write(base.join("webapps/ROOT").join(name), name).expect("the folder takes files");
@@ -68,9 +69,8 @@ impl WebServer {
             .env("NODE_PATH", needed("SLIDEGATE_EXPRESS").join("node_modules"))
             .stdout(File::create(&log).expect("the folder takes a file"));
         let mut server = Self { child: spawn(&mut command), port: 0, _folder: folder };
-        server.port = server.wait_for_port(|| {
-            fs::read_to_string(&log).ok()?.trim_end().strip_prefix("port ")?.parse().ok()
-        });
+        server.port = server
+            .wait_for_port(|| fs::read_to_string(&log).ok()?.trim_end().strip_prefix("port ")?.parse().ok());
         server
     }
 
@@ -107,7 +107,10 @@ impl Drop for WebServer {
 }
 
 fn spawn(command: &mut Command) -> Child {
-    command.stdin(Stdio::null()).spawn().unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"))
+    command
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"))
 }
 
 fn here() -> PathBuf {

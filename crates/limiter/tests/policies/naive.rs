@@ -255,10 +255,10 @@ fn is_in_share(key: &Result<Vec<String>, String>, Percent(hundredths): Percent) 
 pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k>, RequestError> {
     let mut hits: Vec<Hit<'k>> = Vec::new();
     let mut counts = [0, 0];
+    let paths = request.get("path").map(readings);
+    let paths: Vec<Option<Reading>> = paths.map_or(vec![None], |all| all.into_iter().map(Some).collect());
+    let has_others = paths.len() > 1;
     for (index, rule) in file.rules.iter().enumerate() {
-        let paths = request.get("path").map(readings);
-        let paths: Vec<Option<Reading>> = paths.map_or(vec![None], |all| all.into_iter().map(Some).collect());
-        let has_others = paths.len() > 1;
         let prefix = file.ipv6_prefix.value.unwrap_or_default();
         let by = |path: &Option<Reading>| Asked { rule, request, path: path.clone(), has_others, prefix };
         let any: Vec<Asked<'_, '_>> = paths.iter().map(by).collect();

@@ -196,3 +196,18 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
     assert_eq!(refused, [false, true, false]);
     assert!(asked.unfit[0].contains("`nowhere` is none"), "{:?}", asked.unfit);
 }
+
+/// A path that no rule can judge is the client's: it must not make the call fail.
+#[test]
+fn a_path_with_too_many_readings_is_refused() {
+    let rules = "version: 1\nrules: [{ name: a, key: [path], limits: [1/s] }]";
+    let (policy, _) = Policy::parse("test.yaml", rules).expect("a policy");
+    let (many, ambiguous) = ("path=/a;b%3Bc%2Fd\\e%5Cf/%67", "path=/a//../b");
+    let call = call([descriptor("path=/a"), descriptor(many), descriptor(ambiguous)]);
+    for odd in [many, ambiguous] {
+        let mut asked = Asked::new(&call).expect("demands");
+        asked.refuse_unfit(&policy, &policy.choose(&request("", &entries(odd))).expect_err("unreadable"));
+        let refused: Vec<bool> = asked.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
+        assert_eq!(refused, [false, true, true]);
+    }
+}
