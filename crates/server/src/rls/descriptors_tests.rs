@@ -205,7 +205,7 @@ fn a_path_with_too_many_readings_is_refused() {
     let (many, ambiguous) = ("path=/a;b%3Bc%2Fd\\e%5Cf/%67", "path=/a//../b");
     let call = call([descriptor("path=/a"), descriptor(many), descriptor(ambiguous)]);
     for odd in [many, ambiguous] {
-        let mut asked = Asked::new(&call).expect("demands");
+        let mut asked = Asked::new(&call, true).expect("demands");
         asked.refuse_unfit(&policy, &policy.choose(&request("", &entries(odd))).expect_err("unreadable"));
         let refused: Vec<bool> = asked.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
         assert_eq!(refused, [false, true, true]);
