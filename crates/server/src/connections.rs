@@ -9,9 +9,11 @@ pub(crate) mod flood;
 mod pace;
 mod places;
 mod progress;
+mod reclaim;
 mod rest;
 mod turns;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -25,12 +27,13 @@ pub(crate) use bounds::Bounds;
 pub use counts::ConnectionStats;
 pub(crate) use counts::{Counts, Event};
 pub(crate) use pace::Pace;
-pub(crate) use places::{Place, Places};
+pub(crate) use places::{Place, Places, Shortage};
 pub(crate) use progress::{Order, Phase, Progress};
 pub(crate) use rest::{Rest, Sends};
 pub(crate) use turns::{Turns, cost};
 
 use crate::app::App;
+use reclaim::IdleQueue;
 
 /// How long a connection on which nothing is asked is kept once the service ends: what its client has just sent is still read.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
@@ -46,6 +49,10 @@ struct Open {
     entries: Slab<Entry>,
     /// Since when connections are to end after what they are doing.
     finishing: Option<Instant>,
+    /// Connections in the lane, in the order in which they came.
+    lane: BTreeMap<u64, usize>,
+    lane_turns: u64,
+    idle: IdleQueue,
 }
 
 struct Entry {
@@ -53,6 +60,10 @@ struct Entry {
     waker: Waker,
     seen: u64,
     since: Instant,
+    /// Key of its place.
+    place: usize,
+    /// Turn in the lane, of a connection that is one too many.
+    lane_turn: Option<u64>,
 }
 
 impl Entry {
@@ -95,10 +106,44 @@ enum Told {
 
 impl Connections {
     /// Says that a connection is open. It leaves when what this returns is dropped.
-    pub(crate) fn join(self: &Arc<Self>, progress: Arc<Progress>, waker: Waker) -> Membership {
+    pub(crate) fn join(self: &Arc<Self>, progress: Arc<Progress>, waker: Waker, place: &Place) -> Membership {
         let seen = progress.steps();
-        let entry = Entry { progress, waker, seen, since: Instant::now() };
-        Membership { of: Arc::clone(self), key: self.0.lock().entries.insert(entry) }
+        let open = &mut *self.0.lock();
+        let lane_turn = place.is_in_lane().then(|| {
+            open.lane_turns += 1;
+            open.lane_turns
+        });
+        let entry = Entry { progress, waker, seen, since: Instant::now(), place: place.key(), lane_turn };
+        let key = open.entries.insert(entry);
+        open.lane.extend(lane_turn.map(|turn| (turn, key)));
+        Membership { of: Arc::clone(self), key }
+    }
+
+    /// Ends the connection that has been idle for longest, and gives its seat away. `false` if nobody has been idle for long, or
+    /// too many are leaving already.
+    pub(crate) fn reclaim_idle(&self, places: &Places) -> bool {
+        let Open { entries, idle, .. } = &mut *self.0.lock();
+        let now = Instant::now();
+        let Some(entry) = idle.next(entries, now).and_then(|key| entries.get_mut(key)) else { return false };
+        if !places.vacate(entry.place) {
+            return false;
+        }
+        entry.since = now;
+        entry.tell(Order::Cut);
+        true
+    }
+
+    /// Ends the connection that has been in the lane for longest, and gives its place there away. `false` if too many are leaving
+    /// already.
+    pub(crate) fn reclaim_lane(&self, places: &Places) -> bool {
+        let Open { entries, lane, .. } = &mut *self.0.lock();
+        let Some(oldest) = lane.first_entry() else { return false };
+        let Some(entry) = entries.get(*oldest.get()).filter(|entry| places.vacate(entry.place)) else {
+            return false;
+        };
+        oldest.remove();
+        entry.tell(Order::End);
+        true
     }
 
     /// Ends the connections that do not move, again and again.
@@ -121,7 +166,7 @@ impl Connections {
 
     /// Looks at the connections from a place on; the place to go on from, if enough were told before all were looked at.
     fn sweep(&self, from: usize, now: Instant, bounds: &Bounds, counts: &Counts) -> Option<usize> {
-        let Open { entries, finishing } = &mut *self.0.lock();
+        let Open { entries, finishing, .. } = &mut *self.0.lock();
         let (mut told, at_once) = (0, pace::at_once());
         for place in from..entries.capacity() {
             if told == at_once {
@@ -140,6 +185,12 @@ impl Connections {
             }
         }
         None
+    }
+
+    /// Looks at all of them once, at the time that it is.
+    #[cfg(test)]
+    fn sweep_now(&self, bounds: &Bounds) {
+        self.sweep(0, Instant::now(), bounds, &Counts::default());
     }
 
     /// From now on connections on which nothing is asked end soon.
@@ -161,7 +212,9 @@ pub(crate) struct Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        self.of.0.lock().entries.remove(self.key);
+        let open = &mut *self.of.0.lock();
+        let entry = open.entries.remove(self.key);
+        entry.lane_turn.and_then(|turn| open.lane.remove(&turn));
     }
 }
 

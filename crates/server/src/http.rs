@@ -68,7 +68,7 @@ pub(crate) struct Visit<C> {
 pub(crate) async fn answer<C: Clock + 'static>(visit: &Visit<C>, head: &Parts, body: Incoming) -> Reply {
     let request_id = visit.ids.of(&head.headers);
     let mut reply = if visit.is_in_lane {
-        Problem::too_many().into_reply()
+        turn_away(visit, head)
     } else {
         let mut asked = pin!(dispatch(visit, head, body, &request_id));
         poll_fn(|context| match visit.interrupted() {
@@ -83,6 +83,17 @@ pub(crate) async fn answer<C: Clock + 'static>(visit: &Visit<C>, head: &Parts, b
     }
     visit.progress.rest();
     reply
+}
+
+/// Answers a request of a connection that is one too many. Supervisors and balancers are answered as always: they would take a server
+/// that is merely busy for one that is dead.
+fn turn_away<C: Clock>(visit: &Visit<C>, head: &Parts) -> Reply {
+    let reads = matches!(head.method, Method::GET | Method::HEAD);
+    match head.uri.path() {
+        "/livez" if reads => health::live(),
+        "/readyz" if reads => health::ready(&visit.app, head.uri.query()).unwrap_or_else(Problem::into_reply),
+        _ => Problem::too_many().into_reply(),
+    }
 }
 
 async fn dispatch<C: Clock + 'static>(

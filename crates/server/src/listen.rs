@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::app::App;
-use crate::connections::{Connections, Event, Order, Pace, Place, Places, Progress};
+use crate::connections::{Connections, Event, Order, Pace, Place, Places, Progress, Shortage};
 use crate::door::Door;
 use crate::http;
 use crate::resp;
@@ -89,6 +89,7 @@ struct Reception<C> {
     pace: Pace,
     dropped: Seldom,
     turned_away: Seldom,
+    reclaimed: Seldom,
     failures: Seldom,
 }
 
@@ -102,32 +103,61 @@ impl<C: Clock + 'static> Reception<C> {
             pace: Pace::default(),
             dropped: Seldom::default(),
             turned_away: Seldom::default(),
+            reclaimed: Seldom::default(),
             failures: Seldom::default(),
         }
     }
 
     /// Finds a place for a connection; there is no waiting for one.
     fn welcome(&mut self, stream: TcpStream, peer: SocketAddr) {
-        let counts = self.app.connections();
-        counts.add(Event::Accepted);
-        let Some(place) = self.places.take(&self.app.http().connections, peer.ip()) else {
-            counts.add(Event::Dropped);
-            counts.add(Event::Closed);
-            if let Some(times) = self.dropped.note() {
-                tracing::warn!(times, last = %peer.ip(), "too many connections: closed without an answer");
-            }
+        self.app.connections().add(Event::Accepted);
+        let Some(place) = self.seat(peer.ip()).or_else(|| self.lane(peer.ip())) else {
+            self.app.connections().add(Event::Closed);
             return;
         };
-        if place.is_in_lane() {
-            counts.add(Event::TurnedAway);
-            if let Some(times) = self.turned_away.note() {
-                tracing::warn!(times, last = %peer.ip(), "too many connections: told to come again");
-            }
-        }
         // An answer is one small packet, which is not to wait for the next. Where this fails, it only does.
         let _slower = stream.set_nodelay(true);
         let (app, connections) = (Arc::clone(&self.app), Arc::clone(&self.connections));
         tokio::spawn(attend(app, connections, stream, self.door, peer.ip(), place));
+    }
+
+    /// A seat, if need be that of the connection that has been idle for longest. No other connection makes room for an address that
+    /// has all that it may have.
+    fn seat(&mut self, peer: IpAddr) -> Option<Place> {
+        let http = self.app.http();
+        match self.places.seat(&http.connections, peer) {
+            Ok(place) => return Some(place),
+            Err(Shortage::Address) => return None,
+            Err(Shortage::Seats) => {}
+        }
+        if !self.connections.reclaim_idle(&self.places) {
+            return None;
+        }
+        self.app.connections().add(Event::EndedForRoom);
+        if let Some(times) = self.reclaimed.note() {
+            tracing::warn!(times, last = %peer, "too many connections: the longest idle are closed");
+        }
+        self.places.seat(&http.connections, peer).ok()
+    }
+
+    /// A place in the lane, if need be that of the connection that has been there for longest.
+    fn lane(&mut self, peer: IpAddr) -> Option<Place> {
+        let counts = self.app.connections();
+        let mut place = self.places.lane();
+        if place.is_none() {
+            counts.add(Event::Dropped);
+            if let Some(times) = self.dropped.note() {
+                tracing::warn!(times, last = %peer, "too many connections: closed without an answer");
+            }
+            place = self.connections.reclaim_lane(&self.places).then(|| self.places.lane()).flatten();
+        }
+        if place.is_some() {
+            counts.add(Event::TurnedAway);
+            if let Some(times) = self.turned_away.note() {
+                tracing::warn!(times, last = %peer, "too many connections: told to come again");
+            }
+        }
+        place
     }
 
     fn failed(&mut self, error: &io::Error) {
@@ -178,7 +208,7 @@ async fn attend<C: Clock + 'static>(
 ) {
     let progress = Progress::new();
     let waker = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
-    let member = connections.join(Arc::clone(&progress), waker);
+    let member = connections.join(Arc::clone(&progress), waker, &place);
     let is_in_lane = place.is_in_lane();
     let caller = Caller { door, peer, certificate: None, is_in_lane };
     {

@@ -44,6 +44,7 @@ pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
                 "dropped": connections.dropped,
                 "ended_idle": connections.ended_idle,
                 "ended_slow": connections.ended_slow,
+                "ended_for_room": connections.ended_for_room,
                 "ended_abusive": connections.ended_abusive,
             },
             "certificates": certificates(app),

@@ -18,12 +18,14 @@ pub struct ConnectionStats {
     pub accepted: u64,
     /// One too many: told to come again, with 503.
     pub turned_away: u64,
-    /// One too many even for that: closed without a word.
+    /// One too many even for that, or silent while others were: closed without a word.
     pub dropped: u64,
     /// Ended because no further request came.
     pub ended_idle: u64,
     /// Ended because a request did not come, or an answer was not taken, in its time.
     pub ended_slow: u64,
+    /// Ended because they were idle for longest when a new one needed a place.
+    pub ended_for_room: u64,
     /// Ended because of what its client sent: a head without an end, calls that are cancelled as they are made, HTTP where the
     /// protocol of Redis is spoken.
     pub ended_abusive: u64,
@@ -38,6 +40,7 @@ pub(crate) struct Counts {
     dropped: AtomicU64,
     ended_idle: AtomicU64,
     ended_slow: AtomicU64,
+    ended_for_room: AtomicU64,
     ended_abusive: AtomicU64,
     abuse_log: Mutex<Seldom>,
 }
@@ -51,6 +54,7 @@ pub(crate) enum Event {
     Dropped,
     EndedIdle,
     EndedSlow,
+    EndedForRoom,
 }
 
 impl Counts {
@@ -62,6 +66,7 @@ impl Counts {
             Event::Dropped => &self.dropped,
             Event::EndedIdle => &self.ended_idle,
             Event::EndedSlow => &self.ended_slow,
+            Event::EndedForRoom => &self.ended_for_room,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }
@@ -86,6 +91,7 @@ impl Counts {
             dropped: self.dropped.load(Ordering::Relaxed),
             ended_idle: self.ended_idle.load(Ordering::Relaxed),
             ended_slow: self.ended_slow.load(Ordering::Relaxed),
+            ended_for_room: self.ended_for_room.load(Ordering::Relaxed),
             ended_abusive: self.ended_abusive.load(Ordering::Relaxed),
         }
     }

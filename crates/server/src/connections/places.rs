@@ -5,12 +5,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use slab::Slab;
 use tokio::sync::Notify;
 
 use super::Bounds;
 
 /// The most connections that are told to come again at a time.
 const MAX_IN_LANE: usize = 256;
+/// The most connections that were told to end, whose places were given away, and that have not ended yet.
+const MAX_LEAVING: usize = 256;
 
 /// The places of a listener.
 #[derive(Default)]
@@ -21,29 +24,53 @@ pub(crate) struct Places {
 
 #[derive(Default)]
 struct Taken {
+    all: Slab<Kind>,
     seats: usize,
     by_address: HashMap<IpAddr, usize>,
     in_lane: usize,
+    leaving: usize,
 }
 
 /// Room for one connection, until it is dropped.
 pub(crate) struct Place {
     of: Arc<Places>,
-    kind: Kind,
+    key: usize,
+    is_in_lane: bool,
+}
+
+/// Reason why there is no seat for a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shortage {
+    /// As many as may be are taken.
+    Seats,
+    /// As many as may be are taken from its address.
+    Address,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Seat(IpAddr),
     Lane,
+    /// Told to end, and its place was given away.
+    Leaving,
 }
 
 impl Places {
-    /// A place for a connection from there; none if not even those who are turned away have room.
-    pub(crate) fn take(self: &Arc<Self>, bounds: &Bounds, address: IpAddr) -> Option<Place> {
-        let group = bounds.group(address);
-        let kind = self.taken.lock().take(bounds, group)?;
-        Some(Place { of: Arc::clone(self), kind })
+    /// A seat for a connection from there.
+    pub(crate) fn seat(self: &Arc<Self>, bounds: &Bounds, address: IpAddr) -> Result<Place, Shortage> {
+        let key = self.taken.lock().seat(bounds, bounds.group(address))?;
+        Ok(Place { of: Arc::clone(self), key, is_in_lane: false })
+    }
+
+    /// A place for a connection that is one too many; none if there are too many of those.
+    pub(crate) fn lane(self: &Arc<Self>) -> Option<Place> {
+        let key = self.taken.lock().lane()?;
+        Some(Place { of: Arc::clone(self), key, is_in_lane: true })
+    }
+
+    /// Gives away the place of a connection that is told to end. `false` if too many are leaving already.
+    pub(super) fn vacate(&self, key: usize) -> bool {
+        self.taken.lock().vacate(key)
     }
 
     /// Completes when every place was left.
@@ -59,22 +86,41 @@ impl Places {
 }
 
 impl Taken {
-    fn take(&mut self, bounds: &Bounds, group: IpAddr) -> Option<Kind> {
+    fn seat(&mut self, bounds: &Bounds, group: IpAddr) -> Result<usize, Shortage> {
         let from_there = self.by_address.get(&group).copied().unwrap_or(0);
-        if self.seats < bounds.max && from_there < bounds.max_per_address {
-            self.seats += 1;
-            self.by_address.insert(group, from_there + 1);
-            return Some(Kind::Seat(group));
+        if from_there >= bounds.max_per_address {
+            return Err(Shortage::Address);
         }
-        if self.in_lane < MAX_IN_LANE {
-            self.in_lane += 1;
-            return Some(Kind::Lane);
+        if self.seats >= bounds.max {
+            return Err(Shortage::Seats);
         }
-        None
+        self.seats += 1;
+        self.by_address.insert(group, from_there + 1);
+        Ok(self.all.insert(Kind::Seat(group)))
     }
 
-    fn leave(&mut self, kind: Kind) {
+    fn lane(&mut self) -> Option<usize> {
+        if self.in_lane >= MAX_IN_LANE {
+            return None;
+        }
+        self.in_lane += 1;
+        Some(self.all.insert(Kind::Lane))
+    }
+
+    fn vacate(&mut self, key: usize) -> bool {
+        if self.leaving >= MAX_LEAVING {
+            return false;
+        }
+        let Some(kind) = self.all.get_mut(key) else { return false };
+        let before = std::mem::replace(kind, Kind::Leaving);
+        self.leaving += 1;
+        self.free(before);
+        true
+    }
+
+    fn free(&mut self, kind: Kind) {
         match kind {
+            Kind::Leaving => self.leaving -= 1,
             Kind::Lane => self.in_lane -= 1,
             Kind::Seat(group) => {
                 self.seats -= 1;
@@ -87,21 +133,26 @@ impl Taken {
     }
 
     fn is_empty(&self) -> bool {
-        self.seats == 0 && self.in_lane == 0
+        self.all.is_empty()
     }
 }
 
 impl Place {
     /// Whether it is one too many, and only told so.
     pub(crate) fn is_in_lane(&self) -> bool {
-        self.kind == Kind::Lane
+        self.is_in_lane
+    }
+
+    pub(super) fn key(&self) -> usize {
+        self.key
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.of.taken.lock();
-        taken.leave(self.kind);
+        let kind = taken.all.remove(self.key);
+        taken.free(kind);
         if taken.is_empty() {
             self.of.emptied.notify_waiters();
         }
@@ -121,7 +172,7 @@ mod tests {
     fn so_many_in_all_and_so_many_from_one_address() {
         let bounds = Bounds { max: 3, max_per_address: 2, ..usual() };
         let places = Arc::new(Places::default());
-        let take = |last| places.take(&bounds, from(last));
+        let take = |last| places.seat(&bounds, from(last)).ok().or_else(|| places.lane());
         let mut seats = vec![take(1), take(1)];
         assert!(take(1).is_some_and(|place| place.is_in_lane()), "the third from one address");
         seats.push(take(2));
@@ -138,7 +189,7 @@ mod tests {
     fn the_lane_has_an_end() {
         let bounds = Bounds { max: 1, ..usual() };
         let places = Arc::new(Places::default());
-        let take = || places.take(&bounds, from(1));
+        let take = || places.seat(&bounds, from(1)).ok().or_else(|| places.lane());
         let kept: Vec<_> = (0..=MAX_IN_LANE).map(|_| take()).collect();
         assert!(kept.iter().all(Option::is_some));
         assert!(take().is_none());

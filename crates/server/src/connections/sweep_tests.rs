@@ -17,7 +17,8 @@ struct Watched {
 fn watched() -> Watched {
     let connections = Arc::new(Connections::default());
     let progress = Progress::new();
-    let member = connections.join(Arc::clone(&progress), Waker::noop().clone());
+    let place = Arc::new(Places::default()).seat(&usual(), [203, 0, 113, 7].into()).expect("a seat");
+    let member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
     Watched { connections, progress, counts: Counts::default(), began: Instant::now(), _member: member }
 }
 
@@ -153,7 +154,9 @@ async fn at_the_end_only_what_is_asked_keeps_a_connection() {
 async fn many_are_told_a_few_at_a_time() {
     let connections = Arc::new(Connections::default());
     let crowd: Vec<_> = (0..100).map(|_| Progress::new()).collect();
-    let join = |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone());
+    let place = Arc::new(Places::default()).seat(&usual(), [203, 0, 113, 7].into()).expect("a seat");
+    let join =
+        |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone(), &place);
     let _members: Vec<_> = crowd.iter().map(join).collect();
     let (now, counts) = (Instant::now() + 10_000 * MS, Counts::default());
     let (mut from, mut told) = (Some(0), Vec::new());

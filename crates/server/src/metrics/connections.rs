@@ -13,7 +13,7 @@ static OPEN: Family<0> = Family::gauge("connections_open", [], "Connections that
 static CONNECTIONS: Family<1> = Family::counter(
     "connections",
     ["outcome"],
-    "What became of connections: accepted, turned_away, dropped, ended_idle, ended_slow, ended_abusive",
+    "What became of connections: accepted, turned_away, dropped, ended_idle, ended_slow, ended_for_room, ended_abusive",
 );
 static TURNS: Family<0> = Family::counter(
     "connection_turns",
@@ -58,6 +58,7 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     CONNECTIONS.put(sink, ["dropped"], stats.dropped);
     CONNECTIONS.put(sink, ["ended_idle"], stats.ended_idle);
     CONNECTIONS.put(sink, ["ended_slow"], stats.ended_slow);
+    CONNECTIONS.put(sink, ["ended_for_room"], stats.ended_for_room);
     CONNECTIONS.put(sink, ["ended_abusive"], stats.ended_abusive);
     TURNS.put(sink, [], app.turns().waits());
     for door in Door::ALL {

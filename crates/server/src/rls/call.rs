@@ -106,13 +106,13 @@ fn admit<C: Clock>(visit: &Visit<C>, head: &Parts) -> Result<(Route, Option<Dura
     if !is_grpc(&head.headers) {
         return Err(Refusal::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
-    if visit.is_in_lane {
-        return Err(Status::unavailable(Problem::too_many().detail()).into());
-    }
     let path = head.uri.path();
     let unknown =
         || Status::unimplemented(format!("there is no {path:?} here; reflection lists what there is"));
     let route = Route::of(path).ok_or_else(unknown)?;
+    if visit.is_in_lane && route != Route::HealthCheck {
+        return Err(Status::unavailable(Problem::too_many().detail()).into());
+    }
     if route.is_guarded() {
         token::check(&head.headers, visit.app.http().token.as_deref()).map_err(|failure| {
             visit.app.auth_failures().record(Door::Grpc, visit.peer, failure);

@@ -26,6 +26,17 @@ const SERVING: u8 = 1;
 const NOT_SERVING: u8 = 2;
 const SERVICE_UNKNOWN: u8 = 3;
 
+/// A server that has all of its connections is busy, and not dead.
+#[tokio::test]
+async fn health_is_answered_beyond_the_last_place() {
+    let service = Service::bounded("max: 1").await;
+    let mut kept = service.client().await;
+    assert_eq!(kept.limit("alice").await.code(), Code::Ok);
+    let reply = service.client().await.call(CHECK, &[], about("")).await;
+    assert_eq!((reply.code(), reply.data), (Code::Ok, answer(SERVING)));
+    assert_eq!(service.client().await.limit("alice").await.code(), Code::Unavailable);
+}
+
 #[tokio::test]
 async fn every_service_is_as_the_process_is() {
     let service = Service::with("").await;

@@ -72,22 +72,80 @@ async fn so_many_from_one_address() {
     assert_eq!(asks(&service, OTHER).await.1.status, 200, "others are not in its way");
 }
 
-/// Who is one too many and does not ask is waited for, but not long, and not by many.
+/// A connection on which a request has begun and does not end: it is not idle, and has its place until `head_timeout`.
+async fn occupies(service: &Service) -> Client {
+    let mut client = Client::connect(service.address, None).await;
+    client.write(b"POST /v1/check HTTP/1.1\r\nhost: a\r\n").await;
+    client
+}
+
+/// Who is one too many and does not ask is waited for, but not long, and not by many: whoever has waited longest makes room.
 #[tokio::test]
 async fn the_lane_is_bounded_too() {
-    let service = service("max: 1").await;
-    let _kept = asks(&service, ONE).await;
+    let service = service("max: 1, head_timeout: 60s").await;
+    let _kept = occupies(&service).await;
     let mut silent = Vec::new();
-    for _ in 0..256 {
+    for _ in 0..257 {
         silent.push(Client::connect(service.address, None).await);
     }
-    let mut dropped = Client::connect(service.address, None).await;
-    assert!(timeout(Duration::from_secs(1), dropped.is_ended()).await.expect("at once"));
-    assert_eq!(service.app.connection_stats().dropped, 1);
+    until(|| service.app.connection_stats().dropped == 1).await;
+    assert!(timeout(Duration::from_secs(1), silent[0].is_ended()).await.expect("at once"));
     for client in &mut silent {
         assert!(timeout(Duration::from_secs(10), client.is_ended()).await.expect("after two seconds"));
     }
+    assert_eq!(service.app.connection_stats().dropped, 1);
     is_turned_away(&asks(&service, ONE).await.1);
+}
+
+/// Supervisors are answered whatever others do: also when every place is taken, and more connections than the lane has room for say
+/// nothing.
+#[tokio::test]
+async fn health_is_answered_beyond_the_last_place() {
+    let service = service("max: 1, head_timeout: 60s").await;
+    let _kept = occupies(&service).await;
+    let mut silent = Vec::new();
+    for silent_count in [0, 10, 400] {
+        while silent.len() < silent_count {
+            silent.push(Client::connect(service.address, None).await);
+        }
+        for (target, body) in
+            [("/livez", "/live"), ("/readyz", "/ready"), ("/readyz?store=required", "/ready")]
+        {
+            let mut client = Client::connect(service.address, None).await;
+            let answer = client.get(target, &[]).await;
+            assert_eq!(answer.status, 200, "{target} beside {silent_count}: {answer:?}");
+            assert_eq!(answer.at(body), true);
+            assert_eq!(answer.header("connection"), Some("close"));
+        }
+        is_turned_away(&asks(&service, ONE).await.1);
+    }
+    service.app.begin_stop();
+    let mut client = Client::connect(service.address, None).await;
+    assert_eq!(client.get("/readyz", &[]).await.status, 503, "it is told to end");
+}
+
+/// Under pressure the connection that has been idle for longest makes room for a new one.
+#[tokio::test]
+async fn the_longest_idle_connection_is_closed_first() {
+    let service = service("max: 3").await;
+    let (mut first, _) = asks(&service, ONE).await;
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    let (mut second, _) = asks(&service, ONE).await;
+    let mut busy = occupies(&service).await;
+    is_turned_away(&asks(&service, OTHER).await.1);
+    assert_eq!(service.app.connection_stats().ended_for_room, 0, "nobody has been idle for long");
+    tokio::time::sleep(Duration::from_millis(2_000)).await;
+    let (mut third, answer) = asks(&service, OTHER).await;
+    assert_eq!(answer.status, 200);
+    assert!(timeout(Duration::from_secs(1), first.is_ended()).await.expect("at once"));
+    let stats = service.app.connection_stats();
+    assert_eq!((stats.ended_for_room, stats.turned_away), (1, 1));
+    busy.write(b"content-length: 31\r\ncontent-type: application/json\r\n\r\n").await;
+    busy.write(CHECK).await;
+    assert_eq!(busy.receive("POST", "/v1/check").await.status, 200);
+    for client in [&mut second, &mut third] {
+        assert_eq!(client.send("POST", "/v1/check", &[], CHECK).await.status, 200);
+    }
 }
 
 /// Its sender sees the answer although it has only begun, and is not listened to for long.
