@@ -106,11 +106,12 @@ async fn dispatch<C: Clock + 'static>(
         visit.progress.enter(Phase::Answering);
         visit.progress.share().await;
     }
-    visit.progress.spend(cost::REQUEST);
     if visit.door == Door::Admin {
+        visit.progress.spend(cost::ADMIN_REQUEST);
         // Apart, so that checks need no room for it.
         return Box::pin(crate::admin::answer(visit, head, body, request_id)).await;
     }
+    visit.progress.spend(cost::REQUEST);
     let id = request_id::text(request_id);
     route(visit, head, body, id).await.unwrap_or_else(Problem::into_reply)
 }

@@ -1,136 +1,151 @@
-//! What is done to the server, and how it ends. All of it comes from one address.
+//! Attacks in any protocol, from one address: each ends, and what it came to is told in words.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::{OVER, TIME, WITH_BODIES_KIB, WITH_HEADS_KIB};
+use super::protocols::Protocol;
+use super::{OVER, TIME};
 
-/// What an attack comes to, in words.
-type Attack = fn(SocketAddr) -> Pin<Box<dyn Future<Output = String>>>;
+type Attack = fn(Protocol, SocketAddr) -> Pin<Box<dyn Future<Output = String>>>;
 
-/// Each with the memory that the server may have had by then, in KiB.
-pub(crate) const ALL: [(&str, u64, Attack); 6] = [
-    ("1,000 half-open connections", WITH_HEADS_KIB, |server| Box::pin(half_open(server))),
-    ("a byte a second", WITH_HEADS_KIB, |server| Box::pin(trickle(server))),
-    ("bodies of 100 MB", WITH_HEADS_KIB, |server| Box::pin(large_bodies(server))),
-    ("4,000 heads of 60 KiB that do not end", WITH_HEADS_KIB, |server| Box::pin(large_heads(server))),
-    ("10,000 connections from one address", WITH_HEADS_KIB, |server| Box::pin(many(server))),
-    ("4,000 bodies of 60 KiB that do not end", WITH_BODIES_KIB, |server| Box::pin(half_bodies(server))),
+/// Each with how many connections it has at a time, the fewest first: what the server has had at most only grows.
+pub(crate) const ALL: [(&str, u64, Attack); 4] = [
+    ("never reading", NEVER_READING, |protocol, server| Box::pin(never_reading(protocol, server))),
+    ("flooding", FLOODING, |protocol, server| Box::pin(flooding(protocol, server))),
+    ("slow", SLOW, |protocol, server| Box::pin(slow(protocol, server))),
+    ("half-open", HALF_OPEN, |protocol, server| Box::pin(half_open(protocol, server))),
 ];
 
-/// Half of a request, and then nothing.
-async fn half_open(server: SocketAddr) -> String {
+const HALF_OPEN: u64 = 1_000;
+const SLOW: u64 = 200;
+const NEVER_READING: u64 = 200;
+const FLOODING: u64 = 200;
+/// What comes of a request that does not come to its end: less than any has.
+const PART_BYTES: usize = 20;
+/// A whole request would take ten times as long as it may.
+const DRIP: Duration = Duration::from_millis(500);
+/// How long a flood lasts.
+const FLOOD: Duration = Duration::from_secs(3);
+/// Requests that a flood sends in one go.
+const PIPELINE: u32 = 100;
+
+/// A part of a request, and then nothing.
+async fn half_open(protocol: Protocol, server: SocketAddr) -> String {
     let mut tasks = JoinSet::new();
-    for _ in 0..1_000 {
+    for _ in 0..HALF_OPEN {
         tasks.spawn(async move {
-            let (mut stream, began) = open(server, b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-le").await;
-            (until_ended(&mut stream).await, began.elapsed())
+            let first = [(protocol.greeting)(), (protocol.request)(0)[..PART_BYTES].to_vec()].concat();
+            let (mut stream, began) = open(server, &first).await;
+            until_ended(&mut stream).await;
+            began.elapsed()
         });
     }
     in_time(&tasks.join_all().await)
 }
 
-/// A byte every second would be a request after a minute.
-async fn trickle(server: SocketAddr) -> String {
-    let began = Instant::now();
-    let stream = TcpStream::connect(server).await.expect("it listens");
-    let (mut reading, mut writing) = stream.into_split();
-    let drip = tokio::spawn(async move {
-        for byte in b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n".chunks(1) {
-            if writing.write_all(byte).await.is_err() {
-                break;
-            }
-            sleep(Duration::from_secs(1)).await;
-        }
-    });
-    let mut said = Vec::new();
-    let _reset = timeout(OVER, reading.read_to_end(&mut said)).await.expect("it is cut off");
-    drip.abort();
-    in_time(&[(said, began.elapsed())])
+/// A request a byte at a time.
+async fn slow(protocol: Protocol, server: SocketAddr) -> String {
+    let mut tasks = JoinSet::new();
+    for _ in 0..SLOW {
+        tasks.spawn(async move {
+            let (stream, began) = open(server, &(protocol.greeting)()).await;
+            let (mut reading, mut writing) = stream.into_split();
+            let drips = tokio::spawn(async move {
+                for byte in (protocol.request)(0).chunks(1) {
+                    if writing.write_all(byte).await.is_err() {
+                        return;
+                    }
+                    sleep(DRIP).await;
+                }
+                panic!("all of the request was taken");
+            });
+            let _reset = timeout(OVER, reading.read_to_end(&mut Vec::new())).await.expect("it is cut off");
+            let after = began.elapsed();
+            drips.abort();
+            after
+        });
+    }
+    in_time(&tasks.join_all().await)
 }
 
-/// As fast as it can be sent, from ten at a time, until the server does not want more.
-async fn large_bodies(server: SocketAddr) -> String {
+/// Requests without an end, and no answer is taken.
+async fn never_reading(protocol: Protocol, server: SocketAddr) -> String {
     let mut tasks = JoinSet::new();
-    for _ in 0..10 {
+    for _ in 0..NEVER_READING {
         tasks.spawn(async move {
-            let stream = TcpStream::connect(server).await.expect("it listens");
-            let (mut reading, mut writing) = stream.into_split();
-            let sender = tokio::spawn(async move {
-                let head = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n";
-                writing.write_all(head).await.expect("it reads");
-                let (mut sent_bytes, part) = (0, [b' '; 1 << 16]);
-                while sent_bytes < 100_000_000 && writing.write_all(&part).await.is_ok() {
-                    sent_bytes += part.len();
+            let mut stream = connect_with_little_room(server).await;
+            let mut sent_bytes = 0;
+            let sends = async {
+                let _ended = stream.write_all(&(protocol.greeting)()).await;
+                for number in 0.. {
+                    let request = (protocol.long_request)(number);
+                    if stream.write_all(&request).await.is_err() {
+                        return;
+                    }
+                    sent_bytes += request.len();
                 }
-                sent_bytes
-            });
-            let mut said = Vec::new();
-            let _reset = timeout(OVER, reading.read_to_end(&mut said)).await.expect("it is cut off");
-            assert!(said.starts_with(b"HTTP/1.1 413 "), "{}", said.escape_ascii());
-            sender.await.expect("it ends")
+            };
+            timeout(2 * OVER, sends).await.expect("it is cut off");
+            sent_bytes
         });
     }
     let sent_bytes = tasks.join_all().await.into_iter().max().unwrap_or_default();
-    assert!(sent_bytes < 50_000_000, "{sent_bytes} bytes of one body were taken");
-    format!("all were told 413, after at most {sent_bytes} bytes")
+    format!("all were cut off, after at most {sent_bytes} bytes")
 }
 
-/// As much as a head may have, and no end.
-async fn large_heads(server: SocketAddr) -> String {
+/// Requests faster than they are answered, and every answer is taken. Whoever is cut off comes again.
+async fn flooding(protocol: Protocol, server: SocketAddr) -> String {
     let mut tasks = JoinSet::new();
-    for _ in 0..4_000 {
+    let until = Instant::now() + FLOOD;
+    for _ in 0..FLOODING {
         tasks.spawn(async move {
-            let head = [b"GET / HTTP/1.1\r\nx-padding: ", &[b'x'; 60 << 10][..]].concat();
-            let (mut stream, began) = open(server, &head).await;
-            (until_ended(&mut stream).await, began.elapsed())
+            let mut answered_bytes = 0;
+            while Instant::now() < until {
+                answered_bytes += flood(protocol, server, until).await;
+            }
+            answered_bytes
         });
     }
-    in_time_if_read(&tasks.join_all().await)
+    let answered_bytes: u64 = tasks.join_all().await.into_iter().sum();
+    assert!(answered_bytes > 0, "nobody was answered");
+    format!("they got {} KiB of answers", answered_bytes >> 10)
 }
 
-/// All of a body but its last part.
-async fn half_bodies(server: SocketAddr) -> String {
-    let mut tasks = JoinSet::new();
-    for _ in 0..4_000 {
-        tasks.spawn(async move {
-            let head = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 65536\r\n\r\n";
-            let (mut stream, began) = open(server, &[&head[..], &[b' '; 60 << 10]].concat()).await;
-            (until_ended(&mut stream).await, began.elapsed())
-        });
-    }
-    in_time_if_read(&tasks.join_all().await)
-}
-
-/// More than one address may have. Some are told so, and all are gone soon.
-async fn many(server: SocketAddr) -> String {
-    let mut streams = Vec::new();
-    for _ in 0..10_000 {
-        // Whoever is refused while the system's queue is full is out of the way, too.
-        streams.extend(timeout(OVER, TcpStream::connect(server)).await.expect("an answer of the system"));
-    }
-    let opened = streams.len();
-    let asked = std::mem::take(&mut streams).into_iter().map(|mut stream| async move {
-        let _closed = stream.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n").await;
-        until_ended(&mut stream).await
+/// One connection, until it ends or the time is over; the bytes that it got.
+async fn flood(protocol: Protocol, server: SocketAddr, until: Instant) -> u64 {
+    let (stream, _) = open(server, &(protocol.greeting)()).await;
+    let (mut reading, mut writing) = stream.into_split();
+    let sends = tokio::spawn(async move {
+        for first in (0..).step_by(PIPELINE as usize) {
+            let requests: Vec<u8> = (first..first + PIPELINE).flat_map(protocol.request).collect();
+            if writing.write_all(&requests).await.is_err() {
+                return;
+            }
+        }
     });
-    let ended: Vec<_> = asked.collect::<JoinSet<_>>().join_all().await;
-    let told = ended.iter().filter(|said| !said.is_empty()).count();
-    format!("{opened} were opened, {told} were told something, all have ended")
+    let (mut answered_bytes, mut buffer) = (0, vec![0; 1 << 16]);
+    while let Some(left) = until.checked_duration_since(Instant::now()) {
+        match timeout(left, reading.read(&mut buffer)).await {
+            Ok(Ok(bytes @ 1..)) => answered_bytes += bytes as u64,
+            _ => break,
+        }
+    }
+    sends.abort();
+    answered_bytes
 }
 
 /// So many connect at a time: from more the system defends itself, before the server can know of them.
 static DOORWAY: Semaphore = Semaphore::const_new(200);
 
 /// A connection that sent this, and when it began.
-async fn open(server: SocketAddr, first: &[u8]) -> (TcpStream, Instant) {
+pub(crate) async fn open(server: SocketAddr, first: &[u8]) -> (TcpStream, Instant) {
     let _turn = DOORWAY.acquire().await.expect("it is never closed");
     let began = Instant::now();
     let mut stream = TcpStream::connect(server).await.expect("it listens");
@@ -138,27 +153,24 @@ async fn open(server: SocketAddr, first: &[u8]) -> (TcpStream, Instant) {
     (stream, began)
 }
 
+/// One whose system keeps next to nothing for it.
+async fn connect_with_little_room(server: SocketAddr) -> TcpStream {
+    let _turn = DOORWAY.acquire().await.expect("it is never closed");
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4_096).expect("a socket");
+    socket.connect(server).await.expect("it listens")
+}
+
 /// What is said until the end, which has to come.
-async fn until_ended(stream: &mut TcpStream) -> Vec<u8> {
+pub(crate) async fn until_ended(stream: &mut TcpStream) -> Vec<u8> {
     let mut said = Vec::new();
     let _reset = timeout(OVER, stream.read_to_end(&mut said)).await.expect("it is cut off");
     said
 }
 
-/// Nobody was cut off before the time, and whoever had begun was told.
-fn in_time(ended: &[(Vec<u8>, Duration)]) -> String {
-    let mute = ended.iter().filter(|(said, _)| said.is_empty()).count();
-    assert_eq!(mute, 0, "were told nothing");
-    in_time_if_read(ended)
-}
-
-/// The same where a server that has too little time may not have come to read what was begun.
-fn in_time_if_read(ended: &[(Vec<u8>, Duration)]) -> String {
-    for (said, after) in ended {
-        assert!(said.is_empty() || said.starts_with(b"HTTP/1.1 408 "), "{}", said.escape_ascii());
-        assert!(*after >= TIME, "after {after:?}");
-    }
-    let told = ended.iter().filter(|(said, _)| !said.is_empty()).count();
-    let last = ended.iter().map(|(_, after)| *after).max().unwrap_or_default();
-    format!("all {} were cut off and {told} of them told 408, the last after {last:.1?}", ended.len())
+/// Nobody was cut off before the time.
+fn in_time(ended: &[Duration]) -> String {
+    let (first, last) = (ended.iter().min(), ended.iter().max());
+    assert!(first.is_some_and(|first| *first >= TIME), "after {first:?}");
+    format!("all {} were cut off, the last after {:.1?}", ended.len(), last.copied().unwrap_or_default())
 }

@@ -1,6 +1,6 @@
 //! Somebody else, who asks one thing after the other and has to get every answer.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use tokio::net::TcpSocket;
 
+use super::protocols::Protocol;
+
 /// Another address of this machine than the one that attacks come from.
 const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-const BODY: &str = r#"{"attributes":{"user":"well-behaved"}}"#;
 /// After so many requests comes another connection.
-const PER_CONNECTION: usize = 20;
+const PER_CONNECTION: u32 = 20;
 
 pub(crate) struct WellBehaved {
     over: Arc<AtomicBool>,
@@ -22,14 +23,17 @@ pub(crate) struct WellBehaved {
 }
 
 impl WellBehaved {
-    pub(crate) fn begin(server: SocketAddr) -> Self {
+    pub(crate) fn begin(protocol: Protocol, server: SocketAddr) -> Self {
         let (over, answers) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (is_over, count) = (Arc::clone(&over), Arc::clone(&answers));
         let thread = std::thread::spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
                 let mut stream = connect(server);
-                for _ in 0..PER_CONNECTION {
-                    ask(&mut stream);
+                stream.get_mut().write_all(&(protocol.greeting)()).expect("it is read");
+                for number in 0..PER_CONNECTION {
+                    stream.get_mut().write_all(&(protocol.request)(number)).expect("it is read");
+                    (protocol.read)(&mut stream, number)
+                        .unwrap_or_else(|error| panic!("{}: {error}", protocol.name));
                     count.fetch_add(1, Ordering::Relaxed);
                     // Asks often, but is no attack itself.
                     std::thread::sleep(Duration::from_millis(2));
@@ -63,24 +67,4 @@ fn connect(server: SocketAddr) -> BufReader<TcpStream> {
     stream.set_nodelay(true).expect("a socket");
     stream.set_read_timeout(Some(super::OVER)).expect("a socket");
     BufReader::new(stream)
-}
-
-fn ask(stream: &mut BufReader<TcpStream>) {
-    let request =
-        format!("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
-    stream.get_mut().write_all(request.as_bytes()).expect("it is read");
-    let (mut status, mut length) = (String::new(), 0);
-    stream.read_line(&mut status).expect("an answer");
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).expect("a header");
-        if let Some(value) = line.strip_prefix("content-length: ") {
-            length = value.trim().parse().expect("a length");
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    stream.read_exact(&mut vec![0; length]).expect("a body");
-    assert!(status.starts_with("HTTP/1.1 200 "), "{status}");
 }

@@ -26,6 +26,8 @@ pub(super) const TURN_UNITS: u32 = 256;
 pub(crate) mod cost {
     /// A request over HTTP.
     pub(crate) const REQUEST: u32 = 8;
+    /// A request of an operator: some answers are long.
+    pub(crate) const ADMIN_REQUEST: u32 = 64;
     /// A call over gRPC.
     pub(crate) const CALL: u32 = 4;
     /// Bytes of a protocol whose requests are counted one by one.
