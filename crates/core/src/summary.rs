@@ -1,5 +1,7 @@
 //! Summary of a request: the numbers of all its limits as one. Every protocol reports these.
 
+use core::borrow::Borrow;
+
 use crate::limit::Limit;
 use crate::verdict::{Decision, Outcome, Source};
 
@@ -98,11 +100,15 @@ pub struct Summary {
 impl Summary {
     /// Summary of limits in the order of the file, each with its decision, as told by `source`.
     #[inline]
-    pub fn new<'a>(source: Source, limits: impl IntoIterator<Item = (&'a Limit, &'a Decision)>) -> Self {
+    pub fn new<'a, L: Borrow<Limit>>(
+        source: Source,
+        limits: impl IntoIterator<Item = (L, &'a Decision)>,
+    ) -> Self {
         let known = source.is_known();
         let mut summary = Self::default();
         let mut longest = Wait::None;
         for (index, (limit, decision)) in limits.into_iter().enumerate() {
+            let limit = limit.borrow();
             let wait = Wait::of(limit, decision);
             let tighter = if known {
                 let bounds = !limit.needs_id() || decision.remaining == 0;

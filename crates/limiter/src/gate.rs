@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use sha2::{Digest, Sha256};
-use slidegate_core::{Decisions, Limit, Verdict};
+use slidegate_core::{Decisions, Limit, Source, Verdict};
 
 pub use answer::{Answer, LimitAnswer};
 pub use answers::{Answers, DemandAnswer};
@@ -37,6 +37,7 @@ use crate::observe::Observer;
 use crate::permit::{Permit, Signer};
 use crate::policy::{Choice, Hit, HitMode, Policy};
 use crate::random::random;
+use crate::store::fallback::share;
 use crate::store::{Call, Charge, Once, Parts, SettleOutcome, Store};
 use answer::Applied;
 use asked::{Asked, returned};
@@ -216,6 +217,11 @@ impl<S: Store, C: Clock> Gate<S, C> {
         verdict
     }
 
+    /// The limit that decided where this one was asked: this node's share of it while the store did not answer.
+    pub fn decisive(&self, limit: &Limit, source: Source) -> Limit {
+        if source == Source::Local { share(limit, self.store.nodes()) } else { *limit }
+    }
+
     /// Replaces what was charged by what it really cost, and releases what is held in flight.
     pub async fn settle(&self, permit: &Permit, cost: u64) -> Result<SettleOutcome, CallError<S::Error>> {
         let settlement = self.signer.open(permit, cost, self.clock.now_ms())?;
@@ -265,7 +271,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
             self.seen_apart(policy, &ask.request, looks, (&observed, verdict.decided_at_ms));
         }
         let (policy, applied) = (policy.clone(), enforced.applied);
-        Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed })
+        let nodes = self.store.nodes();
+        Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed, nodes })
     }
 
     /// What the rules among `looks` say that only look on, and a permit for what can be given back.

@@ -171,7 +171,7 @@ fn write_draft(answer: &impl Told, text: &mut String, put: &mut impl FnMut(&'sta
     text.clear();
     for limit in answer.limits() {
         begin_item(text, limit.name);
-        push_policy(text, limit.limit);
+        push_policy(text, &limit.limit);
     }
     if text.is_empty() {
         return;

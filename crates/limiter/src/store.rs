@@ -39,6 +39,11 @@ pub trait Store: Send + Sync {
     /// Drops what it remembers of denials: to be called when limits change, and when the version of the [`Board`] moved.
     fn forget_denials(&self) {}
 
+    /// How many nodes divide each quota among them while the store does not answer: what [`Source::Local`] decides by.
+    fn nodes(&self) -> u64 {
+        1
+    }
+
     /// Decides a request: charges everything, or nothing.
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
 
@@ -94,6 +99,10 @@ impl<S: Store> Store for Arc<S> {
 
     fn forget_denials(&self) {
         S::forget_denials(self);
+    }
+
+    fn nodes(&self) -> u64 {
+        S::nodes(self)
     }
 
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {

@@ -1,10 +1,11 @@
 //! A policy over a store: rules together, rules that look on, permits, requests that are sent again, limits in the request.
 #![cfg(feature = "policy")]
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use slidegate::policy::Barred;
-use slidegate::{Ask, GateError, Limit, Outcome, SettleOutcome};
+use slidegate::{Ask, Clock, Gate, GateError, Limit, Memory, Outcome, SettleOutcome};
 
 mod gates;
 
@@ -229,4 +230,32 @@ async fn one_rule_can_be_asked_by_its_name() {
         assert_eq!(answer.is_allowed(), expected);
     }
     assert!(gate.check_rule("nobody", &ask).await.expect("an answer").is_none());
+}
+
+/// A clock that moves on whenever it is read.
+#[derive(Default)]
+struct Ticking(AtomicU64);
+
+impl Clock for Ticking {
+    fn now_ms(&self) -> u64 {
+        gates::START_MS + self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Rules in observe mode are asked once the request is decided: each answer has its own time.
+#[tokio::test]
+async fn what_is_observed_has_its_own_time() {
+    let rules = policy(
+        "
+  - { name: hard, key: [user], limits: [5/min] }
+  - { name: soft, key: [user], mode: observe, limits: [5/min] }
+  - { name: softer, key: [user], mode: observe, limits: [5/min] }
+",
+    );
+    let gate = Gate::new(rules, Memory::default()).clock(Ticking::default());
+    let answer = gate.check(&Ask::from(request("user=alice"))).await.expect("an answer");
+    let decided_at_ms = answer.verdict().decided_at_ms;
+    assert!(answer.limits().all(|limit| limit.decided_at_ms == decided_at_ms));
+    let times: Vec<u64> = answer.observed().map(|limit| limit.decided_at_ms - decided_at_ms).collect();
+    assert_eq!(times, [1, 2]);
 }

@@ -109,6 +109,13 @@ impl Store for Backend {
         }
     }
 
+    fn nodes(&self) -> u64 {
+        match self {
+            Self::Memory(memory) => memory.nodes(),
+            Self::Redis(redis) => redis.nodes(),
+        }
+    }
+
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
         match self {
             Self::Memory(memory) => Ok(memory.decide_now(call)),

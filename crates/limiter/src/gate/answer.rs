@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::permit::Permit;
 use crate::policy::{Barred, Hit, Policy, Terms};
+use crate::store::fallback::share;
 
 /// The answer to a request: the verdict of the rules that are enforced, and what those that only look on would have said.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Answer {
     pub(super) barred: Option<(usize, Barred)>,
     pub(super) permit: Option<Permit>,
     pub(super) replayed: bool,
+    /// How many nodes divide a quota while the store does not answer.
+    pub(super) nodes: u64,
 }
 
 /// A rule that applied, and by which of its sets of limits.
@@ -49,18 +52,22 @@ pub struct LimitAnswer<'a> {
     pub name: &'a str,
     /// The limit as people write it.
     pub text: &'a str,
-    /// The limit.
-    pub limit: &'a Limit,
+    /// The limit that decided: the rule's own, or this node's share of it.
+    pub limit: Limit,
+    /// The rule's own limit, where a share of it decided because the store did not answer.
+    pub share_of: Option<&'a Limit>,
     /// What it says.
     pub decision: &'a Decision,
     /// Who says so: if nobody looked, what remains is not known.
     pub source: Source,
+    /// When it said so.
+    pub decided_at_ms: u64,
 }
 
 impl LimitAnswer<'_> {
     /// How long it has to be waited for.
     pub fn wait(&self) -> Wait {
-        Wait::of(self.limit, self.decision)
+        Wait::of(&self.limit, self.decision)
     }
 
     /// Whether somebody looked, so that what remains is known.
@@ -84,6 +91,7 @@ impl Answer {
             barred: Some((rule, why)),
             permit: None,
             replayed: false,
+            nodes: 1,
         }
     }
 
@@ -105,9 +113,8 @@ impl Answer {
     /// Every limit that is enforced, rule by rule in the order of the policy.
     pub fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
         let limits = self.applied.iter().flat_map(|applied| applied.limits(&self.policy));
-        limits
-            .zip(&*self.verdict.decisions)
-            .map(|(limit, decision)| limit.says(decision, self.verdict.source))
+        let origin = DecidedBy::new(&self.verdict, self.nodes);
+        limits.zip(&*self.verdict.decisions).map(move |(limit, decision)| limit.says(decision, origin))
     }
 
     /// The numbers of the request: those of all these limits together.
@@ -123,8 +130,9 @@ impl Answer {
     /// Every limit of the rules that only look on.
     pub fn observed(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
         self.observed.iter().flat_map(|(applied, verdict)| {
+            let origin = DecidedBy::new(verdict, self.nodes);
             let limits = applied.limits(&self.policy).zip(&*verdict.decisions);
-            limits.map(|(limit, decision)| limit.says(decision, verdict.source))
+            limits.map(move |(limit, decision)| limit.says(decision, origin))
         })
     }
 
@@ -147,10 +155,29 @@ pub(super) struct Named<'a> {
     limit: &'a Limit,
 }
 
+/// DecidedBy of a decision: who made it, when, and one of how many nodes if by its share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DecidedBy {
+    pub(super) source: Source,
+    pub(super) decided_at_ms: u64,
+    pub(super) nodes: u64,
+}
+
+impl DecidedBy {
+    pub(super) fn new(verdict: &Verdict, nodes: u64) -> Self {
+        Self { source: verdict.source, decided_at_ms: verdict.decided_at_ms, nodes }
+    }
+}
+
 impl<'a> Named<'a> {
-    pub(super) fn says(self, decision: &'a Decision, source: Source) -> LimitAnswer<'a> {
+    pub(super) fn says(self, decision: &'a Decision, origin: DecidedBy) -> LimitAnswer<'a> {
         let Self { rule, name, text, limit } = self;
-        LimitAnswer { rule, name, text, limit, decision, source }
+        let DecidedBy { source, decided_at_ms, nodes } = origin;
+        let (decisive, share_of) = match source {
+            Source::Local => (share(limit, nodes), Some(limit)),
+            Source::Store | Source::Cache | Source::Assumed => (*limit, None),
+        };
+        LimitAnswer { rule, name, text, limit: decisive, share_of, decision, source, decided_at_ms }
     }
 }
 

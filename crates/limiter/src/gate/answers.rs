@@ -6,7 +6,7 @@ use std::sync::Arc;
 use slidegate_core::{Outcome, Source, Summary, Verdict};
 use smallvec::SmallVec;
 
-use super::answer::{Applied, LimitAnswer, Limits, summary};
+use super::answer::{Applied, DecidedBy, LimitAnswer, Limits, summary};
 use super::demand::{By, Chosen};
 use super::places::units;
 use crate::policy::{Barred, HitMode, Policy, Terms};
@@ -19,6 +19,8 @@ pub struct Answers {
     /// Of all limits that are enforced, demand by demand.
     pub(super) verdict: Verdict,
     pub(super) parts: SmallVec<[Part; 2]>,
+    /// How many nodes divide a quota while the store does not answer.
+    pub(super) nodes: u64,
 }
 
 /// What belongs to one demand.
@@ -130,7 +132,7 @@ impl<'a> DemandAnswer<'a> {
         // A look always fits: what was asked for does if so much remains.
         let looked = answers.verdict.source.is_known() && answers.is_barred();
         self.limits().filter(move |limit| {
-            let refused = limit.decision.remaining < units(limit.limit, part.cost);
+            let refused = limit.decision.remaining < units(&limit.limit, part.cost);
             limit.decision.outcome != Outcome::Fits || looked && refused
         })
     }
@@ -143,13 +145,14 @@ impl<'a> DemandAnswer<'a> {
 
     /// Every limit that is enforced, rule by rule in the order of the policy.
     pub fn limits(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
-        let Self { answers: Answers { policy, verdict, .. }, part } = *self;
+        let Self { answers: Answers { policy, verdict, nodes, .. }, part } = *self;
+        let origin = DecidedBy::new(verdict, *nodes);
         let limits = part.origins.iter().flat_map(|origin| match origin {
             Origin::Rule(applied) => applied.limits(policy),
             Origin::Demand(terms) => Limits::new(None, terms),
         });
         let decisions = &verdict.decisions[part.decisions.clone()];
-        limits.zip(decisions).map(|(limit, decision)| limit.says(decision, verdict.source))
+        limits.zip(decisions).map(move |(limit, decision)| limit.says(decision, origin))
     }
 
     /// The numbers of this request: those of its own limits together.
@@ -164,10 +167,11 @@ impl<'a> DemandAnswer<'a> {
 
     /// Every limit of the rules that only look on.
     pub fn observed(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
-        let Self { answers: Answers { policy, .. }, part } = *self;
+        let Self { answers: Answers { policy, nodes, .. }, part } = *self;
         part.observed.iter().flat_map(|(applied, verdict)| {
+            let origin = DecidedBy::new(verdict, *nodes);
             let limits = applied.limits(policy).zip(&*verdict.decisions);
-            limits.map(|(limit, decision)| limit.says(decision, verdict.source))
+            limits.map(move |(limit, decision)| limit.says(decision, origin))
         })
     }
 }

@@ -100,7 +100,9 @@ impl<S, C> Gate<S, C> {
     ) {
         let Some(observer) = &self.observer else { return };
         let answers = answers.ok().filter(|answers| answers.unanswered().is_none());
-        let Some(Answers { policy, verdict, parts }) = answers else { return observer.came(Came::Failed) };
+        let Some(Answers { policy, verdict, parts, .. }) = answers else {
+            return observer.came(Came::Failed);
+        };
         let is_barred = chosen.iter().any(Chosen::is_barred);
         if !is_barred {
             let hits = parts.last().map_or(0, |part| part.decisions.end);

@@ -38,7 +38,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             policy.rules()[*rule].record_skip();
         }
         let verdict = self.decide_together(&policy, &chosen).await;
-        let answers = verdict.map(|verdict| Answers { policy, verdict, parts });
+        let answers = verdict.map(|verdict| Answers { policy, verdict, parts, nodes: self.store.nodes() });
         self.seen_together(demands, &chosen, answers.as_ref());
         let mut answers = answers.map_err(GateError::Store)?;
         if answers.is_allowed() && chosen.iter().any(|one| one.goes_on(&answers.policy)) {
@@ -78,7 +78,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
 
     /// Gives back what the rules allow that are enforced, and puts what is then left in the place of what was.
     async fn give_back_together(&self, chosen: &[Chosen<'_>], answers: &mut Answers) -> Result<(), S::Error> {
-        let Answers { policy, verdict, parts } = answers;
+        let Answers { policy, verdict, parts, .. } = answers;
         let mut charges: SmallVec<[Charge<'_>; 2]> = SmallVec::new();
         let mut places: SmallVec<[usize; 4]> = SmallVec::new();
         for (one, part) in chosen.iter().zip(parts.iter()).filter(|(one, _)| one.units > 0) {

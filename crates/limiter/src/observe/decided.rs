@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use slidegate_core::{Decision, Limit, Outcome, Source, Verdict};
+use slidegate_core::{Decision, Limit, Outcome, Source, Verdict, Wait};
 
 use super::denial::{Denial, DeniedLimit};
 use super::lines::{LineTally, Said, counter};
@@ -238,6 +238,7 @@ impl Observer {
             key,
             cost: told.cost,
             retry_after_ms: None,
+            retry_after_at_most_ms: None,
             reset_after_ms: None,
             decided_at_ms: now_ms,
             source: Source::Store,
@@ -319,10 +320,7 @@ impl Observer {
             [_] => 0,
             several => longest(several),
         };
-        let retry_after_ms = match heard.decisions[at].outcome {
-            Outcome::RetryAfter(ms) => Some(ms),
-            Outcome::Fits | Outcome::Never => None,
-        };
+        let wait = Wait::of(&of.limits[at], &heard.decisions[at]);
         let reset_after_ms = heard.decisions.iter().map(|one| one.reset_after_ms).max();
         Denial {
             observer: self,
@@ -332,7 +330,8 @@ impl Observer {
             mode: of.mode,
             key: Some(of.key),
             cost: told.cost,
-            retry_after_ms,
+            retry_after_ms: wait.exact_ms(),
+            retry_after_at_most_ms: wait.at_most_ms(),
             reset_after_ms: reset_after_ms.filter(|_| heard.is_known()),
             decided_at_ms: heard.decided_at_ms,
             source: heard.source,

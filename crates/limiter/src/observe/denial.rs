@@ -25,8 +25,10 @@ pub struct Denial<'a> {
     pub key: Option<&'a Key<'a>>,
     /// What was asked for.
     pub cost: u64,
-    /// After how long it would fit; `None` if it never does, and where no limit was asked.
+    /// After how long it would fit; `None` if it never does, where only an upper bound is known, and where no limit was asked.
     pub retry_after_ms: Option<u64>,
+    /// After how long at most it would fit, where a place in flight is awaited.
+    pub retry_after_at_most_ms: Option<u64>,
     /// After how long the subject is as if never seen, if nothing more comes; `None` if nobody looked.
     pub reset_after_ms: Option<u64>,
     /// When it was decided, as Unix milliseconds.

@@ -144,7 +144,7 @@ impl<S: Store> Fallback<S> {
         let shares: Vec<Vec<Limit>> = call
             .charges
             .iter()
-            .map(|charge| charge.limits.iter().map(|limit| self.share(limit)).collect())
+            .map(|charge| charge.limits.iter().map(|limit| share(limit, self.nodes)).collect())
             .collect();
         let kept =
             call.charges.iter().zip(&shares).zip(modes).filter(|(_, mode)| **mode == OnStoreError::Local);
@@ -164,14 +164,14 @@ impl<S: Store> Fallback<S> {
         let source = if all_local { Source::Local } else { Source::Assumed };
         Verdict { decided_at_ms: call.now_ms, source, decisions }
     }
+}
 
-    /// This node's part of a limit, with the same history.
-    fn share(&self, limit: &Limit) -> Limit {
-        let part = |whole: u64| (whole / self.nodes).max(1);
-        let [head, quota, window_ms, extra] = limit.to_words();
-        let extra = if matches!(limit.kind(), Kind::Gcra { .. }) { part(extra) } else { extra };
-        Limit::from_words([head, part(quota), window_ms, extra]).unwrap_or(*limit)
-    }
+/// One node's part of a limit that so many divide among them, with the same history.
+pub(crate) fn share(limit: &Limit, nodes: u64) -> Limit {
+    let part = |whole: u64| (whole / nodes).max(1);
+    let [head, quota, window_ms, extra] = limit.to_words();
+    let extra = if matches!(limit.kind(), Kind::Gcra { .. }) { part(extra) } else { extra };
+    Limit::from_words([head, part(quota), window_ms, extra]).unwrap_or(*limit)
 }
 
 fn refusal() -> Decision {
@@ -194,6 +194,10 @@ impl<S: Store> Store for Fallback<S> {
 
     fn forget_denials(&self) {
         self.store.forget_denials();
+    }
+
+    fn nodes(&self) -> u64 {
+        self.nodes
     }
 
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {

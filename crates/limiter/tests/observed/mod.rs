@@ -87,8 +87,16 @@ impl Recount {
     /// A limit that came along.
     pub(crate) fn ad_hoc(&mut self, verdict: &Verdict, limit: &Limit, way: &Way<'_>) {
         self.whole(verdict.is_allowed(), 1, way.cost);
-        let (decision, source) = (&verdict.decisions[0], verdict.source);
-        let answer = LimitAnswer { rule: None, name: "", text: "", limit, decision, source };
+        let answer = LimitAnswer {
+            rule: None,
+            name: "",
+            text: "",
+            limit: *limit,
+            share_of: None,
+            decision: &verdict.decisions[0],
+            source: verdict.source,
+            decided_at_ms: verdict.decided_at_ms,
+        };
         self.limits(&[answer], HitMode::Enforced, verdict.is_allowed(), way);
     }
 

@@ -21,6 +21,7 @@ pub(super) struct Line {
     pub(super) subject: String,
     pub(super) cost: u64,
     pub(super) retry_after_ms: Option<u64>,
+    pub(super) retry_after_at_most_ms: Option<u64>,
     pub(super) reset_at_ms: Option<u64>,
     pub(super) source: Source,
     pub(super) barred: Option<Barred>,
@@ -36,6 +37,7 @@ impl Line {
             subject: subject(&denial.subject()),
             cost: denial.cost,
             retry_after_ms: denial.retry_after_ms,
+            retry_after_at_most_ms: denial.retry_after_at_most_ms,
             reset_at_ms: denial.reset_after_ms.map(|ms| denial.decided_at_ms.saturating_add(ms)),
             source: denial.source,
             barred: denial.barred,
@@ -58,6 +60,7 @@ impl Line {
             subject = self.subject.as_str(),
             cost = self.cost,
             retry_after_ms = self.retry_after_ms,
+            retry_after_at_most_ms = self.retry_after_at_most_ms,
             reset_at = reset_at.as_deref(),
             barred = self.barred.map(why),
             // Nobody was asked where a list or a missing attribute decides.

@@ -20,6 +20,7 @@ fn line() -> Line {
         subject: "ip=203.0.113.7".to_owned(),
         cost: 1,
         retry_after_ms: Some(1_000),
+        retry_after_at_most_ms: None,
         reset_at_ms: Some(60_000),
         source: Source::Store,
         barred: None,

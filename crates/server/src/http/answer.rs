@@ -3,7 +3,7 @@
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, StatusCode};
 use slidegate::policy::Barred;
-use slidegate::{Answer, Clock, Limit, Summary, Verdict};
+use slidegate::{Answer, Clock, Limit, Source, Summary, Verdict};
 
 use super::json;
 use super::problem::{self, PROBLEM_JSON, Reply};
@@ -45,9 +45,19 @@ pub(super) fn pass_or_refuse<C: Clock>(app: &App<C>, answer: &Answer, deny_statu
 /// The same for a limit that the request brought: it belongs to no rule, and its name is its text.
 pub(super) fn ad_hoc_reply<C: Clock>(app: &App<C>, limit: &Limit, verdict: &Verdict) -> Reply {
     let name = limit.to_string();
-    let row = |decision| Row { rule: None, policy: &name, text: &name, limit, decision };
+    let decisive = app.gate().decisive(limit, verdict.source);
+    let share_of = (verdict.source == Source::Local).then(|| limit.quota());
+    let row = |decision| Row {
+        rule: None,
+        policy: &name,
+        text: &name,
+        limit: decisive,
+        share_of,
+        decision,
+        decided_at_ms: None,
+    };
     let rows = || verdict.decisions.iter().map(row);
-    let summary = Summary::new(verdict.source, std::iter::zip([limit], &*verdict.decisions));
+    let summary = Summary::new(verdict.source, std::iter::zip([decisive], &*verdict.decisions));
     let told = (verdict, &summary);
     let mut body = Vec::with_capacity(BODY_BYTES);
     body.push(b'{');
@@ -128,6 +138,6 @@ fn members(out: &mut Vec<u8>, answer: &Answer) {
     let mut observed = answer.observed().peekable();
     if observed.peek().is_some() {
         out.extend_from_slice(b",\"observed\":");
-        list(out, observed.map(|limit| (Known::of(limit.source), Row::from(limit))));
+        list(out, observed.map(|limit| (Known::of(limit.source), Row::observed(limit))));
     }
 }

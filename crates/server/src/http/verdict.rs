@@ -12,13 +12,25 @@ pub(super) struct Row<'a> {
     pub(super) rule: Option<&'a str>,
     pub(super) policy: &'a str,
     pub(super) text: &'a str,
-    pub(super) limit: &'a Limit,
+    pub(super) limit: Limit,
+    /// The whole quota, where the limit is this node's share.
+    pub(super) share_of: Option<u64>,
     pub(super) decision: &'a Decision,
+    /// When this limit was asked, if that is not when the request was decided.
+    pub(super) decided_at_ms: Option<u64>,
 }
 
 impl<'a> From<LimitAnswer<'a>> for Row<'a> {
-    fn from(LimitAnswer { rule, name, text, limit, decision, .. }: LimitAnswer<'a>) -> Self {
-        Self { rule, policy: name, text, limit, decision }
+    fn from(LimitAnswer { rule, name, text, limit, share_of, decision, .. }: LimitAnswer<'a>) -> Self {
+        let share_of = share_of.map(Limit::quota);
+        Self { rule, policy: name, text, limit, share_of, decision, decided_at_ms: None }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// A limit of a rule in observe mode, which is asked after the request was decided.
+    pub(super) fn observed(limit: LimitAnswer<'a>) -> Self {
+        Self { decided_at_ms: Some(limit.decided_at_ms), ..Self::from(limit) }
     }
 }
 
@@ -63,6 +75,12 @@ fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iter
     match (source, wait) {
         (Source::Assumed, _) => {
             out.extend_from_slice(b": the store does not answer, and the rule refuses meanwhile");
+        }
+        (Source::Local, Wait::Never) => {
+            out.extend_from_slice(
+                b": the cost is more than this node's share of the quota, by which it decides while the store \
+                  does not answer; ask for less, or again later",
+            );
         }
         (_, Wait::Never) => {
             out.extend_from_slice(b": the cost is more than can ever be admitted at once, ask for less");
@@ -141,7 +159,8 @@ pub(super) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (Known, Row
     out.push(b']');
 }
 
-fn one(out: &mut Vec<u8>, known: Known, Row { rule, policy, text, limit, decision }: &Row<'_>) {
+fn one(out: &mut Vec<u8>, known: Known, row: &Row<'_>) {
+    let Row { rule, policy, text, limit, share_of, decision, decided_at_ms } = row;
     out.push(b'{');
     if let Some(rule) = rule {
         out.extend_from_slice(b"\"rule\":");
@@ -154,12 +173,16 @@ fn one(out: &mut Vec<u8>, known: Known, Row { rule, policy, text, limit, decisio
     json::text(out, policy);
     out.extend_from_slice(b",\"quota\":");
     json::number(out, limit.quota());
+    if let Some(whole) = share_of {
+        out.extend_from_slice(b",\"share_of\":");
+        json::number(out, *whole);
+    }
     out.extend_from_slice(b",\"window_ms\":");
     json::number(out, limit.window_ms());
     let outcome: &[u8] = match decision.outcome {
-        Outcome::Fits => b",\"outcome\":\"fits\"}",
-        Outcome::RetryAfter(_) => b",\"outcome\":\"retry\"}",
-        Outcome::Never => b",\"outcome\":\"never\"}",
+        Outcome::Fits => b",\"outcome\":\"fits\"",
+        Outcome::RetryAfter(_) => b",\"outcome\":\"retry\"",
+        Outcome::Never => b",\"outcome\":\"never\"",
     };
     let (remaining, reset_after_ms) = match known {
         Known::Yes => (Some(decision.remaining), Some(decision.reset_after_ms)),
@@ -171,4 +194,9 @@ fn one(out: &mut Vec<u8>, known: Known, Row { rule, policy, text, limit, decisio
     out.extend_from_slice(b",\"reset_after_ms\":");
     json::number_or_null(out, reset_after_ms);
     out.extend_from_slice(outcome);
+    if let Some(ms) = decided_at_ms {
+        out.extend_from_slice(b",\"decided_at_ms\":");
+        json::number(out, *ms);
+    }
+    out.push(b'}');
 }

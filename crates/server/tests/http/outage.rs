@@ -37,6 +37,23 @@ async fn rules_say_what_holds_without_a_store() {
     // One of two nodes has half of the quota, and has used one of its share.
     let local = client.check(json!({ "path": "/local" })).await;
     assert_eq!((local.status, local.at("/source"), local.at("/remaining")), (200, "local".into(), 0.into()));
+    // What is told is of the share, and says so.
+    assert_eq!((local.at("/limits/0/quota"), local.at("/limits/0/share_of")), (2.into(), 4.into()));
+    assert_eq!(reserved.at("/limits/0").get("share_of"), None);
+    assert_eq!(local.header("ratelimit-policy"), Some("\"local-4/h\";q=2;w=3600"));
+    let never = client.post("/v1/check", &json!({ "attributes": { "path": "/local" }, "cost": 3 })).await;
+    assert_eq!((never.status, never.at("/limits/0/outcome")), (429, "never".into()));
+    let detail = "local-4/h: the cost is more than this node's share of the quota, by which it decides while the store \
+                  does not answer; ask for less, or again later";
+    assert_eq!(never.at("/detail"), detail);
+    let call =
+        json!({ "domain": "d", "descriptors": [{ "entries": [{ "key": "path", "value": "/local" }] }] });
+    let call = client.post("/json", &call).await;
+    assert_eq!(call.at("/statuses/0/currentLimit/requestsPerUnit"), 2);
+    let ad_hoc = json!({ "key": "alice", "quota": 4, "window_ms": 60_000, "cost": 3 });
+    let ad_hoc = client.post("/v1/limit", &ad_hoc).await;
+    assert_eq!((ad_hoc.at("/limits/0/quota"), ad_hoc.at("/limits/0/share_of")), (2.into(), 4.into()));
+    assert_eq!(ad_hoc.at("/limits/0/outcome"), "never");
     assert_eq!(client.check(json!({ "path": "/local" })).await.status, 429);
 
     let allowed = client.check(json!({ "path": "/allow" })).await;

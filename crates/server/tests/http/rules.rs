@@ -130,6 +130,8 @@ rules:
         let alice = json!({ "user": "alice" });
         let first = client.check(alice.clone()).await;
         assert_eq!(first.at("/observed/0/outcome"), "fits");
+        assert_eq!(first.at("/observed/0/decided_at_ms"), first.at("/decided_at_ms"));
+        assert_eq!(first.at("/limits/0").get("decided_at_ms"), None);
         assert_eq!(
             (first.at("/observed/0/rule"), first.at("/limits/0/rule")),
             ("tried".into(), "api".into())

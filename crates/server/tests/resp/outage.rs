@@ -25,14 +25,14 @@ async fn rules_say_what_holds_without_a_store() {
     let Reply::Array(replies) = &reserved else { panic!("not an array: {reserved:?}") };
     assert_eq!(replies[..3], [1, 4, 3].map(Reply::Integer));
     service.redis.as_mut().expect("a server").kill();
-    // One of two nodes has half of the quota, and has used one of its share.
+    // One of two nodes has half of the quota, which is what is told, and has used one of its share.
     let hour_ms = 3_600_000;
     let rows = [
-        ("SG.CHECK 1 path /local", [1, 4, 0, 0, hour_ms]),
-        ("SG.CHECK 1 path /local", [0, 4, 0, hour_ms, hour_ms]),
+        ("SG.CHECK 1 path /local", [1, 2, 0, 0, hour_ms]),
+        ("SG.CHECK 1 path /local", [0, 2, 0, hour_ms, hour_ms]),
         ("SG.CHECK 1 path /allow", [1, 4, -1, 0, -1]),
         ("SG.CHECK 1 path /deny", [0, 4, -1, 1_000, -1]),
-        ("SG.LIMIT alice 4 1000", [1, 4, 1, 0, 1_000]),
+        ("SG.LIMIT alice 4 1000", [1, 2, 1, 0, 1_000]),
     ];
     for (command, numbers) in rows {
         assert_eq!(client.say(command).await.integers(), numbers, "{command}");

@@ -91,7 +91,7 @@ pub(super) async fn answer<C: Clock>(
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
     let verdict = app.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
-    write(replies, &limit, &verdict);
+    write(replies, &app.gate().decisive(&limit, verdict.source), &verdict);
     Ok(())
 }
 
