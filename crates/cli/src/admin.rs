@@ -105,8 +105,7 @@ pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
 
 /// Prints the answer; what it ends with follows from it.
 fn report(of: &Of, ask: &ask::Ask, answered: &Answered) -> miette::Result<ExitCode> {
-    let answer: Option<Value> = serde_json::from_slice(&answered.body).ok();
-    let Some(answer) = answer.filter(Value::is_object) else {
+    let Some(answer) = answered.object() else {
         let status = answered.status;
         anstream::eprintln!(
             "{} answers {status} and no JSON: is it the admin listener of Slidegate?",
@@ -116,7 +115,7 @@ fn report(of: &Of, ask: &ask::Ask, answered: &Answered) -> miette::Result<ExitCo
     };
     let done = answered.status.is_success();
     if of.json {
-        stdout::print(&format!("{}\n", String::from_utf8_lossy(&answered.body)))?;
+        stdout::print(&format!("{}\n", answered.json()))?;
     } else if done {
         stdout::print(&(ask.show)(&answer))?;
     } else {

@@ -79,13 +79,12 @@ fn question(args: &Args) -> Value {
 
 /// Prints the answer; what it ends with follows from it.
 fn report(args: &Args, answered: &Answered) -> miette::Result<ExitCode> {
-    let answer: Option<Value> = serde_json::from_slice(&answered.body).ok();
-    let Some(answer) = answer.filter(Value::is_object) else {
+    let Some(answer) = answered.object() else {
         return Ok(no_answer(args, &format!("it answers {} and no JSON: is it Slidegate?", answered.status)));
     };
     let allowed = answer["allowed"].as_bool();
     if args.json {
-        stdout::print(&format!("{}\n", String::from_utf8_lossy(&answered.body)))?;
+        stdout::print(&format!("{}\n", answered.json()))?;
     } else if allowed.is_some() {
         stdout::print(&shown::answer(&answer))?;
     } else {

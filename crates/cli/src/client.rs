@@ -5,30 +5,25 @@ use std::sync::Arc;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 mod address;
+mod answered;
 mod args;
 mod error;
 mod tls;
 
 pub(crate) use address::Address;
+pub(crate) use answered::Answered;
 pub(crate) use args::{Args, Trust};
 pub(crate) use error::ClientError;
 
 /// More than any answer has: thousands of rules take some megabytes, and as many overrides as there may be 16.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
-
-/// What came back.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) status: StatusCode,
-    pub(crate) body: Bytes,
-}
 
 /// Whom to ask, and as whom.
 pub(crate) struct Client {

@@ -96,6 +96,33 @@ fn overrides_can_be_set_and_listed_and_ended() {
     assert_eq!(login(&server), 403);
 }
 
+/// Values come from clients, and reasons from other operators: a terminal is not to obey them.
+#[test]
+fn escape_sequences_in_data_are_not_printed() {
+    let server = Server::start(&[]);
+    let url = server.admin_url().expect("an admin listener");
+    let hostile = "\u{1b}]0;pwned\u{7}\u{9b}2J\r\nlogin";
+    let add = ["override", "add", "--rule", "login", "--when", "ip=203.0.113.7", "--for", "2h"];
+    done(&server, &[&add[..], &["--limit", "1/min", "--reason", hostile]].concat());
+    let user = format!("userId={hostile}");
+    let commands: [&[&str]; 3] = [
+        &["override", "list"],
+        &["look", "--rule", "rlaas", &user],
+        &["look", "--rule", hostile, "ip=203.0.113.7"],
+    ];
+    for arguments in commands {
+        for json in [&[][..], &["--json"]] {
+            let all = [&["admin"], arguments, &["--url", &url], json].concat();
+            let output = command(&all).env("CLICOLOR_FORCE", "1").output().expect("it runs");
+            let ended = Ended::from(output);
+            let said = format!("{}{}", ended.stdout, ended.stderr);
+            for sequence in ["\u{1b}]", "\u{7}", "\u{9b}", "\r", "\nlogin"] {
+                assert!(!said.contains(sequence), "{arguments:?}: {said:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_server_can_be_asked_how_it_is() {
     let server = Server::start(&[]);

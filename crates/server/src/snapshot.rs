@@ -3,6 +3,7 @@
 //! A process that is killed loses what it admitted since the last save, and nothing else: a file is replaced as a whole.
 
 mod open;
+mod own_file;
 
 use std::fs::File;
 use std::path::PathBuf;

@@ -10,6 +10,7 @@ use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::memory::SnapshotError;
 use slidegate::{Clock, Memory, SystemClock};
 
+use super::own_file::{self, Create};
 use super::{Restored, SnapshotState, Snapshots, due_at_ms};
 use crate::config::{ConfigError, value};
 
@@ -23,7 +24,7 @@ pub enum SnapshotStartError {
     /// Nothing can be written there.
     #[error(
         "{} cannot be written: {source}. Let the user that slidegate runs as create files in that directory, or choose \
-         another one",
+         another one; links and files of others are not used",
         path.display()
     )]
     NotWritable {
@@ -34,7 +35,8 @@ pub enum SnapshotStartError {
     },
     /// There is something that cannot be read.
     #[error(
-        "{} cannot be read: {source}. Give it to the user that slidegate runs as, or move it away to start empty",
+        "{} cannot be read: {source}. Give it to the user that slidegate runs as, or move it away to start empty; links and \
+         files of others are not used",
         path.display()
     )]
     NotReadable {
@@ -78,8 +80,11 @@ pub(crate) fn open(settings: &file::Store) -> Result<Option<(Memory, Snapshots)>
 fn lock(path: &Path) -> Result<File, SnapshotStartError> {
     let name = beside(path, ".lock");
     let not_writable = |source| SnapshotStartError::NotWritable { path: name.clone(), source };
-    let file =
-        OpenOptions::new().write(true).create(true).truncate(false).open(&name).map_err(not_writable)?;
+    let mut options = OpenOptions::new();
+    options.write(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = own_file::open(&name, &options, Create::Yes).map_err(not_writable)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(SnapshotStartError::InUse(path.to_owned())),
@@ -89,7 +94,9 @@ fn lock(path: &Path) -> Result<File, SnapshotStartError> {
 
 /// What is in the file. One that is not what it should be is kept for whoever wants to look at it, and not used.
 fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), SnapshotStartError> {
-    let problem = match Memory::load(path, max_memory) {
+    let not_read = |source| SnapshotError::Io { path: path.to_owned(), source };
+    let file = own_file::open(path, OpenOptions::new().read(true), Create::No).map_err(not_read);
+    let problem = match file.and_then(|file| Memory::load_file(file, path, max_memory)) {
         Ok(memory) => {
             let keys = memory.stats().keys;
             return Ok((memory, Restored::Keys(keys)));

@@ -140,6 +140,48 @@ async fn a_place_that_cannot_be_used_is_told_at_the_start() {
     assert!(blocked.contains("/blocked cannot be written"), "{blocked}");
 }
 
+/// Whoever could put them there would choose what is read, locked or overwritten.
+#[cfg(unix)]
+#[tokio::test]
+async fn links_and_files_of_others_are_refused() {
+    use std::os::unix::fs::{chown, symlink};
+
+    let (folder, elsewhere) = (folder(), folder());
+    let target = elsewhere.path().join("target");
+    start(&target).expect("a first start").save_snapshot();
+    let told = |name: &str| start(&folder.path().join(name)).err().expect("an error").to_string();
+    // The lock: to something that is there, and to something that would be made.
+    for (name, to) in [("a", &target), ("b", &elsewhere.path().join("missing"))] {
+        symlink(to, folder.path().join(format!("{name}.lock"))).expect("a link");
+        let said = told(name);
+        assert!(said.contains(&format!("{name}.lock cannot be written: it is a symbolic link")), "{said}");
+    }
+    assert!(!elsewhere.path().join("missing").exists());
+    fs::hard_link(&target, folder.path().join("c.lock")).expect("a link");
+    assert!(told("c").contains("c.lock cannot be written: it has another name"), "{}", told("c"));
+    // The snapshot.
+    symlink(&target, folder.path().join("d")).expect("a link");
+    assert!(told("d").contains("/d cannot be read: it is a symbolic link"), "{}", told("d"));
+    fs::hard_link(&target, folder.path().join("e")).expect("a link");
+    assert!(told("e").contains("/e cannot be read: it has another name"), "{}", told("e"));
+    // What others own, which only root can give away.
+    if rustix::process::geteuid().is_root() {
+        for (name, file) in [("f", "f"), ("g", "g.lock")] {
+            fs::copy(&target, folder.path().join(file)).expect("a copy");
+            chown(folder.path().join(file), Some(65_534), None).expect("another owner");
+            let said = told(name);
+            assert!(said.contains("belongs to the user 65534, and slidegate runs as 0"), "{said}");
+        }
+    }
+    // A copy is fine, and so is a folder that is a link.
+    fs::copy(&target, folder.path().join("h")).expect("a copy");
+    assert_eq!(state(&start(&folder.path().join("h")).expect("a start")).restored, Restored::Keys(0));
+    symlink(elsewhere.path(), folder.path().join("folder")).expect("a link");
+    fs::remove_file(folder.path().join("c.lock")).expect("removed");
+    fs::remove_file(folder.path().join("e")).expect("removed");
+    start(&folder.path().join("folder/target")).expect("a start");
+}
+
 /// Counts what is told.
 #[derive(Clone, Default)]
 struct Told(Arc<AtomicU64>);

@@ -103,11 +103,16 @@ impl Memory {
     /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote. The file is read in pieces, and takes no memory
     /// beside the store.
     pub fn load(path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
+        let failed = |source| SnapshotError::Io { path: path.to_owned(), source };
+        Self::load_file(File::open(path).map_err(failed)?, path, max_memory)
+    }
+
+    /// The same from a file that is open; `path` is what errors call it.
+    pub fn load_file(mut file: File, path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
         let failed = |source: io::Error| match source.kind() {
             ErrorKind::InvalidData | ErrorKind::UnexpectedEof => SnapshotError::Damaged(path.to_owned()),
             _ => SnapshotError::Io { path: path.to_owned(), source },
         };
-        let mut file = File::open(path).map_err(failed)?;
         if !is_snapshot(&mut file).map_err(failed)? {
             return Err(SnapshotError::Foreign(path.to_owned()));
         }

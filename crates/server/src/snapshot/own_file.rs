@@ -1,0 +1,79 @@
+//! Files that are this user's own: no links, and no files that somebody else owns. Whoever can put one where the service writes
+//! could otherwise choose what it reads, overwrites or locks.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Opens a file, or makes it where `options` allow that; a link or a file of another user is an error of the kind
+/// [`ErrorKind::PermissionDenied`].
+pub(super) fn open(path: &Path, options: &OpenOptions, create: Create) -> io::Result<File> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound && create == Create::Yes => {
+            // Not through a link that was put there meanwhile.
+            return options.clone().create_new(true).open(path);
+        }
+        found => found?,
+    };
+    check(&found)?;
+    let file = options.open(path)?;
+    let opened = file.metadata()?;
+    check(&opened)?;
+    if is_same(&found, &opened) { Ok(file) } else { Err(refused("it was replaced while it was opened")) }
+}
+
+/// Whether a file that is not there is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Create {
+    Yes,
+    No,
+}
+
+fn refused(why: &str) -> io::Error {
+    io::Error::new(ErrorKind::PermissionDenied, why)
+}
+
+fn check(found: &Metadata) -> io::Result<()> {
+    if found.is_symlink() {
+        return Err(refused("it is a symbolic link"));
+    }
+    if found.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if !found.is_file() {
+        return Err(refused("it is not a file"));
+    }
+    check_owner(found)
+}
+
+#[cfg(unix)]
+fn check_owner(found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+
+    let own = rustix::process::geteuid().as_raw();
+    if found.uid() != own {
+        let why = format!("it belongs to the user {}, and slidegate runs as {own}", found.uid());
+        return Err(refused(&why));
+    }
+    if found.nlink() > 1 {
+        return Err(refused("it has another name (a hard link)"));
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn check_owner(_found: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
+    true
+}
