@@ -8,6 +8,10 @@ use crate::gate::{Answer, Answers, LimitAnswer};
 /// Structured fields have integers of at most 15 digits; a larger quota is shown as this.
 const MAX_INTEGER: u64 = 999_999_999_999_999;
 const SECOND_MS: u64 = 1_000;
+/// The longest list of limits in a header. Gateways have room for 4 KiB of headers, some of them, and take an answer with more for none.
+const MAX_LIST_BYTES: usize = 1_024;
+/// What an item of a list has besides its name, at most.
+const MAX_ITEM_BYTES: usize = 48;
 /// [`Headers::retry_jitter`] counts hundredths of a percent.
 const WHOLE: u64 = 10_000;
 
@@ -169,7 +173,8 @@ fn push(text: &mut String, number: u64) {
 
 fn write_draft(answer: &impl Told, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
     text.clear();
-    for limit in answer.limits() {
+    let listed = Listed::new(answer);
+    for limit in listed.limits(answer) {
         begin_item(text, limit.name);
         push_policy(text, &limit.limit);
     }
@@ -180,11 +185,51 @@ fn write_draft(answer: &impl Told, text: &mut String, put: &mut impl FnMut(&'sta
     if answer.verdict().source.is_known() {
         text.clear();
         let wait = answer.summary().wait;
-        for limit in answer.limits() {
+        for limit in listed.limits(answer) {
             begin_item(text, limit.name);
             push_state(text, wait, &limit);
         }
         put("ratelimit", text);
+    }
+}
+
+/// Limits that a list has room for, a bit for each: all of them, or the tightest.
+struct Listed(u64);
+
+impl Listed {
+    #[inline]
+    fn new(answer: &impl Told) -> Self {
+        let bytes: usize = answer.limits().map(|limit| limit.name.len() + MAX_ITEM_BYTES).sum();
+        if bytes <= MAX_LIST_BYTES { Self(u64::MAX) } else { Self::tightest(answer) }
+    }
+
+    /// Those that refuse before those that admit, and then those with the least remaining.
+    #[cold]
+    fn tightest(answer: &impl Told) -> Self {
+        let ranked = answer.limits().enumerate().map(|(index, limit)| {
+            let admits = limit.wait() == Wait::None;
+            (admits, limit.decision.remaining, index, limit.name.len() + MAX_ITEM_BYTES)
+        });
+        let mut ranked: Vec<(bool, u64, usize, usize)> = ranked.take(u64::BITS as usize).collect();
+        ranked.sort_unstable();
+        let (mut bits, mut bytes) = (0, 0);
+        for (_, _, index, of_item) in ranked {
+            bytes += of_item;
+            if bytes > MAX_LIST_BYTES {
+                break;
+            }
+            bits |= 1 << index;
+        }
+        Self(bits)
+    }
+
+    /// In the order of the answer.
+    fn limits<'a>(&self, answer: &'a impl Told) -> impl Iterator<Item = LimitAnswer<'a>> {
+        let Self(bits) = *self;
+        // More than 64 do not fit a list.
+        let listed =
+            move |(index, limit): (usize, _)| (bits.checked_shr(index as u32)? & 1 != 0).then_some(limit);
+        answer.limits().enumerate().filter_map(listed)
     }
 }
 

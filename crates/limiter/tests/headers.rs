@@ -149,3 +149,30 @@ async fn those_who_were_refused_together_come_back_apart_and_never_too_early() {
         assert_eq!(written(&refused, spread, random), value, "{random}");
     }
 }
+
+/// Gateways have little room for headers: of many limits those are listed that refuse, and those with least left.
+#[tokio::test]
+async fn many_limits_fit_a_header() {
+    let name = |number: u64| format!("{}{number:02}", "n".repeat(62));
+    let limits: Vec<String> = (0..32)
+        .map(|number| format!("{{ quota: {}, window: 1h, name: {} }}", 40 - number, name(number)))
+        .collect();
+    let (gate, _) = gate(&format!("  - {{ name: {}, limits: [{}] }}\n", "r".repeat(64), limits.join(", ")));
+    let fields = |answer: &Answer| -> Vec<String> {
+        headers(answer, Style::Draft)
+            .lines()
+            .filter(|line| line.starts_with("ratelimit"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let listed = |field: &str| -> Vec<u64> {
+        (0..32).filter(|number| field.contains(&format!("{}\"", name(*number)))).collect()
+    };
+    // The last ones have least, and the order is that of the file.
+    for answer in [check(&gate, "").await, ask(&gate, &Ask::from(request("").cost(12))).await] {
+        for field in fields(&answer) {
+            assert!(field.len() <= "ratelimit-policy: ".len() + 1_024, "{} bytes", field.len());
+            assert_eq!(listed(&field), [27, 28, 29, 30, 31], "{field}");
+        }
+    }
+}

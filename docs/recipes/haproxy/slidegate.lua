@@ -3,6 +3,14 @@
 -- Headers of the client that the policy uses, besides method, path, scheme, host and address.
 local PASSED_ON = { "x-api-key" }
 
+-- Longer values Slidegate does not judge, and all of them have to fit a buffer of HAProxy (16 KiB).
+local MAX_VALUE_BYTES = 4096
+local MAX_BYTES = 12288
+
+-- An answer that is longer would not fit it either.
+local MAX_BODY_BYTES = 8192
+local SHORT_BODY = '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too many requests"}'
+
 local VARIABLES = {
     ["ratelimit-policy"] = "txn.slidegate_policy",
     ["ratelimit"] = "txn.slidegate_limit",
@@ -23,7 +31,8 @@ end
 local function question(txn)
     local headers = {
         ["x-forwarded-method"] = { txn.sf:method() },
-        ["x-forwarded-uri"] = { txn.sf:pathq() },
+        -- Without the query, which no rule looks at and which may be long.
+        ["x-forwarded-uri"] = { txn.sf:path() },
         ["x-forwarded-proto"] = { txn.f:ssl_fc() and "https" or "http" },
         ["x-forwarded-host"] = { txn.sf:req_hdr("host") },
         ["x-forwarded-for"] = { txn.sf:src() },
@@ -38,17 +47,47 @@ local function question(txn)
     return headers
 end
 
+local function is_too_long(headers)
+    local bytes = 0
+    for _, list in pairs(headers) do
+        for _, value in ipairs(list) do
+            bytes = bytes + #value
+            if #value > MAX_VALUE_BYTES then
+                return true
+            end
+        end
+    end
+    return bytes > MAX_BYTES
+end
+
+-- Without an answer the status is that of HAProxy itself: 503 if Slidegate cannot be reached, 504 if it takes too long. Then no variable is
+-- set. All else has another reason, which may be the client, so that it is refused.
+local function is_away(answer)
+    return answer.status == 503 or answer.status == 504
+end
+
 core.register_action("slidegate", { "http-req" }, function(txn)
+    local headers = question(txn)
+    if is_too_long(headers) then
+        txn:set_var("txn.slidegate_status", 400)
+        txn:set_var("txn.slidegate_body", "")
+        return
+    end
     local answer = core.httpclient():get({
         url = "http://slidegate/v1/authorize",
         dst = "unix@slidegate.sock",
-        headers = question(txn),
+        headers = headers,
     })
     if not (answer.headers and answer.headers["x-answered-by"]) then
+        if not is_away(answer) then
+            txn:set_var("txn.slidegate_status", 500)
+            txn:set_var("txn.slidegate_body", "")
+        end
         return
     end
+    local body = answer.body or ""
     txn:set_var("txn.slidegate_status", answer.status)
-    txn:set_var("txn.slidegate_body", answer.body or "")
+    txn:set_var("txn.slidegate_body", #body > MAX_BODY_BYTES and SHORT_BODY or body)
     for name, variable in pairs(VARIABLES) do
         local value = values(answer.headers, name)[1]
         if value then

@@ -3,6 +3,7 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod broken_service;
 mod client;
 mod gateway;
 mod protects;
@@ -25,8 +26,15 @@ struct Site {
 
 impl Site {
     fn open(gateway: &'static Gateway) -> Self {
-        let policy = recipes().join("policy.yaml");
-        let service = Server::start(&[policy.to_str().expect("a path in UTF-8")]);
+        Self::open_with(gateway, "")
+    }
+
+    /// With more rules than the recipes have.
+    fn open_with(gateway: &'static Gateway, rules: &str) -> Self {
+        let policy =
+            std::fs::read_to_string(recipes().join("policy.yaml")).expect("the policy of the recipes");
+        let policy = program::file(&(policy + rules));
+        let service = Server::start(&[program::path(&policy)]);
         let upstream = Upstream::start();
         let gateway = gateway.start(service.address().port(), upstream.port());
         Self { gateway, service, upstream }
@@ -73,6 +81,9 @@ macro_rules! every_recipe {
             every_recipe!(@ $gateway, protects, over_the_limit_is_429);
             every_recipe!(@ $gateway, withstands, forged_headers_change_nothing);
             every_recipe!(@ $gateway, withstands, what_cannot_be_judged_does_not_pass);
+            every_recipe!(@ $gateway, withstands, long_requests_do_not_pass);
+            every_recipe!(@ $gateway, withstands, many_limits_do_not_pass);
+            every_recipe!(@ $gateway, withstands, answers_that_cannot_be_read_do_not_pass);
             every_recipe!(@ $gateway, protects, headers_of_the_policy_pass);
             every_recipe!(@ $gateway, protects, bodies_and_queries_pass);
             every_recipe!(@ $gateway, protects, refusals_of_the_api_stay_as_they_are);

@@ -1,8 +1,10 @@
 //! What a client cannot do, whatever it sends.
 
+use super::broken_service::BrokenService;
 use super::client::{Client, Request};
 use super::gateway::Gateway;
-use super::{ITEMS, LOGIN, Site};
+use super::upstream::Upstream;
+use super::{ITEMS, LOGIN, Site, parameter};
 
 pub(crate) fn forged_headers_change_nothing(gateway: &'static Gateway) {
     let site = Site::open(gateway);
@@ -66,4 +68,79 @@ pub(crate) fn what_cannot_be_judged_does_not_pass(gateway: &'static Gateway) {
     let answer = site.ask(Client::FIRST, &Request { headers: &many, ..LOGIN });
     assert!((400..=503).contains(&answer.status), "{answer:?}");
     assert_eq!(site.upstream.seen(), admitted + 3);
+}
+
+/// Whatever is long, and however long: a request that has to be refused is refused. What fills the buffer of a gateway must not leave
+/// it without an answer that it then takes for a service that is down.
+pub(crate) fn long_requests_do_not_pass(gateway: &'static Gateway) {
+    let site = Site::open(gateway);
+    site.exhaust(Client::FIRST);
+    let admitted = site.upstream.seen();
+    let lengths = (1_000..=20_000).step_by(500).chain((14_900..=15_500).step_by(20));
+    let lengths: Vec<usize> =
+        lengths.chain([3_900, 4_100, 8_100, 8_200, 32_000, 33_000, 65_000, 66_000]).collect();
+    for length in lengths {
+        let filler = "x".repeat(length);
+        let query = format!("/login?{filler}");
+        let parameters = format!("/login;{filler}");
+        let host = format!("{filler}.example");
+        let requests = [
+            Request { target: &query, ..LOGIN },
+            Request { target: &parameters, ..LOGIN },
+            Request { headers: &[("X-Api-Key", &filler)], ..LOGIN },
+            Request { headers: &[("X-Forwarded-Host", &host)], ..LOGIN },
+            Request { headers: &[("Cookie", &filler)], ..LOGIN },
+        ];
+        for (number, request) in requests.iter().enumerate() {
+            // Who refuses such a request may hang up before it has been sent.
+            if let Ok(answer) = site.try_ask(Client::FIRST, request) {
+                assert!(
+                    (400..=503).contains(&answer.status),
+                    "request {number} of {length}: {}",
+                    answer.status
+                );
+            }
+            assert_eq!(site.upstream.seen(), admitted, "request {number} of {length} bytes came to the API");
+        }
+    }
+}
+
+/// An answer about as many limits as there can be still is an answer, and headers of it arrive.
+pub(crate) fn many_limits_do_not_pass(gateway: &'static Gateway) {
+    let rule = "y".repeat(64);
+    let limits: Vec<String> = (0..31)
+        .map(|number| {
+            format!("{{ quota: {}, window: 1h, name: {}{number:02} }}", 1_000_000 + number, "z".repeat(62))
+        })
+        .collect();
+    let rules =
+        format!("  - {{ name: {rule}, match: {{ path: /login }}, limits: [{}] }}\n", limits.join(", "));
+    let site = Site::open_with(gateway, &rules);
+    for left in [2, 1, 0] {
+        let answer = site.ask(Client::FIRST, &LOGIN);
+        assert_eq!((answer.status, site.told_left(gateway, &answer)), (200, Some(left)), "{answer:?}");
+    }
+    let admitted = site.upstream.seen();
+    let answer = site.ask(Client::FIRST, &LOGIN);
+    assert_eq!(answer.status, 429, "{answer:?}");
+    let field = answer.header("ratelimit").unwrap_or_else(|| panic!("no limit is told: {answer:?}"));
+    assert_eq!(parameter(field, "r"), Some(0), "the limit that refuses is among them: {field}");
+    assert_eq!(site.upstream.seen(), admitted);
+}
+
+/// An answer that cannot be read is no service that is away: a client may have had a part in it.
+pub(crate) fn answers_that_cannot_be_read_do_not_pass(gateway: &'static Gateway) {
+    let long = format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: {}\r\n\r\n", "x".repeat(20 << 20));
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nRateLim";
+    for (what, answer) in [("no HTTP", "OVER LIMIT\r\n\r\n"), ("cut off", cut), ("too long", &long)] {
+        let service = BrokenService::start(answer.as_bytes().to_vec());
+        let upstream = Upstream::start();
+        let gateway = gateway.start(service.port(), upstream.port());
+        let admitted = upstream.seen();
+        for _ in 0..3 {
+            let answer = Client::FIRST.ask(gateway.address(), &LOGIN);
+            assert!((400..=503).contains(&answer.status), "{what}: {answer:?}");
+        }
+        assert_eq!(upstream.seen(), admitted, "it came to the API: {what}");
+    }
 }
