@@ -2,6 +2,7 @@
 //!
 //! `need_packaging_tools` in scripts/lib.sh installs the tools; scripts/test does so.
 
+mod advisories;
 mod completions;
 mod deb;
 mod docker;
