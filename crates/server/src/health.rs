@@ -13,11 +13,11 @@ use crate::store::Backend;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Whether the store answers.
+/// Whether the store decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StoreState {
     Available,
-    /// Some of its servers do not answer.
+    /// Some of its servers do not answer, or refuse to write.
     Degraded,
     Unavailable,
 }
@@ -26,7 +26,10 @@ impl StoreState {
     pub(crate) fn of(backend: &Backend) -> Self {
         let Backend::Redis(redis) = backend else { return Self::Available };
         let health = redis.store().health();
-        let failing = health.iter().filter(|(_, health)| *health != Health::Closed).count();
+        let refusals = redis.store().refusals();
+        let refuses = |server: &String| refusals.iter().any(|(refusing, _)| refusing == server);
+        let is_failing = |(server, health): &&(String, Health)| *health != Health::Closed || refuses(server);
+        let failing = health.iter().filter(is_failing).count();
         match failing {
             0 => Self::Available,
             all if all == health.len() => Self::Unavailable,
@@ -56,7 +59,7 @@ pub(crate) fn ready<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply
     let why = if !app.is_ready() {
         "it was told to end, and takes no more requests"
     } else if needs_store && store == StoreState::Unavailable {
-        "the store does not answer"
+        outage(app.gate().store())
     } else {
         let body = json!({ "ready": true, "store": store.name() });
         return Ok(reply(StatusCode::OK, JSON, body.to_string()));
@@ -71,6 +74,16 @@ pub(crate) fn ready<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply
         "store": store.name(),
     });
     Ok(reply(status, PROBLEM_JSON, body.to_string()))
+}
+
+/// Why a store that is unavailable does not decide.
+fn outage(backend: &Backend) -> &'static str {
+    match backend {
+        Backend::Redis(redis) if !redis.store().refusals().is_empty() => {
+            "the store refuses writes and does not decide"
+        }
+        _ => "the store does not answer",
+    }
 }
 
 /// A word that is not understood is an error: whoever sent it would think that the store was looked at.

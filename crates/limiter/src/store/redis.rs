@@ -29,7 +29,7 @@ use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
 
 pub use config::{ClientCertificate, Config, ConfigError};
 pub use error::{ErrorKind, RedisError};
-pub use link::{Health, Warning};
+pub use link::{Health, Refusal, Warning};
 
 use crate::key::Space;
 use crate::store::{Board, Call, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
@@ -89,6 +89,12 @@ impl Redis {
     /// Whether each server is being asked.
     pub fn health(&self) -> Vec<(String, Health)> {
         self.0.link.health()
+    }
+
+    /// Servers that answer and refuse to write, and therefore do not decide: out of memory, read-only. Also logged, and probed once
+    /// a second until they write again.
+    pub fn refusals(&self) -> Vec<(String, Refusal)> {
+        self.0.link.refusals()
     }
 
     /// What was found about the servers so far that should be changed; also logged as it is found.

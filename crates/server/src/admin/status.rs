@@ -70,13 +70,17 @@ pub(crate) fn store(backend: &Backend) -> Value {
             })
         }
         Backend::Redis(redis) => {
+            let refusals = redis.store().refusals();
             let servers = redis.store().health().into_iter().map(|(server, health)| {
+                let refusal = refusals.iter().find(|(refusing, _)| *refusing == server);
                 let state = match health {
+                    Health::Closed if refusal.is_some() => "refuses writes",
                     Health::Closed => "asked",
                     Health::Open => "not asked",
                     Health::Probing => "tried",
                 };
-                json!({ "server": server, "state": state })
+                let refusal = refusal.map(|(_, refusal)| format!("{} {}", refusal.code, refusal.text));
+                json!({ "server": server, "state": state, "refusal": refusal })
             });
             let warnings = redis.store().warnings().into_iter().map(|warning| warning.to_string());
             json!({

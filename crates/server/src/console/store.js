@@ -4,6 +4,7 @@ const BREAKER = {
   asked: ['asked', 'good'],
   tried: ['tried again', 'warn'],
   'not asked': ['not asked: breaker open', 'bad'],
+  'refuses writes': ['refuses writes: does not decide', 'bad'],
 };
 
 function renderStore({ store, policy, overrides, ready, viewers }) {
@@ -21,9 +22,11 @@ function renderStore({ store, policy, overrides, ready, viewers }) {
   at('store').dataset.shown = shown;
   const list = make('dl', { class: 'facts' });
   facts(list, [['Kind', store.kind === 'memory' ? 'Memory' : 'Redis'], ...more.slice(0, 1), ...own, ...more.slice(1)]);
-  const servers = (store.servers ?? []).map(({ server, state }) => {
+  const servers = (store.servers ?? []).map(({ server, state, refusal }) => {
     const [text, tone] = BREAKER[state] ?? [state, 'warn'];
-    return make('li', {}, make('span', { class: 'key' }, server), ' ', badge(text, tone));
+    const item = make('li', {}, make('span', { class: 'key' }, server), ' ', badge(text, tone));
+    if (refusal) item.append(' ', refusal);
+    return item;
   });
   const warnings = (store.warnings ?? []).map((warning) => make('li', {}, warning));
   at('store').replaceChildren(list, ...(servers.length ? [make('h3', {}, 'Servers'), make('ul', { class: 'plain' }, ...servers)] : []),

@@ -53,6 +53,12 @@ static BREAKER_OPEN: Family<1> = Family::gauge(
     "1 while a server failed repeatedly and is not asked, or only by one request that tries it",
 );
 
+static REFUSES_WRITES: Family<1> = Family::gauge(
+    "store_refuses_writes",
+    ["server"],
+    "1 while a server answers and refuses to write, as one without memory or a replica does: on_store_error decides",
+);
+
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] = &[
     &KEYS,
@@ -66,6 +72,7 @@ pub(super) const FAMILIES: &[&dyn Described] = &[
     &ANSWERS,
     &DENY_CACHE_HITS,
     &BREAKER_OPEN,
+    &REFUSES_WRITES,
 ];
 
 pub(super) fn gather(sink: &mut impl Sink, backend: &Backend) {
@@ -99,7 +106,12 @@ fn gather_redis(sink: &mut impl Sink, redis: &Fallback<Redis>) {
     ANSWERS.put(sink, ["local"], answers.local);
     ANSWERS.put(sink, ["assumed"], answers.assumed);
     DENY_CACHE_HITS.put(sink, [], redis.store().repeated_denials());
-    for (server, health) in redis.store().health() {
-        BREAKER_OPEN.put(sink, [&server], health != Health::Closed);
+    let health = redis.store().health();
+    for (server, health) in &health {
+        BREAKER_OPEN.put(sink, [server], *health != Health::Closed);
+    }
+    let refusals = redis.store().refusals();
+    for (server, _) in &health {
+        REFUSES_WRITES.put(sink, [server], refusals.iter().any(|(refusing, _)| refusing == server));
     }
 }

@@ -9,6 +9,7 @@ mod keys;
 mod metrics;
 mod overrides;
 mod policy;
+mod refused_writes;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

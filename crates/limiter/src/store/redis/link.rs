@@ -14,6 +14,7 @@ mod flight;
 mod groups;
 mod job;
 mod node;
+mod refusal;
 mod reply;
 mod sentinel;
 mod shape;
@@ -33,6 +34,7 @@ pub use self::breaker::Health;
 pub use self::checks::Warning;
 pub(super) use self::endpoint::Endpoint;
 pub(super) use self::groups::Slots;
+pub use self::refusal::Refusal;
 pub(super) use self::slots::slot_of;
 pub(super) use self::tls::Tls;
 
@@ -57,11 +59,12 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(super) struct Link {
     servers: Arc<Topology>,
     checks: Arc<Checks>,
+    prefix: Arc<str>,
 }
 
 #[derive(Debug)]
 enum Topology {
-    One(Node),
+    One(Arc<Node>),
     Cluster(Arc<Cluster>),
 }
 
@@ -76,7 +79,8 @@ struct Route {
 impl Link {
     pub(super) fn new(config: &Config) -> Self {
         let checks = Arc::new(Checks::default());
-        let one = |target| Topology::One(Node::new(target, Slots::Together, config, checks.clone()));
+        let one =
+            |target| Topology::One(Arc::new(Node::new(target, Slots::Together, config, checks.clone())));
         let servers = match &config.servers {
             Servers::One(endpoint) => one(Target::Fixed(endpoint.clone())),
             Servers::Sentinel { sentinels, name, primary } => one(Target::Elected(Sentinels {
@@ -86,12 +90,23 @@ impl Link {
             })),
             Servers::Cluster(seeds) => Topology::Cluster(Cluster::new(config, seeds, checks.clone())),
         };
-        Self { servers: Arc::new(servers), checks }
+        Self { servers: Arc::new(servers), checks, prefix: config.prefix.as_str().into() }
     }
 
     /// Runs a script, and gives its reply: what of it belongs to this request. Attempts that surely did not run are
     /// repeated where that may help, until the deadline.
     pub(super) async fn call(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, Failure> {
+        let slot = invocation.slot;
+        let result = self.run(invocation, deadline).await;
+        if let Err(failure) = &result
+            && let Some(node) = self.node(slot)
+        {
+            refusal::note(&node, failure.error(), &self.prefix, slot);
+        }
+        result
+    }
+
+    async fn run(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, Failure> {
         let invocation = Arc::new(invocation);
         let mut route = Route { instead: None, form: Form::Sha, manner: Manner::Ordinary };
         let mut setback: Option<Setback> = None;
@@ -187,13 +202,29 @@ impl Link {
         }
     }
 
+    /// The node that has a slot, as far as it is known.
+    fn node(&self, slot: u16) -> Option<Arc<Node>> {
+        match &*self.servers {
+            Topology::One(node) => Some(node.clone()),
+            Topology::Cluster(cluster) => cluster.known(slot),
+        }
+    }
+
     /// Which servers are asked: address, or name where sentinels elect, and state.
     pub(super) fn health(&self) -> Vec<(String, Health)> {
+        self.nodes().iter().map(|node| (node.server.name(), node.health())).collect()
+    }
+
+    /// Which servers answer and refuse to write, and why.
+    pub(super) fn refusals(&self) -> Vec<(String, Refusal)> {
+        let refusal = |node: &Arc<Node>| Some((node.server.name(), node.refusal.get()?));
+        self.nodes().iter().filter_map(refusal).collect()
+    }
+
+    fn nodes(&self) -> Vec<Arc<Node>> {
         match &*self.servers {
-            Topology::One(node) => vec![(node.server.name(), node.health())],
-            Topology::Cluster(cluster) => {
-                cluster.nodes().iter().map(|node| (node.server.name(), node.health())).collect()
-            }
+            Topology::One(node) => vec![node.clone()],
+            Topology::Cluster(cluster) => cluster.nodes(),
         }
     }
 

@@ -14,6 +14,7 @@ use super::driver::Driver;
 use super::endpoint::Endpoint;
 use super::groups::Slots;
 use super::job::{Answer, Form, Job, Manner, Purpose};
+use super::refusal::Mark;
 use super::reply::Setback;
 use super::sentinel::Sentinels;
 use crate::store::redis::config::Config;
@@ -73,6 +74,7 @@ pub(super) struct Node {
     gate: Gate,
     places: Arc<Semaphore>,
     queue: Mutex<Option<UnboundedSender<Job>>>,
+    pub(super) refusal: Mark,
 }
 
 impl Node {
@@ -84,6 +86,7 @@ impl Node {
             gate: Gate::new(config.breaker),
             places: Arc::new(Semaphore::new(config.max_waiting)),
             queue: Mutex::new(None),
+            refusal: Mark::default(),
         }
     }
 
