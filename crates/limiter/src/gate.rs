@@ -2,6 +2,7 @@
 
 mod answer;
 mod answers;
+mod apart;
 mod ask;
 mod asked;
 mod at_once;
@@ -17,8 +18,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use futures_util::future::join_all;
-use sha2::{Digest, Sha256};
 use slidegate_core::{Decisions, Limit, Source, Verdict};
 
 pub use answer::{Answer, LimitAnswer};
@@ -78,6 +77,8 @@ pub struct Gate<S, C = SystemClock> {
     signer: Signer,
     ids: AtomicU64,
     settled: settled::Counts,
+    /// Requests that were refused because their idempotency keys could not be remembered.
+    full: AtomicU64,
     lines: Lines<Subjects>,
     ad_hoc: Space,
     brought: Space,
@@ -96,6 +97,7 @@ impl<S: Store> Gate<S> {
             signer: Signer::new(&random()),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             settled: settled::Counts::default(),
+            full: AtomicU64::new(0),
             lines: Lines::bounded(MAX_WAITING),
             ad_hoc: Space::named(AD_HOC),
             brought: Space::named(BROUGHT),
@@ -107,8 +109,8 @@ impl<S: Store> Gate<S> {
 impl<S, C> Gate<S, C> {
     /// Another clock.
     pub fn clock<D: Clock>(self, clock: D) -> Gate<S, D> {
-        let Self { policy, store, signer, ids, settled, lines, ad_hoc, brought, observer, .. } = self;
-        Gate { policy, store, clock, signer, ids, settled, lines, ad_hoc, brought, observer }
+        let Self { policy, store, signer, ids, settled, full, lines, ad_hoc, brought, observer, .. } = self;
+        Gate { policy, store, clock, signer, ids, settled, full, lines, ad_hoc, brought, observer }
     }
 
     /// The secret that signs permits, which nodes share that take each other's.
@@ -148,6 +150,11 @@ impl<S, C> Gate<S, C> {
     /// What came of the permits that were given back or settled here.
     pub fn settlements(&self) -> Settlements {
         self.settled.counts()
+    }
+
+    /// Requests that were refused because there was no room to remember their idempotency keys.
+    pub fn refused_idempotency_keys(&self) -> u64 {
+        self.full.load(Ordering::Relaxed)
     }
 
     /// The space of [`Gate::limit`].
@@ -255,39 +262,35 @@ impl<S: Store, C: Clock> Gate<S, C> {
             Choice::Hits(hits) => hits,
         };
         let enforced = Asked::of(policy, hits, HitMode::Enforced, ask.request.cost_asked());
-        let id = self.id(policy, hits, ask);
+        let id = self.id(policy, hits);
         let decided = self.decide(&enforced.charges, id, ask).await;
         self.seen(policy, &ask.request, hits, decided.as_ref());
-        let (verdict, replayed) = match decided? {
-            Once::Decided(verdict) => (verdict, false),
-            Once::Replayed(verdict) => (verdict, true),
+        let (verdict, id, mut replayed) = match decided? {
+            Once::Decided(verdict) => (verdict, id, false),
+            // Both get the same permit.
+            Once::Replayed { verdict, holder } => (verdict, id.map(|_| holder), true),
             Once::Conflict => return Err(GateError::Conflict),
+            Once::Full => {
+                self.full.fetch_add(1, Ordering::Relaxed);
+                return Err(GateError::Full);
+            }
         };
         let (mut observed, mut permit) = (Vec::new(), None);
         if verdict.is_allowed() && (id.is_some() || enforced.charges.len() < hits.len()) {
             // In a box, as all that few requests come to: the others would carry the room for it.
             let looks = if replayed { &[] } else { &**hits };
-            (observed, permit) = Box::pin(self.complete(policy, (&enforced, &verdict), looks, id)).await;
-            self.seen_apart(policy, &ask.request, looks, (&observed, verdict.decided_at_ms));
+            // Where no rule is enforced, those that only look on remember by themselves that they were charged.
+            let key = ask.idempotency_key.as_deref().filter(|_| enforced.charges.is_empty());
+            let completed = Box::pin(self.complete(policy, (&enforced, &verdict), looks, (id, key))).await;
+            replayed |= completed.replayed;
+            (observed, permit) = (completed.observed, completed.permit);
+            if !completed.replayed {
+                self.seen_apart(policy, &ask.request, looks, (&observed, verdict.decided_at_ms));
+            }
         }
         let (policy, applied) = (policy.clone(), enforced.applied);
         let nodes = self.store.nodes();
         Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed, nodes })
-    }
-
-    /// What the rules among `looks` say that only look on, and a permit for what can be given back.
-    async fn complete(
-        &self,
-        policy: &Policy,
-        (enforced, verdict): (&Asked<'_>, &Verdict),
-        looks: &[Hit<'_>],
-        id: Option<u64>,
-    ) -> (Vec<(Applied, Verdict)>, Option<Permit>) {
-        let observed = Asked::of(policy, looks, HitMode::Observed, enforced.cost);
-        let said = join_all(observed.charges.iter().map(|charge| self.ask_apart(charge, id))).await;
-        let recorded = enforced.recorded(policy, verdict).chain(observed.recorded_apart(policy, &said));
-        let permit = id.filter(|_| enforced.cost != 0).and_then(|id| self.signer.issue(id, recorded));
-        (observed.applied.into_iter().zip(said).collect(), permit)
     }
 
     /// Asks the store about the rules that are enforced.
@@ -322,28 +325,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
         answer.map_err(GateError::Store)
     }
 
-    /// What a rule that only looks on would have said, by itself. That a store does not answer is nothing to it.
-    async fn ask_apart(&self, charge: &Charge<'_>, id: Option<u64>) -> Verdict {
-        let now_ms = self.clock.now_ms();
-        let charges = charged(std::slice::from_ref(charge));
-        let call = Call { now_ms, holder: id.unwrap_or(0), charges: &charges };
-        let nothing = |_| Verdict::new(now_ms, Decisions::default());
-        self.store.decide(&call).await.unwrap_or_else(nothing)
-    }
-
-    /// An id for the request, where it is held in flight or may be given back. A request that is sent again has the id of the
-    /// first time, so that both get the same permit.
-    fn id(&self, policy: &Policy, hits: &[Hit<'_>], ask: &Ask<'_>) -> Option<u64> {
-        if !hits.iter().any(|hit| returned(policy, Applied::from(hit)).is_some()) {
-            return None;
-        }
-        Some(match &ask.idempotency_key {
-            Some(key) => {
-                let digest = Sha256::digest(key.as_bytes());
-                u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
-            }
-            None => self.next_id(),
-        })
+    /// An id for the request, where it is held in flight or may be given back.
+    fn id(&self, policy: &Policy, hits: &[Hit<'_>]) -> Option<u64> {
+        let returns = hits.iter().any(|hit| returned(policy, Applied::from(hit)).is_some());
+        returns.then(|| self.next_id())
     }
 }
 

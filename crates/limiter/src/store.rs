@@ -48,7 +48,7 @@ pub trait Store: Send + Sync {
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
 
     /// Decides a request that its sender may send again, under a key that a trusted sender chose. It is charged once: the
-    /// same charges under the same key get the answer that admitted them again, up to ten times, for the shortest of
+    /// same charges under the same key get the answer that admitted them again, however often, for the shortest of
     /// their windows or a minute. Quotas may change meanwhile. Denials are not remembered.
     fn decide_once(
         &self,
@@ -191,10 +191,17 @@ pub struct Forget<'a> {
 pub enum Once {
     /// It was not known, and was decided now.
     Decided(Verdict),
-    /// It was admitted before, and is charged once: the answer of then.
-    Replayed(Verdict),
+    /// It was admitted before, and is charged once.
+    Replayed {
+        /// The answer of then.
+        verdict: Verdict,
+        /// [`Call::holder`] of then, under which it can be settled.
+        holder: u64,
+    },
     /// Something else was asked for under this key, and admitted.
     Conflict,
+    /// There is no room to remember another answer, so nothing was decided.
+    Full,
 }
 
 /// An admitted request whose costs are to be replaced.

@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use slidegate::policy::Barred;
-use slidegate::{Ask, Clock, Gate, GateError, Limit, Memory, Outcome, SettleOutcome};
+use slidegate::store::{Call, Charge, MAX_REMEMBERED};
+use slidegate::{
+    Ask, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, SettleOutcome, Space,
+};
 
 mod gates;
 
-use gates::{ask, check, gate, left, policy, request};
+use gates::{START_MS, ask, check, gate, left, policy, request};
 
 const TWO_RULES: &str = "
   - { name: login, match: { path: /login }, key: [user], limits: [2/min] }
@@ -258,4 +261,50 @@ async fn what_is_observed_has_its_own_time() {
     assert!(answer.limits().all(|limit| limit.decided_at_ms == decided_at_ms));
     let times: Vec<u64> = answer.observed().map(|limit| limit.decided_at_ms - decided_at_ms).collect();
     assert_eq!(times, [1, 2]);
+}
+
+/// A repeat charges nothing, not even where rules only look on, and no others apply.
+#[tokio::test]
+async fn rules_that_only_look_on_are_charged_once_too() {
+    let watched = "{ name: watched, key: [user], limits: [5/min], mode: observe, refundable: true }";
+    let enforced = "{ name: enforced, key: [user], limits: [9/min] }";
+    for rules in [format!("- {watched}"), format!("- {watched}\n- {enforced}")] {
+        let gate = Gate::new(policy(&rules), Memory::default()).clock(ManualClock::new(START_MS));
+        let once =
+            |key: &'static str| Ask { idempotency_key: Some(key.into()), ..Ask::from(request("user=alice")) };
+        let used = async || {
+            let looked = gate.look(Some("watched"), &request("user=alice")).await.expect("a look");
+            looked[0].limits().next().expect("a limit").used
+        };
+        let first = gate.check(&once("a")).await.expect("an answer");
+        assert!(!first.replayed());
+        for _ in 0..12 {
+            let again = gate.check(&once("a")).await.expect("an answer");
+            assert!(again.replayed() && again.is_allowed(), "{rules}");
+            assert_eq!(used().await, Some(1), "{rules}");
+        }
+        gate.check(&once("b")).await.expect("an answer");
+        assert_eq!(used().await, Some(2), "another request");
+    }
+}
+
+/// Where no more keys can be remembered, new ones are refused, with the reason and before anything is charged; repeats and requests
+/// without a key are answered as ever.
+#[tokio::test]
+async fn a_full_memory_of_idempotency_keys_refuses_new_ones() {
+    let (gate, _) = gate("- { name: api, key: [user], limits: [9/min] }");
+    let once = |key: &'static str| Ask { idempotency_key: Some(key.into()), ..Ask::from(request("user=a")) };
+    assert!(gate.check(&once("a")).await.expect("an answer").is_allowed());
+    let (space, limits) = (Space::named("others"), [Limit::per_minute(1_000_000)]);
+    for name in 0..MAX_REMEMBERED as u64 {
+        let charges = [Charge { space, key: &Key::from(name), limits: &limits, cost: 1 }];
+        let call = Call { now_ms: gate.now_ms(), holder: 0, charges: &charges };
+        gate.store().decide_once_now(&call, &name.to_le_bytes());
+    }
+    let error = gate.check(&once("b")).await.expect_err("no room");
+    assert!(matches!(error, GateError::Full), "{error}");
+    assert!(error.to_string().contains("idempotency key"), "{error}");
+    assert_eq!(gate.refused_idempotency_keys(), 1);
+    assert!(gate.check(&once("a")).await.expect("an answer").replayed());
+    assert_eq!(check(&gate, "user=a").await.verdict().remaining(), Some(7), "nothing was charged");
 }

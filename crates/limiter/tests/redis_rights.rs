@@ -59,7 +59,7 @@ async fn ask_for_everything(store: &Redis) -> Result<(), Box<dyn Error>> {
     let charges = [Charge { space: Space::named("once"), key: &key, limits: &limits, cost: 1 }];
     let call = Call { now_ms: 0, holder: 1, charges: &charges };
     assert!(matches!(store.decide_once(&call, b"a").await?, Once::Decided(_)));
-    assert!(matches!(store.decide_once(&call, b"a").await?, Once::Replayed(_)));
+    assert!(matches!(store.decide_once(&call, b"a").await?, Once::Replayed { .. }));
     store.forget(&Forget { space: Space::named("once"), key: &key, limits: &[limits[0].id()] }).await?;
     let note = Note { id: "a".to_owned(), text: "b".to_owned(), expires_at_ms: u64::MAX };
     assert_eq!(store.post(&note, 0).await?, Posted::Done);

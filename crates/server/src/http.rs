@@ -234,7 +234,22 @@ impl From<GateError<<Backend as Store>::Error>> for Problem {
         match error {
             GateError::Request(error) => Problem::bad_request(error.to_string()),
             GateError::Conflict => Problem::new(hyper::StatusCode::CONFLICT, error.to_string()),
+            GateError::Full => Problem::overloaded(error.to_string()),
             GateError::Store(error) => Problem::store(&error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_room_for_an_idempotency_key_is_a_503_that_says_so() {
+        let (status, headers, body) = Problem::from(GateError::Full).into_parts();
+        assert_eq!(status, hyper::StatusCode::SERVICE_UNAVAILABLE);
+        assert!(headers.contains_key(hyper::header::RETRY_AFTER));
+        let body = String::from_utf8(body).expect("JSON");
+        assert!(body.contains("no room to remember another idempotency key"), "{body}");
     }
 }

@@ -33,6 +33,11 @@ pub enum GateError<E> {
         "this idempotency key was used for a request with other charges: use a new one for every request"
     )]
     Conflict,
+    /// There is no room to remember another idempotency key.
+    #[error(
+        "no room to remember another idempotency key: nothing was decided or charged; try again in a minute, or without one"
+    )]
+    Full,
     /// The store did not answer.
     #[error("the store failed: {0}")]
     Store(#[source] E),

@@ -38,8 +38,8 @@ impl<S, C> Gate<S, C> {
         let Some(observer) = &self.observer else { return };
         match answer {
             Ok(Once::Decided(verdict)) => decided(observer, policy, request, hits, verdict),
-            Ok(Once::Replayed(_)) => observer.came(Came::Replayed),
-            Err(GateError::Store(_)) => observer.came(Came::Failed),
+            Ok(Once::Replayed { .. }) => observer.came(Came::Replayed),
+            Ok(Once::Full) | Err(GateError::Store(_) | GateError::Full) => observer.came(Came::Failed),
             // Its sender has to send something else.
             Ok(Once::Conflict) | Err(GateError::Request(_) | GateError::Conflict) => {}
         }

@@ -231,7 +231,7 @@ impl<S: Store> Store for Fallback<S> {
                 self.remembered.once(call, idempotency_key, || self.decide_without(call))
             }
         };
-        if let Once::Decided(verdict) | Once::Replayed(verdict) = &once {
+        if let Once::Decided(verdict) | Once::Replayed { verdict, .. } = &once {
             self.answers.add(verdict.source);
         }
         Ok(once)

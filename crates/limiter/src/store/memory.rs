@@ -3,7 +3,7 @@
 //! A table in shards, keyed by 128-bit fingerprints; all limits of a subject sit in one entry. Every shard has its own lock
 //! and its own part of `max_memory`. No call does work that grows with the table.
 //!
-//! What is remembered under idempotency keys comes on top: nothing where there are none, and at most some 32 MiB. Snapshots
+//! What is remembered under idempotency keys comes on top: nothing where there are none, and at most some 128 MiB. Snapshots
 //! leave it out. The board comes on top too: as much as its notes, which are 16 MiB at most. Snapshots have it.
 
 use std::convert::Infallible;

@@ -9,58 +9,113 @@ use super::*;
 const NOW_MS: u64 = 1_000_000_000;
 
 /// A request to some key under as many limits as given, decided as told.
+#[derive(Clone, Copy)]
 struct Asked<'a> {
     limits: &'a [Limit],
     now_ms: u64,
+    subjects: &'a [&'a str],
 }
 
 impl Asked<'_> {
-    /// Whether it was decided now.
-    fn is_new(&self, remembered: &Remembered, name: u64) -> bool {
+    fn once(&self, remembered: &Remembered, name: u64) -> Once {
+        let keys: Vec<Key<'_>> = self.subjects.iter().map(|subject| Key::from(*subject)).collect();
+        let charge = |key| Charge { space: Space::named(""), key, limits: self.limits, cost: 1 };
+        let charges: Vec<Charge<'_>> = keys.iter().map(charge).collect();
+        let call = Call { now_ms: self.now_ms, holder: name, charges: &charges };
         let decided = Cell::new(false);
-        let (space, key) = (Space::named(""), Key::from("key"));
-        let charges = [Charge { space, key: &key, limits: self.limits, cost: 1 }];
-        let call = Call { now_ms: self.now_ms, holder: 0, charges: &charges };
+        let decisions = self.limits.len() * self.subjects.len();
         let once = remembered.once(&call, &name.to_le_bytes(), || {
             decided.set(true);
-            Verdict::new(self.now_ms, self.limits.iter().map(|_| Decision::default()).collect())
+            Verdict::new(self.now_ms, (0..decisions).map(|_| Decision::default()).collect())
         });
         assert_eq!(matches!(once, Once::Decided(_)), decided.get(), "{once:?}");
-        decided.get()
+        if let Once::Replayed { holder, .. } = once {
+            assert_eq!(holder, name, "the id of then");
+        }
+        once
+    }
+
+    /// Whether it was decided now.
+    fn is_new(&self, remembered: &Remembered, name: u64) -> bool {
+        matches!(self.once(remembered, name), Once::Decided(_))
+    }
+
+    /// How many of these are decided before one is refused for want of room.
+    fn fit(&self, remembered: &Remembered, names: std::ops::Range<u64>) -> usize {
+        names.take_while(|name| self.once(remembered, *name) != Once::Full).count()
     }
 }
 
 /// Its books are right, and it is within its bound.
 fn audit(remembered: &Remembered) -> usize {
-    let shards = remembered.shards.iter().map(|shard| {
+    let mut held: HashMap<Fingerprint, usize> = HashMap::new();
+    let (mut taken, mut count) = (0, 0);
+    for shard in &remembered.shards {
         let shard = shard.lock();
         let ends: BTreeSet<(u64, Fingerprint)> =
             shard.answers.iter().map(|(key, answer)| (answer.end_ms, *key)).collect();
         assert_eq!(shard.ends, ends);
-        assert_eq!(shard.weight, shard.answers.values().map(weight).sum::<usize>());
-        assert!(shard.weight <= MAX_REMEMBERED / SHARDS);
-        shard.answers.len()
-    });
-    shards.sum()
+        for Answer { place, .. } in shard.answers.values() {
+            taken += place.weight;
+            place.subjects.iter().for_each(|subject| *held.entry(*subject).or_default() += place.weight);
+        }
+        count += shard.answers.len();
+    }
+    assert_eq!(remembered.room.taken.load(Ordering::Relaxed), taken);
+    assert!(taken <= MAX_REMEMBERED);
+    for shard in &remembered.room.subjects {
+        shard.lock().iter().for_each(|(subject, units)| assert_eq!(held.remove(subject), Some(*units)));
+    }
+    assert!(held.is_empty());
+    count
+}
+
+fn minute() -> [Limit; 1] {
+    [Limit::per_minute(1)]
+}
+
+/// One subject alone fills seven eighths, and then only that subject is refused.
+#[test]
+fn nothing_is_forgotten_before_its_time_and_one_subject_leaves_room_for_others() {
+    let (limits, remembered) = (minute(), Remembered::new());
+    let of = |subjects| Asked { limits: &limits, now_ms: NOW_MS, subjects };
+    let greedy = of(&["greedy"]);
+    let most = greedy.fit(&remembered, 0..u64::MAX);
+    assert_eq!(most, MAX_REMEMBERED / 8 * 7);
+    assert_eq!(audit(&remembered), most);
+    for other in 1_000_000..1_002_000 {
+        assert!(of(&["modest"]).is_new(&remembered, other), "others find room");
+        assert_eq!(greedy.once(&remembered, 2_000_000 + other), Once::Full);
+    }
+    for name in 0..most as u64 {
+        assert!(!greedy.is_new(&remembered, name), "and all is remembered");
+    }
+    // Nor does it help to share a subject with everybody: whoever holds least counts.
+    assert_eq!(of(&["greedy", "all"]).fit(&remembered, 5_000_000..5_000_010), 10);
+    assert_eq!(audit(&remembered), most + 2_000 + 10);
+    let later = Asked { now_ms: NOW_MS + 60_000, ..greedy };
+    assert!(later.is_new(&remembered, 0), "what is over makes room at once");
+    assert_eq!(audit(&remembered), 1);
 }
 
 #[test]
-fn no_more_is_remembered_than_the_bound_and_what_ends_first_goes_first() {
-    let (minute, hour) = ([Limit::per_minute(1)], [Limit::per_hour(1)]);
-    let ten_seconds = [Limit::new(1, std::time::Duration::from_secs(10)).expect("a limit")];
-    let remembered = Remembered::new();
-    let at = |limits, now_ms| Asked { limits, now_ms };
-    for name in 0..1_000 {
-        assert!(at(&minute, NOW_MS).is_new(&remembered, name));
+fn a_shared_subject_fills_nothing_for_those_who_hold_little() {
+    let (limits, remembered) = (minute(), Remembered::new());
+    let of = |subjects| Asked { limits: &limits, now_ms: NOW_MS, subjects };
+    of(&["greedy", "all"]).fit(&remembered, 0..u64::MAX);
+    assert_eq!(of(&["greedy", "all"]).once(&remembered, u64::MAX), Once::Full);
+    assert_eq!(of(&["modest", "all"]).fit(&remembered, 1_000_000..1_001_000), 1_000);
+    audit(&remembered);
+}
+
+#[test]
+fn many_subjects_fill_it_to_its_bound_and_no_further() {
+    let (limits, remembered) = (minute(), Remembered::new());
+    for name in 0..2 * MAX_REMEMBERED as u64 {
+        let subject = name.to_string();
+        let once = Asked { limits: &limits, now_ms: NOW_MS, subjects: &[&subject] }.once(&remembered, name);
+        assert_eq!(once == Once::Full, name >= MAX_REMEMBERED as u64, "{name}");
     }
-    for name in 1_000..300_000 {
-        assert!(at(&ten_seconds, NOW_MS).is_new(&remembered, name));
-    }
-    assert_eq!(audit(&remembered), MAX_REMEMBERED);
-    for name in 0..1_000 {
-        assert!(!at(&minute, NOW_MS).is_new(&remembered, name), "they end later");
-    }
-    assert!(at(&hour, NOW_MS).is_new(&remembered, 300_000));
     assert_eq!(audit(&remembered), MAX_REMEMBERED);
 }
 
@@ -68,10 +123,24 @@ fn no_more_is_remembered_than_the_bound_and_what_ends_first_goes_first() {
 fn answers_with_many_decisions_count_as_several() {
     let limits: Vec<Limit> = (0..32).map(|n| Limit::per_hour(1).named(&n.to_string())).collect();
     let remembered = Remembered::new();
-    for name in 0..20_000 {
-        assert!(Asked { limits: &limits, now_ms: NOW_MS }.is_new(&remembered, name));
+    let asked = Asked { limits: &limits, now_ms: NOW_MS, subjects: &["key"] };
+    assert_eq!(asked.fit(&remembered, 0..u64::MAX), MAX_REMEMBERED / 16 / 8 * 7);
+    audit(&remembered);
+}
+
+/// What is refused takes no room.
+#[test]
+fn denials_take_no_room() {
+    let (limits, remembered) = (minute(), Remembered::new());
+    let key = Key::from("key");
+    let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: 1 }];
+    let call = Call { now_ms: NOW_MS, holder: 0, charges: &charges };
+    for name in 0..10_u64 {
+        let denied = Decision { outcome: slidegate_core::Outcome::Never, ..Decision::default() };
+        let deny = || Verdict::new(NOW_MS, [denied].into());
+        assert!(matches!(remembered.once(&call, &name.to_le_bytes(), deny), Once::Decided(_)));
     }
-    assert_eq!(audit(&remembered), MAX_REMEMBERED / 16);
+    assert_eq!(audit(&remembered), 0);
 }
 
 #[test]
@@ -80,7 +149,7 @@ fn what_is_over_makes_room_before_that_is_needed() {
     let mut now_ms = NOW_MS;
     // A thousand requests a minute for an hour.
     for name in 0..60_000 {
-        assert!(Asked { limits: &limits, now_ms }.is_new(&remembered, name));
+        assert!(Asked { limits: &limits, now_ms, subjects: &["key"] }.is_new(&remembered, name));
         now_ms += 60;
     }
     let kept = audit(&remembered);
@@ -92,11 +161,11 @@ fn what_is_over_makes_room_before_that_is_needed() {
 #[test]
 fn a_clock_that_steps_back_keeps_nothing_for_ever() {
     let (limits, remembered) = ([Limit::per_hour(1)], Remembered::new());
-    let at = |now_ms| Asked { limits: &limits, now_ms };
+    let at = |now_ms| Asked { limits: &limits, now_ms, subjects: &["key"] };
     for name in 0..200_000 {
         at(MAX_TIME_MS + name).is_new(&remembered, name);
     }
-    assert_eq!(audit(&remembered), MAX_REMEMBERED);
+    assert_eq!(audit(&remembered), 200_000);
     assert!(at(NOW_MS).is_new(&remembered, 199_999), "that was long ahead");
     for name in 200_000..210_000 {
         assert!(at(NOW_MS).is_new(&remembered, name));

@@ -107,26 +107,19 @@ impl Both<'_> {
         self.holder += 1;
         match *step {
             Step::Ask { number, name, quotas } => {
-                // A sweep looks with the limit that it knows: let it know the old one up to now, and the new one from here.
-                if quotas == Quotas::Doubled {
-                    self.look_at_all(Quotas::Doubled).await?;
-                }
                 let requests = self.requests;
                 self.ask(&requests[number], name, quotas).await?;
-                if quotas == Quotas::Doubled {
-                    self.look_at_all(Quotas::AsTheyAre).await?;
-                }
             }
             Step::Forward { ms } => {
                 self.leave_names();
                 self.now_ms += ms;
             }
             Step::Back { ms } => {
-                let dead = self.look_at_all(Quotas::AsTheyAre).await?;
+                let dead = self.look_at_all().await?;
                 dead.into_iter().for_each(|subject| self.left[subject] += 1);
                 self.leave_names();
                 self.now_ms -= ms;
-                self.look_at_all(Quotas::AsTheyAre).await?;
+                self.look_at_all().await?;
             }
         }
         Ok(())
@@ -159,10 +152,10 @@ impl Both<'_> {
 
     /// The subjects with a limit that has nothing in its window: its state is kept, or dropped already, and a clock that
     /// steps back would show which.
-    async fn look_at_all(&self, quotas: Quotas) -> Result<Vec<usize>, String> {
+    async fn look_at_all(&self) -> Result<Vec<usize>, String> {
         let mut dead = Vec::new();
         for part in self.requests.iter().flatten() {
-            let parts = with_quotas(&[Part { cost: 0, ..part.clone() }], quotas);
+            let parts = [Part { cost: 0, ..part.clone() }];
             let keys = self.keys(&parts);
             let call = Call { now_ms: self.now_ms, holder: 0, charges: &self.charges(&keys, &parts) };
             let Ok(expected) = self.memory.decide(&call).await;

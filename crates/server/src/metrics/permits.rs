@@ -1,4 +1,4 @@
-//! What came of permits.
+//! What came of permits, and of idempotency keys.
 
 use slidegate::Clock;
 
@@ -17,9 +17,14 @@ static DEBT: Family<0> = Family::counter(
     [],
     "Units by which settlements were above their reservation: they count even beyond the quota",
 );
+static REFUSED_KEYS: Family<0> = Family::counter(
+    "idempotency_keys_refused",
+    [],
+    "Requests that were answered 503 because there was no room to remember their idempotency keys",
+);
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] = &[&SETTLEMENTS, &DEBT];
+pub(super) const FAMILIES: &[&dyn Described] = &[&SETTLEMENTS, &DEBT, &REFUSED_KEYS];
 
 pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     let counts = app.gate().settlements();
@@ -28,4 +33,5 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     SETTLEMENTS.put(sink, ["already_spent"], counts.already_spent);
     SETTLEMENTS.put(sink, ["too_many_spent"], counts.too_many_spent);
     DEBT.put(sink, [], counts.debt_units);
+    REFUSED_KEYS.put(sink, [], app.gate().refused_idempotency_keys());
 }

@@ -59,3 +59,42 @@ async fn denials_are_not_remembered() {
         assert_eq!((admitted.status, admitted.json().get("replayed")), (200, None));
     }
 }
+
+/// A key that is used again after its time is a new request: charged anew, with a permit that was never used.
+#[tokio::test]
+async fn a_key_after_its_time_gets_a_permit_of_its_own() {
+    let policy = "rules: [{ name: api, key: [user], limits: [5/h], refundable: true }]";
+    for kind in BOTH {
+        let service = Service::start(kind, policy).await;
+        let mut client = service.client().await;
+        for _ in 0..3 {
+            let first = client.post("/v1/check", &body("alice", 2, "one")).await;
+            assert_eq!((first.status, first.at("/remaining")), (200, 3.into()), "{kind:?}");
+            let again = client.post("/v1/check", &body("alice", 2, "one")).await;
+            assert_eq!((again.at("/replayed"), again.at("/permit")), (true.into(), first.at("/permit")));
+            let refund = client.post("/v1/refund", &json!({ "permit": first.at("/permit") })).await;
+            assert_eq!(refund.status, 200, "{kind:?}: {}", refund.json());
+            let spent = client.post("/v1/refund", &json!({ "permit": again.at("/permit") })).await;
+            assert_eq!(spent.status, 409, "both are one permit");
+            service.advance_ms(60_000);
+        }
+    }
+}
+
+/// However often and however concurrently it is repeated.
+#[tokio::test]
+async fn fifty_at_once_are_charged_once() {
+    for kind in BOTH {
+        let service = Service::start(kind, "rules: [{ name: api, key: [user], limits: [500/min] }]").await;
+        let once = async || {
+            let mut client = service.client().await;
+            client.post("/v1/check", &body("alice", 1, "one")).await
+        };
+        let answers = futures_util::future::join_all((0..50).map(|_| once())).await;
+        let replayed = answers.iter().filter(|answer| answer.json().get("replayed").is_some()).count();
+        assert!(answers.iter().all(|answer| (answer.status, answer.at("/remaining")) == (200, 499.into())));
+        assert_eq!(replayed, 49, "{kind:?}");
+        let mut client = service.client().await;
+        assert_eq!(client.check(json!({ "user": "alice" })).await.at("/remaining"), 498, "{kind:?}");
+    }
+}

@@ -30,7 +30,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1
 /// What came of charging one group.
 enum Charged {
     Decided(Row),
-    Replayed(Row),
+    /// And the id under which it was charged.
+    Replayed(Row, [u8; 8]),
     Conflict,
 }
 
@@ -76,20 +77,23 @@ impl Redis {
         let owner = together.then(|| Owner::new(&self.0.prefix, &Key::from("once")));
         let ticket = Ticket::once(idempotency_key, call.charges, owner);
         let charged = self.spawn(&plan, ticket).await?;
-        let mut replayed = true;
+        // Groups are charged in turn, and the first says whose request it is.
+        let holder = match charged.first() {
+            Some(Charged::Replayed(_, holder)) => Some(u64::from_le_bytes(*holder)),
+            _ => None,
+        };
         let mut rows = Vec::with_capacity(charged.len());
         for charged in charged {
             match charged {
-                Charged::Decided(row) => {
-                    replayed = false;
-                    rows.push(row);
-                }
-                Charged::Replayed(row) => rows.push(row),
+                Charged::Decided(row) | Charged::Replayed(row, _) => rows.push(row),
                 Charged::Conflict => return Ok(Once::Conflict),
             }
         }
         let verdict = plan.verdict(&rows);
-        Ok(if replayed && !rows.is_empty() { Once::Replayed(verdict) } else { Once::Decided(verdict) })
+        Ok(match holder {
+            Some(holder) if verdict.is_allowed() => Once::Replayed { verdict, holder },
+            _ => Once::Decided(verdict),
+        })
     }
 
     /// What is charged under a ticket may be taken back, so that a denial by it may end early.
@@ -104,7 +108,7 @@ impl Redis {
             return rows.into_iter().collect();
         }
         let row = |charged| match charged {
-            Charged::Decided(row) | Charged::Replayed(row) => Ok(row),
+            Charged::Decided(row) | Charged::Replayed(row, _) => Ok(row),
             Charged::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
         };
         self.spawn(plan, Ticket::new()).await?.into_iter().map(row).collect()
@@ -123,7 +127,9 @@ impl Inner {
     async fn charge_all(self: &Arc<Self>, plan: &Plan, ticket: &Ticket) -> Result<Vec<Charged>, RedisError> {
         let deadline = self.deadline();
         let mut charged = Vec::with_capacity(plan.groups.len());
+        let mut of_another = None;
         for (index, group) in plan.groups.iter().enumerate() {
+            let plan = of_another.as_ref().unwrap_or(plan);
             let invocation = self.with_ticket(Purpose::Ticketed, plan, group, ticket);
             let answer = match self.link.call(invocation, deadline).await {
                 Ok(reply) => understand(&reply, group).map_err(Failure::MayHaveRun),
@@ -144,7 +150,17 @@ impl Inner {
                 Ok(Charged::Decided(row)) if !row.is_admitted() => {
                     return self.withdraw(plan, ticket, (index, row), deadline).await;
                 }
-                Ok(admitted) => charged.push(admitted),
+                Ok(admitted) => {
+                    // Where the same request came before, the rest of it is charged under the same id: both have one permit.
+                    if let Charged::Replayed(_, holder) = admitted
+                        && index == 0
+                    {
+                        let mut same = plan.clone();
+                        same.holder = holder;
+                        of_another = Some(same);
+                    }
+                    charged.push(admitted);
+                }
             }
         }
         Ok(charged)
@@ -223,8 +239,15 @@ fn understand(reply: &[u8], group: &Group) -> Result<Charged, RedisError> {
         // An attempt is undone only by the one who makes it.
         b"undone" => Err(RedisError::Protocol("a request that was already taken back".to_owned())),
         _ => match reply.strip_prefix(b"replayed") {
-            Some(row) => read(row, group).map(Charged::Replayed),
+            Some(kept) => {
+                let (holder, row) = kept.split_first_chunk().ok_or_else(too_short)?;
+                Ok(Charged::Replayed(read(row, group)?, *holder))
+            }
             None => read(reply, group).map(Charged::Decided),
         },
     }
+}
+
+fn too_short() -> RedisError {
+    RedisError::Protocol("a ticket that is too short".to_owned())
 }

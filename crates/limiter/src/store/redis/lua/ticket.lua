@@ -1,17 +1,18 @@
 -- What a request leaves under its id, so that it can be answered again or taken back.
 --
 --   byte  0   1: admitted; 2: taken back, or not to be admitted any more
---         1   how often it was answered again
+--         1   nothing
 --         2   until when it counts, 6 bytes
 --         8   what was asked for, as 8 bytes of a hash
 --        16   the attempt that left it, 8 bytes at random; zeros once it was answered again
---        24   the answer
+--        24   the id under which it was charged, 8 bytes
+--        32   the answer
 
 ---- find
--- A request that comes again gets the first answer, up to ten times; then it is a new one.
+-- A request that comes again gets the first answer, and the id under which that was charged.
 local kept = call('GET', KEYS[1])
 if kept then
-  local state, again, until_ms, asked, attempt = unpack('<BBI6c8c8', kept)
+  local state, _, until_ms, asked, attempt = unpack('<BBI6c8c8', kept)
   -- An end that far ahead was set by a clock that was wrong.
   if until_ms > now and until_ms <= now + 120000 then
     if state == 2 then
@@ -20,16 +21,19 @@ if kept then
       end
     elseif asked ~= ARGV[1] then
       return 'conflict'
-    elseif again < 10 then
+    else
       -- Somebody else counts on this answer too: from now on it belongs to no attempt, and none can take it back.
-      call('SETRANGE', KEYS[1], '1', pack('<BI6c8c8', again + 1, until_ms, asked, string.rep('\0', 8)))
+      local nobody = string.rep('\0', 8)
+      if attempt ~= nobody then
+        call('SETRANGE', KEYS[1], '16', nobody)
+      end
       return 'replayed' .. sub(kept, 25)
     end
   end
 end
 
 ---- keep
-save(KEYS[1], pack('<BBI6c8c8', 1, 0, now + ARGV[2], ARGV[1], ARGV[3]) .. row, now + ARGV[2])
+save(KEYS[1], pack('<BBI6c8c8c8', 1, 0, now + ARGV[2], ARGV[1], ARGV[3], holder) .. row, now + ARGV[2])
 
 ---- undo
 -- The charge may still be on its way: then it finds this, and is not admitted. What another attempt was admitted stays.

@@ -11,7 +11,7 @@ const TICKET: &str = include_str!("../lua/ticket.lua");
 const SETTLE: &str = include_str!("../lua/settle.lua");
 
 /// What a ticket has before the answer.
-const TICKET_HEAD: usize = 24;
+const TICKET_HEAD: usize = 32;
 /// A Lua function has at most 200 variables; beyond this many, those of a limit go into a table.
 const MAX_VARIABLES: usize = 150;
 /// Nor can a function be called with so many: limits whose numbers are packed at once.

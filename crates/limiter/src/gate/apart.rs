@@ -1,0 +1,76 @@
+//! Rules that only look on: decided by themselves, of requests that were admitted.
+
+use futures_util::future::join_all;
+use slidegate_core::{Decisions, Verdict};
+
+use super::Gate;
+use super::answer::Applied;
+use super::asked::Asked;
+use super::places::charged;
+use crate::clock::Clock;
+use crate::key::Space;
+use crate::permit::Permit;
+use crate::policy::{Hit, HitMode, Policy};
+use crate::store::{Call, Charge, Once, Store};
+
+/// What came of an admitted request beside the rules that are enforced.
+pub(super) struct Completed {
+    pub(super) observed: Vec<(Applied, Verdict)>,
+    pub(super) permit: Option<Permit>,
+    /// Whether all rules that only look on had been charged before.
+    pub(super) replayed: bool,
+}
+
+impl<S: Store, C: Clock> Gate<S, C> {
+    /// What the rules among `looks` say that only look on, and a permit for what can be given back.
+    pub(super) async fn complete(
+        &self,
+        policy: &Policy,
+        (enforced, verdict): (&Asked<'_>, &Verdict),
+        looks: &[Hit<'_>],
+        (id, idempotency_key): (Option<u64>, Option<&str>),
+    ) -> Completed {
+        let observed = Asked::of(policy, looks, HitMode::Observed, enforced.cost);
+        let apart = observed.charges.iter().map(|charge| self.charge_apart(charge, id, idempotency_key));
+        let (said, holders): (Vec<Verdict>, Vec<Option<u64>>) = join_all(apart).await.into_iter().unzip();
+        let first = holders.iter().find_map(|holder| *holder);
+        let replayed = first.is_some() && holders.iter().all(Option::is_some);
+        let id = id.map(|id| first.unwrap_or(id));
+        let recorded = enforced.recorded(policy, verdict).chain(observed.recorded_apart(policy, &said));
+        let permit = id.filter(|_| enforced.cost != 0).and_then(|id| self.signer.issue(id, recorded));
+        Completed { observed: observed.applied.into_iter().zip(said).collect(), permit, replayed }
+    }
+
+    /// What a rule that only looks on would have said, by itself. That a store does not answer is nothing to it.
+    pub(super) async fn ask_apart(&self, charge: &Charge<'_>, id: Option<u64>) -> Verdict {
+        self.charge_apart(charge, id, None).await.0
+    }
+
+    /// The same, and under which id it was charged if that was before. Nor is it anything to it that there is no room to remember it.
+    async fn charge_apart(
+        &self,
+        charge: &Charge<'_>,
+        id: Option<u64>,
+        idempotency_key: Option<&str>,
+    ) -> (Verdict, Option<u64>) {
+        let now_ms = self.clock.now_ms();
+        let charges = charged(std::slice::from_ref(charge));
+        let call = Call { now_ms, holder: id.unwrap_or(0), charges: &charges };
+        let decided = match idempotency_key {
+            Some(key) => self.store.decide_once(&call, &key_apart(charge, key)).await,
+            None => self.store.decide(&call).await.map(Once::Decided),
+        };
+        match decided {
+            Ok(Once::Decided(verdict)) => (verdict, None),
+            Ok(Once::Replayed { verdict, holder }) => (verdict, Some(holder)),
+            Ok(Once::Conflict | Once::Full) | Err(_) => (Verdict::new(now_ms, Decisions::default()), None),
+        }
+    }
+}
+
+/// The idempotency key of a rule that only looks on. The keys of callers are UTF-8, so none of them is this.
+fn key_apart(charge: &Charge<'_>, idempotency_key: &str) -> Vec<u8> {
+    let Space(space) = charge.space;
+    let space = space.iter().flat_map(|word| word.to_le_bytes());
+    [0xff].into_iter().chain(space).chain(idempotency_key.bytes()).collect()
+}
