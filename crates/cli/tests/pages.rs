@@ -12,7 +12,7 @@ fn pages() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join("docs")];
     let mut entries: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].map(|name| root().join(name)).into();
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md"].map(|name| root().join(name)).into();
     while let Some(folder) = folders.pop() {
         entries.extend(fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()));
         let (inner, files): (Vec<_>, Vec<_>) = entries.drain(..).partition(|path| path.is_dir());

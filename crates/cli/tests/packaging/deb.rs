@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::program::Ended;
-use super::{PROGRAM, commands, passes, root, tool};
+use super::{PROGRAM, commands, passes, root, sbom, tool};
 
 /// Made of the program that is tested.
 fn package() -> PathBuf {
@@ -47,6 +47,8 @@ fn expected() -> BTreeSet<String> {
         "-rw-r--r-- /usr/share/doc/slidegate/changelog.gz",
         "-rw-r--r-- /usr/share/doc/slidegate/copyright",
         "-rw-r--r-- /usr/share/doc/slidegate/README.md",
+        "-rw-r--r-- /usr/share/doc/slidegate/SECURITY.md",
+        "-rw-r--r-- /usr/share/doc/slidegate/sbom.cdx.json",
         "-rw-r--r-- /usr/share/doc/slidegate/docs/operating.md",
         "-rw-r--r-- /usr/share/doc/slidegate/docs/policy.md",
         "-rw-r--r-- /usr/share/lintian/overrides/slidegate",
@@ -84,6 +86,12 @@ fn it_has_everything_and_runs() {
     let program = format!("{unpacked}/usr/bin/slidegate");
     assert_eq!(passes(&program, &["--version"]), format!("slidegate {version}\n"));
     passes(&program, &["validate", &format!("{unpacked}/etc/slidegate/policy.yaml")]);
+
+    let bill = std::fs::read_to_string(format!("{unpacked}/usr/share/doc/slidegate/sbom.cdx.json"));
+    let bill = bill.expect("a bill of materials");
+    let beside = Path::new(package).with_file_name(format!("slidegate_{version}.cdx.json"));
+    assert_eq!(std::fs::read_to_string(beside).expect("the same beside the package"), bill);
+    sbom::check(&bill);
 
     passes("dpkg-deb", &["--control", package, &format!("{unpacked}/control")]);
     let control = |name| std::fs::read_to_string(folder.path().join("control").join(name)).expect("a file");

@@ -10,6 +10,7 @@ mod kubernetes;
 mod manual;
 #[path = "../program/mod.rs"]
 mod program;
+mod sbom;
 mod systemd;
 
 use std::path::{Path, PathBuf};
