@@ -1,6 +1,7 @@
 //! The one place that limits: what the service consists of, and `decide`, which every protocol asks.
 
 mod decide;
+mod path_refusals;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -27,6 +28,7 @@ use crate::rls::unfinished::Unfinished;
 use crate::snapshot::{self, SnapshotState, Snapshots};
 use crate::store::Backend;
 use crate::tls::Certificates;
+use path_refusals::PathRefusals;
 use tokio::sync::{Mutex, Notify};
 
 /// A policy over a store, with the settings of the service.
@@ -41,6 +43,7 @@ pub struct App<C = SystemClock> {
     board_turn: Mutex<()>,
     seeds: AtomicU64,
     held: AtomicUsize,
+    pub(crate) path_refusals: PathRefusals,
     stopping: AtomicBool,
     stop_told: Notify,
     /// What has come of calls that are not complete.
@@ -105,6 +108,7 @@ impl App {
             http: ArcSwap::from_pointee(http),
             seeds: AtomicU64::new(seed),
             held: AtomicUsize::new(0),
+            path_refusals: PathRefusals::default(),
             stopping: AtomicBool::new(false),
             stop_told: Notify::new(),
             unfinished: Unfinished::of_all(),
@@ -133,6 +137,7 @@ impl<C: Clock> App<C> {
             board_turn: self.board_turn,
             seeds: self.seeds,
             held: self.held,
+            path_refusals: self.path_refusals,
             stopping: self.stopping,
             stop_told: self.stop_told,
             unfinished: self.unfinished,

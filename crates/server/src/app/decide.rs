@@ -27,12 +27,14 @@ impl<C: Clock> App<C> {
             // How long it is held is no sign of how quick decisions are.
             let _held = Held::new(&self.held);
             let answer = self.gate.check(ask).await;
+            self.path_refusals.count_of(&answer);
             trace.answered(&self.telemetry, &answer);
             return answer;
         }
         let started = self.start();
         let answer = self.gate.check(ask).await;
         self.finish(started);
+        self.path_refusals.count_of(&answer);
         trace.answered(&self.telemetry, &answer);
         answer
     }
@@ -47,6 +49,7 @@ impl<C: Clock> App<C> {
         let answer = self.gate.check_rule(rule, ask).await.transpose();
         self.finish(started);
         if let Some(answer) = &answer {
+            self.path_refusals.count_of(answer);
             trace.answered(&self.telemetry, answer);
         }
         answer.transpose()
@@ -57,6 +60,7 @@ impl<C: Clock> App<C> {
         let started = self.start();
         let answers = self.gate.check_all(demands).await;
         self.finish(started);
+        self.path_refusals.count_of(&answers);
         answers
     }
 
@@ -86,8 +90,10 @@ impl<C: Clock> App<C> {
         let Backend::Memory(memory) = self.gate.store() else { return Ok(None) };
         let started = self.start();
         let told = self.gate.check_at_once(request, |call| memory.decide_now(call), tell);
-        if let Ok(Some(_)) = told {
-            self.finish(started);
+        match &told {
+            Ok(Some(_)) => self.finish(started),
+            Ok(None) => {}
+            Err(error) => self.path_refusals.count(error),
         }
         told
     }

@@ -33,6 +33,11 @@ static SKIPPED: Family<1> = Family::counter(
     ["rule"],
     "Descriptors of Envoy's service that a rule was not applied to because they lack an entry of its key",
 );
+static PATHS_REFUSED: Family<1> = Family::counter(
+    "paths_refused",
+    ["reason"],
+    "Requests that no rule can judge for their path: too_many_readings (servers could read it in more than 32 ways), ambiguous (whom a rule counts it for depends on who reads it)",
+);
 static NEAR_MISSES: Family<4> = Family::counter(
     "near_misses",
     ["rule", "limit", "route", "mode"],
@@ -45,7 +50,7 @@ static DURATION: Family<0> = Family::histogram(
 
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] =
-    &[&REQUESTS, &WOULD_DENY, &WITHOUT_KEY, &SKIPPED, &DECISIONS, &NEAR_MISSES, &DURATION];
+    &[&REQUESTS, &WOULD_DENY, &WITHOUT_KEY, &SKIPPED, &PATHS_REFUSED, &DECISIONS, &NEAR_MISSES, &DURATION];
 
 /// Where the buckets end: at these edges counts are exact. Written as OpenMetrics has numbers.
 const BOUNDS: [(u64, &str); 23] = [
@@ -75,6 +80,9 @@ const BOUNDS: [(u64, &str); 23] = [
 ];
 
 pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
+    for (reason, count) in app.path_refusals.counts() {
+        PATHS_REFUSED.put(sink, [reason], count);
+    }
     let Some(observer) = app.observer() else { return };
     let requests = observer.requests();
     REQUESTS.put(sink, ["allowed"], requests.allowed);

@@ -27,6 +27,7 @@ mod numbers;
 mod observe;
 mod outage;
 mod overrides;
+mod paths;
 mod permits;
 mod reload;
 mod rlaas;
