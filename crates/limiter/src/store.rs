@@ -39,7 +39,7 @@ pub trait Store: Send + Sync {
     /// Drops what it remembers of denials: to be called when limits change, and when the version of the [`Board`] moved.
     fn forget_denials(&self) {}
 
-    /// How many nodes divide each quota among them while the store does not answer: what [`Source::Local`] decides by.
+    /// How many nodes divide each quota among them while the store does not answer: what [`Source::Local`](slidegate_core::Source::Local) decides by.
     fn nodes(&self) -> u64 {
         1
     }

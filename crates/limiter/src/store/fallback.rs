@@ -171,7 +171,9 @@ pub(crate) fn share(limit: &Limit, nodes: u64) -> Limit {
     let part = |whole: u64| (whole / nodes).max(1);
     let [head, quota, window_ms, extra] = limit.to_words();
     let extra = if matches!(limit.kind(), Kind::Gcra { .. }) { part(extra) } else { extra };
-    Limit::from_words([head, part(quota), window_ms, extra]).unwrap_or(*limit)
+    let shared = |extra| Limit::from_words([head, part(quota), window_ms, extra]);
+    // A quota is rounded down, and may then be too slow for its part of a burst that takes ages to drain.
+    shared(extra).or_else(|_| shared(1)).unwrap_or(*limit)
 }
 
 fn refusal() -> Decision {
@@ -278,5 +280,24 @@ impl<S: Store> Store for Fallback<S> {
 
     async fn board(&self) -> Result<Board, S::Error> {
         self.store.board().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+    use slidegate_core::Limit;
+
+    /// Also where a rounded quota would be too slow for its part of the burst.
+    #[test]
+    fn a_share_is_never_the_whole() {
+        let slow = Limit::per_day(3);
+        let most = (1 << 47) / 86_400_000 * 3;
+        for burst in [1, 7, most] {
+            let limit = slow.gcra(burst).expect("a meter");
+            let part = share(&limit, 2);
+            assert_eq!(part.quota(), 1);
+            assert!(part.ceiling() <= burst.div_ceil(2), "{part:?} of {limit:?}");
+        }
     }
 }
