@@ -8,6 +8,7 @@ mod asked;
 mod at_once;
 mod demand;
 mod look;
+mod overruled;
 mod places;
 mod seen;
 mod settled;

@@ -171,8 +171,13 @@ pub struct Charge<'a> {
 
 /// Which limit decides where charges of one request meet on one history: the one with less room.
 fn lower(one: &Limit, other: &Limit) -> Limit {
+    if has_less_room(other, one) { *other } else { *one }
+}
+
+/// Whether a limit decides before another one of the same history.
+pub(crate) fn has_less_room(one: &Limit, other: &Limit) -> bool {
     let room = |limit: &Limit| (limit.ceiling(), limit.quota());
-    if room(other) < room(one) { *other } else { *one }
+    room(one) < room(other)
 }
 
 /// A subject that is to be as if never seen.

@@ -7,7 +7,7 @@ use slidegate::{Answer, Ask, Outcome, Request, Summary, Wait};
 mod cases;
 mod gates;
 
-use cases::{Rng, prove};
+use cases::{Rng, prove_part};
 use gates::{Gated, gate};
 
 /// Limits of every kind; a rule has some of them, in any order.
@@ -86,7 +86,7 @@ fn naive(answer: &Answer) -> Summary {
 
 #[test]
 fn they_are_what_is_defined_and_remaining_is_the_largest_cost_that_fits() {
-    prove(generate, |rules, steps| {
+    prove_part(10, generate, |rules, steps| {
         let (gate, clock) = gate(rules);
         for step in steps {
             clock.advance_ms(step.wait_ms);
@@ -113,7 +113,7 @@ fn they_are_what_is_defined_and_remaining_is_the_largest_cost_that_fits() {
 /// A wait that is exact is exact for the request as a whole.
 #[test]
 fn who_waits_so_long_gets_in_and_a_millisecond_earlier_does_not() {
-    prove(generate, |rules, steps| {
+    prove_part(10, generate, |rules, steps| {
         let (gate, clock) = gate(rules);
         for step in steps {
             clock.advance_ms(step.wait_ms);

@@ -16,10 +16,12 @@ use cases::{Rng, prove_part};
 use gates::{START_MS, request};
 use together::{Both, Timed, both, check, timed_by};
 
-/// No two limits of one rule, so that a rule and a user are all there is to know of a subject.
+/// No two limits of one rule, so that a rule and a user are all there is to know of a subject. Its quota may be another one in
+/// every request.
 const RULES: &str = "
-  - { name: wide, key: [user], limits: [9/s] }
-  - { name: a, match: { path: /a }, key: [user], limits: [{ quota: 6, window: 700ms, algorithm: counter }] }
+  - { name: wide, key: [user], limits: [9/s], tiers: { gold: [14/s], iron: [3/s] } }
+  - { name: a, match: { path: /a }, key: [user], limits: [{ quota: 6, window: 700ms, algorithm: counter }],
+      overrides: [{ when: { tier: gold }, limits: [{ quota: 11, window: 700ms, algorithm: counter }] }] }
   - { name: b, match: { path: /b }, limits: [{ quota: 7, window: 1s, algorithm: gcra, burst: 5 }] }
   - { name: c, match: { path: /c, user: alice }, key: [user], limits: [{ quota: 4, window: 500ms, algorithm: fixed }] }
 ";
@@ -37,7 +39,8 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
             .map(|_| {
                 let user = rng.pick(&["alice", "bob"]);
                 let path = rng.pick(&["/a", "/b", "/c", "/d"]);
-                (format!("path={path} user={user}"), rng.pick(&[0, 1, 1, 1, 2, 3, 5, 8]))
+                let tier = rng.pick(&["", "", " tier=gold", " tier=iron"]);
+                (format!("path={path} user={user}{tier}"), rng.pick(&[0, 1, 1, 1, 2, 3, 5, 8]))
             })
             .collect(),
     };
@@ -61,7 +64,8 @@ async fn fits(naive: &Timed<Memory>, step: &Step) -> bool {
     let mut asked: HashMap<String, (u64, u64)> = HashMap::new();
     for (attributes, cost) in &step.demands {
         for (subject, left) in left(naive, attributes).await {
-            asked.entry(subject).or_insert((0, left)).0 += cost;
+            let (sum, least) = asked.entry(subject).or_insert((0, left));
+            (*sum, *least) = (*sum + cost, (*least).min(left));
         }
     }
     asked.values().all(|(cost, left)| cost <= left)

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use slidegate_core::{Kind, Limit, LimitId, MAX_ENTRIES, MAX_QUOTA, Outcome, Source, Verdict};
@@ -10,7 +9,7 @@ use slidegate_core::{Kind, Limit, LimitId, MAX_ENTRIES, MAX_QUOTA, Outcome, Sour
 use super::Gate;
 use super::ask::GateError;
 use crate::clock::Clock;
-use crate::key::Space;
+use crate::key::{Key, Space};
 use crate::policy::{HitMode, KeyText, Listed, Named, Policy, Rule};
 use crate::request::Request;
 use crate::store::{Call, Charge, Forget, MAX_LIMITS, Store};
@@ -19,6 +18,13 @@ use crate::store::{Call, Charge, Forget, MAX_LIMITS, Store};
 const AT_ONCE: usize = 16;
 /// A space of which nothing is ever charged. No rule can have this name.
 const NOTHING: &str = "/look";
+/// What nothing is ever charged under.
+static ONE: [Limit; 1] = [Limit::per_second(1)];
+
+/// A charge of a subject that can never fit: what it is asked together with only looks.
+pub(super) fn never<'k>(key: &'k Key<'k>) -> Charge<'k> {
+    Charge { space: Space::named(NOTHING), key, limits: &ONE, cost: 2 }
+}
 
 /// A subject as it is now.
 #[derive(Clone, Debug)]
@@ -250,9 +256,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         if look.limits.len() >= MAX_LIMITS || !(0..look.limits.len()).any(used_up) {
             return Ok(waits_ms);
         }
-        let one = Limit::new(1, Duration::from_secs(1)).expect("one a second is a limit");
-        let never = Charge { space: Space::named(NOTHING), limits: &[one], cost: 2, ..*look };
-        let charges = [Charge { cost: 1, ..*look }, never];
+        let charges = [Charge { cost: 1, ..*look }, never(look.key)];
         let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
         let verdict = self.store.decide(&call).await?;
         for (at, (wait_ms, decision)) in waits_ms.iter_mut().zip(&*verdict.decisions).enumerate() {

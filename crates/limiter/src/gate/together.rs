@@ -1,7 +1,7 @@
 //! Several requests that are decided together: all are admitted, or none is charged.
 
 use futures_util::future::join_all;
-use slidegate_core::{Decisions, Source, Verdict};
+use slidegate_core::{Decisions, Verdict};
 use smallvec::SmallVec;
 
 use super::answers::{Answers, Part};
@@ -62,7 +62,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let held = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
         let holder = if held { self.next_id() } else { 0 };
         let charges = charged(&charges);
-        self.store.decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charges }).await
+        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charges };
+        let mut verdict = self.store.decide(&call).await?;
+        self.tell_apart(&charges, &mut verdict).await?;
+        Ok(verdict)
     }
 
     /// What is done once all is admitted.
@@ -97,8 +100,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
             return Ok(());
         }
         let call = Call { now_ms: self.clock.now_ms(), holder: 0, charges: &charges };
-        let left = self.store.give_back(&call).await?;
-        if matches!(left.source, Source::Store | Source::Local) {
+        let mut left = self.store.give_back(&call).await?;
+        self.tell_apart(&charges, &mut left).await?;
+        if left.source.is_known() {
             for (place, decision) in places.into_iter().zip(&*left.decisions) {
                 verdict.decisions[place] = *decision;
             }

@@ -113,6 +113,11 @@ impl Policy {
         Ok(true)
     }
 
+    /// Whether a rule looks at this attribute of requests.
+    pub fn reads(&self, attribute: &str) -> bool {
+        self.rules.iter().any(|rule| rule.reads(attribute))
+    }
+
     /// What the rule of this name says, whatever its `match`; `None` if there is none.
     pub fn choose_rule<'r>(
         &self,

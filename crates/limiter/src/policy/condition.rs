@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::asked::{Asked, Reading, Source};
+use super::asked::{Asked, IP, METHOD, PATH, Reading, Source};
 use super::template::Template;
 use crate::request::RequestError;
 
@@ -48,6 +48,16 @@ impl Conditions {
     pub(super) fn new(mut conditions: Vec<Condition>) -> Self {
         conditions.sort_by_key(|condition| matches!(condition, Condition::Address(_)));
         Self(conditions.into())
+    }
+
+    /// Whether one of them looks at this attribute.
+    pub(super) fn reads(&self, name: &str) -> bool {
+        self.0.iter().any(|condition| match condition {
+            Condition::Path(_) => name == PATH,
+            Condition::Method { .. } => name == METHOD,
+            Condition::Text { source, .. } => name == source.name(),
+            Condition::Address(_) => name == IP,
+        })
     }
 
     /// Whether a request meets all of them by one reading, under a rule with these templates.

@@ -187,6 +187,21 @@ impl Rule {
         !self.key.parts.is_empty()
     }
 
+    /// Whether what it does depends on this attribute of a request.
+    pub(super) fn reads(&self, name: &str) -> bool {
+        let lists = [&self.overrides, &self.allow, &self.deny];
+        let mode = match &self.mode {
+            Mode::For(list) => &**list,
+            Mode::Enforce | Mode::Observe | Mode::Share(_) => &[],
+        };
+        let mut conditions = lists.into_iter().flatten().chain(mode).chain([&self.matches]);
+        let mut sources = self.key.parts.iter().flat_map(|part| &part.alternatives);
+        conditions.any(|conditions| conditions.reads(name))
+            || sources.any(|source| source.name() == name)
+            || name == PATH && !self.templates.is_empty()
+            || name == TIER && !self.tiers.is_empty()
+    }
+
     /// Which of its routes a request came by, where that matters.
     #[inline]
     pub(super) fn route_of(&self, asked: &Asked<'_, '_>) -> u32 {

@@ -86,6 +86,19 @@ impl<'m> Asked<'m> {
         Ok(())
     }
 
+    /// Refuses descriptors with an entry that is there twice with different values, where a rule looks at it: no value of it is the
+    /// one that counts. A limit that comes along counts for all entries.
+    pub(super) fn refuse_repeated(&mut self, policy: &Policy, descriptors: &[RateLimitDescriptor]) {
+        for (demand, descriptor) in self.demands.iter_mut().zip(descriptors) {
+            let (Demand::Check(_) | Demand::GiveBack { .. }) = demand else { continue };
+            let is_read = |key: &&str| policy.reads(key) || also(key).is_some_and(|name| policy.reads(name));
+            if let Some(key) = repeated(&descriptor.entries).find(is_read) {
+                self.unfit.push(format!("the entry `{key}` is there twice with different values"));
+                *demand = Demand::Refuse;
+            }
+        }
+    }
+
     /// Refuses what the rules cannot judge for this reason, so that it can be asked again.
     pub(super) fn refuse_unfit(&mut self, policy: &Policy, error: &RequestError) {
         match error {
@@ -151,7 +164,8 @@ fn demand<'m>(
     })
 }
 
-/// A descriptor by its attributes. Of two of one name the first is found, so no entry passes for the domain.
+/// A descriptor by its attributes. Of two of one name the first is found, so no entry passes for the domain; see
+/// [`Asked::refuse_repeated`].
 fn request<'m>(domain: &'m str, entries: &'m [Entry]) -> Request<'m> {
     let mut request =
         Request::new().with("domain", domain).with("descriptor", keys(entries)).skip_incomplete();
@@ -166,6 +180,15 @@ fn request<'m>(domain: &'m str, entries: &'m [Entry]) -> Request<'m> {
         }
     }
     request
+}
+
+/// The keys that stand before different values. There are no more entries than a request may have attributes.
+fn repeated(entries: &[Entry]) -> impl Iterator<Item = &str> {
+    let later = entries.iter().enumerate().filter(|(index, entry)| {
+        let first = entries[..*index].iter().find(|other| other.key == entry.key);
+        first.is_some_and(|first| first.value != entry.value)
+    });
+    later.map(|(_, entry)| entry.key.as_str())
 }
 
 /// What an entry is called here besides.

@@ -47,7 +47,7 @@ fn entries_are_attributes() {
         ("user=alice", "domain=shop descriptor=user user=alice"),
         ("user=alice path=/a", "domain=shop descriptor=user,path user=alice path=/a"),
         ("user=", "domain=shop descriptor=user user="),
-        // Of two of one name rules see the first, and `domain` is always the call's.
+        // Two of one name are refused later, where a rule looks at it; `domain` is always the call's.
         ("user=alice user=bob", "domain=shop descriptor=user,user user=alice user=bob"),
         ("domain=other", "domain=shop descriptor=domain domain=other"),
         ("req.method=GET", "domain=shop descriptor=req.method req.method=GET method=GET"),

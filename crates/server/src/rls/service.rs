@@ -29,6 +29,7 @@ pub(crate) async fn decide<C: Clock>(
     trace: Trace,
 ) -> Result<RateLimitResponse, Failure> {
     let mut asked = Asked::new(call, ad_hoc_limits)?;
+    asked.refuse_repeated(&app.gate().policy(), &call.descriptors);
     if let Some(id) = id {
         asked.set_id(id);
     }

@@ -185,3 +185,81 @@ rules:
         assert_eq!(statuses(&ask(&mut client, &["remote_address=10.0.0.1"]).await), "OK 1", "{kind:?}");
     }
 }
+
+/// Limits that meet on one history in a call: the lower decides, and each tells what remains of its own quota.
+#[tokio::test]
+async fn two_quotas_of_one_history_are_told_apart() {
+    let rules =
+        "rules: [{ name: user, key: [user], limits: [4/min], tiers: { gold: [9/min], iron: [1/min] } }]";
+    for kind in BOTH {
+        let service = Service::start(kind, rules).await;
+        let mut client = service.client().await;
+        let limit =
+            |quota: u64| with("a=b", json!({ "limit": { "requestsPerUnit": quota, "unit": "MINUTE" } }));
+        let brought = json!({ "domain": "d", "descriptors": [limit(5), limit(10), limit(20)] });
+        let mut said = Vec::new();
+        for _ in 0..2 {
+            said.push(statuses(&client.post("/json", &brought).await));
+        }
+        assert_eq!(said, ["OK 2, OK 7, OK 17", "OVER_LIMIT 2, OK 7, OK 17"], "{kind:?}");
+        let alone = json!({ "domain": "d", "descriptors": [limit(10)], "hitsAddend": 7 });
+        assert_eq!(statuses(&client.post("/json", &alone).await), "OK 0", "{kind:?}: what was told fits");
+        // Beyond the lower quota the higher one is still told exactly, and when to come again.
+        let both = client.post("/json", &brought).await;
+        assert_eq!(statuses(&both), "OVER_LIMIT 0, OVER_LIMIT 0, OK 10", "{kind:?}");
+        for (quota, reset) in both.at("/statuses").as_array().expect("a list").iter().zip(["60s"; 3]) {
+            assert_eq!(quota["durationUntilReset"], reset, "{kind:?} {quota}");
+        }
+
+        let tiers = ["user=x", "user=x tier=gold"];
+        assert_eq!(statuses(&ask(&mut client, &tiers).await), "OK 2, OK 7", "{kind:?}");
+        assert_eq!(statuses(&ask(&mut client, &tiers).await), "OK 0, OK 5", "{kind:?}");
+        assert_eq!(statuses(&ask(&mut client, &tiers).await), "OVER_LIMIT 0, OK 5", "{kind:?}");
+        let refused = ask(&mut client, &["user=y", "user=y tier=iron"]).await;
+        assert_eq!(statuses(&refused), "OK 4, OVER_LIMIT 1", "{kind:?}: two are more than one ever admits");
+        assert_eq!(refused.at("/dynamicMetadata/violated"), json!([{ "rule": "user", "limit": "1/min" }]));
+    }
+}
+
+/// An entry that is there twice has no value that a rule could go by.
+#[tokio::test]
+async fn a_repeated_entry_is_refused_where_a_rule_looks_at_it() {
+    let rules = "
+rules:
+  - { name: user, match: { domain: shop }, key: [user], limits: [5/min] }
+  - { name: tag, match: { tag: a }, limits: [5/min], allow: [{ plan: pro }], tiers: { gold: [9/min] } }
+  - { name: address, match: { part: address }, key: [ip], limits: [5/min] }
+";
+    for kind in BOTH {
+        let service = Service::start(kind, rules).await;
+        let mut client = service.client().await;
+        let rows = [
+            ("user=alice user=bob", "OVER_LIMIT", "user"),
+            ("user=bob tag=b tag=a", "OVER_LIMIT", "tag"),
+            ("tag=a plan=pro plan=free", "OVER_LIMIT", "plan"),
+            ("tag=a tier=gold tier=free", "OVER_LIMIT", "tier"),
+            (
+                "part=address remote_address=192.0.2.1 remote_address=192.0.2.2",
+                "OVER_LIMIT",
+                "remote_address",
+            ),
+            ("req.user=alice req.user=bob", "OVER_LIMIT", "req.user"),
+            // The same twice is one, and what no rule looks at may be there as often as it is.
+            ("user=carol user=carol", "OK 4", ""),
+            ("generic_key=a generic_key=b user=dave", "OK 4", ""),
+            ("user=alice", "OK 4", ""),
+        ];
+        for (descriptor, expected, key) in rows {
+            let answer = ask(&mut client, &[descriptor]).await;
+            assert_eq!(statuses(&answer), expected, "{kind:?} {descriptor}");
+            if !key.is_empty() {
+                let why = format!("the entry `{key}` is there twice with different values");
+                assert_eq!(answer.at("/dynamicMetadata/unfit"), json!([why]), "{kind:?} {descriptor}");
+            }
+        }
+        // A limit that comes along counts for all entries, whatever they are.
+        let members = json!({ "limit": { "requestsPerUnit": 2, "unit": "MINUTE" } });
+        let call = json!({ "domain": "shop", "descriptors": [with("user=alice user=bob", members)] });
+        assert_eq!(statuses(&client.post("/json", &call).await), "OK 1", "{kind:?}");
+    }
+}

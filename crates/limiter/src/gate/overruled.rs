@@ -1,0 +1,84 @@
+//! Limits that meet on one history in a call with different quotas. A store decides them together, by the one with the least room;
+//! the others are asked by themselves, so that what each of them tells is true of its own quota.
+
+use slidegate_core::{Decision, Limit, Verdict};
+use smallvec::SmallVec;
+
+use super::Gate;
+use super::look::never;
+use crate::clock::Clock;
+use crate::store::{Call, Charge, Store, has_less_room};
+
+/// A limit that another one decided for.
+struct Overruled<'a> {
+    /// Index of its decision.
+    at: usize,
+    /// Its subject, with all that the call costs there.
+    charge: Charge<'a>,
+}
+
+impl<S: Store, C: Clock> Gate<S, C> {
+    /// Puts the answers of limits that were overruled in the place of those that they were given.
+    pub(super) async fn tell_apart(
+        &self,
+        charges: &[Charge<'_>],
+        verdict: &mut Verdict,
+    ) -> Result<(), S::Error> {
+        let overruled = overruled(charges);
+        if overruled.is_empty() || !verdict.source.is_known() {
+            return Ok(());
+        }
+        let is_allowed = verdict.is_allowed();
+        for Overruled { at, charge } in overruled {
+            let said = self.ask_alone(charge, is_allowed).await?;
+            // Of a store that does not answer any more nothing is mixed in.
+            if let (true, Some(decision)) = (said.source == verdict.source, said.decisions.first()) {
+                let stamp_ms = verdict.decisions[at].stamp_ms;
+                verdict.decisions[at] = Decision { stamp_ms, ..*decision };
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks a limit without charging it: what is left once all was charged, or what it says to what nobody was charged.
+    async fn ask_alone(&self, charge: Charge<'_>, is_allowed: bool) -> Result<Verdict, S::Error> {
+        let (now_ms, holder) = (self.clock.now_ms(), self.next_id());
+        if is_allowed {
+            let charges = [Charge { cost: 0, ..charge }];
+            return self.store.decide(&Call { now_ms, holder, charges: &charges }).await;
+        }
+        let charges = [charge, never(charge.key)];
+        self.store.decide(&Call { now_ms, holder, charges: &charges }).await
+    }
+}
+
+/// The limits of these charges that meet with one that has less room.
+fn overruled<'c>(charges: &[Charge<'c>]) -> SmallVec<[Overruled<'c>; 1]> {
+    let mut found = SmallVec::new();
+    if charges.len() < 2 {
+        return found;
+    }
+    let mut at = 0;
+    for charge in charges {
+        for limit in charge.limits {
+            let meeting = || {
+                let of_subject =
+                    charges.iter().filter(|other| other.space == charge.space && other.key == charge.key);
+                let with = move |other: &Charge<'c>| find(other.limits, limit).map(|met| (met, other.cost));
+                of_subject.filter_map(with)
+            };
+            if meeting().any(|(other, _)| has_less_room(other, limit)) {
+                let cost = meeting().map(|(_, cost)| cost).fold(0, u64::saturating_add);
+                let limits = std::slice::from_ref(limit);
+                found.push(Overruled { at, charge: Charge { limits, cost, ..*charge } });
+            }
+            at += 1;
+        }
+    }
+    found
+}
+
+/// The limit among these that has the history of another.
+fn find<'c>(limits: &'c [Limit], of: &Limit) -> Option<&'c Limit> {
+    limits.iter().find(|limit| limit.id() == of.id())
+}
