@@ -81,14 +81,14 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
             log.warn(&format!("rule {}: {warning}", rule.name));
         }
     }
-    files::raise(&loaded.settings.server, &log);
+    let open_files = files::raise();
     // One worker for every core that it may use, which is what tokio counts.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.into_diagnostic().wrap_err("no runtime could be started")?;
-    runtime.block_on(serve(loaded, args, &log))
+    runtime.block_on(serve(loaded, args, &log, open_files))
 }
 
-async fn serve(loaded: Loaded, args: Args, log: &Log) -> miette::Result<ExitCode> {
+async fn serve(loaded: Loaded, args: Args, log: &Log, open_files: Option<u64>) -> miette::Result<ExitCode> {
     let Loaded { policy, settings, origin, text } = loaded;
     let config = Config { policy, settings };
     // Before anything is bound: an address that must not be is not, not even for a moment.
@@ -110,6 +110,9 @@ async fn serve(loaded: Loaded, args: Args, log: &Log) -> miette::Result<ExitCode
     let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
     let token = server.token.as_ref().and_then(|token| token.value.clone());
     let mut app = App::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
+    if let Some(allowed) = open_files {
+        app = app.open_files(allowed);
+    }
     if let Some(address) = addresses.admin {
         app.bind_admin(address).map_err(|error| miette!("{error}"))?;
     }

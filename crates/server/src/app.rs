@@ -17,8 +17,9 @@ use crate::admin::guard;
 use crate::audit::Refusals;
 use crate::auth_failures::AuthFailures;
 use crate::config::{Config, ConfigError, HttpSettings};
-use crate::connections::{ConnectionStats, Counts, Turns};
+use crate::connections::{Capacity, ConnectionStats, Counts, OpenFiles, Turns};
 use crate::denials::{DenialLog, DenialLogStats};
+use crate::door::Door;
 use crate::events::Events;
 use crate::log_writer::{LogStats, LogWriter};
 use crate::otlp::Telemetry;
@@ -58,6 +59,8 @@ pub struct App<C = SystemClock> {
     denials: Arc<DenialLog>,
     auth_failures: AuthFailures,
     refusals: Refusals,
+    /// Descriptors of the process, where their number is known.
+    open_files: Option<OpenFiles>,
     /// Writer of the log, if it is not somebody else's business.
     log: Option<LogWriter>,
 }
@@ -120,6 +123,7 @@ impl App {
             denials,
             auth_failures: AuthFailures::default(),
             refusals: Refusals::default(),
+            open_files: None,
             log: None,
         })
     }
@@ -149,7 +153,25 @@ impl<C: Clock> App<C> {
             denials: self.denials,
             auth_failures: self.auth_failures,
             refusals: self.refusals,
+            open_files: self.open_files,
             log: self.log,
+        }
+    }
+
+    /// Divides so many file descriptors among the listeners, and warns if that is less than the settings ask for. Some are kept for
+    /// everything but connections.
+    pub fn open_files(self, allowed: u64) -> Self {
+        let open_files = OpenFiles::new(allowed, &self.settings().server);
+        open_files.warn(&self.http().connections);
+        Self { open_files: Some(open_files), ..self }
+    }
+
+    /// Number of connections that a listener may have.
+    pub(crate) fn capacity(&self, door: Door) -> Capacity {
+        let http = self.http();
+        match self.open_files {
+            Some(open_files) => open_files.capacity(&http.connections, door),
+            None => Capacity::configured(&http.connections),
         }
     }
 
@@ -304,6 +326,7 @@ impl<C: Clock> App<C> {
     }
 
     pub(crate) fn set_http(&self, http: HttpSettings) {
+        self.open_files.inspect(|open_files| open_files.warn(&http.connections));
         self.http.store(Arc::new(http));
     }
 

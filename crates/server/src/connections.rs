@@ -3,6 +3,7 @@
 //! One timer for all of them instead of one for each request: a connection only notes how far it is, which costs nothing.
 
 mod bounds;
+mod capacity;
 mod counts;
 #[cfg(test)]
 pub(crate) mod flood;
@@ -24,6 +25,7 @@ use slidegate::Clock;
 use tokio::time::{Instant, sleep};
 
 pub(crate) use bounds::Bounds;
+pub(crate) use capacity::{Capacity, OpenFiles};
 pub use counts::ConnectionStats;
 pub(crate) use counts::{Counts, Event};
 pub(crate) use pace::Pace;
@@ -121,11 +123,11 @@ impl Connections {
 
     /// Ends the connection that has been idle for longest, and gives its seat away. `false` if nobody has been idle for long, or
     /// too many are leaving already.
-    pub(crate) fn reclaim_idle(&self, places: &Places) -> bool {
+    pub(crate) fn reclaim_idle(&self, places: &Places, capacity: Capacity) -> bool {
         let Open { entries, idle, .. } = &mut *self.0.lock();
         let now = Instant::now();
         let Some(entry) = idle.next(entries, now).and_then(|key| entries.get_mut(key)) else { return false };
-        if !places.vacate(entry.place) {
+        if !places.vacate(entry.place, capacity) {
             return false;
         }
         entry.since = now;
@@ -135,10 +137,11 @@ impl Connections {
 
     /// Ends the connection that has been in the lane for longest, and gives its place there away. `false` if too many are leaving
     /// already.
-    pub(crate) fn reclaim_lane(&self, places: &Places) -> bool {
+    pub(crate) fn reclaim_lane(&self, places: &Places, capacity: Capacity) -> bool {
         let Open { entries, lane, .. } = &mut *self.0.lock();
         let Some(oldest) = lane.first_entry() else { return false };
-        let Some(entry) = entries.get(*oldest.get()).filter(|entry| places.vacate(entry.place)) else {
+        let Some(entry) = entries.get(*oldest.get()).filter(|entry| places.vacate(entry.place, capacity))
+        else {
             return false;
         };
         oldest.remove();

@@ -1,5 +1,7 @@
 //! Which listener a connection came to.
 
+use slidegate::policy::file::Server;
+
 /// Which listener a connection came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Door {
@@ -15,6 +17,16 @@ pub(crate) enum Door {
 
 impl Door {
     pub(crate) const ALL: [Self; 4] = [Self::Check, Self::Grpc, Self::Resp, Self::Admin];
+
+    /// Whether these settings have such a listener.
+    pub(crate) fn is_in(self, server: &Server) -> bool {
+        match self {
+            Self::Check => true,
+            Self::Grpc => server.grpc.is_some(),
+            Self::Resp => server.resp.is_some(),
+            Self::Admin => server.admin.is_some(),
+        }
+    }
 
     /// Its name in settings, metrics and the log.
     pub(crate) fn name(self) -> &'static str {

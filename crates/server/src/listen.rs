@@ -124,32 +124,37 @@ impl<C: Clock + 'static> Reception<C> {
     /// A seat, if need be that of the connection that has been idle for longest. No other connection makes room for an address that
     /// has all that it may have.
     fn seat(&mut self, peer: IpAddr) -> Option<Place> {
-        let http = self.app.http();
-        match self.places.seat(&http.connections, peer) {
+        let (http, capacity) = (self.app.http(), self.app.capacity(self.door));
+        match self.places.seat(&http.connections, capacity, peer) {
             Ok(place) => return Some(place),
             Err(Shortage::Address) => return None,
             Err(Shortage::Seats) => {}
         }
-        if !self.connections.reclaim_idle(&self.places) {
+        if !self.connections.reclaim_idle(&self.places, capacity) {
             return None;
         }
         self.app.connections().add(Event::EndedForRoom);
         if let Some(times) = self.reclaimed.note() {
             tracing::warn!(times, last = %peer, "too many connections: the longest idle are closed");
         }
-        self.places.seat(&http.connections, peer).ok()
+        self.places.seat(&http.connections, capacity, peer).ok()
     }
 
     /// A place in the lane, if need be that of the connection that has been there for longest.
     fn lane(&mut self, peer: IpAddr) -> Option<Place> {
         let counts = self.app.connections();
-        let mut place = self.places.lane();
+        let capacity = self.app.capacity(self.door);
+        let mut place = self.places.lane(capacity);
         if place.is_none() {
             counts.add(Event::Dropped);
             if let Some(times) = self.dropped.note() {
                 tracing::warn!(times, last = %peer, "too many connections: closed without an answer");
             }
-            place = self.connections.reclaim_lane(&self.places).then(|| self.places.lane()).flatten();
+            place = self
+                .connections
+                .reclaim_lane(&self.places, capacity)
+                .then(|| self.places.lane(capacity))
+                .flatten();
         }
         if place.is_some() {
             counts.add(Event::TurnedAway);

@@ -52,7 +52,7 @@ fn it_agrees_with_its_policy() {
     assert!(stop_s * 1_000 >= patience_ms + 20_000, "{stop_s} s, and it may take {patience_ms} ms");
     let files: u64 = setting(&unit, "LimitNOFILE").parse().expect("a number");
     let connections = u64::from(server.connections.max.value.expect("a number"));
-    assert!(files >= 2 * connections + 1_024, "{files} files for twice {connections} connections");
+    assert!(files >= 4 * (connections + 512) + 256, "{files} files for four times {connections} connections");
 }
 
 #[test]

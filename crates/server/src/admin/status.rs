@@ -7,6 +7,7 @@ use slidegate::store::redis::Health;
 
 use super::json;
 use crate::app::App;
+use crate::door::Door;
 use crate::health::StoreState;
 use crate::http::problem::Reply;
 use crate::snapshot::Restored;
@@ -38,6 +39,7 @@ pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
             "overrides": { "active": active, "inactive": overrides.len() - active },
             "waiting": app.held(),
             "connections": {
+                "max": app.capacity(Door::Check).max,
                 "open": connections.open,
                 "accepted": connections.accepted,
                 "turned_away": connections.turned_away,

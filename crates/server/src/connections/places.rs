@@ -8,12 +8,7 @@ use parking_lot::Mutex;
 use slab::Slab;
 use tokio::sync::Notify;
 
-use super::Bounds;
-
-/// The most connections that are told to come again at a time.
-const MAX_IN_LANE: usize = 256;
-/// The most connections that were told to end, whose places were given away, and that have not ended yet.
-const MAX_LEAVING: usize = 256;
+use super::{Bounds, Capacity};
 
 /// The places of a listener.
 #[derive(Default)]
@@ -57,20 +52,25 @@ enum Kind {
 
 impl Places {
     /// A seat for a connection from there.
-    pub(crate) fn seat(self: &Arc<Self>, bounds: &Bounds, address: IpAddr) -> Result<Place, Shortage> {
-        let key = self.taken.lock().seat(bounds, bounds.group(address))?;
+    pub(crate) fn seat(
+        self: &Arc<Self>,
+        bounds: &Bounds,
+        capacity: Capacity,
+        address: IpAddr,
+    ) -> Result<Place, Shortage> {
+        let key = self.taken.lock().seat(bounds, capacity, bounds.group(address))?;
         Ok(Place { of: Arc::clone(self), key, is_in_lane: false })
     }
 
     /// A place for a connection that is one too many; none if there are too many of those.
-    pub(crate) fn lane(self: &Arc<Self>) -> Option<Place> {
-        let key = self.taken.lock().lane()?;
+    pub(crate) fn lane(self: &Arc<Self>, capacity: Capacity) -> Option<Place> {
+        let key = self.taken.lock().lane(capacity)?;
         Some(Place { of: Arc::clone(self), key, is_in_lane: true })
     }
 
     /// Gives away the place of a connection that is told to end. `false` if too many are leaving already.
-    pub(super) fn vacate(&self, key: usize) -> bool {
-        self.taken.lock().vacate(key)
+    pub(super) fn vacate(&self, key: usize, capacity: Capacity) -> bool {
+        self.taken.lock().vacate(key, capacity)
     }
 
     /// Completes when every place was left.
@@ -86,12 +86,12 @@ impl Places {
 }
 
 impl Taken {
-    fn seat(&mut self, bounds: &Bounds, group: IpAddr) -> Result<usize, Shortage> {
+    fn seat(&mut self, bounds: &Bounds, capacity: Capacity, group: IpAddr) -> Result<usize, Shortage> {
         let from_there = self.by_address.get(&group).copied().unwrap_or(0);
         if from_there >= bounds.max_per_address {
             return Err(Shortage::Address);
         }
-        if self.seats >= bounds.max {
+        if self.seats >= capacity.max {
             return Err(Shortage::Seats);
         }
         self.seats += 1;
@@ -99,16 +99,16 @@ impl Taken {
         Ok(self.all.insert(Kind::Seat(group)))
     }
 
-    fn lane(&mut self) -> Option<usize> {
-        if self.in_lane >= MAX_IN_LANE {
+    fn lane(&mut self, capacity: Capacity) -> Option<usize> {
+        if self.in_lane >= capacity.surplus {
             return None;
         }
         self.in_lane += 1;
         Some(self.all.insert(Kind::Lane))
     }
 
-    fn vacate(&mut self, key: usize) -> bool {
-        if self.leaving >= MAX_LEAVING {
+    fn vacate(&mut self, key: usize, capacity: Capacity) -> bool {
+        if self.leaving >= capacity.surplus {
             return false;
         }
         let Some(kind) = self.all.get_mut(key) else { return false };
@@ -172,7 +172,8 @@ mod tests {
     fn so_many_in_all_and_so_many_from_one_address() {
         let bounds = Bounds { max: 3, max_per_address: 2, ..usual() };
         let places = Arc::new(Places::default());
-        let take = |last| places.seat(&bounds, from(last)).ok().or_else(|| places.lane());
+        let capacity = Capacity::configured(&bounds);
+        let take = |last| places.seat(&bounds, capacity, from(last)).ok().or_else(|| places.lane(capacity));
         let mut seats = vec![take(1), take(1)];
         assert!(take(1).is_some_and(|place| place.is_in_lane()), "the third from one address");
         seats.push(take(2));
@@ -189,8 +190,9 @@ mod tests {
     fn the_lane_has_an_end() {
         let bounds = Bounds { max: 1, ..usual() };
         let places = Arc::new(Places::default());
-        let take = || places.seat(&bounds, from(1)).ok().or_else(|| places.lane());
-        let kept: Vec<_> = (0..=MAX_IN_LANE).map(|_| take()).collect();
+        let capacity = Capacity::configured(&bounds);
+        let take = || places.seat(&bounds, capacity, from(1)).ok().or_else(|| places.lane(capacity));
+        let kept: Vec<_> = (0..=256).map(|_| take()).collect();
         assert!(kept.iter().all(Option::is_some));
         assert!(take().is_none());
         drop(kept);

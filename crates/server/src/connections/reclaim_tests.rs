@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::super::bounds::tests::usual;
-use super::super::{Bounds, Connections, Membership, Place, Places, Progress};
+use super::super::{Bounds, Capacity, Connections, Membership, Place, Places, Progress};
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -29,6 +29,18 @@ impl Listener {
         Self { connections: Arc::default(), places: Arc::default(), bounds }
     }
 
+    fn capacity(&self) -> Capacity {
+        Capacity::configured(&self.bounds)
+    }
+
+    fn reclaim_idle(&self) -> bool {
+        self.connections.reclaim_idle(&self.places, self.capacity())
+    }
+
+    fn reclaim_lane(&self) -> bool {
+        self.connections.reclaim_lane(&self.places, self.capacity())
+    }
+
     fn member(&self, place: Place) -> Member {
         let progress = Progress::new();
         let membership = self.connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
@@ -36,12 +48,12 @@ impl Listener {
     }
 
     fn seat(&self) -> Option<Member> {
-        let place = self.places.seat(&self.bounds, [203, 0, 113, 7].into()).ok()?;
+        let place = self.places.seat(&self.bounds, self.capacity(), [203, 0, 113, 7].into()).ok()?;
         Some(self.member(place))
     }
 
     fn lane(&self) -> Option<Member> {
-        Some(self.member(self.places.lane()?))
+        Some(self.member(self.places.lane(self.capacity())?))
     }
 
     fn orders(members: &[Member]) -> Vec<Order> {
@@ -63,13 +75,13 @@ async fn the_longest_idle_goes_first_and_its_place_is_free_at_once() {
         listener.connections.sweep_now(&listener.bounds);
     }
     assert!(listener.seat().is_none());
-    assert!(listener.connections.reclaim_idle(&listener.places), "the second has been idle for longest");
+    assert!(listener.reclaim_idle(), "the second has been idle for longest");
     assert_eq!(Listener::orders(&members), [Order::Go, Order::Cut, Order::Go]);
     members.push(listener.seat().expect("the place of the second"));
     assert!(listener.seat().is_none(), "there is one for one");
-    assert!(listener.connections.reclaim_idle(&listener.places));
+    assert!(listener.reclaim_idle());
     assert_eq!(Listener::orders(&members), [Order::Go, Order::Cut, Order::Cut, Order::Go]);
-    assert!(!listener.connections.reclaim_idle(&listener.places), "one is busy, and one has just come");
+    assert!(!listener.reclaim_idle(), "one is busy, and one has just come");
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,12 +89,12 @@ async fn who_has_moved_since_it_was_found_stays() {
     let listener = Listener::new(2);
     let members = [listener.seat().expect("a seat"), listener.seat().expect("a seat")];
     tokio::time::advance(2 * SECOND).await;
-    assert!(listener.connections.reclaim_idle(&listener.places));
+    assert!(listener.reclaim_idle());
     let kept = members.iter().find(|member| member.progress.order() == Order::Go).expect("one stays");
     kept.progress.begin_head();
-    assert!(!listener.connections.reclaim_idle(&listener.places), "a request has begun");
+    assert!(!listener.reclaim_idle(), "a request has begun");
     kept.progress.rest();
-    assert!(!listener.connections.reclaim_idle(&listener.places), "it was answered just now");
+    assert!(!listener.reclaim_idle(), "it was answered just now");
 }
 
 /// Scans find a bounded number, in order, however many there are.
@@ -97,12 +109,12 @@ async fn a_crowd_goes_in_its_order() {
     }
     tokio::time::advance(2 * SECOND).await;
     for told in 1..=count {
-        assert!(listener.connections.reclaim_idle(&listener.places), "{told}");
+        assert!(listener.reclaim_idle(), "{told}");
         let expected: Vec<_> = (0..count).map(|n| if n < told { Order::Cut } else { Order::Go }).collect();
         assert_eq!(Listener::orders(&members), expected);
         // Those that were told leave.
         members[told - 1]._place =
-            listener.places.seat(&listener.bounds, [0, 0, 0, 0].into()).expect("a seat");
+            listener.places.seat(&listener.bounds, listener.capacity(), [0, 0, 0, 0].into()).expect("a seat");
         tokio::time::advance(SCAN_PAUSE).await;
     }
 }
@@ -114,11 +126,11 @@ async fn in_the_lane_whoever_came_first_goes_first() {
     while let Some(member) = listener.lane() {
         members.push(member);
     }
-    assert!(!listener.connections.reclaim_idle(&listener.places), "the lane has an order of its own");
+    assert!(!listener.reclaim_idle(), "the lane has an order of its own");
     drop(members.remove(0));
     members.push(listener.lane().expect("one has left"));
     for told in 1..=3 {
-        assert!(listener.lane().is_none() && listener.connections.reclaim_lane(&listener.places));
+        assert!(listener.lane().is_none() && listener.reclaim_lane());
         members.push(listener.lane().expect("room for one"));
         let expected = (0..members.len()).map(|n| if n < told { Order::End } else { Order::Go });
         assert_eq!(Listener::orders(&members), expected.collect::<Vec<_>>());
@@ -132,10 +144,10 @@ async fn those_that_leave_are_bounded() {
     let mut members: Vec<Member> = std::iter::from_fn(|| listener.lane()).collect();
     let most = members.len();
     for _ in 0..most {
-        assert!(listener.connections.reclaim_lane(&listener.places));
+        assert!(listener.reclaim_lane());
         members.push(listener.lane().expect("room"));
     }
-    assert!(!listener.connections.reclaim_lane(&listener.places) && listener.lane().is_none());
+    assert!(!listener.reclaim_lane() && listener.lane().is_none());
     members.remove(0);
-    assert!(listener.connections.reclaim_lane(&listener.places));
+    assert!(listener.reclaim_lane());
 }

@@ -14,10 +14,15 @@ struct Watched {
     _member: Membership,
 }
 
+fn seat() -> Place {
+    let capacity = Capacity::configured(&usual());
+    Arc::new(Places::default()).seat(&usual(), capacity, [203, 0, 113, 7].into()).expect("a seat")
+}
+
 fn watched() -> Watched {
     let connections = Arc::new(Connections::default());
     let progress = Progress::new();
-    let place = Arc::new(Places::default()).seat(&usual(), [203, 0, 113, 7].into()).expect("a seat");
+    let place = seat();
     let member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
     Watched { connections, progress, counts: Counts::default(), began: Instant::now(), _member: member }
 }
@@ -154,7 +159,7 @@ async fn at_the_end_only_what_is_asked_keeps_a_connection() {
 async fn many_are_told_a_few_at_a_time() {
     let connections = Arc::new(Connections::default());
     let crowd: Vec<_> = (0..100).map(|_| Progress::new()).collect();
-    let place = Arc::new(Places::default()).seat(&usual(), [203, 0, 113, 7].into()).expect("a seat");
+    let place = seat();
     let join =
         |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone(), &place);
     let _members: Vec<_> = crowd.iter().map(join).collect();

@@ -10,6 +10,11 @@ use crate::auth_failures::AuthFailure;
 use crate::door::Door;
 
 static OPEN: Family<0> = Family::gauge("connections_open", [], "Connections that are open");
+static MAX: Family<1> = Family::gauge(
+    "connections_max",
+    ["listener"],
+    "Most connections of a listener: as configured, or as the open files of the process allow",
+);
 static CONNECTIONS: Family<1> = Family::counter(
     "connections",
     ["outcome"],
@@ -48,11 +53,14 @@ static AUTH_FAILURES: Family<2> = Family::counter(
 
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] =
-    &[&OPEN, &CONNECTIONS, &TURNS, &AUTH_FAILURES, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
+    &[&OPEN, &MAX, &CONNECTIONS, &TURNS, &AUTH_FAILURES, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
 
 pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     let stats = app.connection_stats();
     OPEN.put(sink, [], stats.open);
+    for door in Door::ALL.into_iter().filter(|door| door.is_in(&app.settings().server)) {
+        MAX.put(sink, [door.name()], app.capacity(door).max);
+    }
     CONNECTIONS.put(sink, ["accepted"], stats.accepted);
     CONNECTIONS.put(sink, ["turned_away"], stats.turned_away);
     CONNECTIONS.put(sink, ["dropped"], stats.dropped);
