@@ -30,7 +30,7 @@ pub use choose::{Choice, Hit};
 pub use explain::{LimitReport, RuleReport, TermsReport};
 pub use named::Listed;
 pub(crate) use named::Named;
-pub use problems::{PolicyError, PolicyErrors};
+pub use problems::{PolicyError, PolicyErrors, mask_secrets};
 pub use read::decode;
 pub(crate) use readings::MAX_READINGS;
 pub use rule::{Barred, HitMode, Rule};

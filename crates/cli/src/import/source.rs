@@ -6,6 +6,7 @@ use std::path::Path;
 
 use miette::{Diagnostic, NamedSource, Report, SourceSpan, miette};
 use slidegate::policy::file::Span;
+use slidegate::policy::mask_secrets;
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 16 << 20;
@@ -71,7 +72,7 @@ impl Source {
             file_name: self.name.clone(),
             line,
             column,
-            file: NamedSource::new(&self.name, self.text.clone()),
+            file: NamedSource::new(&self.name, mask_secrets(&self.text)),
             at: SourceSpan::from((start, len)),
         })
     }

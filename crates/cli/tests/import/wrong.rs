@@ -179,3 +179,19 @@ fn files_that_cannot_be_read() {
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.contains("is not UTF-8"), "{}", ended.stderr);
 }
+
+/// Files of other programs have secrets in them, too: those of Spring do.
+#[test]
+fn secrets_of_a_file_are_not_shown() {
+    let rows = [
+        ("rlaas", "spring:\n  redis:\n    password: hunter2\n\turl: redis://me:hunter2@db\n"),
+        ("rlaas", "spring: { redis: { password: hunter2, url: 'redis://me:hunter2@db' }, x: [\n"),
+        ("envoy", "domain: d\ntoken: hunter2\ndescriptors: a\n"),
+    ];
+    for (system, text) in rows {
+        let file = file(text);
+        let ended = run(&["import", system, file.path().to_str().expect("UTF-8")]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
+        assert!(!ended.stderr.contains("hunter2"), "{}", ended.stderr);
+    }
+}

@@ -11,6 +11,7 @@ mod mask;
 mod shown;
 
 pub(super) use mask::Mask;
+pub use mask::mask_secrets;
 
 /// More errors than this are counted, not kept.
 const MOST: usize = 100;

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use hyper::Uri;
 use hyper::http::uri::Scheme;
+use slidegate::policy::mask_secrets;
 
 use super::error::OtlpError;
 
@@ -51,7 +52,7 @@ impl FromStr for Endpoint {
                 prefix: uri.path().trim_end_matches('/').to_owned(),
             })
         };
-        read().ok_or_else(|| OtlpError::Endpoint { endpoint: text.to_owned() })
+        read().ok_or_else(|| OtlpError::Endpoint { endpoint: mask_secrets(text) })
     }
 }
 
@@ -83,5 +84,9 @@ mod tests {
         ] {
             assert!(text.parse::<Endpoint>().is_err(), "{text}");
         }
+        // A login is refused, and not repeated.
+        let error =
+            "http://me:hunter2@collector:4318".parse::<Endpoint>().err().expect("an error").to_string();
+        assert!(error.contains("@collector:4318") && !error.contains("hunter2"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ pub enum OtlpError {
     /// It is not said where a collector is, as an address of HTTP.
     #[error("endpoint: {endpoint:?} is no address of a collector; write http://127.0.0.1:4318")]
     Endpoint {
-        /// What is written.
+        /// What is written, without a login.
         endpoint: String,
     },
     /// A variable of the environment cannot be read.

@@ -14,6 +14,12 @@ const SECRET_FIELDS: [&str; 2] = ["token", "permit_secret"];
 /// Longest field name that is looked at.
 const MAX_NAME_BYTES: usize = 64;
 
+/// A text without its secrets, for errors and logs: values of fields such as `token` and `password`, and logins in URLs, are covered
+/// character by character, so that all places stay where they are.
+pub fn mask_secrets(text: &str) -> String {
+    Mask::of(text).cover(text)
+}
+
 /// Byte ranges of a text that errors do not repeat, sorted and disjoint.
 pub(crate) struct Mask(Vec<Range<usize>>);
 
