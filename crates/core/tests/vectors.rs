@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use slidegate_core::{
     Ask, Attempt, Counter, Decision, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Receipt,
-    Settled, Spent, State, Verdict, decide, decide_one,
+    Settled, State, Verdict, decide, decide_one,
 };
 
 mod reader;
@@ -86,7 +86,7 @@ struct Run {
     limits: Vec<Limit>,
     states: Vec<State>,
     permits: Vec<Option<Permit>>,
-    spent: Spent,
+    spent: Vec<usize>,
 }
 
 fn run_trace(trace: &Value) -> Vec<String> {
@@ -99,7 +99,7 @@ fn run_trace(trace: &Value) -> Vec<String> {
             initial => state(limit, initial),
         })
         .collect();
-    let mut run = Run { limits, states, permits: Vec::new(), spent: Spent::default() };
+    let mut run = Run { limits, states, permits: Vec::new(), spent: Vec::new() };
     let mut wrong = Vec::new();
     for (index, step) in list(&trace["steps"]).iter().enumerate() {
         let answer = run.step(step, index as u64);
@@ -181,13 +181,8 @@ impl Run {
 
     fn settle(&mut self, of: usize, cost: u64, at_ms: u64) -> Value {
         let permit = self.permits[of].clone().expect("a permit of an admitted step");
-        let releases =
-            permit.iter().zip(&self.limits).filter_map(|(r, limit)| Some(r.as_ref()?.release_ms(limit)));
-        let until_ms = releases.max().unwrap_or(at_ms);
-        let fresh = !self.spent.contains(of as u64);
-        if fresh {
-            self.spent.insert(of as u64, until_ms);
-        }
+        let fresh = !self.spent.contains(&of);
+        self.spent.push(of);
         let settled =
             self.states.iter_mut().zip(&self.limits).zip(&permit).map(|((state, limit), receipt)| {
                 if !fresh {

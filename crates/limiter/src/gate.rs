@@ -27,7 +27,7 @@ pub use ask::{Ask, GateError};
 pub use at_once::AtOnce;
 pub use demand::Demand;
 pub use look::{Forgotten, LimitLook, Looked};
-pub use settled::Settlements;
+pub use settled::{SettlementPart, SettlementReport, Settlements};
 
 use crate::clock::{Clock, SystemClock};
 use crate::key::{Key, Space};
@@ -38,9 +38,9 @@ use crate::permit::{Permit, Signer};
 use crate::policy::{Choice, Hit, HitMode, Policy};
 use crate::random::random;
 use crate::store::fallback::share;
-use crate::store::{Call, Charge, Once, Parts, SettleOutcome, Store};
+use crate::store::{Admission, Call, Charge, Granted, Once, Reserve, Returns, Store};
 use answer::Applied;
-use asked::{Asked, returned};
+use asked::{Asked, returns};
 use places::charged;
 use turn::Subjects;
 
@@ -231,20 +231,16 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 
     /// Replaces what was charged by what it really cost, and releases what is held in flight.
-    pub async fn settle(&self, permit: &Permit, cost: u64) -> Result<SettleOutcome, CallError<S::Error>> {
+    pub async fn settle(&self, permit: &Permit, cost: u64) -> Result<SettlementReport, CallError<S::Error>> {
         let settlement = self.signer.open(permit, cost, self.clock.now_ms())?;
-        let Parts { release, rest } = settlement.in_parts();
-        let debt_units = settled::debt_units(rest.as_ref());
-        let mut outcome = SettleOutcome::Expired;
-        for part in [release, rest].into_iter().flatten() {
-            outcome = self.store.settle(&part).await.map_err(CallError::Store)?;
-        }
-        self.settled.add(outcome, debt_units);
-        Ok(outcome)
+        let outcomes = self.store.settle(&settlement).await.map_err(CallError::Store)?;
+        let report = SettlementReport::new(&self.policy.load(), &settlement, &outcomes);
+        self.settled.add(report.outcome, settled::debt_units(&settlement, &outcomes));
+        Ok(report)
     }
 
     /// Gives back what was charged, and releases what is held in flight.
-    pub async fn refund(&self, permit: &Permit) -> Result<SettleOutcome, CallError<S::Error>> {
+    pub async fn refund(&self, permit: &Permit) -> Result<SettlementReport, CallError<S::Error>> {
         self.settle(permit, 0).await
     }
 
@@ -264,12 +260,12 @@ impl<S: Store, C: Clock> Gate<S, C> {
         };
         let enforced = Asked::of(policy, hits, HitMode::Enforced, ask.request.cost_asked());
         let id = self.id(policy, hits);
-        let decided = self.decide(&enforced.charges, id, ask).await;
+        let decided = self.decide(&enforced, id, ask).await;
         self.seen(policy, &ask.request, hits, decided.as_ref());
-        let (verdict, id, mut replayed) = match decided? {
-            Once::Decided(verdict) => (verdict, id, false),
+        let (admission, id, mut replayed) = match decided? {
+            Once::Decided(admission) => (admission, id, false),
             // Both get the same permit.
-            Once::Replayed { verdict, holder } => (verdict, id.map(|_| holder), true),
+            Once::Replayed { admission, holder } => (admission, id.map(|_| holder), true),
             Once::Conflict => return Err(GateError::Conflict),
             Once::Full => {
                 self.full.fetch_add(1, Ordering::Relaxed);
@@ -277,19 +273,19 @@ impl<S: Store, C: Clock> Gate<S, C> {
             }
         };
         let (mut observed, mut permit) = (Vec::new(), None);
-        if verdict.is_allowed() && (id.is_some() || enforced.charges.len() < hits.len()) {
+        if admission.verdict.is_allowed() && (id.is_some() || enforced.applied.len() < hits.len()) {
             // In a box, as all that few requests come to: the others would carry the room for it.
             let looks = if replayed { &[] } else { &**hits };
             // Where no rule is enforced, those that only look on remember by themselves that they were charged.
             let key = ask.idempotency_key.as_deref().filter(|_| enforced.charges.is_empty());
-            let completed = Box::pin(self.complete(policy, (&enforced, &verdict), looks, (id, key))).await;
+            let completed = Box::pin(self.complete(policy, (&enforced, &admission), looks, (id, key))).await;
             replayed |= completed.replayed;
             (observed, permit) = (completed.observed, completed.permit);
             if !completed.replayed {
-                self.seen_apart(policy, &ask.request, looks, (&observed, verdict.decided_at_ms));
+                self.seen_apart(policy, &ask.request, looks, (&observed, admission.verdict.decided_at_ms));
             }
         }
-        let (policy, applied) = (policy.clone(), enforced.applied);
+        let (policy, applied, verdict) = (policy.clone(), enforced.applied, admission.verdict);
         let nodes = self.store.nodes();
         Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed, nodes })
     }
@@ -297,38 +293,44 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// Asks the store about the rules that are enforced.
     async fn decide(
         &self,
-        charges: &[Charge<'_>],
+        asked: &Asked<'_>,
         id: Option<u64>,
         ask: &Ask<'_>,
     ) -> Result<Once, GateError<S::Error>> {
-        if charges.is_empty() {
-            Ok(Once::Decided(Verdict::new(self.clock.now_ms(), Decisions::default())))
+        let once = if asked.charges.is_empty() {
+            Once::Decided(Verdict::new(self.clock.now_ms(), Decisions::default()).into())
         } else if ask.wait.is_zero() {
-            self.decide_now(charges, id, ask).await
+            self.decide_now(asked, id, ask).await?
         } else {
-            Box::pin(self.decide_in_turn(charges, id, ask)).await
+            Box::pin(self.decide_in_turn(asked, id, ask)).await?
+        };
+        if let Once::Decided(Admission { granted: Granted::TooManyOpen, .. }) = once {
+            self.settled.refuse_permit();
+            return Err(GateError::TooManyPermits);
         }
+        Ok(once)
     }
 
     /// One attempt.
     async fn decide_now(
         &self,
-        charges: &[Charge<'_>],
+        asked: &Asked<'_>,
         id: Option<u64>,
         ask: &Ask<'_>,
     ) -> Result<Once, GateError<S::Error>> {
-        let charges = charged(charges);
-        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges: &charges };
+        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges: &asked.charges };
+        let request = Reserve { call, returns: &asked.returns };
         let answer = match &ask.idempotency_key {
-            Some(key) => self.store.decide_once(&call, key.as_bytes()).await,
-            None => self.store.decide(&call).await.map(Once::Decided),
+            Some(key) => self.store.decide_once(&request, key.as_bytes()).await,
+            None if id.is_some() => self.store.reserve(&request).await.map(Once::Decided),
+            None => self.store.decide(&call).await.map(|verdict| Once::Decided(verdict.into())),
         };
         answer.map_err(GateError::Store)
     }
 
     /// An id for the request, where it is held in flight or may be given back.
     fn id(&self, policy: &Policy, hits: &[Hit<'_>]) -> Option<u64> {
-        let returns = hits.iter().any(|hit| returned(policy, Applied::from(hit)).is_some());
+        let returns = hits.iter().any(|hit| returns(policy, Applied::from(hit)) != Returns::Nothing);
         returns.then(|| self.next_id())
     }
 }

@@ -41,7 +41,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "policy")]
 pub use gate::{
     Answer, Answers, Ask, AtOnce, Demand, DemandAnswer, Forgotten, Gate, GateError, LimitAnswer, LimitLook,
-    Looked, Settlements,
+    Looked, SettlementPart, SettlementReport, Settlements,
 };
 pub use key::{Key, Part, Space};
 pub use limiter::{CallError, Limiter, Reservation};
@@ -53,11 +53,11 @@ pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, Requ
 #[cfg(feature = "redis")]
 pub use shared::SetupError;
 pub use slidegate_core::{
-    Decision, Decisions, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Outcome,
-    Resolution, Source, Summary, Verdict, Wait,
+    Decision, Decisions, Grant, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_OPEN_PERMITS, MAX_QUOTA,
+    MAX_WINDOW_MS, Outcome, Resolution, Source, Summary, Verdict, Wait,
 };
 pub use store::fallback::{Fallback, OnStoreError};
 pub use store::memory::Memory;
 #[cfg(feature = "redis")]
 pub use store::redis::Redis;
-pub use store::{Once, SettleOutcome, Store};
+pub use store::{Admission, Granted, Once, Reserve, Returns, SettleOutcome, Store};

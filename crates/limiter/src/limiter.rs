@@ -9,9 +9,9 @@ use slidegate_core::{Kind, Limit, Verdict};
 use crate::builder::Builder;
 use crate::clock::{Clock, SystemClock};
 use crate::key::Key;
-use crate::permit::{Permit, PermitError, Refundable, Returned, Signer};
+use crate::permit::{Permit, PermitError, Refundable, Signer};
 use crate::store::memory::{Memory, SnapshotError, Terms};
-use crate::store::{Call, Charge, SettleOutcome, Store};
+use crate::store::{Admission, Call, Charge, Granted, Reserve, Returns, SettleOutcome, Store};
 
 /// Decides requests by key, under one or several limits at once.
 ///
@@ -105,10 +105,13 @@ impl<S, C> Limiter<S, C> {
         if gcra { Err(PermitError::NotRefundable) } else { Ok(()) }
     }
 
-    fn reservation(&self, id: u64, charge: Charge<'_>, verdict: Verdict) -> Reservation {
-        let admitted = charge.cost != 0 && verdict.is_allowed();
-        let refundable = Refundable { charge: &charge, decisions: &verdict.decisions, of: Returned::All };
-        let permit = self.signer.issue(id, admitted.then_some(refundable));
+    fn reservation(&self, id: u64, charge: Charge<'_>, admission: Admission) -> Reservation {
+        let Admission { verdict, granted } = admission;
+        let refundable = granted.of(0).map(|grant| {
+            let returns = Returns::Everything;
+            Refundable { charge: &charge, decisions: &verdict.decisions, returns, grant }
+        });
+        let permit = self.signer.issue(id, refundable);
         Reservation { verdict, permit }
     }
 }
@@ -146,14 +149,19 @@ impl<S: Store, C: Clock> Limiter<S, C> {
         let (key, id) = (key.into(), self.next_id());
         let charges = [self.charge_on(&key, cost)];
         let call = Call { now_ms: self.clock.now_ms(), holder: id, charges: &charges };
-        let verdict = self.store.decide(&call).await.map_err(CallError::Store)?;
-        Ok(self.reservation(id, charges[0], verdict))
+        let request = Reserve { call, returns: &[Returns::Everything] };
+        let admission = self.store.reserve(&request).await.map_err(CallError::Store)?;
+        if admission.granted == Granted::TooManyOpen {
+            return Err(PermitError::TooManyOpen.into());
+        }
+        Ok(self.reservation(id, charges[0], admission))
     }
 
     /// Replaces what was reserved by what it really cost, even beyond the quota.
     pub async fn settle(&self, permit: &Permit, cost: u64) -> Result<SettleOutcome, CallError<S::Error>> {
         let settlement = self.signer.open(permit, cost, self.clock.now_ms())?;
-        self.store.settle(&settlement).await.map_err(CallError::Store)
+        let parts = self.store.settle(&settlement).await.map_err(CallError::Store)?;
+        Ok(SettleOutcome::of_all(&parts))
     }
 
     /// Gives back what was reserved, or releases what is held in flight.

@@ -7,13 +7,15 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use slidegate_core::{Decision, Limit, LimitId, Receipt};
+use slidegate_core::{Decision, Grant, Limit, LimitId, MAX_OPEN_PERMITS, Receipt};
 
 use crate::key::{Key, Space};
-use crate::store::{Charge, Charged, Settlement};
+use crate::store::{Charge, Charged, Returns, Settlement};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const MAC_BYTES: usize = 16;
+/// Stands for the number of a permit for places in flight, which has none.
+const PLACES: u64 = u64::MAX;
 
 /// Stands for what an admitted request was charged. Good for one refund or settlement, on any node that has the secret.
 ///
@@ -39,6 +41,11 @@ pub enum PermitError {
     /// The limiter has a GCRA limit, which keeps no entries that could be given back.
     #[error("a limiter with a GCRA limit gives no permits; use a log or a counter where costs are refunded")]
     NotRefundable,
+    /// The subject has as many open permits as it may.
+    #[error(
+        "this key has {MAX_OPEN_PERMITS} open permits, the most there may be: settle or refund some, then try again"
+    )]
+    TooManyOpen,
 }
 
 impl fmt::Display for Permit {
@@ -62,22 +69,14 @@ pub(crate) struct Refundable<'a> {
     pub(crate) charge: &'a Charge<'a>,
     /// One for every limit of the charge.
     pub(crate) decisions: &'a [Decision],
-    pub(crate) of: Returned,
-}
-
-/// Which limits of a charge a permit gives back to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Returned {
-    All,
-    /// Only places in flight, which are released whatever else is kept.
-    #[cfg(feature = "policy")]
-    InFlight,
+    pub(crate) returns: Returns,
+    pub(crate) grant: Grant,
 }
 
 impl<'a> Refundable<'a> {
     fn recorded(&self) -> impl Iterator<Item = (&'a Limit, &'a Decision)> + Clone {
-        let all = self.of == Returned::All;
-        self.charge.limits.iter().zip(self.decisions).filter(move |(limit, _)| all || limit.needs_id())
+        let returns = self.returns;
+        self.charge.limits.iter().zip(self.decisions).filter(move |(limit, _)| returns.includes(limit))
     }
 }
 
@@ -122,7 +121,7 @@ impl Signer {
         Some(Permit(bytes.into_boxed_slice()))
     }
 
-    /// What a permit of ours stands for.
+    /// What a permit of ours stands for; places in flight are to be released.
     pub(crate) fn open<'a>(
         &self,
         permit: &'a Permit,
@@ -133,7 +132,7 @@ impl Signer {
         let genuine = self.0.clone().chain_update(body).verify_truncated_left(mac);
         genuine.map_err(|_| PermitError::Forged)?;
         let (id, subjects) = parse(body).ok_or(PermitError::Malformed)?;
-        Ok(Settlement { now_ms, id, cost, subjects })
+        Ok(Settlement { now_ms, id, cost, places: 0, subjects })
     }
 }
 
@@ -143,6 +142,7 @@ fn push_subject(bytes: &mut Vec<u8>, refundable: &Refundable<'_>, limits: u8) {
     bytes.push(key.form() as u8);
     push_words(bytes, &[key.bytes().len() as u64]);
     bytes.extend(key.bytes());
+    push_words(bytes, &[refundable.grant.generation, refundable.grant.number.unwrap_or(PLACES)]);
     bytes.push(limits);
     for (limit, decision) in refundable.recorded() {
         push_words(bytes, &limit.id().to_words());
@@ -171,13 +171,15 @@ fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<Charged<'a>> {
     let [length] = words(input)?;
     let (key, rest) = input.split_at_checked(usize::try_from(length).ok()?)?;
     *input = rest;
+    let [generation, number] = words(input)?;
+    let grant = Grant { generation, number: (number != PLACES).then_some(number) };
     let receipts = (0..byte(input)?).map(|_| {
         let limit = LimitId::from_words(words(input)?)?;
         let [stamp_ms, cost] = words(input)?;
         Some((limit, Receipt { stamp_ms, cost, holder: id }))
     });
     let receipts = receipts.collect::<Option<Vec<_>>>()?;
-    Some(Charged { space, key: Key::from_raw(form, key)?, receipts })
+    Some(Charged { space, key: Key::from_raw(form, key)?, grant, receipts })
 }
 
 fn byte(input: &mut &[u8]) -> Option<u8> {

@@ -6,7 +6,7 @@ use slidegate_core::Verdict;
 
 use super::*;
 use crate::store::memory::Memory;
-use crate::store::{Call, Parts, SettleOutcome};
+use crate::store::{Admission, Call, Reserve, SettleOutcome};
 
 const NOW_MS: u64 = 1_000_000;
 const ID: u64 = 7;
@@ -36,11 +36,15 @@ impl Scene {
     }
 
     /// A permit for a request of three units to both.
-    fn permit(&self, of: [Returned; 2]) -> Option<Permit> {
-        let (charges, verdict) = (self.charges(3), self.decide(3));
+    fn permit(&self, returns: [Returns; 2]) -> Option<Permit> {
+        let charges = self.charges(3);
+        let call = Call { now_ms: NOW_MS, holder: ID, charges: &charges };
+        let Admission { verdict, granted } = self.store.reserve_now(&Reserve { call, returns: &returns });
         assert_eq!(self.remaining(), [7; 4]);
-        let parts = charges.iter().zip(verdict.decisions.chunks(2)).zip(of);
-        let parts = parts.map(|((charge, decisions), of)| Refundable { charge, decisions, of });
+        let parts = charges.iter().zip(verdict.decisions.chunks(2)).zip(returns).enumerate();
+        let parts = parts.filter_map(|(index, ((charge, decisions), returns))| {
+            Some(Refundable { charge, decisions, returns, grant: granted.of(index)? })
+        });
         self.signer.issue(ID, parts)
     }
 
@@ -48,55 +52,45 @@ impl Scene {
         self.decide(0).decisions.iter().map(|decision| decision.remaining).collect()
     }
 
-    fn settle(&self, permit: &Permit, cost: u64) -> [Option<SettleOutcome>; 2] {
-        let Parts { release, rest } = self.signer.open(permit, cost, NOW_MS).expect("ours").in_parts();
-        [release, rest].map(|part| part.map(|part| self.store.settle_now(&part)))
+    fn settle(&self, permit: &Permit, cost: u64) -> Vec<SettleOutcome> {
+        self.store.settle_now(&self.signer.open(permit, cost, NOW_MS).expect("ours"))
     }
 }
 
 #[test]
 fn a_permit_gives_back_what_is_written_in() {
-    use Returned::{All, InFlight};
+    use Returns::{Everything, Places};
     let cases = [
-        ([All, All], [10; 4]),
-        ([InFlight, InFlight], [7, 10, 7, 10]),
-        ([All, InFlight], [10, 10, 7, 10]),
-        ([InFlight, All], [7, 10, 10, 10]),
+        ([Everything, Everything], [10; 4]),
+        ([Places, Places], [7, 10, 7, 10]),
+        ([Everything, Places], [10, 10, 7, 10]),
+        ([Places, Everything], [7, 10, 10, 10]),
     ];
-    for (of, left) in cases {
+    for (returns, left) in cases {
         let scene = Scene::new();
-        let permit = scene.permit(of).expect("a permit");
-        let settlement = scene.signer.open(&permit, 0, NOW_MS).expect("ours");
-        assert_eq!(scene.store.settle_now(&settlement), SettleOutcome::Settled);
-        assert_eq!(scene.remaining(), left, "{of:?}");
+        let permit = scene.permit(returns).expect("a permit");
+        assert_eq!(scene.settle(&permit, 0), [SettleOutcome::Settled; 2]);
+        assert_eq!(scene.remaining(), left, "{returns:?}");
     }
 }
 
 #[test]
-fn places_are_released_and_the_rest_is_settled_each_once() {
-    use SettleOutcome::{AlreadySpent, Settled};
+fn places_are_released_and_the_rest_is_settled_once() {
     let scene = Scene::new();
-    let permit = scene.permit([Returned::All; 2]).expect("a permit");
-    assert_eq!(scene.settle(&permit, 5), [Some(Settled); 2]);
+    let permit = scene.permit([Returns::Everything; 2]).expect("a permit");
+    assert_eq!(scene.settle(&permit, 5), [SettleOutcome::Settled; 2]);
     assert_eq!(scene.remaining(), [5, 10, 5, 10]);
-    assert_eq!(scene.settle(&permit, 0), [Some(AlreadySpent); 2]);
+    assert_eq!(scene.settle(&permit, 0), [SettleOutcome::AlreadySpent; 2]);
     assert_eq!(scene.remaining(), [5, 10, 5, 10]);
 }
 
 #[test]
-fn a_part_with_nothing_in_it_is_not_settled() {
+fn what_is_not_written_in_costs_what_it_cost() {
     let scene = Scene::new();
-    let permit = scene.permit([Returned::InFlight; 2]).expect("a permit");
-    assert_eq!(scene.settle(&permit, 5), [Some(SettleOutcome::Settled), None]);
+    let permit = scene.permit([Returns::Places; 2]).expect("a permit");
+    assert_eq!(scene.settle(&permit, 5), [SettleOutcome::Settled; 2]);
     assert_eq!(scene.remaining(), [7, 10, 7, 10]);
-    let (charges, verdict) = (scene.charges(1), scene.decide(1));
-    // Without places in flight a permit is settled under its own id.
-    let minute = Charge { limits: &scene.limits[..1], ..charges[0] };
-    let part = Refundable { charge: &minute, decisions: &verdict.decisions[..1], of: Returned::All };
-    let permit = scene.signer.issue(8, [part]).expect("a permit");
-    let Parts { release, rest } = scene.signer.open(&permit, 2, NOW_MS).expect("ours").in_parts();
-    assert!(release.is_none());
-    assert_eq!(rest.map(|rest| (rest.id, rest.cost)), Some((8, 2)));
+    assert_eq!(scene.settle(&permit, 5), [SettleOutcome::AlreadySpent; 2]);
 }
 
 #[test]
@@ -105,28 +99,28 @@ fn where_nothing_can_be_given_back_there_is_no_permit() {
     assert_eq!(scene.signer.issue(ID, []), None);
     let charge = Charge { limits: &scene.limits[..1], ..scene.charges(1)[0] };
     let decisions = &scene.decide(1).decisions[..1];
-    assert_eq!(
-        scene.signer.issue(ID, [Refundable { charge: &charge, decisions, of: Returned::InFlight }]),
-        None
-    );
+    let (returns, grant) = (Returns::Places, Grant { generation: 1, number: None });
+    assert_eq!(scene.signer.issue(ID, [Refundable { charge: &charge, decisions, returns, grant }]), None);
 }
 
 /// Permits are kept by others: those that were issued stay good.
 #[test]
 fn bytes_stay() {
     let scene = Scene::new();
-    let permit = scene.permit([Returned::InFlight, Returned::All]).expect("a permit");
+    let permit = scene.permit([Returns::Places, Returns::Everything]).expect("a permit");
     let mut expected = vec![VERSION];
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     expected.extend(words(&[ID]));
     expected.push(2);
     let Space(space) = Space::named("");
     let [minute, hold] = scene.limits.map(|limit| limit.id().to_words());
-    for (key, limits) in [("alice", &[hold][..]), ("bob", &[minute, hold])] {
+    // Generations are the id of the first request, and numbers begin with 0; places in flight have none.
+    for (key, limits, number) in [("alice", &[hold][..], u64::MAX), ("bob", &[minute, hold], 0)] {
         expected.extend(words(&space));
         expected.push(0);
         expected.extend(words(&[key.len() as u64]));
         expected.extend(key.as_bytes());
+        expected.extend(words(&[ID, number]));
         expected.push(limits.len() as u8);
         limits.iter().for_each(|limit| expected.extend([words(limit), words(&[NOW_MS, 3])].concat()));
     }

@@ -27,7 +27,7 @@ mod trie;
 pub use address::embedded_ipv4;
 pub use changes::Change;
 pub use choose::{Choice, Hit};
-pub use explain::{LimitReport, RuleReport, TermsReport};
+pub use explain::{LimitReport, PermitReport, RuleReport, TermsReport};
 pub use named::Listed;
 pub(crate) use named::Named;
 pub use problems::{PolicyError, PolicyErrors, mask_secrets};

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use slidegate_core::{Kind, Limit, LimitId, Receipt, Verdict};
+use slidegate_core::{Grant, Kind, Limit, LimitId, Receipt, Verdict};
 
 use crate::key::{Key, Space};
 use fallback::OnStoreError;
@@ -47,29 +47,32 @@ pub trait Store: Send + Sync {
     /// Decides a request: charges everything, or nothing.
     fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
 
+    /// Decides a request like [`Store::decide`], and opens permits for what it is charged.
+    fn reserve(&self, request: &Reserve<'_>) -> impl Future<Output = Result<Admission, Self::Error>> + Send;
+
     /// Decides a request that its sender may send again, under a key that a trusted sender chose. It is charged once: the
     /// same charges under the same key get the answer that admitted them again, however often, for the shortest of
     /// their windows or a minute. Quotas may change meanwhile. Denials are not remembered.
     fn decide_once(
         &self,
-        call: &Call<'_>,
+        request: &Reserve<'_>,
         idempotency_key: &[u8],
     ) -> impl Future<Output = Result<Once, Self::Error>> + Send;
 
-    /// Replaces the costs that an admitted request recorded, once.
+    /// Replaces the costs that an admitted request recorded, once. Gives an outcome for every subject of the settlement, in
+    /// their order: each is settled by itself.
     fn settle(
         &self,
         settlement: &Settlement<'_>,
-    ) -> impl Future<Output = Result<SettleOutcome, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<Vec<SettleOutcome>, Self::Error>> + Send;
 
     /// Gives units back without a permit, the oldest first and never below nothing; [`Charge::cost`] says how many. Answers what
     /// is then left, as a look (cost 0) would. Places in flight stay taken. Each subject by itself is atomic, several are not.
     /// Only for spaces that [`Store::expect_refunds`] was told of: elsewhere a denial may be repeated that no longer holds.
     fn give_back(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
 
-    /// Forgets a subject under these limits: it is as if never seen, its used permits included. What was answered under
-    /// idempotency keys stays, so that a request that is sent again is still not charged twice. A permit from before is settled
-    /// against what was recorded since, if anything was.
+    /// Forgets a subject under these limits: it is as if never seen, and permits from before are void. What was answered under
+    /// idempotency keys stays, so that a request that is sent again is still not charged twice.
     fn forget(&self, subject: &Forget<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Puts a note on the board, which every process with this store reads. One with the same id is replaced, and what has
@@ -109,18 +112,22 @@ impl<S: Store> Store for Arc<S> {
         S::decide(self, call)
     }
 
+    fn reserve(&self, request: &Reserve<'_>) -> impl Future<Output = Result<Admission, Self::Error>> + Send {
+        S::reserve(self, request)
+    }
+
     fn decide_once(
         &self,
-        call: &Call<'_>,
+        request: &Reserve<'_>,
         idempotency_key: &[u8],
     ) -> impl Future<Output = Result<Once, Self::Error>> + Send {
-        S::decide_once(self, call, idempotency_key)
+        S::decide_once(self, request, idempotency_key)
     }
 
     fn settle(
         &self,
         settlement: &Settlement<'_>,
-    ) -> impl Future<Output = Result<SettleOutcome, Self::Error>> + Send {
+    ) -> impl Future<Output = Result<Vec<SettleOutcome>, Self::Error>> + Send {
         S::settle(self, settlement)
     }
 
@@ -150,10 +157,107 @@ impl<S: Store> Store for Arc<S> {
 pub struct Call<'a> {
     /// The time of the request, for stores without a clock of their own.
     pub now_ms: u64,
-    /// An id that no other request has, for in-flight limits.
+    /// An id that no other request has, for in-flight limits and permits.
     pub holder: u64,
     /// What it charges.
     pub charges: &'a [Charge<'a>],
+}
+
+/// A request, and what of its charges may be given back.
+#[derive(Clone, Copy, Debug)]
+pub struct Reserve<'a> {
+    /// The request.
+    pub call: Call<'a>,
+    /// One for every charge.
+    pub returns: &'a [Returns],
+}
+
+impl<'a> Reserve<'a> {
+    /// A request of which nothing may be given back.
+    pub fn nothing(call: Call<'a>) -> Self {
+        Self { call, returns: &[] }
+    }
+
+    /// What of a charge may be given back.
+    pub(crate) fn returns_of(&self, charge: usize) -> Returns {
+        self.returns.get(charge).copied().unwrap_or_default()
+    }
+}
+
+/// What of a charge may be given back.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Returns {
+    /// Nothing: no permit is opened.
+    #[default]
+    Nothing,
+    /// Places in flight, which end with the request whatever it cost.
+    Places,
+    /// Everything.
+    Everything,
+}
+
+impl Returns {
+    /// Whether what a charge recorded under this limit may be given back.
+    pub(crate) fn includes(self, limit: &Limit) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Places => limit.needs_id(),
+            Self::Everything => !matches!(limit.kind(), Kind::Gcra { .. }),
+        }
+    }
+
+    /// Whether the permit needs a number: places in flight are found by the holder's id.
+    pub(crate) fn is_numbered(self, limits: &[Limit]) -> bool {
+        limits.iter().any(|limit| self.includes(limit) && !limit.needs_id())
+    }
+}
+
+/// The answer to a request whose charges may be given back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Admission {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What was opened.
+    pub granted: Granted,
+}
+
+/// The permits of one request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Granted {
+    /// None: it was refused, or nothing of it may be given back.
+    Nothing,
+    /// One for every charge of which something may be given back.
+    Permits(Vec<Option<Grant>>),
+    /// None, and nothing was charged: a subject has as many open permits as it may; see [`MAX_OPEN_PERMITS`](crate::MAX_OPEN_PERMITS).
+    TooManyOpen,
+}
+
+impl Granted {
+    /// The permits of a request's charges.
+    pub(crate) fn new(grants: Vec<Option<Grant>>) -> Self {
+        if grants.iter().any(Option::is_some) { Self::Permits(grants) } else { Self::Nothing }
+    }
+
+    /// The permit of a charge.
+    pub fn of(&self, charge: usize) -> Option<Grant> {
+        match self {
+            Self::Permits(grants) => grants.get(charge).copied().flatten(),
+            Self::Nothing | Self::TooManyOpen => None,
+        }
+    }
+}
+
+impl Admission {
+    /// Whether the request was charged.
+    pub fn is_admitted(&self) -> bool {
+        self.verdict.is_allowed() && self.granted != Granted::TooManyOpen
+    }
+}
+
+impl From<Verdict> for Admission {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, granted: Granted::Nothing }
+    }
 }
 
 /// A cost to one subject, under all the limits that apply to it.
@@ -195,11 +299,11 @@ pub struct Forget<'a> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Once {
     /// It was not known, and was decided now.
-    Decided(Verdict),
+    Decided(Admission),
     /// It was admitted before, and is charged once.
     Replayed {
         /// The answer of then.
-        verdict: Verdict,
+        admission: Admission,
         /// [`Call::holder`] of then, under which it can be settled.
         holder: u64,
     },
@@ -218,35 +322,16 @@ pub struct Settlement<'a> {
     pub id: u64,
     /// The cost that counts instead; 0 refunds.
     pub cost: u64,
+    /// The places in flight that stay taken; 0 releases.
+    pub places: u64,
     /// What was recorded, subject by subject.
     pub subjects: Vec<Charged<'a>>,
 }
 
-/// A settlement in two: what is let go, and what is set to what it really cost.
-#[derive(Clone, Debug)]
-pub struct Parts<'a> {
-    /// Places in flight, which are released whatever the request cost.
-    pub release: Option<Settlement<'a>>,
-    /// Everything else, at the settlement's cost.
-    pub rest: Option<Settlement<'a>>,
-}
-
-impl<'a> Settlement<'a> {
-    /// Tells places in flight, which end with the request, from what it used up.
-    ///
-    /// A subject may be in both parts. It remembers used permits by their id, so the rest has another one where there is
-    /// something to release: a permit always has to be settled in the same way.
-    pub fn in_parts(self) -> Parts<'a> {
-        let Self { now_ms, id, cost, subjects } = self;
-        let (release, rest): (Vec<_>, Vec<_>) = subjects.into_iter().map(Charged::in_parts).unzip();
-        let part = |id, cost, subjects: Vec<Charged<'a>>| {
-            let subjects: Vec<_> = subjects.into_iter().filter(|one| !one.receipts.is_empty()).collect();
-            (!subjects.is_empty()).then_some(Settlement { now_ms, id, cost, subjects })
-        };
-        let release = part(id, 0, release);
-        // Holders are found by the id, so it is the rest that takes another.
-        let rest_id = if release.is_some() { !id } else { id };
-        Parts { release, rest: part(rest_id, cost, rest) }
+impl Settlement<'_> {
+    /// What counts instead under this limit.
+    pub(crate) fn cost_of(&self, limit: LimitId) -> u64 {
+        if limit.is_in_flight() { self.places } else { self.cost }
     }
 }
 
@@ -257,15 +342,17 @@ pub struct Charged<'a> {
     pub space: Space,
     /// The subject.
     pub key: Key<'a>,
+    /// The permit in the subject's ledger.
+    pub grant: Grant,
     /// Where it was recorded.
     pub receipts: Vec<(LimitId, Receipt)>,
 }
 
 impl Charged<'_> {
-    fn in_parts(self) -> (Self, Self) {
-        let Self { space, key, receipts } = self;
-        let (held, used) = receipts.into_iter().partition(|(limit, _)| limit.is_in_flight());
-        (Self { space, key: key.clone(), receipts: held }, Self { space, key, receipts: used })
+    /// When all of it has left its windows.
+    fn release_ms(&self) -> u64 {
+        let each = self.receipts.iter().filter_map(|(id, receipt)| Some(receipt.release_ms(&stand_in(*id)?)));
+        each.max().unwrap_or(0)
     }
 }
 
@@ -281,10 +368,40 @@ fn stand_in(id: LimitId) -> Option<Limit> {
 pub enum SettleOutcome {
     /// The recorded cost was replaced.
     Settled,
+    /// On some subjects the recorded cost was replaced; the others had been reset since, and nothing was changed there.
+    PartlySettled,
     /// What was recorded has left every window: there is nothing to replace.
     Expired,
     /// The permit was used before; nothing changed.
     AlreadySpent,
-    /// The key already remembers as many spent permits as it may; nothing changed.
-    TooManySpent,
+    /// What was recorded is not there any more: the subject was reset, or its state was lost. Nothing changed.
+    Void,
+}
+
+impl SettleOutcome {
+    /// What came of a permit, from what came of it on each of its subjects.
+    ///
+    /// A subject on which it was used before, beside one on which it is settled now, comes from an attempt that was cut off: then
+    /// all of the permit is settled.
+    pub fn of_all(parts: &[Self]) -> Self {
+        let has = |outcome| parts.contains(&outcome);
+        match (has(Self::Settled), has(Self::AlreadySpent), has(Self::Void)) {
+            (true, _, true) => Self::PartlySettled,
+            (true, _, false) => Self::Settled,
+            (false, true, _) => Self::AlreadySpent,
+            (false, false, true) => Self::Void,
+            (false, false, false) => Self::Expired,
+        }
+    }
+
+    /// Its name in every protocol.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::PartlySettled => "partly_settled",
+            Self::Expired => "expired",
+            Self::AlreadySpent => "already_spent",
+            Self::Void => "void",
+        }
+    }
 }

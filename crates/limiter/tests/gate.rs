@@ -7,7 +7,7 @@ use std::time::Duration;
 use slidegate::policy::Barred;
 use slidegate::store::{Call, Charge, MAX_REMEMBERED};
 use slidegate::{
-    Ask, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, SettleOutcome, Space,
+    Ask, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, Reserve, SettleOutcome, Space,
 };
 
 mod gates;
@@ -109,8 +109,8 @@ async fn a_permit_gives_back_what_its_rules_allow_once() {
     let reserved = ask(&gate, &Ask::from(request("user=alice").cost(4))).await;
     assert_eq!(left(&reserved), "tokens-10/min 6, calls-5/min 1");
     let permit = reserved.permit().expect("a permit");
-    assert_eq!(gate.settle(permit, 1).await.expect("settled"), SettleOutcome::Settled);
-    assert_eq!(gate.refund(permit).await.expect("an answer"), SettleOutcome::AlreadySpent);
+    assert_eq!(gate.settle(permit, 1).await.expect("settled").outcome, SettleOutcome::Settled);
+    assert_eq!(gate.refund(permit).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
     let look = ask(&gate, &Ask::from(request("user=alice").cost(0))).await;
     assert_eq!(left(&look), "tokens-10/min 9, calls-5/min 1");
 }
@@ -128,7 +128,7 @@ async fn a_place_in_flight_is_released_and_the_rest_stays_charged() {
     assert!(!refused.is_allowed() && refused.permit().is_none());
     // Settled at what it cost: the place is free, whatever that was.
     assert_eq!(
-        gate.settle(first.permit().expect("a permit"), 7).await.expect("settled"),
+        gate.settle(first.permit().expect("a permit"), 7).await.expect("settled").outcome,
         SettleOutcome::Settled
     );
     let second = check(&gate, "user=alice").await;
@@ -150,12 +150,12 @@ async fn a_permit_can_release_a_place_and_correct_a_cost_of_the_same_subject() {
     );
     let first = ask(&gate, &Ask::from(request("user=alice").cost(1))).await;
     let permit = first.permit().expect("a permit");
-    assert_eq!(gate.settle(permit, 40).await.expect("settled"), SettleOutcome::Settled);
-    assert_eq!(gate.settle(permit, 1).await.expect("an answer"), SettleOutcome::AlreadySpent);
+    assert_eq!(gate.settle(permit, 40).await.expect("settled").outcome, SettleOutcome::Settled);
+    assert_eq!(gate.settle(permit, 1).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
     let second = check(&gate, "user=alice").await;
     assert_eq!(left(&second), "llm-100/min 59, llm-1-in-flight-for-30s 0");
     assert_eq!(
-        gate.refund(second.permit().expect("a permit")).await.expect("refunded"),
+        gate.refund(second.permit().expect("a permit")).await.expect("refunded").outcome,
         SettleOutcome::Settled
     );
     assert_eq!(left(&check(&gate, "user=alice").await), "llm-100/min 59, llm-1-in-flight-for-30s 0");
@@ -195,8 +195,8 @@ async fn what_is_sent_again_is_charged_once_and_gets_the_same_permit() {
     assert!(matches!(gate.check(&once("user=bob")).await, Err(GateError::Conflict)));
     assert_eq!(left(&check(&gate, "user=alice").await), "tokens-10/min 5");
     let permit = again.permit().expect("a permit");
-    assert_eq!(gate.refund(permit).await.expect("an answer"), SettleOutcome::Settled);
-    assert_eq!(gate.refund(permit).await.expect("an answer"), SettleOutcome::AlreadySpent);
+    assert_eq!(gate.refund(permit).await.expect("an answer").outcome, SettleOutcome::Settled);
+    assert_eq!(gate.refund(permit).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
 }
 
 #[tokio::test]
@@ -299,7 +299,7 @@ async fn a_full_memory_of_idempotency_keys_refuses_new_ones() {
     for name in 0..MAX_REMEMBERED as u64 {
         let charges = [Charge { space, key: &Key::from(name), limits: &limits, cost: 1 }];
         let call = Call { now_ms: gate.now_ms(), holder: 0, charges: &charges };
-        gate.store().decide_once_now(&call, &name.to_le_bytes());
+        gate.store().decide_once_now(&Reserve::nothing(call), &name.to_le_bytes());
     }
     let error = gate.check(&once("b")).await.expect_err("no room");
     assert!(matches!(error, GateError::Full), "{error}");

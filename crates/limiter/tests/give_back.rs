@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Key, Limit, Memory, Outcome, SettleOutcome, Space, Verdict};
+use slidegate::{Grant, Key, Limit, Memory, Outcome, Reserve, Returns, SettleOutcome, Space, Verdict};
 use slidegate_core::Receipt;
 
 const NOW_MS: u64 = 1_745_000_000_000;
@@ -29,6 +29,14 @@ fn call<T>(parts: &[Part<'_>], holder: u64, ask: impl FnOnce(&Call<'_>) -> T) ->
 
 fn charge(store: &Memory, parts: &[Part<'_>]) -> Verdict {
     call(parts, 1, |call| store.decide_now(call))
+}
+
+/// A charge with a permit for its only subject.
+fn reserve(store: &Memory, parts: &[Part<'_>]) -> (Verdict, Grant) {
+    let returns = [Returns::Everything];
+    let admission = call(parts, 1, |call| store.reserve_now(&Reserve { call: *call, returns: &returns }));
+    let grant = admission.granted.of(0).expect("a permit");
+    (admission.verdict, grant)
 }
 
 fn give_back(store: &Memory, parts: &[Part<'_>]) -> Verdict {
@@ -82,13 +90,14 @@ fn a_permit_settled_afterwards_takes_nothing_below_zero() {
     for limit in &kinds(9)[..3] {
         let store = Memory::new(1 << 20);
         let part = |units| [(&key, std::slice::from_ref(limit), units)];
-        let admitted = charge(&store, &part(5));
+        let (admitted, grant) = reserve(&store, &part(5));
         charge(&store, &part(2));
         let receipt = Receipt { stamp_ms: admitted.decisions[0].stamp_ms, cost: 5, holder: 1 };
         let settle = |cost| {
             let receipts = vec![(limit.id(), receipt)];
-            let subject = Charged { space: Space::named("rule"), key: key.clone(), receipts };
-            store.settle_now(&Settlement { now_ms: NOW_MS, id: 1, cost, subjects: vec![subject] })
+            let subject = Charged { space: Space::named("rule"), key: key.clone(), grant, receipts };
+            let subjects = vec![subject];
+            store.settle_now(&Settlement { now_ms: NOW_MS, id: 1, cost, places: cost, subjects })[0]
         };
         assert_eq!(remaining(&give_back(&store, &part(4))), [6], "{limit}");
         assert_eq!(settle(0), SettleOutcome::Settled);
@@ -105,15 +114,18 @@ fn a_permit_stays_spent_for_the_longest_of_its_windows() {
     let (store, key) = (Memory::new(1 << 20), Key::from("alice"));
     let places = Limit::in_flight(4, Duration::from_secs(1)).expect("places");
     let limits = [kinds(9)[1], places];
-    let admitted = charge(&store, &[(&key, &limits, 3)]);
+    let (admitted, grant) = reserve(&store, &[(&key, &limits, 3)]);
     give_back(&store, &[(&key, &limits, 3)]);
     let receipts = limits
         .iter()
         .zip(admitted.decisions.iter())
         .map(|(limit, decision)| (limit.id(), Receipt { stamp_ms: decision.stamp_ms, cost: 3, holder: 1 }));
-    let subject = Charged { space: Space::named("rule"), key: key.clone(), receipts: receipts.collect() };
-    let settle =
-        |now_ms| store.settle_now(&Settlement { now_ms, id: 1, cost: 0, subjects: vec![subject.clone()] });
+    let receipts = receipts.collect();
+    let subject = Charged { space: Space::named("rule"), key: key.clone(), grant, receipts };
+    let settle = |now_ms| {
+        let subjects = vec![subject.clone()];
+        store.settle_now(&Settlement { now_ms, id: 1, cost: 0, places: 0, subjects })[0]
+    };
     assert_eq!(settle(NOW_MS), SettleOutcome::Settled, "the places are released");
     assert!(charge(&store, &[(&key, &limits, 3)]).is_allowed());
     assert_eq!(settle(NOW_MS + 2_000), SettleOutcome::AlreadySpent);

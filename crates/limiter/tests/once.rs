@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Memory, Once, Space, Verdict};
+use slidegate::{Key, Limit, Memory, Once, Reserve, Space, Verdict};
 
 const NOW_MS: u64 = 1_745_000_000_000;
 
@@ -22,7 +22,9 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn once(&self, store: &Memory, idempotency_key: &str) -> Once {
-        self.call(self.cost, |call| store.decide_once_now(call, idempotency_key.as_bytes()))
+        let once =
+            |call: &Call<'_>| store.decide_once_now(&Reserve::nothing(*call), idempotency_key.as_bytes());
+        self.call(self.cost, once)
     }
 
     /// What the first limit has left.
@@ -43,12 +45,12 @@ fn ten_an_hour() -> [Limit; 1] {
 
 /// The answer of then, under the id of then.
 fn replayed(verdict: Verdict) -> Once {
-    Once::Replayed { verdict, holder: 7 }
+    Once::Replayed { admission: verdict.into(), holder: 7 }
 }
 
 fn decided(once: Once) -> Verdict {
     match once {
-        Once::Decided(verdict) => verdict,
+        Once::Decided(admission) => admission.verdict,
         other => panic!("not decided now: {other:?}"),
     }
 }
@@ -127,7 +129,7 @@ fn looks_are_remembered_and_requests_without_limits_are_not() {
     let nothing = Call { now_ms: NOW_MS, holder: 0, charges: &[] };
     for _ in 0..2 {
         assert!(decided(free.once(&store, "b")).is_allowed());
-        assert!(decided(store.decide_once_now(&nothing, b"c")).is_allowed());
+        assert!(decided(store.decide_once_now(&Reserve::nothing(nothing), b"c")).is_allowed());
     }
 }
 
@@ -142,8 +144,10 @@ fn all_subjects_of_a_request_are_charged_once() {
     let (store, limits) = (Memory::default(), ten_an_hour());
     let (alice, bob) = (Key::from("alice"), Key::from("bob"));
     let charge = |key, cost| Charge { space: Space::named(""), key, limits: &limits, cost };
-    let ask =
-        |charges: &[Charge<'_>]| store.decide_once_now(&Call { now_ms: NOW_MS, holder: 7, charges }, b"a");
+    let ask = |charges: &[Charge<'_>]| {
+        let call = Call { now_ms: NOW_MS, holder: 7, charges };
+        store.decide_once_now(&Reserve::nothing(call), b"a")
+    };
     let verdict = decided(ask(&[charge(&alice, 2), charge(&bob, 3)]));
     assert_eq!(ask(&[charge(&alice, 2), charge(&bob, 3)]), replayed(verdict));
     for other in [&[charge(&alice, 2)][..], &[charge(&bob, 3)], &[charge(&alice, 2), charge(&bob, 4)]] {
@@ -169,11 +173,11 @@ fn requests_at_the_same_time_are_charged_once() {
                     start.wait();
                     for _ in 0..TIMES {
                         match asked.once(&store, "a") {
-                            Once::Decided(verdict) => {
+                            Once::Decided(admission) => {
                                 decisions.fetch_add(1, Ordering::Relaxed);
-                                assert_eq!(left(&verdict), 999);
+                                assert_eq!(left(&admission.verdict), 999);
                             }
-                            Once::Replayed { verdict, .. } => assert_eq!(left(&verdict), 999),
+                            Once::Replayed { admission, .. } => assert_eq!(left(&admission.verdict), 999),
                             other => panic!("it is the same: {other:?}"),
                         }
                     }

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge, Forget};
-use slidegate::{CallError, Limit, Limiter, Outcome, PermitError, Redis, Source, Space, Store, Verdict};
+use slidegate::{
+    CallError, Limit, Limiter, Outcome, PermitError, Redis, Reserve, Source, Space, Store, Verdict,
+};
 
 mod servers;
 mod stores;
@@ -199,7 +201,7 @@ async fn what_may_be_taken_back_is_asked_for() {
     let charges =
         [Charge { space: Space::named(""), key: &"other".into(), limits: limiter.limits(), cost: 1 }];
     let call = Call { now_ms: 0, holder: 0, charges: &charges };
-    store.decide_once(&call, b"once").await.expect("a decision");
+    store.decide_once(&Reserve::nothing(call), b"once").await.expect("a decision");
     used_up(&limiter).await;
     assert!(asks(&server, &limiter, 1).await && asks(&server, &limiter, 1).await);
 }

@@ -3,11 +3,13 @@
 //! `SLIDEGATE_CASES` sets how many traces each server sees.
 #![cfg(feature = "redis")]
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::thread;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Forget, MAX_LIMITS, Settlement};
-use slidegate::{Limit, SettleOutcome, Verdict};
+use slidegate::store::{Call, Charged, Forget, MAX_LIMITS, Settlement};
+use slidegate::{Admission, Grant, Limit, Reserve, SettleOutcome, Verdict};
 use slidegate_core::MAX_TIME_MS;
 
 mod cases;
@@ -20,21 +22,35 @@ use decides::{Decides, InMemory, InRedis};
 use differ::{Both, Setting, Step, generate, generate_long};
 use servers::{Flavour, Server};
 
-/// Two stores that have to say the same.
-struct Pair(InMemory, InRedis);
+/// Two stores that have to say the same, and the permits of the second by the ids of their requests.
+struct Pair(InMemory, InRedis, RefCell<HashMap<u64, Vec<Grant>>>);
 
 impl Decides for Pair {
     fn decide(&self, call: &Call<'_>) -> Verdict {
         agree(&self.0.decide(call), self.1.decide(call), call)
     }
 
-    fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
-        let (memory, redis) = (self.0.settle(settlement), self.1.settle(settlement));
-        // What has nothing left that could change may be forgotten in memory, and is then told from what is not.
-        match (memory, redis) {
-            (SettleOutcome::Expired, SettleOutcome::Settled | SettleOutcome::AlreadySpent) => memory,
-            _ => agree(&memory, redis, settlement),
-        }
+    /// A ledger whose permits are all over may be there still, or another may have begun: so their names may differ.
+    fn reserve(&self, request: &Reserve<'_>) -> Admission {
+        let (memory, redis) = (self.0.reserve(request), self.1.reserve(request));
+        agree(&memory.verdict, redis.verdict, request);
+        let charges = 0..request.call.charges.len();
+        agree(
+            &charges.clone().map(|charge| memory.granted.of(charge).is_some()).collect::<Vec<_>>(),
+            charges.clone().map(|charge| redis.granted.of(charge).is_some()).collect(),
+            request,
+        );
+        let grants = charges.filter_map(|charge| redis.granted.of(charge)).collect();
+        self.2.borrow_mut().insert(request.call.holder, grants);
+        memory
+    }
+
+    fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
+        let grants = self.2.borrow()[&settlement.id].clone();
+        let subjects = settlement.subjects.iter().cloned().zip(grants);
+        let subjects = subjects.map(|(subject, grant)| Charged { grant, ..subject }).collect();
+        let redis = self.1.settle(&Settlement { subjects, ..*settlement });
+        agree(&self.0.settle(settlement), redis, settlement)
     }
 
     fn give_back(&self, call: &Call<'_>) -> Verdict {
@@ -105,7 +121,7 @@ fn compare(flavour: Flavour, part: u64, generate: impl Fn(&Rng) -> (Setting, Vec
     let redis = InRedis::new(Config::parse(&server.url()).expect("a URL"));
     prove_part(part, generate, |setting, steps| {
         let limits: &[Limit] = &setting.limits;
-        let mut both = Both::new(setting, Pair(InMemory::new(limits), redis.another()));
+        let mut both = Both::new(setting, Pair(InMemory::new(limits), redis.another(), RefCell::default()));
         steps.iter().try_for_each(|step| both.step(step))
     });
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slidegate::store::redis::Config;
 use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Once, Redis, Space, Store, Verdict};
+use slidegate::{Key, Limit, Once, Redis, Reserve, Space, Store, Verdict};
 
 mod cases;
 mod servers;
@@ -30,7 +30,7 @@ impl Asked<'_> {
         let key = Key::from("key");
         let charges = [self.charge(&key, self.cost)];
         let call = Call { now_ms: self.now_ms, holder: 7, charges: &charges };
-        store.decide_once(&call, idempotency_key.as_bytes()).await.expect("a decision")
+        store.decide_once(&Reserve::nothing(call), idempotency_key.as_bytes()).await.expect("a decision")
     }
 
     /// What the first limit has left.
@@ -47,12 +47,12 @@ impl Asked<'_> {
 
 /// The answer of then, under the id of then.
 fn replayed(verdict: Verdict) -> Once {
-    Once::Replayed { verdict, holder: 7 }
+    Once::Replayed { admission: verdict.into(), holder: 7 }
 }
 
 fn decided(once: Once) -> Verdict {
     match once {
-        Once::Decided(verdict) => verdict,
+        Once::Decided(admission) => admission.verdict,
         other => panic!("not decided now: {other:?}"),
     }
 }
@@ -160,9 +160,12 @@ async fn a_sender_that_lost_an_answer_is_charged_once() {
             eventually("an answer", async || store.decide(&look).await.is_ok()).await;
             proxy.drop_replies(then);
             let name = sent.to_string();
-            store.decide_once(&call, name.as_bytes()).await.expect_err("no reply");
+            store.decide_once(&Reserve::nothing(call), name.as_bytes()).await.expect_err("no reply");
             proxy.pass();
-            eventually("the answer", async || store.decide_once(&call, name.as_bytes()).await.is_ok()).await;
+            eventually("the answer", async || {
+                store.decide_once(&Reserve::nothing(call), name.as_bytes()).await.is_ok()
+            })
+            .await;
             assert_eq!(asked.remaining(&beside).await, 99 - sent, "{then:?}");
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::store::redis::Config;
 use slidegate::store::{Call, Charge, Forget, Note, Posted};
-use slidegate::{Key, Limit, Limiter, Once, Redis, SettleOutcome, Space, Store};
+use slidegate::{Key, Limit, Limiter, Once, Redis, Reserve, SettleOutcome, Space, Store};
 
 mod servers;
 mod stores;
@@ -58,8 +58,8 @@ async fn ask_for_everything(store: &Redis) -> Result<(), Box<dyn Error>> {
     let (key, limits) = (Key::from("key"), [Limit::per_hour(100)]);
     let charges = [Charge { space: Space::named("once"), key: &key, limits: &limits, cost: 1 }];
     let call = Call { now_ms: 0, holder: 1, charges: &charges };
-    assert!(matches!(store.decide_once(&call, b"a").await?, Once::Decided(_)));
-    assert!(matches!(store.decide_once(&call, b"a").await?, Once::Replayed { .. }));
+    assert!(matches!(store.decide_once(&Reserve::nothing(call), b"a").await?, Once::Decided(_)));
+    assert!(matches!(store.decide_once(&Reserve::nothing(call), b"a").await?, Once::Replayed { .. }));
     store.forget(&Forget { space: Space::named("once"), key: &key, limits: &[limits[0].id()] }).await?;
     let note = Note { id: "a".to_owned(), text: "b".to_owned(), expires_at_ms: u64::MAX };
     assert_eq!(store.post(&note, 0).await?, Posted::Done);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slidegate::store::redis::{Config, RedisError};
 use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Key, Kind, Limit, Once, Redis, SettleOutcome, Space, Store};
+use slidegate::{Admission, Key, Kind, Limit, Once, Redis, Reserve, Returns, SettleOutcome, Space, Store};
 use slidegate_core::Receipt;
 
 mod servers;
@@ -35,18 +35,20 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
     let charges = [Charge { space, key, limits, cost: 1 }];
     let call = Call { now_ms: 0, holder: id + 1, charges: &charges };
     let idempotency_key = format!("{key:?}");
-    let once = store.decide_once(&call, idempotency_key.as_bytes()).await.expect("a decision");
-    let Once::Decided(verdict) = once else { panic!("{once:?}") };
+    let request = Reserve { call, returns: &[Returns::Everything] };
+    let once = store.decide_once(&request, idempotency_key.as_bytes()).await.expect("a decision");
+    let Once::Decided(Admission { verdict, granted }) = once else { panic!("{once:?}") };
     assert_eq!(verdict.remaining(), Some(1));
     let receipts = limits.iter().zip(verdict.decisions.iter()).map(|(limit, decision)| {
         (limit.id(), Receipt { stamp_ms: decision.stamp_ms, cost: 1, holder: id + 1 })
     });
-    let subject = Charged { space, key: key.clone(), receipts: receipts.collect() };
-    let settlement = Settlement { now_ms: 0, id: id + 1, cost: 0, subjects: vec![subject] };
-    let outcome = store.settle(&settlement).await.expect("a settlement");
     // A meter keeps nothing that could be given back.
-    let gcra = matches!(limits[0].kind(), Kind::Gcra { .. });
-    assert_eq!(outcome, if gcra { SettleOutcome::Expired } else { SettleOutcome::Settled });
+    let Some(grant) = granted.of(0) else {
+        return assert!(matches!(limits[0].kind(), Kind::Gcra { .. }));
+    };
+    let subject = Charged { space, key: key.clone(), grant, receipts: receipts.collect() };
+    let settlement = Settlement { now_ms: 0, id: id + 1, cost: 0, places: 0, subjects: vec![subject] };
+    assert_eq!(store.settle(&settlement).await.expect("a settlement"), [SettleOutcome::Settled]);
 }
 
 #[tokio::test]

@@ -235,6 +235,10 @@ impl From<GateError<<Backend as Store>::Error>> for Problem {
             GateError::Request(error) => Problem::bad_request(error.to_string()),
             GateError::Conflict => Problem::new(hyper::StatusCode::CONFLICT, error.to_string()),
             GateError::Full => Problem::overloaded(error.to_string()),
+            GateError::TooManyPermits => {
+                let refused = Problem::new(hyper::StatusCode::TOO_MANY_REQUESTS, error.to_string());
+                refused.outcome("too_many_permits")
+            }
             GateError::Store(error) => Problem::store(&error),
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::redis::{Config as RedisConfig, RedisError};
-use slidegate::store::{Board, Call, Forget, Note, Posted, Settlement};
+use slidegate::store::{Admission, Board, Call, Forget, Note, Posted, Reserve, Settlement};
 use slidegate::{Fallback, Memory, OnStoreError, Once, Redis, SettleOutcome, Space, Store, Verdict};
 
 use crate::config::{Config, ConfigError, value};
@@ -123,14 +123,21 @@ impl Store for Backend {
         }
     }
 
-    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
         match self {
-            Self::Memory(memory) => infallible(memory.decide_once(call, idempotency_key).await),
-            Self::Redis(redis) => Box::pin(redis.decide_once(call, idempotency_key)).await,
+            Self::Memory(memory) => Ok(memory.reserve_now(request)),
+            Self::Redis(redis) => Box::pin(redis.reserve(request)).await,
         }
     }
 
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
+    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+        match self {
+            Self::Memory(memory) => infallible(memory.decide_once(request, idempotency_key).await),
+            Self::Redis(redis) => Box::pin(redis.decide_once(request, idempotency_key)).await,
+        }
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, RedisError> {
         match self {
             Self::Memory(memory) => Ok(memory.settle_now(settlement)),
             Self::Redis(redis) => Box::pin(redis.settle(settlement)).await,

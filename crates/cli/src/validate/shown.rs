@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use slidegate::policy::{LimitReport, RuleReport, TermsReport};
+use slidegate::policy::{LimitReport, PermitReport, RuleReport, TermsReport};
 
 const STRONG: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -46,6 +46,12 @@ fn limits(text: &mut String, terms: &TermsReport) {
     let TermsReport { applies_to, bytes_per_key, .. } = terms;
     let word = if applies_to.starts_with("all ") { "for" } else { "where" };
     fact(text, "limits", &format!("{word} {applies_to}; at most {bytes_per_key} bytes per key"));
+    if let Some(PermitReport { most_open, bytes, bytes_at_most }) = &terms.permits {
+        let detail = format!(
+            "at most {most_open} open at a time, in {bytes} of these bytes; {bytes_at_most} if all others are spent"
+        );
+        fact(text, "permits", &detail);
+    }
     for limit in &terms.limits {
         line(text, &format!("    {}: {}", limit.name, behaviour(limit)));
     }

@@ -16,6 +16,7 @@ mod give_back;
 mod growth;
 mod identity;
 mod in_flight;
+mod ledger;
 mod log;
 mod memory;
 mod narrow;

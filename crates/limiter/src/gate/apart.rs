@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::key::Space;
 use crate::permit::Permit;
 use crate::policy::{Hit, HitMode, Policy};
-use crate::store::{Call, Charge, Once, Store};
+use crate::store::{Admission, Call, Charge, Once, Reserve, Returns, Store};
 
 /// What came of an admitted request beside the rules that are enforced.
 pub(super) struct Completed {
@@ -26,44 +26,50 @@ impl<S: Store, C: Clock> Gate<S, C> {
     pub(super) async fn complete(
         &self,
         policy: &Policy,
-        (enforced, verdict): (&Asked<'_>, &Verdict),
+        (enforced, admission): (&Asked<'_>, &Admission),
         looks: &[Hit<'_>],
         (id, idempotency_key): (Option<u64>, Option<&str>),
     ) -> Completed {
         let observed = Asked::of(policy, looks, HitMode::Observed, enforced.cost);
-        let apart = observed.charges.iter().map(|charge| self.charge_apart(charge, id, idempotency_key));
-        let (said, holders): (Vec<Verdict>, Vec<Option<u64>>) = join_all(apart).await.into_iter().unzip();
+        let apart = observed.apart().map(|part| self.charge_apart(part, id, idempotency_key));
+        let (said, holders): (Vec<Admission>, Vec<Option<u64>>) = join_all(apart).await.into_iter().unzip();
         let first = holders.iter().find_map(|holder| *holder);
         let replayed = first.is_some() && holders.iter().all(Option::is_some);
         let id = id.map(|id| first.unwrap_or(id));
-        let recorded = enforced.recorded(policy, verdict).chain(observed.recorded_apart(policy, &said));
-        let permit = id.filter(|_| enforced.cost != 0).and_then(|id| self.signer.issue(id, recorded));
+        let Admission { verdict, granted } = admission;
+        let recorded = enforced.recorded(verdict, granted).chain(observed.recorded_apart(&said));
+        let permit = id.and_then(|id| self.signer.issue(id, recorded));
+        let said = said.into_iter().map(|admission| admission.verdict);
         Completed { observed: observed.applied.into_iter().zip(said).collect(), permit, replayed }
     }
 
     /// What a rule that only looks on would have said, by itself. That a store does not answer is nothing to it.
     pub(super) async fn ask_apart(&self, charge: &Charge<'_>, id: Option<u64>) -> Verdict {
-        self.charge_apart(charge, id, None).await.0
+        let charges = charged(std::slice::from_ref(charge));
+        self.charge_apart((&charges, &[]), id, None).await.0.verdict
     }
 
-    /// The same, and under which id it was charged if that was before. Nor is it anything to it that there is no room to remember it.
+    /// The same with permits, and under which id it was charged if that was before. Nor is it anything to it that there is no room to
+    /// remember it.
     async fn charge_apart(
         &self,
-        charge: &Charge<'_>,
+        (charges, returns): (&[Charge<'_>], &[Returns]),
         id: Option<u64>,
         idempotency_key: Option<&str>,
-    ) -> (Verdict, Option<u64>) {
+    ) -> (Admission, Option<u64>) {
         let now_ms = self.clock.now_ms();
-        let charges = charged(std::slice::from_ref(charge));
-        let call = Call { now_ms, holder: id.unwrap_or(0), charges: &charges };
-        let decided = match idempotency_key {
-            Some(key) => self.store.decide_once(&call, &key_apart(charge, key)).await,
-            None => self.store.decide(&call).await.map(Once::Decided),
+        let call = Call { now_ms, holder: id.unwrap_or(0), charges };
+        let request = Reserve { call, returns };
+        let decided = match (idempotency_key, charges) {
+            (Some(key), [charge, ..]) => self.store.decide_once(&request, &key_apart(charge, key)).await,
+            _ => self.store.reserve(&request).await.map(Once::Decided),
         };
         match decided {
-            Ok(Once::Decided(verdict)) => (verdict, None),
-            Ok(Once::Replayed { verdict, holder }) => (verdict, Some(holder)),
-            Ok(Once::Conflict | Once::Full) | Err(_) => (Verdict::new(now_ms, Decisions::default()), None),
+            Ok(Once::Decided(admission)) => (admission, None),
+            Ok(Once::Replayed { admission, holder }) => (admission, Some(holder)),
+            Ok(Once::Conflict | Once::Full) | Err(_) => {
+                (Verdict::new(now_ms, Decisions::default()).into(), None)
+            }
         }
     }
 }

@@ -38,6 +38,9 @@ pub enum GateError<E> {
         "no room to remember another idempotency key: nothing was decided or charged; try again in a minute, or without one"
     )]
     Full,
+    /// A subject has as many open permits as it may: nothing was charged.
+    #[error("{}", crate::PermitError::TooManyOpen)]
+    TooManyPermits,
     /// The store did not answer.
     #[error("the store failed: {0}")]
     Store(#[source] E),

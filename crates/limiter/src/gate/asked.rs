@@ -1,80 +1,93 @@
 //! The rules of a request that are enforced, or those that only look on: what each charges, and what of that can be given back.
 
-use slidegate_core::{Decision, Verdict};
+use slidegate_core::Verdict;
 use smallvec::SmallVec;
 
 use super::answer::Applied;
-use crate::permit::{Refundable, Returned};
+use super::places::parts;
+use crate::permit::Refundable;
 use crate::policy::{Hit, HitMode, Policy};
-use crate::store::Charge;
+use crate::store::{Admission, Charge, Granted, Returns};
 
-/// Rules, and the charge of each.
+/// Rules, and the charges of each: one, or two where it also takes a place in flight.
 #[derive(Debug)]
 pub(super) struct Asked<'a> {
     pub(super) applied: SmallVec<[Applied; 2]>,
     pub(super) charges: SmallVec<[Charge<'a>; 2]>,
+    /// What of each charge may be given back.
+    pub(super) returns: SmallVec<[Returns; 2]>,
+    /// Where the charges of each rule end.
+    ends: SmallVec<[usize; 2]>,
     pub(super) cost: u64,
 }
 
 impl<'a> Asked<'a> {
     pub(super) fn of(policy: &'a Policy, hits: &'a [Hit<'a>], mode: HitMode, cost: u64) -> Self {
-        let mut asked = Self { applied: SmallVec::new(), charges: SmallVec::new(), cost };
+        let (applied, charges, returned) = (SmallVec::new(), SmallVec::new(), SmallVec::new());
+        let mut asked = Self { applied, charges, returns: returned, ends: SmallVec::new(), cost };
         for hit in hits.iter().filter(|hit| hit.asks(mode)) {
             let rule = &policy.rules()[hit.rule];
             let limits = rule.terms()[hit.terms].limits();
+            let charge = Charge { space: rule.space(), key: &hit.key, limits, cost };
             asked.applied.push(Applied::from(hit));
-            asked.charges.push(Charge { space: rule.space(), key: &hit.key, limits, cost });
+            asked.charges.extend(parts(charge));
+            asked.returns.resize(asked.charges.len(), returns(policy, Applied::from(hit)));
+            asked.ends.push(asked.charges.len());
         }
         asked
+    }
+
+    /// The charges of each rule, and what of them may be given back.
+    pub(super) fn apart(&self) -> impl Iterator<Item = (&[Charge<'a>], &[Returns])> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let spans = begins.zip(&self.ends);
+        spans.map(|(begin, end)| (&self.charges[begin..*end], &self.returns[begin..*end]))
     }
 
     /// What an admission by all recorded, as far as it can be given back.
     pub(super) fn recorded<'v>(
         &'v self,
-        policy: &Policy,
         verdict: &'v Verdict,
+        granted: &'v Granted,
     ) -> impl Iterator<Item = Refundable<'v>> {
-        let mut decisions = &*verdict.decisions;
-        let each = self.charges.iter().map(move |charge| {
-            let (own, rest) = decisions.split_at(charge.limits.len());
-            decisions = rest;
-            own
-        });
-        self.given_back(policy, each)
+        recorded((&self.charges, &self.returns), verdict, granted)
     }
 
     /// What those recorded that admitted it, each by itself.
     pub(super) fn recorded_apart<'v>(
         &'v self,
-        policy: &Policy,
-        verdicts: &'v [Verdict],
+        admissions: &'v [Admission],
     ) -> impl Iterator<Item = Refundable<'v>> {
-        // One that refused recorded nothing.
-        let each =
-            verdicts.iter().map(|verdict| if verdict.is_allowed() { &*verdict.decisions } else { &[] });
-        self.given_back(policy, each)
+        let each = self.apart().zip(admissions);
+        each.flat_map(|(part, Admission { verdict, granted })| recorded(part, verdict, granted))
     }
+}
 
-    fn given_back<'v>(
-        &'v self,
-        policy: &Policy,
-        decisions: impl Iterator<Item = &'v [Decision]>,
-    ) -> impl Iterator<Item = Refundable<'v>> {
-        let each = self.applied.iter().zip(&self.charges).zip(decisions);
-        each.filter_map(|((applied, charge), decisions)| {
-            Some(Refundable { charge, decisions, of: returned(policy, *applied)? })
-        })
-    }
+fn recorded<'v>(
+    (charges, returns): (&'v [Charge<'v>], &'v [Returns]),
+    verdict: &'v Verdict,
+    granted: &'v Granted,
+) -> impl Iterator<Item = Refundable<'v>> {
+    let mut decisions = &*verdict.decisions;
+    let each = charges.iter().zip(returns).enumerate();
+    each.filter_map(move |(index, (charge, returns))| {
+        // Where the store did not answer there are none.
+        let (own, rest) = decisions.split_at_checked(charge.limits.len())?;
+        decisions = rest;
+        Some(Refundable { charge, decisions: own, returns: *returns, grant: granted.of(index)? })
+    })
 }
 
 /// What a rule gives back: everything if it says so, and places in flight always.
 #[inline]
-pub(super) fn returned(policy: &Policy, applied: Applied) -> Option<Returned> {
+pub(super) fn returns(policy: &Policy, applied: Applied) -> Returns {
     let rule = &policy.rules()[applied.rule];
+    let has_places = || rule.terms()[applied.terms].limits().iter().any(|limit| limit.needs_id());
     if rule.refundable() {
-        Some(Returned::All)
+        Returns::Everything
+    } else if has_places() {
+        Returns::Places
     } else {
-        let places = rule.terms()[applied.terms].limits().iter().any(|limit| limit.needs_id());
-        places.then_some(Returned::InFlight)
+        Returns::Nothing
     }
 }

@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 
 use super::Gate;
 use super::answer::Applied;
-use super::asked::returned;
+use super::asked::returns;
 use super::places::charged;
 use crate::clock::Clock;
 use crate::key::{Key, Space};
 use crate::policy::{Choice, Hit, HitMode, Policy};
 use crate::request::{Request, RequestError};
-use crate::store::{Call, Charge, Store};
+use crate::store::{Call, Charge, Returns, Store};
 
 /// What came of a request, as long as it is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +65,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
             Choice::Hits(hits) => (&**hits, false),
             Choice::Barred { .. } => (&[][..], true),
         };
-        let is_plain =
-            |hit: &Hit<'_>| hit.mode == HitMode::Enforced && returned(policy, Applied::from(hit)).is_none();
+        let is_plain = |hit: &Hit<'_>| {
+            hit.mode == HitMode::Enforced && returns(policy, Applied::from(hit)) == Returns::Nothing
+        };
         if !hits.iter().all(is_plain) {
             return Ok(None);
         }

@@ -19,10 +19,13 @@ pub(super) fn charged<'c>(charges: &'c [Charge<'c>]) -> Cow<'c, [Charge<'c>]> {
     if !charges.iter().any(takes_more) {
         return Cow::Borrowed(charges);
     }
-    let in_parts = |charge: &Charge<'c>| {
-        let charge = *charge;
-        let parts = charge.limits.chunk_by(|one, other| one.needs_id() == other.needs_id());
-        parts.map(move |limits| Charge { limits, cost: units(&limits[0], charge.cost), ..charge })
-    };
-    charges.iter().flat_map(in_parts).collect()
+    charges.iter().flat_map(|charge| parts(*charge)).collect()
+}
+
+/// A charge as a store takes it: whole, or its places in flight apart from the rest.
+#[inline]
+pub(super) fn parts<'c>(charge: Charge<'c>) -> impl Iterator<Item = Charge<'c>> {
+    let together = move |one: &Limit, other: &Limit| charge.cost <= 1 || one.needs_id() == other.needs_id();
+    let parts = charge.limits.chunk_by(together);
+    parts.map(move |limits| Charge { limits, cost: units(&limits[0], charge.cost), ..charge })
 }

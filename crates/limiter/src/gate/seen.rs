@@ -9,7 +9,7 @@ use super::{Gate, GateError};
 use crate::observe::{Bar, Came, Heard, Observer, Told};
 use crate::policy::{Barred, Hit, HitMode, Policy};
 use crate::request::Request;
-use crate::store::{Charge, Once};
+use crate::store::{Admission, Charge, Once};
 
 impl<S, C> Gate<S, C> {
     /// A request whose rules were asked without a future: all of them are enforced.
@@ -37,11 +37,12 @@ impl<S, C> Gate<S, C> {
     ) {
         let Some(observer) = &self.observer else { return };
         match answer {
-            Ok(Once::Decided(verdict)) => decided(observer, policy, request, hits, verdict),
+            Ok(Once::Decided(Admission { verdict, .. })) => decided(observer, policy, request, hits, verdict),
             Ok(Once::Replayed { .. }) => observer.came(Came::Replayed),
             Ok(Once::Full) | Err(GateError::Store(_) | GateError::Full) => observer.came(Came::Failed),
             // Its sender has to send something else.
-            Ok(Once::Conflict) | Err(GateError::Request(_) | GateError::Conflict) => {}
+            Ok(Once::Conflict)
+            | Err(GateError::Request(_) | GateError::Conflict | GateError::TooManyPermits) => {}
         }
     }
 

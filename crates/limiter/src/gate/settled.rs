@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use slidegate_core::MAX_QUOTA;
 
-use crate::store::{SettleOutcome, Settlement};
+use crate::policy::Policy;
+use crate::store::{Charged, SettleOutcome, Settlement};
 
 /// What came of the permits that were given back or settled.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -16,8 +17,12 @@ pub struct Settlements {
     pub expired: u64,
     /// The permit had been used before.
     pub already_spent: u64,
-    /// The key remembered as many used permits as it may.
-    pub too_many_spent: u64,
+    /// What was recorded was replaced on some subjects; the others had been reset.
+    pub partly_settled: u64,
+    /// What was recorded was not there any more: the subject had been reset, or its state was lost.
+    pub void: u64,
+    /// Requests that were refused because a subject had as many open permits as it may.
+    pub refused_permits: u64,
     /// Units by which settlements were above what had been reserved: they count even beyond the quota.
     pub debt_units: u64,
 }
@@ -28,7 +33,9 @@ pub(super) struct Counts {
     settled: AtomicU64,
     expired: AtomicU64,
     already_spent: AtomicU64,
-    too_many_spent: AtomicU64,
+    partly_settled: AtomicU64,
+    void: AtomicU64,
+    refused_permits: AtomicU64,
     debt_units: AtomicU64,
 }
 
@@ -38,12 +45,16 @@ impl Counts {
             SettleOutcome::Settled => &self.settled,
             SettleOutcome::Expired => &self.expired,
             SettleOutcome::AlreadySpent => &self.already_spent,
-            SettleOutcome::TooManySpent => &self.too_many_spent,
+            SettleOutcome::PartlySettled => &self.partly_settled,
+            SettleOutcome::Void => &self.void,
         };
         count.fetch_add(1, Ordering::Relaxed);
-        if outcome == SettleOutcome::Settled {
-            self.debt_units.fetch_add(debt_units, Ordering::Relaxed);
-        }
+        self.debt_units.fetch_add(debt_units, Ordering::Relaxed);
+    }
+
+    /// Counts a request that was refused for want of room for its permit.
+    pub(super) fn refuse_permit(&self) {
+        self.refused_permits.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn counts(&self) -> Settlements {
@@ -52,16 +63,50 @@ impl Counts {
             settled: of(&self.settled),
             expired: of(&self.expired),
             already_spent: of(&self.already_spent),
-            too_many_spent: of(&self.too_many_spent),
+            partly_settled: of(&self.partly_settled),
+            void: of(&self.void),
+            refused_permits: of(&self.refused_permits),
             debt_units: of(&self.debt_units),
         }
     }
 }
 
+/// What came of one permit, as a whole and rule by rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettlementReport {
+    /// As a whole.
+    pub outcome: SettleOutcome,
+    /// Rule by rule, in the order in which they were charged.
+    pub parts: Vec<SettlementPart>,
+}
+
+/// What came of a permit under one rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettlementPart {
+    /// The rule; `None` if the policy has it no more.
+    pub rule: Option<String>,
+    /// What came of it.
+    pub outcome: SettleOutcome,
+}
+
+impl SettlementReport {
+    pub(super) fn new(policy: &Policy, settlement: &Settlement<'_>, outcomes: &[SettleOutcome]) -> Self {
+        let rule_of = |space| policy.rules().iter().find(|rule| rule.space() == space);
+        let part = |(charged, outcome): (&Charged<'_>, &SettleOutcome)| SettlementPart {
+            rule: rule_of(charged.space).map(|rule| rule.name().to_owned()),
+            outcome: *outcome,
+        };
+        let parts = settlement.subjects.iter().zip(outcomes).map(part).collect();
+        Self { outcome: SettleOutcome::of_all(outcomes), parts }
+    }
+}
+
 /// By how much a request cost more than was reserved for it: once, however many limits it was charged under.
-pub(super) fn debt_units(used: Option<&Settlement<'_>>) -> u64 {
-    let Some(used) = used else { return 0 };
-    let receipts = used.subjects.iter().flat_map(|subject| &subject.receipts);
-    let above = receipts.map(|(_, receipt)| used.cost.min(MAX_QUOTA).saturating_sub(receipt.cost));
+pub(super) fn debt_units(settlement: &Settlement<'_>, outcomes: &[SettleOutcome]) -> u64 {
+    let settled = settlement.subjects.iter().zip(outcomes);
+    let settled = settled.filter(|(_, outcome)| **outcome == SettleOutcome::Settled);
+    let receipts = settled.flat_map(|(subject, _)| &subject.receipts);
+    let used = receipts.filter(|(limit, _)| !limit.is_in_flight());
+    let above = used.map(|(_, receipt)| settlement.cost.min(MAX_QUOTA).saturating_sub(receipt.cost));
     above.max().unwrap_or(0)
 }

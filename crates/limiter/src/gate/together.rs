@@ -113,7 +113,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// What a rule that only looks on says to a demand.
     async fn look_on(&self, policy: &Policy, one: &Chosen<'_>, hit: &Hit<'_>) -> Verdict {
         if one.units == 0 || !policy.rules()[hit.rule].refundable() {
-            return self.ask_apart(&charge(policy, hit, one.cost), Some(self.next_id())).await;
+            let charge = charge(policy, hit, one.cost);
+            return self.ask_apart(&charge, Some(self.next_id())).await;
         }
         let now_ms = self.clock.now_ms();
         let charges = [charge(policy, hit, one.units)];

@@ -5,10 +5,11 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::asked::Asked;
 use super::{Ask, Gate, GateError};
 use crate::clock::Clock;
 use crate::key::{Key, Space};
-use crate::store::{Charge, Once, Store};
+use crate::store::{Admission, Charge, Granted, Once, Store};
 
 /// How often to ask again for a place in flight, which may be released before its hold ends.
 const ASK_AGAIN_MS: u64 = 20;
@@ -21,20 +22,21 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// wait that would be too long is not begun.
     pub(super) async fn decide_in_turn(
         &self,
-        charges: &[Charge<'_>],
+        asked: &Asked<'_>,
         id: Option<u64>,
         ask: &Ask<'_>,
     ) -> Result<Once, GateError<S::Error>> {
         let deadline = Instant::now() + ask.wait;
+        let charges = &asked.charges;
         let subjects = charges.iter().map(|charge| (charge.space, charge.key.clone().into_owned())).collect();
         let Some(place) = self.lines.join(subjects) else {
-            return self.decide_now(charges, id, ask).await;
+            return self.decide_now(asked, id, ask).await;
         };
         let Ok(_turn) = timeout_at(deadline, place.turn()).await else {
-            return self.decide_now(charges, id, ask).await;
+            return self.decide_now(asked, id, ask).await;
         };
         loop {
-            let answer = self.decide_now(charges, id, ask).await?;
+            let answer = self.decide_now(asked, id, ask).await?;
             let Some(pause) = pause(&answer, charges) else { return Ok(answer) };
             if Instant::now() + pause > deadline {
                 return Ok(answer);
@@ -46,8 +48,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
 
 /// How long to wait before asking again; nothing if that is of no use.
 fn pause(answer: &Once, charges: &[Charge<'_>]) -> Option<Duration> {
-    let Once::Decided(verdict) = answer else { return None };
-    let wait_ms = verdict.retry_after_ms()?;
+    let Once::Decided(Admission { verdict, granted }) = answer else { return None };
+    let wait_ms = verdict.retry_after_ms().filter(|_| *granted != Granted::TooManyOpen)?;
     let in_flight = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
     Some(Duration::from_millis(if in_flight { wait_ms.min(ASK_AGAIN_MS) } else { wait_ms }.max(1)))
 }

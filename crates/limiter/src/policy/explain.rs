@@ -1,7 +1,7 @@
 //! What a policy will do, in words and numbers.
 
 use serde::Serialize;
-use slidegate_core::MAX_SPENT;
+use slidegate_core::{MAX_OPEN_PERMITS, MAX_PERMIT_BYTES};
 
 use super::file::{self, Conditions, Missing, Mode, Percent, Spot, Test};
 use super::{Policy, Rule, Terms};
@@ -44,10 +44,39 @@ pub struct RuleReport {
 pub struct TermsReport {
     /// For which of the rule's requests.
     pub applies_to: String,
-    /// The most bytes that one key takes in memory, under all of its limits together.
+    /// The most bytes that one key takes in memory, under all of its limits together. Permits count as if none were spent.
     pub bytes_per_key: usize,
+    /// What open permits take, where costs may be given back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permits: Option<PermitReport>,
     /// Its limits.
     pub limits: Vec<LimitReport>,
+}
+
+/// What the open permits of one key take.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct PermitReport {
+    /// The most that are open at a time: what the quota admits while a permit lasts, but no more than a key has room for.
+    pub most_open: u64,
+    /// The bytes that these take if none is spent before the next: part of `bytes_per_key`.
+    pub bytes: usize,
+    /// The bytes that as many take at most, if all their neighbours are spent.
+    pub bytes_at_most: usize,
+}
+
+impl PermitReport {
+    fn of(limits: &[Limit]) -> Self {
+        let lasts_ms = |limit: &Limit| match limit.kind() {
+            Kind::Counter => 2 * limit.window_ms(),
+            _ => limit.window_ms(),
+        };
+        let admits = |limit: &Limit| limit.quota().saturating_mul(lasts_ms(limit) / limit.window_ms());
+        let rates = limits.iter().filter(|limit| !limit.needs_id());
+        let most = rates.max_by_key(|limit| lasts_ms(limit)).map_or(0, admits).min(MAX_OPEN_PERMITS);
+        let bytes = |open: u64| largest_bytes(&[], open as usize) - largest_bytes(&[], 0);
+        let bytes_at_most = bytes(most.min(1)) + MAX_PERMIT_BYTES * most as usize;
+        Self { most_open: most, bytes: bytes(most), bytes_at_most }
+    }
 }
 
 /// What a limit will do.
@@ -114,9 +143,10 @@ impl Rule {
     fn explain_terms(&self, index: usize) -> TermsReport {
         let applies_to = self.applies_to(index);
         let terms = &self.terms[index];
-        let spent = if self.written.refundable { MAX_SPENT } else { 0 };
-        let bytes_per_key = largest_bytes(terms.limits(), spent);
-        TermsReport { applies_to, bytes_per_key, limits: limits(terms) }
+        let permits = self.written.refundable.then(|| PermitReport::of(terms.limits()));
+        let open = permits.as_ref().map_or(0, |permits| permits.most_open);
+        let bytes_per_key = largest_bytes(terms.limits(), open as usize);
+        TermsReport { applies_to, bytes_per_key, permits, limits: limits(terms) }
     }
 }
 

@@ -10,7 +10,10 @@ use slidegate_core::{Decision, Kind, Limit, Outcome, Source, Verdict};
 
 use super::memory::Memory;
 use super::once::Remembered;
-use super::{Board, Call, Charge, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
+use super::{
+    Admission, Board, Call, Charge, Forget, Granted, Note, Once, Posted, Reserve, Returns, SettleOutcome,
+    Settlement, Store,
+};
 use crate::key::Space;
 
 use sources::Counts;
@@ -123,14 +126,35 @@ impl<S: Store> Fallback<S> {
     }
 
     fn decide_without(&self, call: &Call<'_>) -> Verdict {
+        self.reserve_without(&Reserve::nothing(*call)).verdict
+    }
+
+    fn reserve_without(&self, request: &Reserve<'_>) -> Admission {
+        let call = &request.call;
         let modes = self.modes(call);
         // A request that is refused anyhow only looks.
         let refused = modes.contains(&OnStoreError::Deny);
         let cost = |charge: &Charge<'_>| if refused { 0 } else { charge.cost };
         let charges = call.charges.iter().map(|charge| Charge { cost: cost(charge), ..*charge });
         let charges: Vec<Charge<'_>> = charges.collect();
+        // What is recorded nowhere cannot be given back.
+        let is_local = |charge: usize| modes[charge] == OnStoreError::Local;
+        let local = (0..charges.len()).filter(|charge| is_local(*charge));
+        let returns: Vec<Returns> = local.map(|charge| request.returns_of(charge)).collect();
+        let mut granted = Granted::Nothing;
         let call = Call { charges: &charges, ..*call };
-        self.answer_without(&call, &modes, |kept| self.local.decide_now(kept))
+        let verdict = self.answer_without(&call, &modes, |kept| {
+            let admission = self.local.reserve_now(&Reserve { call: *kept, returns: &returns });
+            granted = admission.granted;
+            admission.verdict
+        });
+        if let Granted::Permits(grants) = &mut granted {
+            let mut own = std::mem::take(grants).into_iter();
+            *grants = (0..charges.len())
+                .map(|charge| is_local(charge).then(|| own.next()).flatten().flatten())
+                .collect();
+        }
+        Admission { verdict, granted }
     }
 
     /// Has this node's own state answer for the charges that it answers for, by its shares, and puts what is assumed for the others
@@ -219,33 +243,59 @@ impl<S: Store> Store for Fallback<S> {
 
     /// A request that this node answered by itself, and that comes again when the store is back, is asked there like any
     /// other: the store never heard of it, and what all nodes share has not been charged yet.
-    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, S::Error> {
-        let once = match self.store.decide_once(call, idempotency_key).await {
+    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, S::Error> {
+        let call = &request.call;
+        let once = match self.store.decide_once(request, idempotency_key).await {
             Ok(once) => {
                 // An answer that is given again was recorded here when it was given first.
-                if let Once::Decided(verdict) = &once {
-                    self.warm(call, verdict);
+                if let Once::Decided(admission) = &once {
+                    self.warm(call, &admission.verdict);
                 }
                 once
             }
             Err(_) => {
                 self.note_failure();
-                self.remembered.once(call, idempotency_key, || self.decide_without(call))
+                self.remembered.once(call, idempotency_key, || self.reserve_without(request))
             }
         };
-        if let Once::Decided(verdict) | Once::Replayed { verdict, .. } = &once {
-            self.answers.add(verdict.source);
+        if let Once::Decided(admission) | Once::Replayed { admission, .. } = &once {
+            self.answers.add(admission.verdict.source);
         }
         Ok(once)
     }
 
-    /// What this node let through by itself it also takes back by itself.
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, S::Error> {
+    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, S::Error> {
+        let admission = match self.store.reserve(request).await {
+            Ok(admission) => {
+                if admission.is_admitted() {
+                    self.warm(&request.call, &admission.verdict);
+                }
+                admission
+            }
+            Err(_) => {
+                self.note_failure();
+                self.reserve_without(request)
+            }
+        };
+        self.answers.add(admission.verdict.source);
+        Ok(admission)
+    }
+
+    /// What this node let through by itself it also takes back by itself: its own ledger knows those permits, and no other
+    /// does. What the store settles is settled here too.
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, S::Error> {
         let local = self.local.settle_now(settlement);
-        match self.store.settle(settlement).await {
-            Ok(SettleOutcome::Expired) => Ok(local),
-            outcome => outcome,
+        let is_own =
+            |outcome: &SettleOutcome| matches!(outcome, SettleOutcome::Settled | SettleOutcome::AlreadySpent);
+        if local.iter().any(is_own) {
+            return Ok(local);
         }
+        let outcomes = self.store.settle(settlement).await?;
+        let settled = settlement.subjects.iter().zip(&outcomes);
+        let settled = settled.filter(|(_, outcome)| **outcome == SettleOutcome::Settled);
+        let subjects = settled.map(|(subject, _)| subject.clone()).collect();
+        self.local.replace_now(&Settlement { subjects, ..*settlement });
+        Ok(outcomes)
     }
 
     /// What a store that does not answer should have been given back stays used there until it has left its windows; this node has

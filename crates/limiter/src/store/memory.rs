@@ -15,7 +15,9 @@ use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::key::{Key, Space};
 use crate::random::random;
 use crate::store::once::Remembered;
-use crate::store::{Board, Call, Charge, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
+use crate::store::{
+    Admission, Board, Call, Charge, Forget, Note, Once, Posted, Reserve, SettleOutcome, Settlement, Store,
+};
 use crate::sync::{Mutex, MutexGuard};
 
 #[cfg(test)]
@@ -31,6 +33,7 @@ mod giving;
 mod in_place;
 #[cfg(feature = "policy")]
 mod largest;
+mod permits;
 mod registry;
 mod room;
 mod row;
@@ -168,8 +171,8 @@ impl Memory {
     }
 
     /// [`Store::decide_once`] without waiting, which cannot fail.
-    pub fn decide_once_now(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Once {
-        self.remembered.once(call, idempotency_key, || self.decide_now(call))
+    pub fn decide_once_now(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Once {
+        self.remembered.once(&request.call, idempotency_key, || self.reserve_now(request))
     }
 
     /// Decides a request on one subject. The parts that most requests come to are apart, and each is small, so that it
@@ -252,11 +255,15 @@ impl Store for Memory {
         Ok(self.decide_now(call))
     }
 
-    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, Infallible> {
-        Ok(self.decide_once_now(call, idempotency_key))
+    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, Infallible> {
+        Ok(self.reserve_now(request))
     }
 
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, Infallible> {
+    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, Infallible> {
+        Ok(self.decide_once_now(request, idempotency_key))
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, Infallible> {
         Ok(self.settle_now(settlement))
     }
 

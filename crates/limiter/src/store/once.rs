@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use sha2::{Digest, Sha256};
-use slidegate_core::{MAX_TIME_MS, Verdict};
+use slidegate_core::MAX_TIME_MS;
 use smallvec::SmallVec;
 
-use super::{Call, Charge, Once};
+use super::{Admission, Call, Charge, Once};
 use crate::fingerprint::{Fingerprint, Fingerprints};
 use crate::key::{Key, Space};
 use crate::random::random;
@@ -59,7 +59,7 @@ struct Shard {
 #[derive(Debug)]
 struct Answer {
     asked: [u8; 16],
-    verdict: Verdict,
+    admission: Admission,
     holder: u64,
     end_ms: u64,
     place: Place,
@@ -109,7 +109,7 @@ impl Remembered {
         &self,
         call: &Call<'_>,
         idempotency_key: &[u8],
-        decide: impl FnOnce() -> Verdict,
+        decide: impl FnOnce() -> Admission,
     ) -> Once {
         let key = self.fingerprints.of(Space([0, 0]), &Key::from(idempotency_key));
         let (asked, lives_ms) = (digest(call.charges), lives_ms(call.charges));
@@ -125,7 +125,7 @@ impl Remembered {
         let mut shard = self.shards[key.below(SHARDS)].lock();
         if let Some(answer) = shard.answers.get(&key).filter(|answer| is_live(answer.end_ms, now_ms)) {
             return match answer.asked == asked {
-                true => Once::Replayed { verdict: answer.verdict.clone(), holder: answer.holder },
+                true => Once::Replayed { admission: answer.admission.clone(), holder: answer.holder },
                 false => Once::Conflict,
             };
         }
@@ -137,14 +137,14 @@ impl Remembered {
         if !self.room.take(&place) {
             return Once::Full;
         }
-        let verdict = decide();
-        if verdict.is_allowed() {
+        let admission = decide();
+        if admission.is_admitted() {
             let (end_ms, holder) = (now_ms + lives_ms, call.holder);
-            shard.keep(key, Answer { asked, verdict: verdict.clone(), holder, end_ms, place });
+            shard.keep(key, Answer { asked, admission: admission.clone(), holder, end_ms, place });
         } else {
             self.room.give_back(&place);
         }
-        Once::Decided(verdict)
+        Once::Decided(admission)
     }
 
     /// What an answer to these charges takes. Up to two decisions need no memory of their own.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use slidegate_core::{Decision, Limit};
+use slidegate_core::{Decision, Limit, Verdict};
 
 use super::*;
 
@@ -26,7 +26,7 @@ impl Asked<'_> {
         let decisions = self.limits.len() * self.subjects.len();
         let once = remembered.once(&call, &name.to_le_bytes(), || {
             decided.set(true);
-            Verdict::new(self.now_ms, (0..decisions).map(|_| Decision::default()).collect())
+            Verdict::new(self.now_ms, (0..decisions).map(|_| Decision::default()).collect()).into()
         });
         assert_eq!(matches!(once, Once::Decided(_)), decided.get(), "{once:?}");
         if let Once::Replayed { holder, .. } = once {
@@ -137,7 +137,7 @@ fn denials_take_no_room() {
     let call = Call { now_ms: NOW_MS, holder: 0, charges: &charges };
     for name in 0..10_u64 {
         let denied = Decision { outcome: slidegate_core::Outcome::Never, ..Decision::default() };
-        let deny = || Verdict::new(NOW_MS, [denied].into());
+        let deny = || Verdict::new(NOW_MS, [denied].into()).into();
         assert!(matches!(remembered.once(&call, &name.to_le_bytes(), deny), Once::Decided(_)));
     }
     assert_eq!(audit(&remembered), 0);

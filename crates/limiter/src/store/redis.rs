@@ -32,7 +32,9 @@ pub use error::{ErrorKind, RedisError};
 pub use link::{Health, Refusal, Warning};
 
 use crate::key::Space;
-use crate::store::{Board, Call, Forget, Note, Once, Posted, SettleOutcome, Settlement, Store};
+use crate::store::{
+    Admission, Board, Call, Forget, Note, Once, Posted, Reserve, SettleOutcome, Settlement, Store,
+};
 use board::Boards;
 use denials::Denials;
 use error::MAX_ITEMS;
@@ -117,28 +119,30 @@ impl Redis {
         self.0.denials.clear();
     }
 
-    /// [`Store::decide`], before it is counted how it went.
-    async fn ask(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
-        let plan = self.0.plan(call)?;
+    /// [`Store::reserve`], before it is counted how it went.
+    async fn ask(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
+        let (plan, call) = (self.0.plan(request)?, &request.call);
         if let Some(verdict) = self.0.recall(&plan) {
-            return Ok(verdict);
+            return Ok(verdict.into());
         }
         let sent = Instant::now();
         let rows = match plan.groups.as_slice() {
-            [group] => vec![self.0.decide_group(&plan, group).await?],
+            [group] if group.permits.is_empty() => Some(vec![self.0.decide_group(&plan, group).await?]),
+            [group] => self.0.reserve_group(&plan, group).await?.map(|row| vec![row]),
             _ => {
                 self.expect_to_take_back(call);
                 self.decide_across(&plan).await?
             }
         };
+        let Some(rows) = rows else { return Ok(plan.too_many_open()) };
         self.0.note_denials(call, &plan, &rows, sent);
-        Ok(plan.verdict(&rows))
+        Ok(plan.admission(&rows))
     }
 }
 
 impl Inner {
-    fn plan(&self, call: &Call<'_>) -> Result<Plan, RedisError> {
-        let plan = Plan::new(&self.prefix, call, self.link.slots());
+    fn plan(&self, request: &Reserve<'_>) -> Result<Plan, RedisError> {
+        let plan = Plan::new(&self.prefix, request, self.link.slots());
         match plan.items().count() {
             0..=MAX_ITEMS => Ok(plan),
             more => Err(RedisError::TooManyLimits(more)),
@@ -161,7 +165,11 @@ impl Inner {
         if !purpose.is_for_several() || limits.iter().any(|limit| limit.needs_id()) {
             arguments.push(plan.holder.to_vec());
         }
-        let keys = group.items.iter().map(|item| item.key.clone()).collect();
+        let mut keys: Vec<Vec<u8>> = group.items.iter().map(|item| item.key.clone()).collect();
+        if purpose.opens_permits() {
+            keys.extend(group.permits.iter().map(|permit| permit.key.clone()));
+            arguments.extend(group.permits.iter().map(|permit| permit.covers.clone()));
+        }
         Invocation { script: chosen.script, slot: group.owner.slot, head, keys, arguments }
     }
 
@@ -178,6 +186,13 @@ impl Inner {
         let invocation = self.invoke(purpose, plan, group, Vec::new());
         let reply = self.link.call(invocation, self.deadline()).await?;
         read(&reply, group)
+    }
+
+    /// Decides a request and opens its permits; `None` if a subject has no room for one, and nothing was charged.
+    async fn reserve_group(&self, plan: &Plan, group: &Group) -> Result<Option<Row>, RedisError> {
+        let invocation = self.invoke(Purpose::Reserve, plan, group, Vec::new());
+        let reply = self.link.call(invocation, self.deadline()).await?;
+        if reply == FULL { Ok(None) } else { read(&reply, group).map(Some) }
     }
 
     /// A denial that is known without asking. What can never fit has no wait that could be repeated.
@@ -228,14 +243,19 @@ impl Store for Redis {
     }
 
     async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
-        self.0.errors.counted(self.ask(call).await)
+        let admission = self.ask(&Reserve::nothing(*call)).await;
+        self.0.errors.counted(admission.map(|admission| admission.verdict))
     }
 
-    async fn decide_once(&self, call: &Call<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
-        self.0.errors.counted(self.charge_once(call, idempotency_key).await)
+    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
+        self.0.errors.counted(self.ask(request).await)
     }
 
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
+    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+        self.0.errors.counted(self.charge_once(request, idempotency_key).await)
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, RedisError> {
         self.0.errors.counted(self.0.settle(settlement).await)
     }
 
@@ -259,6 +279,9 @@ impl Store for Redis {
         self.0.errors.counted(self.0.board().await)
     }
 }
+
+/// What a script answers if a subject has as many open permits as it may.
+const FULL: &[u8] = b"full";
 
 fn read(reply: &[u8], group: &Group) -> Result<Row, RedisError> {
     let unreadable = || RedisError::Protocol(format!("{} bytes that are no decision", reply.len()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::store::redis::Config;
 use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
-use slidegate::{Redis, SettleOutcome, Space, Store, Verdict};
+use slidegate::{Admission, Redis, Reserve, SettleOutcome, Space, Store, Verdict};
 use tokio::runtime::Runtime;
 
 use super::Decides;
@@ -51,7 +51,13 @@ impl Decides for InRedis {
         self.runtime.block_on(self.store.decide(&Call { charges: &charges, ..*call })).expect("a decision")
     }
 
-    fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
+    fn reserve(&self, request: &Reserve<'_>) -> Admission {
+        let charges = self.here(&request.call);
+        let call = Call { charges: &charges, ..request.call };
+        self.runtime.block_on(self.store.reserve(&Reserve { call, ..*request })).expect("a decision")
+    }
+
+    fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         let subjects = settlement.subjects.iter().cloned();
         let subjects = subjects.map(|subject| Charged { space: self.space, ..subject }).collect();
         let settlement = Settlement { subjects, ..*settlement };

@@ -2,7 +2,7 @@
 #![allow(dead_code, unused_imports, reason = "every test uses a part of it")]
 
 use slidegate::store::{Call, Forget, Settlement};
-use slidegate::{Limit, Limiter, ManualClock, Memory, SettleOutcome, Verdict};
+use slidegate::{Admission, Limit, Limiter, ManualClock, Memory, Reserve, SettleOutcome, Verdict};
 
 #[cfg(feature = "redis")]
 mod in_redis;
@@ -14,7 +14,9 @@ pub(crate) use in_redis::InRedis;
 pub(crate) trait Decides {
     fn decide(&self, call: &Call<'_>) -> Verdict;
 
-    fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome;
+    fn reserve(&self, request: &Reserve<'_>) -> Admission;
+
+    fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome>;
 
     fn give_back(&self, call: &Call<'_>) -> Verdict;
 
@@ -45,7 +47,11 @@ impl Decides for InMemory {
         self.limiter.store().decide_now(call)
     }
 
-    fn settle(&self, settlement: &Settlement<'_>) -> SettleOutcome {
+    fn reserve(&self, request: &Reserve<'_>) -> Admission {
+        self.limiter.store().reserve_now(request)
+    }
+
+    fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         self.limiter.store().settle_now(settlement)
     }
 

@@ -5,8 +5,8 @@
 //! all keys are looked at, here and there, and a key for which even that leaves two right answers is not asked again.
 
 use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
-use slidegate::{Key, Kind, Limit, LimitId, SettleOutcome, Space, Verdict};
-use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, Spent, State, decide, give_back};
+use slidegate::{Grant, Granted, Key, Limit, LimitId, Reserve, Returns, SettleOutcome, Space, Verdict};
+use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, State, decide, give_back};
 
 use crate::decides::Decides;
 
@@ -43,9 +43,17 @@ pub(crate) enum Step {
         cost: u64,
         way: Way,
     },
+    /// A check that opens permits.
+    Reserve {
+        key: usize,
+        cost: u64,
+        way: Way,
+        returns: Returns,
+    },
     Settle {
         of: usize,
         cost: u64,
+        places: u64,
     },
     GiveBack {
         key: usize,
@@ -74,8 +82,29 @@ pub(crate) struct Setting {
     pub(crate) limits: Vec<Limit>,
 }
 
-/// What a key was admitted: where it is recorded, limit by limit.
-type Permit = (usize, Vec<(Limit, Receipt)>);
+/// What a request was admitted: charge by charge.
+struct Permit {
+    id: u64,
+    parts: Vec<Part>,
+}
+
+/// What a charge was admitted: where it is recorded, limit by limit.
+struct Part {
+    key: usize,
+    /// How often the key had been forgotten.
+    era: u64,
+    grant: Grant,
+    receipts: Vec<(Limit, Receipt)>,
+    spent: bool,
+}
+
+/// A name, and a plain history.
+struct Plain {
+    name: String,
+    states: Vec<State>,
+    /// How often it was forgotten.
+    era: u64,
+}
 
 /// Plain states, and a store that is asked the same.
 pub(crate) struct Both<S> {
@@ -85,7 +114,7 @@ pub(crate) struct Both<S> {
     latest_ms: u64,
     limits: Vec<Limit>,
     /// One name and one plain history per key.
-    keys: Vec<(String, Vec<State>, Spent)>,
+    keys: Vec<Plain>,
     permits: Vec<Permit>,
     names: usize,
     ids: u64,
@@ -101,15 +130,17 @@ impl<S: Decides> Both<S> {
         both
     }
 
-    fn fresh_key(&mut self) -> (String, Vec<State>, Spent) {
+    fn fresh_key(&mut self) -> Plain {
         self.names += 1;
-        (format!("key {}", self.names), self.limits.iter().map(State::new).collect(), Spent::default())
+        let states = self.limits.iter().map(State::new).collect();
+        Plain { name: format!("key {}", self.names), states, era: 0 }
     }
 
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
         match *step {
-            Step::Check { key, cost, way } => self.check(key, cost, way),
-            Step::Settle { of, cost } => self.settle(of, cost),
+            Step::Check { key, cost, way } => self.check(key, cost, way, Returns::Nothing),
+            Step::Reserve { key, cost, way, returns } => self.check(key, cost, way, returns),
+            Step::Settle { of, cost, places } => self.settle(of, cost, places),
             Step::GiveBack { key, units, way } => self.give_back(key, units, way),
             Step::Forget { key } => self.forget(key),
             Step::Forward { ms } => {
@@ -135,83 +166,106 @@ impl<S: Decides> Both<S> {
         self.latest_ms = self.latest_ms.max(now_ms);
     }
 
-    /// Then it is as if never seen, and all others are as they were.
+    /// Then it is as if never seen, permits from before are void, and all others are as they were.
     fn forget(&mut self, key: usize) -> Result<(), String> {
-        let (name, states, spent) = &mut self.keys[key];
+        let Plain { name, states, era } = &mut self.keys[key];
         let limits: Vec<LimitId> = self.limits.iter().map(Limit::id).collect();
         let space = Space::named("");
         self.store.forget(&Forget { space, key: &name.as_str().into(), limits: &limits });
-        (*states, *spent) = (self.limits.iter().map(State::new).collect(), Spent::default());
-        // What a permit from before recorded is no longer there, so that it says nothing any more.
-        self.permits.retain(|(of, _)| *of != key);
+        *states = self.limits.iter().map(State::new).collect();
+        *era += 1;
         self.look_at_all()
     }
 
     fn look_at_all(&mut self) -> Result<(), String> {
-        (0..KEYS).try_for_each(|key| self.check(key, 0, Way::Together))
+        (0..KEYS).try_for_each(|key| self.check(key, 0, Way::Together, Returns::Nothing))
     }
 
-    /// A counter whose windows are out of view, and a spent permit whose entry is gone: kept, or dropped already.
+    /// A counter whose windows are out of view: kept, or dropped already.
     fn retire_what_may_be_forgotten(&mut self) {
         for key in 0..KEYS {
-            let (_, states, spent) = &self.keys[key];
+            let states = &self.keys[key].states;
             let dead = self.limits.iter().zip(states).any(|(limit, state)| {
                 let dead = state.clone().standing(limit, self.now_ms).reset_after_ms == 0;
                 dead && format!("{state:?}") != format!("{:?}", State::new(limit))
             });
-            if dead || spent.iter().any(|(_, until_ms)| until_ms <= self.now_ms) {
+            if dead {
                 self.keys[key] = self.fresh_key();
-                self.permits.retain(|(of, _)| *of != key);
+                self.retire_permits(|part| part.key == key);
             }
         }
         // The same for an entry that has left its window: a settlement of it may or may not find the window again.
-        let live = |(limit, receipt): &(Limit, Receipt)| receipt.release_ms(limit) > self.now_ms;
-        self.permits.retain(|(_, receipts)| receipts.iter().all(live));
+        let now_ms = self.now_ms;
+        self.retire_permits(|part| {
+            part.receipts.iter().any(|(limit, receipt)| receipt.release_ms(limit) <= now_ms)
+        });
     }
 
     /// Where the clock was wrong by more than a window, stamps are set to now, and no longer are where a permit says.
     fn retire_what_may_be_moved(&mut self) {
         let (now_ms, off_ms) = (self.now_ms, self.latest_ms - self.now_ms);
-        let stays =
-            |(limit, receipt): &(Limit, Receipt)| receipt.stamp_ms <= now_ms || off_ms <= limit.window_ms();
-        self.permits.retain(|(_, receipts)| receipts.iter().all(stays));
+        let moved =
+            |(limit, receipt): &(Limit, Receipt)| receipt.stamp_ms > now_ms && off_ms > limit.window_ms();
+        self.retire_permits(|part| part.receipts.iter().any(moved));
     }
 
-    fn check(&mut self, key: usize, cost: u64, way: Way) -> Result<(), String> {
+    fn retire_permits(&mut self, is_over: impl Fn(&Part) -> bool) {
+        self.permits.retain(|permit| !permit.parts.iter().any(&is_over));
+    }
+
+    fn check(&mut self, key: usize, cost: u64, way: Way, returns: Returns) -> Result<(), String> {
         let subjects = subjects(key, way);
-        let expected = self.ask(Verb::Decide, &subjects, cost, way)?;
-        // The limiter gives holders its own ids, under which they cannot be found from here.
-        let unknown = way == Way::Limiter && self.limits.iter().any(Limit::needs_id);
-        if cost > 0 && expected.is_allowed() && !unknown {
-            for (subject, decisions) in subjects.iter().zip(expected.decisions.chunks(self.limits.len())) {
-                let receipts = self.limits.iter().zip(decisions).map(|(limit, decision)| {
-                    (*limit, Receipt { stamp_ms: decision.stamp_ms, cost, holder: self.ids })
-                });
-                // A meter keeps nothing that could be given back.
-                let receipts = receipts.filter(|(limit, _)| !matches!(limit.kind(), Kind::Gcra { .. }));
-                self.permits.push((*subject, receipts.collect()));
+        let (expected, granted) = self.ask(Verb::Decide, &subjects, cost, (way, returns))?;
+        let Granted::Permits(grants) = granted else { return Ok(()) };
+        if !expected.is_allowed() || cost == 0 {
+            return Err(format!("permits for what was not charged: {grants:?}"));
+        }
+        // Charge by charge, as they were made.
+        let mut decisions = expected.decisions.iter();
+        let mut parts = Vec::new();
+        for (charge, grant) in self.charges(&subjects, cost, way).into_iter().zip(grants) {
+            let (key, limits, cost) = charge;
+            let receipts = limits.iter().zip(decisions.by_ref()).filter_map(|(limit, decision)| {
+                let receipt = Receipt { stamp_ms: decision.stamp_ms, cost, holder: self.ids };
+                includes(returns, limit).then_some((*limit, receipt))
+            });
+            let receipts: Vec<(Limit, Receipt)> = receipts.collect();
+            match (grant, receipts.is_empty() || cost == 0) {
+                (Some(grant), false) => {
+                    let era = self.keys[key].era;
+                    parts.push(Part { key, era, grant, receipts, spent: false });
+                }
+                (None, true) => {}
+                (grant, _) => return Err(format!("{grant:?} for {receipts:?}")),
             }
         }
+        self.permits.push(Permit { id: self.ids, parts });
         Ok(())
     }
 
     fn give_back(&mut self, key: usize, units: u64, way: Way) -> Result<(), String> {
         let subjects = subjects(key, way);
-        self.ask(Verb::GiveBack, &subjects, units, way)?;
+        self.ask(Verb::GiveBack, &subjects, units, (way, Returns::Nothing))?;
         // A store may drop what is empty, and then says of a permit that there is nothing left, or not: both are right.
         for key in subjects {
-            let mut states = self.limits.iter().zip(&self.keys[key].1);
+            let mut states = self.limits.iter().zip(&self.keys[key].states);
             if states.any(|(limit, state)| state.clone().standing(limit, self.now_ms).reset_after_ms == 0) {
-                self.permits.retain(|(of, _)| *of != key);
+                self.retire_permits(|part| part.key == key);
             }
         }
         Ok(())
     }
 
     /// Asks the core and the store, which have to say the same.
-    fn ask(&mut self, verb: Verb, subjects: &[usize], cost: u64, way: Way) -> Result<Verdict, String> {
+    fn ask(
+        &mut self,
+        verb: Verb,
+        subjects: &[usize],
+        cost: u64,
+        (way, returns): (Way, Returns),
+    ) -> Result<(Verdict, Granted), String> {
         self.ids += 1;
-        let mut got = self.ask_store(verb, subjects, cost, way);
+        let (mut got, granted) = self.ask_store(verb, subjects, cost, (way, returns));
         // Later times count as the last one, whichever of them the verdict names.
         got.decided_at_ms = got.decided_at_ms.min(MAX_TIME_MS);
         let mut expected = self.ask_core(verb, subjects, cost);
@@ -223,34 +277,57 @@ impl<S: Decides> Both<S> {
             let at_ms = self.now_ms;
             return Err(format!("{verb:?} {way:?} at {at_ms}\n  expected {expected:?}\n  answered {got:?}"));
         }
-        Ok(expected)
+        Ok((expected, granted))
     }
 
-    fn ask_store(&self, verb: Verb, subjects: &[usize], cost: u64, way: Way) -> Verdict {
-        let key = self.keys[subjects[0]].0.as_str();
-        if way == Way::Limiter
-            && let Some(verdict) = self.store.limiter(&self.limits, key, cost, self.now_ms)
-        {
-            return verdict;
-        }
-        let keys: Vec<Key<'_>> = subjects.iter().map(|key| self.keys[*key].0.as_str().into()).collect();
+    /// What a request charges: keys, limits and costs.
+    fn charges(&self, subjects: &[usize], cost: u64, way: Way) -> Vec<(usize, Vec<Limit>, u64)> {
         let parts = if way == Way::Apart { 1 } else { self.limits.len() };
         let costs = if way == Way::Twice { vec![cost / 3, cost - cost / 3] } else { vec![cost] };
-        let mut charges: Vec<Charge<'_>> = Vec::new();
-        for (key, cost) in keys.iter().flat_map(|key| costs.iter().map(move |cost| (key, *cost))) {
-            let space = Space::named("");
-            charges.extend(self.limits.chunks(parts).map(|limits| Charge { space, key, limits, cost }));
+        let each = subjects.iter().flat_map(|key| costs.iter().map(move |cost| (*key, *cost)));
+        let charges = each.flat_map(|(key, cost)| {
+            self.limits.chunks(parts).map(move |limits| (key, limits.to_vec(), cost))
+        });
+        charges.collect()
+    }
+
+    fn ask_store(
+        &self,
+        verb: Verb,
+        subjects: &[usize],
+        cost: u64,
+        (way, returns): (Way, Returns),
+    ) -> (Verdict, Granted) {
+        let name = self.keys[subjects[0]].name.as_str();
+        if way == Way::Limiter
+            && returns == Returns::Nothing
+            && let Some(verdict) = self.store.limiter(&self.limits, name, cost, self.now_ms)
+        {
+            return (verdict, Granted::Nothing);
         }
+        let keys: Vec<Key<'_>> = self.keys.iter().map(|plain| plain.name.as_str().into()).collect();
+        let parts = self.charges(subjects, cost, way);
+        let charges = parts.iter().map(|(key, limits, cost)| Charge {
+            space: Space::named(""),
+            key: &keys[*key],
+            limits,
+            cost: *cost,
+        });
+        let charges: Vec<Charge<'_>> = charges.collect();
         let call = Call { now_ms: self.now_ms, holder: self.ids, charges: &charges };
         match verb {
-            Verb::Decide => self.store.decide(&call),
-            Verb::GiveBack => self.store.give_back(&call),
+            Verb::GiveBack => (self.store.give_back(&call), Granted::Nothing),
+            Verb::Decide if returns == Returns::Nothing => (self.store.decide(&call), Granted::Nothing),
+            Verb::Decide => {
+                let admission = self.store.reserve(&Reserve { call, returns: &vec![returns; charges.len()] });
+                (admission.verdict, admission.granted)
+            }
         }
     }
 
     fn ask_core(&mut self, verb: Verb, subjects: &[usize], cost: u64) -> Verdict {
         let (limits, holder) = (&self.limits, self.ids);
-        let mut states: Vec<Vec<State>> = subjects.iter().map(|key| self.keys[*key].1.clone()).collect();
+        let mut states: Vec<Vec<State>> = subjects.iter().map(|key| self.keys[*key].states.clone()).collect();
         let pairs = states.iter_mut().flat_map(|states| limits.iter().zip(states));
         let mut asks: Vec<Ask<'_>> = pairs.map(|(limit, state)| Ask { limit, cost, holder, state }).collect();
         let verdict = match verb {
@@ -258,39 +335,64 @@ impl<S: Decides> Both<S> {
             Verb::GiveBack => give_back(&mut asks, self.now_ms),
         };
         for (key, states) in subjects.iter().zip(states) {
-            self.keys[*key].1 = states;
+            self.keys[*key].states = states;
         }
         verdict
     }
 
-    fn settle(&mut self, of: usize, cost: u64) -> Result<(), String> {
+    /// Settles a permit, on every subject as the core would, and says of each what came of it.
+    fn settle(&mut self, of: usize, cost: u64, places: u64) -> Result<(), String> {
         let Some(index) = of.checked_rem(self.permits.len()) else { return Ok(()) };
-        let ((key, receipts), now_ms) = (&self.permits[index], self.now_ms);
-        let Some((_, first)) = receipts.first() else { return Ok(()) };
-        let (id, (name, states, spent)) = (first.holder, &mut self.keys[*key]);
-        let recorded = receipts.iter().map(|(limit, receipt)| (limit.id(), *receipt)).collect();
-        let subject = Charged { space: Space::named(""), key: name.as_str().into(), receipts: recorded };
-        let settlement = Settlement { now_ms, id, cost, subjects: vec![subject] };
+        let permit = &self.permits[index];
+        let subjects = permit.parts.iter().map(|part| {
+            let receipts = part.receipts.iter().map(|(limit, receipt)| (limit.id(), *receipt)).collect();
+            let key = self.keys[part.key].name.as_str().into();
+            Charged { space: Space::named(""), key, grant: part.grant, receipts }
+        });
+        let (now_ms, id) = (self.now_ms, permit.id);
+        let settlement = Settlement { now_ms, id, cost, places, subjects: subjects.collect() };
         let got = self.store.settle(&settlement);
-        spent.prune(now_ms);
-        let mut done = false;
-        if spent.contains(id) {
-            return (got == SettleOutcome::AlreadySpent).then_some(()).ok_or(format!("{got:?}, but spent"));
+        let mut permit = self.permits.swap_remove(index);
+        let expected: Vec<SettleOutcome> =
+            permit.parts.iter_mut().map(|part| self.settle_plain(part, cost, places)).collect();
+        self.permits.push(permit);
+        (got == expected).then_some(()).ok_or(format!("settled {got:?}, not {expected:?}"))
+    }
+
+    fn settle_plain(&mut self, part: &mut Part, cost: u64, places: u64) -> SettleOutcome {
+        let now_ms = self.now_ms;
+        let release_ms = part.receipts.iter().map(|(limit, receipt)| receipt.release_ms(limit)).max();
+        if release_ms.unwrap_or(0) <= now_ms {
+            return SettleOutcome::Expired;
+        } else if part.era != self.keys[part.key].era {
+            return SettleOutcome::Void;
+        } else if part.spent {
+            return SettleOutcome::AlreadySpent;
         }
-        let release_ms = receipts.iter().map(|(limit, receipt)| receipt.release_ms(limit)).max();
-        for (limit, state) in self.limits.iter().zip(states) {
-            let receipt = receipts.iter().find(|(of, _)| of.id() == limit.id());
-            // What has left every window is not looked at again.
-            if let Some((_, receipt)) = receipt.filter(|_| release_ms > Some(now_ms)) {
+        let mut done = false;
+        for (limit, state) in self.limits.iter().zip(&mut self.keys[part.key].states) {
+            if let Some((_, receipt)) = part.receipts.iter().find(|(of, _)| of.id() == limit.id()) {
+                let cost = if limit.needs_id() { places } else { cost };
                 done |= state.settle(limit, receipt, cost, now_ms) == Settled::Done;
             }
         }
-        match got {
-            SettleOutcome::Settled => spent.insert(id, release_ms.unwrap_or(0)),
-            SettleOutcome::Expired if !done => {}
-            _ => return Err(format!("{got:?}, but done: {done}")),
+        // Places in flight are found by the holder's id: no memory of spent permits is needed for them.
+        let only_places = part.receipts.iter().all(|(limit, _)| limit.needs_id());
+        part.spent = !only_places;
+        match done {
+            true => SettleOutcome::Settled,
+            false if only_places => SettleOutcome::AlreadySpent,
+            false => SettleOutcome::Void,
         }
-        Ok(())
+    }
+}
+
+/// Whether what a limit recorded may be given back.
+fn includes(returns: Returns, limit: &Limit) -> bool {
+    match returns {
+        Returns::Nothing => false,
+        Returns::Places => limit.needs_id(),
+        Returns::Everything => !matches!(limit.kind(), slidegate::Kind::Gcra { .. }),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Limit, Memory, Redis, SettleOutcome, Store, Verdict};
+use slidegate::{Admission, Limit, Memory, Redis, Reserve, Returns, SettleOutcome, Store};
 use slidegate_core::Receipt;
 
 use crate::servers::{Cluster, Flavour};
@@ -19,40 +19,42 @@ struct Both {
 
 impl Both {
     /// The same cost for every subject, under this id.
-    async fn charge(&self, id: u64, cost: u64) -> Verdict {
+    async fn charge(&self, id: u64, cost: u64) -> Admission {
         let charges: Vec<Charge<'_>> = self
             .subjects
             .iter()
             .map(|subject| Charge { space: space(), key: &subject.key, limits: &subject.limits, cost })
             .collect();
         let call = Call { now_ms: NOW_MS, holder: id, charges: &charges };
-        let verdict = self.redis.decide(&call).await.expect("a decision");
-        assert_eq!(verdict, self.memory.decide_now(&call));
-        verdict
+        let request = Reserve { call, returns: &vec![Returns::Everything; charges.len()] };
+        let admission = self.redis.reserve(&request).await.expect("a decision");
+        assert_eq!(admission, self.memory.reserve_now(&request));
+        admission
     }
 
     /// Settles what a charge recorded.
-    async fn settle(&self, id: u64, recorded: (&Verdict, u64), cost: u64) -> SettleOutcome {
-        let (verdict, recorded) = recorded;
+    async fn settle(&self, id: u64, recorded: (&Admission, u64), cost: u64) -> SettleOutcome {
+        let (Admission { verdict, granted }, recorded) = recorded;
         let mut stamps = verdict.decisions.iter().map(|decision| decision.stamp_ms);
-        let mut charged = |subject: &Subject| {
+        let mut charged = |(index, subject): (usize, &Subject)| {
             let receipts = subject.limits.iter().map(|limit| {
                 let stamp_ms = stamps.next().expect("a decision for every limit");
                 (limit.id(), Receipt { stamp_ms, cost: recorded, holder: id })
             });
             let receipts = receipts.collect();
-            Charged { space: space(), key: subject.key.clone(), receipts }
+            let grant = granted.of(index).expect("a permit");
+            Charged { space: space(), key: subject.key.clone(), grant, receipts }
         };
-        let subjects = self.subjects.iter().map(&mut charged).collect();
-        let settlement = Settlement { now_ms: NOW_MS + 1, id, cost, subjects };
-        let outcome = self.redis.settle(&settlement).await.expect("a settlement");
-        assert_eq!(outcome, self.memory.settle_now(&settlement));
-        outcome
+        let subjects = self.subjects.iter().enumerate().map(&mut charged).collect();
+        let settlement = Settlement { now_ms: NOW_MS + 1, id, cost, places: cost, subjects };
+        let outcomes = self.redis.settle(&settlement).await.expect("a settlement");
+        assert_eq!(outcomes, self.memory.settle_now(&settlement));
+        SettleOutcome::of_all(&outcomes)
     }
 
     /// What remains of every limit of every subject, if it is the same for all.
     async fn remaining(&self) -> u64 {
-        let verdict = self.charge(0, 0).await;
+        let verdict = self.charge(0, 0).await.verdict;
         let left: Vec<u64> = verdict.decisions.iter().map(|decision| decision.remaining).collect();
         assert!(left.iter().all(|other| *other == left[0]), "{left:?}");
         left[0]
@@ -71,7 +73,7 @@ async fn a_permit_for_several_slots_is_settled_once() {
 
     let first = both.charge(1, 4).await;
     let second = both.charge(2, 5).await;
-    assert_eq!((first.is_allowed(), second.is_allowed(), both.remaining().await), (true, true, 0));
+    assert_eq!((first.is_admitted(), second.is_admitted(), both.remaining().await), (true, true, 0));
     assert_eq!(both.settle(1, (&first, 4), 1).await, SettleOutcome::Settled);
     assert_eq!(both.remaining().await, 3, "4 became 1");
     assert_eq!(both.settle(1, (&first, 4), 0).await, SettleOutcome::AlreadySpent);

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use slidegate::store::{Call, Charge};
-use slidegate::{Limit, Once, Redis, Store};
+use slidegate::{Limit, Once, Redis, Reserve, Store};
 
 use crate::servers::{Cluster, Flavour, Reply, Server};
 use crate::spread::{NOW_MS, Subject, ask, config, remaining};
@@ -19,7 +19,7 @@ async fn once(store: &Redis, name: &str, costs: &[(&Subject, u64)]) -> Once {
         })
         .collect();
     let call = Call { now_ms: NOW_MS, holder: 1, charges: &charges };
-    store.decide_once(&call, name.as_bytes()).await.expect("a decision")
+    store.decide_once(&Reserve::nothing(call), name.as_bytes()).await.expect("a decision")
 }
 
 fn one_each(subjects: &[Subject]) -> Vec<(&Subject, u64)> {
@@ -39,10 +39,10 @@ async fn a_request_that_is_sent_again_is_charged_once() {
     let Once::Decided(verdict) = once(&store, "x", &[(a, 1), (b, 2), (c, 1)]).await else {
         panic!("it was never seen")
     };
-    assert!(verdict.is_allowed());
+    assert!(verdict.is_admitted());
     for _ in 0..30 {
         let again = once(&store, "x", &[(a, 1), (b, 2), (c, 1)]).await;
-        assert_eq!(again, Once::Replayed { verdict: verdict.clone(), holder: 1 });
+        assert_eq!(again, Once::Replayed { admission: verdict.clone(), holder: 1 });
     }
     assert_eq!(all_remaining(&store, &subjects).await, [4, 3, 4]);
 }
@@ -87,10 +87,10 @@ async fn after_a_denial_the_same_key_may_be_tried_again() {
         let mut left = [5; 3];
         left[full] = 0;
         let denied = once(&store, "x", &one_each(&subjects)).await;
-        assert!(matches!(denied, Once::Decided(verdict) if !verdict.is_allowed()));
+        assert!(matches!(denied, Once::Decided(admission) if !admission.is_admitted()));
         assert_eq!(all_remaining(&store, &subjects).await, left, "with {full} full");
         let admitted = once(&store, "x", &one_each(&roomy)).await;
-        assert!(matches!(admitted, Once::Decided(verdict) if verdict.is_allowed()));
+        assert!(matches!(admitted, Once::Decided(admission) if admission.is_admitted()));
         assert!(matches!(once(&store, "x", &one_each(&roomy)).await, Once::Replayed { .. }));
         assert_eq!(all_remaining(&store, &roomy).await, left.map(|left| left + 45 - 1));
     }
@@ -105,10 +105,10 @@ async fn the_same_request_many_times_at_once_is_charged_once() {
     for round in 1..=5 {
         let name = round.to_string();
         for answer in join_all(stores.iter().map(|store| once(store, &name, &costs))).await {
-            let (Once::Decided(verdict) | Once::Replayed { verdict, .. }) = answer else {
+            let (Once::Decided(admission) | Once::Replayed { admission, .. }) = answer else {
                 panic!("{answer:?}")
             };
-            assert!(verdict.is_allowed());
+            assert!(admission.is_admitted());
         }
         assert_eq!(all_remaining(&stores[0], &subjects).await, [5 - round; 3]);
     }

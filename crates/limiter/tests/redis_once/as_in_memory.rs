@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Memory, Once, Redis, Space, Store};
+use slidegate::{Key, Limit, Memory, Once, Redis, Reserve, Space, Store};
 
 use crate::cases::{self, Rng, prove_part};
 use crate::servers::{Flavour, Server};
@@ -140,10 +140,11 @@ impl Both<'_> {
         let call = Call { now_ms: self.now_ms, holder: self.holder, charges: &charges };
         let (left, _) = self.names[name];
         let idempotency_key = format!("{} {name} {left}", self.case);
-        let Ok(expected) = self.memory.decide_once(&call, idempotency_key.as_bytes()).await;
-        let got = self.redis.decide_once(&call, idempotency_key.as_bytes()).await;
+        let request = Reserve::nothing(call);
+        let Ok(expected) = self.memory.decide_once(&request, idempotency_key.as_bytes()).await;
+        let got = self.redis.decide_once(&request, idempotency_key.as_bytes()).await;
         self.compare(&expected, &got.map_err(|error| error.to_string())?)?;
-        if matches!(expected, Once::Decided(verdict) if verdict.is_allowed()) {
+        if matches!(expected, Once::Decided(admission) if admission.is_admitted()) {
             let shortest_ms = parts.iter().flat_map(|part| &part.limits).map(Limit::window_ms).min();
             self.names[name].1 = self.now_ms + shortest_ms.unwrap_or(0).min(60_000);
         }

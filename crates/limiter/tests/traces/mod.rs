@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Key, Kind, Limit, MAX_QUOTA, SettleOutcome, Space, Verdict};
+use slidegate::{
+    Admission, Granted, Key, Kind, Limit, MAX_QUOTA, Reserve, Returns, SettleOutcome, Space, Verdict,
+};
 use slidegate_core::Receipt;
 
 #[path = "../../../core/tests/reader/mod.rs"]
@@ -75,19 +77,28 @@ fn beyond_reach(trace: &Value) -> Option<&'static str> {
     )
 }
 
-/// What an admitted step wrote, limit by limit; `None` where it only looked.
-type Receipts = Vec<Option<Receipt>>;
+/// What an admitted step wrote, limit by limit, `None` where it only looked; and its permits, charge by charge.
+#[derive(Clone)]
+struct Recorded {
+    receipts: Vec<Option<Receipt>>,
+    granted: Granted,
+    /// How many limits a charge has.
+    limits_a_charge: usize,
+}
 
 struct Run<S> {
     way: Way,
     store: S,
     limits: Vec<Limit>,
-    permits: Vec<Option<Receipts>>,
+    permits: Vec<Option<Recorded>>,
+    /// Whether the trace settles what it was admitted: the limiter gives its permits no names.
+    settles: bool,
 }
 
 fn run_trace<S: Decides>(trace: &Value, way: Way, make: impl Fn(&[Limit]) -> S) -> Vec<String> {
     let limits: Vec<Limit> = list(&trace["limits"]).iter().map(limit).collect();
-    let mut run = Run { way, store: make(&limits), limits, permits: Vec::new() };
+    let settles = list(&trace["steps"]).iter().any(|step| matches!(text(&step["op"]), "refund" | "settle"));
+    let mut run = Run { way, store: make(&limits), limits, permits: Vec::new(), settles };
     if let Some(initial) = trace["initial"].as_array() {
         initial.iter().enumerate().for_each(|(index, state)| run.build(index, state));
     }
@@ -128,24 +139,28 @@ impl<S: Decides> Run<S> {
             self.permits.push(None);
             return shown(&self.give_back(&costs, at_ms));
         }
-        let verdict = self.check(&costs, at_ms, index);
+        let Admission { verdict, granted } = self.check(&costs, at_ms, index);
         let receipts = verdict.decisions.iter().zip(&costs).map(|(decision, &cost)| {
             (cost > 0).then_some(Receipt { stamp_ms: decision.stamp_ms, cost, holder: index })
         });
-        self.permits.push(verdict.is_allowed().then(|| receipts.collect()));
+        let limits_a_charge = self.limits_a_charge(&costs);
+        let receipts = receipts.collect();
+        let recorded = Recorded { receipts, granted, limits_a_charge };
+        self.permits.push(verdict.is_allowed().then_some(recorded));
         shown(&verdict)
     }
 
-    fn check(&self, costs: &[u64], at_ms: u64, holder: u64) -> Verdict {
+    fn check(&self, costs: &[u64], at_ms: u64, holder: u64) -> Admission {
         let same = costs.iter().all(|cost| *cost == costs[0]);
         // A holder is released under the id that the trace gives it, and the limiter gives its own.
         let numbered = self.limits.iter().any(Limit::needs_id);
         if self.way == Way::Limiter
             && same
             && !numbered
+            && !self.settles
             && let Some(verdict) = self.store.limiter(&self.limits, "key", costs[0], at_ms)
         {
-            return verdict;
+            return verdict.into();
         }
         charge(&self.store, &self.charges(costs), at_ms, holder)
     }
@@ -157,36 +172,47 @@ impl<S: Decides> Run<S> {
         self.store.give_back(&Call { now_ms, holder: 0, charges: &given })
     }
 
+    fn limits_a_charge(&self, costs: &[u64]) -> usize {
+        let same = costs.iter().all(|cost| *cost == costs[0]);
+        if same && self.way != Way::Apart { self.limits.len() } else { 1 }
+    }
+
     /// Limits that are charged together, and how much.
     fn charges(&self, costs: &[u64]) -> Vec<(&[Limit], u64)> {
-        let same = costs.iter().all(|cost| *cost == costs[0]);
-        let parts = if same && self.way != Way::Apart { self.limits.len() } else { 1 };
+        let parts = self.limits_a_charge(costs);
         self.limits.chunks(parts).zip(costs.iter().step_by(parts).copied()).collect()
     }
 
-    /// Settles what a step recorded, and says so in the words of the trace. The store answers once for all limits.
+    /// Settles what a step recorded, and says so in the words of the trace. The store answers once for all limits of a charge.
     fn settle(&self, of: u64, cost: u64, now_ms: u64, expect: &Value) -> Value {
-        let receipts = self.permits[of as usize].as_ref().expect("a permit of an admitted step");
-        let receipts = self.limits.iter().zip(receipts).filter_map(|(limit, r)| Some((limit.id(), (*r)?)));
-        let subject = Charged { space: space(), key: key(), receipts: receipts.collect() };
-        let settlement = Settlement { now_ms, id: of, cost, subjects: vec![subject] };
-        let outcome = self.store.settle(&settlement);
-        let expected = list(expect);
-        let right = match outcome {
-            SettleOutcome::AlreadySpent => expected.iter().all(|word| word == "spent"),
-            // What has left the window may still be told from what is spent, so that the permit counts as used.
-            SettleOutcome::Settled => expected.iter().all(|word| word != "spent"),
-            SettleOutcome::Expired => expected.iter().all(|word| word != "done"),
-            SettleOutcome::TooManySpent => false,
-        };
-        json!({ "settled": if right { expect.clone() } else { json!(format!("{outcome:?}")) } })
+        let recorded = self.permits[of as usize].as_ref().expect("a permit of an admitted step");
+        let Recorded { receipts, granted, limits_a_charge } = recorded;
+        let limits: Vec<(&Limit, &Option<Receipt>)> = self.limits.iter().zip(receipts).collect();
+        let parts = limits.chunks(*limits_a_charge).zip(list(expect).chunks(*limits_a_charge)).enumerate();
+        let parts: Vec<(Charged<'_>, &[Value])> = parts
+            .filter_map(|(index, (limits, words))| {
+                let receipts = limits.iter().filter_map(|(limit, receipt)| Some((limit.id(), (**receipt)?)));
+                let (receipts, grant) = (receipts.collect(), granted.of(index)?);
+                Some((Charged { space: space(), key: key(), grant, receipts }, words))
+            })
+            .collect();
+        let subjects = parts.iter().map(|(charged, _)| charged.clone()).collect();
+        let outcomes = self.store.settle(&Settlement { now_ms, id: of, cost, places: cost, subjects });
+        let right = outcomes.iter().zip(&parts).all(|(outcome, (_, words))| match outcome {
+            SettleOutcome::AlreadySpent => words.iter().all(|word| word == "spent"),
+            SettleOutcome::Settled => words.iter().any(|word| word == "done"),
+            // What has left the window need not be told from what is spent.
+            SettleOutcome::Expired | SettleOutcome::Void => words.iter().all(|word| word != "done"),
+            SettleOutcome::PartlySettled => false,
+        });
+        json!({ "settled": if right { expect.clone() } else { json!(format!("{outcomes:?}")) } })
     }
 
     /// Charges until the state of a limit is the given one.
     fn build(&self, index: usize, state: &Value) {
         let (store, limit) = (&self.store, self.limits[index]);
         let charge_at = |units: u64, at_ms: u64, holder: u64| {
-            let verdict = charge(store, &[(&[limit], units)], at_ms, holder);
+            let verdict = charge(store, &[(&[limit], units)], at_ms, holder).verdict;
             assert!(verdict.is_allowed(), "the state can be built: {verdict:?}");
         };
         let last_ms = number(&state["last_ms"]);
@@ -226,15 +252,15 @@ impl<S: Decides> Run<S> {
         };
         let parts = counts.iter().flat_map(halves).filter(|(units, _)| *units > 0);
         let charged = parts.map(|(units, at_ms)| {
-            let verdict = charge(store, &[(&[roomy], 1)], at_ms, 0);
-            (units, Receipt { stamp_ms: verdict.decisions[0].stamp_ms, cost: 1, holder: 0 }, at_ms)
+            let Admission { verdict, granted } = charge(store, &[(&[roomy], 1)], at_ms, 0);
+            let receipt = Receipt { stamp_ms: verdict.decisions[0].stamp_ms, cost: 1, holder: 0 };
+            (units, receipt, granted.of(0).expect("a permit"), at_ms)
         });
-        for (index, (units, receipt, now_ms)) in charged.collect::<Vec<_>>().into_iter().enumerate() {
+        for (units, receipt, grant, now_ms) in charged.collect::<Vec<_>>() {
             let receipts = vec![(limit.id(), receipt)];
-            let subject = Charged { space: space(), key: key(), receipts };
-            let id = u64::MAX - index as u64;
-            let settlement = Settlement { now_ms, id, cost: units, subjects: vec![subject] };
-            assert_eq!(store.settle(&settlement), SettleOutcome::Settled);
+            let subjects = vec![Charged { space: space(), key: key(), grant, receipts }];
+            let settlement = Settlement { now_ms, id: 0, cost: units, places: 0, subjects };
+            assert_eq!(store.settle(&settlement), [SettleOutcome::Settled]);
         }
     }
 }
@@ -248,9 +274,10 @@ fn space() -> Space {
     Space::named("")
 }
 
-fn charge(store: &impl Decides, charges: &[(&[Limit], u64)], now_ms: u64, holder: u64) -> Verdict {
+fn charge(store: &impl Decides, charges: &[(&[Limit], u64)], now_ms: u64, holder: u64) -> Admission {
     let key = key();
     let charge = |&(limits, cost)| Charge { space: space(), key: &key, limits, cost };
     let charges: Vec<Charge<'_>> = charges.iter().map(charge).collect();
-    store.decide(&Call { now_ms, holder, charges: &charges })
+    let call = Call { now_ms, holder, charges: &charges };
+    store.reserve(&Reserve { call, returns: &vec![Returns::Everything; charges.len()] })
 }

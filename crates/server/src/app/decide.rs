@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hyper::HeaderMap;
 use slidegate::{
     Answer, Answers, Ask, AtOnce, CallError, Clock, Demand, GateError, Key, Limit, Permit, Request,
-    RequestError, SettleOutcome, Space, Store, Verdict,
+    RequestError, SettlementReport, Space, Store, Verdict,
 };
 
 use super::App;
@@ -118,7 +118,7 @@ impl<C: Clock> App<C> {
         &self,
         permit: &Permit,
         cost: u64,
-    ) -> Result<SettleOutcome, CallError<StoreError>> {
+    ) -> Result<SettlementReport, CallError<StoreError>> {
         self.gate.settle(permit, cost).await
     }
 }

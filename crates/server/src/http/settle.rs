@@ -2,8 +2,8 @@
 
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
-use serde::Deserialize;
-use slidegate::{CallError, Clock, Permit, PermitError, SettleOutcome};
+use serde::{Deserialize, Serialize};
+use slidegate::{CallError, Clock, Permit, PermitError, SettleOutcome, SettlementReport};
 
 use super::body;
 use super::number::whole;
@@ -38,23 +38,37 @@ pub(super) async fn settle<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply
 
 async fn replace<C: Clock>(app: &App<C>, permit: &str, cost: u64) -> Result<Reply, Problem> {
     let permit: Permit = permit.parse().map_err(refused)?;
-    let outcome = app.settle(&permit, cost).await.map_err(|error| match error {
+    let report = app.settle(&permit, cost).await.map_err(|error| match error {
         CallError::Permit(error) => refused(error),
         CallError::Store(error) => Problem::store(&error),
     })?;
-    let said = |body: &'static [u8]| Ok(reply(StatusCode::OK, JSON, body));
-    let conflict = |outcome, detail| Err(Problem::new(StatusCode::CONFLICT, detail).outcome(outcome));
-    match outcome {
-        SettleOutcome::Settled => said(b"{\"outcome\":\"settled\"}"),
-        SettleOutcome::Expired => said(b"{\"outcome\":\"expired\"}"),
-        SettleOutcome::AlreadySpent => {
-            conflict("already_spent", "this permit was used before; nothing was changed")
-        }
-        SettleOutcome::TooManySpent => conflict(
-            "too_many_spent",
-            "this key already has as many used permits as it may; nothing was changed",
-        ),
+    if report.outcome == SettleOutcome::AlreadySpent {
+        let detail = "this permit was used before; nothing was changed";
+        return Err(Problem::new(StatusCode::CONFLICT, detail).outcome(report.outcome.as_str()));
     }
+    Ok(reply(StatusCode::OK, JSON, written(&report)))
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    outcome: &'static str,
+    /// Rule by rule, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    rule: Option<&'a str>,
+    outcome: &'static str,
+}
+
+fn written(report: &SettlementReport) -> Vec<u8> {
+    let differ = report.parts.iter().any(|part| part.outcome != report.outcome);
+    let rules = report.parts.iter().filter(|_| differ);
+    let rules = rules.map(|part| Part { rule: part.rule.as_deref(), outcome: part.outcome.as_str() });
+    let body = Body { outcome: report.outcome.as_str(), rules: rules.collect() };
+    serde_json::to_vec(&body).expect("names are text")
 }
 
 /// Whatever is wrong with it, it opens nothing.

@@ -10,7 +10,7 @@ use crate::app::App;
 static SETTLEMENTS: Family<1> = Family::counter(
     "settlements",
     ["outcome"],
-    "Permits that were refunded or settled: settled, expired, already_spent, too_many_spent",
+    "Permits that were refunded or settled: settled, expired, already_spent, partly_settled, void",
 );
 static DEBT: Family<0> = Family::counter(
     "settlement_debt_units",
@@ -23,15 +23,23 @@ static REFUSED_KEYS: Family<0> = Family::counter(
     "Requests that were answered 503 because there was no room to remember their idempotency keys",
 );
 
+static REFUSED: Family<0> = Family::counter(
+    "permits_refused",
+    [],
+    "Requests that were refused because a subject had as many open permits as it may",
+);
+
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] = &[&SETTLEMENTS, &DEBT, &REFUSED_KEYS];
+pub(super) const FAMILIES: &[&dyn Described] = &[&SETTLEMENTS, &REFUSED, &DEBT, &REFUSED_KEYS];
 
 pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     let counts = app.gate().settlements();
     SETTLEMENTS.put(sink, ["settled"], counts.settled);
     SETTLEMENTS.put(sink, ["expired"], counts.expired);
     SETTLEMENTS.put(sink, ["already_spent"], counts.already_spent);
-    SETTLEMENTS.put(sink, ["too_many_spent"], counts.too_many_spent);
+    SETTLEMENTS.put(sink, ["partly_settled"], counts.partly_settled);
+    SETTLEMENTS.put(sink, ["void"], counts.void);
+    REFUSED.put(sink, [], counts.refused_permits);
     DEBT.put(sink, [], counts.debt_units);
     REFUSED_KEYS.put(sink, [], app.gate().refused_idempotency_keys());
 }

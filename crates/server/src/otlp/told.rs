@@ -74,6 +74,7 @@ fn failed<E: std::error::Error>(error: &GateError<E>) -> Told {
         // The caller's mistake, as the answer tells it.
         GateError::Request(_) | GateError::Conflict => Told::outcome("invalid"),
         GateError::Full => Told { error: Some(GateError::<E>::Full.to_string()), ..Told::outcome("failed") },
+        GateError::TooManyPermits => Told::outcome("denied"),
         GateError::Store(error) => store_failed(error),
     }
 }

@@ -11,7 +11,7 @@ use super::row::Content;
 use super::shard::Shard;
 use super::slot::Holding;
 use crate::key::{Key, Space};
-use crate::store::{Call, Charge, Charged, Forget, Settlement};
+use crate::store::{Admission, Call, Charge, Charged, Forget, Reserve, Returns, Settlement};
 
 /// What is in the tables of a shard, added up.
 fn held(shard: &Shard) -> [usize; 3] {
@@ -88,18 +88,22 @@ fn the_books_say_what_the_tables_hold() {
             let charge = |key| Charge { space, key, limits: chosen, cost };
             let charges = [charge(&keys[0]), charge(&keys[1])];
             let charges = if random.below(5) == 0 { &charges[..] } else { &charges[..1] };
-            let verdict = store.decide_now(&Call { now_ms, holder: step, charges });
-            if charges.len() == 1 && cost > 0 && verdict.is_allowed() && random.below(4) == 0 {
+            let call = Call { now_ms, holder: step, charges };
+            let request = Reserve { call, returns: &[Returns::Everything] };
+            let is_reserved = random.below(4) == 0;
+            let Admission { verdict, granted } =
+                if is_reserved { store.reserve_now(&request) } else { store.decide_now(&call).into() };
+            if let Some(grant) = granted.of(0) {
                 let receipt = |stamp_ms| Receipt { stamp_ms, cost, holder: step };
                 let stamps = verdict.decisions.iter().map(|decision| receipt(decision.stamp_ms));
                 let receipts = chosen.iter().map(Limit::id).zip(stamps).collect();
-                admitted.push((step, Charged { space, key: keys[0].clone(), receipts }));
+                admitted.push((step, Charged { space, key: keys[0].clone(), grant, receipts }));
             }
             if random.below(6) == 0
                 && let Some((id, charged)) = admitted.pop()
             {
                 let cost = [0, 1, 80_000][random.below(3) as usize];
-                store.settle_now(&Settlement { now_ms, id, cost, subjects: vec![charged] });
+                store.settle_now(&Settlement { now_ms, id, cost, places: cost, subjects: vec![charged] });
             }
             if random.below(6) == 0 {
                 store.give_back_now(&Call { now_ms, holder: step, charges });

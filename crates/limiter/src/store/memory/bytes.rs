@@ -8,8 +8,6 @@ use super::subject::{Subject, Tracked};
 const ALLOCATION_BYTES: usize = 16;
 /// The first four holders of an in-flight limit; a log begins with less.
 const FIRST_RING: usize = 4 * size_of::<Holder>();
-/// The first four spent permits.
-const FIRST_SPENT: usize = 4 * size_of::<(u64, u64)>();
 
 /// What an allocation of so many bytes takes.
 #[inline(always)]
@@ -52,7 +50,7 @@ impl Subject {
         if self.tracked.spilled() {
             bytes += allocated(self.tracked.capacity() * size_of::<Tracked>());
         }
-        bytes + allocated(self.spent.heap_bytes())
+        bytes + allocated(self.ledger.heap_bytes())
     }
 
     /// The most bytes that recording another cost may take.
@@ -60,13 +58,18 @@ impl Subject {
         self.tracked.iter().map(|tracked| growth(&tracked.limit, &tracked.state)).sum()
     }
 
-    /// The most bytes that it takes once a permit is settled: to remember that, and for a count that outgrows its entry.
+    /// The most bytes that so many more permits take.
+    pub(super) fn permit_bytes(&self, permits: usize) -> usize {
+        if permits == 0 {
+            return 0;
+        }
+        // A chunk that is added to a full list doubles it; further permits of the same request need no more than that.
+        allocated(self.ledger.grown_bytes()) - allocated(self.ledger.heap_bytes())
+    }
+    /// The most bytes that it takes once a permit is settled: a count may outgrow its entry.
     pub(super) fn settled_bytes(&self, cost: u64) -> usize {
-        let spent_bytes = self.spent.heap_bytes();
-        let has_place = self.spent.iter().count() * size_of::<(u64, u64)>() < spent_bytes;
-        let remembered = if has_place { 0 } else { spent_bytes.max(FIRST_SPENT) + ALLOCATION_BYTES };
         let states = self.tracked.iter().map(|tracked| tracked.state.heap_bytes());
         let widened = if cost > u64::from(u16::MAX) { 2 * states.sum::<usize>() } else { 0 };
-        self.heap_bytes() + remembered + widened
+        self.heap_bytes() + widened
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use slidegate_core::{Counter, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Spent, State};
+use slidegate_core::{Counter, Entry, Fixed, Gcra, Holder, InFlight, Kind, Ledger, Limit, Log, State};
 
 use super::subject::Tracked;
 use super::words::{Words, damaged};
@@ -65,15 +65,21 @@ pub(super) fn read_tracked(input: &mut Words<impl Read>) -> io::Result<Tracked> 
     Ok(Tracked { limit, state })
 }
 
-pub(super) fn write_spent(spent: &Spent, words: &mut Vec<u64>) {
-    words.push(spent.iter().count() as u64);
-    words.extend(spent.iter().flat_map(|(id, until_ms)| [id, until_ms]));
+pub(super) fn write_ledger(ledger: &Ledger, words: &mut Vec<u64>) {
+    let ledger = ledger.to_words();
+    words.push(ledger.len() as u64);
+    words.extend(ledger);
 }
 
-pub(super) fn read_spent(input: &mut Words<impl Read>) -> io::Result<Spent> {
-    let mut spent = Spent::default();
-    read_list(input)?.into_iter().for_each(|[id, until_ms]| spent.insert(id, until_ms));
-    Ok(spent)
+pub(super) fn read_ledger(input: &mut Words<impl Read>) -> io::Result<Ledger> {
+    let words: Vec<[u64; 1]> = read_list(input)?;
+    Ledger::from_words(words.as_flattened()).ok_or_else(damaged)
+}
+
+/// Passes what older files have in the place of a ledger: ids of used permits, and until when.
+pub(super) fn skip_spent(input: &mut Words<impl Read>) -> io::Result<Ledger> {
+    let _: Vec<[u64; 2]> = read_list(input)?;
+    Ok(Ledger::default())
 }
 
 pub(super) fn write_board(board: &Board, words: &mut Vec<u64>) {

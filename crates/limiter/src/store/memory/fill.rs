@@ -1,6 +1,6 @@
 //! How full a subject is: what decides about its place when memory is short.
 
-use slidegate_core::{History, Limit};
+use slidegate_core::{History, Limit, MAX_TIME_MS};
 
 /// How full a subject is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,7 @@ impl Fill {
 
     /// How full a history is under its limit.
     pub(super) fn of(limit: &Limit, history: &mut impl History, now_ms: u64) -> Self {
+        let now_ms = now_ms.min(MAX_TIME_MS);
         let standing = history.standing(limit, now_ms);
         let units = limit.ceiling() - standing.remaining;
         let reset_after_ms = standing.reset_after_ms.max(history.lingers_ms(now_ms));

@@ -11,12 +11,13 @@ use super::subject::{Subject, Tracked};
 /// When the last request comes, as it does to all limits of a subject: where a slot begins, for most resolutions.
 const END_MS: u64 = 20_000 * 86_400_000;
 
-/// The most bytes that a subject takes under these limits once it remembers so many spent permits, its place in the table
-/// included.
-pub(crate) fn largest_bytes(limits: &[Limit], spent_permits: usize) -> usize {
+/// The most bytes that a subject takes under these limits with so many open permits, its place in the table included.
+pub(crate) fn largest_bytes(limits: &[Limit], open_permits: usize) -> usize {
     let tracked = |limit: &Limit| Tracked { limit: *limit, state: filled(limit) };
     let mut subject = Subject { tracked: limits.iter().map(tracked).collect(), ..Subject::new(0) };
-    (0..spent_permits).for_each(|id| subject.spent.insert(id as u64, u64::MAX));
+    (0..open_permits).for_each(|_| {
+        subject.ledger.grant(0, u64::MAX);
+    });
     let Footprint { slots, rows, heap_bytes } = subject.footprint(subject.shape(&Registry::new()));
     slots as usize * SLOT_BYTES + rows as usize * ROW_BYTES + heap_bytes as usize
 }
@@ -96,8 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn spent_permits_are_remembered() {
+    fn a_permit_takes_a_few_bits() {
         let limits = [Limit::per_minute(5)];
-        assert!(largest_bytes(&limits, 128) >= largest_bytes(&limits, 0) + 128 * 16);
+        assert!(largest_bytes(&limits, 1) > largest_bytes(&limits, 0));
+        assert!(largest_bytes(&limits, 1_000_000) - largest_bytes(&limits, 1) <= 250_000);
     }
 }

@@ -177,9 +177,10 @@ impl Shard {
     fn look_at(&mut self, registry: &Registry, place: usize, now_ms: u64) -> Option<Seen> {
         let (at, books) = self.at_mut(place)?;
         let fingerprint = at.fingerprint();
-        let (group, denied, has_spent, fill) = at.fill(registry, books, now_ms)?;
-        let dead = fill == Fill::EMPTY && !has_spent;
-        let may_go = !denied && !has_spent && fill.permille < PROTECTED_PERMILLE;
+        let (group, denied, has_permits, fill) = at.fill(registry, books, now_ms)?;
+        let dead = fill == Fill::EMPTY && !has_permits;
+        // The permits of a subject that is forgotten are void: they give nothing back.
+        let may_go = !denied && fill.permille < PROTECTED_PERMILLE;
         Some(Seen { fingerprint, group, fill, dead, may_go })
     }
 
@@ -212,7 +213,7 @@ impl At<'_> {
         }
     }
 
-    /// Its group, whether it was denied, whether it remembers spent permits, and how full it is.
+    /// Its group, whether it was denied, whether it knows of permits, and how full it is.
     fn fill(self, registry: &Registry, books: &mut Books, now_ms: u64) -> Option<(u8, bool, bool, Fill)> {
         let filled =
             |(limit, cell): (&Limit, &Cell)| Fill::of(limit, &mut cell.unpack::<State>(limit), now_ms);
@@ -227,7 +228,7 @@ impl At<'_> {
                 let fill = subject.fill(now_ms);
                 // What was forgotten may have freed memory, and the repair of a clock may have taken some.
                 subject.rebook(books);
-                (subject.group, subject.denied, !subject.spent.is_empty(), fill)
+                (subject.group, subject.denied, !subject.ledger.is_empty(), fill)
             }
             Self::Row(Row { content: Content::Pair { spec, pair }, .. }) => {
                 let spec = registry.spec(*spec)?;

@@ -1,6 +1,6 @@
 //! Requests that touch several subjects: every shard is locked, in order, before anything is looked at.
 
-use slidegate_core::{Ask, Attempt, Decision, Decisions, Limit, LimitId, Receipt, Verdict, decide, judge};
+use slidegate_core::{Ask, Attempt, Decision, Decisions, Limit, Verdict, decide, judge};
 use smallvec::SmallVec;
 
 use super::Memory;
@@ -9,12 +9,12 @@ use super::room::NoRoom;
 use super::shard::{Shard, refuse};
 use super::subject::{Subject, Tracked};
 use crate::fingerprint::Fingerprint;
-use crate::store::{Call, SettleOutcome, Settlement, lower};
+use crate::store::{Call, lower};
 use crate::sync::MutexGuard;
 
 /// One subject of the request, out of its shard while the request is decided.
 pub(super) struct Guest {
-    fingerprint: Fingerprint,
+    pub(super) fingerprint: Fingerprint,
     pub(super) shard: usize,
     pub(super) subject: Subject,
     /// The subject as it was, if that is small.
@@ -48,9 +48,6 @@ impl Guest {
     }
 }
 
-/// A subject of a settlement, out of its shard, and what was recorded for it.
-type Found = (usize, Fingerprint, Subject, Vec<(LimitId, Receipt)>);
-
 /// The shards of one request, locked in order.
 pub(super) struct Hall<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>);
 
@@ -62,7 +59,7 @@ impl Hall<'_> {
 }
 
 impl Memory {
-    fn lock(&self, fingerprints: &[Fingerprint]) -> Hall<'_> {
+    pub(super) fn lock(&self, fingerprints: &[Fingerprint]) -> Hall<'_> {
         let mut order: SmallVec<[usize; 4]> = fingerprints.iter().map(|f| self.shard_of(f)).collect();
         order.sort_unstable();
         order.dedup();
@@ -73,7 +70,7 @@ impl Memory {
         self.host(call, |guests, hall| {
             // Who only looks leaves nothing behind.
             if !only_looks(call) {
-                self.reserve(call, guests, hall);
+                self.set_aside_all(call, guests, hall, |_| 0);
             }
             decide_guests(guests, call)
         })
@@ -143,67 +140,30 @@ impl Memory {
     }
 
     /// Sets memory aside for what may be charged, so that the next subject does not count on it too.
-    fn reserve(&self, call: &Call<'_>, guests: &mut [Guest], hall: &mut Hall<'_>) {
+    pub(super) fn set_aside_all(
+        &self,
+        call: &Call<'_>,
+        guests: &mut [Guest],
+        hall: &mut Hall<'_>,
+        permits: impl Fn(&Guest) -> usize,
+    ) {
         for guest in guests {
             let attempt = Attempt { now_ms: call.now_ms, cost: guest.cost(), holder: call.holder };
-            let footprint = guest.subject.footprint_after(&self.registry, attempt);
+            let subject = &guest.subject;
+            let footprint = match permits(guest) {
+                0 => subject.footprint_after(&self.registry, attempt),
+                permits => {
+                    let bytes = subject.heap_bytes() + subject.growth() + subject.permit_bytes(permits);
+                    Footprint::SLOT.with_heap(bytes)
+                }
+            };
             let shard = hall.shard(guest.shard);
             guest.room = shard.set_aside(&self.registry, &mut guest.subject, footprint, call.now_ms);
         }
     }
-
-    /// Replaces what a permit recorded, on all of its subjects or on none.
-    pub fn settle_now(&self, settlement: &Settlement<'_>) -> SettleOutcome {
-        let Settlement { now_ms, ref subjects, .. } = *settlement;
-        let fingerprints: SmallVec<[Fingerprint; 4]> =
-            subjects.iter().map(|charged| self.fingerprints.of(charged.space, &charged.key)).collect();
-        let mut hall = self.lock(&fingerprints);
-        let mut found: Vec<Found> = Vec::with_capacity(subjects.len());
-        for (charged, fingerprint) in subjects.iter().zip(&fingerprints) {
-            let shard = self.shard_of(fingerprint);
-            // Charges of one request may have met on a subject.
-            if let Some((.., receipts)) = found.iter_mut().find(|(_, other, ..)| other == fingerprint) {
-                receipts.extend_from_slice(&charged.receipts);
-            } else if let Some(subject) = hall.shard(shard).take_out(&self.registry, *fingerprint) {
-                found.push((shard, *fingerprint, subject, charged.receipts.clone()));
-            }
-        }
-        let set_aside = |shard: usize, subject: &mut Subject| {
-            let footprint = Footprint::SLOT.with_heap(subject.settled_bytes(settlement.cost));
-            hall.shard(shard).set_aside(&self.registry, subject, footprint, now_ms)
-        };
-        let outcome = settle_all(&mut found, settlement, set_aside).unwrap_or_else(|refusal| refusal);
-        for (shard, fingerprint, subject, _) in found {
-            hall.shard(shard).put_back(&self.registry, fingerprint, (subject, None), now_ms);
-        }
-        outcome
-    }
 }
 
-/// Asks every subject first, and for the memory to remember the permit, so that a refusal leaves all as they were.
-fn settle_all(
-    found: &mut [Found],
-    settlement: &Settlement<'_>,
-    mut set_aside: impl FnMut(usize, &mut Subject) -> Result<(), NoRoom>,
-) -> Result<SettleOutcome, SettleOutcome> {
-    let Settlement { now_ms, id, cost, .. } = *settlement;
-    let mut live = false;
-    for (_, _, subject, receipts) in found.iter_mut() {
-        live |= subject.may_settle(id, receipts, now_ms)?;
-    }
-    if !live {
-        return Ok(SettleOutcome::Expired);
-    }
-    for (shard, _, subject, _) in found.iter_mut() {
-        set_aside(*shard, subject).map_err(|_| SettleOutcome::TooManySpent)?;
-    }
-    for (_, _, subject, receipts) in found {
-        subject.settle(id, receipts, cost, now_ms);
-    }
-    Ok(SettleOutcome::Settled)
-}
-
-fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
+pub(super) fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
     let Call { now_ms, holder, .. } = *call;
     let room = guests.iter().find_map(|guest| guest.room.err());
     let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
@@ -220,12 +180,24 @@ fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
     verdict
 }
 
-fn only_looks(call: &Call<'_>) -> bool {
+/// What all limits would say, without a charge.
+pub(super) fn judge_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
+    let mut asks: SmallVec<[Ask<'_>; 8]> =
+        guests.iter_mut().flat_map(|guest| guest.asks(call.holder)).collect();
+    judge(&mut asks, call.now_ms)
+}
+
+pub(super) fn only_looks(call: &Call<'_>) -> bool {
     call.charges.iter().all(|charge| charge.cost == 0)
 }
 
 /// The decision on one limit of one subject.
-fn find(guests: &[Guest], verdict: &Verdict, fingerprint: &Fingerprint, limit: &Limit) -> Decision {
+pub(super) fn find(
+    guests: &[Guest],
+    verdict: &Verdict,
+    fingerprint: &Fingerprint,
+    limit: &Limit,
+) -> Decision {
     let mut place = 0;
     for guest in guests {
         if guest.fingerprint == *fingerprint {

@@ -75,7 +75,7 @@ impl Subject {
     ) -> Shape {
         let has_number = || registry.number(self.group, self.limits()).is_some();
         let is_of_another = || self.limits().zip(states).any(|(limit, state)| !state.is_of(limit));
-        if !self.spent.is_empty()
+        if !self.ledger.is_empty()
             || states.is_empty()
             || states.len() > CELLS
             || !has_number()

@@ -16,7 +16,7 @@ pub(super) struct Slot {
 pub(super) enum Holding {
     /// One limit whose state is small: most subjects, most of the time.
     Packed { spec: u8, cell: Cell },
-    /// What no other form can hold: many limits, several logs, large counts, holders in flight, spent permits.
+    /// What no other form can hold: many limits, several logs, large counts, holders in flight, permits.
     Heap(Box<Subject>),
 }
 

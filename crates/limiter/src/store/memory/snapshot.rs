@@ -1,7 +1,7 @@
 //! The whole store in a file and back: versioned, checksummed, replaced atomically, readable by its owner only.
 //!
 //! A file is a sequence of 64-bit little-endian words: a header, the subjects, a closing word, the board, and the SHA-256 of all
-//! that. Version 1 had no board.
+//! that. Version 1 had no board, and versions before 3 no ledgers: permits from before are void.
 //! Shards are written one after the other, so that no request waits for more than one of them.
 
 use std::fs::{self, File, OpenOptions};
@@ -20,9 +20,10 @@ use crate::fingerprint::{Fingerprint, Seed};
 use crate::key::Space;
 
 /// `SLDGATE` and the version of the format.
-const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x02");
-/// The same of files without a board.
+const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x03");
+/// The same of files without a board, and of files without ledgers.
 const MAGIC_1: u64 = u64::from_be_bytes(*b"SLDGATE\x01");
+const MAGIC_2: u64 = u64::from_be_bytes(*b"SLDGATE\x02");
 const DIGEST_BYTES: usize = 32;
 /// How much of a file is in memory while it is read.
 const PIECE_BYTES: usize = 256 << 10;
@@ -126,7 +127,7 @@ impl Memory {
         let [magic, now_ms] = input.take_array()?;
         let store = Self::with_seed(max_memory, seed_from(&input.take_array()?));
         while input.take()? == SUBJECT {
-            let (fingerprint, subject) = read_subject(&store.registry, input)?;
+            let (fingerprint, subject) = read_subject(&store.registry, input, magic)?;
             store.restore(fingerprint, subject, now_ms);
         }
         if magic != MAGIC_1 {
@@ -155,7 +156,7 @@ fn is_snapshot(file: &mut File) -> io::Result<bool> {
     let mut first = Vec::new();
     file.take(8).read_to_end(&mut first)?;
     let magic = first.first_chunk().map(|first| u64::from_le_bytes(*first));
-    Ok(matches!(magic, Some(MAGIC | MAGIC_1)))
+    Ok(matches!(magic, Some(MAGIC | MAGIC_1 | MAGIC_2)))
 }
 
 /// The number of words of a file whose digest is right. It is looked at before anything else is, so that no state is ever made of words that
@@ -230,16 +231,23 @@ fn write_subject(registry: &Registry, fingerprint: Fingerprint, subject: &Subjec
     words.extend(space);
     words.extend([u64::from(subject.denied), subject.tracked.len() as u64]);
     subject.tracked.iter().for_each(|t| codec::write_tracked(&t.limit, &t.state, words));
-    codec::write_spent(&subject.spent, words);
+    codec::write_ledger(&subject.ledger, words);
 }
 
-fn read_subject(registry: &Registry, input: &mut Words<impl Read>) -> io::Result<(Fingerprint, Subject)> {
+fn read_subject(
+    registry: &Registry,
+    input: &mut Words<impl Read>,
+    magic: u64,
+) -> io::Result<(Fingerprint, Subject)> {
     let [one, two, first, second, denied, limits] = input.take_array()?;
     let mut subject = Subject::new(registry.group(Space([first, second])));
     subject.denied = denied == 1;
     for _ in 0..limits {
         subject.tracked.push(codec::read_tracked(input)?);
     }
-    subject.spent = codec::read_spent(input)?;
+    subject.ledger = match magic {
+        MAGIC => codec::read_ledger(input)?,
+        _ => codec::skip_spent(input)?,
+    };
     Ok((Fingerprint(one, two), subject))
 }

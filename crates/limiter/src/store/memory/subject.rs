@@ -1,8 +1,8 @@
 //! Everything that is remembered of one subject.
 
 use slidegate_core::{
-    Ask, Attempt, Decision, Limit, LimitId, MAX_TIME_MS, Outcome, Receipt, Spent, State, Verdict, decide,
-    decide_pair, judge,
+    Ask, Attempt, Decision, Ledger, Limit, MAX_TIME_MS, Outcome, PermitState, Settled, State, Verdict,
+    decide, decide_pair, judge,
 };
 use smallvec::SmallVec;
 
@@ -10,9 +10,9 @@ use super::books::{Books, Footprint};
 use super::bytes::most_growth;
 use super::fill::Fill;
 use super::room::NoRoom;
-use crate::store::{MAX_LIMITS, SettleOutcome, stand_in};
+use crate::store::{Charged, MAX_LIMITS, SettleOutcome, Settlement};
 
-/// The limits of one subject and the permits of it that were spent.
+/// The limits of one subject and its permits.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     pub(super) group: u8,
@@ -20,7 +20,7 @@ pub(super) struct Subject {
     /// What the shard's books have for it.
     pub(super) booked: Footprint,
     pub(super) tracked: SmallVec<[Tracked; 1]>,
-    pub(super) spent: Spent,
+    pub(super) ledger: Ledger,
 }
 
 /// One limit as it was last applied, and what it remembers.
@@ -38,9 +38,6 @@ impl Tracked {
     }
 }
 
-/// Where a permit was recorded on one subject.
-type Receipts = [(LimitId, Receipt)];
-
 impl Subject {
     pub(super) fn new(group: u8) -> Self {
         Self {
@@ -48,7 +45,7 @@ impl Subject {
             denied: false,
             booked: Footprint::NONE,
             tracked: SmallVec::new(),
-            spent: Spent::default(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -178,58 +175,52 @@ impl Subject {
         Err(NoRoom { retry_after_ms: self.fill(now_ms).reset_after_ms.max(1) })
     }
 
-    /// Whether anything of a permit is left here; a refusal if it was spent, or cannot be remembered as spent.
-    pub(super) fn may_settle(
-        &mut self,
-        id: u64,
-        receipts: &Receipts,
-        now_ms: u64,
-    ) -> Result<bool, SettleOutcome> {
-        self.spent.prune(now_ms);
-        if self.spent.contains(id) {
-            return Err(SettleOutcome::AlreadySpent);
+    /// Replaces what a permit recorded here, once.
+    pub(super) fn settle(&mut self, charged: &Charged<'_>, settlement: &Settlement<'_>) -> SettleOutcome {
+        if charged.release_ms() <= settlement.now_ms {
+            return SettleOutcome::Expired;
         }
-        let live = self.release_ms(receipts).is_some_and(|release_ms| release_ms > now_ms);
-        if live && self.spent.is_full() {
-            return Err(SettleOutcome::TooManySpent);
+        match (self.ledger.state(charged.grant), charged.grant.number) {
+            (PermitState::Void, _) => return SettleOutcome::Void,
+            (PermitState::Closed, _) => return SettleOutcome::AlreadySpent,
+            (PermitState::Open, None) => {
+                let released = self.replace(charged, settlement);
+                return if released { SettleOutcome::Settled } else { SettleOutcome::AlreadySpent };
+            }
+            (PermitState::Open, Some(number)) => self.ledger.close(number),
         }
-        Ok(live)
+        // What is not there any more, though the ledger is, was given back without a permit.
+        if self.replace(charged, settlement) { SettleOutcome::Settled } else { SettleOutcome::Void }
     }
 
-    /// Replaces what a permit recorded here and remembers it as spent.
-    pub(super) fn settle(&mut self, id: u64, receipts: &Receipts, cost: u64, now_ms: u64) {
-        if let Some(release_ms) = self.release_ms(receipts) {
-            self.spent.insert(id, release_ms);
-        }
-        for (limit, receipt) in receipts {
+    /// Replaces what was recorded, whatever the ledger says; whether any of it was found.
+    pub(super) fn replace(&mut self, charged: &Charged<'_>, settlement: &Settlement<'_>) -> bool {
+        let mut found = false;
+        for (limit, receipt) in &charged.receipts {
             if let Some(tracked) = self.tracked.iter_mut().find(|t| t.limit.id() == *limit) {
-                tracked.state.settle(&tracked.limit, receipt, cost, now_ms);
+                let cost = settlement.cost_of(*limit);
+                let settled = tracked.state.settle(&tracked.limit, receipt, cost, settlement.now_ms);
+                found |= settled == Settled::Done;
             }
         }
-    }
-
-    /// When all that a permit recorded here has left its windows; also under limits that were dropped since because all was given
-    /// back, so that the permit is not good once more if others are charged there.
-    fn release_ms(&self, receipts: &Receipts) -> Option<u64> {
-        let tracked = |id: LimitId| self.tracked.iter().find(|t| t.limit.id() == id).map(|t| t.limit);
-        let limit = |id: LimitId| tracked(id).or_else(|| stand_in(id));
-        receipts.iter().filter_map(|(id, receipt)| Some(receipt.release_ms(&limit(*id)?))).max()
+        found
     }
 
     /// Forgets what has no effect any more and tells how full the rest is.
     pub(super) fn fill(&mut self, now_ms: u64) -> Fill {
-        self.spent.prune(now_ms);
+        self.ledger.prune(now_ms);
         let fills = self.tracked.iter_mut().map(|t| Fill::of(&t.limit, &mut t.state, now_ms));
         fills.fold(Fill::EMPTY, Fill::and)
     }
 
     /// Whether nothing is remembered.
     pub(super) fn is_empty(&self) -> bool {
-        self.tracked.is_empty() && self.spent.is_empty()
+        self.tracked.is_empty() && self.ledger.is_empty()
     }
 
-    /// Drops histories that are as if never seen.
+    /// Drops histories that are as if never seen, and permits that have no effect any more.
     pub(super) fn drop_idle(&mut self, now_ms: u64) {
+        self.ledger.prune(now_ms);
         self.tracked.retain(|t| Fill::of(&t.limit, &mut t.state, now_ms) != Fill::EMPTY);
     }
 

@@ -18,11 +18,11 @@ use super::link::Slots;
 use super::plan::{Group, Plan};
 use super::row::Row;
 use super::script::Purpose;
-use super::{Inner, Redis, read, text};
+use super::{FULL, Inner, Redis, read, text};
 use crate::key::Key;
 use crate::random::random;
 use crate::store::once::{MAX_REMEMBERED_MS, digest, lives_ms};
-use crate::store::{Call, Charge, Once, Store};
+use crate::store::{Call, Charge, Once, Reserve, Store};
 
 /// The pause before a server that did not answer is told again to undo something; it doubles up to the other.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
@@ -33,6 +33,8 @@ enum Charged {
     /// And the id under which it was charged.
     Replayed(Row, [u8; 8]),
     Conflict,
+    /// A subject has no room for its permit.
+    Full,
 }
 
 /// Under what a request leaves something.
@@ -66,10 +68,10 @@ impl Redis {
     /// Decides a request that its sender may send again.
     pub(super) async fn charge_once(
         &self,
-        call: &Call<'_>,
+        request: &Reserve<'_>,
         idempotency_key: &[u8],
     ) -> Result<Once, RedisError> {
-        let plan = self.0.plan(call)?;
+        let (plan, call) = (self.0.plan(request)?, &request.call);
         self.expect_to_take_back(call);
         // Where slots do not matter, all requests under one key find one ticket, whomever they charge. In a Cluster it has
         // to lie where the charge is: other charges elsewhere do not find it.
@@ -87,12 +89,13 @@ impl Redis {
             match charged {
                 Charged::Decided(row) | Charged::Replayed(row, _) => rows.push(row),
                 Charged::Conflict => return Ok(Once::Conflict),
+                Charged::Full => return Ok(Once::Decided(plan.too_many_open())),
             }
         }
-        let verdict = plan.verdict(&rows);
+        let admission = plan.admission(&rows);
         Ok(match holder {
-            Some(holder) if verdict.is_allowed() => Once::Replayed { verdict, holder },
-            _ => Once::Decided(verdict),
+            Some(holder) if admission.is_admitted() => Once::Replayed { admission, holder },
+            _ => Once::Decided(admission),
         })
     }
 
@@ -101,14 +104,15 @@ impl Redis {
         call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
     }
 
-    /// Decides a request in several slots.
-    pub(super) async fn decide_across(&self, plan: &Plan) -> Result<Vec<Row>, RedisError> {
+    /// Decides a request in several slots; `None` if a subject has no room for its permit, and nothing was charged.
+    pub(super) async fn decide_across(&self, plan: &Plan) -> Result<Option<Vec<Row>>, RedisError> {
         if plan.only_looks() {
             let rows = join_all(plan.groups.iter().map(|group| self.0.decide_group(plan, group))).await;
-            return rows.into_iter().collect();
+            return rows.into_iter().collect::<Result<_, _>>().map(Some);
         }
         let row = |charged| match charged {
-            Charged::Decided(row) | Charged::Replayed(row, _) => Ok(row),
+            Charged::Decided(row) | Charged::Replayed(row, _) => Ok(Some(row)),
+            Charged::Full => Ok(None),
             Charged::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
         };
         self.spawn(plan, Ticket::new()).await?.into_iter().map(row).collect()
@@ -142,10 +146,10 @@ impl Inner {
                     self.forget(plan, &plan.groups[..last], ticket);
                     return Err(failure.into());
                 }
-                Ok(Charged::Conflict) => {
+                Ok(refusal @ (Charged::Conflict | Charged::Full)) => {
                     let charged = plan.groups[..index].iter();
                     join_all(charged.map(|group| self.undo(plan, group, ticket, deadline))).await;
-                    return Ok(vec![Charged::Conflict]);
+                    return Ok(vec![refusal]);
                 }
                 Ok(Charged::Decided(row)) if !row.is_admitted() => {
                     return self.withdraw(plan, ticket, (index, row), deadline).await;
@@ -236,6 +240,7 @@ impl Inner {
 fn understand(reply: &[u8], group: &Group) -> Result<Charged, RedisError> {
     match reply {
         b"conflict" => Ok(Charged::Conflict),
+        FULL => Ok(Charged::Full),
         // An attempt is undone only by the one who makes it.
         b"undone" => Err(RedisError::Protocol("a request that was already taken back".to_owned())),
         _ => match reply.strip_prefix(b"replayed") {

@@ -50,7 +50,7 @@ impl Inner {
     /// What it was known by goes first; then all nodes are told, which may still repeat that it was denied.
     pub(super) async fn forget_subject(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
         let owner = Owner::new(&self.prefix, subject.key);
-        let mut keys = vec![owner.key(subject.space, Use::Spent)];
+        let mut keys = vec![owner.key(subject.space, Use::Ledger)];
         keys.extend(subject.limits.iter().map(|id| owner.key(subject.space, Use::State(*id))));
         let script = self.boards.forget.clone();
         let invocation =

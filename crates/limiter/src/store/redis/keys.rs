@@ -28,8 +28,8 @@ pub(super) struct Owner {
 pub(super) enum Use {
     /// What a limit remembers.
     State(LimitId),
-    /// The permits that were used.
-    Spent,
+    /// The permits that are open.
+    Ledger,
 }
 
 impl Owner {
@@ -51,7 +51,7 @@ impl Owner {
     pub(super) fn key(&self, Space(space): Space, of: Use) -> Vec<u8> {
         let words = match of {
             Use::State(id) => id.to_words(),
-            Use::Spent => [u64::MAX, 0],
+            Use::Ledger => [u64::MAX, 1],
         };
         let mixed = [space[0], space[1], words[0], words[1]].into_iter().fold(0, mix);
         let mut suffix = [0; 6];
@@ -108,7 +108,7 @@ mod tests {
                 let owner = Owner::new(b"sg:", &key);
                 let limits =
                     [Limit::per_second(5), Limit::per_minute(5), Limit::per_second(5).named("other")];
-                for of in limits.map(|limit| Use::State(limit.id())).into_iter().chain([Use::Spent]) {
+                for of in limits.map(|limit| Use::State(limit.id())).into_iter().chain([Use::Ledger]) {
                     let text = owner.key(Space::named(name), of);
                     assert_eq!(text.len(), 29);
                     assert!(seen.insert(text));

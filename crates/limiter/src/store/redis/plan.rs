@@ -1,11 +1,11 @@
 //! A request as the servers see it: keys, limits and costs, slot by slot.
 
-use slidegate_core::{Decision, Limit, Verdict};
+use slidegate_core::{Decision, Grant, Limit, Verdict};
 
 use super::keys::{Owner, Use};
 use super::link::Slots;
 use super::row::Row;
-use crate::store::{Call, lower};
+use crate::store::{Admission, Granted, Reserve, Returns, lower};
 
 /// Costs above this never fit, whatever the limit: larger ones would not be exact.
 const MAX_COST: u64 = 1 << 52;
@@ -32,6 +32,18 @@ impl Item {
 pub(super) struct Group {
     pub(super) owner: Owner,
     pub(super) items: Vec<Item>,
+    /// The permits that are to be opened.
+    pub(super) permits: Vec<PermitItem>,
+}
+
+/// A permit for what a charge costs its subject.
+#[derive(Clone, Debug)]
+pub(super) struct PermitItem {
+    /// The ledger.
+    pub(super) key: Vec<u8>,
+    pub(super) charge: usize,
+    /// As the script has it: whether it has a number, and the places of the limits that it covers, from 1.
+    pub(super) covers: Vec<u8>,
 }
 
 /// All of a request.
@@ -43,10 +55,12 @@ pub(super) struct Plan {
     pub(super) groups: Vec<Group>,
     /// For every limit of every charge, where its decision is found: group and place in it.
     places: Vec<(usize, usize)>,
+    charges: usize,
 }
 
 impl Plan {
-    pub(super) fn new(prefix: &[u8], call: &Call<'_>, slots: Slots) -> Self {
+    pub(super) fn new(prefix: &[u8], request: &Reserve<'_>, slots: Slots) -> Self {
+        let call = &request.call;
         let mut groups: Vec<Group> = Vec::with_capacity(1);
         let mut places = Vec::new();
         let charges = call.charges.iter().enumerate().filter(|(_, charge)| !charge.limits.is_empty());
@@ -54,16 +68,27 @@ impl Plan {
             let owner = Owner::new(prefix, charge.key);
             let same = |group: &Group| slots == Slots::Together || group.owner.slot == owner.slot;
             let group = groups.iter().position(same).unwrap_or_else(|| {
-                groups.push(Group { owner: owner.clone(), items: Vec::with_capacity(charge.limits.len()) });
+                let items = Vec::with_capacity(charge.limits.len());
+                groups.push(Group { owner: owner.clone(), items, permits: Vec::new() });
                 groups.len() - 1
             });
+            let returns = request.returns_of(charge_index);
+            let mut covers = vec![u8::from(returns.is_numbered(charge.limits))];
             for limit in charge.limits {
                 let key = owner.key(charge.space, Use::State(limit.id()));
-                places.push((group, groups[group].place(key, limit, charge.cost, charge_index)));
+                let place = groups[group].place(key, limit, charge.cost, charge_index);
+                places.push((group, place));
+                if returns.includes(limit) {
+                    covers.push(u8::try_from(place + 1).expect("a script decides fewer limits"));
+                }
+            }
+            if returns != Returns::Nothing && charge.cost > 0 && covers.len() > 1 {
+                let key = owner.key(charge.space, Use::Ledger);
+                groups[group].permits.push(PermitItem { key, charge: charge_index, covers });
             }
         }
-        let holder = call.holder.to_le_bytes();
-        Self { holder, now_ms: call.now_ms, groups, places }.in_order()
+        let (holder, charges) = (call.holder.to_le_bytes(), call.charges.len());
+        Self { holder, now_ms: call.now_ms, groups, places, charges }.in_order()
     }
 
     fn in_order(mut self) -> Self {
@@ -92,11 +117,29 @@ impl Plan {
         Verdict::new(decided_at_ms, decisions.collect())
     }
 
+    /// The answer with the permits that were opened.
+    pub(super) fn admission(&self, rows: &[Row]) -> Admission {
+        let verdict = self.verdict(rows);
+        let mut grants: Vec<Option<Grant>> = vec![None; self.charges];
+        for (group, row) in self.groups.iter().zip(rows) {
+            for (permit, grant) in group.permits.iter().zip(&row.grants) {
+                grants[permit.charge] = Some(*grant);
+            }
+        }
+        Admission { verdict, granted: Granted::new(grants) }
+    }
+
+    /// The answer to a request that was not charged because a subject has no room for its permit.
+    pub(super) fn too_many_open(&self) -> Admission {
+        Admission { verdict: self.verdict(&self.unknown()), granted: Granted::TooManyOpen }
+    }
+
     /// Answers before anything is known.
     pub(super) fn unknown(&self) -> Vec<Row> {
         let row = |group: &Group| Row {
             decided_at_ms: self.now_ms,
             decisions: vec![Decision::default(); group.items.len()],
+            grants: Vec::new(),
         };
         self.groups.iter().map(row).collect()
     }

@@ -1,15 +1,20 @@
 //! What a script answers: bytes, and the decisions they stand for.
 
-use slidegate_core::{Decision, Limit, Outcome};
+use slidegate_core::{Decision, Grant, Limit, Outcome};
 
-use super::script::{ROW_HEAD, ROW_LIMIT};
+use super::script::{ROW_HEAD, ROW_LIMIT, ROW_PERMIT};
 
 /// The answer to one request.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) decided_at_ms: u64,
     pub(super) decisions: Vec<Decision>,
+    /// The permits that were opened.
+    pub(super) grants: Vec<Grant>,
 }
+
+/// Stands for the number of a permit for places in flight, which has none.
+pub(super) const PLACES: u64 = (1 << 48) - 1;
 
 impl Row {
     /// Whether every limit let it pass.
@@ -20,19 +25,22 @@ impl Row {
     /// The answer to these costs under these limits, if the bytes are one.
     pub(super) fn read(bytes: &[u8], asked: &[(Limit, u64)]) -> Option<Self> {
         let (head, limits) = bytes.split_at_checked(ROW_HEAD)?;
-        if limits.len() != ROW_LIMIT * asked.len() {
+        let (limits, permits) = limits.split_at_checked(ROW_LIMIT * asked.len())?;
+        let (permits, cut) = permits.as_chunks::<ROW_PERMIT>();
+        if !cut.is_empty() {
             return None;
         }
         if head[0] > 1 {
             return match asked {
-                [(limit, _)] => Some(Self::of_log(bytes, limit)),
+                [(limit, _)] if permits.is_empty() => Some(Self::of_log(bytes, limit)),
                 _ => None,
             };
         }
         let (decided_at_ms, admitted) = (number(&head[1..]), head[0] == 1);
         let rows = limits.chunks(ROW_LIMIT).zip(asked);
         let decisions = rows.map(|(row, (limit, cost))| decision(row, limit, *cost, admitted)).collect();
-        Some(Self { decided_at_ms, decisions })
+        let grants = permits.iter().map(grant).collect();
+        Some(Self { decided_at_ms, decisions, grants })
     }
 
     /// An admission, from the head of the log that it was written to: the last write, the units of all entries, the newest stamp.
@@ -41,7 +49,7 @@ impl Row {
         let remaining = limit.quota().saturating_sub(total);
         let reset_after_ms = (stamp_ms + limit.window_ms()).saturating_sub(decided_at_ms);
         let decision = Decision { outcome: Outcome::Fits, remaining, reset_after_ms, stamp_ms };
-        Self { decided_at_ms, decisions: vec![decision] }
+        Self { decided_at_ms, decisions: vec![decision], grants: Vec::new() }
     }
 }
 
@@ -55,6 +63,11 @@ fn decision(row: &[u8], limit: &Limit, cost: u64, admitted: bool) -> Decision {
         Outcome::RetryAfter(when_ms)
     };
     Decision { outcome, remaining, reset_after_ms, stamp_ms: if admitted { when_ms } else { 0 } }
+}
+
+fn grant(bytes: &[u8; ROW_PERMIT]) -> Grant {
+    let (generation, number) = (self::number(&bytes[..8]), self::number(&bytes[8..]));
+    Grant { generation, number: (number != PLACES).then_some(number) }
 }
 
 /// A number of up to eight bytes, the lowest first.

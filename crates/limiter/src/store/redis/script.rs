@@ -27,6 +27,8 @@ const FOREIGN: &str =
 pub(super) const ROW_HEAD: usize = 1 + 6;
 /// What remains in 7 bytes, the reset in 6, and in 6 the stamp of what was admitted, or the wait of what was not.
 pub(super) const ROW_LIMIT: usize = ROW_STAMP + 6;
+/// What follows the limits of an admission for every permit: the generation in 8 bytes, the number in 6.
+pub(super) const ROW_PERMIT: usize = 8 + 6;
 /// Where the stamp is.
 const ROW_STAMP: usize = 7 + 6;
 
@@ -37,7 +39,9 @@ pub(super) enum Purpose {
     Check,
     /// Decides any number of requests.
     Decide,
-    /// Decides one request and remembers it under an id.
+    /// Decides one request, and opens permits for what it is charged.
+    Reserve,
+    /// Decides one request, opens permits, and remembers the answer under an id.
     Ticketed,
     /// Takes back what was admitted under an id, and looks.
     Undo,
@@ -48,6 +52,11 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
+    /// Whether it is told of permits: to open them, or to close those of a request that is taken back.
+    pub(super) fn opens_permits(self) -> bool {
+        matches!(self, Self::Reserve | Self::Ticketed | Self::Undo)
+    }
+
     /// Whether one call may answer several requests.
     pub(super) fn is_for_several(self) -> bool {
         matches!(self, Self::Check | Self::Decide | Self::GiveBack)
@@ -86,9 +95,10 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     let mut writer = Writer::new(limits, purpose, numbers);
     // Arguments before those of the requests: the purpose's own, the time, the limits' numbers.
     let mut head = match purpose {
-        Purpose::Check | Purpose::Decide | Purpose::GiveBack => 0,
-        Purpose::Ticketed | Purpose::Settle => 3,
+        Purpose::Check | Purpose::Decide | Purpose::GiveBack | Purpose::Reserve => 0,
+        Purpose::Ticketed => 3,
         Purpose::Undo => 4,
+        Purpose::Settle => 6,
     };
     match time {
         Time::Server => writer.add(PRELUDE),
@@ -101,6 +111,7 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     writer.add_functions();
     match purpose {
         Purpose::Check | Purpose::Decide | Purpose::GiveBack => writer.answer_all(head),
+        Purpose::Reserve => writer.reserve(head),
         Purpose::Ticketed => writer.decide_once(head),
         Purpose::Undo => writer.undo(head),
         Purpose::Settle => writer.settle(head),

@@ -1,69 +1,54 @@
 //! Refunds and settlements: subject by subject.
 
+use futures_util::future::join_all;
 use slidegate_core::{Limit, MAX_QUOTA, Receipt};
 
 use super::error::RedisError;
 use super::invocation::Invocation;
 use super::keys::{Owner, Use};
+use super::row::PLACES;
 use super::script::Purpose;
 use super::{Inner, text};
-use crate::key::{Key, Space};
-use crate::store::{SettleOutcome, Settlement, stand_in};
-
-/// What a permit recorded for one subject.
-struct Subject<'a> {
-    space: Space,
-    key: &'a Key<'a>,
-    receipts: Vec<(Limit, Receipt)>,
-}
+use crate::store::{Charged, SettleOutcome, Settlement, stand_in};
 
 impl Inner {
-    /// A permit that was used is refused by its first subject, so that nothing is settled twice.
-    pub(super) async fn settle(&self, settlement: &Settlement<'_>) -> Result<SettleOutcome, RedisError> {
-        let mut outcome = SettleOutcome::Expired;
-        for subject in subjects(settlement) {
-            let reply = self.link.call(self.settle_call(settlement, &subject), self.deadline()).await?;
-            match reply.as_slice() {
-                b"settled" => outcome = SettleOutcome::Settled,
-                b"expired" => {}
-                b"spent" => return Ok(SettleOutcome::AlreadySpent),
-                b"full" => return Ok(SettleOutcome::TooManySpent),
-                _ => return Err(RedisError::Protocol(format!("{} bytes that settle nothing", reply.len()))),
-            }
-        }
-        Ok(outcome)
+    /// Every subject by itself, and all of them whatever comes of one: a permit whose settlement was cut off is settled where it was not
+    /// yet when it comes again.
+    pub(super) async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, RedisError> {
+        let each = settlement.subjects.iter().map(|charged| self.settle_one(settlement, charged));
+        join_all(each).await.into_iter().collect()
     }
 
-    fn settle_call(&self, settlement: &Settlement<'_>, subject: &Subject<'_>) -> Invocation {
-        let owner = Owner::new(&self.prefix, subject.key);
-        let limits: Vec<Limit> = subject.receipts.iter().map(|(limit, _)| *limit).collect();
+    async fn settle_one(
+        &self,
+        settlement: &Settlement<'_>,
+        charged: &Charged<'_>,
+    ) -> Result<SettleOutcome, RedisError> {
+        let reply = self.link.call(self.settle_call(settlement, charged), self.deadline()).await?;
+        match reply.as_slice() {
+            b"settled" => Ok(SettleOutcome::Settled),
+            b"expired" => Ok(SettleOutcome::Expired),
+            b"spent" => Ok(SettleOutcome::AlreadySpent),
+            b"void" => Ok(SettleOutcome::Void),
+            _ => Err(RedisError::Protocol(format!("{} bytes that settle nothing", reply.len()))),
+        }
+    }
+
+    fn settle_call(&self, settlement: &Settlement<'_>, charged: &Charged<'_>) -> Invocation {
+        let owner = Owner::new(&self.prefix, &charged.key);
+        let receipts = charged.receipts.iter();
+        let (limits, receipts): (Vec<Limit>, Vec<Receipt>) =
+            receipts.filter_map(|(id, receipt)| Some((stand_in(*id)?, *receipt))).unzip();
         let chosen = self.scripts.choose(Purpose::Settle, &limits);
-        let release_ms = subject.receipts.iter().map(|(limit, receipt)| receipt.release_ms(limit)).max();
-        let cost = settlement.cost.min(MAX_QUOTA);
-        let mut head = vec![settlement.id.to_le_bytes().to_vec(), text(release_ms.unwrap_or(0)), text(cost)];
+        let mut head = vec![settlement.id.to_le_bytes().to_vec(), text(charged.release_ms())];
+        head.extend([settlement.cost, settlement.places].map(|units| text(units.min(MAX_QUOTA))));
+        head.push(charged.grant.generation.to_le_bytes().to_vec());
+        head.push(text(charged.grant.number.unwrap_or(PLACES)));
         self.push_time(&mut head, settlement.now_ms);
         head.extend(chosen.numbers);
-        let mut keys = vec![owner.key(subject.space, Use::Spent)];
-        keys.extend(limits.iter().map(|limit| owner.key(subject.space, Use::State(limit.id()))));
-        let receipts = subject.receipts.iter();
-        let arguments =
-            receipts.flat_map(|(_, receipt)| [text(receipt.stamp_ms), text(receipt.cost)]).collect();
-        Invocation { script: chosen.script, slot: owner.slot, head, keys, arguments }
+        let mut keys = vec![owner.key(charged.space, Use::Ledger)];
+        keys.extend(limits.iter().map(|limit| owner.key(charged.space, Use::State(limit.id()))));
+        let arguments = receipts.iter().flat_map(|receipt| [text(receipt.stamp_ms), text(receipt.cost)]);
+        Invocation { script: chosen.script, slot: owner.slot, head, keys, arguments: arguments.collect() }
     }
-}
-
-/// Charges of one request may have met on a subject.
-fn subjects<'a>(settlement: &'a Settlement<'_>) -> Vec<Subject<'a>> {
-    let mut subjects: Vec<Subject<'a>> = Vec::with_capacity(settlement.subjects.len());
-    for charged in &settlement.subjects {
-        let receipts = charged.receipts.iter().filter_map(|(id, receipt)| Some((stand_in(*id)?, *receipt)));
-        match subjects.iter_mut().find(|known| known.space == charged.space && *known.key == charged.key) {
-            Some(known) => known.receipts.extend(receipts),
-            None => {
-                let (space, key, receipts) = (charged.space, &charged.key, receipts.collect());
-                subjects.push(Subject { space, key, receipts });
-            }
-        }
-    }
-    subjects
 }

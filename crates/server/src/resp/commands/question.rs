@@ -62,7 +62,9 @@ impl From<GateError<StoreError>> for Failure {
     fn from(error: GateError<StoreError>) -> Self {
         match error {
             GateError::Request(error) => Self::Request(error),
-            GateError::Conflict | GateError::Full => Self::Refused(error.to_string()),
+            GateError::Conflict | GateError::Full | GateError::TooManyPermits => {
+                Self::Refused(error.to_string())
+            }
             GateError::Store(error) => Self::Store(error),
         }
     }

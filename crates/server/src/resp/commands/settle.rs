@@ -1,6 +1,6 @@
 //! `SG.REFUND permit` and `SG.SETTLE permit cost`: what a permit stands for is given back, or corrected.
 
-use slidegate::{CallError, Clock, Permit, SettleOutcome};
+use slidegate::{CallError, Clock, Permit};
 
 use super::Command;
 use super::number::unsigned;
@@ -35,15 +35,10 @@ pub(super) async fn answer<C: Clock>(
     Settling { permit, cost }: Settling,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let outcome = app.settle(&permit, cost).await.map_err(|error| match error {
+    let report = app.settle(&permit, cost).await.map_err(|error| match error {
         CallError::Permit(error) => Failure::Refused(error.to_string()),
         CallError::Store(error) => Failure::Store(error),
     })?;
-    replies.simple(match outcome {
-        SettleOutcome::Settled => "settled",
-        SettleOutcome::Expired => "expired",
-        SettleOutcome::AlreadySpent => "already_spent",
-        SettleOutcome::TooManySpent => "too_many_spent",
-    });
+    replies.simple(report.outcome.as_str());
     Ok(())
 }

@@ -109,6 +109,7 @@ if stamped == start and current_ > 0 or stamped == start - window_ and previous_
   else
     previous_ = math.min(math.max(0, previous_ - recorded_) + cost_, DEBT)
   end
+  found = true
   WRITE
 end
 

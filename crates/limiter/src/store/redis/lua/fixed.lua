@@ -51,6 +51,7 @@ left_, reset_, when_ = left_ - cost_, start_ + window_ - now, at_
 -- None are left where all were given back, or forgotten.
 if current_ > 0 and recorded_at_ - recorded_at_ % window_ == start_ then
   current_ = math.min(math.max(0, current_ - recorded_) + cost_, DEBT)
+  found = true
   WRITE
 end
 

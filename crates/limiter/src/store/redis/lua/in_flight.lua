@@ -70,6 +70,7 @@ while from < #holders_ and sub(holders_, from + 12, from + 19) ~= holder do
   from = from + 20
 end
 if from < #holders_ then
+  found = true
   local ends, places = unpack('<I6I6', holders_, from)
   -- Who holds more than all places there can be holds all of them.
   local wanted = math.min(cost_, 65536)

@@ -316,6 +316,7 @@ if new_ > 0 then
         table.remove(entries, index)
       end
       rewrite(key_, at_, entries, capacity, window_)
+      found = true
       break
     end
   end

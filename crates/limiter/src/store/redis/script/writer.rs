@@ -5,10 +5,10 @@ use std::fmt::Write;
 use slidegate_core::Limit;
 
 use super::parts::{GIVEN, Parts, section};
-use super::{Numbers, Purpose, ROW_HEAD, ROW_LIMIT, ROW_STAMP, numbers};
+use super::{Numbers, Purpose, ROW_HEAD, ROW_LIMIT, ROW_PERMIT, ROW_STAMP, numbers};
 
 const TICKET: &str = include_str!("../lua/ticket.lua");
-const SETTLE: &str = include_str!("../lua/settle.lua");
+const LEDGER: &str = include_str!("../lua/ledger.lua");
 
 /// What a ticket has before the answer.
 const TICKET_HEAD: usize = 32;
@@ -252,20 +252,46 @@ impl<'a> Writer<'a> {
         self.line(format_args!("return table.concat(rows)"));
     }
 
-    pub(super) fn decide_once(&mut self, head: usize) {
-        self.add(section(TICKET, "find"));
-        self.line(format_args!("local holder = ARGV[{}]", head + self.limits.len() + 1));
-        self.begin_request("1", &head.to_string());
+    /// Charges one request whose keys begin after `base`, and opens its permits: leaves the answer in `row`.
+    fn charge(&mut self, base: usize, head: usize) {
+        // Behind the costs: the id, and what each permit is for.
+        let ledgers = head + self.limits.len() + 1;
+        self.line(format_args!("local ledgers, holder = {ledgers}, ARGV[{ledgers}]"));
+        self.add(section(LEDGER, "room"));
+        self.begin_request(&base.to_string(), &head.to_string());
         self.judge();
-        self.line(format_args!("if unpack('<B', row) == 1 then"));
+        self.line(format_args!("local admitted = unpack('<B', row) == 1"));
+        self.line(format_args!("if admitted then"));
+        let resets: Vec<String> = (0..self.limits.len()).map(|index| self.name(index, "reset_")).collect();
+        self.line(format_args!("local resets = {{{}}}", resets.join(", ")));
+        self.add(section(LEDGER, "grant"));
+        self.line(format_args!("end"));
+    }
+
+    pub(super) fn reserve(&mut self, head: usize) {
+        self.add(section(LEDGER, "functions"));
+        self.charge(0, head);
+        self.line(format_args!("return row"));
+    }
+
+    pub(super) fn decide_once(&mut self, head: usize) {
+        self.add(section(LEDGER, "functions"));
+        self.add(section(TICKET, "find"));
+        self.charge(1, head);
+        self.line(format_args!("if admitted then"));
         self.add(section(TICKET, "keep"));
         self.line(format_args!("end"));
         self.line(format_args!("return row"));
     }
 
     pub(super) fn undo(&mut self, head: usize) {
-        self.line(format_args!("local holder = ARGV[4]"));
+        self.add(section(LEDGER, "functions"));
+        let ledgers = head + self.limits.len() + 1;
+        self.line(format_args!("local ledgers, holder, found = {ledgers}, ARGV[4], false"));
         self.add(section(TICKET, "undo"));
+        let permits = TICKET_HEAD + ROW_HEAD + ROW_LIMIT * self.limits.len() + 1;
+        self.line(format_args!("local permits, permit_bytes = {permits}, {ROW_PERMIT}"));
+        self.add(section(LEDGER, "undo"));
         self.begin_request("1", &head.to_string());
         self.look();
         for index in 0..self.limits.len() {
@@ -285,19 +311,24 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn settle(&mut self, head: usize) {
-        self.line(format_args!("local holder, until_ms, cost = ARGV[1], ARGV[2] + 0, ARGV[3] + 0"));
-        self.add(section(SETTLE, "spent"));
+        self.add(section(LEDGER, "functions"));
+        self.line(format_args!(
+            "local holder, until_ms, cost, places = ARGV[1], ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0"
+        ));
+        self.line(format_args!("local generation, number = ARGV[5], ARGV[6] + 0"));
+        self.add(section(LEDGER, "settle"));
         for index in 0..self.limits.len() {
             let first = head + 2 * index;
+            let cost = if self.limits[index].needs_id() { "places" } else { "cost" };
             self.line(format_args!("do"));
             self.declare(index);
-            self.set(index, &[("key_", format!("KEYS[{}]", index + 2)), ("cost_", "cost".to_owned())]);
+            self.set(index, &[("key_", format!("KEYS[{}]", index + 2)), ("cost_", cost.to_owned())]);
             self.block(index, self.parts[index].look);
             self.set(index, &[("recorded_at_", argument(first + 1)), ("recorded_", argument(first + 2))]);
             self.block(index, &self.parts[index].settle.clone());
             self.line(format_args!("end"));
         }
-        self.add(section(SETTLE, "spend"));
+        self.add(section(LEDGER, "settled"));
     }
 }
 

@@ -1,0 +1,188 @@
+//! The ledger of open permits: what a list of all permits ever given would say, in a few bits for each.
+
+use slidegate_core::{Grant, Ledger, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, PermitState};
+
+use crate::cases::{Rng, prove};
+use crate::ensure;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Grant {
+        lasts_ms: u64,
+    },
+    GrantMany {
+        count: u64,
+        lasts_ms: u64,
+    },
+    Places {
+        lasts_ms: u64,
+    },
+    Close {
+        of: u64,
+    },
+    CloseMany {
+        from: u64,
+        count: u64,
+    },
+    Forward {
+        ms: u64,
+    },
+    Forget,
+    /// Written to a file and read back, and everything since then is lost.
+    Crash,
+    /// What a crash will go back to.
+    Save,
+}
+
+fn generate(rng: &Rng) -> ((), Vec<Step>) {
+    let steps = (0..rng.between(1, 80)).map(|_| match rng.below(20) {
+        0..=4 => Step::Grant { lasts_ms: rng.magnitude(1_000) },
+        5 => Step::GrantMany { count: rng.between(1, 300), lasts_ms: rng.magnitude(1_000) },
+        6 => Step::Places { lasts_ms: rng.magnitude(1_000) },
+        7..=11 => Step::Close { of: rng.next() },
+        12 => Step::CloseMany { from: rng.next(), count: rng.between(1, 300) },
+        13..=15 => Step::Forward { ms: rng.magnitude(1_000) },
+        16 if rng.one_in(2) => Step::Forget,
+        17 if rng.one_in(2) => Step::Crash,
+        _ => Step::Save,
+    });
+    ((), steps.collect())
+}
+
+/// A permit as somebody would remember it who remembers everything.
+#[derive(Clone, Copy, Debug)]
+struct Permit {
+    grant: Grant,
+    until_ms: u64,
+    state: PermitState,
+}
+
+#[derive(Clone, Default)]
+struct Naive {
+    permits: Vec<Permit>,
+}
+
+#[test]
+fn a_ledger_knows_what_a_list_of_all_permits_knows() {
+    prove(generate, |(), steps| {
+        let (mut ledger, mut naive) = (Ledger::default(), Naive::default());
+        let (mut saved, mut saved_naive) = (ledger.to_words(), naive.clone());
+        let (mut now_ms, mut id) = (1_000, 0);
+        for step in steps {
+            let mut grant = |ledger: &mut Ledger, naive: &mut Naive, lasts_ms: u64| {
+                id += 1;
+                let until_ms = now_ms + lasts_ms;
+                let grant = ledger.grant(id, until_ms);
+                naive.permits.push(Permit { grant, until_ms, state: PermitState::Open });
+            };
+            match *step {
+                Step::Grant { lasts_ms } => grant(&mut ledger, &mut naive, lasts_ms),
+                Step::GrantMany { count, lasts_ms } => {
+                    (0..count).for_each(|_| grant(&mut ledger, &mut naive, lasts_ms));
+                }
+                Step::Places { lasts_ms } => {
+                    id += 1;
+                    let (until_ms, grant) = (now_ms + lasts_ms, ledger.grant_places(id, now_ms + lasts_ms));
+                    naive.permits.push(Permit { grant, until_ms, state: PermitState::Open });
+                }
+                Step::Close { of } => close(&mut ledger, &mut naive, of, 1, now_ms),
+                Step::CloseMany { from, count } => close(&mut ledger, &mut naive, from, count, now_ms),
+                Step::Forward { ms } => now_ms += ms,
+                Step::Forget => {
+                    ledger = Ledger::default();
+                    naive.permits.iter_mut().for_each(|permit| permit.state = PermitState::Void);
+                }
+                Step::Save => (saved, saved_naive) = (ledger.to_words(), naive.clone()),
+                Step::Crash => {
+                    ledger = Ledger::from_words(&saved).ok_or("words of a ledger are not read")?;
+                    for (index, permit) in naive.permits.iter_mut().enumerate() {
+                        // What was given since, and what was spent since, is lost.
+                        let kept =
+                            saved_naive.permits.get(index).map_or(PermitState::Void, |kept| kept.state);
+                        permit.state = kept;
+                        // Places in flight are found by their holders, which the ledger knows nothing of.
+                        if permit.grant.number.is_none() && kept == PermitState::Void {
+                            permit.until_ms = 0;
+                        }
+                    }
+                }
+            }
+            ledger.prune(now_ms);
+            // What is over need not be known any more.
+            for Permit { grant, state, until_ms } in naive.permits.iter().filter(|p| p.until_ms > now_ms) {
+                let known = ledger.state(*grant);
+                ensure!(known == *state, "{grant:?} until {until_ms}: {known:?}, not {state:?}");
+            }
+            let is_open = |permit: &&Permit| {
+                permit.grant.number.is_some() && permit.state == PermitState::Open && permit.until_ms > now_ms
+            };
+            let open = naive.permits.iter().filter(is_open).count() as u64;
+            ensure!(ledger.open() >= open, "{} open, not {open}", ledger.open());
+            ensure!(
+                ledger.heap_bytes() <= 2_048 + MAX_PERMIT_BYTES * ledger.open() as usize,
+                "{} bytes for {} permits",
+                ledger.heap_bytes(),
+                ledger.open()
+            );
+        }
+        Ok(())
+    });
+}
+
+fn close(ledger: &mut Ledger, naive: &mut Naive, from: u64, count: u64, now_ms: u64) {
+    let Some(first) = (from as usize).checked_rem(naive.permits.len()) else { return };
+    for permit in naive.permits[first..].iter_mut().take(count as usize) {
+        let (Some(number), PermitState::Open) = (permit.grant.number, ledger.state(permit.grant)) else {
+            continue;
+        };
+        ledger.close(number);
+        if permit.until_ms > now_ms {
+            permit.state = PermitState::Closed;
+        }
+    }
+}
+
+/// A million open permits take a bit and a half each, spent ones nothing, and the last of them is as quick as the first.
+#[test]
+fn a_million_open_permits_take_little_and_spent_ones_nothing() {
+    let mut ledger = Ledger::default();
+    let grants: Vec<Grant> = (0..MAX_OPEN_PERMITS).map(|id| ledger.grant(id + 1, u64::MAX)).collect();
+    assert!(ledger.is_full());
+    assert!(ledger.heap_bytes() < 250_000, "{} bytes", ledger.heap_bytes());
+    // All but every 256th: the worst there is.
+    for grant in grants.iter().filter(|grant| grant.number.is_some_and(|number| number % 256 != 7)) {
+        ledger.close(grant.number.expect("a number"));
+    }
+    assert_eq!(ledger.open(), MAX_OPEN_PERMITS / 256);
+    assert!(ledger.heap_bytes() <= 1_024 + MAX_PERMIT_BYTES * ledger.open() as usize);
+    for grant in &grants {
+        let open = grant.number.is_some_and(|number| number % 256 == 7);
+        assert_eq!(ledger.state(*grant), if open { PermitState::Open } else { PermitState::Closed });
+        ledger.close(grant.number.expect("a number"));
+    }
+    assert_eq!(ledger.open(), 0);
+    assert!(ledger.heap_bytes() < 1_024, "{} bytes", ledger.heap_bytes());
+    ledger.prune(u64::MAX);
+    assert!(ledger.is_empty() && ledger.heap_bytes() == 0);
+}
+
+#[test]
+fn words_that_no_ledger_gave_are_refused() {
+    let mut ledger = Ledger::default();
+    (0..700).for_each(|id| {
+        ledger.grant(id + 1, 5_000);
+    });
+    let words = ledger.to_words();
+    assert!(Ledger::from_words(&words).is_some());
+    assert!(Ledger::from_words(&[]).is_some_and(|ledger| ledger.is_empty()));
+    for cut in 1..words.len() {
+        let is_whole = cut >= 5 && (cut - 5).is_multiple_of(6);
+        assert_eq!(Ledger::from_words(&words[..cut]).is_some(), is_whole, "{cut} words");
+    }
+    for (place, word) in [(1, 0), (1, u64::MAX), (1, 65), (4, 0), (11, 0)] {
+        let mut changed = words.clone();
+        changed[place] = word;
+        let broken = place == 4 || Ledger::from_words(&changed).is_none();
+        assert!(broken, "{word} at {place}");
+    }
+}
