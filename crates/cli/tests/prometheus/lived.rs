@@ -81,6 +81,7 @@ fn traffic(server: &Server) {
         format!("{login}}}"),
         format!("{login}}}"),
         format!("{login},\"cost\":0}}"),
+        r#"{"attributes":{"method":"POST","path":"/login"}}"#.to_owned(),
         r#"{"attributes":{"path":"/tried"}}"#.to_owned(),
         r#"{"attributes":{"path":"/tried"}}"#.to_owned(),
         r#"{"attributes":{"path":"/shut","user":"mallory"}}"#.to_owned(),

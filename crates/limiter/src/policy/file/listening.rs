@@ -77,8 +77,9 @@ pub struct Tls {
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Connections {
-    /// The most that are open at a time. Further ones are told to come again (503). Each may take about `max_head` and twice
-    /// `max_body` of memory; one that waits for its next request takes 20 KiB or less.
+    /// The most that are open at a time on each listener; fewer, where the system allows fewer open files. For a further one the
+    /// longest idle is closed; if none has been idle for a second, it is told to come again (503). Each may take about `max_head` and
+    /// twice `max_body` of memory; one that waits for its next request takes 20 KiB or less.
     #[schemars(schema_with = "schema::whole::<1, 1_000_000>", extend("default" = 16_384))]
     pub max: Spot<u32>,
     /// The most from one address, of which a gateway has only one. IPv6 addresses that share `ipv6_prefix` bits are one.
