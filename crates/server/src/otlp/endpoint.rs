@@ -85,8 +85,7 @@ mod tests {
             assert!(text.parse::<Endpoint>().is_err(), "{text}");
         }
         // A login is refused, and not repeated.
-        let error =
-            "http://me:hunter2@collector:4318".parse::<Endpoint>().err().expect("an error").to_string();
+        let error = "http://me:hunter2@collector:4318".parse::<Endpoint>().expect_err("an error").to_string();
         assert!(error.contains("@collector:4318") && !error.contains("hunter2"), "{error}");
     }
 }
