@@ -94,7 +94,7 @@ async fn a_permit_is_good_on_every_node_with_the_secret() {
     let other = Service::start(Kind::Memory, POLICY).await;
     let answer = other.client().await.post("/v1/refund", &json!({ "permit": permit })).await;
     // The other node knows the permit, and has nothing of what it stands for.
-    assert_eq!((answer.status, answer.json()), (200, json!({ "outcome": "expired" })));
+    assert_eq!((answer.status, answer.json()), (200, json!({ "outcome": "void" })));
     let stranger = Service::start(Kind::Memory, &POLICY.replace("sixteen", "different")).await;
     let answer = stranger.client().await.post("/v1/refund", &json!({ "permit": permit })).await;
     assert_eq!(answer.status, 403);
