@@ -24,7 +24,7 @@ pub(super) struct Asked<'r, 'a> {
 }
 
 impl<'r, 'a> Asked<'r, 'a> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(request: &'r Request<'a>, rules: PathRules) -> Result<Self, RequestError> {
         let readings = match request.get(PATH) {
             Some(path) => Readings::new(path, rules)?,
@@ -56,13 +56,16 @@ impl<'r, 'a> Asked<'r, 'a> {
     #[inline(always)]
     pub(super) fn any(
         &self,
-        mut holds: impl FnMut(Reading<'_, 'r, 'a>) -> Result<bool, RequestError>,
+        mut holds: impl FnMut(&Reading<'_, 'r, 'a>) -> Result<bool, RequestError>,
     ) -> Result<bool, RequestError> {
-        if self.is_single() {
-            return holds(self.first());
+        if holds(&self.first())? {
+            return Ok(true);
         }
-        for reading in self.readings() {
-            if holds(reading)? {
+        if self.is_single() {
+            return Ok(false);
+        }
+        for reading in self.readings().skip(1) {
+            if holds(&reading)? {
                 return Ok(true);
             }
         }
@@ -73,13 +76,17 @@ impl<'r, 'a> Asked<'r, 'a> {
     #[inline(always)]
     pub(super) fn every(
         &self,
-        mut holds: impl FnMut(Reading<'_, 'r, 'a>) -> Result<bool, RequestError>,
+        mut holds: impl FnMut(&Reading<'_, 'r, 'a>) -> Result<bool, RequestError>,
     ) -> Result<bool, RequestError> {
-        if self.readings.first().is_none() {
-            return holds(self.first());
+        let path = self.readings.first().map(Path::view_without_slash);
+        if !holds(&Reading { asked: self, path })? {
+            return Ok(false);
         }
-        for path in self.readings.all() {
-            if !holds(Reading { asked: self, path: Some(path.view_without_slash()) })? {
+        if self.is_single() {
+            return Ok(true);
+        }
+        for path in self.readings.all().skip(1) {
+            if !holds(&Reading { asked: self, path: Some(path.view_without_slash()) })? {
                 return Ok(false);
             }
         }
@@ -154,16 +161,17 @@ impl Source {
     /// The value as it was sent; of a parameter, as it is read.
     pub(super) fn value<'r>(
         &self,
-        reading: Reading<'_, 'r, '_>,
+        reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Option<Cow<'r, [u8]>> {
         self.captured(reading, templates).or_else(|| self.sent(reading.asked))
     }
 
     /// What stands in the path, if it is a parameter.
+    #[inline]
     pub(super) fn captured<'r>(
         &self,
-        reading: Reading<'_, 'r, '_>,
+        reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Option<Cow<'r, [u8]>> {
         match (self, reading.path) {

@@ -153,12 +153,24 @@ impl Policy {
     /// The rules whose path fits by any reading, in the order of the file.
     fn candidates(&self, asked: &Asked<'_, '_>) -> Found {
         let mut found = Found::from_slice(&self.anywhere);
-        for path in asked.readings().filter_map(|reading| reading.path) {
+        if let Some(path) = asked.first().path {
             self.trie.collect(path, &mut found);
         }
-        found.sort_unstable();
-        found.dedup();
+        if !asked.is_single() {
+            self.add_candidates(asked, &mut found);
+        }
+        if found.len() > 1 {
+            found.sort_unstable();
+            found.dedup();
+        }
         found
+    }
+
+    /// The rules whose path fits by a reading other than the first.
+    #[cold]
+    fn add_candidates(&self, asked: &Asked<'_, '_>, found: &mut Found) {
+        let others = asked.readings().skip(1).filter_map(|reading| reading.path);
+        others.for_each(|path| self.trie.collect(path, found));
     }
 
     /// A store takes only so many limits at once; enforced and observed ones are asked apart.

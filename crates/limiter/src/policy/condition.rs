@@ -64,13 +64,13 @@ impl Conditions {
     #[inline(always)]
     pub(super) fn hold(
         &self,
-        reading: Reading<'_, '_, '_>,
+        reading: &Reading<'_, '_, '_>,
         templates: &[Template],
     ) -> Result<bool, RequestError> {
         if self.0.is_empty() { Ok(true) } else { self.all_hold(reading, templates) }
     }
 
-    fn all_hold(&self, reading: Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
+    fn all_hold(&self, reading: &Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
         for condition in &self.0 {
             if !condition.holds(reading, templates)? {
                 return Ok(false);
@@ -102,6 +102,9 @@ pub(super) fn first_that_holds(
     asked: &Asked<'_, '_>,
     templates: &[Template],
 ) -> Result<Option<usize>, RequestError> {
+    if list.is_empty() {
+        return Ok(None);
+    }
     for (index, conditions) in list.iter().enumerate() {
         if asked.every(|reading| conditions.hold(reading, templates))? {
             return Ok(Some(index));
@@ -111,7 +114,7 @@ pub(super) fn first_that_holds(
 }
 
 impl Condition {
-    fn holds(&self, reading: Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
+    fn holds(&self, reading: &Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
         Ok(match self {
             Self::Path(of) => reading.path.is_some_and(|path| of.iter().any(|one| one.matches(path))),
             Self::Method { how, texts } => Source::Method.sent(reading.asked).is_some_and(|value| {

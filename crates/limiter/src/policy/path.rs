@@ -3,6 +3,7 @@
 //! What a path is read as depends on the server; [`Readings`](super::readings::Readings) has all of them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Segments with a `/` between each two, and whether a slash followed the last. A segment is empty only where this server does not
 /// fold `//`, and never the last.
@@ -21,9 +22,12 @@ pub(super) struct PathView<'p, 'r> {
 
 impl<'r> Path<'r> {
     /// From a text without its first slash.
+    #[inline]
     pub(super) fn new(text: Cow<'r, [u8]>) -> Self {
+        if text.last() != Some(&b'/') {
+            return Self { text, slash: false };
+        }
         let end = text.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-        let slash = end < text.len();
         let text = match text {
             Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
             Cow::Owned(mut text) => {
@@ -31,7 +35,7 @@ impl<'r> Path<'r> {
                 Cow::Owned(text)
             }
         };
-        Self { text, slash }
+        Self { text, slash: true }
     }
 
     #[inline]
@@ -66,13 +70,18 @@ impl<'p, 'r> PathView<'p, 'r> {
         self.slash
     }
 
-    /// The segment of this index, which it has to have.
-    pub(super) fn segment(self, index: usize) -> Cow<'r, [u8]> {
-        self.path.part(|text| text.split(|byte| *byte == b'/').nth(index).unwrap_or_default())
+    /// The bytes within this range of the text, which it has to have.
+    pub(super) fn range(self, range: Range<usize>) -> Cow<'r, [u8]> {
+        self.path.part(|text| text.get(range).unwrap_or_default())
     }
 
-    /// All from the segment of this index on.
-    pub(super) fn segments_from(self, index: usize) -> Cow<'r, [u8]> {
-        self.path.part(|text| text.splitn(index + 1, |byte| *byte == b'/').nth(index).unwrap_or_default())
+    /// The bytes from here on; none where the text has ended.
+    pub(super) fn from(self, start: usize) -> Cow<'r, [u8]> {
+        self.path.part(|text| text.get(start..).unwrap_or_default())
+    }
+
+    /// All of the text.
+    pub(super) fn text(self) -> Cow<'r, [u8]> {
+        self.from(0)
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Readings<'r> {
 impl<'r> Readings<'r> {
     pub(super) const NONE: Self = Self { first: None, others: Vec::new() };
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(text: &'r str, rules: PathRules) -> Result<Self, RequestError> {
         let bytes = text.as_bytes();
         let bytes = bytes.strip_prefix(b"/").unwrap_or(bytes);
@@ -95,25 +95,39 @@ impl<'r> Readings<'r> {
     }
 }
 
+/// Bytes of a path that are not just part of a segment.
+const fn special(ignore_case: bool) -> [bool; 256] {
+    let mut special = [false; 256];
+    let mut byte = 0_usize;
+    while byte < 256 {
+        let other_case = matches!(byte as u8, b'A'..=b'Z' | 0x80..);
+        let separates = matches!(byte as u8, b'/' | b'?' | b'%' | b';' | b'\\' | b'#');
+        special[byte] = separates || ignore_case && other_case;
+        byte += 1;
+    }
+    special
+}
+
+static SPECIAL: [[bool; 256]; 2] = [special(false), special(true)];
+
 /// The path without its query, if all servers read it alike and as it is written.
+#[inline]
 fn plain(bytes: &[u8], rules: PathRules) -> Option<&[u8]> {
     let is_odd = |segment: &[u8]| matches!(segment, b"" | b"." | b"..");
+    let special = &SPECIAL[usize::from(rules.ignore_case)];
     let (mut start, mut end) = (0, bytes.len());
     for (at, byte) in bytes.iter().enumerate() {
+        if !special[usize::from(*byte)] {
+            continue;
+        }
         match byte {
-            b'/' => {
-                if is_odd(&bytes[start..at]) {
-                    return None;
-                }
-                start = at + 1;
-            }
+            b'/' if is_odd(&bytes[start..at]) => return None,
+            b'/' => start = at + 1,
             b'?' => {
                 end = at;
                 break;
             }
-            b'%' | b';' | b'\\' | b'#' => return None,
-            byte if rules.ignore_case && (byte.is_ascii_uppercase() || !byte.is_ascii()) => return None,
-            _ => {}
+            _ => return None,
         }
     }
     // A slash at the end is no segment.

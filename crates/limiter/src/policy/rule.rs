@@ -220,7 +220,7 @@ impl Rule {
     #[inline(always)]
     pub(super) fn is_for(&self, asked: &Asked<'_, '_>) -> Result<bool, RequestError> {
         if asked.is_single() {
-            return self.matches.hold(asked.first(), &self.templates);
+            return self.matches.hold(&asked.first(), &self.templates);
         }
         asked.any(|reading| self.is_for_reading(reading))
     }
@@ -231,7 +231,7 @@ impl Rule {
     }
 
     #[cold]
-    fn is_for_reading(&self, reading: Reading<'_, '_, '_>) -> Result<bool, RequestError> {
+    fn is_for_reading(&self, reading: &Reading<'_, '_, '_>) -> Result<bool, RequestError> {
         Ok(subject::is_for(&self.templates, reading) && self.matches.hold(reading, &self.templates)?)
     }
 

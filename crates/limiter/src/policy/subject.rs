@@ -83,7 +83,7 @@ impl KeyParts {
         templates: &[Template],
     ) -> Result<Subject<'r>, RequestError> {
         if asked.is_single() {
-            self.subject_by(asked.first(), templates)
+            self.subject_by(&asked.first(), templates)
         } else {
             self.subject_by_all(asked, templates)
         }
@@ -96,11 +96,11 @@ impl KeyParts {
         asked: &Asked<'r, '_>,
         templates: &[Template],
     ) -> Result<Subject<'r>, RequestError> {
-        let is_for = |reading: &Reading<'_, 'r, '_>| is_for(templates, *reading);
+        let is_for = |reading: &Reading<'_, 'r, '_>| is_for(templates, reading);
         let any = asked.readings().any(|reading| is_for(&reading));
         let (mut full, mut lacking) = (None::<Subject<'r>>, None::<Subject<'r>>);
         for reading in asked.readings().filter(|reading| !any || is_for(reading)) {
-            let subject = self.subject_by(reading, templates)?;
+            let subject = self.subject_by(&reading, templates)?;
             let same_kind = if subject.found == Found::All { &mut full } else { &mut lacking };
             match same_kind {
                 Some(known) => known.agrees &= known.key == subject.key,
@@ -117,7 +117,7 @@ impl KeyParts {
     #[inline(always)]
     fn subject_by<'r>(
         &self,
-        reading: Reading<'_, 'r, '_>,
+        reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Subject<'r>, RequestError> {
         match &*self.parts {
@@ -143,7 +143,7 @@ impl KeyParts {
     fn several<'r>(
         &self,
         parts: &[KeyPart],
-        reading: Reading<'_, 'r, '_>,
+        reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Subject<'r>, RequestError> {
         let mut written: SmallVec<[Cow<'_, [u8]>; 8]> = SmallVec::new();
@@ -188,7 +188,7 @@ impl KeyParts {
     fn take<'r>(
         &self,
         part: &KeyPart,
-        reading: Reading<'_, 'r, '_>,
+        reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Taken<'r>, RequestError> {
         for (index, source) in part.alternatives.iter().enumerate() {
@@ -205,7 +205,7 @@ impl KeyParts {
     fn value<'r>(
         &self,
         source: &Source,
-        reading: Reading<'_, 'r, '_>,
+        reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Option<Cow<'r, [u8]>>, RequestError> {
         match source {
@@ -221,11 +221,11 @@ impl KeyParts {
 /// A value that is no address, as it counts.
 fn text_value<'r>(
     source: &Source,
-    reading: Reading<'_, 'r, '_>,
+    reading: &Reading<'_, 'r, '_>,
     templates: &[Template],
 ) -> Option<Cow<'r, [u8]>> {
     match source {
-        Source::Path => reading.path.map(|path| match counted(path.segments_from(0), reading) {
+        Source::Path => reading.path.map(|path| match counted(path.text(), reading) {
             root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
             path => path,
         }),
@@ -243,12 +243,12 @@ fn text_value<'r>(
 
 /// A part of the path as it counts: the same for all readings of it that differ in nothing but what servers drop or decode.
 #[inline]
-fn counted<'r>(part: Cow<'r, [u8]>, reading: Reading<'_, 'r, '_>) -> Cow<'r, [u8]> {
+fn counted<'r>(part: Cow<'r, [u8]>, reading: &Reading<'_, 'r, '_>) -> Cow<'r, [u8]> {
     if reading.asked.is_single() { part } else { Cow::Owned(canonical(&part)) }
 }
 
 /// Whether a rule with these templates is for a request by this reading.
-pub(super) fn is_for(templates: &[Template], reading: Reading<'_, '_, '_>) -> bool {
+pub(super) fn is_for(templates: &[Template], reading: &Reading<'_, '_, '_>) -> bool {
     templates.is_empty()
         || reading.path.is_some_and(|path| templates.iter().any(|template| template.matches(path)))
 }

@@ -103,16 +103,25 @@ impl Template {
 
     /// What stands in the place of a parameter, if there is one of this name and the path matches.
     pub(super) fn capture<'r>(&self, path: PathView<'_, 'r>, parameter: &str) -> Option<Cow<'r, [u8]>> {
-        let is_it = |segment: &Segment| matches!(segment, Segment::Parameter(name) if **name == *parameter);
-        let index = self.segments.iter().position(is_it);
-        let is_rest = matches!(&self.end, End::Rest(name) if **name == *parameter);
-        if index.is_none() && !is_rest || !self.matches(path) {
-            return None;
+        let mut parts = path.segments();
+        let (mut captured, mut start) = (None, 0);
+        for segment in &self.segments {
+            let part = parts.next()?;
+            let end = start + part.len();
+            match segment {
+                Segment::Literal(literal) if **literal != *part => return None,
+                Segment::Parameter(name) if **name == *parameter => captured = Some(start..end),
+                Segment::Literal(_) | Segment::Parameter(_) => {}
+            }
+            start = end + 1;
         }
-        Some(match index {
-            Some(index) => path.segment(index),
-            None => path.segments_from(self.segments.len()),
-        })
+        match &self.end {
+            End::Here if parts.next().is_some() => return None,
+            End::Rest(_) if parts.next().is_none() && !path.has_slash() => return None,
+            End::Rest(name) if **name == *parameter => return Some(path.from(start)),
+            End::Here | End::Rest(_) | End::Below => {}
+        }
+        captured.map(|range| path.range(range))
     }
 }
 

@@ -115,10 +115,7 @@ fn what_is_plain_is_borrowed() {
     for path in ["/", "/login", "/users/42/", "/.well-known/x", "/a?b=%20;\\#", "", "a/b"] {
         let readings = Readings::new(path, PathRules::default()).expect("one reading");
         assert_eq!((readings.all().count(), readings.others.capacity()), (1, 0), "{path}");
-        assert!(matches!(
-            readings.all().next().map(|path| path.view().segments_from(0)),
-            Some(Cow::Borrowed(_))
-        ));
+        assert!(matches!(readings.all().next().map(|path| path.view().text()), Some(Cow::Borrowed(_))));
     }
 }
 
@@ -126,7 +123,7 @@ fn what_is_plain_is_borrowed() {
 fn bytes_that_are_no_text_are_told_apart() {
     let segment = |path: &'static str| {
         let readings = Readings::new(path, PathRules::default()).expect("one reading");
-        readings.all().next().map(|path| path.view().segment(0).into_owned())
+        readings.all().next().map(|path| path.view().text().into_owned())
     };
     assert_eq!(segment("/%ff"), Some(vec![0xff]));
     assert_ne!(segment("/%ff"), segment("/%fe"));
@@ -137,11 +134,10 @@ fn parts_of_a_path() {
     for text in ["/files/a/b/c", "/files//a/./b/c"] {
         let readings = Readings::new(text, PathRules::default()).expect("a few readings");
         let path = readings.all().next().expect("a path").view();
-        assert_eq!(&*path.segment(0), b"files");
-        assert_eq!(&*path.segment(3), b"c");
-        assert_eq!(&*path.segments_from(0), b"files/a/b/c");
-        assert_eq!(&*path.segments_from(1), b"a/b/c");
-        assert_eq!(&*path.segments_from(3), b"c");
+        assert_eq!(&*path.text(), b"files/a/b/c");
+        assert_eq!(&*path.range(0..5), b"files");
+        assert_eq!(&*path.from(6), b"a/b/c");
+        assert_eq!(&*path.from(12), b"");
     }
 }
 
