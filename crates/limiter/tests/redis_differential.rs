@@ -9,7 +9,7 @@ use std::thread;
 
 use slidegate::store::redis::Config;
 use slidegate::store::{Call, Charged, Forget, MAX_LIMITS, Settlement};
-use slidegate::{Admission, Grant, Limit, Reserve, SettleOutcome, Verdict};
+use slidegate::{Admission, Grant, Limit, Once, Reserve, SettleOutcome, Verdict};
 use slidegate_core::MAX_TIME_MS;
 
 mod cases;
@@ -42,6 +42,29 @@ impl Decides for Pair {
         );
         let grants = charges.filter_map(|charge| redis.granted.of(charge)).collect();
         self.2.borrow_mut().insert(request.call.holder, grants);
+        memory
+    }
+
+    fn once(&self, request: &Reserve<'_>, name: &str) -> Once {
+        let (memory, redis) = (self.0.once(request, name), self.1.once(request, name));
+        match (&memory, redis) {
+            (Once::Decided(memory), Once::Decided(redis)) => {
+                agree(&memory.verdict, redis.verdict.clone(), request);
+                let grants = (0..request.call.charges.len()).filter_map(|charge| redis.granted.of(charge));
+                self.2.borrow_mut().insert(request.call.holder, grants.collect());
+            }
+            (
+                Once::Replayed { admission: memory, holder },
+                Once::Replayed { admission: redis, holder: other },
+            ) => {
+                agree(&(&memory.verdict, holder), (&redis.verdict, &other), request);
+                let grants = (0..request.call.charges.len()).filter_map(|charge| redis.granted.of(charge));
+                agree(&self.2.borrow()[holder], grants.collect(), request);
+            }
+            (memory, redis) => {
+                agree(memory, redis, request);
+            }
+        }
         memory
     }
 

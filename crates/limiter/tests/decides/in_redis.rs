@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::store::redis::Config;
 use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
-use slidegate::{Admission, Redis, Reserve, SettleOutcome, Space, Store, Verdict};
+use slidegate::{Admission, Once, Redis, Reserve, SettleOutcome, Space, Store, Verdict};
 use tokio::runtime::Runtime;
 
 use super::Decides;
@@ -55,6 +55,14 @@ impl Decides for InRedis {
         let charges = self.here(&request.call);
         let call = Call { charges: &charges, ..request.call };
         self.runtime.block_on(self.store.reserve(&Reserve { call, ..*request })).expect("a decision")
+    }
+
+    fn once(&self, request: &Reserve<'_>, name: &str) -> Once {
+        let charges = self.here(&request.call);
+        let request = Reserve { call: Call { charges: &charges, ..request.call }, ..*request };
+        // Keys are the sender's, whatever is charged: here every part is a sender.
+        let name = format!("{:?} {name}", self.space);
+        self.runtime.block_on(self.store.decide_once(&request, name.as_bytes())).expect("a decision")
     }
 
     fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {

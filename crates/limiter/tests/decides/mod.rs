@@ -2,7 +2,7 @@
 #![allow(dead_code, unused_imports, reason = "every test uses a part of it")]
 
 use slidegate::store::{Call, Forget, Settlement};
-use slidegate::{Admission, Limit, Limiter, ManualClock, Memory, Reserve, SettleOutcome, Verdict};
+use slidegate::{Admission, Limit, Limiter, ManualClock, Memory, Once, Reserve, SettleOutcome, Verdict};
 
 #[cfg(feature = "redis")]
 mod in_redis;
@@ -15,6 +15,9 @@ pub(crate) trait Decides {
     fn decide(&self, call: &Call<'_>) -> Verdict;
 
     fn reserve(&self, request: &Reserve<'_>) -> Admission;
+
+    /// A request under an idempotency key.
+    fn once(&self, request: &Reserve<'_>, name: &str) -> Once;
 
     fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome>;
 
@@ -49,6 +52,10 @@ impl Decides for InMemory {
 
     fn reserve(&self, request: &Reserve<'_>) -> Admission {
         self.limiter.store().reserve_now(request)
+    }
+
+    fn once(&self, request: &Reserve<'_>, name: &str) -> Once {
+        self.limiter.store().decide_once_now(request, name.as_bytes())
     }
 
     fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {

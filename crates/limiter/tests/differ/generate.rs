@@ -5,7 +5,7 @@ use std::time::Duration;
 use slidegate::{Limit, Resolution, Returns};
 use slidegate_core::MAX_TIME_MS;
 
-use super::{KEYS, Setting, Step, Way};
+use super::{KEYS, NAMES, Setting, Step, Way};
 use crate::cases::{Rng, changed, cost, limit, wait_ms, with_quota};
 
 /// Mostly through the limiter, which decides in place where it can.
@@ -81,6 +81,10 @@ fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
         }
         12 if rng.one_in(3) => Step::Forget { key: rng.below(KEYS as u64) as usize },
         11 => Step::Change { limit: index, to: rng.pick(&[*of, changed(rng, of), changed(rng, of)]) },
+        19 => {
+            let name = rng.below(NAMES as u64) as usize;
+            Step::Once { key: rng.below(2) as usize, cost: rng.pick(&[1, 1, cost(rng, of).max(1)]), name }
+        }
         15..=18 => {
             let way = rng.pick(&[Way::Together, Way::Apart, Way::Pair, Way::Twice]);
             let returns = rng.pick(&[Returns::Everything, Returns::Everything, Returns::Places]);

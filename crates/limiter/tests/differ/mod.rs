@@ -5,7 +5,7 @@
 //! all keys are looked at, here and there, and a key for which even that leaves two right answers is not asked again.
 
 use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
-use slidegate::{Grant, Granted, Key, Limit, LimitId, Reserve, Returns, SettleOutcome, Space, Verdict};
+use slidegate::{Grant, Granted, Key, Limit, LimitId, Once, Reserve, Returns, SettleOutcome, Space, Verdict};
 use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, State, decide, give_back};
 
 use crate::decides::Decides;
@@ -15,6 +15,7 @@ mod generate;
 pub(crate) use generate::{generate, generate_long};
 
 const KEYS: usize = 5;
+const NAMES: usize = 3;
 
 /// How a request reaches the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +50,12 @@ pub(crate) enum Step {
         cost: u64,
         way: Way,
         returns: Returns,
+    },
+    /// A check under an idempotency key, with permits.
+    Once {
+        key: usize,
+        cost: u64,
+        name: usize,
     },
     Settle {
         of: usize,
@@ -98,6 +105,14 @@ struct Part {
     spent: bool,
 }
 
+/// An admission under an idempotency key.
+struct Remembered {
+    asked: (String, u64, Vec<LimitId>),
+    verdict: Verdict,
+    id: u64,
+    end_ms: u64,
+}
+
 /// A name, and a plain history.
 struct Plain {
     name: String,
@@ -118,6 +133,9 @@ pub(crate) struct Both<S> {
     permits: Vec<Permit>,
     names: usize,
     ids: u64,
+    /// What was answered under the idempotency keys of a sender, and which sender that is.
+    names_known: [Option<Remembered>; NAMES],
+    senders: u64,
 }
 
 impl<S: Decides> Both<S> {
@@ -125,7 +143,18 @@ impl<S: Decides> Both<S> {
         let (limits, permits) = (limits.clone(), Vec::new());
         let (now_ms, latest_ms) = (*start_ms, *start_ms);
         let keys = Vec::new();
-        let mut both = Self { store, now_ms, latest_ms, limits, keys, permits, names: 0, ids: 0 };
+        let mut both = Self {
+            store,
+            now_ms,
+            latest_ms,
+            limits,
+            keys,
+            permits,
+            names: 0,
+            ids: 0,
+            names_known: [const { None }; NAMES],
+            senders: 0,
+        };
         both.keys = (0..KEYS).map(|_| both.fresh_key()).collect();
         both
     }
@@ -140,6 +169,7 @@ impl<S: Decides> Both<S> {
         match *step {
             Step::Check { key, cost, way } => self.check(key, cost, way, Returns::Nothing),
             Step::Reserve { key, cost, way, returns } => self.check(key, cost, way, returns),
+            Step::Once { key, cost, name } => self.once(key, cost, name),
             Step::Settle { of, cost, places } => self.settle(of, cost, places),
             Step::GiveBack { key, units, way } => self.give_back(key, units, way),
             Step::Forget { key } => self.forget(key),
@@ -150,6 +180,9 @@ impl<S: Decides> Both<S> {
             Step::Back { ms } => {
                 self.look_at_all()?;
                 self.retire_what_may_be_forgotten();
+                // What was remembered until now may be forgotten, or not: these names are not used again.
+                self.senders += 1;
+                self.names_known = [const { None }; NAMES];
                 self.set_clock(self.now_ms.saturating_sub(ms));
                 self.retire_what_may_be_moved();
                 self.look_at_all()
@@ -216,6 +249,17 @@ impl<S: Decides> Both<S> {
     fn check(&mut self, key: usize, cost: u64, way: Way, returns: Returns) -> Result<(), String> {
         let subjects = subjects(key, way);
         let (expected, granted) = self.ask(Verb::Decide, &subjects, cost, (way, returns))?;
+        self.permit(&subjects, cost, (way, returns), (&expected, granted))
+    }
+
+    /// Notes the permits of an admission.
+    fn permit(
+        &mut self,
+        subjects: &[usize],
+        cost: u64,
+        (way, returns): (Way, Returns),
+        (expected, granted): (&Verdict, Granted),
+    ) -> Result<(), String> {
         let Granted::Permits(grants) = granted else { return Ok(()) };
         if !expected.is_allowed() || cost == 0 {
             return Err(format!("permits for what was not charged: {grants:?}"));
@@ -223,7 +267,7 @@ impl<S: Decides> Both<S> {
         // Charge by charge, as they were made.
         let mut decisions = expected.decisions.iter();
         let mut parts = Vec::new();
-        for (charge, grant) in self.charges(&subjects, cost, way).into_iter().zip(grants) {
+        for (charge, grant) in self.charges(subjects, cost, way).into_iter().zip(grants) {
             let (key, limits, cost) = charge;
             let receipts = limits.iter().zip(decisions.by_ref()).filter_map(|(limit, decision)| {
                 let receipt = Receipt { stamp_ms: decision.stamp_ms, cost, holder: self.ids };
@@ -241,6 +285,44 @@ impl<S: Decides> Both<S> {
         }
         self.permits.push(Permit { id: self.ids, parts });
         Ok(())
+    }
+
+    /// The first time it is a check; then its answer is given again, and it is not charged.
+    fn once(&mut self, key: usize, cost: u64, name: usize) -> Result<(), String> {
+        self.ids += 1;
+        let now_ms = self.now_ms.min(MAX_TIME_MS);
+        let key_name = self.keys[key].name.clone();
+        let asked = (key_name, cost, self.limits.iter().map(Limit::id).collect::<Vec<_>>());
+        let store_key: Key<'_> = asked.0.as_str().into();
+        let charges = [Charge { space: Space::named(""), key: &store_key, limits: &self.limits, cost }];
+        let call = Call { now_ms: self.now_ms, holder: self.ids, charges: &charges };
+        let request = Reserve { call, returns: &[Returns::Everything] };
+        let got = self.store.once(&request, &format!("{} {name}", self.senders));
+        let known = self.names_known[name].as_ref().filter(|known| known.end_ms > now_ms);
+        let admission = match (known, got) {
+            (Some(known), Once::Replayed { admission, holder }) if known.asked == asked => {
+                let right = (&admission.verdict, holder) == (&known.verdict, known.id);
+                return right.then_some(()).ok_or(format!("replayed {admission:?} of {holder}"));
+            }
+            (Some(known), Once::Conflict) if known.asked != asked => return Ok(()),
+            (None, Once::Decided(admission)) => admission,
+            (known, got) => {
+                let known = known.map(|known| &known.asked);
+                return Err(format!("{got:?}, asked {asked:?}, known {known:?}"));
+            }
+        };
+        let expected = self.ask_core(Verb::Decide, &[key], cost);
+        let mut verdict = admission.verdict.clone();
+        verdict.decided_at_ms = verdict.decided_at_ms.min(MAX_TIME_MS);
+        if verdict != expected {
+            return Err(format!("once {verdict:?}, not {expected:?}"));
+        }
+        if expected.is_allowed() {
+            let shortest_ms = self.limits.iter().map(Limit::window_ms).min().unwrap_or(0);
+            let (end_ms, id) = (now_ms + shortest_ms.min(60_000), self.ids);
+            self.names_known[name] = Some(Remembered { asked, verdict: admission.verdict, id, end_ms });
+        }
+        self.permit(&[key], cost, (Way::Together, Returns::Everything), (&expected, admission.granted))
     }
 
     fn give_back(&mut self, key: usize, units: u64, way: Way) -> Result<(), String> {
