@@ -9,7 +9,7 @@ use slidegate::store::{Call, Charge, Forget};
 use slidegate::{Limit, LimitId, Memory, Redis, Space, Store};
 use tokio::runtime::Runtime;
 
-use crate::cases::{Rng, cost, limit, prove_part, wait_ms};
+use crate::cases::{Rng, changed, cost, limit, prove_part, wait_ms};
 use crate::ensure;
 use crate::servers::{Cluster, Flavour};
 use crate::spread::{NOW_MS, Subject, config, subjects};
@@ -24,6 +24,12 @@ enum Step {
     /// Units for each subject.
     GiveBack([Option<u64>; SUBJECTS]),
     Forget(usize),
+    /// A limit of a subject becomes another with the same history.
+    Change {
+        subject: usize,
+        limit: usize,
+        to: Limit,
+    },
     Forward {
         ms: u64,
     },
@@ -47,6 +53,12 @@ fn generate(rng: &Rng) -> (Setting, Vec<Step>) {
             let ms = wait_ms(rng, &of, now_ms);
             now_ms += ms;
             return Step::Forward { ms };
+        }
+        if rng.one_in(6) {
+            let subject = rng.below(setting.len() as u64) as usize;
+            let limit = rng.below(setting[subject].len() as u64) as usize;
+            let old = &setting[subject][limit];
+            return Step::Change { subject, limit, to: rng.pick(&[*old, changed(rng, old)]) };
         }
         if rng.one_in(12) {
             return Step::Forget(rng.below(setting.len() as u64) as usize);
@@ -114,11 +126,12 @@ impl Both<'_> {
     }
 
     /// After every request it is looked at what stayed of it.
-    fn step(&mut self, limits: &Setting, step: &Step) -> Result<(), String> {
+    fn step(&mut self, limits: &mut Setting, step: &Step) -> Result<(), String> {
         match step {
             Step::Ask(costs) => self.ask(limits, Verb::Decide, costs)?,
             Step::GiveBack(costs) => self.ask(limits, Verb::GiveBack, costs)?,
             Step::Forget(subject) => self.forget(limits, *subject)?,
+            Step::Change { subject, limit, to } => limits[*subject][*limit] = *to,
             Step::Forward { ms } => self.now_ms += ms,
         }
         self.ask(limits, Verb::Decide, &[Some(0); SUBJECTS])
@@ -142,7 +155,8 @@ fn compare(flavour: Flavour) {
             now_ms: NOW_MS,
             holder: 0,
         };
-        steps.iter().try_for_each(|step| both.step(limits, step))
+        let mut limits = limits.clone();
+        steps.iter().try_for_each(|step| both.step(&mut limits, step))
     });
 }
 

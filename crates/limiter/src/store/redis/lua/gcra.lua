@@ -19,8 +19,8 @@ if value then
   local under = #value > 14 and unpack('<I7', value, 15) or quota_
   if last - now > window_ then
     -- The clock was wrong: the last write is taken to have come now. Written whatever the answer.
-    last = now
-    save(key_, pack('<BI6I7I7', 1, now, debt, under), now + math.ceil(debt / under))
+    last, value = now, pack('<BI6I7I7', 1, now, debt, under)
+    save(key_, value, now + math.ceil(debt / under))
   end
   -- Products above 2^53 are not exact, but then the debt is gone, or there is no room at all.
   if last > now then
@@ -29,11 +29,13 @@ if value then
   elseif (now - last) * under >= debt then
     -- As if never seen: then the time of the last write means nothing either.
     call('DEL', key_)
+    value = false
   else
     debt_ = math.max(0, math.min(debt, full) - (now - last) * quota_)
     over_ = under ~= quota_ and math.ceil(debt / under) - (now - last)
   end
 end
+before_ = value
 left_ = math.max(0, full - debt_ - ahead_ * quota_)
 left_ = (left_ - left_ % window_) / window_
 

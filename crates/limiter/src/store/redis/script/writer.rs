@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use slidegate_core::Limit;
+use slidegate_core::{Kind, Limit};
 
 use super::parts::{GIVEN, Parts, section};
 use super::{Numbers, Purpose, ROW_HEAD, ROW_LIMIT, ROW_PERMIT, ROW_STAMP, numbers};
@@ -152,6 +152,10 @@ impl<'a> Writer<'a> {
         }
     }
 
+    fn is_meter(&self, index: usize) -> bool {
+        matches!(self.limits[index].kind(), Kind::Gcra { .. })
+    }
+
     fn needs_holder(&self) -> bool {
         self.limits.iter().any(Limit::needs_id)
     }
@@ -274,11 +278,32 @@ impl<'a> Writer<'a> {
         self.line(format_args!("return row"));
     }
 
+    /// Leaves in `before` what meters were before the charge, and what they are since.
+    fn keep_debts(&mut self) {
+        self.line(format_args!("local before = ''"));
+        for index in 0..self.limits.len() {
+            if !self.is_meter(index) {
+                continue;
+            }
+            let [before, cost, debt, quota] =
+                ["before_", "cost_", "debt_", "quota_"].map(|word| self.name(index, word));
+            self.line(format_args!("if {before} and {cost} > 0 then"));
+            // A value of an earlier build has no quota.
+            self.line(format_args!("if #{before} == 14 then"));
+            self.line(format_args!("{before} = {before} .. pack('<I7', {quota})"));
+            self.line(format_args!("end"));
+            let written = format!("pack('<BI6I7I7', 1, now, {debt}, {quota})");
+            self.line(format_args!("before = before .. string.char({index}) .. {before} .. {written}"));
+            self.line(format_args!("end"));
+        }
+    }
+
     pub(super) fn decide_once(&mut self, head: usize) {
         self.add(section(LEDGER, "functions"));
         self.add(section(TICKET, "find"));
         self.charge(1, head);
         self.line(format_args!("if admitted then"));
+        self.keep_debts();
         self.add(section(TICKET, "keep"));
         self.line(format_args!("end"));
         self.line(format_args!("return row"));
@@ -300,7 +325,13 @@ impl<'a> Writer<'a> {
             let from = TICKET_HEAD + ROW_HEAD + ROW_LIMIT * index + ROW_STAMP + 1;
             self.set(index, &[("recorded_at_", format!("unpack('<I6', kept, {from})")), ("recorded_", cost)]);
             // Nothing takes the place of what was recorded.
-            self.block(index, &self.parts[index].settle.replace("cost_", "0"));
+            let settle = self.parts[index].settle.replace("cost_", "0");
+            if self.is_meter(index) {
+                let restore = section(TICKET, "restore").replace("PLACE", &index.to_string());
+                self.block(index, &format!("{restore}\nif not restored then\n{settle}\nend\n"));
+            } else {
+                self.block(index, &settle);
+            }
             self.block(index, self.parts[index].look);
             self.line(format_args!("end"));
         }
