@@ -85,7 +85,7 @@ function renderLines(frame, history) {
       });
       const lacking = keyless.get(line.rule);
       write(row.cells[8], lacking ? `${count(lacking.requests)} without ${lacking.key}` : count(0));
-      set(row.cells[8], 'class', lacking ? 'number' : 'number zero');
+      set(row.cells[8], 'class', lacking ? 'number lacking' : 'number zero');
       set(row.cells[8], 'title', lacking ? `Requests of this rule without ${lacking.key}: all of them share one subject` : null);
     },
   });
