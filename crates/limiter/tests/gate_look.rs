@@ -249,11 +249,16 @@ async fn waits_are_those_of_a_refusal() {
                 [seen(gate, Some(kind), "user=alice").await, seen(gate, Some(kind), "user=alice").await];
             assert_eq!(looks[0], looks[1]);
             let looked = gate.look(Some(kind), &request("user=alice")).await.expect("a look");
-            let waits: Vec<_> = looked[0].limits().map(|limit| limit.retry_after_ms).collect();
+            let waits: Vec<_> = looked[0]
+                .limits()
+                .map(|limit| (limit.retry_after_ms, limit.retry_after_at_most_ms))
+                .collect();
             let one = Ask::from(request("user=alice"));
             let refused = gate.check_rule(kind, &one).await.expect("an answer").expect("a rule");
             assert!(!refused.is_allowed(), "{kind}");
-            assert_eq!(waits, [refused.verdict().retry_after_ms()], "{kind}");
+            let wait = refused.summary().wait;
+            assert_eq!(waits, [(wait.exact_ms(), wait.at_most_ms())], "{kind}");
+            assert_eq!(wait.at_most_ms().is_some(), kind == "in_flight");
         }
     }
     const KINDS: &str = "

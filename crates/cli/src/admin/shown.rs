@@ -137,6 +137,9 @@ fn used(limit: &Value) -> String {
     if let Some(ms) = limit["retry_after_ms"].as_u64() {
         write!(text, ", {BAD}again in {}{BAD:#}", span(ms)).expect("a string takes everything");
     }
+    if let Some(ms) = limit["retry_after_at_most_ms"].as_u64() {
+        write!(text, ", {BAD}again within {}{BAD:#}", span(ms)).expect("a string takes everything");
+    }
     if let Some(ms) = limit["reset_after_ms"].as_u64().filter(|ms| *ms > 0) {
         write!(text, ", fresh in {}", span(ms)).expect("a string takes everything");
     }

@@ -38,6 +38,8 @@ fn a_look_in_words() {
           "limits": [limit("9/s", 0, 9, None, 0)] },
         { "rule": "away", "key": { "ip": "203.0.113.7" }, "mode": "enforced", "listed": null, "source": "local",
           "limits": [{ "limit": "9/s", "used": null, "remaining": 3, "retry_after_ms": null, "reset_after_ms": 0 }] },
+        { "rule": "jobs", "key": {}, "mode": "enforced", "listed": null, "source": "store",
+          "limits": [{ "limit": "2 in flight for 30s", "used": 2, "remaining": 0, "retry_after_ms": null, "retry_after_at_most_ms": 9_000, "reset_after_ms": 0 }] },
         { "rule": "gone", "key": { "ip": "203.0.113.7" }, "mode": "enforced", "listed": null, "source": "assumed",
           "limits": [{ "limit": "9/s", "used": null, "remaining": null, "retry_after_ms": null, "reset_after_ms": null }] },
     ]});
@@ -49,6 +51,8 @@ all for everybody (only watched)
   9/s  0 used, 9 left
 away ip=203.0.113.7 (this node's share: the store does not answer)
   9/s  3 left
+jobs for everybody
+  2 in flight for 30s  2 used, 0 left, again within 9 s
 gone ip=203.0.113.7 (not known: the store does not answer)
   9/s  not known
 ";

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::key::{Key, Space};
 use crate::policy::{HitMode, KeyText, Listed, Named, Policy, Rule};
 use crate::request::Request;
+use crate::store::fallback::share;
 use crate::store::{Call, Charge, Forget, MAX_LIMITS, Store};
 
 /// How many subjects are asked about at a time: of every rule of a policy there may be one.
@@ -38,6 +39,7 @@ pub struct Looked {
     verdict: Verdict,
     used: Vec<Option<u64>>,
     waits_ms: Vec<Option<u64>>,
+    nodes: u64,
 }
 
 /// One limit of a subject that was looked at.
@@ -47,8 +49,10 @@ pub struct LimitLook<'a> {
     pub name: &'a str,
     /// As people write it.
     pub text: &'a str,
-    /// The limit.
-    pub limit: &'a Limit,
+    /// The limit that says so: the rule's own, or this node's share of it.
+    pub limit: Limit,
+    /// The rule's own limit, where this node's share of it says so because the store does not answer.
+    pub share_of: Option<&'a Limit>,
     /// Units, or places, that are taken, also those above the quota (up to [`MAX_QUOTA`]); `None` if the store did not say, as this
     /// node's share is not what all have used.
     pub used: Option<u64>,
@@ -56,6 +60,8 @@ pub struct LimitLook<'a> {
     pub remaining: Option<u64>,
     /// After how long one unit fits again, where none does now.
     pub retry_after_ms: Option<u64>,
+    /// After how long at most a place is free, where none is: one may be released at any time.
+    pub retry_after_at_most_ms: Option<u64>,
     /// After how long it is as if never seen, if nothing more comes; `None` if the store did not say.
     pub reset_after_ms: Option<u64>,
 }
@@ -103,13 +109,16 @@ impl Looked {
         let known = is_known(&self.verdict);
         let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
         let said = self.verdict.decisions.iter().zip(&self.used).zip(&self.waits_ms);
+        let is_share = self.verdict.source == Source::Local;
         named.zip(said).map(move |(((limit, name), text), ((decision, used), wait_ms))| LimitLook {
             name,
             text,
-            limit,
+            limit: if is_share { share(limit, self.nodes) } else { *limit },
+            share_of: is_share.then_some(limit),
             used: *used,
             remaining: known.then_some(decision.remaining),
-            retry_after_ms: *wait_ms,
+            retry_after_ms: wait_ms.filter(|_| !limit.needs_id()),
+            retry_after_at_most_ms: wait_ms.filter(|_| limit.needs_id()),
             reset_after_ms: known.then_some(decision.reset_after_ms),
         })
     }
@@ -202,6 +211,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             verdict,
             used,
             waits_ms,
+            nodes: self.store.nodes(),
         })
     }
 

@@ -122,7 +122,7 @@ fn names(policy: &Policy) -> String {
 
 fn shown(one: &Looked) -> Value {
     let limits = one.limits().map(|limit| {
-        json!({
+        let mut shown = json!({
             "limit": limit.text,
             "policy": limit.name,
             "quota": limit.limit.quota(),
@@ -131,7 +131,14 @@ fn shown(one: &Looked) -> Value {
             "remaining": limit.remaining,
             "retry_after_ms": limit.retry_after_ms,
             "reset_after_ms": limit.reset_after_ms,
-        })
+        });
+        if let Some(whole) = limit.share_of {
+            shown["share_of"] = whole.quota().into();
+        }
+        if let Some(ms) = limit.retry_after_at_most_ms {
+            shown["retry_after_at_most_ms"] = ms.into();
+        }
+        shown
     });
     json!({
         "rule": one.rule(),

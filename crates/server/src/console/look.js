@@ -100,7 +100,9 @@ function fillLimit(row, limit, lookedAt) {
   write(row.querySelector('.used'), `${count(used)} of ${count(quota)}`);
   write(row.querySelector('.left'), count(remaining));
   fillMeter(row.querySelector('.meter'), used ?? 0, quota, `${count(used)} of ${count(quota)}`);
-  fillMoment(row.querySelector('.frees'), limit.retry_after_ms, lookedAt, remaining > 0 ? 'now' : NONE);
+  const frees = row.querySelector('.frees');
+  fillMoment(frees, limit.retry_after_ms ?? limit.retry_after_at_most_ms, lookedAt, remaining > 0 ? 'now' : NONE);
+  set(frees, 'title', limit.retry_after_at_most_ms ? 'At the latest: a place may be released at any time' : null);
   fillMoment(row.querySelector('.fresh'), limit.reset_after_ms, lookedAt, NONE);
 }
 
