@@ -63,3 +63,35 @@ rules:
         }
     }
 }
+
+/// A request that costs more than one unit takes one place, and its permit gives both back.
+#[tokio::test]
+async fn a_permit_is_for_the_cost_and_the_place() {
+    let limits = "[9/min, { in_flight: 2, hold: 30s }, 50/h]";
+    let rules = format!("rules: [{{ name: jobs, key: [user], limits: {limits}, refundable: true }}]");
+    for kind in BOTH {
+        let service = Service::start(kind, &rules).await;
+        let mut client = service.client().await;
+        let mut ask = async |cost: u64| {
+            let answer =
+                client.post("/v1/check", &json!({ "attributes": { "user": "alice" }, "cost": cost })).await;
+            let left = [0, 1, 2].map(|n| answer.at(&format!("/limits/{n}/remaining")).as_u64());
+            (answer.at("/permit"), left.map(|left| left.expect("a number")))
+        };
+        let (first, left) = ask(5).await;
+        assert_eq!(left, [4, 1, 45], "{kind:?}");
+        let (second, left) = ask(3).await;
+        assert_eq!(left, [1, 0, 42], "{kind:?}");
+        let mut client = service.client().await;
+        for (permit, cost, expected) in [(first, 0, [6, 1, 47]), (second, 1, [8, 2, 49])] {
+            for outcome in ["settled", "already_spent"] {
+                let body = json!({ "permit": permit, "cost": cost });
+                assert_eq!(client.post("/v1/settle", &body).await.at("/outcome"), outcome, "{kind:?}");
+            }
+            let look =
+                client.post("/v1/check", &json!({ "attributes": { "user": "alice" }, "cost": 0 })).await;
+            let left = [0, 1, 2].map(|n| look.at(&format!("/limits/{n}/remaining")));
+            assert_eq!(left, expected.map(|left: u64| json!(left)), "{kind:?}");
+        }
+    }
+}
