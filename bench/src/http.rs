@@ -4,7 +4,6 @@ pub mod answer;
 pub mod cases;
 pub mod connections;
 pub mod contender;
-pub mod hostile;
 pub mod policy;
 pub mod requests;
 pub mod server;

@@ -17,6 +17,8 @@ pub mod contenders;
 #[cfg(feature = "grpc")]
 pub mod grpc;
 #[cfg(feature = "http")]
+pub mod hostile;
+#[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "peers")]
 pub mod measure;

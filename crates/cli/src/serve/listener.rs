@@ -8,6 +8,9 @@ use tokio::net::{TcpListener, TcpSocket};
 
 /// How many connections the system keeps for us until they are taken; it may keep fewer.
 const BACKLOG: u32 = 4_096;
+/// Bytes of answers that the system keeps for a connection until its client takes them; Linux keeps twice as many, and without a bound
+/// megabytes. Answers are much shorter.
+const SEND_BUFFER_BYTES: u32 = 128 << 10;
 
 /// What to do if another program has the port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,12 +66,18 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     // What is left of connections of an earlier process is not in the way. Elsewhere it means that others may take the port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
+    // Connections have it from their listener.
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[tokio::test]
@@ -80,6 +89,22 @@ mod tests {
         let other = bind(address, "--http", IfTaken::AnyOther).expect("another port");
         let other = other.local_addr().expect("an address");
         assert_eq!((other.ip(), other.port() == address.port()), (address.ip(), false));
+    }
+
+    /// What the system takes of answers that nobody reads has a bound, too.
+    #[tokio::test]
+    async fn little_is_sent_to_one_who_does_not_read() {
+        let listener = bind(SocketAddr::from(([127, 0, 0, 1], 0)), "--http", IfTaken::Fail).expect("a port");
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4_096).expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        let (client, accepted) = tokio::join!(socket.connect(address), listener.accept());
+        let (_client, (stream, _)) = (client.expect("a connection"), accepted.expect("a connection"));
+        let (mut taken_bytes, part) = (0, [0; 16 << 10]);
+        while let Ok(Ok(())) = timeout(Duration::from_millis(200), stream.writable()).await {
+            taken_bytes += stream.try_write(&part).unwrap_or_default();
+        }
+        assert!(taken_bytes <= 4 * SEND_BUFFER_BYTES as usize, "{taken_bytes} bytes were taken");
     }
 
     #[test]

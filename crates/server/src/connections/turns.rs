@@ -25,18 +25,18 @@ pub(super) const TURN_UNITS: u32 = 256;
 /// What work costs.
 pub(crate) mod cost {
     /// A request over HTTP.
-    pub(crate) const REQUEST: u32 = 8;
+    pub(crate) const REQUEST: u32 = 16;
     /// A request of an operator: some answers are long.
-    pub(crate) const ADMIN_REQUEST: u32 = 64;
+    pub(crate) const ADMIN_REQUEST: u32 = 32;
     /// A call over gRPC.
     pub(crate) const CALL: u32 = 4;
-    /// Bytes of a protocol whose requests are counted one by one.
+    /// Bytes of a protocol whose requests are counted one by one, and of their answers.
     pub(crate) const BYTES: usize = 1_024;
     /// Bytes of HTTP/2: frames that are no calls are not counted, and are as small as this.
     pub(crate) const FRAME_BYTES: usize = 64;
 
-    /// A read of so many bytes.
-    pub(crate) fn read(bytes: usize, bytes_per_unit: usize) -> u32 {
+    /// So many bytes that are read or written in one go.
+    pub(crate) fn bytes(bytes: usize, bytes_per_unit: usize) -> u32 {
         u32::try_from(bytes / bytes_per_unit).unwrap_or(u32::MAX).saturating_add(1)
     }
 }

@@ -58,7 +58,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_ready() {
             let bytes = buffer.filled().len() - before;
-            self.progress.spend(cost::read(bytes, cost::BYTES));
+            self.progress.spend(cost::bytes(bytes, cost::BYTES));
             if bytes == 0 {
                 self.rest.heard_the_end();
             } else {
@@ -76,6 +76,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.progress.spend(cost::bytes(bytes, cost::BYTES));
+        }
         self.note_waiting(written.is_pending());
         written
     }

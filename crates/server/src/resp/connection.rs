@@ -99,7 +99,7 @@ impl<C: Clock> Conversation<'_, C> {
             _ if self.progress.order() == Order::End => Poll::Ready(Heard::TheEnd),
             Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(Heard::TheEnd),
             Poll::Ready(Ok(bytes)) => {
-                self.progress.spend(cost::read(bytes, cost::BYTES));
+                self.progress.spend(cost::bytes(bytes, cost::BYTES));
                 Poll::Ready(Heard::Something)
             }
             // Only now, since something may have come at the last moment.
@@ -117,7 +117,7 @@ impl<C: Clock> Conversation<'_, C> {
             self.progress.share().await;
             let round = self.talk.answer(self.app, self.progress).await;
             commands += round.commands;
-            self.progress.spend(round.units + cost::read(self.talk.out.len(), cost::BYTES));
+            self.progress.spend(round.units + cost::bytes(self.talk.out.len(), cost::BYTES));
             if round.then == Then::HangUp || self.write(stream).await.is_none() {
                 return Some(End::AtOnce);
             }

@@ -46,7 +46,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let bytes = buffer.filled().len() - before;
-        self.progress.spend(cost::read(bytes, cost::FRAME_BYTES));
+        self.progress.spend(cost::bytes(bytes, cost::FRAME_BYTES));
         self.frames.advance(&buffer.filled()[before..]);
         if bytes == 0 {
             self.rest.heard_the_end();

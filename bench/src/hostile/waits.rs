@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpSocket;
 
-use super::super::answer;
 use super::pauses::Pauses;
+use super::protocols::Protocol;
 
 const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const PACE: Duration = Duration::from_millis(1);
-const BODY: &str = r#"{"attributes":{"user":"well-behaved"}}"#;
 
 /// How long answers took.
 #[derive(Clone, Default, Debug)]
@@ -29,24 +28,27 @@ impl Waits {
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,
+    protocol: Protocol,
+    asked: u32,
+    unread: Vec<u8>,
     pauses: Pauses,
 }
 
 impl Client {
     /// Comes before anybody else does.
-    pub fn new(server: SocketAddr) -> Self {
-        Self { stream: connect(server), pauses: Pauses::watch() }
+    pub fn new(server: SocketAddr, protocol: Protocol) -> Self {
+        let mut stream = connect(server);
+        stream.write_all(&(protocol.greeting)()).expect("the server reads");
+        Self { stream, protocol, asked: 0, unread: Vec::new(), pauses: Pauses::watch() }
     }
 
     /// Asks so many times. A request that has to wait for the one before it began to wait when it was due; while the machine
     /// stands still nothing becomes due, and nobody waits.
     pub fn ask(&mut self, requests: usize, waits: &mut Waits) {
-        let request =
-            format!("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
         let mut due = Instant::now();
         waits.0.extend((0..requests).map(|_| {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            ask(&mut self.stream, request.as_bytes());
+            self.ask_once();
             let answered = Instant::now();
             let paused = self.pauses.between(due, answered);
             let wait = answered.saturating_duration_since(due).saturating_sub(paused);
@@ -54,21 +56,22 @@ impl Client {
             wait
         }));
     }
-}
 
-fn ask(stream: &mut TcpStream, request: &[u8]) {
-    stream.write_all(request).expect("the server keeps connections");
-    let (mut buffer, mut have) = ([0; 4_096], 0);
-    loop {
-        let more = match stream.read(&mut buffer[have..]) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            read => read.expect("the server answers"),
-        };
-        assert!(more > 0, "the server has closed the connection");
-        have += more;
-        if answer::length(&buffer[..have]) == Some(have) {
-            assert!(buffer.starts_with(b"HTTP/1.1 200 "), "{}", buffer[..have].escape_ascii());
-            return;
+    fn ask_once(&mut self) {
+        let number = self.asked;
+        self.asked += 1;
+        self.stream.write_all(&(self.protocol.request)(number)).expect("the server keeps connections");
+        let mut buffer = [0; 4_096];
+        loop {
+            if let Some(end) = (self.protocol.answered)(&self.unread, number) {
+                self.unread.drain(..end);
+                return;
+            }
+            match self.stream.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Ok(0) => panic!("the server has closed the connection"),
+                read => self.unread.extend_from_slice(&buffer[..read.expect("the server answers")]),
+            }
         }
     }
 }

@@ -1,0 +1,115 @@
+//! What attackers do, and what as many clients that mean well do at the same rate.
+
+use super::Protocol;
+
+/// Looks at a connection each second at most.
+pub(super) const LOOKS_PER_SECOND: u32 = 100;
+
+/// What clients do with their connections.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Connections at a time; one that was ended is opened again.
+    pub connections: usize,
+    /// What is sent at first.
+    pub first: Vec<u8>,
+    /// What is sent at every look, by how many requests were sent.
+    pub then: fn(&Protocol, u32) -> Vec<u8>,
+    /// Requests that go with a look.
+    pub requests: u32,
+    /// Looks at each connection in a second.
+    pub looks: u32,
+    /// How much more is sent as fast as it is taken, at first.
+    pub flood_bytes: usize,
+    /// Whether answers are taken.
+    pub takes: Takes,
+}
+
+/// Whether answers are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// Never.
+    Nothing,
+    /// What is there, at every look.
+    Anything,
+    /// Each before the next request is sent.
+    OneByOne,
+}
+
+/// An attack, and the company that it is compared with.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// How it is called.
+    pub name: &'static str,
+    /// What attackers do.
+    pub attack: Plan,
+    /// What as many others would do at the same rate; nobody else where none can be the same.
+    pub company: Option<Plan>,
+}
+
+/// All that is measured with a protocol.
+pub fn trials(protocol: &Protocol) -> Vec<Trial> {
+    let mut trials = vec![half_open(protocol), slow(protocol), never_reading(protocol), flooding(protocol)];
+    if protocol.name == "http" {
+        trials.extend([bodies(), crowd()]);
+    }
+    trials
+}
+
+/// Clients that send nothing by themselves, and take what comes.
+fn silent(connections: usize, first: Vec<u8>) -> Plan {
+    let then = |_: &Protocol, _| Vec::new();
+    Plan { connections, first, then, requests: 0, looks: 1, flood_bytes: 0, takes: Takes::Anything }
+}
+
+/// Clients that ask so many times a second each, one after the other.
+fn asking(protocol: &Protocol, connections: usize, looks: u32) -> Plan {
+    let then = |protocol: &Protocol, number| (protocol.request)(number);
+    let first = (protocol.greeting)();
+    Plan { then, requests: 1, looks, takes: Takes::OneByOne, ..silent(connections, first) }
+}
+
+/// A part of a request, and then nothing: cut off and opened again each second.
+fn half_open(protocol: &Protocol) -> Trial {
+    let first = [(protocol.greeting)(), (protocol.request)(0)[..20].to_vec()].concat();
+    let company = Some(asking(protocol, 1_000, 1));
+    Trial { name: "half-open", attack: silent(1_000, first), company }
+}
+
+/// A byte each second.
+fn slow(protocol: &Protocol) -> Trial {
+    let then = |protocol: &Protocol, number: u32| {
+        (protocol.request)(0).into_iter().skip(number as usize).take(1).collect()
+    };
+    let attack = Plan { then, requests: 1, ..silent(100, (protocol.greeting)()) };
+    Trial { name: "slow", attack, company: Some(asking(protocol, 100, 1)) }
+}
+
+/// Requests with long answers that nobody takes, ten each second on a connection.
+fn never_reading(protocol: &Protocol) -> Trial {
+    let many =
+        |protocol: &Protocol, number: u32| (number..number + 10).flat_map(protocol.long_request).collect();
+    let one = |protocol: &Protocol, number| (protocol.long_request)(number);
+    let first = (protocol.greeting)();
+    let attack = Plan { then: many, requests: 10, takes: Takes::Nothing, ..silent(200, first) };
+    Trial { name: "never reading", attack, company: Some(Plan { then: one, ..asking(protocol, 200, 10) }) }
+}
+
+/// As many requests each second as others make, all at once.
+fn flooding(protocol: &Protocol) -> Trial {
+    let then = |protocol: &Protocol, number: u32| {
+        (number..number + protocol.flood).flat_map(protocol.request).collect()
+    };
+    let attack = Plan { then, requests: protocol.flood, ..silent(200, (protocol.greeting)()) };
+    Trial { name: "flooding", attack, company: Some(asking(protocol, 200, protocol.flood)) }
+}
+
+/// Bodies that are too large, as fast as they are taken.
+fn bodies() -> Trial {
+    let first = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n".to_vec();
+    Trial { name: "bodies", attack: Plan { flood_bytes: 100_000_000, ..silent(2, first) }, company: None }
+}
+
+/// More connections than one address may have.
+fn crowd() -> Trial {
+    Trial { name: "crowd", attack: silent(10_000, Vec::new()), company: None }
+}
