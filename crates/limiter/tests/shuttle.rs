@@ -9,7 +9,7 @@ use std::sync::Arc;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Key, Limit, Memory, SettleOutcome, Space};
+use slidegate::{Grant, Key, Limit, Memory, Reserve, Returns, SettleOutcome, Space};
 use slidegate_core::Receipt;
 
 const SCHEDULES: usize = 10_000;
@@ -55,15 +55,26 @@ impl Subjects {
         self.store.decide_now(&Call { now_ms: 0, holder: 0, charges: &charges }).is_allowed()
     }
 
-    fn give_back(&self, subjects: &[usize], id: u64) -> SettleOutcome {
-        let receipt = Receipt { stamp_ms: 0, cost: 1, holder: 0 };
+    /// A unit of each of the first two subjects, with permits.
+    fn reserve(&self) -> [Grant; 2] {
+        let space = Space::named("");
+        let charges = [0, 1].map(|n| Charge { space, key: &self.keys[n], limits: &self.limits, cost: 1 });
+        let call = Call { now_ms: 0, holder: 1, charges: &charges };
+        let granted = self.store.reserve_now(&Reserve { call, returns: &[Returns::Everything; 2] }).granted;
+        [0, 1].map(|charge| granted.of(charge).expect("a permit"))
+    }
+
+    fn give_back(&self, grants: [Grant; 2], subjects: &[usize]) -> SettleOutcome {
+        let receipt = Receipt { stamp_ms: 0, cost: 1, holder: 1 };
         let charged = |n: &usize| Charged {
             space: Space::named(""),
             key: self.keys[*n].clone(),
+            grant: grants[*n],
             receipts: vec![(self.limits[0].id(), receipt)],
         };
         let subjects = subjects.iter().map(charged).collect();
-        self.store.settle_now(&Settlement { now_ms: 0, id, cost: 0, subjects })
+        let settlement = Settlement { now_ms: 0, id: 1, cost: 0, places: 0, subjects };
+        SettleOutcome::of_all(&self.store.settle_now(&settlement))
     }
 
     fn used(&self) -> [u64; 3] {
@@ -121,10 +132,11 @@ fn opposite_orders_never_block_each_other() {
 fn a_permit_is_spent_once() {
     explore_all(|| {
         let subjects = Subjects::new();
-        assert!(subjects.take(&[0, 1]) && subjects.take(&[0, 1]));
+        assert!(subjects.take(&[0, 1]));
+        let grants = subjects.reserve();
         let refund = |order: &'static [usize]| {
             let subjects = subjects.clone();
-            thread::spawn(move || subjects.give_back(order, 1))
+            thread::spawn(move || subjects.give_back(grants, order))
         };
         let refunds =
             [refund(&[0, 1]), refund(&[1, 0])].map(|thread| thread.join().expect("a thread that ends"));
