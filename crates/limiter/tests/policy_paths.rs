@@ -99,6 +99,20 @@ fn parameters_in_lists() {
     }
 }
 
+/// A percent sign of a parameter is one in lists too.
+#[test]
+fn percent_signs_in_lists() {
+    let rule = r#"name: user, match: { path: "/users/{id}" }, key: [ip], limits: [5/min]"#;
+    let denies =
+        policy(&format!("rules: [{{ {rule}, deny: [{{ id: 50% }}, {{ id: {{ prefix: 7%4 }} }}] }}]"));
+    for path in ["/users/50%25", "/users/50%", "/users/50%25;x", "/users/7%2542", "/users//7%25404"] {
+        assert_eq!(barred(&denies, path), Some(Barred::DenyList), "{path}");
+    }
+    for path in ["/users/50%2525", "/users/7B", "/users/7%2F42"] {
+        assert_eq!(terms(&denies, path), Some(0), "{path}");
+    }
+}
+
 fn key(policy: &Policy, path: &str) -> Result<Key<'static>, RequestError> {
     Ok(match policy.choose(&at(path))? {
         Choice::Hits(hits) => hits[0].key.clone().into_owned(),
@@ -116,6 +130,13 @@ fn subjects_from_the_path() {
         assert_eq!(key(&users, path), Ok(Key::from("42")), "{path}");
     }
     assert_eq!(key(&users, "/users/a%2Fb"), Ok(Key::from("a/b")));
+    // Decoded once, whatever else there is to read.
+    for path in ["/users/%2542", "/users/%2542;x", "/users//%2542", "/users/%2542%3Bx"] {
+        assert_eq!(key(&users, path), Ok(Key::from("%2542")), "{path}");
+    }
+    for path in ["/users/50%25", "/users/50%", "/users/50%25;x", "/users/50%;x"] {
+        assert_eq!(key(&users, path), Ok(Key::from("50%25")), "{path}");
+    }
     // Tomcat takes this for 42, others for whatever follows.
     let ambiguous = Err(RequestError::AmbiguousPath { rule: "user".to_owned() });
     assert_eq!(key(&users, "/users/42;%2F..%2F7"), ambiguous);

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use super::address;
 use super::path::{Path, PathView};
-use super::readings::{PathRules, Readings};
+use super::readings::{PathRules, Readings, with_percent_signs};
 use super::template::Template;
 use crate::request::{Request, RequestError};
 
@@ -164,7 +164,12 @@ impl Source {
         reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Option<Cow<'r, [u8]>> {
-        self.captured(reading, templates).or_else(|| self.sent(reading.asked))
+        let captured = self.captured(reading, templates).map(|part| match part {
+            // Nothing is escaped in a path that is borrowed.
+            Cow::Borrowed(_) => part,
+            Cow::Owned(part) => Cow::Owned(with_percent_signs(&part)),
+        });
+        captured.or_else(|| self.sent(reading.asked))
     }
 
     /// What stands in the path, if it is a parameter.

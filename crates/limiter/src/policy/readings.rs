@@ -10,8 +10,8 @@
 //! - escapes of letters and digits are decoded, or the path is compared as it was sent (Express);
 //! - `#` ends the path, or is part of it (Go).
 //!
-//! In all of them escapes are decoded once, the query is cut off, and `%00` stays what it is. A rule that limits or denies is for a path
-//! if one reading matches; what exempts needs all of them to match. So it is safe to have a reading too many, and not one too few.
+//! In all of them escapes are decoded once, the query is cut off, and `%00` and `%25` stay what they are. A rule that limits or denies is
+//! for a path if one reading matches; what exempts needs all of them to match. So it is safe to have a reading too many, and not one too few.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::request::RequestError;
 mod spelling;
 
 use spelling::Spelling;
-pub(super) use spelling::decode;
+pub(super) use spelling::{decode, with_percent_signs};
 
 /// The most readings of one path. Paths that are not made up have four or less.
 pub(crate) const MAX_READINGS: usize = 32;

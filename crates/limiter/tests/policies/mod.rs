@@ -30,7 +30,7 @@ const ADDRESSES: [&str; 11] = [
     "",
     "nonsense",
 ];
-const PATHS: [&str; 24] = [
+const PATHS: [&str; 26] = [
     "/",
     "",
     "/login",
@@ -55,6 +55,8 @@ const PATHS: [&str; 24] = [
     "/users/./1",
     "/files/a//../b",
     "/login%3Bx/..",
+    "/users/%2531",
+    "/users/%2531;x",
 ];
 const TEMPLATES: [&str; 8] = [
     "/login",

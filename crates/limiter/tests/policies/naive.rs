@@ -76,7 +76,8 @@ impl Asked<'_, '_> {
 
     /// The parameter of the rule's own path, or the attribute.
     fn value(&self, name: &str) -> Option<String> {
-        self.captured(name).or_else(|| self.request.get(name).map(str::to_owned))
+        let captured = self.captured(name).map(|part| part.replace("%25", "%"));
+        captured.or_else(|| self.request.get(name).map(str::to_owned))
     }
 
     fn captured(&self, name: &str) -> Option<String> {

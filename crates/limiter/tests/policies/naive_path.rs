@@ -7,11 +7,12 @@ pub(crate) type Reading = (Vec<String>, bool);
 const SLASH: char = '\u{e000}';
 const BACKSLASH: char = '\u{e001}';
 const SEMICOLON: char = '\u{e002}';
+const PERCENT: char = '\u{e005}';
 /// The few letters and digits of which escapes are generated.
 const LETTERS: [(&str, char, &str); 2] = [("%31", '\u{e003}', "1"), ("%66", '\u{e004}', "f")];
 
 fn marked(path: &str) -> String {
-    let mut text = path.to_owned();
+    let mut text = path.replace("%25", &PERCENT.to_string());
     for (upper, lower, mark) in [("%2F", "%2f", SLASH), ("%5C", "%5c", BACKSLASH), ("%3B", "%3b", SEMICOLON)]
     {
         text = text.replace(upper, &mark.to_string()).replace(lower, &mark.to_string());
@@ -74,6 +75,7 @@ pub(crate) fn readings(path: &str) -> Vec<Reading> {
         for (escape, mark, letter) in LETTERS {
             text = text.replace(mark, if is(4) { letter } else { escape });
         }
+        text = text.replace(PERCENT, "%25");
         let sent: Vec<String> = text.split('/').map(str::to_owned).collect();
         let last = if text.ends_with('/') { vec![String::new()] } else { Vec::new() };
         let full = [without_empty(&sent), last].concat();
@@ -106,7 +108,10 @@ pub(crate) fn template_segments(template: &str) -> Vec<String> {
 /// What a part of a path counts as if there are several readings of it.
 pub(crate) fn canonical(part: &str) -> String {
     let text = marked(part).replace([SLASH, BACKSLASH, '\\'], "/").replace(SEMICOLON, ";");
-    let text = LETTERS.iter().fold(text, |text, (_, mark, letter)| text.replace(*mark, letter));
+    let text = LETTERS
+        .iter()
+        .fold(text, |text, (_, mark, letter)| text.replace(*mark, letter))
+        .replace(PERCENT, "%25");
     let segments: Vec<String> = without_parameters(&text).split('/').map(str::to_owned).collect();
     let mut resolved = without_dots(&without_empty(&segments));
     resolved.retain(|segment| !segment.is_empty());

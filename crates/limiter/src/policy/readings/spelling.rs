@@ -103,6 +103,7 @@ impl Spelling {
     }
 
     /// The path in these terms: decoded once, every separator a `/`. Slashes and NUL that separate nothing stay escaped, in capitals.
+    /// So does every percent sign, and one that begins no escape is escaped: what is written here can be read again.
     pub(super) fn write(self, path: &[u8]) -> Vec<u8> {
         let mut text = Vec::with_capacity(path.len());
         let mut is_dropped = false;
@@ -132,6 +133,7 @@ impl Spelling {
                     }
                 }
                 _ if is_dropped => {}
+                b'%' => push_escape(byte, &mut text),
                 b'/' | 0 if escape.is_some() => push_escape(byte, &mut text),
                 _ if escape.is_some() && !self.unreserved && is_unreserved(byte) => {
                     push_escape(byte, &mut text);
@@ -198,7 +200,7 @@ fn without_dots(text: &[u8]) -> Vec<u8> {
     resolved
 }
 
-/// Appends a segment of a template with its escapes decoded, but for those of `/` and NUL.
+/// Appends a segment of a template with its escapes decoded, but for those of `/`, `%` and NUL.
 pub(in super::super) fn decode(segment: &[u8], text: &mut Vec<u8>) {
     let as_text = Spelling {
         matrix: Matrix::Kept,
@@ -208,6 +210,17 @@ pub(in super::super) fn decode(segment: &[u8], text: &mut Vec<u8>) {
         ..Spelling::LEAST
     };
     text.extend(as_text.write(segment));
+}
+
+/// A part of a reading with its percent signs as they are meant.
+pub(in super::super) fn with_percent_signs(part: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(part.len());
+    let mut rest = part;
+    while let [first, after @ ..] = rest {
+        text.push(*first);
+        rest = if rest.starts_with(b"%25") { &after[2..] } else { after };
+    }
+    text
 }
 
 fn push_escape(byte: u8, text: &mut Vec<u8>) {
