@@ -60,6 +60,8 @@ struct Book {
     chunks: VecDeque<Chunk>,
     /// How many chunks have no open permit, and wait to be dropped.
     spent: usize,
+    /// No chunk is over before this.
+    over_ms: u64,
 }
 
 /// The numbers of one generation: from `first` up to, and without, `next`.
@@ -212,7 +214,7 @@ impl Ledger {
             && chunks.iter().is_sorted_by(|one, two| one.index < two.index);
         let open = chunks.iter().map(Chunk::count).sum();
         let spent = chunks.iter().filter(|chunk| chunk.is_spent()).count();
-        let book = Book { eras, ended: true, until_ms: *until_ms, open, chunks, spent };
+        let book = Book { eras, ended: true, until_ms: *until_ms, open, chunks, spent, over_ms: 0 };
         sound.then(|| Self(Some(Box::new(book))))
     }
 }
@@ -240,6 +242,14 @@ impl Book {
         }
     }
 
+    /// Drops what is over behind chunks that last longer.
+    fn drop_over(&mut self, now_ms: u64) {
+        self.chunks.retain(|chunk| !chunk.is_spent() && chunk.until_ms > now_ms);
+        self.spent = 0;
+        self.open = self.chunks.iter().map(Chunk::count).sum();
+        self.over_ms = self.chunks.iter().map(|chunk| chunk.until_ms).min().unwrap_or(u64::MAX);
+    }
+
     fn drop_first_chunk(&mut self) {
         if let Some(chunk) = self.chunks.pop_front() {
             self.open -= chunk.count();
@@ -253,6 +263,7 @@ impl Book {
 
     fn open(&mut self, number: u64, until_ms: u64) {
         self.open += 1;
+        self.over_ms = self.over_ms.min(until_ms);
         let (index, (word, bit)) = (number / CHUNK_BITS, place(number));
         match self.chunks.back_mut().filter(|chunk| chunk.index == index) {
             Some(chunk) => {
@@ -290,6 +301,9 @@ impl Book {
     }
 
     fn prune(&mut self, now_ms: u64) {
+        if self.open >= MAX_OPEN_PERMITS && self.over_ms <= now_ms {
+            self.drop_over(now_ms);
+        }
         while self.chunks.front().is_some_and(|chunk| chunk.is_spent() || chunk.until_ms <= now_ms) {
             self.drop_first_chunk();
         }

@@ -5,11 +5,12 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use slidegate::store::redis::RedisError;
-use slidegate::store::{Call, Charge, Forget};
+use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
 use slidegate::{
     Admission, CallError, Clock, Fallback, Key, Limit, Limiter, OnStoreError, Once, Outcome, Redis, Reserve,
-    SettleOutcome, Source, Space, Store, SystemClock, Verdict,
+    Returns, SettleOutcome, Source, Space, Store, SystemClock, Verdict,
 };
+use slidegate_core::Receipt;
 
 mod servers;
 mod stores;
@@ -263,4 +264,58 @@ async fn a_store_that_is_back_is_asked_again() {
     assert_eq!(answered.get(), Some(("decided", Source::Store, Some(9))));
     assert_eq!(told(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(7)));
     assert_eq!(told(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(7)));
+}
+
+/// The first answer of an outage may have been lost after the store had written it: its ledger and the node's then began with the same
+/// request, and know each other's permits all the same.
+#[tokio::test]
+async fn permits_of_the_store_and_of_the_node_are_told_apart() {
+    let server = Server::start(Flavour::Redis70);
+    let hold = Limit::in_flight(5, Duration::from_secs(3600)).expect("places");
+    for limits in [[Limit::per_hour(5)], [hold]] {
+        server.must(&["FLUSHALL"]);
+        let node = Fallback::new(store(&server), 1);
+        let key = Key::from("key");
+        let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: 1 }];
+        let call = |holder| Call { now_ms: SystemClock::new().now_ms(), holder, charges: &charges };
+        let reserve = |holder| Reserve { call: call(holder), returns: &[Returns::Everything] };
+        // The same request, once at the store and once at the node, as if the answer had been lost.
+        store(&server).reserve(&reserve(1)).await.expect("an answer");
+        server.must(&["REPLICAOF", "127.0.0.1", "1"]);
+        let own = node.reserve(&reserve(1)).await.expect("an answer");
+        assert_eq!(own.verdict.source, Source::Local);
+        server.must(&["REPLICAOF", "NO", "ONE"]);
+        let mut holder = 1;
+        let mut shared = own.clone();
+        for _ in 0..200 {
+            holder += 1;
+            shared = node.reserve(&reserve(holder)).await.expect("an answer");
+            if shared.verdict.source == Source::Store {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+            holder += 1;
+        }
+        let settlement = |admission: &Admission, holder| {
+            let stamp_ms = admission.verdict.decisions[0].stamp_ms;
+            let receipts = vec![(limits[0].id(), Receipt { stamp_ms, cost: 1, holder })];
+            let grant = admission.granted.of(0).expect("a permit");
+            let subjects = vec![Charged { space: Space::named(""), key: key.clone(), grant, receipts }];
+            Settlement { now_ms: SystemClock::new().now_ms(), id: holder, cost: 0, places: 0, subjects }
+        };
+        let used = async || {
+            let look = [Charge { cost: 0, ..charges[0] }];
+            let verdict =
+                store(&server).decide(&Call { charges: &look, ..call(0) }).await.expect("an answer");
+            5 - verdict.decisions[0].remaining
+        };
+        assert_eq!(used().await, 2, "what was lost, and what was told");
+        assert_eq!(
+            node.settle(&settlement(&shared, holder)).await.expect("an answer"),
+            [SettleOutcome::Settled]
+        );
+        assert_eq!(used().await, 1, "{limits:?}: the store was told of its own permit");
+        assert_eq!(node.settle(&settlement(&own, 1)).await.expect("an answer"), [SettleOutcome::Settled]);
+        assert_eq!(used().await, 1, "and not of the node's");
+    }
 }

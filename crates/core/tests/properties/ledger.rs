@@ -166,6 +166,24 @@ fn a_million_open_permits_take_little_and_spent_ones_nothing() {
     assert!(ledger.is_empty() && ledger.heap_bytes() == 0);
 }
 
+/// One permit that lasts long keeps nobody else's place.
+#[test]
+fn what_is_over_makes_room_behind_what_is_not() {
+    let mut ledger = Ledger::default();
+    let long = ledger.grant(1, 86_400_000);
+    while !ledger.is_full() {
+        ledger.grant(1, 60_000);
+    }
+    ledger.prune(59_999);
+    assert!(ledger.is_full());
+    ledger.prune(60_000);
+    // A chunk lasts as long as the longest of its permits.
+    assert!(ledger.open() <= 256, "{} are open", ledger.open());
+    assert_eq!(ledger.state(long), PermitState::Open);
+    let next = ledger.grant(1, 120_000);
+    assert_eq!(ledger.state(next), PermitState::Open);
+}
+
 #[test]
 fn words_that_no_ledger_gave_are_refused() {
     let mut ledger = Ledger::default();

@@ -92,11 +92,16 @@ pub struct SettlementPart {
 impl SettlementReport {
     pub(super) fn new(policy: &Policy, settlement: &Settlement<'_>, outcomes: &[SettleOutcome]) -> Self {
         let rule_of = |space| policy.rules().iter().find(|rule| rule.space() == space);
-        let part = |(charged, outcome): (&Charged<'_>, &SettleOutcome)| SettlementPart {
-            rule: rule_of(charged.space).map(|rule| rule.name().to_owned()),
-            outcome: *outcome,
-        };
-        let parts = settlement.subjects.iter().zip(outcomes).map(part).collect();
+        let all: Vec<(&Charged<'_>, SettleOutcome)> =
+            settlement.subjects.iter().zip(outcomes.iter().copied()).collect();
+        // A rule that also takes a place in flight may have been charged in two parts.
+        let by_rule = all.chunk_by(|(one, _), (other, _)| one.space == other.space && one.key == other.key);
+        let parts = by_rule.map(|parts| {
+            let outcomes: Vec<SettleOutcome> = parts.iter().map(|(_, outcome)| *outcome).collect();
+            let rule = rule_of(parts[0].0.space).map(|rule| rule.name().to_owned());
+            SettlementPart { rule, outcome: SettleOutcome::of_all(&outcomes) }
+        });
+        let parts = parts.collect();
         Self { outcome: SettleOutcome::of_all(outcomes), parts }
     }
 }

@@ -60,7 +60,7 @@ impl<S: Store> Fallback<S> {
     pub fn new(store: S, nodes: u32) -> Self {
         Self {
             store,
-            local: Memory::default(),
+            local: Memory::default().beside_another(),
             nodes: u64::from(nodes.max(1)),
             otherwise: OnStoreError::Local,
             rules: RwLock::default(),
@@ -83,7 +83,7 @@ impl<S: Store> Fallback<S> {
 
     /// The most bytes that this node's own state may use.
     pub fn max_memory(self, bytes: usize) -> Self {
-        Self { local: Memory::new(bytes), ..self }
+        Self { local: Memory::new(bytes).beside_another(), ..self }
     }
 
     /// The store behind it.
@@ -248,7 +248,9 @@ impl<S: Store> Store for Fallback<S> {
         let once = match self.store.decide_once(request, idempotency_key).await {
             Ok(once) => {
                 // An answer that is given again was recorded here when it was given first.
-                if let Once::Decided(admission) = &once {
+                if let Once::Decided(admission) = &once
+                    && admission.is_admitted()
+                {
                     self.warm(call, &admission.verdict);
                 }
                 once
@@ -284,17 +286,22 @@ impl<S: Store> Store for Fallback<S> {
     /// What this node let through by itself it also takes back by itself: its own ledger knows those permits, and no other
     /// does. What the store settles is settled here too.
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, S::Error> {
-        let local = self.local.settle_now(settlement);
+        let mut outcomes = self.local.settle_now(settlement);
         let is_own =
             |outcome: &SettleOutcome| matches!(outcome, SettleOutcome::Settled | SettleOutcome::AlreadySpent);
-        if local.iter().any(is_own) {
-            return Ok(local);
+        // A request may have been answered by both: the rules that only look on are asked by themselves.
+        let others: Vec<usize> = (0..outcomes.len()).filter(|index| !is_own(&outcomes[*index])).collect();
+        if others.is_empty() {
+            return Ok(outcomes);
         }
-        let outcomes = self.store.settle(settlement).await?;
-        let settled = settlement.subjects.iter().zip(&outcomes);
-        let settled = settled.filter(|(_, outcome)| **outcome == SettleOutcome::Settled);
-        let subjects = settled.map(|(subject, _)| subject.clone()).collect();
+        let subjects = others.iter().map(|index| settlement.subjects[*index].clone()).collect();
+        let rest = Settlement { subjects, ..*settlement };
+        let settled = self.store.settle(&rest).await?;
+        let here = rest.subjects.iter().zip(&settled);
+        let here = here.filter(|(_, outcome)| **outcome == SettleOutcome::Settled);
+        let subjects = here.map(|(subject, _)| subject.clone()).collect();
         self.local.replace_now(&Settlement { subjects, ..*settlement });
+        others.into_iter().zip(settled).for_each(|(index, outcome)| outcomes[index] = outcome);
         Ok(outcomes)
     }
 

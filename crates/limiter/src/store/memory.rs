@@ -83,6 +83,8 @@ pub struct Memory {
     shards: Box<[Locked]>,
     remembered: Remembered,
     board: Mutex<Board>,
+    /// What makes the generations of its ledgers others than the ids of requests.
+    generations: u64,
 }
 
 /// What a limiter decides by: its limits, in a box of its own, or borrowed for one call; and what can be known of them
@@ -158,7 +160,13 @@ impl Memory {
             shards,
             remembered: Remembered::new(),
             board: Mutex::new(Board::default()),
+            generations: 0,
         }
+    }
+
+    /// Beside a store that names the generations of its ledgers by the same ids: no permit of one is then known to the other.
+    pub(crate) fn beside_another(self) -> Self {
+        Self { generations: u64::from_le_bytes(random()), ..self }
     }
 
     /// [`Store::decide`] without waiting, which cannot fail.

@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 
 use super::Memory;
 use super::books::Footprint;
-use super::several::{Guest, decide_guests, find, only_looks};
+use super::several::{Guest, decide_guests, find, judge_guests, only_looks};
+use super::shard::Shard;
 use super::subject::Subject;
 use crate::fingerprint::Fingerprint;
 use crate::store::{Admission, Charge, Granted, Reserve, Returns, SettleOutcome, Settlement};
@@ -38,16 +39,19 @@ impl Memory {
             let has_room = |charge: usize| !guest(guests, &fingerprints[charge]).subject.ledger.is_full();
             if (0..call.charges.len()).any(|charge| numbered(charge) && !has_room(charge)) {
                 granted = Granted::TooManyOpen;
-                return super::several::judge_guests(guests, call);
+                return judge_guests(guests, call);
             }
-            self.set_aside_all(call, guests, hall, permits_of);
+            // Where nothing is written, nothing is needed.
+            if judge_guests(guests, call).is_allowed() {
+                self.set_aside_all(call, guests, hall, permits_of);
+            }
             let verdict = decide_guests(guests, call);
             if verdict.is_allowed() {
                 let grants = call.charges.iter().zip(&fingerprints).enumerate();
                 let grants = grants.map(|(index, (charge, fingerprint))| {
                     let until_ms = release_ms(guests, &verdict, fingerprint, charge, returns(index))?;
                     let ledger = &mut guest_mut(guests, fingerprint).subject.ledger;
-                    Some(grant(ledger, call.holder, until_ms, numbered(index)))
+                    Some(grant(ledger, call.holder ^ self.generations, until_ms, numbered(index)))
                 });
                 granted = Granted::new(grants.collect());
             }
@@ -59,7 +63,8 @@ impl Memory {
     /// [`Store::settle`](crate::Store::settle) without waiting, which cannot fail.
     pub fn settle_now(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         let mut outcomes = vec![SettleOutcome::Void; settlement.subjects.len()];
-        self.settle_each(settlement, |index, subject| {
+        // Where there is no ledger, nothing is settled.
+        self.settle_each(settlement, Subject::has_permits, |index, subject| {
             outcomes[index] = match subject {
                 Some(subject) => subject.settle(&settlement.subjects[index], settlement),
                 None if settlement.subjects[index].release_ms() <= settlement.now_ms => {
@@ -73,15 +78,24 @@ impl Memory {
 
     /// Replaces what another store recorded under a permit, as far as it was recorded here too: that store has the ledger.
     pub(crate) fn replace_now(&self, settlement: &Settlement<'_>) {
-        self.settle_each(settlement, |index, subject| {
-            if let Some(subject) = subject {
-                subject.replace(&settlement.subjects[index], settlement);
-            }
-        });
+        self.settle_each(
+            settlement,
+            |_| true,
+            |index, subject| {
+                if let Some(subject) = subject {
+                    subject.replace(&settlement.subjects[index], settlement);
+                }
+            },
+        );
     }
 
     /// Has the subjects of a settlement at hand, each that is there.
-    fn settle_each(&self, settlement: &Settlement<'_>, mut settle: impl FnMut(usize, Option<&mut Subject>)) {
+    fn settle_each(
+        &self,
+        settlement: &Settlement<'_>,
+        may_change: impl Fn(&Subject) -> bool,
+        mut settle: impl FnMut(usize, Option<&mut Subject>),
+    ) {
         let Settlement { now_ms, ref subjects, .. } = *settlement;
         let fingerprints: SmallVec<[Fingerprint; 4]> =
             subjects.iter().map(|charged| self.fingerprints.of(charged.space, &charged.key)).collect();
@@ -92,10 +106,9 @@ impl Memory {
             let at = known.or_else(|| {
                 let shard = self.shard_of(fingerprint);
                 let mut subject = hall.shard(shard).take_out(&self.registry, *fingerprint)?;
-                let footprint = Footprint::SLOT.with_heap(subject.settled_bytes(settlement.cost));
-                // Where there is no room the settlement is written all the same: what was used must not be dropped. It then
-                // exceeds the bound by no more than one log does whose counts outgrow their entries, until something is forgotten.
-                let _ = hall.shard(shard).set_aside(&self.registry, &mut subject, footprint, now_ms);
+                if may_change(&subject) {
+                    self.set_aside_settled(hall.shard(shard), &mut subject, settlement);
+                }
                 found.push(Found { shard, fingerprint: *fingerprint, subject });
                 Some(found.len() - 1)
             });
@@ -103,6 +116,18 @@ impl Memory {
         }
         for Found { shard, fingerprint, subject } in found {
             hall.shard(shard).put_back(&self.registry, fingerprint, (subject, None), now_ms);
+        }
+    }
+}
+
+impl Memory {
+    /// Makes room for what a settlement may take. Where there is none it is written all the same: what was used must not be dropped. It
+    /// then exceeds the bound by no more than one log does whose counts outgrow their entries, until something is forgotten.
+    fn set_aside_settled(&self, shard: &mut Shard, subject: &mut Subject, settlement: &Settlement<'_>) {
+        let footprint = Footprint::SLOT.with_heap(subject.settled_bytes(settlement.cost));
+        if shard.set_aside(&self.registry, subject, footprint, settlement.now_ms).is_err() {
+            // No request was refused.
+            shard.stats.refused_for_room -= 1;
         }
     }
 }

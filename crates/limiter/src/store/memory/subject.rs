@@ -213,6 +213,11 @@ impl Subject {
         fills.fold(Fill::EMPTY, Fill::and)
     }
 
+    /// Whether it knows of permits.
+    pub(super) fn has_permits(&self) -> bool {
+        !self.ledger.is_empty()
+    }
+
     /// Whether nothing is remembered.
     pub(super) fn is_empty(&self) -> bool {
         self.tracked.is_empty() && self.ledger.is_empty()

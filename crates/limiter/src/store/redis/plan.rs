@@ -78,8 +78,11 @@ impl Plan {
                 let key = owner.key(charge.space, Use::State(limit.id()));
                 let place = groups[group].place(key, limit, charge.cost, charge_index);
                 places.push((group, place));
-                if returns.includes(limit) {
-                    covers.push(u8::try_from(place + 1).expect("a script decides fewer limits"));
+                // More than a byte tells are more than a script decides: such a plan is refused.
+                if returns.includes(limit)
+                    && let Ok(place) = u8::try_from(place + 1)
+                {
+                    covers.push(place);
                 }
             }
             if returns != Returns::Nothing && charge.cost > 0 && covers.len() > 1 {

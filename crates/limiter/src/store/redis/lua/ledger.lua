@@ -1,6 +1,7 @@
 -- The permits of a subject that are open: a hash with a bit for each.
 --
---   h          format 1; generation 8 bytes; next number 6; open permits 4; the first chunk that may be there 6; until when 6
+--   h          format 1; generation 8 bytes; next number 6; open permits 4; the first chunk that may be there 6; until when 6;
+--              where the search for what is over goes on 6
 --   a number   a chunk of 448 permits: until when 6 bytes, open permits 2, a bit for each that is open 56
 --
 -- A chunk goes when all of its permits are spent, or when what they stand for has left its windows. Its value has 64 bytes, so
@@ -13,7 +14,7 @@ local function ledger_head(key)
   if not head then
     return nil
   end
-  local format, generation, next, open, first, until_ms = unpack('<Bc8I6I4I6I6', head)
+  local format, generation, next, open, first, until_ms, cursor = unpack('<Bc8I6I4I6I6I6', head)
   if format ~= 1 then
     error(FOREIGN .. key)
   end
@@ -21,11 +22,11 @@ local function ledger_head(key)
     call('DEL', key)
     return nil
   end
-  return generation, next, open, first, until_ms
+  return generation, next, open, first, until_ms, cursor
 end
 
-local function ledger_save(key, generation, next, open, first, until_ms)
-  call('HSET', key, 'h', pack('<Bc8I6I4I6I6', 1, generation, next, open, first, until_ms))
+local function ledger_save(key, generation, next, open, first, until_ms, cursor)
+  call('HSET', key, 'h', pack('<Bc8I6I4I6I6I6', 1, generation, next, open, first, until_ms, cursor))
   if EXPIRES then
     call('PEXPIREAT', key, string.format('%d', until_ms))
   end
@@ -49,22 +50,37 @@ local function ledger_sweep(key, open, first, last)
   return open, first
 end
 
--- Whether there is no room for another permit.
+-- Whether there is no room for another permit. What is over behind chunks that last longer is looked for then, some at a time.
 local function ledger_full(key)
-  local generation, next, open, first, until_ms = ledger_head(key)
+  local generation, next, open, first, until_ms, cursor = ledger_head(key)
   if not generation or open < 1048576 then
     return false
   end
-  open, first = ledger_sweep(key, open, first, (next - next % 448) / 448)
-  ledger_save(key, generation, next, open, first, until_ms)
+  local last = (next - next % 448) / 448
+  for _ = 1, 256 do
+    if cursor < first or cursor > last then
+      cursor = first
+    end
+    local field = string.format('%d', cursor)
+    local chunk = call('HGET', key, field)
+    if chunk then
+      local ends, inside = unpack('<I6I2', chunk)
+      if ends <= now then
+        open = open - inside
+        call('HDEL', key, field)
+      end
+    end
+    cursor = cursor + 1
+  end
+  ledger_save(key, generation, next, open, first, until_ms, cursor)
   return open >= 1048576
 end
 
 -- Opens a permit; without a number where it stands for places in flight alone.
 local function ledger_grant(key, numbered, until_ms, id)
-  local generation, next, open, first, latest = ledger_head(key)
+  local generation, next, open, first, latest, cursor = ledger_head(key)
   if not generation then
-    generation, next, open, first, latest = id, 0, 0, 0, 0
+    generation, next, open, first, latest, cursor = id, 0, 0, 0, 0, 0
   end
   latest = math.max(latest, until_ms)
   local number = 281474976710655
@@ -89,13 +105,13 @@ local function ledger_grant(key, numbered, until_ms, id)
     call('HSET', key, field, pack('<I6I2', ends, inside + 1) .. bits)
     number, next, open = next, next + 1, open + 1
   end
-  ledger_save(key, generation, next, open, first, latest)
+  ledger_save(key, generation, next, open, first, latest, cursor)
   return generation .. pack('<I6', number)
 end
 
 -- What is known of a permit: whether it is void, or closed. One that is open is closed, if it has a number.
 local function ledger_close(key, of, number)
-  local generation, next, open, first, until_ms = ledger_head(key)
+  local generation, next, open, first, until_ms, cursor = ledger_head(key)
   if generation ~= of then
     return 'void'
   elseif number == 281474976710655 then
@@ -121,7 +137,7 @@ local function ledger_close(key, of, number)
     local bits = sub(chunk, 9, at - 1) .. string.char(byte - bit) .. sub(chunk, at + 1)
     call('HSET', key, field, pack('<I6I2', ends, inside - 1) .. bits)
   end
-  ledger_save(key, generation, next, open - 1, first, until_ms)
+  ledger_save(key, generation, next, open - 1, first, until_ms, cursor)
   return nil
 end
 
@@ -146,7 +162,11 @@ end
 ---- undo
 -- Nobody has the permits of a request that is taken back.
 for at = 1, undoes and #ARGV - ledgers or 0 do
-  local generation, number = unpack('<c8I6', kept, permits + permit_bytes * (at - 1))
+  local from = permits + permit_bytes * (at - 1)
+  if from > #kept then
+    break
+  end
+  local generation, number = unpack('<c8I6', kept, from)
   ledger_close(KEYS[#KEYS - #ARGV + ledgers + at], generation, number)
 end
 
