@@ -32,7 +32,8 @@ pub(crate) async fn serve<C: Clock + 'static>(
         if matches!(told, Some(Ok(()))) { End::WithAWord(Sends::Perhaps) } else { End::AtOnce }
     } else {
         let max_commands = app.http().connections.max_requests;
-        Conversation { app: &app, talk: Talk::new(caller.peer), progress: &progress, max_commands, served: 0 }
+        let talk = Talk::new(caller.peer);
+        Conversation { app: &app, talk, progress: &progress, max_commands, served: 0, is_leaving: false }
             .hold(&mut stream)
             .await
     };
@@ -68,6 +69,8 @@ struct Conversation<'a, C> {
     max_commands: u32,
     /// How many were answered.
     served: u64,
+    /// Whether it has an order to end, and only the command that has begun is awaited.
+    is_leaving: bool,
 }
 
 impl<C: Clock> Conversation<'_, C> {
@@ -129,7 +132,13 @@ impl<C: Clock> Conversation<'_, C> {
             }
         }
         self.note(commands);
-        self.is_last().then_some(End::WithAWord(Sends::Nothing))
+        if self.is_last() {
+            return Some(End::WithAWord(Sends::Nothing));
+        }
+        if self.has_order() && commands != 0 && std::mem::replace(&mut self.is_leaving, true) {
+            return Some(self.interrupt(stream).await);
+        }
+        None
     }
 
     /// Says how far it is. More bytes of a command that has begun are no step: a client that sends one now and then is slow.
@@ -148,7 +157,14 @@ impl<C: Clock> Conversation<'_, C> {
     #[inline]
     fn is_last(&self) -> bool {
         let spent = self.max_commands != 0 && self.served >= u64::from(self.max_commands);
-        (spent || !self.app.is_ready()) && self.served != 0 && !self.talk.is_amid_command()
+        (spent || self.has_order() || !self.app.is_ready())
+            && self.served != 0
+            && !self.talk.is_amid_command()
+    }
+
+    #[inline]
+    fn has_order(&self) -> bool {
+        self.progress.order() != Order::Go
     }
 
     /// Nothing if the client is gone, or does not take what it is told.

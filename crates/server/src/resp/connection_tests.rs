@@ -1,6 +1,7 @@
 //! Connections over pipes in memory: how much is kept of what nobody takes, and what a command costs.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::task::Waker;
 use std::time::Duration;
 
 use slidegate::policy::Policy;
@@ -11,6 +12,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::config::Config;
 use crate::connections::flood::Between;
+use crate::connections::{Connections, Places};
 use crate::door::Door;
 use crate::resp::round::at_once;
 use crate::store::Backend;
@@ -139,4 +141,32 @@ async fn a_flood_is_answered_in_turns() {
     let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
     let serve = |stream| shared(Arc::clone(&app), stream, caller);
     Between::measure(7, || || b"PING\r\n".to_vec(), serve).await.is_bounded(1);
+}
+
+/// What has come by then is answered, and one command that has begun. A client that goes on sending does not stay for that.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_told_to_end_does_not_serve_on() {
+    // The one fits into reads as it is, the other does not.
+    for (command, reply) in
+        [("PING abcdefghi\r\n", "$9\r\nabcdefghi\r\n"), ("*1\r\n$4\r\nPING\r\n", "+PONG\r\n")]
+    {
+        let (app, progress) = (app(), Progress::new());
+        let (connections, places) = (Arc::<Connections>::default(), Arc::<Places>::default());
+        let place = places.seat(&app.http().connections, app.capacity(Door::Resp), LOCAL).expect("a seat");
+        let _member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
+        let (mut ours, theirs) = duplex(4 << 20);
+        ours.write_all(command.repeat(100_000).as_bytes()).await.expect("an open pipe");
+        connections.tell_all(Order::Cut);
+        let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+        tokio::spawn(async move {
+            app.turns()
+                .share(&progress, serve(Arc::clone(&app), theirs, caller, Arc::clone(&progress)))
+                .await;
+        });
+        let mut replies = Vec::new();
+        // Whether it ends in good order does not matter here.
+        let _end = timeout(Duration::from_secs(60), ours.read_to_end(&mut replies)).await;
+        let answered = replies.len() / reply.len();
+        assert!((1..20_000).contains(&answered), "{answered} of 100000 {command:?} were answered");
+    }
 }
