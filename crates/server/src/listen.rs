@@ -27,6 +27,8 @@ const BREATH: Duration = Duration::from_millis(50);
 const LANE: Duration = Duration::from_secs(2);
 /// How long a client has to take what it is told when the time to stop is over.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// The most idle connections that are closed for one newcomer. One is enough, unless fewer are allowed since a reload.
+const MAX_RECLAIMS: usize = 16;
 /// More than any system keeps for a listener.
 const MAX_BACKLOG: usize = 65_536;
 
@@ -125,17 +127,19 @@ impl<C: Clock + 'static> Reception<C> {
     /// has all that it may have.
     fn seat(&mut self, peer: IpAddr) -> Option<Place> {
         let (http, capacity) = (self.app.http(), self.app.capacity(self.door));
-        match self.places.seat(&http.connections, capacity, peer) {
-            Ok(place) => return Some(place),
-            Err(Shortage::Address) => return None,
-            Err(Shortage::Seats) => {}
-        }
-        if !self.connections.reclaim_idle(&self.places, capacity) {
-            return None;
-        }
-        self.app.connections().add(Event::EndedForRoom);
-        if let Some(times) = self.reclaimed.note() {
-            tracing::warn!(times, last = %peer, "too many connections: the longest idle are closed");
+        for _ in 0..MAX_RECLAIMS {
+            match self.places.seat(&http.connections, capacity, peer) {
+                Ok(place) => return Some(place),
+                Err(Shortage::Address) => return None,
+                Err(Shortage::Seats) => {}
+            }
+            if !self.connections.reclaim_idle(&self.places, capacity) {
+                return None;
+            }
+            self.app.connections().add(Event::EndedForRoom);
+            if let Some(times) = self.reclaimed.note() {
+                tracing::warn!(times, last = %peer, "too many connections: the longest idle are closed");
+            }
         }
         self.places.seat(&http.connections, capacity, peer).ok()
     }
@@ -273,4 +277,51 @@ async fn speak<C: Clock + 'static>(
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use slidegate::policy::{Policy, Settings};
+    use slidegate::{ManualClock, Memory};
+
+    use super::*;
+    use crate::config::{Config, HttpSettings};
+    use crate::store::Backend;
+
+    fn policy(max: usize) -> (Policy, Settings) {
+        let text = format!("version: 1\nserver: {{ connections: {{ max: {max} }} }}\nrules: []\n");
+        Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    fn app(max: usize) -> Arc<App<ManualClock>> {
+        let store = Backend::Memory(Memory::default());
+        let app = App::over(Config::from(policy(max)), store).expect("settings");
+        Arc::new(app.clock(ManualClock::new(1_745_000_103_000)))
+    }
+
+    /// After a reload to fewer connections a newcomer does not pay for those that are too many.
+    #[tokio::test(start_paused = true)]
+    async fn a_smaller_maximum_makes_room_for_whoever_comes() {
+        for (before, after) in [(6, 6), (12, 6), (100, 6)] {
+            let mut reception = Reception::new(app(before), Door::Check);
+            let peer = IpAddr::from([203, 0, 113, 7]);
+            let mut members = Vec::new();
+            for _ in 0..before {
+                let place = reception.seat(peer).expect("a seat");
+                let joined = reception.connections.join(Progress::new(), Waker::noop().clone(), &place);
+                members.push((joined, place));
+            }
+            tokio::time::advance(Duration::from_secs(2)).await;
+            reception.app.set_http(HttpSettings::new(&policy(after).1).expect("settings"));
+            let turns = (1..).find(|_| reception.seat(peer).is_some()).expect("a seat");
+            assert!(
+                turns <= 1 + (before - after) / MAX_RECLAIMS,
+                "{turns} came for one seat: {before} to {after}"
+            );
+            let ended = reception.app.connections().stats().ended_for_room;
+            assert_eq!(ended as usize, 1 + before - after, "{before} to {after}");
+        }
+    }
 }
