@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipnet::Ipv6Net;
 use slidegate::policy::embedded_ipv4;
-use slidegate::policy::file::{self, DurationMs, Spot};
+use slidegate::policy::file::{self, DurationMs, Span, Spot};
 
 use super::Phase;
 use crate::config::{ConfigError, value};
@@ -17,6 +17,8 @@ const LINGER: Duration = Duration::from_secs(1);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Bounds {
     pub(crate) max: usize,
+    /// Whether `max` stands in the file.
+    pub(crate) is_max_written: bool,
     pub(crate) max_per_address: usize,
     pub(crate) max_requests: u32,
     pub(crate) max_head_bytes: usize,
@@ -36,6 +38,7 @@ impl Bounds {
         };
         Ok(Self {
             max: *value(max, "server.connections.max")? as usize,
+            is_max_written: max.at != Span::default(),
             max_per_address: *value(max_per_address, "server.connections.max_per_address")? as usize,
             max_requests: *max_requests,
             max_head_bytes: value(max_head, "server.connections.max_head")?.0 as usize,

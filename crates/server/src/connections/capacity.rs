@@ -1,6 +1,7 @@
 //! Capacity of a listener: connections that fit into the file descriptors that the system allows.
 
-use slidegate::policy::file::{self, Server};
+use slidegate::policy::file::Server;
+use tracing::Level;
 
 use super::Bounds;
 use crate::door::Door;
@@ -64,26 +65,37 @@ impl OpenFiles {
         Capacity::within(files, bounds.max)
     }
 
-    /// Warns of settings that ask for more than there is. Nobody asked for the usual number.
+    /// Logs that fewer connections fit than the settings allow: a warning where the file has the number, otherwise a notice.
     pub(crate) fn warn(self, bounds: &Bounds) {
+        let Some((level, text)) = self.shortage(bounds) else { return };
+        match level {
+            Level::WARN => tracing::warn!("{text}"),
+            _ => tracing::info!("{text}"),
+        }
+    }
+
+    /// Message about a listener with fewer connections than the settings allow, and its level.
+    fn shortage(self, bounds: &Bounds) -> Option<(Level, String)> {
         let max = self.capacity(bounds, Door::Check).max;
         let of_admin = self.capacity(bounds, Door::Admin).max;
         let (wanted, allowed, listeners) = (bounds.max, self.allowed, self.listeners);
-        let is_usual = file::Connections::default().max.value.is_some_and(|usual| usual as usize == wanted);
-        if is_usual || (max == wanted && (of_admin == wanted || !self.has_admin)) {
-            return;
+        if max == wanted && (of_admin == wanted || !self.has_admin) {
+            return None;
         }
         let admin =
             if self.has_admin { format!(", and {of_admin} on that for operators") } else { String::new() };
-        tracing::warn!(
+        let text = format!(
             "server.connections.max is {wanted}, and the system allows {allowed} open files: {max} connections fit on each \
              of {listeners} listeners{admin}. Raise the one (ulimit -n, LimitNOFILE=), or lower the other"
         );
+        Some((if bounds.is_max_written { Level::WARN } else { Level::INFO }, text))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use slidegate::policy::Policy;
+
     use super::super::bounds::tests::usual;
     use super::*;
 
@@ -126,6 +138,26 @@ mod tests {
         let files = OpenFiles { allowed: allowed.expect("a number"), listeners: 3, has_admin: true };
         for door in Door::ALL {
             assert_eq!(files.capacity(&usual(), door), Capacity::configured(&usual()), "{door:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_the_file_that_does_not_fit_is_a_warning() {
+        let files = OpenFiles { allowed: 1_024, listeners: 1, has_admin: true };
+        let written = |text: &str| {
+            let (_, settings) = Policy::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
+            let bounds = Bounds::new(&settings.server.connections, 64).expect("settings");
+            files.shortage(&bounds).map(|(level, _)| level)
+        };
+        let head = "version: 1\nrules: [{ name: a, key: [ip], limits: [5/min] }]\n";
+        for (server, level) in [
+            ("server: { connections: { max: 16384 } }", Some(Level::WARN)),
+            ("server: { connections: { max: 16383 } }", Some(Level::WARN)),
+            ("server: { connections: { idle_timeout: 1m } }", Some(Level::INFO)),
+            ("", Some(Level::INFO)),
+            ("server: { connections: { max: 64 } }", None),
+        ] {
+            assert_eq!(written(&format!("{head}{server}\n")), level, "{server}");
         }
     }
 }
