@@ -10,7 +10,7 @@ use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::memory::SnapshotError;
 use slidegate::{Clock, Memory, SystemClock};
 
-use super::own_file::{self, Create};
+use super::own_file::{self, Purpose};
 use super::{Restored, SnapshotState, Snapshots, due_at_ms};
 use crate::config::{ConfigError, value};
 
@@ -84,7 +84,7 @@ fn lock(path: &Path) -> Result<File, SnapshotStartError> {
     options.write(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = own_file::open(&name, &options, Create::Yes).map_err(not_writable)?;
+    let file = own_file::open(&name, &options, Purpose::Lock).map_err(not_writable)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(SnapshotStartError::InUse(path.to_owned())),
@@ -95,7 +95,7 @@ fn lock(path: &Path) -> Result<File, SnapshotStartError> {
 /// What is in the file. One that is not what it should be is kept for whoever wants to look at it, and not used.
 fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), SnapshotStartError> {
     let not_read = |source| SnapshotError::Io { path: path.to_owned(), source };
-    let file = own_file::open(path, OpenOptions::new().read(true), Create::No).map_err(not_read);
+    let file = own_file::open(path, OpenOptions::new().read(true), Purpose::Snapshot).map_err(not_read);
     let problem = match file.and_then(|file| Memory::load_file(file, path, max_memory)) {
         Ok(memory) => {
             let keys = memory.stats().keys;

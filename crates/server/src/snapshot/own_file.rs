@@ -5,35 +5,37 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Opens a file, or makes it where `options` allow that; a link or a file of another user is an error of the kind
-/// [`ErrorKind::PermissionDenied`].
-pub(super) fn open(path: &Path, options: &OpenOptions, create: Create) -> io::Result<File> {
+/// Opens a file; a link or a file of another user is an error of the kind [`ErrorKind::PermissionDenied`].
+pub(super) fn open(path: &Path, options: &OpenOptions, purpose: Purpose) -> io::Result<File> {
     let found = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound && create == Create::Yes => {
+        Err(error) if error.kind() == ErrorKind::NotFound && purpose == Purpose::Lock => {
             // Not through a link that was put there meanwhile.
             return options.clone().create_new(true).open(path);
         }
         found => found?,
     };
-    check(&found)?;
+    check(&found, purpose)?;
     let file = options.open(path)?;
     let opened = file.metadata()?;
-    check(&opened)?;
+    check(&opened, purpose)?;
     if is_same(&found, &opened) { Ok(file) } else { Err(refused("it was replaced while it was opened")) }
 }
 
-/// Whether a file that is not there is made.
+/// Purpose of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Create {
-    Yes,
-    No,
+pub(super) enum Purpose {
+    /// Created where there is none. It may have further names, as backups of hard links give it: nothing is read from it, and
+    /// nothing in it is overwritten.
+    Lock,
+    /// Read, so it has to be there, under one name.
+    Snapshot,
 }
 
 fn refused(why: &str) -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, why)
 }
 
-fn check(found: &Metadata) -> io::Result<()> {
+fn check(found: &Metadata, purpose: Purpose) -> io::Result<()> {
     if found.is_symlink() {
         return Err(refused("it is a symbolic link"));
     }
@@ -43,11 +45,11 @@ fn check(found: &Metadata) -> io::Result<()> {
     if !found.is_file() {
         return Err(refused("it is not a file"));
     }
-    check_owner(found)
+    check_owner(found, purpose)
 }
 
 #[cfg(unix)]
-fn check_owner(found: &Metadata) -> io::Result<()> {
+fn check_owner(found: &Metadata, purpose: Purpose) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
 
     let own = rustix::process::geteuid().as_raw();
@@ -55,7 +57,7 @@ fn check_owner(found: &Metadata) -> io::Result<()> {
         let why = format!("it belongs to the user {}, and slidegate runs as {own}", found.uid());
         return Err(refused(&why));
     }
-    if found.nlink() > 1 {
+    if purpose == Purpose::Snapshot && found.nlink() > 1 {
         return Err(refused("it has another name (a hard link)"));
     }
     Ok(())
@@ -69,7 +71,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 }
 
 #[cfg(not(unix))]
-fn check_owner(_found: &Metadata) -> io::Result<()> {
+fn check_owner(_found: &Metadata, _purpose: Purpose) -> io::Result<()> {
     Ok(())
 }
 
