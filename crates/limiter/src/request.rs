@@ -154,9 +154,9 @@ pub enum RequestError {
         /// How many apply.
         limits: usize,
     },
-    /// Servers could read the path in more ways than are looked at.
+    /// Servers could read the path in more ways than are looked at, or in fewer, but it is too long for as many.
     #[error(
-        "the path can be read in more than {MAX_READINGS} ways: use fewer of `;`, `\\`, `#`, dots, doubled slashes and escapes"
+        "the path can be read in more than {MAX_READINGS} ways, or is too long for as many as it has: use fewer of `;`, `\\`, `#`, dots, doubled slashes and escapes"
     )]
     TooManyReadings,
     /// A rule counts by a part of the path, and servers could read that part differently.

@@ -187,6 +187,24 @@ fn too_many_readings_are_refused() {
     assert!(policy.choose(&at(&long)).is_ok(), "it is not the length that makes them many");
 }
 
+/// What all spellings of a path take together is bounded: a longest path may be odd in two ways, a short one in more.
+#[test]
+fn long_paths_with_many_spellings_are_refused() {
+    let policy = policy("rules: [{ name: all, limits: [5/min] }]");
+    let filled = |odd: &str, bytes: usize| format!("/{odd}{}", "a".repeat(bytes - 1 - odd.len()));
+    let most = slidegate::MAX_VALUE_BYTES;
+    for odd in [";x/", "%2F", "\\", "%5C", "%61", "#", "//", "x/../", ";x/%2F", ";x/%61", "%2F\\"] {
+        assert!(policy.choose(&at(&filled(odd, most))).is_ok(), "{odd}");
+    }
+    let odd = ";x/%2F\\%61/";
+    assert!(policy.choose(&at(&filled(odd, 1_000))).is_ok());
+    assert_eq!(policy.choose(&at(&filled(odd, 1_100))), Err(RequestError::TooManyReadings));
+    assert_eq!(policy.choose(&at(&filled(odd, most))), Err(RequestError::TooManyReadings));
+    // What is behind the path does not count.
+    let query = filled("login;x/%2F\\%61?", most);
+    assert!(policy.choose(&at(&query)).is_ok());
+}
+
 #[test]
 fn case_where_back_ends_ignore_it() {
     let rules = r#"rules:

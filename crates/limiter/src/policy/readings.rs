@@ -16,7 +16,7 @@
 use std::borrow::Cow;
 
 use super::path::Path;
-use crate::request::RequestError;
+use crate::request::{MAX_VALUE_BYTES, RequestError};
 
 mod spelling;
 
@@ -25,6 +25,9 @@ pub(super) use spelling::{decode, with_percent_signs};
 
 /// The most readings of one path. Paths that are not made up have four or less.
 pub(crate) const MAX_READINGS: usize = 32;
+
+/// The most bytes that a path takes in all of its spellings: six times the longest value. It bounds the work on a path.
+const MAX_SPELLED_BYTES: usize = 6 * MAX_VALUE_BYTES;
 
 /// How paths are read.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -60,6 +63,9 @@ impl<'r> Readings<'r> {
         let end = bytes.iter().position(|byte| *byte == b'?').unwrap_or(bytes.len());
         let path = &bytes[..end];
         let spellings = Spelling::all_of(path).ok_or(RequestError::TooManyReadings)?;
+        if spellings.len() * path.len() > MAX_SPELLED_BYTES {
+            return Err(RequestError::TooManyReadings);
+        }
         let mut paths: Vec<Path<'r>> = Vec::with_capacity(4);
         for spelling in spellings {
             let text = spelling.write(path);
