@@ -123,6 +123,7 @@ fn a_path_cannot_slip_past_its_rule() {
         "/;a/login",
         "/x/..;/login",
         "/x/..;a=%2Fb/login",
+        "/login/..;/../;x",
         "/x/%2e%2e;/login",
         "/x%2f..%2flogin",
         "/x%2F..%5Clogin",

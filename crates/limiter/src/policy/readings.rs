@@ -3,7 +3,7 @@
 //! A path that is written plainly has one, which is only borrowed. What servers differ in makes more of them:
 //!
 //! - `;x=1` behind a segment belongs to it, or is dropped as its matrix parameters: up to the next `/` as it was sent (Tomcat, Jetty),
-//!   or after all else was decoded (behind a proxy that decodes);
+//!   or after all else was decoded (behind a proxy that decodes), or after dots were resolved (behind a proxy that resolves them);
 //! - `%2F`, `\` and `%5C` separate segments, or are part of one;
 //! - `.` and `..` are resolved, before or after empty segments are dropped, or stay (Express);
 //! - empty segments (`//`) are dropped, or stay;
@@ -68,8 +68,7 @@ impl<'r> Readings<'r> {
         }
         let mut paths: Vec<Path<'r>> = Vec::with_capacity(4);
         for spelling in spellings {
-            let text = spelling.write(path);
-            for text in spelling::resolutions(text) {
+            for text in spelling.texts(path) {
                 let text = if rules.ignore_case { fold_case(&text) } else { text };
                 let path = Path::new(Cow::Owned(text));
                 if !paths.contains(&path) {

@@ -30,7 +30,7 @@ const ADDRESSES: [&str; 11] = [
     "",
     "nonsense",
 ];
-const PATHS: [&str; 26] = [
+const PATHS: [&str; 28] = [
     "/",
     "",
     "/login",
@@ -57,6 +57,8 @@ const PATHS: [&str; 26] = [
     "/login%3Bx/..",
     "/users/%2531",
     "/users/%2531;x",
+    "/users/..;/../1;x",
+    "/login/..;/../;x",
 ];
 const TEMPLATES: [&str; 8] = [
     "/login",

@@ -76,12 +76,14 @@ pub(crate) fn readings(path: &str) -> Vec<Reading> {
             text = text.replace(mark, if is(4) { letter } else { escape });
         }
         text = text.replace(PERCENT, "%25");
-        let sent: Vec<String> = text.split('/').map(str::to_owned).collect();
-        let last = if text.ends_with('/') { vec![String::new()] } else { Vec::new() };
-        let full = [without_empty(&sent), last].concat();
-        let resolved = without_dots(&sent);
-        for segments in [without_dots(&full), without_empty_but_last(&resolved), resolved, full, sent] {
-            let mut segments = segments;
+        let mut all = resolutions(&text);
+        // Whoever is behind drops parameters, and resolves again.
+        if ways % 3 == 2 {
+            let behind =
+                all.iter().flat_map(|segments| resolutions(&without_parameters(&segments.join("/"))));
+            all = [behind.collect(), all.clone()].concat();
+        }
+        for mut segments in all {
             let before = segments.len();
             while segments.last().is_some_and(String::is_empty) {
                 segments.pop();
@@ -93,6 +95,15 @@ pub(crate) fn readings(path: &str) -> Vec<Reading> {
         }
     }
     readings
+}
+
+/// Segments as servers resolve them: empty ones dropped, dots resolved, both, in either order, or neither.
+fn resolutions(text: &str) -> Vec<Vec<String>> {
+    let sent: Vec<String> = text.split('/').map(str::to_owned).collect();
+    let last = if text.ends_with('/') { vec![String::new()] } else { Vec::new() };
+    let full = [without_empty(&sent), last].concat();
+    let resolved = without_dots(&sent);
+    vec![without_dots(&full), without_empty_but_last(&resolved), resolved, full, sent]
 }
 
 fn without_empty_but_last(segments: &[String]) -> Vec<String> {

@@ -144,6 +144,19 @@ impl Spelling {
         text
     }
 
+    /// The texts that servers make of a path in these terms, the one with least in it first. Matrix parameters that stay may be dropped by
+    /// a server behind the one that resolves dots, which then resolves what is left.
+    pub(super) fn texts(self, path: &[u8]) -> Vec<Vec<u8>> {
+        let texts = resolutions(self.write(path));
+        let mut behind = Vec::new();
+        // The last is not resolved: without its parameters it is another spelling's.
+        if let (Matrix::Kept, [resolved @ .., _]) = (self.matrix, &*texts) {
+            let with_matrix = resolved.iter().filter(|text| text.contains(&b';'));
+            behind.extend(with_matrix.flat_map(|text| resolutions(without_matrix(text))));
+        }
+        texts.into_iter().chain(behind).collect()
+    }
+
     /// Whether matrix parameters begin at a `;`.
     fn drops(self, escape: Option<u8>) -> bool {
         match self.matrix {
@@ -165,6 +178,16 @@ pub(super) fn resolutions(text: Vec<u8>) -> SmallVec<[Vec<u8>; 5]> {
     let full = without_empty(&text);
     let resolved = without_dots(&text);
     SmallVec::from_iter([without_dots(&full), without_empty(&resolved), resolved, full, text])
+}
+
+/// Without what follows a `;` in every segment.
+fn without_matrix(text: &[u8]) -> Vec<u8> {
+    let mut is_dropped = false;
+    let is_left = |byte: &u8| {
+        is_dropped = *byte != b'/' && (is_dropped || *byte == b';');
+        !is_dropped
+    };
+    text.iter().copied().filter(is_left).collect()
 }
 
 /// Without empty segments; the slash at the end stays.

@@ -56,7 +56,7 @@ fn most_paths_have_one_reading() {
 /// The first is the one with least in it.
 #[test]
 fn readings_of_odd_paths() {
-    let table: [(&str, &[&str]); 31] = [
+    let table: [(&str, &[&str]); 33] = [
         ("//login", &["/login", "//login"]),
         ("/login//", &["/login/"]),
         ("/a///b", &["/a/b", "/a///b"]),
@@ -84,6 +84,21 @@ fn readings_of_odd_paths() {
         ("/x/..;/login", &["/login", "/x/../login", "/x/..;/login"]),
         ("/login%3Bx", &["/login", "/login;x"]),
         ("/x/..%3b/login", &["/login", "/x/../login", "/x/..;/login"]),
+        // A proxy resolves dots, the server behind it drops parameters, and resolves what that leaves.
+        (
+            "/admin/..;/../login;x",
+            &["/login", "/admin/login", "/admin/login;x", "/admin/../../login", "/admin/..;/../login;x"],
+        ),
+        (
+            "/admin/..;/x/../login",
+            &[
+                "/login",
+                "/admin/../login",
+                "/admin/..;/login",
+                "/admin/../x/../login",
+                "/admin/..;/x/../login",
+            ],
+        ),
         // Tomcat drops up to the next slash that was sent.
         ("/1;%2Fr", &["/1/r", "/1", "/1;/r", "/1;%2Fr"]),
         ("/1;\\r", &["/1/r", "/1", "/1;/r", "/1;\\r"]),
