@@ -76,6 +76,13 @@ struct Route {
     manner: Manner,
 }
 
+/// Attempt that gave no result.
+struct FailedAttempt {
+    setback: Setback,
+    /// The node that was asked. None where none is known.
+    node: Option<Arc<Node>>,
+}
+
 impl Link {
     pub(super) fn new(config: &Config) -> Self {
         let checks = Arc::new(Checks::default());
@@ -97,64 +104,77 @@ impl Link {
     /// repeated where that may help, until the deadline.
     pub(super) async fn call(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, Failure> {
         let slot = invocation.slot;
-        let result = self.run(invocation, deadline).await;
-        if let Err(failure) = &result
-            && let Some(node) = self.node(slot)
-        {
-            refusal::note(&node, failure.error(), &self.prefix, slot);
-        }
-        result
+        self.run(invocation, deadline).await.map_err(|FailedAttempt { setback, node }| {
+            let failure = setback.into_failure();
+            if let Some(node) = node {
+                refusal::note(&node, failure.error(), &self.prefix, slot);
+            }
+            failure
+        })
     }
 
-    async fn run(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, Failure> {
+    async fn run(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, FailedAttempt> {
         let invocation = Arc::new(invocation);
         let mut route = Route { instead: None, form: Form::Sha, manner: Manner::Ordinary };
-        let mut setback: Option<Setback> = None;
+        let mut last: Option<FailedAttempt> = None;
         let (mut attempt, mut most) = (0, ATTEMPTS);
         while attempt < most {
-            if !self.wait_before(attempt, setback.as_ref(), deadline).await {
+            if !self.wait_before(attempt, last.as_ref().map(|last| &last.setback), deadline).await {
                 break;
             }
-            match self.attempt(&invocation, &route, deadline).await {
+            let failed = match self.attempt(&invocation, &route, deadline).await {
                 Ok(reply) => return Ok(reply),
+                Err(failed) => failed,
+            };
+            match &failed.setback {
                 // An earlier attempt knows better why than a breaker that it may have opened itself.
-                Err(Setback::Failed(Failure::NotRun(RedisError::Open))) if setback.is_some() => break,
-                Err(Setback::Failed(failure)) => return Err(failure),
-                Err(again) => {
-                    self.learn(&mut route, invocation.slot, &again);
+                Setback::Failed(Failure::NotRun(RedisError::Open)) if last.is_some() => break,
+                Setback::Failed(_) => return Err(failed),
+                Setback::Again { step, .. } => {
+                    self.learn(&mut route, invocation.slot, step);
                     attempt += 1;
-                    if matches!(again, Setback::Again { step: Step::Pause, .. }) {
+                    if *step == Step::Pause {
                         most = attempt + ATTEMPTS;
                     }
-                    setback = Some(again);
                 }
             }
+            last = Some(failed);
         }
-        Err(setback.map_or(Failure::NotRun(RedisError::TimedOut), Setback::into_failure))
+        Err(last.unwrap_or_else(|| FailedAttempt {
+            setback: Setback::Failed(Failure::NotRun(RedisError::TimedOut)),
+            node: None,
+        }))
     }
 
-    async fn attempt(&self, invocation: &Arc<Invocation>, route: &Route, deadline: Instant) -> job::Answer {
+    async fn attempt(
+        &self,
+        invocation: &Arc<Invocation>,
+        route: &Route,
+        deadline: Instant,
+    ) -> Result<Vec<u8>, FailedAttempt> {
         let request = Request { invocation: invocation.clone(), form: route.form, manner: route.manner };
+        let at = |node: &Arc<Node>, setback| FailedAttempt { setback, node: Some(node.clone()) };
         let cluster = match &*self.servers {
-            Topology::One(node) => return node.attempt(request, deadline).await,
+            Topology::One(node) => {
+                return node.attempt(request, deadline).await.map_err(|setback| at(node, setback));
+            }
             Topology::Cluster(cluster) => cluster,
         };
+        let nowhere = |error| FailedAttempt { setback: Failure::NotRun(error).into(), node: None };
         let node = match &route.instead {
             Some(address) => cluster.node_at(address),
-            None => cluster.node_of(invocation.slot, deadline).await.map_err(Failure::NotRun)?,
+            None => cluster.node_of(invocation.slot, deadline).await.map_err(nowhere)?,
         };
-        let answer = node.attempt(request, deadline).await;
-        if let Err(setback) = &answer
-            && (setback.error().is_outage() || *setback.error() == RedisError::Open)
-        {
-            cluster.refresh();
-        }
-        answer
+        node.attempt(request, deadline).await.map_err(|setback| {
+            if setback.error().is_outage() || *setback.error() == RedisError::Open {
+                cluster.refresh();
+            }
+            at(&node, setback)
+        })
     }
 
     /// Takes from a setback where to go next.
-    fn learn(&self, route: &mut Route, slot: u16, setback: &Setback) {
-        let Setback::Again { step, .. } = setback else { return };
+    fn learn(&self, route: &mut Route, slot: u16, step: &Step) {
         let cluster = match &*self.servers {
             Topology::Cluster(cluster) => Some(cluster),
             Topology::One(_) => None,
@@ -199,14 +219,6 @@ impl Link {
         match &*self.servers {
             Topology::One(_) => Slots::Together,
             Topology::Cluster(_) => Slots::Apart,
-        }
-    }
-
-    /// The node that has a slot, as far as it is known.
-    fn node(&self, slot: u16) -> Option<Arc<Node>> {
-        match &*self.servers {
-            Topology::One(node) => Some(node.clone()),
-            Topology::Cluster(cluster) => cluster.known(slot),
         }
     }
 

@@ -90,7 +90,7 @@ impl Cluster {
         self.refresh.lock().begun.is_some_and(|begun| begun.elapsed() > self.config.timeout)
     }
 
-    pub(super) fn known(&self, slot: u16) -> Option<Arc<Node>> {
+    fn known(&self, slot: u16) -> Option<Arc<Node>> {
         self.map.read().slots.get(usize::from(slot)).cloned().flatten()
     }
 

@@ -102,6 +102,25 @@ async fn a_slot_that_moves_is_followed_at_every_stage() {
 }
 
 #[tokio::test]
+async fn a_refusal_is_that_of_the_node_that_answered() {
+    let nodes = Nodes::start().await;
+    let link = nodes.link();
+    let (owner, other) = nodes.owner_and_other(KEY);
+    link.call(count_one(KEY), late()).await.unwrap();
+    let _: i64 = owner.ask(&["DEL", KEY]).await;
+    set_slot(other, &["IMPORTING", &id_of(owner).await]).await;
+    set_slot(owner, &["MIGRATING", &id_of(other).await]).await;
+    let _: String = other.ask(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    let failure = link.call(count_one(KEY), late()).await.unwrap_err();
+    assert!(
+        matches!(&failure, Failure::NotRun(RedisError::Refused { code, .. }) if code == "OOM"),
+        "{failure:?}"
+    );
+    let refusing: Vec<String> = link.refusals().into_iter().map(|(name, _)| name).collect();
+    assert!(refusing.len() == 1 && refusing[0].contains(&other.port.to_string()), "{refusing:?}");
+}
+
+#[tokio::test]
 async fn a_node_that_hangs_takes_nobody_with_it() {
     let nodes = Nodes::start().await;
     let link = nodes.link();
