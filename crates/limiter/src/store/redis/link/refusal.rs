@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use super::groups::Slots;
 use super::job::{Form, Manner};
 use super::node::{Node, Request};
 use super::reply::{Setback, Step};
@@ -68,7 +69,7 @@ impl Mark {
 }
 
 /// Marks a node that gave this error, if it refuses all writes.
-pub(super) fn note(node: &Arc<Node>, error: &RedisError, prefix: &str, slot: u16) {
+pub(super) fn note(node: &Arc<Node>, error: &RedisError, prefix: &Arc<str>, slot: u16) {
     let Some(refusal) = Refusal::of(error) else { return };
     let mut mark = node.refusal.0.lock();
     match &mut *mark {
@@ -80,14 +81,15 @@ pub(super) fn note(node: &Arc<Node>, error: &RedisError, prefix: &str, slot: u16
                 "Redis {} refuses writes and does not decide, so on_store_error answers: {code} {text}",
                 node.server.name()
             );
-            let probe = tokio::spawn(probe(Arc::downgrade(node), write_in(prefix, slot)));
+            let probe = tokio::spawn(probe(Arc::downgrade(node), prefix.clone(), node.server.slots, slot));
             *mark = Some(Marked { refusal, probe });
         }
     }
 }
 
 /// Probes a node until it writes, or is a node of ours no more.
-async fn probe(node: Weak<Node>, invocation: Arc<Invocation>) {
+async fn probe(node: Weak<Node>, prefix: Arc<str>, slots: Slots, slot: u16) {
+    let invocation = write_in(&prefix, slots, slot);
     loop {
         sleep(PROBE_INTERVAL).await;
         let Some(node) = node.upgrade() else { return };
@@ -102,10 +104,13 @@ async fn probe(node: Weak<Node>, invocation: Arc<Invocation>) {
     }
 }
 
-/// A write to this slot.
-fn write_in(prefix: &str, slot: u16) -> Arc<Invocation> {
+/// A write: in a Cluster, to this slot. A tag that lies in it takes some thousand tries, so nobody should wait for this.
+fn write_in(prefix: &str, slots: Slots, slot: u16) -> Arc<Invocation> {
     let mut tags = (0_u32..).map(|n| format!("probe{n}"));
-    let tag = tags.find(|tag| slot_of(tag.as_bytes()) == slot).unwrap_or_default();
+    let tag = match slots {
+        Slots::Together => "probe".to_owned(),
+        Slots::Apart => tags.find(|tag| slot_of(tag.as_bytes()) == slot).unwrap_or_default(),
+    };
     let key = format!("{prefix}{{{tag}}}").into_bytes();
     let script = Arc::new(Script::new(PROBE.to_owned(), None));
     Arc::new(Invocation { script, slot, head: Vec::new(), keys: vec![key], arguments: Vec::new() })
@@ -134,13 +139,17 @@ mod tests {
         assert_eq!(long.text.len(), MAX_TEXT_BYTES);
     }
 
+    fn key_of(slots: Slots, slot: u16) -> String {
+        String::from_utf8(write_in("sg:", slots, slot).keys[0].clone()).expect("text")
+    }
+
     #[test]
     fn a_probe_writes_to_the_slot_that_was_refused() {
         for slot in [0, 1, 5_061, 16_383] {
-            let invocation = write_in("sg:", slot);
-            let key = String::from_utf8(invocation.keys[0].clone()).expect("text");
+            let key = key_of(Slots::Apart, slot);
             let tag = key.strip_prefix("sg:{").and_then(|rest| rest.strip_suffix('}')).expect("a tag");
             assert_eq!(slot_of(tag.as_bytes()), slot, "{key}");
+            assert_eq!(key_of(Slots::Together, slot), "sg:{probe}", "one key on a server without slots");
         }
     }
 }
