@@ -64,7 +64,9 @@ fn a_walk_finds_what_a_scan_finds() {
             trie.insert(template, number as u32);
         }
         for path in paths {
-            for read in readings(path).all() {
+            // A path that can be read in too many ways is refused before it is looked for.
+            let Ok(readings) = Readings::new(path, PathRules::default()) else { continue };
+            for read in readings.all() {
                 let mut found = Found::new();
                 trie.collect(read.view(), &mut found);
                 found.sort_unstable();
