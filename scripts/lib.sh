@@ -1,4 +1,4 @@
-# Shared by scripts/test and scripts/prove: steps, and the tools they need.
+# Shared by scripts/test, scripts/prove, scripts/bench and scripts/package: steps, and the tools they need.
 # shellcheck shell=bash
 
 passed=0
