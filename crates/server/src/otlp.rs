@@ -158,7 +158,7 @@ mod tests {
         let error = error.expect_err("no address").to_string();
         assert_eq!(
             error,
-            "observe.otlp: endpoint: \"http://me@collector\" is no address of a collector; write http://127.0.0.1:4318"
+            "observe.otlp: endpoint: \"http://**@collector\" is no address of a collector; write http://127.0.0.1:4318"
         );
     }
 
