@@ -159,9 +159,9 @@ pub enum RequestError {
         "the path can be read in more than {MAX_READINGS} ways, or is too long for as many as it has: use fewer of `;`, `\\`, `#`, dots, doubled slashes and escapes"
     )]
     TooManyReadings,
-    /// A rule counts by a part of the path, and servers could read that part differently.
+    /// A rule counts by a part of the path, or has tighter limits for some paths, and servers could read this one differently.
     #[error(
-        "the path names different subjects of the rule `{rule}`, depending on who reads it: use fewer of `;`, `\\`, dots, doubled slashes and escapes"
+        "the path names different subjects of the rule `{rule}` or different limits, depending on who reads it: use fewer of `;`, `\\`, dots, doubled slashes and escapes"
     )]
     AmbiguousPath {
         /// The rule.

@@ -83,6 +83,67 @@ fn what_exempts_or_selects_is_for_all_readings() {
     assert_eq!((terms(&below, "/files/a"), terms(&below, "/files/")), (None, Some(0)));
 }
 
+/// No spelling takes looser limits than its path: where the limits depend on who reads it, the rule's own have to be as tight.
+#[test]
+fn tight_overrides_are_for_any_reading() {
+    let by = |limits: &str, overrides: &str, mode: &str| {
+        policy(&format!(
+            "rules: [{{ name: all, limits: [{limits}], overrides: [{overrides}], mode: {mode} }}]"
+        ))
+    };
+    let login = |limits: &str| format!("{{ when: {{ path: /login }}, limits: [{limits}] }}");
+    let ambiguous = || Err(RequestError::AmbiguousPath { rule: "all".to_owned() });
+    let table = [
+        // The rule's own, the override's, and whether the rule's are as tight.
+        ("50/min", "5/min", false),
+        ("5/min", "50/min", true),
+        ("5/min", "5/min", true),
+        ("5/min", "5/h", false),
+        ("5/min", "50/min, 100/h", false),
+        ("5/min, 90/h", "50/min, 100/h", true),
+        ("{ quota: 5, window: 1min, algorithm: counter }", "50/min", false),
+        (
+            "{ quota: 5, window: 1s, algorithm: gcra, burst: 10 }",
+            "{ quota: 6, window: 1s, algorithm: gcra, burst: 10 }",
+            true,
+        ),
+        (
+            "{ quota: 5, window: 1s, algorithm: gcra, burst: 10 }",
+            "{ quota: 6, window: 1s, algorithm: gcra, burst: 9 }",
+            false,
+        ),
+        ("200/min", "300/min", true),
+    ];
+    for (own, other, is_as_tight) in table {
+        let (enforced, observed) = (by(own, &login(other), "enforce"), by(own, &login(other), "observe"));
+        assert_eq!(terms(&enforced, "/login"), Some(1));
+        assert_eq!(terms(&enforced, "/logout;x"), Some(0));
+        for path in spellings("login") {
+            // A rule that only looks on refuses nobody.
+            assert_eq!(terms(&observed, &path), Some(0), "{path}");
+            match is_as_tight {
+                true => assert_eq!(terms(&enforced, &path), Some(0), "{own}, {other}: {path}"),
+                false => assert_eq!(policy_error(&enforced, &path), ambiguous(), "{own}, {other}: {path}"),
+            }
+        }
+    }
+    // What holds by all readings is taken if nothing tighter before it holds by some.
+    let address = "{ when: { ip: 192.0.2.1 }, limits: [9/min] }";
+    let first = by("50/min", &format!("{address}, {}", login("5/min")), "enforce");
+    let last = by("5/min", &format!("{}, {address}", login("7/min")), "enforce");
+    for path in spellings("login") {
+        assert_eq!(terms(&first, &path), Some(1), "{path}");
+        assert_eq!(policy_error(&last, &path), ambiguous(), "{path}");
+    }
+    // All servers read this alike.
+    let below = by("50/min", r#"{ when: { path: "/files/{*rest}" }, limits: [5/min] }"#, "enforce");
+    assert_eq!((terms(&below, "/files/"), terms(&below, "/files/a")), (Some(0), Some(1)));
+}
+
+fn policy_error(policy: &Policy, path: &str) -> Result<(), RequestError> {
+    policy.choose(&at(path)).map(|_| ())
+}
+
 /// What lists say of parameters is by the same readings.
 #[test]
 fn parameters_in_lists() {

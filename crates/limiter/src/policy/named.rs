@@ -90,6 +90,6 @@ impl Rule {
         };
         let mode = self.mode_for(asked, &key)?;
         let shown = self.key.read(&key);
-        Ok(Some(Named { rule: index, terms: self.terms_for(asked)?, key, shown, mode, listed }))
+        Ok(Some(Named { rule: index, terms: self.terms_for(asked, mode)?, key, shown, mode, listed }))
     }
 }

@@ -281,7 +281,7 @@ impl Rule {
             (Some(why), HitMode::Observed) => Ruling::WouldBar { key, why },
             (None, HitMode::Enforced) if !is_clear => return Err(self.ambiguous()),
             (None, _) => {
-                let (terms, lacks_key) = (self.terms_for(asked)?, found == Found::NotAll);
+                let (terms, lacks_key) = (self.terms_for(asked, mode)?, found == Found::NotAll);
                 Ruling::Limits { terms, key, mode, lacks_key }
             }
         })
@@ -303,7 +303,31 @@ impl Rule {
         RequestError::AmbiguousPath { rule: self.name.to_string() }
     }
 
-    pub(super) fn terms_for(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
+    /// The limits for a request. Where it is enforced they are as tight as all that a reading of the path could select.
+    pub(super) fn terms_for(&self, asked: &Asked<'_, '_>, mode: HitMode) -> Result<usize, RequestError> {
+        let terms = self.terms_by_all(asked)?;
+        if asked.is_single() || mode == HitMode::Observed || self.are_tightest(terms, asked)? {
+            return Ok(terms);
+        }
+        Err(self.ambiguous())
+    }
+
+    /// Whether no override is tighter that comes before these limits and holds by some readings.
+    #[cold]
+    fn are_tightest(&self, terms: usize, asked: &Asked<'_, '_>) -> Result<bool, RequestError> {
+        let is_override = (1..=self.overrides.len()).contains(&terms);
+        let before = if is_override { terms - 1 } else { self.overrides.len() };
+        for (conditions, others) in self.overrides[..before].iter().zip(&self.terms[1..]) {
+            let is_looser = !self.terms[terms].are_as_tight_as(others);
+            if is_looser && asked.any(|reading| conditions.hold(reading, &self.templates))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The limits that a request has however its path is read.
+    fn terms_by_all(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
         if let Some(index) = first_that_holds(&self.overrides, asked, &self.templates)? {
             return Ok(1 + index);
         }

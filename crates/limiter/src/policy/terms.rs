@@ -1,6 +1,6 @@
 //! A set of limits that a rule can apply: its own, an override's or a tier's.
 
-use crate::Limit;
+use crate::{Kind, Limit};
 
 /// A set of limits that a rule can apply: its own, an override's or a tier's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +35,19 @@ impl Terms {
     pub fn texts(&self) -> &[Box<str>] {
         &self.texts
     }
+
+    /// Whether these allow nothing that the others refuse: for each of theirs there is one with the same history that is no larger.
+    pub(super) fn are_as_tight_as(&self, others: &Self) -> bool {
+        others.limits.iter().all(|other| self.limits.iter().any(|limit| is_as_tight(limit, other)))
+    }
+}
+
+fn is_as_tight(limit: &Limit, other: &Limit) -> bool {
+    let is_smaller_burst = match (limit.kind(), other.kind()) {
+        (Kind::Gcra { burst }, Kind::Gcra { burst: other }) => burst <= other,
+        _ => true,
+    };
+    limit.id() == other.id() && limit.quota() <= other.quota() && is_smaller_burst
 }
 
 /// What a limit is called in answers: after its rule, and by its own name or by what it is.

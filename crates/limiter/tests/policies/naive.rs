@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use sha2::{Digest, Sha256};
-use slidegate::policy::file::{Condition, Conditions, File, Missing, Mode, Percent, Rule, Test};
+use slidegate::policy::file::{Condition, Conditions, File, LimitEntry, Missing, Mode, Percent, Rule, Test};
 use slidegate::policy::{Barred, Choice, Hit, HitMode};
 use slidegate::store::MAX_LIMITS;
-use slidegate::{Key, Request, RequestError};
+use slidegate::{Key, Limit, Request, RequestError};
 
 use super::naive_path::{Reading, canonical, readings, template_segments};
 
@@ -252,6 +252,16 @@ fn is_in_share(key: &Result<Vec<String>, String>, Percent(hundredths): Percent) 
     (u128::from(first) * 10_000) >> 64 < u128::from(hundredths)
 }
 
+/// Whether every other limit has one of the same kind and window here that is no larger; no bursts are generated.
+fn are_as_tight(limits: Option<&Vec<LimitEntry>>, others: Option<&Vec<LimitEntry>>) -> bool {
+    let all = |entries: Option<&Vec<LimitEntry>>| -> Vec<Limit> {
+        entries.into_iter().flatten().filter_map(|entry| entry.limit).collect()
+    };
+    let (limits, others) = (all(limits), all(others));
+    let covers = |one: &Limit, other: &Limit| one.id() == other.id() && one.quota() <= other.quota();
+    others.iter().all(|other| limits.iter().any(|one| covers(one, other)))
+}
+
 /// What a policy of this file says.
 pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k>, RequestError> {
     let mut hits: Vec<Hit<'k>> = Vec::new();
@@ -320,6 +330,16 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
             selects(&every, rule.overrides.iter().map(|other| &other.when))?.map_or(of_tier, |at| 1 + at);
         let sets = std::iter::once(&rule.limits).chain(rule.overrides.iter().map(|other| &other.limits));
         let set = sets.chain(rule.tiers.values()).nth(terms).and_then(|set| set.value.as_ref());
+        for (at, other) in rule.overrides.iter().enumerate() {
+            let is_before = at + 1 < terms || terms == 0 || terms > rule.overrides.len();
+            let is_tighter = !are_as_tight(set, other.limits.value.as_ref());
+            let is_asked = enforced && has_others && is_before && is_tighter;
+            if is_asked && denies(&any, std::slice::from_ref(&other.when))? {
+                return Err(RequestError::AmbiguousPath {
+                    rule: rule.name.value.clone().unwrap_or_default(),
+                });
+            }
+        }
         counts[usize::from(enforced)] += set.map_or(0, Vec::len);
         let mode = if enforced { HitMode::Enforced } else { HitMode::Observed };
         hits.push(Hit { rule: index, terms, key, mode, route: 0, lacks_key: !complete, would_bar: None });

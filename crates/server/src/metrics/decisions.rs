@@ -36,7 +36,7 @@ static SKIPPED: Family<1> = Family::counter(
 static PATHS_REFUSED: Family<1> = Family::counter(
     "paths_refused",
     ["reason"],
-    "Requests that no rule can judge for their path: too_many_readings (servers could read it in more than 32 ways, or it is too long for as many as it has), ambiguous (whom a rule counts it for depends on who reads it)",
+    "Requests that no rule can judge for their path: too_many_readings (servers could read it in more than 32 ways, or it is too long for as many as it has), ambiguous (whom a rule counts it for, or whether it has tighter limits, depends on who reads it)",
 );
 static NEAR_MISSES: Family<4> = Family::counter(
     "near_misses",

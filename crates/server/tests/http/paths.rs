@@ -10,9 +10,14 @@ server: { admin: 127.0.0.1:0 }
 rules:
   - { name: login, match: { path: /login }, limits: [2/min] }
   - { name: user, match: { path: '/users/{id}' }, key: [id], limits: [9/min] }
+  - name: api
+    match: { path: { prefix: /api } }
+    limits: [90/min]
+    overrides: [{ when: { path: /api/token }, limits: [3/min] }]
 ";
 const MANY: &str = r"/a;b%3Bc%2Fd\e%5Cf/%67/../login";
 const AMBIGUOUS: &str = "/users/7;%2F..%2F8";
+const TIGHTER: &str = "/api/token;x=1";
 
 /// One limit for all spellings, charged once by each.
 #[tokio::test]
@@ -34,7 +39,12 @@ async fn spellings_share_a_limit() {
 async fn what_cannot_be_judged_is_a_400() {
     let service = Service::start(Kind::Memory, POLICY).await;
     let mut client = service.client().await;
-    for (path, said) in [(MANY, "more than 32 ways"), (AMBIGUOUS, "different subjects of the rule `user`")] {
+    let refused = [
+        (MANY, "more than 32 ways"),
+        (AMBIGUOUS, "different subjects of the rule `user`"),
+        (TIGHTER, "different subjects of the rule `api` or different limits"),
+    ];
+    for (path, said) in refused {
         let asked = json!({ "attributes": { "path": path } });
         let answers = [
             client.get("/v1/authorize", &[("x-forwarded-uri", path)]).await,
@@ -55,7 +65,7 @@ async fn what_cannot_be_judged_is_a_400() {
         text.lines().filter(|line| line.starts_with("slidegate_paths_refused_total{")).collect();
     let expected = [
         r#"slidegate_paths_refused_total{reason="too_many_readings"} 3"#,
-        r#"slidegate_paths_refused_total{reason="ambiguous"} 3"#,
+        r#"slidegate_paths_refused_total{reason="ambiguous"} 6"#,
     ];
     assert_eq!(lines, expected);
 }
