@@ -51,7 +51,7 @@ fn server() -> Server {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).expect("up to the maximum is allowed");
     let policy = file(
         "version: 1\nserver:\n  connections: {head_timeout: 2s, body_timeout: 2s, write_timeout: 2s, idle_timeout: 10min}\n\
-         rules:\n  - {name: api, key: [user], limits: [1000000/s]}\n",
+         rules:\n  - {name: api, key: [user], limits: [1000000000/s]}\n",
     );
     Server::start(&[path(&policy), "--log", "off", "--grpc", "127.0.0.1:0", "--resp", "127.0.0.1:0"])
 }
