@@ -58,7 +58,7 @@ const PATHS: [&str; 28] = [
     "/users/%2531",
     "/users/%2531;x",
     "/users/..;/../1;x",
-    "/login/..;/../;x",
+    "/users/1/..;/../posts;x",
 ];
 const TEMPLATES: [&str; 8] = [
     "/login",

@@ -79,8 +79,8 @@ pub(crate) fn readings(path: &str) -> Vec<Reading> {
         let mut all = resolutions(&text);
         // Whoever is behind drops parameters, and resolves again.
         if ways % 3 == 2 {
-            let behind =
-                all.iter().flat_map(|segments| resolutions(&without_parameters(&segments.join("/"))));
+            let texts = all.iter().map(|segments| segments.join("/")).filter(|text| text.contains(';'));
+            let behind = texts.flat_map(|text| resolutions(&without_parameters(&text)));
             all = [behind.collect(), all.clone()].concat();
         }
         for mut segments in all {
