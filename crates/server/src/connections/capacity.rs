@@ -65,12 +65,13 @@ impl OpenFiles {
         Capacity::within(files, bounds.max)
     }
 
-    /// Logs that fewer connections fit than the settings allow: a warning where the file has the number, otherwise a notice.
+    /// Logs that fewer connections fit than the settings allow: a warning where the file has the number. The default is as many as
+    /// there may be, so that fewer are nothing to report: then it is for those who look for it.
     pub(crate) fn warn(self, bounds: &Bounds) {
         let Some((level, text)) = self.shortage(bounds) else { return };
         match level {
             Level::WARN => tracing::warn!("{text}"),
-            _ => tracing::info!("{text}"),
+            _ => tracing::debug!("{text}"),
         }
     }
 
@@ -88,7 +89,7 @@ impl OpenFiles {
             "server.connections.max is {wanted}, and the system allows {allowed} open files: {max} connections fit on each \
              of {listeners} listeners{admin}. Raise the one (ulimit -n, LimitNOFILE=), or lower the other"
         );
-        Some((if bounds.is_max_written { Level::WARN } else { Level::INFO }, text))
+        Some((if bounds.is_max_written { Level::WARN } else { Level::DEBUG }, text))
     }
 }
 
@@ -153,8 +154,8 @@ mod tests {
         for (server, level) in [
             ("server: { connections: { max: 16384 } }", Some(Level::WARN)),
             ("server: { connections: { max: 16383 } }", Some(Level::WARN)),
-            ("server: { connections: { idle_timeout: 1m } }", Some(Level::INFO)),
-            ("", Some(Level::INFO)),
+            ("server: { connections: { idle_timeout: 1m } }", Some(Level::DEBUG)),
+            ("", Some(Level::DEBUG)),
             ("server: { connections: { max: 64 } }", None),
         ] {
             assert_eq!(written(&format!("{head}{server}\n")), level, "{server}");
