@@ -9,21 +9,21 @@ use crate::app::App;
 use crate::auth_failures::AuthFailure;
 use crate::door::Door;
 
-static OPEN: Family<0> = Family::gauge("connections_open", [], "Connections that are open");
+static OPEN: Family<0> = Family::gauge("connections_open", [], "Open connections");
 static MAX: Family<1> = Family::gauge(
     "connections_max",
     ["listener"],
-    "Most connections of a listener: as configured, or as the open files of the process allow",
+    "Maximum number of connections of a listener: as configured, or as the file descriptor limit allows",
 );
 static CONNECTIONS: Family<1> = Family::counter(
     "connections",
     ["outcome"],
-    "What became of connections: accepted, turned_away, dropped, ended_idle, ended_slow, ended_for_room, ended_abusive",
+    "Connections by outcome: accepted, turned_away, dropped, ended_idle, ended_slow, ended_for_room, ended_abusive",
 );
 static TURNS: Family<0> = Family::counter(
     "connection_turns",
     [],
-    "Turns of connections that had more to do than their share of work, and waited in line",
+    "Times that a connection used up its share of work and queued for another turn",
 );
 static NOT_AFTER: Family<1> = Family::gauge(
     "certificate_not_after_timestamp_seconds",
@@ -33,22 +33,22 @@ static NOT_AFTER: Family<1> = Family::gauge(
 static READ: Family<1> = Family::gauge(
     "certificate_reload_success",
     ["listener"],
-    "1 if the last reading of a listener's certificate went well",
+    "1 if the last load of a listener's certificate succeeded",
 );
 static SNAPSHOTS: Family<1> =
-    Family::counter("snapshots", ["outcome"], "Snapshots of memory: saved, or failed");
+    Family::counter("snapshots", ["outcome"], "Snapshots of the memory store by outcome: saved, failed");
 static SAVED: Family<0> =
     Family::gauge("snapshot_saved_timestamp_seconds", [], "When the last snapshot was written");
 static DUE: Family<0> = Family::gauge(
     "snapshot_due_timestamp_seconds",
     [],
-    "When the next snapshot is to be written: an interval after the last one, or after the start",
+    "When the next snapshot is due: one interval after the last one, or after startup",
 );
 
 static AUTH_FAILURES: Family<2> = Family::counter(
     "auth_failures",
     ["listener", "reason"],
-    "Requests without the right token: missing, or wrong",
+    "Requests without a valid token by reason: missing, wrong",
 );
 
 #[cfg(test)]

@@ -11,41 +11,41 @@ use crate::app::App;
 static REQUESTS: Family<1> = Family::counter(
     "requests",
     ["outcome"],
-    "Requests: allowed, denied, barred (a deny list, a key that is missing, a call that no rule can judge), unlimited (no rule applied), looked (cost 0), failed (no answer), replayed (sent again)",
+    "Requests by outcome: allowed, denied, barred (blocked: a deny list, a missing key, or a call that cannot be evaluated), unlimited (no rule applied), looked (peek, cost 0), failed (no decision), replayed (repeated idempotency key)",
 );
 static WOULD_DENY: Family<0> = Family::counter(
     "requests_would_deny",
     [],
-    "Requests that passed, and that a rule in observe mode would have refused",
+    "Requests that passed although a rule in observe mode would have denied them",
 );
 static DECISIONS: Family<5> = Family::counter(
     "decisions",
     ["rule", "limit", "route", "mode", "outcome"],
-    "What each limit said, enforced or observed: allowed, denied, uncharged (it fits, another limit refused), looked (cost 0); the limit is (deny list) or (missing key) where a rule refuses without asking one",
+    "Decisions of each limit, enforced or observed: allowed, denied, uncharged (fits, but another limit denied), looked (peek, cost 0); the limit is (deny list) or (missing key) where a rule blocks without a limit",
 );
 static WITHOUT_KEY: Family<1> = Family::counter(
     "requests_without_key",
     ["rule"],
-    "Requests that lack an attribute of a rule's key and share one subject with all that do (missing: shared)",
+    "Requests that lack an attribute of a rule's key and share one subject (missing: shared)",
 );
 static SKIPPED: Family<1> = Family::counter(
     "skipped_descriptors",
     ["rule"],
-    "Descriptors of Envoy's service that a rule was not applied to because they lack an entry of its key",
+    "Descriptors of Envoy's rate limit service to which a rule did not apply because they lack an entry of its key",
 );
 static PATHS_REFUSED: Family<1> = Family::counter(
     "paths_refused",
     ["reason"],
-    "Requests that no rule can judge for their path: too_many_readings (servers could read it in more than 32 ways, or it is too long for as many as it has), ambiguous (whom a rule counts it for, or whether it has tighter limits, depends on who reads it)",
+    "Requests refused because of their path: too_many_readings (more than 32 readings, or too long for as many as it has), ambiguous (the subject, or whether a tighter override applies, depends on the reading)",
 );
 static NEAR_MISSES: Family<4> = Family::counter(
     "near_misses",
     ["rule", "limit", "route", "mode"],
-    "Charges that left at most the share of the quota that observe.near_miss says",
+    "Charges that left at most the share observe.near_miss of the quota",
 );
 static DURATION: Family<0> = Family::histogram(
     "decision_duration_seconds",
-    "How long decisions took: one of 17 is timed in memory, every one over Redis",
+    "Duration of decisions; in memory one in 17 is timed, with Redis every one",
 );
 
 #[cfg(test)]

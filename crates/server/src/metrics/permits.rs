@@ -10,23 +10,23 @@ use crate::app::App;
 static SETTLEMENTS: Family<1> = Family::counter(
     "settlements",
     ["outcome"],
-    "Permits that were refunded or settled: settled, expired, already_spent, partly_settled, void",
+    "Refunds and settlements of permits by outcome: settled, expired, already_spent, partly_settled, void",
 );
 static DEBT: Family<0> = Family::counter(
     "settlement_debt_units",
     [],
-    "Units by which settlements were above their reservation: they count even beyond the quota",
+    "Units settled above the reservation; they count even beyond the quota",
 );
 static REFUSED_KEYS: Family<0> = Family::counter(
     "idempotency_keys_refused",
     [],
-    "Requests that were answered 503 because there was no room to remember their idempotency keys",
+    "Requests rejected with 503 because the idempotency cache was full",
 );
 
 static REFUSED: Family<0> = Family::counter(
     "permits_refused",
     [],
-    "Requests that were refused because a subject had as many open permits as it may",
+    "Requests denied because their subject had the maximum number of open permits",
 );
 
 #[cfg(test)]

@@ -7,24 +7,23 @@ use super::family::Described;
 use super::family::{Family, Sink, Value};
 use crate::app::App;
 
-static POLICY: Family<1> =
-    Family::info("policy", ["digest"], "The policy file that is in force, by its SHA-256");
-static RULES: Family<0> = Family::gauge("policy_rules", [], "Rules that are in force");
+static POLICY: Family<1> = Family::info("policy", ["digest"], "Policy file in force, by its SHA-256 digest");
+static RULES: Family<0> = Family::gauge("policy_rules", [], "Rules in force");
 static SUCCESS: Family<0> = Family::gauge(
     "policy_reload_success",
     [],
-    "1 if the last reload was done: while it is 0, the file and what is in force differ",
+    "1 if the last reload succeeded; while 0, the file differs from the policy in force",
 );
 static RELOADS: Family<1> =
-    Family::counter("policy_reloads", ["outcome"], "Reloads of the policy file: done, or refused");
+    Family::counter("policy_reloads", ["outcome"], "Reloads of the policy file by outcome: done, refused");
 static LOADED: Family<0> =
-    Family::gauge("policy_loaded_timestamp_seconds", [], "When the policy was put in force");
+    Family::gauge("policy_loaded_timestamp_seconds", [], "When the policy in force was loaded");
 static ATTEMPT: Family<0> = Family::gauge(
     "policy_reload_attempt_timestamp_seconds",
     [],
-    "When the last reload was tried, whatever came of it; the start counts",
+    "When the last load or reload was attempted, whatever its outcome",
 );
-static OVERRIDES: Family<0> = Family::gauge("overrides_active", [], "Overrides that are in force");
+static OVERRIDES: Family<0> = Family::gauge("overrides_active", [], "Temporary overrides in force");
 
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] =

@@ -7,9 +7,9 @@ use super::family::Described;
 use super::family::{Family, Sink};
 use crate::app::App;
 
-static BUILD: Family<1> = Family::info("build", ["version"], "The version of the program");
-static READY: Family<0> = Family::gauge("ready", [], "1 until it was told to end");
-static WAITING: Family<0> = Family::gauge("waiting", [], "Requests that may be held for their turn");
+static BUILD: Family<1> = Family::info("build", ["version"], "Version of the program");
+static READY: Family<0> = Family::gauge("ready", [], "1 until shutdown begins");
+static WAITING: Family<0> = Family::gauge("waiting", [], "Requests in progress that may wait in a queue");
 
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] = &[&BUILD, &READY, &WAITING];

@@ -8,55 +8,44 @@ use super::family::Described;
 use super::family::{Family, Sink};
 use crate::store::Backend;
 
-static KEYS: Family<0> = Family::gauge(
-    "memory_keys",
-    [],
-    "Subjects in memory; over Redis, those by which this node would decide alone",
-);
-static BYTES: Family<0> = Family::gauge("memory_bytes", [], "Bytes that they take");
-static MAX_BYTES: Family<0> = Family::gauge("memory_max_bytes", [], "The most that they may take");
-static FORGOTTEN_KEYS: Family<0> = Family::counter(
-    "memory_forgotten_keys",
-    [],
-    "Subjects with a history that were forgotten to make room (evictions)",
-);
+static KEYS: Family<0> =
+    Family::gauge("memory_keys", [], "Subjects in memory; with Redis, those of the local fallback");
+static BYTES: Family<0> = Family::gauge("memory_bytes", [], "Bytes used by the subjects in memory");
+static MAX_BYTES: Family<0> =
+    Family::gauge("memory_max_bytes", [], "Bytes that the subjects in memory may use");
+static FORGOTTEN_KEYS: Family<0> =
+    Family::counter("memory_forgotten_keys", [], "Evictions: subjects with a history dropped to make room");
 static FORGOTTEN_UNITS: Family<0> =
-    Family::counter("memory_forgotten_units", [], "Units that these had in use");
+    Family::counter("memory_forgotten_units", [], "Units in use by evicted subjects");
 static REFUSED_FOR_ROOM: Family<0> = Family::counter(
     "memory_refused_for_room",
     [],
-    "Requests that were refused because nothing could be forgotten",
+    "Requests denied because memory was full and no subject could be evicted",
 );
-static FAILURES: Family<0> = Family::counter(
-    "store_failures",
-    [],
-    "Decisions that Redis did not give: what on_store_error says was answered",
-);
+static FAILURES: Family<0> =
+    Family::counter("store_failures", [], "Decisions that Redis failed to make; on_store_error applied");
 static ERRORS: Family<1> = Family::counter(
     "store_errors",
     ["kind"],
-    "Calls of any sort that failed, by kind: unreachable, lost, timed_out, breaker_open, overloaded, refused, too_many_limits, protocol",
+    "Failed store calls by kind: unreachable, lost, timed_out, breaker_open, overloaded, refused, too_many_limits, protocol",
 );
 static ANSWERS: Family<1> = Family::counter(
     "store_answers",
     ["source"],
-    "Decisions by who made them: store, cache (a denial that still held), local (this node's share), assumed (allow or deny)",
+    "Decisions by source: store, cache (deny cache), local (this node's share of the quota), assumed (on_store_error allow or deny)",
 );
-static DENY_CACHE_HITS: Family<0> = Family::counter(
-    "deny_cache_hits",
-    [],
-    "Requests that were refused by a denial that still held, without asking Redis",
-);
+static DENY_CACHE_HITS: Family<0> =
+    Family::counter("deny_cache_hits", [], "Requests denied from the deny cache, without a call to Redis");
 static BREAKER_OPEN: Family<1> = Family::gauge(
     "store_breaker_open",
     ["server"],
-    "1 while a server failed repeatedly and is not asked, or only by one request that tries it",
+    "1 while the circuit breaker of a server is open or half-open",
 );
 
 static REFUSES_WRITES: Family<1> = Family::gauge(
     "store_refuses_writes",
     ["server"],
-    "1 while a server answers and refuses to write, as one without memory or a replica does: on_store_error decides",
+    "1 while a server responds but refuses writes (out of memory, a replica); on_store_error applies",
 );
 
 #[cfg(test)]

@@ -7,29 +7,29 @@ use super::family::Described;
 use super::family::{Family, Sink};
 use crate::app::App;
 
-static VIEWERS: Family<0> = Family::gauge(
-    "console_viewers",
-    [],
-    "Streams of events that are open: consoles, and whoever reads /v1/events",
-);
+static VIEWERS: Family<0> =
+    Family::gauge("console_viewers", [], "Open event streams: consoles and other readers of /v1/events");
 
 static DENIAL_LOG: Family<1> = Family::counter(
     "denial_log_lines",
     ["outcome"],
-    "Denials for the log: written as a line, or left_out because there were too many",
+    "Denials in the denial log by outcome: written as a line, or left_out because there were too many",
 );
-static SPANS: Family<1> =
-    Family::counter("otlp_spans", ["outcome"], "Spans for a collector of OpenTelemetry: sent, or dropped");
+static SPANS: Family<1> = Family::counter(
+    "otlp_spans",
+    ["outcome"],
+    "Spans for the OpenTelemetry collector by outcome: sent, dropped",
+);
 
 static REFUSALS: Family<1> = Family::counter(
     "audit_refusals",
     ["outcome"],
-    "Changes refused without authentication, in the audit log: written as a line, or left_out because there were too many",
+    "Unauthenticated changes in the audit log by outcome: written as a line, or left_out because there were too many",
 );
 static LOG: Family<1> = Family::counter(
     "log_lines",
     ["outcome"],
-    "Lines of the log: written, dropped because stderr is read too slowly, or failed because it is closed",
+    "Log lines by outcome: written, dropped (stderr is read too slowly), failed (stderr is closed)",
 );
 
 #[cfg(test)]
