@@ -1,13 +1,13 @@
--- Asks Slidegate about a request, and leaves the answer in variables for haproxy.cfg to act on.
+-- Checks a request with Slidegate and stores the result in variables that haproxy.cfg evaluates.
 
--- Headers of the client that the policy uses, besides method, path, scheme, host and address.
+-- Client headers that the policy uses, besides method, path, scheme, host and address.
 local PASSED_ON = { "x-api-key" }
 
--- Longer values Slidegate does not judge, and all of them have to fit a buffer of HAProxy (16 KiB).
+-- Slidegate rejects longer values, and all values together must fit HAProxy's buffer (16 KiB).
 local MAX_VALUE_BYTES = 4096
 local MAX_BYTES = 12288
 
--- An answer that is longer would not fit it either.
+-- A longer response body would not fit the buffer either.
 local MAX_BODY_BYTES = 8192
 local SHORT_BODY = '{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too many requests"}'
 
@@ -17,7 +17,7 @@ local VARIABLES = {
     ["retry-after"] = "txn.slidegate_retry_after",
 }
 
--- The values of a header, which HAProxy counts from 0.
+-- The values of a header. HAProxy's index starts at 0.
 local function values(headers, name)
     local list = {}
     local index = 0
@@ -31,7 +31,7 @@ end
 local function question(txn)
     local headers = {
         ["x-forwarded-method"] = { txn.sf:method() },
-        -- Without the query, which no rule looks at and which may be long.
+        -- Without the query, which no rule uses and which may be long.
         ["x-forwarded-uri"] = { txn.sf:path() },
         ["x-forwarded-proto"] = { txn.f:ssl_fc() and "https" or "http" },
         ["x-forwarded-host"] = { txn.sf:req_hdr("host") },
@@ -60,8 +60,8 @@ local function is_too_long(headers)
     return bytes > MAX_BYTES
 end
 
--- Without an answer the status is that of HAProxy itself: 503 if Slidegate cannot be reached, 504 if it takes too long. Then no variable is
--- set. All else has another reason, which may be the client, so that it is refused.
+-- Whether Slidegate is down. The status is then HAProxy's own: 503 if Slidegate is unreachable, 504
+-- on a timeout, and no variable is set. Any other failure is a denial: the client may be the cause.
 local function is_away(answer)
     return answer.status == 503 or answer.status == 504
 end
