@@ -31,7 +31,7 @@ impl Crowd {
     /// Begins, and returns when all of its connections were tried once.
     pub fn begin(server: SocketAddr, protocol: Protocol, plan: Plan) -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let mut clients = Clients { server, protocol, plan, connections: VecDeque::new() };
+        let mut clients = Clients { server, protocol, plan, connections: VecDeque::new(), due: 0 };
         for _ in 0..clients.plan.connections.div_ceil(AT_ONCE) {
             clients.open();
         }
@@ -64,6 +64,8 @@ struct Clients {
     protocol: Protocol,
     plan: Plan,
     connections: VecDeque<Connection>,
+    /// Looks that are due, in parts of [`LOOKS_PER_SECOND`].
+    due: usize,
 }
 
 struct Connection {
@@ -91,7 +93,9 @@ impl Clients {
 
     /// Looks at those whose time it is: lets go of those that were ended, and sends what comes next.
     fn look(&mut self) {
-        let share = (self.connections.len() * self.plan.looks as usize).div_ceil(LOOKS_PER_SECOND as usize);
+        self.due += self.connections.len() * self.plan.looks as usize;
+        let share = self.due / LOOKS_PER_SECOND as usize;
+        self.due %= LOOKS_PER_SECOND as usize;
         for _ in 0..share {
             let Some(mut connection) = self.connections.pop_front() else { return };
             if connection.step(&self.plan, &self.protocol).is_some() {

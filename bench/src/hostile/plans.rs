@@ -1,6 +1,6 @@
 //! What attackers do, and what as many clients that mean well do at the same rate.
 
-use super::Protocol;
+use super::protocols::{Protocol, http_check};
 
 /// Looks at a connection each second at most.
 pub(super) const LOOKS_PER_SECOND: u32 = 100;
@@ -50,7 +50,7 @@ pub struct Trial {
 pub fn trials(protocol: &Protocol) -> Vec<Trial> {
     let mut trials = vec![half_open(protocol), slow(protocol), never_reading(protocol), flooding(protocol)];
     if protocol.name == "http" {
-        trials.extend([bodies(), crowd()]);
+        trials.extend([bodies(protocol), crowd()]);
     }
     trials
 }
@@ -103,10 +103,14 @@ fn flooding(protocol: &Protocol) -> Trial {
     Trial { name: "flooding", attack, company: Some(asking(protocol, 200, protocol.flood)) }
 }
 
-/// Bodies that are too large, as fast as they are taken.
-fn bodies() -> Trial {
+/// Bodies that are too large, as much as is taken; cut off and opened again each second. Of each connection about 6 MB are taken:
+/// 4 MiB by the server, the rest by the system. The others send as much each second, in bodies as large as they may be.
+fn bodies(protocol: &Protocol) -> Trial {
     let first = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n".to_vec();
-    Trial { name: "bodies", attack: Plan { flood_bytes: 100_000_000, ..silent(2, first) }, company: None }
+    let large = |_: &Protocol, _| http_check(64_000);
+    let company = Plan { then: large, ..asking(protocol, 20, 100) };
+    let attack = Plan { flood_bytes: 100_000_000, ..silent(20, first) };
+    Trial { name: "bodies", attack, company: Some(company) }
 }
 
 /// More connections than one address may have.

@@ -25,11 +25,7 @@ pub const PROTOCOLS: [Protocol; 4] = [HTTP, GRPC, RESP, ADMIN];
 const HTTP: Protocol = Protocol {
     name: "http",
     greeting: Vec::new,
-    request: |_| {
-        const BODY: &str = r#"{"attributes":{"user":"well-behaved"}}"#;
-        let head = format!("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", BODY.len());
-        [head.as_bytes(), BODY.as_bytes()].concat()
-    },
+    request: |_| http_check(0),
     long_request: |_| get("/openapi.json"),
     answered: http_answered,
     flood: 100,
@@ -57,6 +53,13 @@ const GRPC: Protocol = Protocol {
     answered: grpc_answered,
     flood: 100,
 };
+
+/// A check whose body has at least so many bytes.
+pub(super) fn http_check(body_bytes: usize) -> Vec<u8> {
+    let body = format!("{:<body_bytes$}", r#"{"attributes":{"user":"well-behaved"}}"#);
+    let head = format!("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
+    [head, body].concat().into_bytes()
+}
 
 fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").into_bytes()

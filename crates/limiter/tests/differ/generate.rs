@@ -46,6 +46,7 @@ pub(crate) fn generate_long(rng: &Rng) -> (Setting, Vec<Step>) {
         }
         2 if rng.one_in(3) => Step::Back { ms: rng.magnitude(3 * window.as_millis() as u64) },
         3 if rng.one_in(4) => Step::Change { limit: 0, to: with_quota(&log, rng.between(1, 120)) },
+        3 if rng.one_in(4) => Step::Change { limit: 0, to: rng.pick(&[log, limit(rng)]) },
         3 if rng.one_in(2) => {
             let resolution = Resolution::Ms(rng.between(1, window.as_millis() as u64));
             Step::Change { limit: 0, to: log.resolution(resolution).unwrap_or(log) }
@@ -80,7 +81,10 @@ fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
             Step::GiveBack { key: rng.below(KEYS as u64) as usize, units, way }
         }
         12 if rng.one_in(3) => Step::Forget { key: rng.below(KEYS as u64) as usize },
-        11 => Step::Change { limit: index, to: rng.pick(&[*of, changed(rng, of), changed(rng, of)]) },
+        11 => {
+            let to = rng.pick(&[*of, changed(rng, of), changed(rng, of), limit(rng), limit(rng)]);
+            Step::Change { limit: index, to }
+        }
         19 => {
             let name = rng.below(NAMES as u64) as usize;
             Step::Once { key: rng.below(2) as usize, cost: rng.pick(&[1, 1, cost(rng, of).max(1)]), name }

@@ -76,7 +76,7 @@ pub(crate) enum Step {
     Back {
         ms: u64,
     },
-    /// One of the limits becomes another with the same history.
+    /// One of the limits becomes another: with the same history, or with that of its own id.
     Change {
         limit: usize,
         to: Limit,
@@ -116,6 +116,7 @@ struct Remembered {
 /// A name, and a plain history.
 struct Plain {
     name: String,
+    /// One for every limit that was ever in force, in the order of [`Both::limits`].
     states: Vec<State>,
     /// How often it was forgotten.
     era: u64,
@@ -127,7 +128,10 @@ pub(crate) struct Both<S> {
     pub(crate) now_ms: u64,
     /// The latest time that the clock has shown.
     latest_ms: u64,
+    /// All limits that were ever in force, one for each id.
     limits: Vec<Limit>,
+    /// Those that are in force: where in `limits`.
+    in_force: Vec<usize>,
     /// One name and one plain history per key.
     keys: Vec<Plain>,
     permits: Vec<Permit>,
@@ -141,6 +145,7 @@ pub(crate) struct Both<S> {
 impl<S: Decides> Both<S> {
     pub(crate) fn new(Setting { start_ms, limits }: &Setting, store: S) -> Self {
         let (limits, permits) = (limits.clone(), Vec::new());
+        let in_force = (0..limits.len()).collect();
         let (now_ms, latest_ms) = (*start_ms, *start_ms);
         let keys = Vec::new();
         let mut both = Self {
@@ -148,6 +153,7 @@ impl<S: Decides> Both<S> {
             now_ms,
             latest_ms,
             limits,
+            in_force,
             keys,
             permits,
             names: 0,
@@ -188,10 +194,34 @@ impl<S: Decides> Both<S> {
                 self.look_at_all()
             }
             Step::Change { limit, to } => {
-                self.limits[limit] = to;
+                self.change(limit, to);
                 Ok(())
             }
         }
+    }
+
+    /// Puts a limit in force instead of another. What was counted under the id of the other stays where it is.
+    fn change(&mut self, place: usize, to: Limit) {
+        let known = self.limits.iter().position(|limit| limit.id() == to.id());
+        match known {
+            Some(index) if self.in_force[place] == index || !self.in_force.contains(&index) => {
+                self.limits[index] = to;
+                self.in_force[place] = index;
+            }
+            Some(_) => {}
+            None => {
+                self.in_force[place] = self.limits.len();
+                self.limits.push(to);
+                for plain in &mut self.keys {
+                    plain.states.push(State::new(&to));
+                }
+            }
+        }
+    }
+
+    /// Limits that are in force.
+    fn limits_in_force(&self) -> Vec<Limit> {
+        self.in_force.iter().map(|index| self.limits[*index]).collect()
     }
 
     pub(crate) fn set_clock(&mut self, now_ms: u64) {
@@ -201,11 +231,13 @@ impl<S: Decides> Both<S> {
 
     /// Then it is as if never seen, permits from before are void, and all others are as they were.
     fn forget(&mut self, key: usize) -> Result<(), String> {
+        let limits: Vec<LimitId> = self.limits_in_force().iter().map(Limit::id).collect();
         let Plain { name, states, era } = &mut self.keys[key];
-        let limits: Vec<LimitId> = self.limits.iter().map(Limit::id).collect();
         let space = Space::named("");
         self.store.forget(&Forget { space, key: &name.as_str().into(), limits: &limits });
-        *states = self.limits.iter().map(State::new).collect();
+        for index in &self.in_force {
+            states[*index] = State::new(&self.limits[*index]);
+        }
         *era += 1;
         self.look_at_all()
     }
@@ -292,9 +324,10 @@ impl<S: Decides> Both<S> {
         self.ids += 1;
         let now_ms = self.now_ms.min(MAX_TIME_MS);
         let key_name = self.keys[key].name.clone();
-        let asked = (key_name, cost, self.limits.iter().map(Limit::id).collect::<Vec<_>>());
+        let limits = self.limits_in_force();
+        let asked = (key_name, cost, limits.iter().map(Limit::id).collect::<Vec<_>>());
         let store_key: Key<'_> = asked.0.as_str().into();
-        let charges = [Charge { space: Space::named(""), key: &store_key, limits: &self.limits, cost }];
+        let charges = [Charge { space: Space::named(""), key: &store_key, limits: &limits, cost }];
         let call = Call { now_ms: self.now_ms, holder: self.ids, charges: &charges };
         let request = Reserve { call, returns: &[Returns::Everything] };
         let got = self.store.once(&request, &format!("{} {name}", self.senders));
@@ -318,7 +351,7 @@ impl<S: Decides> Both<S> {
             return Err(format!("once {verdict:?}, not {expected:?}"));
         }
         if expected.is_allowed() {
-            let shortest_ms = self.limits.iter().map(Limit::window_ms).min().unwrap_or(0);
+            let shortest_ms = limits.iter().map(Limit::window_ms).min().unwrap_or(0);
             let (end_ms, id) = (now_ms + shortest_ms.min(60_000), self.ids);
             self.names_known[name] = Some(Remembered { asked, verdict: admission.verdict, id, end_ms });
         }
@@ -330,8 +363,11 @@ impl<S: Decides> Both<S> {
         self.ask(Verb::GiveBack, &subjects, units, (way, Returns::Nothing))?;
         // A store may drop what is empty, and then says of a permit that there is nothing left, or not: both are right.
         for key in subjects {
-            let mut states = self.limits.iter().zip(&self.keys[key].states);
-            if states.any(|(limit, state)| state.clone().standing(limit, self.now_ms).reset_after_ms == 0) {
+            let states = &self.keys[key].states;
+            let is_empty = |index: &usize| {
+                states[*index].clone().standing(&self.limits[*index], self.now_ms).reset_after_ms == 0
+            };
+            if self.in_force.iter().any(is_empty) {
                 self.retire_permits(|part| part.key == key);
             }
         }
@@ -364,11 +400,12 @@ impl<S: Decides> Both<S> {
 
     /// What a request charges: keys, limits and costs.
     fn charges(&self, subjects: &[usize], cost: u64, way: Way) -> Vec<(usize, Vec<Limit>, u64)> {
-        let parts = if way == Way::Apart { 1 } else { self.limits.len() };
+        let limits = self.limits_in_force();
+        let parts = if way == Way::Apart { 1 } else { limits.len() };
         let costs = if way == Way::Twice { vec![cost / 3, cost - cost / 3] } else { vec![cost] };
         let each = subjects.iter().flat_map(|key| costs.iter().map(move |cost| (*key, *cost)));
         let charges = each.flat_map(|(key, cost)| {
-            self.limits.chunks(parts).map(move |limits| (key, limits.to_vec(), cost))
+            limits.chunks(parts).map(move |limits| (key, limits.to_vec(), cost)).collect::<Vec<_>>()
         });
         charges.collect()
     }
@@ -383,7 +420,7 @@ impl<S: Decides> Both<S> {
         let name = self.keys[subjects[0]].name.as_str();
         if way == Way::Limiter
             && returns == Returns::Nothing
-            && let Some(verdict) = self.store.limiter(&self.limits, name, cost, self.now_ms)
+            && let Some(verdict) = self.store.limiter(&self.limits_in_force(), name, cost, self.now_ms)
         {
             return (verdict, Granted::Nothing);
         }
@@ -408,8 +445,11 @@ impl<S: Decides> Both<S> {
     }
 
     fn ask_core(&mut self, verb: Verb, subjects: &[usize], cost: u64) -> Verdict {
-        let (limits, holder) = (&self.limits, self.ids);
-        let mut states: Vec<Vec<State>> = subjects.iter().map(|key| self.keys[*key].states.clone()).collect();
+        let (limits, holder) = (self.limits_in_force(), self.ids);
+        let of_key = |key: &usize| -> Vec<State> {
+            self.in_force.iter().map(|index| self.keys[*key].states[*index].clone()).collect()
+        };
+        let mut states: Vec<Vec<State>> = subjects.iter().map(of_key).collect();
         let pairs = states.iter_mut().flat_map(|states| limits.iter().zip(states));
         let mut asks: Vec<Ask<'_>> = pairs.map(|(limit, state)| Ask { limit, cost, holder, state }).collect();
         let verdict = match verb {
@@ -417,7 +457,9 @@ impl<S: Decides> Both<S> {
             Verb::GiveBack => give_back(&mut asks, self.now_ms),
         };
         for (key, states) in subjects.iter().zip(states) {
-            self.keys[*key].states = states;
+            for (index, state) in self.in_force.iter().zip(states) {
+                self.keys[*key].states[*index] = state;
+            }
         }
         verdict
     }
