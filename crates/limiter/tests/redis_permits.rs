@@ -14,6 +14,9 @@ use slidegate_core::Receipt;
 mod servers;
 mod stores;
 
+#[path = "redis_permits/lost_writes.rs"]
+mod lost_writes;
+
 use servers::{Flavour, Reply, Server};
 use stores::{keys, patient};
 

@@ -14,6 +14,8 @@ mod stores;
 use servers::{Cluster, Flavour, Guarded};
 use stores::{eventually, keys, limit, patient};
 
+/// Lets scripts notice that the newest writes may be lost.
+const INFO: &str = "+info";
 const COMMANDS: [&str; 13] = [
     "+eval",
     "+evalsha",
@@ -75,11 +77,30 @@ fn store(guarded: &Guarded) -> Redis {
 #[tokio::test]
 async fn these_rights_are_enough() {
     for flavour in Flavour::all() {
-        let guarded = Guarded::start(flavour, &format!("~sg:* {}", COMMANDS.join(" ")));
+        let guarded = Guarded::start(flavour, &format!("~sg:* {} {INFO}", COMMANDS.join(" ")));
         let store = store(&guarded);
         ask_for_everything(&store).await.unwrap_or_else(|error| panic!("{flavour:?}: {error}"));
         assert!(keys(guarded.server()).iter().all(|key| key.starts_with("sg:")));
         assert_eq!(store.warnings(), [], "{flavour:?}: what cannot be looked at is no reason to warn");
+    }
+}
+
+/// Without INFO everything is decided, but permits are not safe from a loss of writes: a store that
+/// issues some warns once.
+#[tokio::test]
+async fn permits_without_info_are_warned_of() {
+    for flavour in Flavour::all() {
+        let guarded = Guarded::start(flavour, &format!("~sg:* {}", COMMANDS.join(" ")));
+        let store = store(&guarded);
+        let limiter =
+            Limiter::builder([Limit::per_hour(100)]).store(store.clone()).build().expect("a limiter");
+        limiter.check("key").await.expect("a decision");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(store.warnings(), [], "{flavour:?}: nobody has a permit");
+        ask_for_everything(&store).await.unwrap_or_else(|error| panic!("{flavour:?}: {error}"));
+        eventually("a warning", async || !store.warnings().is_empty()).await;
+        let warnings: Vec<String> = store.warnings().iter().map(ToString::to_string).collect();
+        assert!(matches!(&warnings[..], [one] if one.ends_with("allow INFO (NOPERM)")), "{warnings:?}");
     }
 }
 
@@ -123,7 +144,7 @@ async fn a_prefix_needs_the_rights_to_it() {
 /// A Cluster is asked for its shape, and for slots that are on their way: two rights more, and each is needed.
 #[tokio::test]
 async fn a_cluster_needs_two_rights_more() {
-    let rules = format!("~sg:* {} +cluster|slots +asking", COMMANDS.join(" "));
+    let rules = format!("~sg:* {} {INFO} +cluster|slots +asking", COMMANDS.join(" "));
     let mut args = vec!["--user", Guarded::USER, "on", ">secret"];
     args.extend(rules.split(' '));
     let cluster = Cluster::start_with(Flavour::Redis70, &args);

@@ -166,7 +166,8 @@ impl Inner {
             arguments.push(plan.holder.to_vec());
         }
         let mut keys: Vec<Vec<u8>> = group.items.iter().map(|item| item.key.clone()).collect();
-        if purpose.opens_permits() {
+        if purpose.opens_permits() && !group.permits.is_empty() {
+            self.link.expect_permits();
             keys.extend(group.permits.iter().map(|permit| permit.key.clone()));
             arguments.extend(group.permits.iter().map(|permit| permit.covers.clone()));
         }

@@ -240,6 +240,11 @@ impl Link {
         }
     }
 
+    /// Enables warnings about permits, for a store that issues some.
+    pub(super) fn expect_permits(&self) {
+        self.checks.expect_permits();
+    }
+
     /// What was found about the servers so far that should be changed.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.checks.warnings()

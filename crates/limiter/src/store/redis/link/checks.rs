@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -31,7 +32,15 @@ enum Finding {
     Evicts(String),
     Old(String),
     NoScripts(String),
+    NoHistory(String),
     Cluster,
+}
+
+impl Finding {
+    /// Whether it matters only where permits are issued.
+    fn is_about_permits(&self) -> bool {
+        matches!(self, Self::NoHistory(_))
+    }
 }
 
 impl fmt::Display for Warning {
@@ -51,6 +60,11 @@ impl fmt::Display for Warning {
                 formatter,
                 "{server} does not let this user run scripts, so nothing can be decided: allow EVAL and EVALSHA ({why})"
             ),
+            Finding::NoHistory(why) => write!(
+                formatter,
+                "{server} does not tell its replication id, so permits that a failover or a restart loses may settle other charges: \
+                 allow INFO ({why})"
+            ),
             Finding::Cluster => {
                 write!(
                     formatter,
@@ -63,26 +77,51 @@ impl fmt::Display for Warning {
 
 /// What was found on all servers.
 #[derive(Default, Debug)]
-pub(super) struct Checks(Mutex<Findings>);
+pub(super) struct Checks {
+    findings: Mutex<Findings>,
+    /// Whether permits are issued.
+    permits: AtomicBool,
+}
 
 #[derive(Default, Debug)]
 struct Findings {
     looked_at: HashSet<Address>,
     warnings: Vec<Warning>,
+    /// Warnings about permits, until one is issued.
+    deferred: Vec<Warning>,
+}
+
+impl Findings {
+    fn warn(&mut self, warning: Warning) {
+        tracing::warn!("{warning}");
+        self.warnings.push(warning);
+    }
 }
 
 impl Checks {
     pub(super) fn warnings(&self) -> Vec<Warning> {
-        self.0.lock().warnings.clone()
+        self.findings.lock().warnings.clone()
+    }
+
+    /// Enables warnings about permits, for a store that issues some.
+    pub(super) fn expect_permits(&self) {
+        if self.permits.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut findings = self.findings.lock();
+        self.permits.store(true, Ordering::Relaxed);
+        for warning in std::mem::take(&mut findings.deferred) {
+            findings.warn(warning);
+        }
     }
 
     pub(super) fn start(self: &Arc<Self>, connection: &Connection, slots: Slots) {
-        let mut findings = self.0.lock();
+        let mut findings = self.findings.lock();
         if findings.looked_at.len() < REMEMBERED && findings.looked_at.insert(connection.address.clone()) {
             let (checks, connection) = (self.clone(), connection.clone());
             tokio::spawn(async move {
                 if timeout(PATIENCE, checks.run(&connection, slots)).await.is_err() {
-                    checks.0.lock().looked_at.remove(&connection.address);
+                    checks.findings.lock().looked_at.remove(&connection.address);
                 }
             });
         }
@@ -95,16 +134,23 @@ impl Checks {
         let mode = field(&about, "redis_mode").or_else(|| field(&about, "server_mode"));
         let mode = mode.filter(|mode| mode == "cluster" && slots == Slots::Together);
         let scripts = scripts_refused(connection).await;
-        let findings = [
+        let history = history_hidden(connection).await;
+        let found = [
             policy.map(Finding::Evicts),
             old.map(Finding::Old),
             mode.map(|_| Finding::Cluster),
             scripts.map(Finding::NoScripts),
+            history.map(Finding::NoHistory),
         ];
-        for finding in findings.into_iter().flatten() {
+        for finding in found.into_iter().flatten() {
+            let deferred = finding.is_about_permits();
             let warning = Warning { server: connection.address.to_string(), finding };
-            tracing::warn!("{warning}");
-            self.0.lock().warnings.push(warning);
+            let mut findings = self.findings.lock();
+            if deferred && !self.permits.load(Ordering::Relaxed) {
+                findings.deferred.push(warning);
+            } else {
+                findings.warn(warning);
+            }
         }
     }
 }
@@ -126,6 +172,23 @@ async fn scripts_refused(connection: &Connection) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Reason why scripts cannot read the replication id, if so.
+async fn history_hidden(connection: &Connection) -> Option<String> {
+    match connection.query(&["INFO", "replication"]).await.ok()? {
+        Value::ServerError(error) => Some(error.code().to_owned()),
+        value => {
+            let info = from_redis_value::<String>(value).unwrap_or_default();
+            (!has_replication_id(&info)).then(|| "INFO has no master_replid".to_owned())
+        }
+    }
+}
+
+/// Replication id check: scripts read its first 16 hex digits.
+fn has_replication_id(info: &str) -> bool {
+    let id = field(info, "master_replid").unwrap_or_default();
+    id.len() >= 16 && id.bytes().take(16).all(|byte| byte.is_ascii_hexdigit())
 }
 
 async fn info(connection: &Connection, section: &str) -> Option<String> {
@@ -153,6 +216,19 @@ mod tests {
         let info = "# Server\r\nredis_version:6.0.16\r\nredis_versions:no\r\n";
         assert_eq!(field(info, "redis_version").as_deref(), Some("6.0.16"));
         assert_eq!(field(info, "valkey_version"), None);
+    }
+
+    #[test]
+    fn a_replication_id_has_digits_enough() {
+        for (info, expected) in [
+            ("role:master\r\nmaster_replid:a2e3b83dc2ddf9de0bed337ac509db76d44bda4a\r\n", true),
+            ("role:master\r\nmaster_replid:a2e3b83d\r\n", false),
+            ("master_replid:unknown-to-anybody\r\n", false),
+            ("role:master\r\nmaster_replid2:a2e3b83dc2ddf9de0bed337ac509db76d44bda4a\r\n", false),
+            ("", false),
+        ] {
+            assert_eq!(has_replication_id(info), expected, "{info}");
+        }
     }
 
     #[test]
