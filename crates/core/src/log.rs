@@ -21,7 +21,7 @@ use crate::history::{Attempt, History};
 use crate::limit::{Limit, MAX_ENTRIES, MAX_WINDOW_MS};
 use crate::settle::{MAX_DEBT, Receipt, Settled};
 use crate::time::{MAX_TIME_MS, Reading, read};
-use entries::{Entries, add, settle, settled};
+use entries::{Entries, add, is_spent, settle, settled, slot_end_ms};
 use head::MAX_KEPT_MS;
 use narrow::MAX_COUNT;
 use wide::Wide;
@@ -154,12 +154,20 @@ impl Log {
         }
     }
 
+    /// Whether all entries lie in slots of this limit. Where slots bound their number, finer ones of before may be just as many, and
+    /// the next is one more; where units bound it, there is none more than there are units.
+    pub fn has_slots_of(&self, limit: &Limit) -> bool {
+        let are_bounded_by_units = limit.max_entries() as u64 >= limit.quota();
+        are_bounded_by_units
+            || self.entries().all(|entry| slot_end_ms(limit, entry.stamp_ms) == entry.stamp_ms)
+    }
+
     /// Whether another entry may take memory: for want of a place, or because counts or stamps outgrow theirs.
     #[inline(always)]
     pub(crate) fn may_grow(&self, limit: &Limit) -> bool {
         match &self.0 {
             Form::Narrow(head, ring) => narrow::may_grow(head, ring, limit),
-            Form::Wide(wide) => wide.is_full() && wide.len() != limit.max_entries(),
+            Form::Wide(wide) => wide.is_full() && !is_spent(wide.len(), limit),
         }
     }
 

@@ -1,6 +1,8 @@
 //! The in-memory store answers what the core answers.
 
-use slidegate::Limit;
+use std::time::Duration;
+
+use slidegate::{Limit, Resolution};
 
 mod cases;
 mod decides;
@@ -48,4 +50,28 @@ fn a_repaired_counter_may_outgrow_its_slot() {
             step => both.step(&step).expect("the same answer"),
         }
     }
+}
+
+/// As many fine entries as a coarser limit can have at most: the next one is still one more.
+#[test]
+fn entries_of_a_finer_resolution_are_accounted_for() {
+    let fine = Limit::new(85, Duration::from_millis(255)).expect("a log").resolution(Resolution::Ms(2));
+    let coarse = Limit::new(85, Duration::from_millis(255)).expect("a log").resolution(Resolution::Ms(235));
+    let limits = vec![fine.expect("a resolution")];
+    let mut both =
+        Both::new(&Setting { start_ms: 1_745_000_000_002, limits: limits.clone() }, InMemory::new(&limits));
+    let check = Step::Check { key: 0, cost: 1, way: Way::Together };
+    let steps = [
+        check,
+        Step::Forward { ms: 10 },
+        check,
+        Step::Forward { ms: 2 },
+        check,
+        Step::Change { limit: 0, to: coarse.expect("a resolution") },
+        check,
+        Step::Forward { ms: 11 },
+        check,
+        Step::Forget { key: 0 },
+    ];
+    steps.iter().try_for_each(|step| both.step(step)).expect("the same answers");
 }

@@ -61,6 +61,13 @@ pub(super) fn wanted(held: usize, most: usize) -> usize {
     (held * 2).max(4).min(most).max(held + 1)
 }
 
+/// Whether there are as many entries as units in the quota: then nothing is admitted before one of them leaves. Slots bound their
+/// number as well, but not that of finer ones from before.
+#[inline(always)]
+pub(super) fn is_spent(len: usize, limit: &Limit) -> bool {
+    len == limit.max_entries() && len as u64 >= limit.quota()
+}
+
 /// The stamp of what comes at this time.
 #[inline(always)]
 pub(super) fn slot_end_ms(limit: &Limit, at_ms: u64) -> u64 {

@@ -34,10 +34,12 @@ impl Narrow<'_> {
         fits(self.head, self.ring, limit, attempt)
     }
 
-    /// Whether a cost that fits may need another place, and so memory.
+    /// Whether a cost that fits may need another place, and so memory, in a log that [has slots
+    /// of](crate::Log::has_slots_of) this limit: where there are as many as the limit can need, the next takes the place of one that
+    /// leaves.
     #[inline(always)]
     pub fn may_grow(&self, limit: &Limit) -> bool {
-        lacks_place(self.head, self.ring, limit)
+        self.ring.is_full_for(self.head) && self.head.len() != limit.max_entries()
     }
 }
 
@@ -51,17 +53,13 @@ pub(super) fn fits(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) ->
     small && is_short(limit) && is_near || may_fit(head, ring, limit, (attempt.now_ms, attempt.cost))
 }
 
-/// Where there are just as many entries as the limit can need, the next takes the place of one that leaves; more are of other limits.
-#[inline(always)]
-fn lacks_place(head: &Head, ring: &Ring, limit: &Limit) -> bool {
-    ring.is_full_for(head) && head.len() != limit.max_entries()
-}
-
 /// Whether recording a cost may change the bytes on the heap: for want of a place, or because the log outgrows its
 /// narrow form.
 #[inline(always)]
 pub(super) fn may_grow(head: &Head, ring: &Ring, limit: &Limit) -> bool {
-    limit.quota() > MAX_COUNT || !is_short(limit) || !head.is_empty() && lacks_place(head, ring, limit)
+    limit.quota() > MAX_COUNT || !is_short(limit) || {
+        !head.is_empty() && ring.is_full_for(head) && !entries::is_spent(head.len(), limit)
+    }
 }
 
 #[inline(always)]

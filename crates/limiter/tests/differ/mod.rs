@@ -231,13 +231,11 @@ impl<S: Decides> Both<S> {
 
     /// Then it is as if never seen, permits from before are void, and all others are as they were.
     fn forget(&mut self, key: usize) -> Result<(), String> {
-        let limits: Vec<LimitId> = self.limits_in_force().iter().map(Limit::id).collect();
         let Plain { name, states, era } = &mut self.keys[key];
+        let limits: Vec<LimitId> = self.limits.iter().map(Limit::id).collect();
         let space = Space::named("");
         self.store.forget(&Forget { space, key: &name.as_str().into(), limits: &limits });
-        for index in &self.in_force {
-            states[*index] = State::new(&self.limits[*index]);
-        }
+        *states = self.limits.iter().map(State::new).collect();
         *era += 1;
         self.look_at_all()
     }
@@ -246,15 +244,17 @@ impl<S: Decides> Both<S> {
         (0..KEYS).try_for_each(|key| self.check(key, 0, Way::Together, Returns::Nothing))
     }
 
-    /// A counter whose windows are out of view: kept, or dropped already.
+    /// A counter whose windows are out of view: kept, or dropped already. And what is not in force, which a store may set right with
+    /// the rest of its subject, or when it is in force again.
     fn retire_what_may_be_forgotten(&mut self) {
         for key in 0..KEYS {
-            let states = &self.keys[key].states;
-            let dead = self.limits.iter().zip(states).any(|(limit, state)| {
+            let states = self.limits.iter().zip(&self.keys[key].states).enumerate();
+            let is_uncertain = |(index, (limit, state)): (usize, (&Limit, &State))| {
                 let dead = state.clone().standing(limit, self.now_ms).reset_after_ms == 0;
-                dead && format!("{state:?}") != format!("{:?}", State::new(limit))
-            });
-            if dead {
+                let uncertain = dead || !self.in_force.contains(&index);
+                uncertain && format!("{state:?}") != format!("{:?}", State::new(limit))
+            };
+            if { states }.any(is_uncertain) {
                 self.keys[key] = self.fresh_key();
                 self.retire_permits(|part| part.key == key);
             }

@@ -89,9 +89,16 @@ impl Subject {
                 Shape::Pair
             }
             _ if states.len() > 1 && states.iter().all(|state| state.pack().is_some()) => Shape::Cells,
-            [State::Log(log)] if log.is_narrow() && stays_narrow(&self.tracked[0].limit, log) => Shape::Log,
+            [State::Log(log)] if self.stands_alone(log) && stays_narrow(&self.tracked[0].limit, log) => {
+                Shape::Log
+            }
             _ => Shape::Heap,
         }
+    }
+
+    /// Whether a log can be decided on in a row, where nothing but its limit tells whether it grows.
+    fn stands_alone(&self, log: &Log) -> bool {
+        log.is_narrow() && log.has_slots_of(&self.tracked[0].limit)
     }
 
     /// What it takes in a shape.
