@@ -1,0 +1,13 @@
+//! Support for the tests of this workspace: no crate depends on it except for its tests.
+//!
+//! # Layout
+//!
+//! - [`cases`]: seeded cases for properties, which shrink to the shortest list of steps that fails
+//! - [`certificates`]: certificates and directories of certificate files (feature `certificates`)
+//! - [`servers`]: Redis and Valkey servers on loopback, and a proxy that breaks connections (feature `servers`)
+
+pub mod cases;
+#[cfg(feature = "certificates")]
+pub mod certificates;
+#[cfg(feature = "servers")]
+pub mod servers;

@@ -1,0 +1,162 @@
+//! A cluster of three primaries with a replica each.
+
+use super::server::field_of;
+use super::view::{self, Duty};
+use super::{Flavour, Server, wait_for};
+
+const PRIMARIES: usize = 3;
+const SLOTS: usize = 16_384;
+
+/// A primary that is silent for a second is replaced.
+const ARGS: [&str; 10] = [
+    "--cluster-enabled",
+    "yes",
+    "--cluster-node-timeout",
+    "1000",
+    "--cluster-announce-ip",
+    "127.0.0.1",
+    // A replica may take over however long ago it heard from its primary: slow machines are not what is tested.
+    "--cluster-replica-validity-factor",
+    "0",
+    "--repl-diskless-sync-delay",
+    "0",
+];
+
+/// Nodes 0 to 2 begin as primaries; node 3 is the replica of 0, 4 of 1 and 5 of 2.
+pub struct Cluster {
+    nodes: Vec<Server>,
+}
+
+impl Cluster {
+    /// Returns when every node says that all is well.
+    pub fn start(flavour: Flavour) -> Self {
+        Self::start_with(flavour, &[])
+    }
+
+    /// With more arguments for every node.
+    pub fn start_with(flavour: Flavour, args: &[&str]) -> Self {
+        let args = [&ARGS, args].concat();
+        let nodes = (0..2 * PRIMARIES).map(|_| Server::start_with(flavour, &args)).collect();
+        let cluster = Self { nodes };
+        cluster.share_slots();
+        cluster.introduce();
+        for (n, replica) in cluster.nodes.iter().enumerate().skip(PRIMARIES) {
+            replica.must(&["CLUSTER", "REPLICATE", &cluster.id(n - PRIMARIES)]);
+        }
+        cluster.wait_until_ok();
+        cluster
+    }
+
+    /// Of all nodes, dead ones too: that is what a client is configured with.
+    pub fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(Server::url).collect()
+    }
+
+    /// A node by its index.
+    pub fn node(&self, index: usize) -> &Server {
+        &self.nodes[index]
+    }
+
+    /// The slot of a key.
+    pub fn slot_of(&self, key: &str) -> u16 {
+        match self.someone().command(&["CLUSTER", "KEYSLOT", key]) {
+            super::Reply::Int(slot) => u16::try_from(slot).expect("a slot"),
+            other => panic!("not a slot: {other:?}"),
+        }
+    }
+
+    /// The node that has a slot now.
+    pub fn primary_of(&self, slot: u16) -> usize {
+        let view = view::of(self.someone());
+        let owner =
+            view.values().find(|member| member.duty.slots().iter().any(|range| range.contains(&slot)));
+        let port = owner.expect("an owner of the slot").port;
+        self.nodes.iter().position(|node| node.port() == port).expect("one of the nodes")
+    }
+
+    /// Without a word to the others. What they make of it is waited for with [`Self::wait_until_ok`].
+    pub fn kill_primary(&mut self, index: usize) {
+        let role = self.nodes[index].info("role");
+        assert_eq!(role.as_deref(), Some("master"), "node {index}");
+        self.nodes[index].kill();
+    }
+
+    /// A node that was killed comes back, and finds its place.
+    pub fn restart(&mut self, index: usize) {
+        self.nodes[index].restart();
+    }
+
+    /// Until the nodes that are up agree on who does what, have all slots among them, and every replica follows its primary.
+    pub fn wait_until_ok(&self) {
+        wait_for("a cluster that is ok", || self.up().try_for_each(|node| self.is_content(node)));
+    }
+
+    pub(super) fn id(&self, index: usize) -> String {
+        self.nodes[index].command(&["CLUSTER", "MYID"]).text()
+    }
+
+    /// The nodes that have slots now.
+    pub(super) fn primaries(&self) -> impl Iterator<Item = &Server> {
+        self.up().filter(|node| node.info("role").as_deref() == Some("master"))
+    }
+
+    fn up(&self) -> impl Iterator<Item = &Server> {
+        self.nodes.iter().filter(|node| node.is_up())
+    }
+
+    fn someone(&self) -> &Server {
+        self.up().next().expect("a node that is up")
+    }
+
+    /// Different epochs from the beginning, so that the nodes need not settle whose claim is newer.
+    fn share_slots(&self) {
+        for (n, node) in self.nodes.iter().enumerate() {
+            node.must(&["CLUSTER", "SET-CONFIG-EPOCH", &(n + 1).to_string()]);
+        }
+        for (n, node) in self.nodes.iter().take(PRIMARIES).enumerate() {
+            let slots = (SLOTS * n / PRIMARIES..SLOTS * (n + 1) / PRIMARIES).map(|slot| slot.to_string());
+            let command: Vec<String> =
+                ["CLUSTER", "ADDSLOTS"].map(str::to_owned).into_iter().chain(slots).collect();
+            node.must(&command);
+        }
+    }
+
+    /// Everybody to everybody, which is quicker than to wait for gossip.
+    fn introduce(&self) {
+        for (n, node) in self.nodes.iter().enumerate() {
+            for other in &self.nodes[n + 1..] {
+                node.must(&["CLUSTER", "MEET", "127.0.0.1", &other.port().to_string()]);
+            }
+        }
+        wait_for("nodes that know each other", || {
+            let trusted = |node| view::of(node).values().filter(|member| member.trusted).count();
+            let stranger = self.nodes.iter().map(trusted).find(|known| *known != self.nodes.len());
+            stranger.map_or(Ok(()), |known| Err(format!("one knows {known}")))
+        });
+    }
+
+    fn is_content(&self, node: &Server) -> Result<(), String> {
+        let state = field_of(&node.command(&["CLUSTER", "INFO"]).text(), "cluster_state");
+        let (mine, first) = (view::of(node), view::of(self.someone()));
+        let mut slots = 0;
+        for other in self.up().map(Server::port) {
+            let (Some(seen), Some(known)) = (mine.get(&other), first.get(&other)) else {
+                return Err(format!("{} does not know {other}", node.port()));
+            };
+            if !seen.trusted || seen.duty != known.duty {
+                return Err(format!(
+                    "{} sees {other} as {:?}, another as {:?}",
+                    node.port(),
+                    seen.duty,
+                    known.duty
+                ));
+            }
+            slots += seen.duty.slots().iter().map(ExactSizeIterator::len).sum::<usize>();
+        }
+        let is_replica = matches!(mine[&node.port()].duty, Duty::Replica { .. });
+        let link = is_replica.then(|| node.info("master_link_status")).flatten();
+        let content =
+            state.as_deref() == Some("ok") && slots == SLOTS && link.is_none_or(|link| link == "up");
+        content.then_some(()).ok_or_else(|| format!("{} says {state:?} with {slots} slots", node.port()))
+    }
+}

@@ -1,0 +1,92 @@
+//! The protocol of Redis (RESP2), as much as tests need: one command, one reply.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A reply of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// `+OK`
+    Simple(String),
+    /// `-ERR …`
+    Error(String),
+    /// `:1`
+    Int(i64),
+    /// Bytes with a length, or none.
+    Bulk(Option<Vec<u8>>),
+    /// Replies in a list.
+    Array(Vec<Reply>),
+}
+
+impl Reply {
+    /// The text of a simple or bulk reply.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Simple(text) => text.clone(),
+            Self::Bulk(Some(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            other => panic!("not a text: {other:?}"),
+        }
+    }
+
+    /// The elements of an array.
+    pub fn items(self) -> Vec<Reply> {
+        match self {
+            Self::Array(items) => items,
+            other => panic!("not an array: {other:?}"),
+        }
+    }
+}
+
+/// A connection.
+pub(super) struct Wire(BufReader<TcpStream>);
+
+impl Wire {
+    /// Time-outs keep a server that is stopped from stopping the test.
+    pub(super) fn connect(port: u16) -> io::Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.set_write_timeout(Some(Duration::from_secs(5)))?;
+        stream.set_nodelay(true)?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    pub(super) fn call<A: AsRef<[u8]>>(&mut self, words: &[A]) -> io::Result<Reply> {
+        let mut request = format!("*{}\r\n", words.len()).into_bytes();
+        for word in words.iter().map(A::as_ref) {
+            request.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+            request.extend_from_slice(word);
+            request.extend_from_slice(b"\r\n");
+        }
+        self.0.get_mut().write_all(&request)?;
+        self.reply()
+    }
+
+    fn reply(&mut self) -> io::Result<Reply> {
+        let mut line = String::new();
+        self.0.read_line(&mut line)?;
+        let line = line.strip_suffix("\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+        let (kind, rest) = line.split_at_checked(1).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(match kind {
+            "+" => Reply::Simple(rest.to_owned()),
+            "-" => Reply::Error(rest.to_owned()),
+            ":" => Reply::Int(number(rest)?),
+            "$" => Reply::Bulk(self.bulk(number(rest)?)?),
+            "*" => Reply::Array((0..number(rest)?).map(|_| self.reply()).collect::<io::Result<_>>()?),
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        })
+    }
+
+    /// A negative length says that there is nothing.
+    fn bulk(&mut self, length: i64) -> io::Result<Option<Vec<u8>>> {
+        let Ok(length) = usize::try_from(length) else { return Ok(None) };
+        let mut bytes = vec![0; length + 2];
+        self.0.read_exact(&mut bytes)?;
+        bytes.truncate(length);
+        Ok(Some(bytes))
+    }
+}
+
+fn number(text: &str) -> io::Result<i64> {
+    text.parse().map_err(|_| io::ErrorKind::InvalidData.into())
+}

@@ -1,0 +1,111 @@
+//! A primary and a replica, watched by three sentinels.
+
+use super::server::Role;
+use super::{Flavour, Server, wait_for};
+
+const MASTER: &str = "slidegate";
+
+/// Sentinels ping once a second. With less than that they take every new primary for dead at first, and may fail over again and again.
+const DOWN_AFTER_MS: &str = "1500";
+
+/// Of Redis 7.0. A primary that is silent for a second and a half is replaced.
+pub struct Sentinels {
+    data: [Server; 2],
+    sentinels: [Server; 3],
+}
+
+impl Sentinels {
+    /// Returns when the sentinels are ready to fail over.
+    pub fn start() -> Self {
+        let flavour = Flavour::Redis70;
+        let data = [(); 2].map(|()| Server::start_with(flavour, &["--repl-diskless-sync-delay", "0"]));
+        let port = data[0].port().to_string();
+        data[1].must(&["REPLICAOF", "127.0.0.1", &port]);
+        // A primary tells sentinels only of replicas that are there when they ask, and they ask every ten seconds.
+        wait_for("a replica that follows", || follows(&data[1]));
+        let sentinels = [(); 3].map(|()| Server::start_as(Role::Sentinel, flavour, &[]));
+        for sentinel in &sentinels {
+            sentinel.must(&["SENTINEL", "MONITOR", MASTER, "127.0.0.1", &port, "2"]);
+            sentinel.must(&["SENTINEL", "SET", MASTER, "down-after-milliseconds", DOWN_AFTER_MS]);
+            sentinel.must(&["SENTINEL", "SET", MASTER, "failover-timeout", "3000"]);
+        }
+        let all = Self { data, sentinels };
+        all.wait_until_ok();
+        all
+    }
+
+    /// The name under which the primary is asked for.
+    pub fn master_name(&self) -> &'static str {
+        MASTER
+    }
+
+    /// Of the sentinels.
+    pub fn urls(&self) -> Vec<String> {
+        self.sentinels.iter().map(Server::url).collect()
+    }
+
+    /// Of the sentinels, by index.
+    pub fn sentinel(&self, index: usize) -> &Server {
+        &self.sentinels[index]
+    }
+
+    /// The server that all sentinels name, as soon as they name the same, it is up, and says so itself.
+    pub fn wait_for_primary(&self) -> &Server {
+        wait_for("a primary", || {
+            let ports: Vec<String> = self.sentinels.iter().filter(|one| one.is_up()).map(named).collect();
+            let agreed = ports.first().filter(|port| ports.iter().all(|other| other == *port));
+            let primary =
+                self.data.iter().find(|server| agreed.is_some_and(|port| *port == server.port().to_string()));
+            let is_primary =
+                |server: &&Server| server.is_up() && server.info("role").as_deref() == Some("master");
+            primary.filter(is_primary).ok_or_else(|| format!("the sentinels name {ports:?}"))
+        })
+    }
+
+    /// Gives its index. The other one takes over; that is waited for with [`Self::wait_for_primary`].
+    pub fn kill_primary(&mut self) -> usize {
+        let port = self.wait_for_primary().port();
+        let index = self.data.iter().position(|server| server.port() == port).expect("one of them");
+        self.data[index].kill();
+        index
+    }
+
+    /// A server that was killed comes back as a replica. The sentinels would make it one too, but take their time.
+    pub fn restart(&mut self, index: usize) {
+        let port = self.wait_for_primary().port().to_string();
+        self.data[index].restart();
+        self.data[index].must(&["REPLICAOF", "127.0.0.1", &port]);
+    }
+
+    /// Until there is a primary with a replica, and every sentinel knows of all others: before that they do not fail over.
+    pub fn wait_until_ok(&self) {
+        let primary = self.wait_for_primary().port();
+        wait_for("a replica and sentinels that know each other", || {
+            self.data.iter().filter(|server| server.port() != primary).try_for_each(follows)?;
+            self.sentinels.iter().filter(|sentinel| sentinel.is_up()).try_for_each(knows_all)
+        });
+    }
+}
+
+/// The port that a sentinel names.
+fn named(sentinel: &Server) -> String {
+    let address = sentinel.command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER]).items();
+    address.last().expect("an address").text()
+}
+
+fn follows(replica: &Server) -> Result<(), String> {
+    match replica.info("master_link_status") {
+        Some(link) if link == "up" => Ok(()),
+        other => Err(format!("its link is {other:?}")),
+    }
+}
+
+fn knows_all(sentinel: &Server) -> Result<(), String> {
+    let fields = sentinel.command(&["SENTINEL", "MASTER", MASTER]).items();
+    let value = |name| {
+        let field = fields.chunks(2).find(|field| field[0].text() == name);
+        field.expect("a field").last().expect("a value").text()
+    };
+    let known = (value("num-slaves"), value("num-other-sentinels"));
+    if known == ("1".to_owned(), "2".to_owned()) { Ok(()) } else { Err(format!("{known:?}")) }
+}

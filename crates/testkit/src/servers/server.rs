@@ -1,0 +1,210 @@
+//! One server process.
+
+use std::fs::{self, File};
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::resp::Wire;
+use super::{Flavour, Reply, ports, wait_for};
+
+/// What the program is started as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Data,
+    Sentinel,
+}
+
+/// What became of a process that was started.
+enum Outcome {
+    Answers,
+    Ended,
+}
+
+/// A server on loopback that keeps nothing on disk. It is killed when dropped, so keep it in a variable, not in a static.
+pub struct Server {
+    flavour: Flavour,
+    role: Role,
+    args: Vec<String>,
+    port: u16,
+    directory: TempDir,
+    child: Option<Child>,
+    stopped: AtomicBool,
+}
+
+impl Server {
+    /// Starts a server, and returns when it answers.
+    pub fn start(flavour: Flavour) -> Self {
+        Self::start_with(flavour, &[])
+    }
+
+    /// With more arguments, such as `&["--maxmemory", "1mb"]`.
+    pub fn start_with(flavour: Flavour, args: &[&str]) -> Self {
+        Self::start_as(Role::Data, flavour, args)
+    }
+
+    pub(super) fn start_as(role: Role, flavour: Flavour, args: &[&str]) -> Self {
+        let mut server = Self {
+            flavour,
+            role,
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            port: 0,
+            directory: TempDir::with_prefix("slidegate-server-").expect("a directory"),
+            child: None,
+            stopped: AtomicBool::new(false),
+        };
+        // Between looking for a free port and taking it somebody else may have taken it.
+        for _ in 0..5 {
+            server.port = ports::free();
+            match server.launch() {
+                Err(log) if log.contains("already in use") => {}
+                done => {
+                    done.unwrap_or_else(|log| panic!("{flavour:?} does not start:\n{log}"));
+                    return server;
+                }
+            }
+        }
+        panic!("{flavour:?} found no port");
+    }
+
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// With the password of the default user, if it has one.
+    pub fn url(&self) -> String {
+        let login = self.password().map(|password| format!(":{password}@")).unwrap_or_default();
+        format!("redis://{login}127.0.0.1:{}", self.port)
+    }
+
+    /// Runs, and is not stopped.
+    pub fn is_up(&self) -> bool {
+        self.child.is_some() && !self.stopped.load(Ordering::SeqCst)
+    }
+
+    /// The process stands still with its connections open, as behind a network that swallows everything.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.signal(Signal::STOP);
+    }
+
+    /// Goes on where it was stopped, with what arrived meanwhile.
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+        self.stopped.store(false, Ordering::SeqCst);
+    }
+
+    /// At once, without a word to anybody.
+    pub fn kill(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        self.stopped.store(false, Ordering::SeqCst);
+        child.kill().and_then(|()| child.wait()).expect("a process that can be killed");
+    }
+
+    /// Anew on the same port, with nothing in it.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.launch().unwrap_or_else(|log| panic!("{:?} does not start again:\n{log}", self.flavour));
+    }
+
+    /// Over a connection of its own. The reply may be an error; no reply fails the test.
+    pub fn command<A: AsRef<[u8]>>(&self, words: &[A]) -> Reply {
+        self.try_command(words).unwrap_or_else(|error| panic!("{:?} on {}: {error}", self.flavour, self.port))
+    }
+
+    /// The same of a server that may be down.
+    pub fn try_command<A: AsRef<[u8]>>(&self, words: &[A]) -> io::Result<Reply> {
+        self.connect()?.call(words)
+    }
+
+    /// A command that writes. Returns when a replica has it too, so that it survives this server.
+    pub fn replicated<A: AsRef<[u8]>>(&self, words: &[A]) -> Reply {
+        // WAIT is about the writes of its own connection.
+        let mut wire = self.connect().expect("a server that is up");
+        let reply = wire.call(words).expect("a reply");
+        assert_eq!(wire.call(&["WAIT", "1", "4000"]).expect("a reply"), Reply::Int(1), "replicas");
+        reply
+    }
+
+    /// A command whose reply is nothing but OK.
+    pub fn must<A: AsRef<[u8]>>(&self, words: &[A]) {
+        let command =
+            || words.iter().map(|word| String::from_utf8_lossy(word.as_ref())).collect::<Vec<_>>().join(" ");
+        assert_eq!(self.command(words), Reply::Simple("OK".to_owned()), "{}", command());
+    }
+
+    /// A field of INFO.
+    pub fn info(&self, field: &str) -> Option<String> {
+        field_of(&self.command(&["INFO"]).text(), field)
+    }
+
+    fn connect(&self) -> io::Result<Wire> {
+        let mut wire = Wire::connect(self.port)?;
+        if let Some(password) = self.password() {
+            wire.call(&["AUTH", password])?;
+        }
+        Ok(wire)
+    }
+
+    fn password(&self) -> Option<&str> {
+        self.args.windows(2).find(|pair| pair[0] == "--requirepass").map(|pair| pair[1].as_str())
+    }
+
+    fn signal(&self, signal: Signal) {
+        let child = self.child.as_ref().expect("a server that runs");
+        kill_process(Pid::from_child(child), signal).expect("a signal that can be sent");
+    }
+
+    /// Gives what the server said if it ended instead of answering.
+    fn launch(&mut self) -> Result<(), String> {
+        let log = self.directory.path().join("log");
+        let output = File::create(&log).expect("a log");
+        let mut command = Command::new(self.flavour.program());
+        if self.role == Role::Sentinel {
+            // A sentinel keeps what it knows in its configuration, so it wants a file that it can write.
+            File::options()
+                .create(true)
+                .append(true)
+                .open(self.directory.path().join("conf"))
+                .expect("a file");
+            command.args(["conf", "--sentinel"]);
+        }
+        command.args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"]);
+        command.args(["--save", "", "--appendonly", "no", "--loglevel", "warning"]).args(&self.args);
+        command.current_dir(&self.directory).stdin(Stdio::null());
+        command.stderr(output.try_clone().expect("a log")).stdout(output);
+        self.child = Some(command.spawn().expect("a program that can be run"));
+        match wait_for("a server that answers", || self.outcome()) {
+            Outcome::Answers => Ok(()),
+            Outcome::Ended => Err(fs::read_to_string(&log).expect("a log")),
+        }
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, String> {
+        let child = self.child.as_mut().expect("a process");
+        if child.try_wait().expect("a process").is_some() {
+            self.child = None;
+            return Ok(Outcome::Ended);
+        }
+        match self.try_command(&["PING"]) {
+            Ok(Reply::Simple(_)) => Ok(Outcome::Answers),
+            other => Err(format!("{other:?}")),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The value of a line `field:value`, which is how INFO and CLUSTER INFO tell things.
+pub(super) fn field_of(text: &str, field: &str) -> Option<String> {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.into_iter().find(|(name, _)| *name == field).map(|(_, value)| value.to_owned())
+}

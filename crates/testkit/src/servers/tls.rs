@@ -1,0 +1,65 @@
+//! A Redis server with TLS.
+
+use super::{Flavour, Server, ports};
+use crate::certificates::{Authority, Files, For, Pem};
+
+/// Client certificates: required or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientCertificates {
+    /// A client without one is refused.
+    Required,
+    /// A client needs none.
+    NotAsked,
+}
+
+/// Redis 7.0 with TLS (the others are built without it), and with plain TCP on the port of
+/// [`Self::server`].
+pub struct TlsServer {
+    server: Server,
+    port: u16,
+    /// Certificate of the authority that signed the server's.
+    pub ca: String,
+    /// Certificate of a client.
+    pub client: Pem,
+    _files: Files,
+}
+
+impl TlsServer {
+    /// Starts it with a certificate for 127.0.0.1 and localhost.
+    pub fn start(clients: ClientCertificates) -> Self {
+        let authority = Authority::new("authority");
+        let files = Files::of(&authority.sign(For::Server, 1));
+        files.write("ca.crt", &authority.certificate);
+        let path = |name| files.path(name).into_os_string().into_string().expect("a path in UTF-8");
+        let [ca, certificate, key] = ["ca.crt", "tls.crt", "tls.key"].map(path);
+        let port = ports::free();
+        let ask = if clients == ClientCertificates::Required { "yes" } else { "no" };
+        let mut args =
+            vec!["--tls-ca-cert-file", &ca, "--tls-cert-file", &certificate, "--tls-key-file", &key];
+        let listen = port.to_string();
+        args.extend(["--tls-port", &listen, "--tls-auth-clients", ask]);
+        let server = Server::start_with(Flavour::Redis70, &args);
+        let client = authority.sign(For::Client, 2);
+        Self { server, port, ca: authority.certificate, client, _files: files }
+    }
+
+    /// The address with TLS.
+    pub fn url(&self) -> String {
+        format!("rediss://127.0.0.1:{}", self.port)
+    }
+
+    /// The port with TLS.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The server, with commands over plain TCP.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Certificate of another authority, which signed nothing here.
+    pub fn stranger() -> String {
+        Authority::new("stranger").certificate
+    }
+}
