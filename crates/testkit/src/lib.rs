@@ -4,10 +4,14 @@
 //!
 //! - [`cases`]: seeded cases for properties, which shrink to the shortest list of steps that fails
 //! - [`certificates`]: certificates and directories of certificate files (feature `certificates`)
-//! - [`servers`]: Redis and Valkey servers on loopback, and a proxy that breaks connections (feature `servers`)
+//! - [`servers`]: Redis and Valkey servers on loopback, and a proxy that breaks connections
+//!   (feature `servers`)
+//! - [`vectors`]: the JSON of the golden vectors (feature `vectors`)
 
 pub mod cases;
 #[cfg(feature = "certificates")]
 pub mod certificates;
 #[cfg(feature = "servers")]
 pub mod servers;
+#[cfg(feature = "vectors")]
+pub mod vectors;

@@ -3,9 +3,9 @@
 use slidegate_core::{
     Counter, Entry, Holder, InFlight, Limit, Log, MAX_ENTRIES, MAX_QUOTA, MAX_TIME_MS, MAX_WINDOW_MS, State,
 };
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::run::Run;
 use crate::trace::{ALL, Extra, small_trace};
 

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use slidegate_core::{Limit, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
-
-use crate::cases::Rng;
+use slidegate_testkit::cases::Rng;
 
 pub(crate) const DAY_MS: u64 = 86_400_000;
 pub(crate) const YEAR_MS: u64 = 365 * DAY_MS;

@@ -1,9 +1,9 @@
 //! The fixed window: the quota in every aligned window, no more and no less.
 
 use slidegate_core::Outcome;
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::log::run_beside_oracle;
 use crate::run::Run;
 use crate::trace::{Extra, Of, Step, trace};

@@ -1,9 +1,8 @@
 //! The ledger of open permits: what a list of all permits ever given would say, in a few bits for each.
 
 use slidegate_core::{Grant, Ledger, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, PermitState};
-
-use crate::cases::{Rng, prove};
-use crate::ensure;
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

@@ -1,7 +1,8 @@
 //! GCRA: a burst, and from then on the rate, never rounded.
 
-use crate::cases::prove;
-use crate::ensure;
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
+
 use crate::log::run_beside_oracle;
 use crate::run::Run;
 use crate::trace::{Extra, Of, trace};

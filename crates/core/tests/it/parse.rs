@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use slidegate_core::{Limit, LimitError, MAX_QUOTA, MAX_WINDOW_MS};
-
-use crate::cases::prove;
-use crate::ensure;
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
 #[test]
 fn what_a_log_is_written_as_reads_as_the_same_log() {

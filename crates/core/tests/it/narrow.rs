@@ -5,9 +5,9 @@ use std::time::Duration;
 use slidegate_core::{
     Attempt, Entry, Head, History, Limit, Log, Narrow, Outcome, Receipt, Resolution, Ring, State, decide_one,
 };
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
-use crate::cases::{Rng, prove};
-use crate::ensure;
 use crate::oracle::Oracle;
 use crate::trace::DAY_MS;
 

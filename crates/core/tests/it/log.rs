@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use slidegate_core::{Limit, Outcome, Resolution, State};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::oracle::Oracle;
 use crate::run::Run;
 use crate::trace::{Extra, Of, Step, small_trace, trace};

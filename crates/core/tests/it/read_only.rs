@@ -1,9 +1,9 @@
 //! A refusal or a peek changes nothing, whatever the quotas, bursts and resolutions between two decisions.
 
 use slidegate_core::{Attempt, Kind, Limit, Outcome, Resolution, State};
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
-use crate::cases::{Rng, prove};
-use crate::ensure;
 use crate::run::{Run, with_quota};
 use crate::trace::{ALL, Extra, clock_step_ms, cost, trace, wait_ms};
 

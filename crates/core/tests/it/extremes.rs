@@ -6,9 +6,9 @@ use slidegate_core::{
     Counter, Fixed, Gcra, Holder, InFlight, Kind, Limit, LimitError, MAX_ENTRIES, MAX_QUOTA, MAX_TIME_MS,
     MAX_WINDOW_MS, Receipt, Resolution, State,
 };
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
-use crate::cases::{Rng, prove};
-use crate::ensure;
 use crate::oracle::Oracle;
 use crate::run::Run;
 

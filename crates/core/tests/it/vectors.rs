@@ -8,10 +8,7 @@ use slidegate_core::{
     Ask, Attempt, Counter, Decision, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Receipt,
     Settled, State, Verdict, decide, decide_one,
 };
-
-mod reader;
-
-use reader::{limit, list, number, shown, text};
+use slidegate_testkit::vectors::{limit, list, number, text, to_json};
 
 #[test]
 fn log() {
@@ -130,7 +127,7 @@ impl Run {
             op => panic!("unknown op {op}"),
         };
         if !step["expect"]["state"].is_null() {
-            answer["state"] = self.shown_states(at_ms);
+            answer["state"] = self.states_json(at_ms);
         }
         answer
     }
@@ -143,7 +140,7 @@ impl Run {
             .enumerate()
             .map(|(index, (limit, state))| Ask { limit, cost: cost_of(step, index), holder: 0, state })
             .collect();
-        shown(&slidegate_core::give_back(&mut asks, at_ms))
+        to_json(&slidegate_core::give_back(&mut asks, at_ms))
     }
 
     fn check(&mut self, step: &Value, at_ms: u64, holder: u64) -> Value {
@@ -154,7 +151,7 @@ impl Run {
         };
         let permit = verdict.decisions.iter().enumerate().map(receipt).collect();
         self.permits.push(verdict.is_allowed().then_some(permit));
-        shown(&verdict)
+        to_json(&verdict)
     }
 
     /// Decides, and where there is one limit makes sure that the shorter ways give the same answer.
@@ -197,8 +194,8 @@ impl Run {
         json!({ "settled": settled.collect::<Vec<_>>() })
     }
 
-    fn shown_states(&mut self, at_ms: u64) -> Value {
-        let shown = self.states.iter_mut().zip(&self.limits).map(|(state, limit)| {
+    fn states_json(&mut self, at_ms: u64) -> Value {
+        let states = self.states.iter_mut().zip(&self.limits).map(|(state, limit)| {
             state.decide(limit, Attempt { now_ms: at_ms, cost: 0, holder: 0 });
             match state {
                 State::Log(log) => {
@@ -208,7 +205,7 @@ impl Run {
                 _ => Value::Null,
             }
         });
-        shown.collect()
+        states.collect()
     }
 }
 

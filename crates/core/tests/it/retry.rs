@@ -1,9 +1,9 @@
 //! `retry_after` is tight: denied a millisecond before, admitted at it.
 
 use slidegate_core::{Decision, Limit, Outcome};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::run::Run;
 use crate::trace::{ALL, Extra, Of, Step, trace};
 

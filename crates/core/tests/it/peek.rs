@@ -1,9 +1,9 @@
 //! `remaining` and `reset_after` are exact, and looking changes nothing.
 
 use slidegate_core::{Outcome, State};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::run::{Run, Standing, look};
 use crate::trace::{ALL, Extra, cost, trace};
 

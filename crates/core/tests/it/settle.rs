@@ -1,9 +1,9 @@
 //! Refunds and settlements: what was recorded is corrected where it was recorded, and once.
 
 use slidegate_core::{Limit, Receipt, Settled, State};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::oracle::Oracle;
 use crate::run::Run;
 use crate::trace::{Extra, Of, Step, cost, trace, wait_ms};

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use slidegate_core::{Attempt, Limit, MAX_QUOTA, Outcome, State};
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
-use crate::cases::{Rng, prove};
-use crate::ensure;
 use crate::run::{Run, look};
 use crate::trace::{DAY_MS, Of, Step, Trace, limit, small_limit, trace};
 

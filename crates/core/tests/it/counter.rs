@@ -1,9 +1,9 @@
 //! The counter: equal to its formula, to the unit and the millisecond.
 
 use slidegate_core::{Attempt, Counter, Outcome, State, decide_one};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::log::run_beside_oracle;
 use crate::run::Run;
 use crate::trace::{DAY_MS, Extra, Of, Step, cost, limit, trace, wait_ms};

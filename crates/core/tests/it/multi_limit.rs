@@ -4,10 +4,11 @@ use slidegate_core::{
     Ask, Attempt, Decision, Decisions, Limit, MAX_TIME_MS, Outcome, State, Verdict, decide, decide_pair,
     judge,
 };
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
-use crate::cases::{Rng, prove};
+use crate::run;
 use crate::trace::{ALL, limit, small_limit, start_ms, wait_ms};
-use crate::{ensure, run};
 
 /// A request at some time after the one before, with a cost for every limit.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! In flight: at most so many holders, and nobody holds for ever.
 
 use slidegate_core::{Outcome, State};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::log::run_beside_oracle;
 use crate::run::Run;
 use crate::trace::{Extra, Of, Step, trace};

@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use slidegate_core::{Decision, Decisions, Kind, Limit, LimitId, Outcome, Resolution};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::run::with_quota;
 use crate::trace::{ALL, limit};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use slidegate_core::{Entry, Limit, Log, Resolution, State};
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
-use crate::cases::{Rng, prove};
-use crate::ensure;
 use crate::oracle::Oracle;
 use crate::run::{Run, look};
 use crate::trace::{DAY_MS, Step, Trace, start_ms};

@@ -1,9 +1,9 @@
 //! Units given back without a permit: the oldest first, never below nothing, and never a place in flight.
 
 use slidegate_core::{Ask, Attempt, Limit, Narrow, State, decide_one, give_back, give_back_one};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::log::run_beside_oracle;
 use crate::run::{Run, look};
 use crate::trace::{ALL, Extra, Of, cost, trace, wait_ms};

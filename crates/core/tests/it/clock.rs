@@ -1,9 +1,9 @@
 //! Clocks that step. What is admitted and how long a key waits is measured in true time.
 
 use slidegate_core::{Kind, Limit, Outcome};
+use slidegate_testkit::cases::prove;
+use slidegate_testkit::ensure;
 
-use crate::cases::prove;
-use crate::ensure;
 use crate::log::run_beside_oracle;
 use crate::run::Run;
 use crate::trace::{ALL, Extra, Of, Step, Trace, clock_step_ms, small_trace, trace};
