@@ -1,15 +1,15 @@
 //! Any bytes as commands of Redis, cut anywhere: the parser sees in them what the naive reader sees, and stays within its bounds.
 #![no_main]
 
-#[path = "../../crates/server/src/resp/inline.rs"]
+#[path = "../../crates/server/src/protocols/resp/inline.rs"]
 mod inline;
-#[path = "../../crates/server/src/resp/naive.rs"]
-mod naive;
+#[path = "../../crates/server/src/protocols/resp/reference_parser.rs"]
+mod reference_parser;
 #[allow(dead_code, reason = "the bounds of strangers are only smaller")]
-#[path = "../../crates/server/src/resp/parser.rs"]
+#[path = "../../crates/server/src/protocols/resp/parser.rs"]
 mod parser;
-#[path = "../../crates/server/src/resp/seen.rs"]
-mod seen;
+#[path = "../../crates/server/src/protocols/resp/parser_comparison.rs"]
+mod parser_comparison;
 
 use libfuzzer_sys::fuzz_target;
 use parser::{Bounds, Known};
@@ -22,5 +22,5 @@ const CUTS: usize = 4;
 fuzz_target!(|bytes: &[u8]| {
     let Some((cuts, input)) = bytes.split_at_checked(CUTS) else { return };
     let cuts: Vec<usize> = cuts.iter().map(|cut| usize::from(*cut)).collect();
-    assert_eq!(seen::compare(input, &cuts, &BOUNDS), Ok(()));
+    assert_eq!(parser_comparison::compare(input, &cuts, &BOUNDS), Ok(()));
 });

@@ -1,12 +1,13 @@
 //! What operators ask: health, metrics, keys, overrides, the policy. A file per address.
 
-mod door;
-pub(crate) mod guard;
+pub(crate) mod auth;
+pub(crate) mod console;
+pub(crate) mod events;
 pub(crate) mod keys;
-mod openapi;
-mod overrides;
-mod policy;
-mod reload;
+pub(crate) mod openapi;
+pub(crate) mod overrides;
+pub(crate) mod policy;
+pub(crate) mod reload;
 pub(crate) mod status;
 
 use hyper::body::Incoming;
@@ -15,10 +16,11 @@ use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 use slidegate::Clock;
 
-use crate::audit::{Action, Line, Told};
-use crate::http::Visit;
-use crate::http::problem::{Problem, Reply, reply};
-use crate::{console, events, health, metrics};
+use crate::protocols::health;
+use crate::protocols::http::Visit;
+use crate::protocols::problem::{Problem, Reply, reply};
+use crate::runtime::metrics;
+use crate::telemetry::audit::{Action, Line, Told};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -65,11 +67,11 @@ async fn route<C: Clock + 'static>(
     match path {
         "/livez" if reads => return Ok(health::live()),
         "/readyz" if reads => return health::ready(app, head.uri.query()),
-        _ => door::check(&app.settings().server, app.admin_address(), head).map_err(|refusal| {
+        _ => auth::check(&app.settings().server, app.admin_address(), head).map_err(|refusal| {
             told.unauthenticated = true;
             match refusal {
-                door::Refusal::Token(failure) => visit.unauthorized(failure),
-                door::Refusal::Other(problem) => problem,
+                auth::Refusal::Token(failure) => visit.unauthorized(failure),
+                auth::Refusal::Other(problem) => problem,
             }
         })?,
     }

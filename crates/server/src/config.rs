@@ -1,5 +1,8 @@
 //! What the service is set to: a policy file, checked and in the form that requests need.
 
+pub(crate) mod exposure;
+pub(crate) mod listener;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -11,12 +14,11 @@ use slidegate::policy::file::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server,
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::ConfigError as RedisConfigError;
 
-use crate::admin::guard;
-use crate::connections::Bounds;
-use crate::otlp::Telemetry;
-use crate::snapshot::SnapshotStartError;
-use crate::store::Backend;
-use crate::tls::TlsError;
+use crate::net::connections::Bounds;
+use crate::net::tls::TlsError;
+use crate::runtime::backend::Backend;
+use crate::runtime::snapshot::SnapshotStartError;
+use crate::telemetry::otlp::Telemetry;
 
 /// A policy and the settings beside it, as [`Policy::parse`] gives them.
 #[derive(Debug)]
@@ -101,7 +103,7 @@ pub enum ConfigError {
     /// Telemetry cannot be sent as it is set.
     #[cfg(feature = "otlp")]
     #[error("observe.otlp: {0}")]
-    Otlp(#[from] crate::otlp::OtlpError),
+    Otlp(#[from] crate::telemetry::otlp::OtlpError),
     /// What a value says was reported as wrong when the file was read.
     #[error("{0} has no value")]
     Missing(&'static str),
@@ -131,7 +133,7 @@ pub(crate) struct HttpSettings {
 impl HttpSettings {
     pub(crate) fn new(settings: &Settings) -> Result<Self, ConfigError> {
         let server = &settings.server;
-        guard::check_settings(server)?;
+        exposure::check_settings(server)?;
         let http = value(&server.http, "server.http")?;
         let is_local = |address: SocketAddr| address.ip().to_canonical().is_loopback();
         let ad_hoc =

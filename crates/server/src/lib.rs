@@ -3,39 +3,17 @@
 //! [`App`] is what decides; [`run`] serves it on listeners that are already bound, until it is told to stop.
 
 mod admin;
-mod app;
-mod audit;
-mod auth_failures;
+mod config;
+mod net;
+mod protocols;
+mod runtime;
+mod telemetry;
+
 // One way to run seeded cases, for all tests of this crate.
 #[cfg(test)]
 #[path = "../../core/tests/properties/cases.rs"]
 #[allow(dead_code, reason = "a part of it is used")]
 mod cases;
-mod config;
-mod connections;
-mod console;
-mod denials;
-mod door;
-mod events;
-mod health;
-mod http;
-mod listen;
-mod log_writer;
-mod metrics;
-#[cfg(feature = "otlp")]
-mod otlp;
-#[cfg(not(feature = "otlp"))]
-#[path = "otlp/without.rs"]
-mod otlp;
-mod overrides;
-mod reload;
-mod resp;
-mod rls;
-mod seldom;
-mod snapshot;
-mod store;
-mod tls;
-mod watch;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -46,20 +24,24 @@ use tokio::sync::{oneshot, watch as told};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-pub use app::App;
 pub use config::{Config, ConfigError};
-pub use connections::ConnectionStats;
-pub use denials::DenialLogStats;
-pub use log_writer::{LOG_TARGET, LogStats, LogWriter};
+pub use net::connections::ConnectionStats;
+pub use net::tls::{TlsError, TlsState};
+pub use runtime::app::App;
+pub use runtime::backend::Backend;
+pub use runtime::overrides::{NewOverride, Override, OverrideError};
+pub use runtime::reload::{PolicySource, ReloadError, ReloadState, Reloaded};
+pub use runtime::snapshot::{Restored, SnapshotStartError, SnapshotState};
+pub use telemetry::denial_log::DenialLogStats;
+pub use telemetry::log_writer::{LOG_TARGET, LogStats, LogWriter};
 #[cfg(feature = "otlp")]
-pub use otlp::OtlpError;
-pub use overrides::{NewOverride, Override, OverrideError};
-pub use reload::{PolicySource, ReloadError, ReloadState, Reloaded};
-pub use snapshot::{Restored, SnapshotStartError, SnapshotState};
-pub use store::Backend;
-pub use tls::{TlsError, TlsState};
+pub use telemetry::otlp::OtlpError;
 
-use door::Door;
+use crate::admin::events;
+use crate::config::listener::Door;
+use crate::net::{accept, tls};
+use crate::runtime::{overrides, reload, snapshot};
+use crate::telemetry::{audit, denial_log, otlp};
 
 /// Where the service is reached.
 #[derive(Debug)]
@@ -91,7 +73,7 @@ pub async fn run<C: Clock + 'static>(
     overrides::begin(&app).await;
     let background = background(&app);
     let telemetry = otlp::begin(&app);
-    let denials = denials::begin(&app);
+    let denials = denial_log::begin(&app);
     let (stopping, stopped) = told::channel(());
     let stop = async {
         shutdown.await;
@@ -104,7 +86,7 @@ pub async fn run<C: Clock + 'static>(
         if let Some(listener) = listener {
             let mut stopped = stopped.clone();
             let stop = async move { drop(stopped.changed().await) };
-            listen::listen(Arc::clone(&app), door, listener, stop).await;
+            accept::listen(Arc::clone(&app), door, listener, stop).await;
         }
     };
     let (ended, all_ended) = oneshot::channel::<()>();
@@ -116,7 +98,7 @@ pub async fn run<C: Clock + 'static>(
     let operators = async {
         if let Some(admin) = admin {
             let stop = async { drop(all_ended.await) };
-            listen::listen(Arc::clone(&app), Door::Admin, admin, stop).await;
+            accept::listen(Arc::clone(&app), Door::Admin, admin, stop).await;
         }
     };
     tokio::join!(stop, checks, operators);

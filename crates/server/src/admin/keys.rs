@@ -9,11 +9,11 @@ use slidegate::policy::{HitMode, KeyText, Listed, Policy};
 use slidegate::{Clock, GateError, Looked, Request, Source};
 
 use super::json;
-use crate::app::App;
-use crate::audit::{Done, Told};
-use crate::http::body;
-use crate::http::check::Attributes;
-use crate::http::problem::{Problem, Reply};
+use crate::protocols::http::body;
+use crate::protocols::problem::{Problem, Reply};
+use crate::protocols::rest::check::Attributes;
+use crate::runtime::app::App;
+use crate::telemetry::audit::{Done, Told};
 
 /// The most rules that an answer names.
 const MAX_NAMED: usize = 50;

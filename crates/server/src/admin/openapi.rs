@@ -6,8 +6,8 @@ use bytes::Bytes;
 use hyper::StatusCode;
 
 use super::JSON;
-use crate::http::openapi::complete;
-use crate::http::problem::{Reply, reply};
+use crate::protocols::problem::{Reply, reply};
+use crate::protocols::rest::openapi::complete;
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| complete(include_str!("openapi.json")));
 

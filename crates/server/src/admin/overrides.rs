@@ -9,11 +9,11 @@ use slidegate::policy::Exception;
 use slidegate::policy::file::DurationMs;
 
 use super::json;
-use crate::app::App;
-use crate::audit::{Done, Told};
-use crate::http::body;
-use crate::http::problem::{Problem, Reply};
-use crate::overrides::{NewOverride, Override, OverrideError};
+use crate::protocols::http::body;
+use crate::protocols::problem::{Problem, Reply};
+use crate::runtime::app::App;
+use crate::runtime::overrides::{NewOverride, Override, OverrideError};
+use crate::telemetry::audit::{Done, Told};
 
 /// What is said of the exception itself is read as in a file, with its errors.
 #[derive(Deserialize)]

@@ -5,8 +5,8 @@ use serde_json::json;
 use slidegate::Clock;
 
 use super::json;
-use crate::app::App;
-use crate::http::problem::Reply;
+use crate::protocols::problem::Reply;
+use crate::runtime::app::App;
 
 pub(super) fn policy<C: Clock>(app: &App<C>) -> Reply {
     let state = app.reload_state();

@@ -8,13 +8,13 @@ use serde_json::json;
 use slidegate::Clock;
 
 use super::json;
-use crate::app::App;
-use crate::audit::Told;
 use crate::config::ConfigError;
-use crate::http::body;
-use crate::http::problem::{Problem, Reply};
-use crate::reload::ReloadError;
-use crate::tls::Reread;
+use crate::net::tls::Reread;
+use crate::protocols::http::body;
+use crate::protocols::problem::{Problem, Reply};
+use crate::runtime::app::App;
+use crate::runtime::reload::ReloadError;
+use crate::telemetry::audit::Told;
 
 /// There is nothing to say yet.
 #[derive(Deserialize)]

@@ -6,12 +6,12 @@ use slidegate::Clock;
 use slidegate::store::redis::Health;
 
 use super::json;
-use crate::app::App;
-use crate::door::Door;
-use crate::health::StoreState;
-use crate::http::problem::Reply;
-use crate::snapshot::Restored;
-use crate::store::Backend;
+use crate::config::listener::Door;
+use crate::protocols::health::StoreState;
+use crate::protocols::problem::Reply;
+use crate::runtime::app::App;
+use crate::runtime::backend::Backend;
+use crate::runtime::snapshot::Restored;
 
 pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
     let reload = app.reload_state();

@@ -3,7 +3,7 @@
 #[path = "../../../core/tests/properties/cases.rs"]
 #[allow(dead_code, unused_macros, unused_imports, reason = "a part of it is used")]
 mod cases;
-#[path = "../../src/rls/proto.rs"]
+#[path = "../../src/protocols/rls/proto.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the messages of the service, which are its own")]
 mod proto;
 #[path = "../../../limiter/tests/servers/mod.rs"]

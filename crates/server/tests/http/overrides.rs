@@ -195,7 +195,7 @@ async fn is_told(lines: &Lines, words: &[&str]) {
 /// Nobody has to guess why limits are not those of the store: that it fails is told once, and that it answers again.
 #[tokio::test]
 async fn a_store_that_fails_is_told() {
-    let lines = Lines::of("slidegate_server::overrides");
+    let lines = Lines::of("slidegate_server::runtime::overrides");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let (fails, again) = ("the store fails: ", "the store answers again");
     let (without, with) = ("without the overrides that it may have", "with the overrides that were known");

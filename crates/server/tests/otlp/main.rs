@@ -3,7 +3,7 @@
 #[path = "../grpc/client.rs"]
 #[allow(dead_code, reason = "a part of it is used")]
 mod grpc;
-#[path = "../../src/rls/proto.rs"]
+#[path = "../../src/protocols/rls/proto.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the messages of the service, which are its own")]
 mod proto;
 #[path = "../resp/client.rs"]

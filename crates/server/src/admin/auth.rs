@@ -1,0 +1,164 @@
+//! What a request has to bring before it is read: the token; and where there is none, signs that no web page sent it.
+//!
+//! A browser on the same machine reaches a loopback address too. A page may send it requests, which the browser marks with an
+//! `Origin` and does not let have a JSON body unasked; or its host may be made to resolve to 127.0.0.1, which the `Host` shows.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, StatusCode};
+use slidegate::policy::file::Server;
+
+use crate::config::exposure;
+use crate::protocols::auth;
+use crate::protocols::problem::Problem;
+use crate::telemetry::auth_failures::AuthFailure;
+
+/// Why a request is not read.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Token(AuthFailure),
+    Other(Problem),
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Other(problem)
+    }
+}
+
+/// Lets a request pass, or says what it lacks. `bound` is where the listener really is.
+pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) -> Result<(), Refusal> {
+    let (Some(admin), Some(bound)) = (&server.admin, bound) else { return Err(open().into()) };
+    if exposure::check_at(admin, bound).is_err() {
+        return Err(open().into());
+    }
+    if let Ok(Some(expected)) = exposure::token(admin) {
+        return auth::check(&head.headers, Some(expected)).map_err(Refusal::Token);
+    }
+    // By TLS nobody else's host name gets here: the certificate is not for it.
+    if admin.tls.is_none() {
+        check_host(&head.headers)?;
+    }
+    check_origin(&head.headers)?;
+    if head.method == Method::POST && !head.headers.contains_key(CONTENT_TYPE) {
+        let detail = "without a token this needs the header Content-Type: application/json";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into());
+    }
+    Ok(())
+}
+
+/// It was refused before it came to this.
+fn open() -> Problem {
+    forbidden("this listener can be reached by other machines and asks for nothing: give it a token")
+}
+
+fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
+    match single(headers, &HOST) {
+        Some(host) if is_address(host) => Ok(()),
+        _ => Err(forbidden(
+            "without a token this is asked by its address, or as localhost: the Host header has another name",
+        )),
+    }
+}
+
+fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
+    if !headers.contains_key(ORIGIN) {
+        return Ok(());
+    }
+    let origin = single(headers, &ORIGIN).and_then(|origin| origin.split_once("://"));
+    match (origin, single(headers, &HOST)) {
+        (Some((_, origin)), Some(host)) if origin.eq_ignore_ascii_case(host) => Ok(()),
+        _ => Err(forbidden("without a token this takes no requests from pages of another origin")),
+    }
+}
+
+/// The one value of a header.
+fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+/// Whether a host, with or without a port, is one that no name server has a say in.
+fn is_address(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((address, port)) if port.is_empty() || port.starts_with(':') => address,
+            _ => return false,
+        },
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+fn forbidden(detail: &str) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_and_localhost_are_hosts() {
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:8090",
+            "[::1]",
+            "[::1]:8090",
+            "localhost",
+            "LocalHost:8090",
+            "10.1.2.3:1",
+            "[::ffff:127.0.0.1]:80",
+        ] {
+            assert!(is_address(host), "{host}");
+        }
+        for host in [
+            "",
+            ":8090",
+            "evil.example",
+            "evil.example:8090",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8090",
+            "[::1",
+            "[::1]evil",
+            "[localhost.evil]",
+            "127.1",
+            "0x7f.1",
+            "2130706433",
+        ] {
+            assert!(!is_address(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_of_others_are_turned_away() {
+        let rows: [(&[(HeaderName, &str)], bool); 9] = [
+            (&[(HOST, "127.0.0.1:8090")], true),
+            (&[(HOST, "127.0.0.1:8090"), (ORIGIN, "http://127.0.0.1:8090")], true),
+            (&[(HOST, "localhost:8090"), (ORIGIN, "http://LOCALHOST:8090")], true),
+            (&[(HOST, "127.0.0.1:8090"), (ORIGIN, "http://127.0.0.1:3000")], false),
+            (&[(HOST, "127.0.0.1:8090"), (ORIGIN, "https://evil.example")], false),
+            (&[(HOST, "127.0.0.1:8090"), (ORIGIN, "null")], false),
+            (&[(ORIGIN, "http://127.0.0.1:8090")], false),
+            (
+                &[
+                    (HOST, "127.0.0.1:8090"),
+                    (ORIGIN, "http://127.0.0.1:8090"),
+                    (ORIGIN, "https://evil.example"),
+                ],
+                false,
+            ),
+            (&[(HOST, "127.0.0.1:8090"), (ORIGIN, "")], false),
+        ];
+        for (given, passes) in rows {
+            let mut headers = HeaderMap::new();
+            for (name, value) in given {
+                headers.append(name, value.parse().expect("a value"));
+            }
+            assert_eq!(check_origin(&headers).is_ok(), passes, "{given:?}");
+        }
+    }
+}

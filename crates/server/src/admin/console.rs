@@ -1,0 +1,108 @@
+//! The console: a page for operators at `/` of their listener, with one style sheet and one script.
+//!
+//! It holds no data, so whoever reaches the listener may have it. What it shows it asks for as everybody does, with the token.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LINK,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{HeaderMap, StatusCode};
+
+use crate::protocols::problem::{Reply, reply};
+use crate::runtime::reload::digest;
+
+const PAGE: &str = include_str!("console/index.html");
+const STYLE: &str = include_str!("console/style.css");
+/// One script in parts. Joined they take one request, and nothing has to be built.
+const SCRIPT: &str = concat!(
+    include_str!("console/text.js"),
+    include_str!("console/page.js"),
+    include_str!("console/chart.js"),
+    include_str!("console/ask.js"),
+    include_str!("console/stream.js"),
+    include_str!("console/history.js"),
+    include_str!("console/store.js"),
+    include_str!("console/live.js"),
+    include_str!("console/lists.js"),
+    include_str!("console/dialogs.js"),
+    include_str!("console/attributes.js"),
+    include_str!("console/policy.js"),
+    include_str!("console/look.js"),
+    include_str!("console/overrides.js"),
+    include_str!("console/main.js"),
+);
+
+/// Nothing from elsewhere, nothing inline, no frames. The last one makes the browser refuse every way from a text to markup.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+    frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'";
+
+static FILES: LazyLock<[File; 3]> = LazyLock::new(|| {
+    [
+        File::new("/", "text/html; charset=utf-8", PAGE),
+        File::new("/console/style.css", "text/css; charset=utf-8", STYLE),
+        File::new("/console/console.js", "text/javascript; charset=utf-8", SCRIPT),
+    ]
+});
+
+struct File {
+    path: &'static str,
+    content_type: HeaderValue,
+    text: &'static str,
+    /// Of what is in it: another program brings another page.
+    tag: HeaderValue,
+}
+
+impl File {
+    fn new(path: &'static str, content_type: &'static str, text: &'static str) -> Self {
+        let digest = digest(text.as_bytes());
+        let tag = HeaderValue::try_from(format!("\"{}\"", &digest[..16])).expect("digits in quotes");
+        Self { path, content_type: HeaderValue::from_static(content_type), text, tag }
+    }
+
+    fn reply(&self, headers: &HeaderMap) -> Reply {
+        let mut answer = if self.is_known(headers) {
+            let mut unchanged = Reply::default();
+            *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
+            unchanged
+        } else {
+            reply(StatusCode::OK, self.content_type.clone(), Bytes::from_static(self.text.as_bytes()))
+        };
+        answer.headers_mut().insert(ETAG, self.tag.clone());
+        answer.headers_mut().extend(fixed().map(|(name, value)| (name, HeaderValue::from_static(value))));
+        answer
+    }
+
+    /// Whether the browser has it.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        let named = headers
+            .get_all(IF_NONE_MATCH)
+            .iter()
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+        let mut tags = named.map(|tag| tag.trim_ascii()).map(|tag| tag.strip_prefix(b"W/").unwrap_or(tag));
+        tags.any(|tag| tag == self.tag.as_bytes() || tag == b"*")
+    }
+}
+
+/// A browser asks whether it is still the same; a program finds its way to the document.
+fn fixed() -> [(HeaderName, &'static str); 5] {
+    [
+        (CACHE_CONTROL, "no-cache"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (LINK, "</openapi.json>; rel=\"service-desc\""),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ]
+}
+
+/// The file at a path, if there is one.
+pub(crate) fn file(path: &str, headers: &HeaderMap) -> Option<Reply> {
+    FILES.iter().find(|file| file.path == path).map(|file| file.reply(headers))
+}
+
+/// Whether there is a file at a path.
+pub(crate) fn has(path: &str) -> bool {
+    FILES.iter().any(|file| file.path == path)
+}

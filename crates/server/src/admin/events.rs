@@ -1,0 +1,161 @@
+//! `GET /v1/events`: what there is to see, once a second, for everybody who looks on.
+//!
+//! A frame is put together once for all viewers, and not at all while there are none. Whoever does not take what was sent misses
+//! frames: each has all that is known, so nothing is lost with one.
+
+mod frame;
+mod history;
+mod quantiles;
+mod sample;
+mod top;
+mod viewer;
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use parking_lot::Mutex;
+use slidegate::Clock;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::protocols::http::Visit;
+use crate::protocols::http::content::Content;
+use crate::protocols::problem::{Problem, Reply};
+use crate::runtime::app::App;
+use history::Past;
+use sample::Seen;
+pub(crate) use top::top;
+use viewer::Viewer;
+
+/// How often there is a frame.
+const EVERY: Duration = Duration::from_secs(1);
+/// The most who look on at a time.
+const MAX_VIEWERS: usize = 100;
+
+/// What is told to those who look on.
+pub(crate) struct Events {
+    viewers: AtomicUsize,
+    told: watch::Sender<Told>,
+    past: Mutex<Past>,
+    began: Instant,
+}
+
+/// A frame as it is sent.
+#[derive(Clone, Default)]
+struct Told {
+    bytes: Bytes,
+    then: Then,
+}
+
+/// What comes after a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Then {
+    #[default]
+    More,
+    Nothing,
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self {
+            viewers: AtomicUsize::new(0),
+            told: watch::Sender::default(),
+            past: Mutex::default(),
+            began: Instant::now(),
+        }
+    }
+}
+
+impl Events {
+    /// How many look on.
+    pub(crate) fn viewers(&self) -> usize {
+        self.viewers.load(Ordering::Relaxed)
+    }
+
+    /// A place for one more who looks on, and what it is told first; none if there are too many.
+    fn join<C: Clock>(self: &Arc<Self>, app: &App<C>) -> Option<(Seat, Bytes)> {
+        // Held until there is a frame, so that nobody gets one of long ago.
+        let past = self.past.lock();
+        let more = |viewers| (viewers < MAX_VIEWERS).then_some(viewers + 1);
+        let before = self.viewers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        let seat = Seat(Arc::clone(self));
+        if before == 0 {
+            self.tell(app, &past, Seen::now(app).as_ref(), Then::More);
+        }
+        Some((seat, frame::hello(app, &past)))
+    }
+
+    /// A second has passed.
+    fn tick<C: Clock>(&self, app: &App<C>) {
+        let seen = Seen::now(app);
+        let mut past = self.past.lock();
+        if self.viewers() > 0 {
+            self.tell(app, &past, seen.as_ref(), Then::More);
+        }
+        if let Some(seen) = seen {
+            past.note(seen);
+        }
+    }
+
+    fn tell<C: Clock>(&self, app: &App<C>, past: &Past, seen: Option<&Seen>, then: Then) {
+        let bytes = frame::frame(app, past, seen, self.began.elapsed());
+        self.told.send_replace(Told { bytes, then });
+    }
+}
+
+/// A place among those who look on, until it is dropped.
+struct Seat(Arc<Events>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.viewers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Remembers what there was to see each second, and tells those who look on. They are told at once that the service ends.
+/// Never returns.
+pub(crate) async fn keep<C: Clock>(app: Arc<App<C>>) {
+    let mut seconds = interval(EVERY);
+    // After a stall one frame is as good as ten.
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            () = app.stop_begun() => break,
+            _ = seconds.tick() => app.events().tick(&app),
+        }
+    }
+    let events = app.events();
+    events.tell(&app, &events.past.lock(), Seen::now(&app).as_ref(), Then::Nothing);
+    pending::<()>().await;
+}
+
+/// Lets a client look on until it goes away or the service ends.
+pub(crate) fn reply<C: Clock + 'static>(visit: &Visit<C>) -> Result<Reply, Problem> {
+    let app = &visit.app;
+    // Before it is looked at whether the service ends, so that its last frame is not missed.
+    let told = app.events().told.subscribe();
+    if !app.is_ready() {
+        return Err(Problem::overloaded("the service ends, and there is nothing more to see"));
+    }
+    let Some((seat, hello)) = app.events().join(app) else {
+        let detail =
+            format!("{MAX_VIEWERS} look on already, which is the most; close a console, or ask later");
+        return Err(Problem::overloaded(detail));
+    };
+    let viewer = Viewer::new(seat, hello, told, Arc::clone(visit.progress()));
+    let mut reply = Reply::new(Content::stream(viewer.into_stream()));
+    for (name, value) in [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-store"),
+        // nginx would otherwise keep what it gets until there is more.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ] {
+        reply.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(reply)
+}

@@ -1,0 +1,180 @@
+//! What is sent: events with a line of JSON each.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::{Value, json};
+use slidegate::Clock;
+use slidegate::observe::{Counts, Line, Subjects, WithoutKey};
+
+use super::history::{Moment, Past, refused};
+use super::quantiles::Quantiles;
+use super::sample::{Seen, Totals};
+use super::top;
+use super::top::{Listed, Which};
+use crate::admin::status;
+use crate::runtime::app::App;
+
+/// How soon a browser that lost its connection comes again.
+const RETRY: &str = "retry: 2000\n";
+/// The most lines of a frame.
+const MAX_LINES: usize = 100;
+
+#[derive(Serialize)]
+struct Hello<'a> {
+    service: &'static str,
+    version: &'static str,
+    at_ms: u64,
+    policy: Value,
+    history: &'a VecDeque<Moment>,
+}
+
+#[derive(Serialize)]
+struct Frame<'a> {
+    at_ms: u64,
+    uptime_ms: u64,
+    ready: bool,
+    /// These two may be changed by a reload.
+    subjects: Option<&'static str>,
+    near_miss_percent: Option<f64>,
+    totals: Option<Totals>,
+    latency_us: Option<Quantiles>,
+    lines: Vec<Told<'a>>,
+    lines_left_out: usize,
+    without_key: Vec<Keyless>,
+    denied: Option<Listed>,
+    near: Option<Listed>,
+    store: Value,
+    policy: Value,
+    overrides: Value,
+    viewers: usize,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    rule: &'a str,
+    limit: &'a str,
+    route: &'a str,
+    enforced: Counted,
+    observed: Counted,
+}
+
+/// Requests that lack an attribute of a rule's key and share one subject.
+#[derive(Serialize)]
+struct Keyless {
+    rule: Box<str>,
+    key: Box<str>,
+    requests: u64,
+}
+
+#[derive(Serialize)]
+struct Counted {
+    allowed: u64,
+    denied: u64,
+    uncharged: u64,
+    looked: u64,
+    near_misses: u64,
+}
+
+/// What is told once, at the beginning.
+pub(super) fn hello<C: Clock>(app: &App<C>, past: &Past) -> Bytes {
+    let digest = app.reload_state().policy_digest;
+    let hello = Hello {
+        service: "slidegate",
+        version: env!("CARGO_PKG_VERSION"),
+        at_ms: app.gate().now_ms(),
+        policy: json!({ "digest": known(&digest) }),
+        history: past.history(),
+    };
+    event(RETRY, "hello", &hello)
+}
+
+/// What is told every second. Without an observer nothing is counted, and that is `null`.
+pub(super) fn frame<C: Clock>(app: &App<C>, past: &Past, seen: Option<&Seen>, uptime: Duration) -> Bytes {
+    let at_ms = app.gate().now_ms();
+    let (lines, lines_left_out) = seen.map_or_else(Default::default, |seen| lines(&seen.lines, past));
+    let settings = app.observer().map(|observer| observer.settings());
+    let list = |which| Some(Listed::of(app.observer()?, which, top::USUAL, at_ms));
+    let frame = Frame {
+        at_ms,
+        uptime_ms: u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX),
+        ready: app.is_ready(),
+        subjects: settings.as_ref().map(|settings| match settings.subjects {
+            Subjects::Plain => "plain",
+            Subjects::Hashed => "hashed",
+        }),
+        near_miss_percent: settings.as_ref().map(|settings| f64::from(settings.near_miss.0) / 100.0),
+        totals: seen.map(|seen| seen.totals),
+        latency_us: seen.and_then(|seen| past.latency_us(&seen.latency)),
+        lines,
+        lines_left_out,
+        without_key: app.observer().map_or_else(Vec::new, |observer| keyless(observer.without_key())),
+        denied: list(Which::Denied),
+        near: list(Which::Near),
+        store: status::store(app.gate().store()),
+        policy: policy(app),
+        overrides: json!({ "active": app.overrides().iter().filter(|one| one.active).count() }),
+        viewers: app.events().viewers(),
+    };
+    event("", "frame", &frame)
+}
+
+fn policy<C: Clock>(app: &App<C>) -> Value {
+    let state = app.reload_state();
+    json!({
+        "digest": known(&state.policy_digest),
+        "loaded_at_ms": state.loaded_at_ms,
+        "last_ok": state.last_ok,
+        "last_error": state.last_error,
+        "rules": app.gate().policy().rules().len(),
+    })
+}
+
+fn known(digest: &str) -> Option<&str> {
+    Some(digest).filter(|digest| !digest.is_empty())
+}
+
+/// Those that refused most, of late and then in all, and how many did not fit. Lines that never counted anything are not told.
+fn lines<'a>(lines: &'a [Line], past: &Past) -> (Vec<Told<'a>>, usize) {
+    let mut ranked: Vec<(u64, &Line)> = past.refused(lines).into_iter().zip(lines).collect();
+    ranked.retain(|(_, line)| [line.enforced, line.observed] != [Counts::default(); 2]);
+    // As in the policy, where there is no difference.
+    ranked.sort_by_key(|(lately, line)| Reverse((*lately, refused(line))));
+    let left_out = ranked.len().saturating_sub(MAX_LINES);
+    let told = ranked.iter().take(MAX_LINES).map(|(_, line)| Told {
+        rule: &line.rule,
+        limit: &line.limit,
+        route: &line.route,
+        enforced: counted(line.enforced),
+        observed: counted(line.observed),
+    });
+    (told.collect(), left_out)
+}
+
+/// The rules with most of them.
+fn keyless(mut all: Vec<WithoutKey>) -> Vec<Keyless> {
+    all.retain(|one| one.requests > 0);
+    all.sort_by_key(|one| Reverse(one.requests));
+    all.truncate(MAX_LINES);
+    let told = |one: WithoutKey| {
+        let WithoutKey { rule, key, requests } = one;
+        Keyless { rule: (&*rule).into(), key: (&*key).into(), requests }
+    };
+    all.into_iter().map(told).collect()
+}
+
+fn counted(counts: Counts) -> Counted {
+    let Counts { allowed, denied, uncharged, looked, near_misses, .. } = counts;
+    Counted { allowed, denied, uncharged, looked, near_misses }
+}
+
+/// An event. JSON has no line breaks of its own.
+fn event(before: &str, name: &str, data: &impl Serialize) -> Bytes {
+    let mut bytes = format!("{before}event: {name}\ndata: ").into_bytes();
+    serde_json::to_writer(&mut bytes, data).expect("numbers and texts are JSON, and memory takes them");
+    bytes.extend_from_slice(b"\n\n");
+    bytes.into()
+}

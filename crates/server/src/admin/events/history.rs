@@ -1,0 +1,98 @@
+//! What there was to see a while ago: totals for the charts, and what the last seconds are counted from.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::Serialize;
+use slidegate::observe::{Latency, Line};
+
+use super::quantiles::Quantiles;
+use super::sample::{Seen, Totals};
+
+/// How many seconds a chart begins with.
+const HISTORY: usize = 120;
+/// How many seconds count as lately.
+const LATELY: usize = 10;
+
+/// What there was to see a while ago.
+#[derive(Default)]
+pub(super) struct Past {
+    history: VecDeque<Moment>,
+    latencies: VecDeque<Latency>,
+    refused: VecDeque<Vec<u64>>,
+    /// Whose refusals these are, in this order.
+    names: Vec<[Arc<str>; 3]>,
+}
+
+/// A point of a chart.
+#[derive(Serialize)]
+pub(super) struct Moment {
+    at_ms: u64,
+    totals: Totals,
+    latency_us: Option<Quantiles>,
+}
+
+impl Past {
+    /// Remembers a moment.
+    pub(super) fn note(&mut self, seen: Seen) {
+        let Seen { at_ms, totals, lines, latency } = seen;
+        let latency_us = self.latency_us(&latency);
+        push(&mut self.history, Moment { at_ms, totals, latency_us }, HISTORY);
+        push(&mut self.latencies, latency, LATELY);
+        if !self.is_of(&lines) {
+            // Another policy: what was refused until now counts as refused before.
+            self.names = lines.iter().map(|line| name(line).map(Arc::clone)).collect();
+            self.refused.clear();
+        }
+        push(&mut self.refused, lines.iter().map(refused).collect(), LATELY);
+    }
+
+    /// The oldest first.
+    pub(super) fn history(&self) -> &VecDeque<Moment> {
+        &self.history
+    }
+
+    /// How long the decisions of the last seconds took; `None` where none was timed.
+    pub(super) fn latency_us(&self, now: &Latency) -> Option<Quantiles> {
+        match self.latencies.front() {
+            Some(before) => Quantiles::of(&now.minus(before)),
+            None => Quantiles::of(now),
+        }
+    }
+
+    /// How often each line has refused in the last seconds.
+    pub(super) fn refused(&self, lines: &[Line]) -> Vec<u64> {
+        match self.refused.front().filter(|_| self.is_of(lines)) {
+            Some(before) => {
+                lines.iter().zip(before).map(|(line, before)| refused(line).saturating_sub(*before)).collect()
+            }
+            None => vec![0; lines.len()],
+        }
+    }
+
+    /// Whether the lines are those that it knows.
+    fn is_of(&self, lines: &[Line]) -> bool {
+        let mut names = self.names.iter();
+        let same = |line: &Line| names.next().is_some_and(|known| name(line) == known.each_ref());
+        self.names.len() == lines.len() && lines.iter().all(same)
+    }
+}
+
+fn push<T>(queue: &mut VecDeque<T>, one: T, most: usize) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(one);
+}
+
+fn name(line: &Line) -> [&Arc<str>; 3] {
+    [&line.rule, &line.limit, &line.route]
+}
+
+/// How often it refused, or would have.
+pub(super) fn refused(line: &Line) -> u64 {
+    line.enforced.denied + line.observed.denied
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! What there is to see at a moment.
+
+use serde::Serialize;
+use slidegate::Clock;
+use slidegate::observe::{Latency, Line, Observer};
+
+use crate::runtime::app::App;
+
+/// What the observer has counted until a moment.
+pub(super) struct Seen {
+    pub(super) at_ms: u64,
+    pub(super) totals: Totals,
+    pub(super) lines: Vec<Line>,
+    pub(super) latency: Latency,
+}
+
+/// Whole requests since the start, by what came of them.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Totals {
+    allowed: u64,
+    denied: u64,
+    barred: u64,
+    unlimited: u64,
+    looked: u64,
+    failed: u64,
+    replayed: u64,
+    would_deny: u64,
+    /// These are of limits, of which a request may have several.
+    near_misses: u64,
+}
+
+impl Seen {
+    /// What there is now, if anything is counted.
+    pub(super) fn now<C: Clock>(app: &App<C>) -> Option<Self> {
+        let observer = app.observer()?;
+        let (lines, latency) = (observer.lines(), observer.latency());
+        let totals = Totals::of(observer, &lines);
+        Some(Self { at_ms: app.gate().now_ms(), totals, lines, latency })
+    }
+}
+
+impl Totals {
+    pub(super) fn of(observer: &Observer, lines: &[Line]) -> Self {
+        let requests = observer.requests();
+        Self {
+            allowed: requests.allowed,
+            denied: requests.denied,
+            barred: requests.barred,
+            unlimited: requests.unlimited,
+            looked: requests.looked,
+            failed: requests.failed,
+            replayed: requests.replayed,
+            would_deny: requests.would_deny,
+            near_misses: lines.iter().map(|line| line.enforced.near_misses).sum(),
+        }
+    }
+}

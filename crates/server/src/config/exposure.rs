@@ -1,0 +1,50 @@
+//! Who may speak to the admin listener: whoever is on this machine, has the token, or shows a certificate.
+//!
+//! That it is not open by accident is looked at wherever it could become so: in the file, where settings are used (flags may
+//! have changed them), when the listener is bound, when settings change, and at every request.
+
+use std::net::SocketAddr;
+
+use slidegate::policy::file::{Admin, Server};
+
+use super::{ConfigError, value};
+use crate::config;
+
+/// What the settings say of strangers, at the address that they name.
+pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
+    match &server.admin {
+        Some(admin) => check_at(admin, *value(&admin.listen, "server.admin.listen")?),
+        None => Ok(()),
+    }
+}
+
+/// Whether strangers are kept out at an address.
+pub(crate) fn check_at(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
+    // A token that can be guessed is none, and refused as such.
+    token(admin)?;
+    if admin.is_guarded_at(address) { Ok(()) } else { Err(ConfigError::AdminIsOpen { address }) }
+}
+
+/// The same once it is bound, with a warning of what is not forbidden.
+pub(crate) fn check_bound(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
+    check_at(admin, address)?;
+    if !is_local(address) && admin.tls.is_none() {
+        tracing::warn!(
+            "the token of the admin listener at {address} travels in the clear: set server.admin.tls, or listen at 127.0.0.1"
+        );
+    }
+    Ok(())
+}
+
+/// What requests have to bring.
+pub(crate) fn token(admin: &Admin) -> Result<Option<&str>, ConfigError> {
+    config::token(admin.token.as_ref(), "server.admin.token")
+}
+
+/// Whether nobody else's machine reaches it. An IPv4 address may be written as one of IPv6.
+fn is_local(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+mod tests;

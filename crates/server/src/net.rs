@@ -1,0 +1,6 @@
+//! Network: listeners, connections and TLS.
+
+pub(crate) mod accept;
+pub(crate) mod byte_budget;
+pub(crate) mod connections;
+pub(crate) mod tls;

@@ -1,0 +1,126 @@
+//! How much may have come of calls that are not complete: what comes at once takes none of it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The most over all connections. A client may have a message under way in each of its calls, and could have many connections.
+const MAX_BYTES: usize = 64 << 20;
+/// The most on one connection of calls that need no token.
+const MAX_OPEN_BYTES: usize = 8 << 10;
+
+/// A connection has at most this part of what is left of the bytes that all share: after ten connections that send as much as
+/// they can three tenths are left, and after fifty the next has 20 KiB.
+const PART_OF_REST: usize = 8;
+
+/// What has come of calls that are not complete.
+pub(crate) struct Unfinished {
+    bytes: AtomicUsize,
+    max_bytes: usize,
+}
+
+impl Unfinished {
+    /// Of what all connections share.
+    pub(crate) fn of_all() -> Self {
+        Self { bytes: AtomicUsize::new(0), max_bytes: MAX_BYTES }
+    }
+
+    /// Of the calls on one connection that need a token. It counts for all connections together, too.
+    pub(crate) fn of_one() -> Self {
+        Self::of_all()
+    }
+
+    /// Of the calls on one connection that need no token: whoever fills this is in nobody's way but its own.
+    pub(crate) fn of_open_calls() -> Self {
+        Self { bytes: AtomicUsize::new(0), max_bytes: MAX_OPEN_BYTES }
+    }
+
+    /// A part of it, which is nothing yet. It counts also for what all connections share, if that is given.
+    pub(crate) fn part<'a>(&'a self, shared: Option<&'a Self>) -> Part<'a> {
+        Part { of: self, shared, bytes: 0 }
+    }
+
+    /// The bytes now, with so many more.
+    fn add(&self, bytes: usize) -> usize {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+
+    fn subtract(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What one call has of it, until it is dropped.
+pub(crate) struct Part<'a> {
+    of: &'a Unfinished,
+    shared: Option<&'a Unfinished>,
+    bytes: usize,
+}
+
+impl Part<'_> {
+    /// So much more; whether there is room for it.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        self.bytes += bytes;
+        let here = self.of.add(bytes);
+        let most_here = self.shared.map_or(self.of.max_bytes, |shared| {
+            shared.max_bytes.saturating_sub(shared.add(bytes)) / PART_OF_REST
+        });
+        here <= most_here
+    }
+
+    /// So much less.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+        self.of.subtract(bytes);
+        if let Some(shared) = self.shared {
+            shared.subtract(bytes);
+        }
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        self.shrink(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_there_for_others() {
+        for all in [Unfinished::of_all(), Unfinished::of_open_calls()] {
+            let (mut one, mut other) = (all.part(None), all.part(None));
+            assert!(one.grow(all.max_bytes - 1) && other.grow(1));
+            assert!(!other.grow(1));
+            one.shrink(1);
+            assert!(!other.grow(1));
+            drop(one);
+            assert!(other.grow(1));
+            drop(other);
+            assert!(all.part(None).grow(all.max_bytes));
+            assert_eq!(all.bytes.into_inner(), 0);
+        }
+    }
+
+    /// They take as much as they get, and another one gets something.
+    #[test]
+    fn a_few_connections_do_not_use_it_up() {
+        const PIECE: usize = 1 << 10;
+        for connections in [1, 10, 50] {
+            let all = Unfinished::of_all();
+            let ones: Vec<_> = (0..connections).map(|_| Unfinished::of_one()).collect();
+            let mut parts: Vec<_> = ones.iter().map(|one| one.part(Some(&all))).collect();
+            for part in &mut parts {
+                while part.grow(PIECE) {}
+                // The call that has gone too far is over, and takes nothing.
+                part.shrink(PIECE);
+            }
+            let newcomer = Unfinished::of_one();
+            let mut part = newcomer.part(Some(&all));
+            assert!(part.grow(PIECE), "after {connections}");
+            assert!(all.bytes.load(Ordering::Relaxed) < MAX_BYTES);
+            drop((part, parts));
+            assert_eq!(all.bytes.into_inner(), 0);
+        }
+    }
+}

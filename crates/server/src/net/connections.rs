@@ -1,0 +1,225 @@
+//! The connections that are open: told to end when nothing moves on them, or when it is time.
+//!
+//! One timer for all of them instead of one for each request: a connection only notes how far it is, which costs nothing.
+
+mod admission;
+mod bounds;
+mod capacity;
+mod counts;
+#[cfg(test)]
+pub(crate) mod flood;
+mod lingering_close;
+mod pace;
+mod progress;
+mod reclaim;
+mod turns;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use slab::Slab;
+use slidegate::Clock;
+use tokio::time::{Instant, sleep};
+
+pub(crate) use admission::{Place, Places, Shortage};
+pub(crate) use bounds::Bounds;
+pub(crate) use capacity::{Capacity, OpenFiles};
+pub use counts::ConnectionStats;
+pub(crate) use counts::{Counts, Event};
+pub(crate) use lingering_close::{Rest, Sends};
+pub(crate) use pace::Pace;
+pub(crate) use progress::{Order, Phase, Progress};
+pub(crate) use turns::{Turns, cost};
+
+use crate::runtime::app::App;
+use reclaim::IdleQueue;
+
+/// How long a connection on which nothing is asked is kept once the service ends: what its client has just sent is still read.
+pub(crate) const GRACE: Duration = Duration::from_millis(250);
+/// How often it is looked at who has not moved once the service ends.
+const LAST_SWEEPS: Duration = Duration::from_millis(10);
+
+/// All connections of a listener.
+#[derive(Default)]
+pub(crate) struct Connections(Mutex<Open>);
+
+#[derive(Default)]
+struct Open {
+    entries: Slab<Entry>,
+    /// Since when connections are to end after what they are doing.
+    finishing: Option<Instant>,
+    /// Connections in the lane, in the order in which they came.
+    lane: BTreeMap<u64, usize>,
+    lane_turns: u64,
+    idle: IdleQueue,
+}
+
+struct Entry {
+    progress: Arc<Progress>,
+    waker: Waker,
+    seen: u64,
+    since: Instant,
+    /// Key of its place.
+    place: usize,
+    /// Turn in the lane, of a connection that is one too many.
+    lane_turn: Option<u64>,
+}
+
+impl Entry {
+    fn tell(&self, order: Order) {
+        self.progress.tell(order);
+        self.waker.wake_by_ref();
+    }
+
+    /// Ends what has lasted too long.
+    fn judge(&mut self, now: Instant, bounds: &Bounds, finishing: Option<Instant>) -> Option<Told> {
+        let steps = self.progress.steps();
+        if steps != self.seen {
+            (self.seen, self.since) = (steps, now);
+            return None;
+        }
+        let phase = self.progress.phase();
+        let mut limit = bounds.of(phase)?;
+        let mut since = self.since;
+        if let (Some(finishing), Phase::Fresh | Phase::Idle) = (finishing, phase) {
+            (since, limit) = (since.max(finishing), limit.min(GRACE));
+        }
+        if now.duration_since(since) < limit {
+            return None;
+        }
+        // Whoever was told already, or has nothing left to say, is not waited for.
+        let first = self.progress.order() == Order::Go;
+        let mute = matches!(phase, Phase::Writing | Phase::Closing);
+        self.since = now;
+        self.tell(if first && !mute { Order::Cut } else { Order::End });
+        Some(if first { Told::First(phase) } else { Told::Again })
+    }
+}
+
+/// A connection was told to end.
+enum Told {
+    /// For the first time, while it did this.
+    First(Phase),
+    Again,
+}
+
+impl Connections {
+    /// Says that a connection is open. It leaves when what this returns is dropped.
+    pub(crate) fn join(self: &Arc<Self>, progress: Arc<Progress>, waker: Waker, place: &Place) -> Membership {
+        let seen = progress.steps();
+        let open = &mut *self.0.lock();
+        let lane_turn = place.is_in_lane().then(|| {
+            open.lane_turns += 1;
+            open.lane_turns
+        });
+        let entry = Entry { progress, waker, seen, since: Instant::now(), place: place.key(), lane_turn };
+        let key = open.entries.insert(entry);
+        open.lane.extend(lane_turn.map(|turn| (turn, key)));
+        Membership { of: Arc::clone(self), key }
+    }
+
+    /// Ends the connection that has been idle for longest, and gives its seat away. `false` if nobody has been idle for long, or
+    /// too many are leaving already.
+    pub(crate) fn reclaim_idle(&self, places: &Places, capacity: Capacity) -> bool {
+        let Open { entries, idle, .. } = &mut *self.0.lock();
+        let now = Instant::now();
+        let Some(entry) = idle.next(entries, now).and_then(|key| entries.get_mut(key)) else { return false };
+        if !places.vacate(entry.place, capacity) {
+            return false;
+        }
+        entry.since = now;
+        entry.tell(Order::Cut);
+        true
+    }
+
+    /// Ends the connection that has been in the lane for longest, and gives its place there away. `false` if too many are leaving
+    /// already.
+    pub(crate) fn reclaim_lane(&self, places: &Places, capacity: Capacity) -> bool {
+        let Open { entries, lane, .. } = &mut *self.0.lock();
+        let Some(oldest) = lane.first_entry() else { return false };
+        let Some(entry) = entries.get(*oldest.get()).filter(|entry| places.vacate(entry.place, capacity))
+        else {
+            return false;
+        };
+        oldest.remove();
+        entry.tell(Order::End);
+        true
+    }
+
+    /// Ends the connections that do not move, again and again.
+    pub(crate) async fn keep_moving<C: Clock>(&self, app: &App<C>) {
+        loop {
+            let interval = match self.0.lock().finishing {
+                None => app.http().connections.sweep_interval(),
+                Some(_) => LAST_SWEEPS,
+            };
+            sleep(interval).await;
+            let mut from = 0;
+            while let Some(next) =
+                self.sweep(from, Instant::now(), &app.http().connections, app.connections())
+            {
+                from = next;
+                sleep(pace::PAUSE).await;
+            }
+        }
+    }
+
+    /// Looks at the connections from a place on; the place to go on from, if enough were told before all were looked at.
+    fn sweep(&self, from: usize, now: Instant, bounds: &Bounds, counts: &Counts) -> Option<usize> {
+        let Open { entries, finishing, .. } = &mut *self.0.lock();
+        let (mut told, at_once) = (0, pace::at_once());
+        for place in from..entries.capacity() {
+            if told == at_once {
+                return Some(place);
+            }
+            let Some(judged) = entries.get_mut(place).and_then(|entry| entry.judge(now, bounds, *finishing))
+            else {
+                continue;
+            };
+            told += 1;
+            match judged {
+                Told::First(Phase::Fresh | Phase::Idle) if finishing.is_some() => {}
+                Told::First(Phase::Idle) => counts.add(Event::EndedIdle),
+                Told::First(Phase::Closing) | Told::Again => {}
+                Told::First(_) => counts.add(Event::EndedSlow),
+            }
+        }
+        None
+    }
+
+    /// Looks at all of them once, at the time that it is.
+    #[cfg(test)]
+    fn sweep_now(&self, bounds: &Bounds) {
+        self.sweep(0, Instant::now(), bounds, &Counts::default());
+    }
+
+    /// From now on connections on which nothing is asked end soon.
+    pub(crate) fn finish(&self) {
+        self.0.lock().finishing = Some(Instant::now());
+    }
+
+    /// Tells every connection.
+    pub(crate) fn tell_all(&self, order: Order) {
+        self.0.lock().entries.iter().for_each(|(_, entry)| entry.tell(order));
+    }
+}
+
+/// A place among the connections.
+pub(crate) struct Membership {
+    of: Arc<Connections>,
+    key: usize,
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        let open = &mut *self.of.0.lock();
+        let entry = open.entries.remove(self.key);
+        entry.lane_turn.and_then(|turn| open.lane.remove(&turn));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Capacity of a listener: connections that fit into the file descriptors that the system allows.
+
+use slidegate::policy::file::Server;
+use tracing::Level;
+
+use super::Bounds;
+use crate::config::listener::Door;
+
+/// The most connections that are told to come again at a time, and the most that are told to end and have not ended yet.
+const MAX_SURPLUS: u64 = 256;
+/// Descriptors for everything but connections: snapshots, policy and certificates, Redis, telemetry, the log.
+const RESERVED: u64 = 256;
+/// Connections that the listener for operators has at least, where there is not enough for all.
+const OPERATORS: u64 = 1_024;
+
+/// Number of connections of one listener.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Capacity {
+    /// Those that are served.
+    pub(crate) max: usize,
+    /// Those in the lane; as many again may be leaving.
+    pub(crate) surplus: usize,
+}
+
+impl Capacity {
+    /// As the settings have it, where the number of descriptors is not known.
+    pub(crate) fn configured(bounds: &Bounds) -> Self {
+        Self { max: bounds.max, surplus: MAX_SURPLUS as usize }
+    }
+
+    /// The most connections that so many descriptors are enough for, and no more than are wanted.
+    fn within(files: u64, wanted: usize) -> Self {
+        let rest = files.saturating_sub(wanted as u64) / 2;
+        let surplus = rest.max(files / 8).clamp(1, MAX_SURPLUS);
+        let max = usize::try_from(files.saturating_sub(2 * surplus)).unwrap_or(usize::MAX);
+        Self { max: max.clamp(1, wanted), surplus: surplus as usize }
+    }
+}
+
+/// File descriptors of the process, divided among its listeners.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OpenFiles {
+    allowed: u64,
+    /// Listeners of the data plane.
+    listeners: u64,
+    has_admin: bool,
+}
+
+impl OpenFiles {
+    pub(crate) fn new(allowed: u64, server: &Server) -> Self {
+        let listeners = 1 + u64::from(server.grpc.is_some()) + u64::from(server.resp.is_some());
+        Self { allowed, listeners, has_admin: server.admin.is_some() }
+    }
+
+    /// Capacity of a listener under these settings. No listener can take what another needs, and none what is reserved.
+    pub(crate) fn capacity(self, bounds: &Bounds, door: Door) -> Capacity {
+        let wanted = bounds.max as u64 + 2 * MAX_SURPLUS;
+        let free = self.allowed - RESERVED.min(self.allowed / 4);
+        let operators = if self.has_admin { (OPERATORS + 2 * MAX_SURPLUS).min(self.allowed / 8) } else { 0 };
+        let of_each = wanted.min(free.saturating_sub(operators.min(wanted)) / self.listeners);
+        let files = match door {
+            Door::Admin => free - of_each * self.listeners,
+            Door::Check | Door::Grpc | Door::Resp => of_each,
+        };
+        Capacity::within(files, bounds.max)
+    }
+
+    /// Logs that fewer connections fit than the settings allow: a warning where the file has the number. The default is as many as
+    /// there may be, so that fewer are nothing to report: then it is for those who look for it.
+    pub(crate) fn warn(self, bounds: &Bounds) {
+        let Some((level, text)) = self.shortage(bounds) else { return };
+        match level {
+            Level::WARN => tracing::warn!("{text}"),
+            _ => tracing::debug!("{text}"),
+        }
+    }
+
+    /// Message about a listener with fewer connections than the settings allow, and its level.
+    fn shortage(self, bounds: &Bounds) -> Option<(Level, String)> {
+        let max = self.capacity(bounds, Door::Check).max;
+        let of_admin = self.capacity(bounds, Door::Admin).max;
+        let (wanted, allowed, listeners) = (bounds.max, self.allowed, self.listeners);
+        if max == wanted && (of_admin == wanted || !self.has_admin) {
+            return None;
+        }
+        let admin =
+            if self.has_admin { format!(", and {of_admin} on that for operators") } else { String::new() };
+        let text = format!(
+            "server.connections.max is {wanted}, and the system allows {allowed} open files: {max} connections fit on each \
+             of {listeners} listeners{admin}. Raise the one (ulimit -n, LimitNOFILE=), or lower the other"
+        );
+        Some((if bounds.is_max_written { Level::WARN } else { Level::DEBUG }, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slidegate::policy::Policy;
+
+    use super::*;
+    use crate::net::connections::bounds::tests::usual;
+
+    /// All descriptors that listeners may have open at the same time.
+    fn most(files: OpenFiles, bounds: &Bounds) -> u64 {
+        let total = |door| {
+            let Capacity { max, surplus } = files.capacity(bounds, door);
+            (max + 2 * surplus) as u64
+        };
+        files.listeners * total(Door::Check) + if files.has_admin { total(Door::Admin) } else { 0 }
+    }
+
+    #[test]
+    fn connections_never_take_what_is_reserved() {
+        let bounds = Bounds { max: 1_000_000, ..usual() };
+        for allowed in [64, 100, 256, 1_000, 1_024, 4_096, 20_000, 65_536, 1 << 20, u64::MAX >> 1] {
+            for (listeners, has_admin) in [(1, false), (1, true), (3, true)] {
+                let files = OpenFiles { allowed, listeners, has_admin };
+                let reserved = RESERVED.min(allowed / 4);
+                assert!(most(files, &bounds) + reserved <= allowed, "{files:?}: {}", most(files, &bounds));
+                assert!(files.capacity(&bounds, Door::Check).max >= 8, "{files:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_gets_more_than_is_configured() {
+        let files = OpenFiles { allowed: 1 << 20, listeners: 3, has_admin: true };
+        for max in [1, 7, 16_384] {
+            let bounds = Bounds { max, ..usual() };
+            assert_eq!(files.capacity(&bounds, Door::Resp), Capacity::configured(&bounds));
+        }
+    }
+
+    /// The unit of systemd has enough for the usual settings on four listeners.
+    #[test]
+    fn the_unit_covers_four_listeners() {
+        let unit = include_str!("../../../../../packaging/slidegate.service");
+        let allowed = unit.lines().find_map(|line| line.strip_prefix("LimitNOFILE=")?.parse().ok());
+        let files = OpenFiles { allowed: allowed.expect("a number"), listeners: 3, has_admin: true };
+        for door in Door::ALL {
+            assert_eq!(files.capacity(&usual(), door), Capacity::configured(&usual()), "{door:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_the_file_that_does_not_fit_is_a_warning() {
+        let files = OpenFiles { allowed: 1_024, listeners: 1, has_admin: true };
+        let written = |text: &str| {
+            let (_, settings) = Policy::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
+            let bounds = Bounds::new(&settings.server.connections, 64).expect("settings");
+            files.shortage(&bounds).map(|(level, _)| level)
+        };
+        let head = "version: 1\nrules: [{ name: a, key: [ip], limits: [5/min] }]\n";
+        for (server, level) in [
+            ("server: { connections: { max: 16384 } }", Some(Level::WARN)),
+            ("server: { connections: { max: 16383 } }", Some(Level::WARN)),
+            ("server: { connections: { idle_timeout: 1m } }", Some(Level::DEBUG)),
+            ("", Some(Level::DEBUG)),
+            ("server: { connections: { max: 64 } }", None),
+        ] {
+            assert_eq!(written(&format!("{head}{server}\n")), level, "{server}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! TLS of the listeners: certificates that are read at the start, and again when their files change.
+//!
+//! A connection keeps what it began with; new ones get what was read last. Files that cannot be used change nothing.
+
+mod certificates;
+mod contents;
+mod error;
+mod expiry;
+mod identity;
+mod records;
+mod validity;
+mod watch;
+
+use std::io;
+#[cfg(feature = "otlp")]
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use rustls::ServerConfig;
+#[cfg(feature = "otlp")]
+use rustls::pki_types::CertificateDer;
+use sha2::{Digest, Sha256};
+use slidegate::policy::file;
+use slidegate::{Clock, SystemClock};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::config::{ConfigError, value};
+
+pub(crate) use certificates::{Certificates, Reread};
+pub use error::TlsError;
+pub(crate) use watch::watch;
+
+use contents::{Contents, Files};
+use identity::Identity;
+use records::Records;
+use validity::Validity;
+
+/// How long a client that was refused may take to hear why, and how much of what it still sends is read for that.
+const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL_BYTES: u64 = 64 << 10;
+
+/// The certificates in a file: those of authorities that vouch for others.
+#[cfg(feature = "otlp")]
+pub(crate) fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let unreadable =
+        |error: io::Error| TlsError::Unreadable { path: path.to_owned(), why: error.to_string() };
+    identity::certificates(path, &contents::read(path).map_err(unreadable)?)
+}
+
+/// The certificate of one listener.
+pub(crate) struct Tls {
+    setting: &'static str,
+    files: Files,
+    /// What is spoken inside it, by its name in ALPN; empty if it has none.
+    protocol: &'static [u8],
+    config: ArcSwap<ServerConfig>,
+    // One reading at a time: what was read last is what is in use.
+    last: Mutex<Last>,
+    refused: AtomicU64,
+}
+
+struct Last {
+    digest: [u8; 32],
+    validity: Option<Validity>,
+    state: TlsState,
+}
+
+/// A listener's certificate, and how the last reading of its files went.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TlsState {
+    /// Whose it is: `server.tls`, `server.grpc.tls`, `server.resp.tls` or `server.admin.tls`.
+    pub setting: &'static str,
+    /// The file that it was read from.
+    pub certificate: PathBuf,
+    /// When the one in use was read.
+    pub loaded_at_ms: u64,
+    /// When the one in use expires.
+    pub not_after_ms: Option<u64>,
+    /// How many times another one was taken since the start.
+    pub reloads: u64,
+    /// How many times the files could not be used.
+    pub failures: u64,
+    /// Why the files cannot be used, if the last reading failed.
+    pub last_error: Option<String>,
+    /// How many handshakes failed.
+    pub refused: u64,
+}
+
+/// Whether a reading found something else than what is in use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Read {
+    Taken,
+    Unchanged,
+}
+
+/// A connection after its handshake.
+pub(crate) struct Accepted {
+    pub(crate) stream: TlsStream<Records<TcpStream>>,
+    /// SHA-256 of the client's certificate, if it showed one.
+    pub(crate) certificate: Option<[u8; 32]>,
+}
+
+impl Tls {
+    /// Reads the files of a setting. What may become a problem is logged.
+    pub(crate) fn load(
+        setting: &'static str,
+        tls: &file::Tls,
+        protocol: &'static [u8],
+    ) -> Result<Self, ConfigError> {
+        let client_ca = tls.client_ca.as_ref().map(|file| value(file, "client_ca")).transpose()?;
+        let files = Files {
+            certificate: value(&tls.certificate, "certificate")?.into(),
+            key: value(&tls.key, "key")?.into(),
+            client_ca: client_ca.map(PathBuf::from),
+        };
+        let of_setting = |error| ConfigError::Tls { setting, error };
+        let contents = files.read().map_err(of_setting)?;
+        let identity = Identity::new(&files, &contents, protocol).map_err(of_setting)?;
+        let state = TlsState {
+            setting,
+            certificate: files.certificate.clone(),
+            loaded_at_ms: now_ms(),
+            not_after_ms: identity.not_after_ms(),
+            reloads: 0,
+            failures: 0,
+            last_error: None,
+            refused: 0,
+        };
+        files.warn_of_open_key(setting);
+        expiry::warn(setting, identity.validity, state.loaded_at_ms);
+        let last = Mutex::new(Last { digest: contents.digest(), validity: identity.validity, state });
+        let config = ArcSwap::new(identity.config);
+        Ok(Self { setting, files, protocol, config, last, refused: AtomicU64::new(0) })
+    }
+
+    /// Speaks TLS on a new connection. Whoever is refused is told why, as far as TLS has words for it.
+    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<Accepted> {
+        let acceptor = TlsAcceptor::from(self.config.load_full());
+        let stream = match acceptor.accept(Records::new(stream)).into_fallible().await {
+            Ok(stream) => stream,
+            Err((error, stream)) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                tracing::debug!(setting = self.setting, %error, "a handshake failed");
+                farewell(stream).await;
+                return Err(error);
+            }
+        };
+        let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let certificate = shown.map(|shown| Sha256::digest(shown).into());
+        Ok(Accepted { stream, certificate })
+    }
+
+    /// Reads the files again. It may block.
+    pub(crate) fn reload(&self) -> Result<Read, TlsError> {
+        self.take(self.files.read())
+    }
+
+    /// Puts what was read in the place of what is in use, unless it is the same or cannot be used.
+    fn take(&self, read: Result<Contents, TlsError>) -> Result<Read, TlsError> {
+        let mut last = self.last.lock();
+        let taken = read.and_then(|contents| {
+            let digest = contents.digest();
+            if digest == last.digest {
+                return Ok(None);
+            }
+            Ok(Some((digest, Identity::new(&self.files, &contents, self.protocol)?)))
+        });
+        match taken {
+            Ok(None) => {
+                last.state.last_error = None;
+                Ok(Read::Unchanged)
+            }
+            Ok(Some((digest, identity))) => {
+                last.digest = digest;
+                last.validity = identity.validity;
+                last.state.loaded_at_ms = now_ms();
+                last.state.not_after_ms = identity.not_after_ms();
+                last.state.reloads += 1;
+                last.state.last_error = None;
+                let setting = self.setting;
+                tracing::info!(setting, "another certificate is in use for new connections");
+                self.files.warn_of_open_key(setting);
+                expiry::warn(setting, identity.validity, last.state.loaded_at_ms);
+                self.config.store(identity.config);
+                Ok(Read::Taken)
+            }
+            Err(error) => {
+                tracing::error!(setting = self.setting, "{error}. The certificate from before stays in use");
+                last.state.failures += 1;
+                last.state.last_error = Some(error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn state(&self) -> TlsState {
+        TlsState { refused: self.refused.load(Ordering::Relaxed), ..self.last.lock().state.clone() }
+    }
+}
+
+/// A connection that is closed with something unread is reset, and then the other side may never see the alert.
+async fn farewell(mut stream: Records<TcpStream>) {
+    let last_words = async {
+        stream.shutdown().await?;
+        tokio::io::copy(&mut (&mut stream).take(FAREWELL_BYTES), &mut tokio::io::sink()).await
+    };
+    let _whether_it_listened = tokio::time::timeout(FAREWELL, last_words).await;
+}
+
+fn now_ms() -> u64 {
+    SystemClock::new().now_ms()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! The certificates of all listeners.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use slidegate::Clock;
+use slidegate::policy::file::{self, Entrance, Server};
+
+use super::{Read, Tls, TlsState};
+use crate::config::ConfigError;
+use crate::config::listener::Door;
+use crate::runtime::app::App;
+
+/// One for every listener that has TLS.
+#[derive(Default)]
+pub(crate) struct Certificates {
+    check: Option<Arc<Tls>>,
+    grpc: Option<Arc<Tls>>,
+    resp: Option<Arc<Tls>>,
+    admin: Option<Arc<Tls>>,
+}
+
+impl Certificates {
+    pub(crate) fn load(server: &Server) -> Result<Self, ConfigError> {
+        let load = |setting, tls: Option<&file::Tls>, protocol: &'static [u8]| {
+            tls.map(|tls| Tls::load(setting, tls, protocol).map(Arc::new)).transpose()
+        };
+        let of = |entrance: &'_ Option<Entrance>| entrance.as_ref().and_then(|entrance| entrance.tls.clone());
+        let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
+        Ok(Self {
+            check: load("server.tls", server.tls.as_ref(), b"http/1.1")?,
+            grpc: load("server.grpc.tls", of(&server.grpc).as_ref(), b"h2")?,
+            // It has no name there.
+            resp: load("server.resp.tls", of(&server.resp).as_ref(), b"")?,
+            admin: load("server.admin.tls", admin, b"http/1.1")?,
+        })
+    }
+
+    /// All files that the settings name.
+    pub(crate) fn files(server: &Server) -> Vec<PathBuf> {
+        let entrances =
+            [&server.grpc, &server.resp].map(|entrance| entrance.as_ref().and_then(|one| one.tls.as_ref()));
+        let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
+        let all = [server.tls.as_ref(), admin].into_iter().chain(entrances).flatten();
+        let named = all.flat_map(|tls| [&tls.certificate, &tls.key].into_iter().chain(&tls.client_ca));
+        named.filter_map(|file| file.value.as_ref().map(PathBuf::from)).collect()
+    }
+
+    /// `None`: that listener speaks plainly.
+    pub(crate) fn of(&self, door: Door) -> Option<&Arc<Tls>> {
+        match door {
+            Door::Check => self.check.as_ref(),
+            Door::Grpc => self.grpc.as_ref(),
+            Door::Resp => self.resp.as_ref(),
+            Door::Admin => self.admin.as_ref(),
+        }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Tls>> {
+        self.check.iter().chain(&self.grpc).chain(&self.resp).chain(&self.admin)
+    }
+
+    /// Reads all files again. What is wrong with some is nothing to the others.
+    pub(crate) async fn reload(&self) -> Reread {
+        let all: Vec<Arc<Tls>> = self.all().cloned().collect();
+        let reading = tokio::task::spawn_blocking(move || {
+            all.iter().map(|tls| (tls.setting, tls.reload())).collect::<Vec<_>>()
+        });
+        let mut reread = Reread::default();
+        for (setting, read) in reading.await.expect("reading files does not panic") {
+            match read {
+                Ok(Read::Taken) => reread.taken.push(setting),
+                Ok(Read::Unchanged) => {}
+                Err(error) => reread.errors.push(ConfigError::Tls { setting, error }),
+            }
+        }
+        reread
+    }
+}
+
+/// What came of reading certificates again.
+#[derive(Default)]
+pub(crate) struct Reread {
+    /// The settings of listeners that have another one now.
+    pub(crate) taken: Vec<&'static str>,
+    pub(crate) errors: Vec<ConfigError>,
+}
+
+impl<C: Clock> App<C> {
+    /// Reads the certificates of all listeners again: how many have another one now, or all that is wrong. Where something
+    /// is, the one from before stays in use. Connections that are open keep theirs.
+    pub async fn reload_certificates(&self) -> Result<usize, Vec<ConfigError>> {
+        let Reread { taken, errors } = self.certificates.reload().await;
+        if errors.is_empty() { Ok(taken.len()) } else { Err(errors) }
+    }
+
+    /// The certificate of every listener that has TLS.
+    pub fn tls_state(&self) -> Vec<TlsState> {
+        self.certificates.all().map(|tls| tls.state()).collect()
+    }
+}

@@ -1,0 +1,12 @@
+//! Protocols that requests arrive in.
+
+pub(crate) mod auth;
+pub(crate) mod grpc;
+pub(crate) mod health;
+pub(crate) mod http;
+pub(crate) mod json;
+pub(crate) mod problem;
+pub(crate) mod request_id;
+pub(crate) mod resp;
+pub(crate) mod rest;
+pub(crate) mod rls;

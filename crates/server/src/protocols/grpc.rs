@@ -1,0 +1,15 @@
+//! gRPC over HTTP/2: connections, calls and messages, with health checks and reflection.
+//!
+//! It is spoken over `h2` itself: what the store answers at once is answered where it was read, without a task for each call.
+
+pub(crate) mod call;
+pub(crate) mod connection;
+pub(crate) mod connection_state;
+pub(crate) mod deadline;
+pub(crate) mod frames;
+pub(crate) mod health;
+pub(crate) mod message;
+pub(crate) mod reflection;
+pub(crate) mod reply;
+pub(crate) mod routes;
+pub(crate) mod tracked_io;

@@ -1,0 +1,233 @@
+//! One connection: HTTP/2, many calls at a time.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use h2::server::{Builder, Connection, SendResponse};
+use h2::{Reason, RecvStream};
+use hyper::Request;
+use slidegate::Clock;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::call::{Begun, Waiting, begin};
+use super::connection_state::Visit;
+use super::frames::{Block, Frames, Watch};
+use super::tracked_io::Noted;
+use crate::config::listener::Door;
+use crate::net::accept::Caller;
+use crate::net::connections::{Bounds, Order, Phase, Progress, cost};
+use crate::runtime::app::App;
+
+/// The most calls that a client may have under way on one connection; it keeps further ones to itself.
+const MAX_CALLS: u32 = 256;
+/// What HTTP/2 begins with.
+const LEAST_WINDOW_BYTES: u32 = 65_535;
+/// What it can count.
+const MOST_WINDOW_BYTES: u32 = i32::MAX as u32;
+/// More calls than this a client may not have cancelled before they were looked at. Envoy cancels what has waited for 20 ms: while this process gets
+/// no time, one that means well may make and cancel many times as many as it has under way at a time.
+///
+/// `h2` counts those that nobody has looked at; this holds also for those that are looked at in time, while no call is answered.
+const MAX_CANCELLED: usize = 1_024;
+
+/// Answers the calls of a connection until it ends.
+pub(crate) async fn serve<C: Clock + 'static>(
+    app: Arc<App<C>>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    caller: Caller,
+    progress: Arc<Progress>,
+) {
+    let bounds = app.http().connections.clone();
+    let heads = Watch::default();
+    let frames = Frames::new(heads.clone(), bounds.max_head_bytes);
+    let io = Noted::new(stream, Arc::clone(&progress), frames);
+    let handshake = settings(&bounds).handshake(io);
+    // What does not begin as HTTP/2 does is closed: there is no word that it would understand.
+    let Some(Ok(connection)) = progress.until(Order::Cut, handshake).await else { return };
+    progress.enter(Phase::Idle);
+    let mut talk = Talk {
+        connection,
+        visit: Arc::new(Visit::new(app, bounds, &caller)),
+        progress,
+        heads,
+        came: Vec::new(),
+        waiting: FuturesUnordered::new(),
+        looking_on: FuturesUnordered::new(),
+        served: 0,
+        cancelled: 0,
+        told: Order::Go,
+        is_leaving: false,
+        is_refused: false,
+    };
+    poll_fn(|context| talk.poll(context)).await;
+}
+
+/// What a client may send. The rest of what HTTP/2 could be abused for is bounded by `h2` itself.
+fn settings(bounds: &Bounds) -> Builder {
+    let longest = u32::try_from(bounds.max_body_bytes).unwrap_or(MOST_WINDOW_BYTES);
+    let window_bytes = longest.saturating_add(1 << 10).clamp(LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES);
+    // Room for all of them: with less, messages that come in turns could fill it, and none would come to its end.
+    let all_bytes = window_bytes.saturating_mul(MAX_CALLS).min(MOST_WINDOW_BYTES);
+    let mut builder = Builder::new();
+    builder
+        .max_concurrent_streams(MAX_CALLS)
+        .max_header_list_size(u32::try_from(bounds.max_head_bytes).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(MAX_CANCELLED)
+        .initial_window_size(window_bytes)
+        .initial_connection_window_size(all_bytes);
+    builder
+}
+
+/// A connection and its calls.
+struct Talk<S, C> {
+    connection: Connection<Noted<S>, Bytes>,
+    visit: Arc<Visit<C>>,
+    progress: Arc<Progress>,
+    heads: Watch,
+    /// What has come and was not looked at.
+    came: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
+    waiting: FuturesUnordered<Waiting>,
+    looking_on: FuturesUnordered<Waiting>,
+    served: u32,
+    /// Calls that were cancelled before they were looked at, less those that were not.
+    cancelled: usize,
+    told: Order,
+    /// Whether the client was told to make no more calls here.
+    is_leaving: bool,
+    /// Whether it was told that it does what nobody may.
+    is_refused: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
+    /// Reads, answers and writes; ready when the connection has ended.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let order = self.progress.order();
+        if order == Order::End {
+            return Poll::Ready(());
+        }
+        if order != self.told {
+            self.told = order;
+            self.visit.tell(order);
+            // No call can follow a head that does not end: what the client waits for is over, too.
+            if order == Order::Cut && self.heads.block() != Block::None {
+                self.refuse();
+            } else {
+                self.leave();
+            }
+        }
+        if self.poll_read(context).is_ready() {
+            return Poll::Ready(());
+        }
+        let moved = self.begin_calls(context);
+        if let Some(reason) = self.abuse() {
+            self.visit.app.connections().end_abusive(Door::Grpc, self.visit.peer, reason);
+            self.refuse();
+            context.waker().wake_by_ref();
+        }
+        let before = self.waiting.len();
+        while let Poll::Ready(Some(())) = self.waiting.poll_next_unpin(context) {}
+        while let Poll::Ready(Some(())) = self.looking_on.poll_next_unpin(context) {}
+        self.note(moved || self.waiting.len() != before);
+        Poll::Pending
+    }
+
+    /// Takes the calls that came, as far as the connection's share of work lasts, and writes what there is to be written. Both at
+    /// once and before any is answered: the answers to all of them are then written together, since `h2` wakes this when there are any.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // What was read is taken also where reading it has spent the share.
+        let most = 1 + self.progress.left_units() / cost::CALL;
+        while self.came.len() < most as usize {
+            match self.connection.poll_accept(context) {
+                Poll::Ready(Some(Ok(call))) => {
+                    self.progress.spend(cost::CALL);
+                    self.came.push(call);
+                }
+                // How it ended is the client's business: it went away, or was told what it did wrong.
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Whether there were any.
+    fn begin_calls(&mut self, context: &mut Context<'_>) -> bool {
+        let any = !self.came.is_empty();
+        for (request, mut respond) in self.came.drain(..) {
+            self.served = self.served.saturating_add(1);
+            if respond.poll_reset(context).is_ready() {
+                self.cancelled += 1;
+                continue;
+            }
+            self.cancelled = self.cancelled.saturating_sub(1);
+            match begin(&self.visit, request, respond, context) {
+                Begun::Answered => {}
+                Begun::Waits(waiting) => self.waiting.push(waiting),
+                Begun::LooksOn(waiting) => self.looking_on.push(waiting),
+            }
+        }
+        if any && !self.is_leaving && self.is_last() {
+            self.leave();
+            // What there is to be said is only said when this is asked again.
+            context.waker().wake_by_ref();
+        }
+        any
+    }
+
+    /// Whether a client should go elsewhere with its next call.
+    fn is_last(&self) -> bool {
+        let most = self.visit.bounds.max_requests;
+        let spent = most != 0 && self.served >= most;
+        spent || self.visit.is_in_lane || !self.visit.app.is_ready()
+    }
+
+    /// Tells the client to make no more calls here. Those that are on their way are still answered; who only looks on is not waited for.
+    fn leave(&mut self) {
+        self.is_leaving = true;
+        self.visit.tell(Order::Cut);
+        self.connection.graceful_shutdown();
+    }
+
+    /// What a client does that nobody may, unless it was told.
+    fn abuse(&self) -> Option<&'static str> {
+        match self.heads.block() {
+            _ if self.is_refused => None,
+            Block::TooLarge => Some("a header block without an end"),
+            _ if self.cancelled > MAX_CANCELLED => Some("calls that are cancelled as they are made"),
+            _ => None,
+        }
+    }
+
+    /// Ends a connection whose client does what nobody may, and says so.
+    fn refuse(&mut self) {
+        (self.is_leaving, self.is_refused) = (true, true);
+        self.visit.tell(Order::Stop);
+        self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+        self.progress.enter(Phase::Closing);
+    }
+
+    /// Notes how far the connection is. A head that has begun has its time whatever else is under way, unless the client takes
+    /// nothing, which has its own. One that is to end has a short time from when nothing is under way any more, whatever its client sends.
+    fn note(&self, moved: bool) {
+        let (phase, is_busy) = (self.progress.phase(), !self.waiting.is_empty());
+        let is_head_begun = self.heads.block() != Block::None;
+        match phase {
+            Phase::Closing => {}
+            Phase::Head | Phase::Writing if is_head_begun => {}
+            _ if is_head_begun => self.progress.enter(Phase::Head),
+            _ if is_busy && phase != Phase::Answering => self.progress.enter(Phase::Answering),
+            _ if is_busy => {}
+            _ if self.is_leaving => self.progress.enter(Phase::Closing),
+            Phase::Answering | Phase::Head => self.progress.enter(Phase::Idle),
+            Phase::Idle if moved => self.progress.enter(Phase::Idle),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

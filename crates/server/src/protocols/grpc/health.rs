@@ -1,0 +1,99 @@
+//! `grpc.health.v1`: whether it is good to send calls here. It needs no token, as balancers have none.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use h2::RecvStream;
+use h2::server::SendResponse;
+use prost::{Enumeration, Message};
+use slidegate::Clock;
+use tonic::Status;
+
+use super::call::ends;
+use super::connection_state::Visit;
+use super::message;
+use super::reply::{Outbox, Outcome, refuse};
+use super::routes::{Route, SERVICES};
+use crate::net::connections::Order;
+use crate::runtime::app::App;
+
+/// `HealthCheckRequest`.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub(super) struct HealthCheckRequest {
+    #[prost(string, tag = "1")]
+    pub(super) service: String,
+}
+
+/// `HealthCheckResponse`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
+pub(super) struct HealthCheckResponse {
+    #[prost(enumeration = "State", tag = "1")]
+    pub(super) status: i32,
+}
+
+/// `HealthCheckResponse.ServingStatus`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub(super) enum State {
+    Unknown = 0,
+    Serving = 1,
+    NotServing = 2,
+    ServiceUnknown = 3,
+}
+
+impl State {
+    /// How a service is; the empty name is all of them. Its state is that of the process, since none can fail alone.
+    fn of<C: Clock>(app: &App<C>, service: &str) -> Self {
+        if !service.is_empty() && !SERVICES.contains(&service) {
+            Self::ServiceUnknown
+        } else if app.is_ready() {
+            Self::Serving
+        } else {
+            Self::NotServing
+        }
+    }
+
+    fn frame(self) -> Bytes {
+        message::frame(&HealthCheckResponse { status: self as i32 })
+    }
+}
+
+/// `Check`.
+pub(super) async fn check<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream) -> Outcome {
+    let request: HealthCheckRequest =
+        message::parse(&message::only(body, &visit, Route::HealthCheck).await?)?;
+    match State::of(&visit.app, &request.service) {
+        State::ServiceUnknown => {
+            Err(Status::not_found(format!("there is no service {:?} here", request.service)))
+        }
+        known => Ok(known.frame()),
+    }
+}
+
+/// `Watch`: how it is now, and again whenever that changes.
+///
+/// It does not keep its connection: one on which nothing else is asked for long ends as any other, and who looks on comes again.
+pub(super) async fn watch<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, respond: SendResponse<Bytes>) {
+    let read = message::only(body, &visit, Route::HealthWatch).await.map_err(Status::from);
+    let request: HealthCheckRequest = match read.and_then(|message| message::parse(&message)) {
+        Ok(request) => request,
+        Err(status) => return refuse(respond, &status),
+    };
+    let Ok(mut outbox) = Outbox::open(respond) else { return };
+    let mut last = None;
+    loop {
+        let now = State::of(&visit.app, &request.service);
+        if last != Some(now) {
+            if outbox.say(now.frame(), visit.bounds.write).await.is_err() {
+                return;
+            }
+            last = Some(now);
+        }
+        tokio::select! {
+            biased;
+            () = outbox.given_up() => return,
+            () = visit.app.stop_begun(), if visit.app.is_ready() => {}
+            () = visit.is_told(Order::Cut) => return outbox.end(Some(&ends())),
+        }
+    }
+}

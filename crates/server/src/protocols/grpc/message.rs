@@ -1,0 +1,208 @@
+//! Messages as gRPC frames them: a byte that says whether it is compressed, four for its length, and the message.
+
+use std::future::{pending, poll_fn};
+use std::task::Poll;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use h2::RecvStream;
+use prost::Message;
+use tokio::time::timeout;
+use tonic::Status;
+
+use super::connection_state::{Room, Visit};
+use super::routes::Route;
+use crate::net::byte_budget::Part;
+
+/// The bytes before a message.
+const PREFIX_BYTES: usize = 5;
+
+/// A message with its prefix.
+pub(super) fn frame(message: &impl Message) -> Bytes {
+    let length = message.encoded_len();
+    let mut framed = BytesMut::with_capacity(PREFIX_BYTES + length);
+    framed.put_u8(0);
+    framed.put_u32(u32::try_from(length).expect("answers are not that long"));
+    message.encode_raw(&mut framed);
+    framed.freeze()
+}
+
+/// What a message says.
+pub(super) fn parse<M: Message + Default>(message: &[u8]) -> Result<M, Status> {
+    M::decode(message).map_err(|error| Status::internal(format!("the message cannot be read: {error}")))
+}
+
+/// Why there is no message.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// Larger than it may be.
+    TooLarge(String),
+    Wrong(Status),
+}
+
+impl From<Status> for Unread {
+    fn from(status: Status) -> Self {
+        Self::Wrong(status)
+    }
+}
+
+impl From<Unread> for Status {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::TooLarge(why) => Self::resource_exhausted(why),
+            Unread::Wrong(status) => status,
+        }
+    }
+}
+
+/// The message of a call that has one. What is here in one piece is not copied, and nothing is waited for then.
+pub(super) async fn only<C>(mut body: RecvStream, visit: &Visit<C>, route: Route) -> Result<Bytes, Unread> {
+    let room = visit.room(route);
+    let max_bytes = room.max_bytes;
+    let first = poll_fn(|context| Poll::Ready(body.poll_data(context))).await;
+    let part = match first {
+        Poll::Ready(Some(Ok(all))) if body.is_end_stream() => return whole(all, max_bytes),
+        Poll::Ready(Some(Ok(part))) => part,
+        Poll::Ready(Some(Err(error))) => return Err(gone(&error).into()),
+        Poll::Ready(None) => return Err(not_one().into()),
+        Poll::Pending => Bytes::new(),
+    };
+    // In a box, since few calls come in pieces.
+    Box::pin(async {
+        let pieces = timeout(visit.bounds.body, collect(body, part, &room));
+        whole(pieces.await.unwrap_or_else(|_| Err(too_slow().into()))?, max_bytes)
+    })
+    .await
+}
+
+/// All that comes, as long as it may become one message.
+async fn collect(mut body: RecvStream, first: Bytes, room: &Room<'_>) -> Result<Bytes, Unread> {
+    let mut taken = room.part();
+    let mut all = BytesMut::new();
+    let mut next = Some(first);
+    while let Some(data) = next {
+        if !taken.grow(data.len()) {
+            return Err(too_many().into());
+        }
+        all.extend_from_slice(&data);
+        if length(&all, room.max_bytes)?.is_some_and(|length| PREFIX_BYTES + length < all.len()) {
+            return Err(not_one().into());
+        }
+        // What has come stays counted until the call is over, so that the client's room is a bound.
+        next = poll_fn(|context| body.poll_data(context)).await.transpose().map_err(|error| gone(&error))?;
+    }
+    Ok(all.freeze())
+}
+
+/// The message that is all of this.
+fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, Unread> {
+    match length(&all, max_bytes)? {
+        Some(length) if PREFIX_BYTES + length == all.len() => {
+            all.advance(PREFIX_BYTES);
+            Ok(all)
+        }
+        Some(length) if PREFIX_BYTES + length < all.len() => Err(not_one().into()),
+        None if all.is_empty() => Err(not_one().into()),
+        _ => Err(cut_off().into()),
+    }
+}
+
+/// How long the message is that begins here, if enough of it has come to tell.
+fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, Unread> {
+    let Some((&[compressed, a, b, c, d], _)) = bytes.split_first_chunk() else { return Ok(None) };
+    if compressed != 0 {
+        return Err(Status::unimplemented("messages are not compressed here: send them as they are").into());
+    }
+    let length = u32::from_be_bytes([a, b, c, d]) as usize;
+    if length > max_bytes {
+        return Err(Unread::TooLarge(format!("a message has at most {max_bytes} bytes, not {length}")));
+    }
+    Ok(Some(length))
+}
+
+/// The messages of a call that may have several.
+pub(super) struct Messages<'v> {
+    body: RecvStream,
+    unread: BytesMut,
+    max_bytes: usize,
+    taken: Part<'v>,
+}
+
+impl<'v> Messages<'v> {
+    pub(super) fn new(body: RecvStream, room: &Room<'v>) -> Self {
+        Self { body, unread: BytesMut::new(), max_bytes: room.max_bytes, taken: room.part() }
+    }
+
+    /// The next one; none when all have come.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Unread> {
+        loop {
+            if let Some(message) = self.take()? {
+                return Ok(Some(message));
+            }
+            match self.read().await? {
+                More::Came => {}
+                More::Ended if self.unread.is_empty() => return Ok(None),
+                More::Ended => return Err(cut_off().into()),
+            }
+        }
+    }
+
+    /// Takes what comes while no message is asked for, so that all of it is counted. Completes when that is too much.
+    pub(super) async fn overflow(&mut self) -> Status {
+        loop {
+            match self.read().await {
+                Ok(More::Came) => {}
+                Ok(More::Ended) => pending().await,
+                Err(status) => return status,
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<More, Status> {
+        let data = poll_fn(|context| self.body.poll_data(context)).await.transpose();
+        let Some(data) = data.map_err(|error| gone(&error))? else { return Ok(More::Ended) };
+        // Where this fails the stream is over, which is seen next.
+        let _over = self.body.flow_control().release_capacity(data.len());
+        if !self.taken.grow(data.len()) {
+            return Err(too_many());
+        }
+        self.unread.extend_from_slice(&data);
+        Ok(More::Came)
+    }
+
+    fn take(&mut self) -> Result<Option<Bytes>, Unread> {
+        let Some(length) = length(&self.unread, self.max_bytes)? else { return Ok(None) };
+        if self.unread.len() < PREFIX_BYTES + length {
+            return Ok(None);
+        }
+        self.taken.shrink(PREFIX_BYTES + length);
+        self.unread.advance(PREFIX_BYTES);
+        Ok(Some(self.unread.split_to(length).freeze()))
+    }
+}
+
+/// Whether there is more of a call.
+enum More {
+    Came,
+    Ended,
+}
+
+fn too_many() -> Status {
+    Status::unavailable("too many calls are not complete; ask again")
+}
+
+fn not_one() -> Status {
+    Status::unimplemented("this call has exactly one message")
+}
+
+fn cut_off() -> Status {
+    Status::internal("the call ended in the middle of a message")
+}
+
+fn too_slow() -> Status {
+    Status::deadline_exceeded("the message took too long to arrive; send it again, all at once")
+}
+
+/// Nobody will read it, but it is a status.
+fn gone(error: &h2::Error) -> Status {
+    Status::cancelled(error.to_string())
+}

@@ -1,0 +1,96 @@
+//! `grpc.reflection`: what there is, for programs that do not know. Both versions are the same but for their names.
+
+mod files;
+mod messages;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use h2::RecvStream;
+use h2::server::SendResponse;
+use slidegate::Clock;
+use tokio::time::timeout;
+use tonic::{Code, Status};
+
+use super::call::ends;
+use super::connection_state::Visit;
+use super::message;
+use super::message::Messages;
+use super::reply::{Gone, Outbox};
+use super::routes::{Route, SERVICES};
+use crate::net::connections::Order;
+use files::Files;
+use messages::{
+    Answer, Ask, ErrorResponse, FileDescriptorResponse, ListServiceResponse, ServerReflectionRequest,
+    ServerReflectionResponse, ServiceResponse,
+};
+
+/// Answers one question after the other, until its client has no more, or has none for long.
+pub(super) async fn converse<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, respond: SendResponse<Bytes>) {
+    let Ok(mut outbox) = Outbox::open(respond) else { return };
+    let mut messages = Messages::new(body, &visit.room(Route::Reflection));
+    let ended = loop {
+        let next = tokio::select! {
+            biased;
+            next = timeout(visit.bounds.idle, messages.next()) => next,
+            () = visit.is_told(Order::Cut) => break Some(ends()),
+        };
+        match next.map(|next| {
+            next.map_err(Status::from).and_then(|next| next.map(|next| answer(&next)).transpose())
+        }) {
+            Ok(Ok(Some(answer))) => {
+                let said = tokio::select! {
+                    biased;
+                    said = outbox.say(answer, visit.bounds.write) => said,
+                    status = messages.overflow() => break Some(status),
+                };
+                if let Err(Gone) = said {
+                    return;
+                }
+            }
+            Ok(Ok(None)) => break None,
+            Ok(Err(status)) => break Some(status),
+            Err(_) => {
+                break Some(Status::deadline_exceeded("nothing more was asked; ask again in another call"));
+            }
+        }
+    };
+    outbox.end(ended.as_ref());
+}
+
+/// What is said to a message.
+fn answer(message: &[u8]) -> Result<Bytes, Status> {
+    let request: ServerReflectionRequest = message::parse(message)?;
+    let answer = match &request.ask {
+        Some(Ask::FileByFilename(name)) => file(Files::get().by_name(name), name),
+        Some(Ask::FileContainingSymbol(symbol)) => file(Files::get().by_symbol(symbol), symbol),
+        Some(Ask::ListServices(_)) => Answer::Services(ListServiceResponse {
+            service: SERVICES.map(|name| ServiceResponse { name: name.to_owned() }).into(),
+        }),
+        Some(Ask::FileContainingExtension(extension)) => not_found(&extension.containing_type),
+        Some(Ask::AllExtensionNumbersOfType(name)) => not_found(name),
+        None => error(Code::InvalidArgument, "ask for something".to_owned()),
+    };
+    let valid_host = request.host.clone();
+    let response =
+        ServerReflectionResponse { valid_host, original_request: Some(request), answer: Some(answer) };
+    Ok(message::frame(&response))
+}
+
+fn file(found: Option<&Bytes>, name: &str) -> Answer {
+    match found {
+        Some(file) => Answer::File(FileDescriptorResponse { file_descriptor_proto: vec![file.clone()] }),
+        None => not_found(name),
+    }
+}
+
+fn not_found(name: &str) -> Answer {
+    error(Code::NotFound, format!("there is no {name:?} here"))
+}
+
+fn error(code: Code, error_message: String) -> Answer {
+    Answer::Error(ErrorResponse { error_code: code as i32, error_message })
+}
+
+#[cfg(test)]
+mod tests;

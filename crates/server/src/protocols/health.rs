@@ -1,0 +1,102 @@
+//! `/livez` and `/readyz`, on every listener and without a token: balancers and supervisors have none.
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use serde_json::json;
+use slidegate::Clock;
+use slidegate::store::redis::Health;
+
+use super::http::query;
+use super::problem::{PROBLEM_JSON, Problem, Reply, reply};
+use crate::runtime::app::App;
+use crate::runtime::backend::Backend;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Whether the store decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StoreState {
+    Available,
+    /// Some of its servers do not answer, or refuse to write.
+    Degraded,
+    Unavailable,
+}
+
+impl StoreState {
+    pub(crate) fn of(backend: &Backend) -> Self {
+        let Backend::Redis(redis) = backend else { return Self::Available };
+        let health = redis.store().health();
+        let refusals = redis.store().refusals();
+        let refuses = |server: &String| refusals.iter().any(|(refusing, _)| refusing == server);
+        let is_failing = |(server, health): &&(String, Health)| *health != Health::Closed || refuses(server);
+        let failing = health.iter().filter(is_failing).count();
+        match failing {
+            0 => Self::Available,
+            all if all == health.len() => Self::Unavailable,
+            _ => Self::Degraded,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Available => "available",
+            Self::Degraded => "degraded",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// That it answers at all: it depends on nothing else.
+pub(crate) fn live() -> Reply {
+    reply(StatusCode::OK, JSON, &b"{\"live\":true}"[..])
+}
+
+/// Whether requests should come here. While the store does not answer every rule has an answer of its own, so that counts only
+/// if it is asked for: `?store=required`.
+pub(crate) fn ready<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply, Problem> {
+    let store = StoreState::of(app.gate().store());
+    let needs_store = needs_store(query)?;
+    let why = if !app.is_ready() {
+        "it was told to end, and takes no more requests"
+    } else if needs_store && store == StoreState::Unavailable {
+        outage(app.gate().store())
+    } else {
+        let body = json!({ "ready": true, "store": store.name() });
+        return Ok(reply(StatusCode::OK, JSON, body.to_string()));
+    };
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let body = json!({
+        "type": "about:blank",
+        "title": "Service Unavailable",
+        "status": status.as_u16(),
+        "detail": why,
+        "ready": false,
+        "store": store.name(),
+    });
+    Ok(reply(status, PROBLEM_JSON, body.to_string()))
+}
+
+/// Why a store that is unavailable does not decide.
+fn outage(backend: &Backend) -> &'static str {
+    match backend {
+        Backend::Redis(redis) if !redis.store().refusals().is_empty() => {
+            "the store refuses writes and does not decide"
+        }
+        _ => "the store does not answer",
+    }
+}
+
+/// A word that is not understood is an error: whoever sent it would think that the store was looked at.
+fn needs_store(query: Option<&str>) -> Result<bool, Problem> {
+    let mut needed = false;
+    for (name, value) in query::parse(query)? {
+        match (&*name, &*value) {
+            ("store", "required") => needed = true,
+            ("store", other) => {
+                return Err(Problem::bad_request(format!("store is `required` or left out, not {other:?}")));
+            }
+            (other, _) => return Err(query::unknown(other, "store")),
+        }
+    }
+    Ok(needed)
+}

@@ -1,0 +1,134 @@
+//! Bodies: read up to a bound, and into JSON.
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::header::{CONTENT_TYPE, EXPECT};
+use hyper::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use crate::net::connections::Progress;
+use crate::protocols::problem::Problem;
+
+/// A body that is too large is read and thrown away up to here, so that its sender reads the answer and may go on.
+const MAX_DRAINED_BYTES: u64 = 4 << 20;
+
+/// Reads a body of at most so many bytes. One that comes in one piece is not copied.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    mut body: Incoming,
+    max_bytes: usize,
+    progress: &Progress,
+) -> Result<Bytes, Problem> {
+    if body.size_hint().lower() > max_bytes as u64 {
+        // Whoever asks before sending does not send.
+        if !headers.contains_key(EXPECT) {
+            drain(body, progress).await;
+        }
+        return Err(too_large(max_bytes));
+    }
+    let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
+    if body.is_end_stream() && first.len() <= max_bytes {
+        return Ok(first);
+    }
+    let mut all = BytesMut::from(first);
+    while all.len() <= max_bytes {
+        match next(&mut body).await? {
+            Some(more) => all.extend_from_slice(&more),
+            None => return Ok(all.freeze()),
+        }
+    }
+    drain(body, progress).await;
+    Err(too_large(max_bytes))
+}
+
+async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
+    while let Some(frame) = body.frame().await {
+        let broken = |error| Problem::bad_request(format!("the body ended too early: {error}"));
+        // Trailers say nothing that is asked for.
+        if let Ok(data) = frame.map_err(broken)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the rest, or says that it does not: the connection then ends with the answer.
+async fn drain(mut body: Incoming, progress: &Progress) {
+    let mut left = MAX_DRAINED_BYTES;
+    if body.size_hint().lower() > left {
+        return progress.leave_unread();
+    }
+    while let Ok(Some(data)) = next(&mut body).await {
+        match left.checked_sub(data.len() as u64) {
+            Some(less) => left = less,
+            None => return progress.leave_unread(),
+        }
+    }
+}
+
+fn too_large(max_bytes: usize) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("a body has at most {max_bytes} bytes"))
+}
+
+/// Whether it is JSON, if that is said at all.
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(content_type) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let bytes = content_type.as_bytes();
+    let media_type = bytes.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if media_type.eq_ignore_ascii_case(b"application/json") {
+        return Ok(());
+    }
+    let given = String::from_utf8_lossy(media_type);
+    let detail = format!("the body is JSON: send Content-Type: application/json, not {given:?}");
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+}
+
+/// What a JSON object says.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
+    // Otherwise a list would be taken as the members in their order.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err(Problem::bad_request(not_an_object(body)));
+    }
+    serde_json::from_slice(body).map_err(|_| Problem::bad_request(explain::<T>(body)))
+}
+
+fn not_an_object(body: &[u8]) -> String {
+    match (body, str::from_utf8(body), serde_json::from_slice::<serde::de::IgnoredAny>(body)) {
+        ([], ..) => "the body is empty; it is a JSON object".to_owned(),
+        (_, Err(error), _) => not_utf8(&error),
+        (_, _, Err(error)) => at(&error, &error.to_string()),
+        _ => "the body is JSON, but not an object".to_owned(),
+    }
+}
+
+/// Why it is not a `T`, and where. It is read once more for that, so that reading what is right costs nothing more.
+fn explain<'a, T: Deserialize<'a>>(body: &'a [u8]) -> String {
+    if let Err(error) = str::from_utf8(body) {
+        return not_utf8(&error);
+    }
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let error = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+        Ok(_) => return reader.end().map_or_else(|error| at(&error, &error.to_string()), |()| String::new()),
+        Err(error) => error,
+    };
+    let path = error.path().to_string();
+    let inner = error.into_inner();
+    let text = inner.to_string();
+    if path == "." || inner.is_syntax() || inner.is_eof() {
+        at(&inner, &text)
+    } else {
+        at(&inner, &format!("{path}: {text}"))
+    }
+}
+
+/// `text` ends with the place in the words of `serde_json`.
+fn at(error: &serde_json::Error, text: &str) -> String {
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let what = text.strip_suffix(&place).unwrap_or(text);
+    format!("the body is not right at line {}, column {}: {what}", error.line(), error.column())
+}
+
+fn not_utf8(error: &std::str::Utf8Error) -> String {
+    format!("the body is not UTF-8: see the byte after the first {}", error.valid_up_to())
+}

@@ -1,0 +1,107 @@
+//! One connection: HTTP/1.1, requests one after the other.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::task::Poll;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use slidegate::Clock;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::yield_now;
+
+use super::tracked_io::Watched;
+use super::{Visit, answer, raw_response};
+use crate::net::accept::Caller;
+use crate::net::connections::{Bounds, Order, Phase, Progress};
+use crate::protocols::request_id::Ids;
+
+use crate::runtime::app::App;
+
+/// How often a connection on which nothing was asked is looked at again before it ends. On a machine that is busy something may have come of which
+/// the runtime has not heard; it asks the system before a task that yields goes on.
+const LAST_LOOKS: u32 = 2;
+
+/// Answers the requests of a connection until it ends.
+pub(crate) async fn serve<C: Clock + 'static>(
+    app: Arc<App<C>>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
+    caller: Caller,
+    progress: Arc<Progress>,
+) {
+    let Caller { door, peer, certificate, is_in_lane } = caller;
+    let Bounds { max_head_bytes, max_requests, .. } = app.http().connections;
+    let ids = Ids::new(app.next_seed());
+    let served = AtomicU32::new(0);
+    let noted = Arc::clone(&progress);
+    let visit =
+        Visit { app, door, peer, certificate, is_in_lane, ids, max_requests, served, progress: noted };
+    let visit = Arc::new(visit);
+    let visit_of_service = Arc::clone(&visit);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let visit = Arc::clone(&visit_of_service);
+        // Taken apart here: every future that it would be moved through would have room for it.
+        let (head, body) = request.into_parts();
+        async move { Ok::<_, std::convert::Infallible>(answer(&visit, &head, body).await) }
+    });
+    // Time-outs are the sweep's business; without a timer hyper has none of its own.
+    let mut builder = http1::Builder::new();
+    // Answers are small: to copy one behind its head costs less than to write it in two pieces.
+    builder.max_buf_size(max_head_bytes).writev(false);
+    let io = TokioIo::new(Watched::new(stream, Arc::clone(&progress)));
+    let mut connection = builder.serve_connection(io, service);
+    let mut looks = LAST_LOOKS;
+    let ended = loop {
+        let ended = poll_fn(|context| {
+            if progress.order() == Order::End {
+                return Poll::Ready(End::AtOnce);
+            }
+            // How it ended is the client's business: it went away, or sent what is not HTTP and was told so.
+            if Pin::new(&mut connection).poll(context).is_ready() {
+                return Poll::Ready(End::ByItself);
+            }
+            // Only now, since something may have come at the last moment.
+            let is_over = progress.order() != Order::Go && !is_owed_an_answer(progress.phase());
+            if is_over { Poll::Ready(End::WithAWord) } else { Poll::Pending }
+        });
+        let ended = ended.await;
+        if ended != End::WithAWord || is_begun(progress.phase()) || looks == 0 {
+            break ended;
+        }
+        looks -= 1;
+        yield_now().await;
+    };
+    if ended == End::WithAWord {
+        let parts = connection.into_parts();
+        // Also a part of a head that came together with an earlier request was read.
+        let asked = is_begun(progress.phase()) || !parts.read_buf.is_empty();
+        let word = asked.then(|| raw_response::bytes(&visit));
+        progress.until(Order::End, parts.io.into_inner().close(word)).await;
+    }
+}
+
+/// How a connection ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    ByItself,
+    /// The client is told why, if it asked for anything.
+    WithAWord,
+    AtOnce,
+}
+
+/// Whether a part of a request was read that is not known yet.
+fn is_begun(phase: Phase) -> bool {
+    matches!(phase, Phase::Head | Phase::Record)
+}
+
+/// Requests that are known end with their answer, and their connection with them.
+fn is_owed_an_answer(phase: Phase) -> bool {
+    matches!(phase, Phase::Body | Phase::Answering | Phase::Writing | Phase::Streaming | Phase::Closing)
+}
+
+#[cfg(test)]
+mod tests;

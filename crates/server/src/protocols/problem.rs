@@ -1,0 +1,155 @@
+//! What is said when something is wrong: `application/problem+json`, as RFC 9457 has it.
+
+use bytes::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{HeaderMap, StatusCode};
+
+use super::http::content::Content;
+use super::json;
+
+/// What every handler gives.
+pub(crate) type Reply = hyper::Response<Content>;
+
+pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// Why a request is not served, and what would be right.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    detail: String,
+    header: Option<(HeaderName, HeaderValue)>,
+    /// A member beside the usual ones.
+    outcome: Option<&'static str>,
+    kind: Kind,
+}
+
+/// What kind of problem it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// The status says all.
+    Blank,
+    ReducedCapacity,
+}
+
+impl Kind {
+    /// Its type and title, as the registry of problem types has them.
+    fn named(self, status: StatusCode) -> (&'static str, &'static str) {
+        const TYPE: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+        match self {
+            Self::Blank => ("about:blank", status.canonical_reason().unwrap_or("Error")),
+            Self::ReducedCapacity => (TYPE, "Temporary Reduced Capacity"),
+        }
+    }
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), header: None, outcome: None, kind: Kind::Blank }
+    }
+
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    pub(crate) fn not_found(path: &str) -> Self {
+        let detail = format!("there is nothing at {path:?}; GET /openapi.json lists what there is");
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// `allow` lists the methods that there are.
+    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
+        let detail = format!("this path takes {allow}");
+        let header = Some((ALLOW, HeaderValue::from_static(allow)));
+        Self { header, ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        let detail = "this needs the header Authorization: Bearer, with the token of the settings";
+        let header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"slidegate\"")));
+        Self { header, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
+    }
+
+    /// The store did not answer where nothing can take its place.
+    pub(crate) fn store(error: &impl std::error::Error) -> Self {
+        Self::unanswered(format!("the store does not answer, try again: {error}"))
+    }
+
+    /// The same in other words.
+    pub(crate) fn unanswered(detail: impl Into<String>) -> Self {
+        let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        Self { header, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+
+    /// The service has no room, or no time, for a request that it could serve at another moment.
+    pub(crate) fn overloaded(detail: impl Into<String>) -> Self {
+        let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        let kind = Kind::ReducedCapacity;
+        Self { header, kind, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+
+    /// The connection is one more than the settings allow.
+    pub(crate) fn too_many() -> Self {
+        Self::overloaded("there are too many connections, in all or from your address; ask again later")
+    }
+
+    /// The request did not come in its time.
+    pub(crate) fn too_slow() -> Self {
+        let detail = "the request took too long to arrive; send it again, all at once";
+        Self::new(StatusCode::REQUEST_TIMEOUT, detail)
+    }
+
+    /// What is wrong, in words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// With the member `outcome`.
+    pub(crate) fn outcome(self, outcome: &'static str) -> Self {
+        Self { outcome: Some(outcome), ..self }
+    }
+
+    pub(crate) fn into_reply(self) -> Reply {
+        let (status, headers, body) = self.into_parts();
+        let mut reply = Reply::new(Content::whole(body));
+        *reply.status_mut() = status;
+        *reply.headers_mut() = headers;
+        reply
+    }
+
+    /// Its status, headers and body.
+    pub(crate) fn into_parts(self) -> (StatusCode, HeaderMap, Vec<u8>) {
+        let mut body = Vec::with_capacity(128 + self.detail.len());
+        body.push(b'{');
+        let (kind, title) = self.kind.named(self.status);
+        members(&mut body, kind, title, self.status);
+        body.extend_from_slice(b",\"detail\":");
+        json::text(&mut body, &self.detail);
+        if let Some(outcome) = self.outcome {
+            body.extend_from_slice(b",\"outcome\":");
+            json::text(&mut body, outcome);
+        }
+        body.push(b'}');
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, PROBLEM_JSON);
+        headers.extend(self.header);
+        (self.status, headers, body)
+    }
+}
+
+/// The members that every problem begins with.
+pub(crate) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: StatusCode) {
+    out.extend_from_slice(b"\"type\":");
+    json::text(out, kind);
+    out.extend_from_slice(b",\"title\":");
+    json::text(out, title);
+    out.extend_from_slice(b",\"status\":");
+    json::number(out, u64::from(status.as_u16()));
+}
+
+/// An answer with a body.
+pub(crate) fn reply(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
+    let mut reply = Reply::new(Content::whole(body));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(CONTENT_TYPE, content_type);
+    reply
+}

@@ -1,0 +1,113 @@
+//! `HELLO` and `AUTH`: which protocol is spoken, and who is there.
+
+use slidegate::Clock;
+
+use super::client::name;
+use super::refused::{Refused, head};
+use super::{Command, Desk};
+use crate::protocols::resp::parser::Known;
+use crate::protocols::resp::reply::Protocol;
+use crate::protocols::resp::session::USER;
+use crate::telemetry::auth_failures::AuthFailure;
+
+const NOT_CONFIGURED: &str = "ERR AUTH <password> called without any password configured for the default user. \
+                              Are you sure your configuration is correct?";
+const HELLO_NEEDS_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> \
+                                AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol \
+                                version at the same time";
+const SHOWN_BYTES: usize = 128;
+
+/// `AUTH [user] password`.
+pub(super) fn auth<C: Clock>(
+    desk: &mut Desk<'_, C>,
+    command: Command<'_, '_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let (user, password) = match command.len() {
+        2 if desk.settings.token.is_none() => return Err(Refused::from(NOT_CONFIGURED)),
+        2 => (USER, command.argument(1)),
+        3 => (command.argument(1), command.argument(2)),
+        _ => return Err(Refused::SYNTAX),
+    };
+    match desk.session.authenticate(desk.settings, user, password) {
+        Known::Yes => desk.replies(out).ok(),
+        Known::No => return Err(desk.wrong_password()),
+    }
+    Ok(())
+}
+
+/// `HELLO [2|3] [AUTH user password] [SETNAME name]`. Nothing is changed unless all of it can be.
+pub(super) fn hello<C: Clock>(
+    desk: &mut Desk<'_, C>,
+    command: Command<'_, '_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let protocol = match command.get(1) {
+        None => desk.session.protocol,
+        Some(b"2") => Protocol::Two,
+        Some(b"3") => Protocol::Three,
+        Some(other) => return Err(no_such_protocol(other)),
+    };
+    let (mut credentials, mut client, mut at) = (None, None, 2);
+    while at < command.len() {
+        match (command.get(at + 1), command.get(at + 2)) {
+            (Some(user), Some(password)) if command.is(at, "AUTH") => {
+                (credentials, at) = (Some((user, password)), at + 3);
+            }
+            (Some(given), _) if command.is(at, "SETNAME") => {
+                (client, at) = (Some(name(given, "Client names")?), at + 2);
+            }
+            _ => {
+                let option = head(command.argument(at), SHOWN_BYTES);
+                return Err(Refused::from(format!("ERR Syntax error in HELLO option '{option}'")));
+            }
+        }
+    }
+    let known = match credentials {
+        Some((user, password)) => match desk.session.authenticate(desk.settings, user, password) {
+            Known::No => return Err(desk.wrong_password()),
+            known => known,
+        },
+        None => desk.session.known(desk.settings),
+    };
+    if known == Known::No {
+        desk.record_failure(AuthFailure::Missing);
+        return Err(Refused::from(HELLO_NEEDS_AUTH));
+    }
+    if let Some(client) = client {
+        desk.session.names.client = client;
+    }
+    desk.session.protocol = protocol;
+    introduce(desk, out);
+    Ok(())
+}
+
+fn no_such_protocol(asked: &[u8]) -> Refused {
+    let number = std::str::from_utf8(asked).ok().and_then(|text| text.parse::<i64>().ok());
+    Refused::from(match number {
+        Some(_) => "NOPROTO unsupported protocol version",
+        None => "ERR Protocol version is not an integer or out of range",
+    })
+}
+
+fn introduce<C: Clock>(desk: &Desk<'_, C>, out: &mut Vec<u8>) {
+    let id = desk.session.id as i64;
+    let mut replies = desk.replies(out);
+    replies.map(7);
+    let version = env!("CARGO_PKG_VERSION");
+    for (name, value) in [("server", "slidegate"), ("version", version)] {
+        replies.bulk(name.as_bytes());
+        replies.bulk(value.as_bytes());
+    }
+    let proto = if replies.protocol == Protocol::Three { 3 } else { 2 };
+    for (name, value) in [("proto", proto), ("id", id)] {
+        replies.bulk(name.as_bytes());
+        replies.integer(value);
+    }
+    for (name, value) in [("mode", "standalone"), ("role", "master")] {
+        replies.bulk(name.as_bytes());
+        replies.bulk(value.as_bytes());
+    }
+    replies.bulk(b"modules");
+    replies.array(0);
+}

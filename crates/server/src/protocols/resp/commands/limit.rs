@@ -1,0 +1,102 @@
+//! `SG.LIMIT key quota window_ms [cost] [LOG|COUNTER|FIXED]`: a limit that comes with the command; no policy is needed.
+
+use std::time::Duration;
+
+use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Space, Summary, Verdict};
+
+use super::check::numbers;
+use super::number::unsigned;
+use super::question::{Failure, Question};
+use super::recent;
+use super::refused::Refused;
+use super::{Command, Desk, Handled};
+use crate::config::listener::Door;
+use crate::protocols::resp::reply::Replies;
+use crate::runtime::app::App;
+use crate::telemetry::otlp::Trace;
+
+/// A limit that came along, and whom it counts for.
+pub(in crate::protocols::resp) struct AdHoc<'i> {
+    pub(super) space: Space,
+    pub(super) key: &'i [u8],
+    pub(super) limit: Limit,
+    pub(super) cost: u64,
+    pub(super) trace: Trace,
+}
+
+/// Answers at once where that can be.
+#[inline]
+pub(super) fn limit<'i, C: Clock>(
+    desk: &mut Desk<'_, C>,
+    command: Command<'i, '_>,
+    out: &mut Vec<u8>,
+) -> Result<Handled<'i>, Refused> {
+    if !desk.settings.resp_ad_hoc_limits {
+        return Err(Refused::AD_HOC_LIMITS_ARE_OFF);
+    }
+    let key = command.argument(1);
+    if key.is_empty() || key.len() > MAX_VALUE_BYTES {
+        return Err(Refused::from(format!("ERR a key has 1 to {MAX_VALUE_BYTES} bytes")));
+    }
+    let (quota, window_ms) = (unsigned(command.argument(2))?, unsigned(command.argument(3))?);
+    let kind = command.get(command.len() - 1).filter(|_| command.len() > 4).and_then(Kind::named);
+    let cost = match (command.len(), kind) {
+        (4, _) | (5, Some(_)) => 1,
+        (5, None) | (6, Some(_)) => unsigned(command.argument(4))?,
+        _ => return Err(Refused::SYNTAX),
+    };
+    let kind = kind.unwrap_or(Kind::Log);
+    let mut replies = Replies { out, protocol: desk.session.protocol };
+    let recent = &mut desk.session.recent_limit;
+    let limit = recent::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
+    let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
+    let space = desk.app.gate().ad_hoc();
+    let trace = desk.app.trace((Door::Resp, "SG.LIMIT"), None);
+    if trace.is_none()
+        && let Some(verdict) = desk.app.limit_at_once(space, key, limit, cost)
+    {
+        write(&mut replies, limit, &verdict);
+        return Ok(Handled::Said);
+    }
+    Ok(Handled::Asks(Box::new(Question::Limit(AdHoc { space, key, limit: *limit, cost, trace }))))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Log,
+    Counter,
+    Fixed,
+}
+
+impl Kind {
+    fn named(word: &[u8]) -> Option<Self> {
+        let all = [("LOG", Self::Log), ("COUNTER", Self::Counter), ("FIXED", Self::Fixed)];
+        let found = all.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+        found.map(|(_, kind)| kind)
+    }
+
+    fn of(self, quota: u64, window_ms: u64) -> Result<Limit, LimitError> {
+        let log = Limit::new(quota, Duration::from_millis(window_ms))?;
+        match self {
+            Self::Log => Ok(log),
+            Self::Counter => log.counter(),
+            Self::Fixed => log.fixed(),
+        }
+    }
+}
+
+pub(super) async fn answer<C: Clock>(
+    app: &App<C>,
+    AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
+    replies: &mut Replies<'_>,
+) -> Result<(), Failure> {
+    let verdict = app.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
+    write(replies, &app.gate().decisive(&limit, verdict.source), &verdict);
+    Ok(())
+}
+
+#[inline]
+fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
+    let summary = Summary::new(verdict.source, std::iter::zip([limit], &*verdict.decisions));
+    replies.five(numbers(verdict.is_allowed(), &summary));
+}

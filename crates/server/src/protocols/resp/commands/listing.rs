@@ -1,0 +1,71 @@
+//! `COMMAND`: which commands there are, as clients ask for it.
+
+use super::Command;
+use super::refused::Refused;
+use super::spec::{SPECS, Spec};
+use crate::protocols::resp::reply::Replies;
+
+pub(super) fn command(command: Command<'_, '_>, mut replies: Replies<'_>) -> Result<(), Refused> {
+    let Some(subcommand) = command.get(1) else {
+        replies.array(SPECS.len());
+        SPECS.iter().for_each(|spec| described(&mut replies, spec));
+        return Ok(());
+    };
+    let named = || command.from(2).map(Spec::find);
+    match &*subcommand.to_ascii_lowercase() {
+        b"count" if command.len() == 2 => replies.integer(SPECS.len() as i64),
+        b"list" if command.len() == 2 => {
+            replies.array(SPECS.len());
+            SPECS.iter().for_each(|spec| replies.bulk(spec.name.as_bytes()));
+        }
+        b"count" | b"list" => {
+            let name = String::from_utf8_lossy(subcommand).to_ascii_lowercase();
+            return Err(Refused::wrong_number(&format!("command|{name}")));
+        }
+        b"info" if command.len() == 2 => {
+            replies.array(SPECS.len());
+            SPECS.iter().for_each(|spec| described(&mut replies, spec));
+        }
+        b"info" => {
+            replies.array(command.len() - 2);
+            for spec in named() {
+                match spec {
+                    Some(spec) => described(&mut replies, spec),
+                    None => replies.nothing(),
+                }
+            }
+        }
+        b"docs" if command.len() == 2 => {
+            replies.map(SPECS.len());
+            SPECS.iter().for_each(|spec| documented(&mut replies, spec));
+        }
+        b"docs" => {
+            replies.map(named().flatten().count());
+            named().flatten().for_each(|spec| documented(&mut replies, spec));
+        }
+        _ => return Err(Refused::unknown_subcommand(command, "COMMAND")),
+    }
+    Ok(())
+}
+
+/// Its name, arity, flags and keys; categories, tips, key specifications and subcommands are left empty.
+fn described(replies: &mut Replies<'_>, spec: &Spec) {
+    replies.array(10);
+    replies.bulk(spec.name.as_bytes());
+    replies.integer(spec.arity);
+    replies.set(spec.flags.len());
+    spec.flags.iter().for_each(|flag| replies.simple(flag));
+    // The first key, the last, and the step between them.
+    (0..3).for_each(|_| replies.integer(spec.key));
+    replies.set(0);
+    (0..3).for_each(|_| replies.array(0));
+}
+
+fn documented(replies: &mut Replies<'_>, spec: &Spec) {
+    replies.bulk(spec.name.as_bytes());
+    replies.map(2);
+    for (name, value) in [("summary", spec.summary), ("group", spec.group)] {
+        replies.bulk(name.as_bytes());
+        replies.bulk(value.as_bytes());
+    }
+}

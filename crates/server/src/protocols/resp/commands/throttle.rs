@@ -1,0 +1,141 @@
+//! `CL.THROTTLE key max_burst count period [quantity]`: what redis-cell asks and answers, error by error.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Store, Verdict};
+
+use super::limit::AdHoc;
+use super::number::{digits, shown};
+use super::question::{Failure, Question};
+use super::recent;
+use super::refused::{Refused, head};
+use super::{Command, Desk, Handled};
+use crate::config::listener::Door;
+use crate::protocols::resp::reply::Replies;
+use crate::runtime::app::App;
+
+/// Its keys share nothing with others.
+static THROTTLED: LazyLock<Space> = LazyLock::new(|| Space::named("CL.THROTTLE"));
+
+const SECOND_MS: u64 = 1_000;
+const NANOSECONDS: i128 = 1_000_000_000;
+/// How much of an argument is told back.
+const SHOWN_BYTES: usize = 128;
+
+/// Tells the store that denials of these keys are not to be repeated: of those only the wait is known, and redis-cell tells more.
+pub(crate) fn announce(store: &impl Store) {
+    store.expect_refunds(*THROTTLED);
+}
+
+/// Answers at once where that can be.
+#[inline]
+pub(super) fn throttle<'i, C: Clock>(
+    desk: &mut Desk<'_, C>,
+    command: Command<'i, '_>,
+    out: &mut Vec<u8>,
+) -> Result<Handled<'i>, Refused> {
+    if !desk.settings.resp_ad_hoc_limits {
+        return Err(Refused::AD_HOC_LIMITS_ARE_OFF);
+    }
+    if !matches!(command.len(), 5 | 6) {
+        return Err(cell("Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]"));
+    }
+    let [max_burst, count, period] = [2, 3, 4].map(|index| integer(command.argument(index)));
+    let (max_burst, count, period) = (max_burst?, count?, period?);
+    let quantity = command.get(5).map_or(Ok(1), integer)?;
+    if is_zero(count, period) {
+        return Err(cell("Zero rates are not supported"));
+    }
+    // Here redis-cell runs a meter backwards.
+    if count < 0 || period < 0 || quantity < 0 {
+        return Err(cell("count, period and quantity must not be negative"));
+    }
+    let mut replies = Replies { out, protocol: desk.session.protocol };
+    if max_burst < 0 {
+        return Ok(never(max_burst, quantity, &mut replies));
+    }
+    let [max_burst, count, period, quantity] = [max_burst, count, period, quantity].map(i64::unsigned_abs);
+    let recent = &mut desk.session.recent_meter;
+    let limit = recent::made_of(recent, [max_burst, count, period], || meter(max_burst, count, period));
+    let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
+    let key = command.argument(1);
+    let space = *THROTTLED;
+    let trace = desk.app.trace((Door::Resp, "CL.THROTTLE"), None);
+    if trace.is_none()
+        && let Some(verdict) = desk.app.limit_at_once(space, key, limit, quantity)
+    {
+        write(&mut replies, limit, &verdict);
+        return Ok(Handled::Said);
+    }
+    let asked = AdHoc { space, key, limit: *limit, cost: quantity, trace };
+    Ok(Handled::Asks(Box::new(Question::Throttle(asked))))
+}
+
+/// Its interval is a whole number of nanoseconds.
+#[inline]
+fn is_zero(count: i64, period: i64) -> bool {
+    count == 0 || period == 0 || i128::from(count).abs() > i128::from(period).abs() * NANOSECONDS
+}
+
+fn meter(max_burst: u64, count: u64, period_s: u64) -> Result<Limit, LimitError> {
+    Limit::new(count, Duration::from_secs(period_s))?.gcra(max_burst.saturating_add(1))
+}
+
+/// Without any burst nothing fits, and there is nothing to remember.
+fn never<'i>(max_burst: i64, quantity: i64, replies: &mut Replies<'_>) -> Handled<'i> {
+    let limited = max_burst < -1 || quantity > 0;
+    replies.five([i64::from(limited), max_burst + 1, 0, -1, 0]);
+    Handled::Said
+}
+
+#[inline]
+fn integer(argument: &[u8]) -> Result<i64, Refused> {
+    if let Some(number) = digits(argument).and_then(|number| i64::try_from(number).ok()) {
+        return Ok(number);
+    }
+    let parsed = std::str::from_utf8(argument).ok().and_then(|text| text.parse().ok());
+    parsed.ok_or_else(|| cell(&format!("Couldn't parse as integer: {}", head(argument, SHOWN_BYTES))))
+}
+
+/// Its errors begin with these words.
+#[cold]
+fn cell(text: &str) -> Refused {
+    Refused::from(format!("Cell error: {text}"))
+}
+
+pub(super) async fn answer<C: Clock>(
+    app: &App<C>,
+    AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
+    replies: &mut Replies<'_>,
+) -> Result<(), Failure> {
+    let verdict = app.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
+    write(replies, &limit, &verdict);
+    Ok(())
+}
+
+#[inline]
+fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
+    let decision = verdict.decisions.first().copied().unwrap_or_default();
+    let wait_ms = match decision.outcome {
+        Outcome::Fits | Outcome::Never => None,
+        Outcome::RetryAfter(ms) => Some(ms),
+    };
+    let (remaining, reset_after_ms) = match verdict.source {
+        Source::Store | Source::Local => (decision.remaining, decision.reset_after_ms),
+        // Nobody looked: at least what is awaited is in use.
+        Source::Cache | Source::Assumed => (0, wait_ms.unwrap_or(0)),
+    };
+    replies.five([
+        i64::from(!verdict.is_allowed()),
+        shown(limit.ceiling()),
+        shown(remaining),
+        wait_ms.map_or(-1, seconds),
+        seconds(reset_after_ms),
+    ]);
+}
+
+/// Rounded up: who comes a moment earlier than told would be refused again.
+fn seconds(ms: u64) -> i64 {
+    shown(ms.div_ceil(SECOND_MS))
+}

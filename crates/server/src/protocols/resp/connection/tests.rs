@@ -1,0 +1,172 @@
+//! Connections over pipes in memory: how much is kept of what nobody takes, and what a command costs.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::task::Waker;
+use std::time::Duration;
+
+use slidegate::policy::Policy;
+use slidegate::{ManualClock, Memory};
+use tokio::io::{AsyncReadExt, DuplexStream, duplex, split};
+use tokio::time::timeout;
+
+use super::*;
+use crate::config::Config;
+use crate::config::listener::Door;
+use crate::net::connections::flood::Between;
+use crate::net::connections::{Connections, Places};
+use crate::protocols::resp::pipeline::at_once;
+use crate::runtime::backend::Backend;
+
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const MILLION: usize = 1_000_000;
+
+fn app() -> Arc<App<ManualClock>> {
+    let policy = "
+version: 1
+server: { resp: 127.0.0.1:0 }
+rules:
+  - { name: login, match: { path: /login }, key: [ip], limits: [5/min] }
+  - { name: search, match: { path: /search }, key: [user], limits: [{ quota: 9000000, window: 1m, algorithm: counter }, 5/s] }
+";
+    let config = Policy::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = App::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
+    Arc::new(app.clock(ManualClock::new(1_745_000_103_000)))
+}
+
+/// The other end of a connection whose pipes hold next to nothing.
+fn connected() -> DuplexStream {
+    let (ours, theirs) = duplex(64);
+    let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+    tokio::spawn(shared(app(), theirs, caller));
+    ours
+}
+
+/// A connection as listeners drive it.
+async fn shared(
+    app: Arc<App<ManualClock>>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    caller: Caller,
+) {
+    let progress = Progress::new();
+    app.turns().share(&progress, serve(Arc::clone(&app), stream, caller, Arc::clone(&progress))).await;
+}
+
+/// Time only moves when nobody has anything else to do: then all has come to rest.
+#[tokio::test(start_paused = true)]
+async fn a_million_commands_to_one_who_does_not_read_are_not_read_either() {
+    let (command, reply) = (&b"*1\r\n$4\r\nPING\r\n"[..], &b"+PONG\r\n"[..]);
+    let (mut reading, mut writing) = split(connected());
+    let commands = command.repeat(MILLION);
+    let mut taken = 0;
+    while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[taken..])).await {
+        taken += written.expect("an open pipe");
+    }
+    // What is kept: one read of commands, and 64 KiB of replies and one more.
+    let most = (16 << 10) + ((64 << 10) / reply.len() + 1) * command.len() + 1_024;
+    assert!(taken <= most, "{taken} bytes were taken of one who does not read, and {most} is the most");
+
+    // As soon as it reads, every command has its reply.
+    let rest = tokio::spawn(async move { writing.write_all(&commands[taken..]).await.map(|()| writing) });
+    let mut replies = vec![0; MILLION * reply.len()];
+    reading.read_exact(&mut replies).await.expect("a million replies");
+    assert!(replies.chunks_exact(reply.len()).all(|one| one == reply));
+    assert!(rest.await.expect("no panic").is_ok());
+}
+
+/// A command whose reply is a hundred times as long.
+#[tokio::test(start_paused = true)]
+async fn long_replies_are_bounded_too() {
+    let (_reading, mut writing) = split(connected());
+    let commands = b"COMMAND\r\n".repeat(MILLION);
+    let mut taken = 0;
+    while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[taken..])).await {
+        taken += written.expect("an open pipe");
+    }
+    assert!(taken <= (16 << 10) + 1_024, "{taken} bytes were taken of one who does not read");
+}
+
+/// What a connection keeps while nothing is asked of it.
+#[tokio::test(start_paused = true)]
+async fn a_silent_connection_keeps_little() {
+    let (mut ours, mut theirs) = duplex(1 << 20);
+    let (app, mut talk, progress) = (app(), Talk::new(LOCAL), Progress::new());
+    ours.write_all(&b"*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n".repeat(10_000)).await.expect("an open pipe");
+    let read = poll_fn(|context| {
+        loop {
+            match talk.poll_read(&mut theirs, context) {
+                Poll::Ready(read) => drop(read.expect("an open pipe")),
+                Poll::Pending => return Poll::Ready(talk.input.len()),
+            }
+        }
+    });
+    assert!(read.await > 100_000);
+    while talk.answer(&app, &progress).await.then == Then::Write {
+        talk.out.clear();
+    }
+    talk.out.clear();
+    assert!(poll_fn(|context| Poll::Ready(talk.poll_read(&mut theirs, context).is_pending())).await);
+    assert!(talk.input.capacity() <= 4_096 && talk.out.capacity() <= 4_096);
+}
+
+/// The commands that everything is made for take no memory once their subjects are known.
+#[test]
+fn no_allocation_per_command() {
+    let commands: [&[u8]; 5] = [
+        b"*6\r\n$8\r\nSG.CHECK\r\n$1\r\n1\r\n$4\r\npath\r\n$6\r\n/login\r\n$2\r\nip\r\n$9\r\n192.0.2.1\r\n",
+        b"*6\r\n$8\r\nSG.CHECK\r\n$1\r\n1\r\n$4\r\npath\r\n$7\r\n/search\r\n$4\r\nuser\r\n$5\r\nalice\r\n",
+        b"*4\r\n$8\r\nSG.LIMIT\r\n$5\r\nalice\r\n$3\r\n100\r\n$5\r\n60000\r\n",
+        b"*5\r\n$11\r\nCL.THROTTLE\r\n$7\r\nuser123\r\n$2\r\n15\r\n$2\r\n30\r\n$2\r\n60\r\n",
+        b"*1\r\n$4\r\nPING\r\n",
+    ];
+    let (app, progress) = (app(), Progress::new());
+    for command in commands {
+        let pipeline = command.repeat(16);
+        let mut talk = Talk::new(LOCAL);
+        let mut round = || {
+            talk.input.extend_from_slice(&pipeline);
+            let round = at_once(talk.answer(&app, &progress));
+            assert_eq!((round.commands, round.then), (16, Then::Read));
+            talk.out.clear();
+        };
+        (0..20).for_each(|_| round());
+        let taken = allocation_counter::measure(|| (0..10).for_each(|_| round()));
+        assert_eq!(taken.count_total, 0, "{}", String::from_utf8_lossy(command));
+    }
+}
+
+/// Clients that send faster than they are answered leave the worker to others after a share of work.
+#[tokio::test]
+async fn a_flood_is_answered_in_turns() {
+    let app = app();
+    let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+    let serve = |stream| shared(Arc::clone(&app), stream, caller);
+    Between::measure(7, || || b"PING\r\n".to_vec(), serve).await.is_bounded(1);
+}
+
+/// What has come by then is answered, and one command that has begun. A client that goes on sending does not stay for that.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_told_to_end_does_not_serve_on() {
+    // The one fits into reads as it is, the other does not.
+    for (command, reply) in
+        [("PING abcdefghi\r\n", "$9\r\nabcdefghi\r\n"), ("*1\r\n$4\r\nPING\r\n", "+PONG\r\n")]
+    {
+        let (app, progress) = (app(), Progress::new());
+        let (connections, places) = (Arc::<Connections>::default(), Arc::<Places>::default());
+        let place = places.seat(&app.http().connections, app.capacity(Door::Resp), LOCAL).expect("a seat");
+        let _member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
+        let (mut ours, theirs) = duplex(4 << 20);
+        ours.write_all(command.repeat(100_000).as_bytes()).await.expect("an open pipe");
+        connections.tell_all(Order::Cut);
+        let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+        tokio::spawn(async move {
+            app.turns()
+                .share(&progress, serve(Arc::clone(&app), theirs, caller, Arc::clone(&progress)))
+                .await;
+        });
+        let mut replies = Vec::new();
+        // Whether it ends in good order does not matter here.
+        let _end = timeout(Duration::from_secs(60), ours.read_to_end(&mut replies)).await;
+        let answered = replies.len() / reply.len();
+        assert!((1..20_000).contains(&answered), "{answered} of 100000 {command:?} were answered");
+    }
+}

@@ -1,0 +1,277 @@
+//! Bytes into commands: arrays of bulk strings, and lines as a person types them.
+//!
+//! A command that has come in parts is read on from its last whole argument, so that none is read twice. Nothing is copied: a command is
+//! where its arguments are.
+
+use std::fmt;
+
+use super::inline;
+
+/// The longest line that a length can need: a sign, 20 digits, and what ends it.
+pub(crate) const MAX_HEADER_BYTES: usize = 32;
+/// The longest command that is a line.
+const MAX_LINE_BYTES: usize = 64 << 10;
+
+/// What one command may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bounds {
+    /// The most arguments, the name of the command included.
+    pub(crate) max_arguments: usize,
+    /// The longest argument.
+    pub(crate) max_argument_bytes: usize,
+    /// All of it.
+    pub(crate) max_bytes: usize,
+    /// For whom these are.
+    pub(crate) caller: Known,
+}
+
+/// Whether a client has said who it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Known {
+    /// It has, or it need not.
+    Yes,
+    /// It has not yet.
+    No,
+}
+
+/// Where an argument is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span {
+    /// Its first byte.
+    pub(crate) start: usize,
+    /// The byte after its last.
+    pub(crate) end: usize,
+}
+
+/// What came of looking for a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// There is one, and it takes so many bytes. [`Parser::arguments`] says where they are.
+    Command(usize),
+    /// So many bytes ask for nothing: an empty line, or an array without elements.
+    Nothing(usize),
+    /// It has not come to its end.
+    More,
+}
+
+/// Reads commands from bytes.
+#[derive(Default, Debug)]
+pub(crate) struct Parser {
+    arguments: Vec<Span>,
+    /// How far the command has been read.
+    at: usize,
+    /// How many arguments are still to come; `None` at the beginning of a command.
+    missing: Option<usize>,
+}
+
+impl Parser {
+    /// Looks for a command at the beginning of the input, which goes on where it ended before until there is one. An error is the end:
+    /// where the next command would begin is not known.
+    pub(crate) fn next(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<Step, ProtocolError> {
+        let missing = match (self.missing, input.first()) {
+            (Some(missing), _) => missing,
+            (None, None) => return Ok(Step::More),
+            (None, Some(b'*')) => match self.count(input, bounds)? {
+                Some(Header { value: 0, end }) => return Ok(self.nothing(end)),
+                Some(Header { value, end }) => {
+                    self.at = end;
+                    value
+                }
+                None => return Ok(Step::More),
+            },
+            (None, Some(_)) => return self.line(input, bounds),
+        };
+        for missing in (1..=missing).rev() {
+            self.missing = Some(missing);
+            let Some(span) = argument(input, self.at, bounds)? else { return Ok(Step::More) };
+            self.arguments.push(span);
+            self.at = span.end + 2;
+        }
+        self.missing = None;
+        Ok(Step::Command(std::mem::take(&mut self.at)))
+    }
+
+    /// Where the arguments of the last command are, its name first.
+    #[inline]
+    pub(crate) fn arguments(&self) -> &[Span] {
+        &self.arguments
+    }
+
+    fn nothing(&mut self, bytes: usize) -> Step {
+        self.at = 0;
+        Step::Nothing(bytes)
+    }
+
+    /// How many arguments an array has.
+    fn count(&mut self, input: &[u8], bounds: &Bounds) -> Result<Option<Header>, ProtocolError> {
+        self.arguments.clear();
+        let (value, end) = match number(input, 1) {
+            Number::Is(value, end) => (value, end),
+            Number::More => return Ok(None),
+            Number::TooLong => return Err(ProtocolError::CountTooLong),
+            Number::IsNone => return Err(ProtocolError::Count),
+        };
+        // As Redis does it, nothing and less than nothing are both no command.
+        let value = usize::try_from(value).unwrap_or(0);
+        if value > bounds.max_arguments {
+            return Err(match bounds.caller {
+                Known::Yes => ProtocolError::Count,
+                Known::No => ProtocolError::UnknownCallersCount,
+            });
+        }
+        Ok(Some(Header { value, end }))
+    }
+
+    /// A command that is a line.
+    fn line(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<Step, ProtocolError> {
+        self.arguments.clear();
+        let most = MAX_LINE_BYTES.min(bounds.max_bytes);
+        let Some(length) = input[self.at..].iter().position(|byte| *byte == b'\n') else {
+            self.at = input.len();
+            return if self.at > most { Err(ProtocolError::LineTooLong) } else { Ok(Step::More) };
+        };
+        let end = self.at + length;
+        if end > most {
+            return Err(ProtocolError::LineTooLong);
+        }
+        inline::split(&mut input[..end], &mut self.arguments).ok_or(ProtocolError::Quotes)?;
+        self.at = 0;
+        match self.arguments.len() {
+            0 => Ok(Step::Nothing(end + 1)),
+            many if many > bounds.max_arguments => Err(ProtocolError::Count),
+            _ => Ok(Step::Command(end + 1)),
+        }
+    }
+}
+
+/// A number that says how much follows, and where that begins.
+struct Header {
+    value: usize,
+    end: usize,
+}
+
+/// The argument whose length is told here, if all of it has come.
+#[inline]
+fn argument(input: &[u8], at: usize, bounds: &Bounds) -> Result<Option<Span>, ProtocolError> {
+    match input.get(at) {
+        None => return Ok(None),
+        Some(b'$') => {}
+        Some(other) => return Err(ProtocolError::NotAString(*other)),
+    }
+    let (length, start) = match number(input, at + 1) {
+        Number::Is(value, end) => (value, end),
+        Number::More => return Ok(None),
+        Number::TooLong => return Err(ProtocolError::LengthTooLong),
+        Number::IsNone => return Err(ProtocolError::Length),
+    };
+    let length = usize::try_from(length).map_err(|_| ProtocolError::Length)?;
+    if length > bounds.max_argument_bytes || start + length + 2 > bounds.max_bytes {
+        return Err(match bounds.caller {
+            Known::Yes => ProtocolError::Length,
+            Known::No => ProtocolError::UnknownCallersLength,
+        });
+    }
+    let end = start + length;
+    match input.get(end..end + 2) {
+        None => Ok(None),
+        Some(b"\r\n") => Ok(Some(Span { start, end })),
+        Some(_) => Err(ProtocolError::End),
+    }
+}
+
+enum Number {
+    /// The number, and where what follows its line begins.
+    Is(i64, usize),
+    More,
+    TooLong,
+    IsNone,
+}
+
+/// The number of a line: digits, perhaps with a minus, and nothing else.
+#[inline(always)]
+fn number(input: &[u8], at: usize) -> Number {
+    // Most lengths have one digit or two.
+    match input.get(at..) {
+        Some([one @ b'0'..=b'9', b'\r', b'\n', ..]) => return Number::Is(i64::from(one - b'0'), at + 3),
+        Some([ten @ b'0'..=b'9', one @ b'0'..=b'9', b'\r', b'\n', ..]) => {
+            return Number::Is(i64::from(ten - b'0') * 10 + i64::from(one - b'0'), at + 4);
+        }
+        _ => {}
+    }
+    any_number(input, at)
+}
+
+/// The same, however many digits it has.
+#[inline(never)]
+fn any_number(input: &[u8], at: usize) -> Number {
+    let mut digits: i64 = 0;
+    for (index, byte) in input[at..].iter().enumerate() {
+        match byte {
+            b'0'..=b'9' if index < MAX_HEADER_BYTES => {
+                digits = digits.saturating_mul(10).saturating_add(i64::from(byte - b'0'));
+            }
+            b'\r' if index != 0 && (input[at] != b'-' || index != 1) => {
+                let end = at + index + 1;
+                return match input.get(end) {
+                    None => Number::More,
+                    Some(b'\n') => Number::Is(if input[at] == b'-' { -digits } else { digits }, end + 1),
+                    Some(_) => Number::IsNone,
+                };
+            }
+            b'-' if index == 0 => {}
+            b'0'..=b'9' => return Number::TooLong,
+            _ => return Number::IsNone,
+        }
+    }
+    Number::More
+}
+
+/// Why no command can be read any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ProtocolError {
+    /// The number of arguments is none, or too large.
+    Count,
+    /// The same before the client said who it is.
+    UnknownCallersCount,
+    /// The number of arguments does not end.
+    CountTooLong,
+    /// An argument's length is none, or too large.
+    Length,
+    /// The same before the client said who it is.
+    UnknownCallersLength,
+    /// An argument's length does not end.
+    LengthTooLong,
+    /// An argument is something else than a string.
+    NotAString(u8),
+    /// An argument does not end where it should.
+    End,
+    /// A line is longer than a line may be.
+    LineTooLong,
+    /// A quote that is opened and not closed.
+    Quotes,
+}
+
+/// As Redis words it, where it has words for it.
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Count => "invalid multibulk length",
+            Self::UnknownCallersCount => "unauthenticated multibulk length",
+            Self::CountTooLong => "too big mbulk count string",
+            Self::Length => "invalid bulk length",
+            Self::UnknownCallersLength => "unauthenticated bulk length",
+            Self::LengthTooLong => "too big bulk count string",
+            Self::End => "a bulk string is longer than its length says",
+            Self::LineTooLong => "too big inline request",
+            Self::Quotes => "unbalanced quotes in request",
+            Self::NotAString(got) => return write!(f, "expected '$', got '{}'", printable(*got)),
+        })
+    }
+}
+
+fn printable(byte: u8) -> char {
+    if byte.is_ascii_graphic() { char::from(byte) } else { '?' }
+}
+
+#[cfg(test)]
+mod tests;

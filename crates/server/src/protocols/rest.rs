@@ -1,0 +1,12 @@
+//! HTTP endpoints of the check listener.
+
+pub(crate) mod answer;
+pub(crate) mod authorize;
+pub(crate) mod check;
+pub(crate) mod client_address;
+pub(crate) mod limit;
+pub(crate) mod number;
+pub(crate) mod openapi;
+pub(crate) mod rlaas;
+pub(crate) mod settle;
+pub(crate) mod verdict;

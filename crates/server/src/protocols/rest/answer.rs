@@ -1,0 +1,144 @@
+//! What came of a request, as JSON and headers.
+
+use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::{HeaderMap, StatusCode};
+use slidegate::policy::Barred;
+use slidegate::{Answer, Clock, Limit, Source, Summary, Verdict};
+
+use super::verdict::{Known, Row, decided, list, problem_members};
+use crate::protocols::json;
+use crate::protocols::problem;
+use crate::protocols::problem::{PROBLEM_JSON, Reply};
+use crate::runtime::app::App;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// What most answers need.
+const BODY_BYTES: usize = 512;
+
+/// 200, 429 or 403, with everything that is known.
+pub(crate) fn reply<C: Clock>(app: &App<C>, answer: &Answer) -> Reply {
+    if let Some((rule, why)) = answer.barred() {
+        return barred(rule, why);
+    }
+    let mut reply = if answer.is_allowed() {
+        let mut body = Vec::with_capacity(BODY_BYTES);
+        body.push(b'{');
+        members(&mut body, answer);
+        body.push(b'}');
+        problem::reply(StatusCode::OK, JSON, body)
+    } else {
+        refusal(answer, StatusCode::TOO_MANY_REQUESTS)
+    };
+    put_headers(app, answer, reply.headers_mut());
+    reply
+}
+
+/// For a proxy: nothing but a status where the request may pass.
+pub(crate) fn pass_or_refuse<C: Clock>(app: &App<C>, answer: &Answer, deny_status: StatusCode) -> Reply {
+    if let Some((rule, why)) = answer.barred() {
+        return barred(rule, why);
+    }
+    let mut reply = if answer.is_allowed() { Reply::default() } else { refusal(answer, deny_status) };
+    put_headers(app, answer, reply.headers_mut());
+    reply
+}
+
+/// The same for a limit that the request brought: it belongs to no rule, and its name is its text.
+pub(crate) fn ad_hoc_reply<C: Clock>(app: &App<C>, limit: &Limit, verdict: &Verdict) -> Reply {
+    let name = limit.to_string();
+    let decisive = app.gate().decisive(limit, verdict.source);
+    let share_of = (verdict.source == Source::Local).then(|| limit.quota());
+    let row = |decision| Row {
+        rule: None,
+        policy: &name,
+        text: &name,
+        limit: decisive,
+        share_of,
+        decision,
+        decided_at_ms: None,
+    };
+    let rows = || verdict.decisions.iter().map(row);
+    let summary = Summary::new(verdict.source, std::iter::zip([decisive], &*verdict.decisions));
+    let told = (verdict, &summary);
+    let mut body = Vec::with_capacity(BODY_BYTES);
+    body.push(b'{');
+    if verdict.is_allowed() {
+        decided(&mut body, told, rows());
+        body.push(b'}');
+        return problem::reply(StatusCode::OK, JSON, body);
+    }
+    problem_members(&mut body, StatusCode::TOO_MANY_REQUESTS, told, rows);
+    decided(&mut body, told, rows());
+    body.push(b'}');
+    let mut reply = problem::reply(StatusCode::TOO_MANY_REQUESTS, PROBLEM_JSON, body);
+    if let Some(wait_ms) = summary.wait.exact_ms() {
+        let seconds = app.http().headers.retry_after_s(wait_ms, || app.next_seed());
+        reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    reply
+}
+
+/// Refused whatever the limits say: no wait helps.
+pub(crate) fn barred(rule: &str, why: Barred) -> Reply {
+    let detail = match why {
+        Barred::DenyList => "is on its deny list",
+        Barred::MissingKey => "lacks an attribute of its key",
+    };
+    let mut body = Vec::with_capacity(BODY_BYTES);
+    body.push(b'{');
+    problem::members(&mut body, "about:blank", "Forbidden", StatusCode::FORBIDDEN);
+    body.extend_from_slice(b",\"detail\":");
+    json::text(&mut body, &format!("the rule {rule} refuses this request, which {detail}"));
+    body.extend_from_slice(b",\"allowed\":false,\"rule\":");
+    json::text(&mut body, rule);
+    body.push(b'}');
+    problem::reply(StatusCode::FORBIDDEN, PROBLEM_JSON, body)
+}
+
+/// The headers that the settings ask for.
+pub(crate) fn put_headers<C: Clock>(app: &App<C>, answer: &Answer, headers: &mut HeaderMap) {
+    let put = |name: &'static str, value: &str| {
+        let value = HeaderValue::from_str(value).expect("names of limits are printable ASCII");
+        headers.insert(named(name), value);
+    };
+    app.http().headers.write(answer, || app.next_seed(), put);
+}
+
+/// The names that come with every answer are made once: to make one hashes it.
+fn named(name: &'static str) -> HeaderName {
+    const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+    const STATE: HeaderName = HeaderName::from_static("ratelimit");
+    match name {
+        "ratelimit-policy" => POLICY,
+        "ratelimit" => STATE,
+        "retry-after" => RETRY_AFTER,
+        _ => HeaderName::from_static(name),
+    }
+}
+
+fn refusal(answer: &Answer, status: StatusCode) -> Reply {
+    let mut body = Vec::with_capacity(2 * BODY_BYTES);
+    body.push(b'{');
+    let told = (answer.verdict(), &answer.summary());
+    problem_members(&mut body, status, told, || answer.limits().map(Row::from));
+    members(&mut body, answer);
+    body.push(b'}');
+    problem::reply(status, PROBLEM_JSON, body)
+}
+
+/// The members of any answer of rules.
+fn members(out: &mut Vec<u8>, answer: &Answer) {
+    decided(out, (answer.verdict(), &answer.summary()), answer.limits().map(Row::from));
+    if let Some(permit) = answer.permit() {
+        out.extend_from_slice(b",\"permit\":");
+        json::text(out, &permit.to_string());
+    }
+    if answer.replayed() {
+        out.extend_from_slice(b",\"replayed\":true");
+    }
+    let mut observed = answer.observed().peekable();
+    if observed.peek().is_some() {
+        out.extend_from_slice(b",\"observed\":");
+        list(out, observed.map(|limit| (Known::of(limit.source), Row::observed(limit))));
+    }
+}

@@ -1,0 +1,158 @@
+//! `/v1/authorize`: a proxy asks whether it may pass a request on, and tells of it in headers.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use hyper::header::HeaderName;
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, StatusCode};
+use slidegate::{Ask, Clock, Request};
+
+use super::answer;
+use super::client_address::client_address;
+use crate::protocols::http::query;
+use crate::protocols::problem::{Problem, Reply};
+use crate::runtime::app::App;
+use crate::telemetry::otlp::Trace;
+
+const METHOD: [HeaderName; 2] =
+    [HeaderName::from_static("x-forwarded-method"), HeaderName::from_static("x-original-method")];
+const URI: [HeaderName; 3] = [
+    HeaderName::from_static("x-forwarded-uri"),
+    HeaderName::from_static("x-original-uri"),
+    HeaderName::from_static("x-original-url"),
+];
+const HOST: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-host")];
+const SCHEME: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-proto")];
+
+pub(crate) async fn authorize<C: Clock>(
+    app: &App<C>,
+    peer: IpAddr,
+    head: &Parts,
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
+    let parameters = Parameters::parse(head.uri.query())?;
+    let settings = app.http();
+    let mut request = Request::new().with_id(id).cost(parameters.cost);
+    if let Some(ip) = client_address(peer, &head.headers, &settings.trusted_proxies) {
+        request.set("ip", ip.to_string());
+    }
+    for (attribute, header) in &settings.attributes {
+        if let Some(value) = single(&head.headers, header)? {
+            request.set(&**attribute, value);
+        }
+    }
+    tell(&mut request, "method", told(&head.headers, &METHOD, |method| method.into())?);
+    tell(&mut request, "path", told(&head.headers, &URI, |uri| path_of(uri).into())?);
+    tell(&mut request, "host", told(&head.headers, &HOST, host_of)?);
+    tell(&mut request, "scheme", told(&head.headers, &SCHEME, |scheme| scheme.to_ascii_lowercase().into())?);
+    request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
+    let answer = app.check(&Ask::from(request), trace).await?;
+    Ok(answer::pass_or_refuse(app, &answer, parameters.deny_status))
+}
+
+/// What the settings read from a header of their own stays as it is.
+fn tell<'a>(request: &mut Request<'a>, name: &'static str, value: Option<Cow<'a, str>>) {
+    if let Some(value) = value
+        && request.get(name).is_none()
+    {
+        request.set(name, value);
+    }
+}
+
+/// What the proxy says under one of several names. If two of them say different things, one was sent by the client and
+/// passed on by a proxy that sets the other: it must not be able to choose.
+fn told<'h>(
+    headers: &'h HeaderMap,
+    names: &[HeaderName],
+    read: impl Fn(&'h str) -> Cow<'h, str>,
+) -> Result<Option<Cow<'h, str>>, Problem> {
+    let mut first: Option<(&HeaderName, Cow<'h, str>)> = None;
+    for name in names {
+        let Some(value) = single(headers, name)?.map(&read) else { continue };
+        match &first {
+            Some((other, said)) if *said != value => {
+                let detail =
+                    format!("{other} and {name} contradict each other: let the proxy remove one of them");
+                return Err(Problem::bad_request(detail));
+            }
+            Some(_) => {}
+            None => first = Some((name, value)),
+        }
+    }
+    Ok(first.map(|(_, value)| value))
+}
+
+/// The value of a header, if it has one. Of two values the API behind might use the other.
+fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Problem::bad_request(format!("the header {name} is given twice")));
+    }
+    let not_utf8 = |_| Problem::bad_request(format!("the header {name} is not UTF-8"));
+    let value = str::from_utf8(value.as_bytes()).map_err(not_utf8)?;
+    Ok(Some(value).filter(|value| !value.is_empty()))
+}
+
+/// Without scheme and host, which some proxies put before it, and without query. A `#` stays: not all servers end a path there.
+fn path_of(uri: &str) -> &str {
+    let path = match uri.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains(['/', '?', '#']) => match rest.find(['/', '?', '#']) {
+            Some(end) => &rest[end..],
+            None => "/",
+        },
+        _ => uri,
+    };
+    match path.split('?').next() {
+        None | Some("") => "/",
+        Some(path) => path,
+    }
+}
+
+/// Without a port, and the same for any spelling: a client that writes it in capitals is under the same rules.
+fn host_of(host: &str) -> Cow<'_, str> {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase().into()
+}
+
+struct Parameters {
+    cost: u64,
+    deny_status: StatusCode,
+}
+
+impl Parameters {
+    fn parse(query: Option<&str>) -> Result<Self, Problem> {
+        let mut parsed = Self { cost: 1, deny_status: StatusCode::TOO_MANY_REQUESTS };
+        for (name, value) in query::parse(query)? {
+            match &*name {
+                "cost" => parsed.cost = whole(&value)?,
+                "deny_status" => parsed.deny_status = deny_status(&value)?,
+                _ => return Err(query::unknown(&name, "cost and deny_status")),
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+fn whole(text: &str) -> Result<u64, Problem> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.then(|| text.parse().ok()).flatten();
+    number.ok_or_else(|| Problem::bad_request(format!("cost is a whole number from 0 to {}", u64::MAX)))
+}
+
+fn deny_status(text: &str) -> Result<StatusCode, Problem> {
+    match text {
+        "401" => Ok(StatusCode::UNAUTHORIZED),
+        "403" => Ok(StatusCode::FORBIDDEN),
+        "429" => Ok(StatusCode::TOO_MANY_REQUESTS),
+        _ => Err(Problem::bad_request("deny_status is 401, 403 or 429")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! `POST /v1/check`: a request by its attributes, against the rules of the policy.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use slidegate::{Ask, Clock, MAX_ATTRIBUTES, Request};
+
+use super::answer;
+use super::number::whole;
+use crate::protocols::http::body;
+use crate::protocols::problem::{Problem, Reply};
+use crate::runtime::app::App;
+use crate::telemetry::otlp::Trace;
+
+const MAX_IDEMPOTENCY_KEY_BYTES: usize = 255;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'a: 'de"))]
+struct Body<'a> {
+    #[serde(borrow)]
+    attributes: Attributes<'a>,
+    #[serde(default = "one", deserialize_with = "whole")]
+    cost: u64,
+    #[serde(borrow, default, deserialize_with = "some_text")]
+    idempotency_key: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "whole")]
+    wait_ms: u64,
+}
+
+pub(crate) fn one() -> u64 {
+    1
+}
+
+pub(crate) async fn check<C: Clock>(
+    app: &App<C>,
+    bytes: &[u8],
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
+    let mut ask = read(bytes, app.http().max_wait_ms)?;
+    ask.request.set_id(id);
+    let answer = app.check(&ask, trace).await?;
+    Ok(answer::reply(app, &answer))
+}
+
+fn read(bytes: &[u8], max_wait_ms: u64) -> Result<Ask<'_>, Problem> {
+    let Body { attributes: Attributes(request), cost, idempotency_key, wait_ms } = body::parse(bytes)?;
+    request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
+    if wait_ms > max_wait_ms {
+        return Err(Problem::bad_request(format!("wait_ms is at most {max_wait_ms}, not {wait_ms}")));
+    }
+    let idempotency_key = idempotency_key.map(|Text(key)| key);
+    if idempotency_key.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY_BYTES) {
+        let detail = format!("idempotency_key has 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes");
+        return Err(Problem::bad_request(detail));
+    }
+    Ok(Ask { request: request.cost(cost), idempotency_key, wait: Duration::from_millis(wait_ms) })
+}
+
+/// A string, borrowed from the body where it has no escapes.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// What is there is a string: `null` is not the same as nothing.
+fn some_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text<'de>>, D::Error> {
+    Text::deserialize(deserializer).map(Some)
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Owned(text.to_owned())))
+    }
+}
+
+/// The attributes go straight into the request.
+#[derive(Default)]
+pub(crate) struct Attributes<'a>(pub(crate) Request<'a>);
+
+impl<'de: 'a, 'a: 'de> Deserialize<'de> for Attributes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AttributesVisitor)
+    }
+}
+
+struct AttributesVisitor;
+
+impl<'de> Visitor<'de> for AttributesVisitor {
+    type Value = Attributes<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of strings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attributes<'de>, A::Error> {
+        let mut request = Request::new();
+        let mut count = 0;
+        while let Some((Text(name), Text(value))) = map.next_entry()? {
+            if request.get(&name).is_some() {
+                return Err(A::Error::custom(format_args!("the attribute {name:?} is given twice")));
+            }
+            count += 1;
+            if count > MAX_ATTRIBUTES {
+                return Err(A::Error::custom(format_args!(
+                    "there are more than {MAX_ATTRIBUTES} attributes"
+                )));
+            }
+            request.set(name, value);
+        }
+        Ok(Attributes(request))
+    }
+}

@@ -1,0 +1,42 @@
+//! Whose request it is: the peer's, or whom the proxies in front say that they had it from.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::HeaderMap;
+use hyper::header::HeaderName;
+use ipnet::IpNet;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The rightmost hop that is not a trusted proxy. What stands left of it was written by that hop, and may be made up. `None`: a
+/// trusted proxy says whom it had the request from, and that is no address. The proxy's own would be wrong: rules may trust it.
+pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
+    let mut client = peer.to_canonical();
+    let lines = headers.get_all(X_FORWARDED_FOR).into_iter().rev();
+    let mut hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+    while is_trusted(client, trusted) {
+        match hops.by_ref().map(<[u8]>::trim_ascii).find(|hop| !hop.is_empty()) {
+            Some(hop) => client = parse(hop)?,
+            None => break,
+        }
+    }
+    Some(client)
+}
+
+fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
+    trusted.iter().any(|net| net.contains(&address))
+}
+
+/// An address, with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+fn parse(hop: &[u8]) -> Option<IpAddr> {
+    let hop = str::from_utf8(hop).ok()?;
+    let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']'));
+    let address = match bare {
+        Some(bare) => bare.parse().ok().map(IpAddr::V6),
+        None => hop.parse().ok().or_else(|| hop.parse().ok().map(|with_port: SocketAddr| with_port.ip())),
+    };
+    address.map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests;

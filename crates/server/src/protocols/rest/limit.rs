@@ -1,0 +1,81 @@
+//! `POST /v1/limit`: a limit that comes with the request; no policy is needed.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES};
+
+use super::answer;
+use super::check::one;
+use super::number::whole;
+use crate::protocols::http::body;
+use crate::protocols::problem::{Problem, Reply};
+use crate::runtime::app::App;
+use crate::telemetry::otlp::Trace;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    key: String,
+    #[serde(deserialize_with = "whole")]
+    quota: u64,
+    #[serde(deserialize_with = "whole")]
+    window_ms: u64,
+    #[serde(default = "one", deserialize_with = "whole")]
+    cost: u64,
+    #[serde(default)]
+    algorithm: Algorithm,
+    #[serde(default, deserialize_with = "some_whole")]
+    burst: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Algorithm {
+    #[default]
+    Log,
+    Counter,
+    Fixed,
+    Gcra,
+}
+
+fn some_whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    whole(deserializer).map(Some)
+}
+
+pub(crate) async fn limit<C: Clock>(
+    app: &App<C>,
+    bytes: &[u8],
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
+    if !app.http().ad_hoc_limits {
+        let detail =
+            "limits in requests are off: set server.ad_hoc_limits to true, or use /v1/check with a rule";
+        return Err(Problem::new(StatusCode::FORBIDDEN, detail));
+    }
+    let body: Body = body::parse(bytes)?;
+    if body.key.is_empty() || body.key.len() > MAX_VALUE_BYTES {
+        return Err(Problem::bad_request(format!("key has 1 to {MAX_VALUE_BYTES} bytes")));
+    }
+    if body.burst.is_some() && body.algorithm != Algorithm::Gcra {
+        return Err(Problem::bad_request("burst is for the algorithm gcra only"));
+    }
+    let limit = body.limit().map_err(|error| Problem::bad_request(error.to_string()))?;
+    let verdict = app.limit(app.gate().ad_hoc(), &*body.key, limit, body.cost, Some(id), trace).await;
+    let verdict = verdict.map_err(|error| Problem::store(&error))?;
+    Ok(answer::ad_hoc_reply(app, &limit, &verdict))
+}
+
+impl Body {
+    fn limit(&self) -> Result<Limit, LimitError> {
+        let log = Limit::new(self.quota, Duration::from_millis(self.window_ms))?;
+        match self.algorithm {
+            Algorithm::Log => Ok(log),
+            Algorithm::Counter => log.counter(),
+            Algorithm::Fixed => log.fixed(),
+            Algorithm::Gcra => log.gcra(self.burst.unwrap_or(self.quota)),
+        }
+    }
+}

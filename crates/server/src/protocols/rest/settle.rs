@@ -1,0 +1,77 @@
+//! `POST /v1/refund` and `POST /v1/settle`: what a permit stands for is given back, or corrected.
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use serde::{Deserialize, Serialize};
+use slidegate::{CallError, Clock, Permit, PermitError, SettleOutcome, SettlementReport};
+
+use super::number::whole;
+use crate::protocols::http::body;
+use crate::protocols::problem::{Problem, Reply, reply};
+use crate::runtime::app::App;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Refund {
+    permit: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settle {
+    permit: String,
+    #[serde(deserialize_with = "whole")]
+    cost: u64,
+}
+
+pub(crate) async fn refund<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+    let Refund { permit } = body::parse(bytes)?;
+    replace(app, &permit, 0).await
+}
+
+pub(crate) async fn settle<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+    let Settle { permit, cost } = body::parse(bytes)?;
+    replace(app, &permit, cost).await
+}
+
+async fn replace<C: Clock>(app: &App<C>, permit: &str, cost: u64) -> Result<Reply, Problem> {
+    let permit: Permit = permit.parse().map_err(refused)?;
+    let report = app.settle(&permit, cost).await.map_err(|error| match error {
+        CallError::Permit(error) => refused(error),
+        CallError::Store(error) => Problem::store(&error),
+    })?;
+    if report.outcome == SettleOutcome::AlreadySpent {
+        let detail = "this permit was used before; nothing was changed";
+        return Err(Problem::new(StatusCode::CONFLICT, detail).outcome(report.outcome.as_str()));
+    }
+    Ok(reply(StatusCode::OK, JSON, written(&report)))
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    outcome: &'static str,
+    /// Rule by rule, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    rule: Option<&'a str>,
+    outcome: &'static str,
+}
+
+fn written(report: &SettlementReport) -> Vec<u8> {
+    let differ = report.parts.iter().any(|part| part.outcome != report.outcome);
+    let rules = report.parts.iter().filter(|_| differ);
+    let rules = rules.map(|part| Part { rule: part.rule.as_deref(), outcome: part.outcome.as_str() });
+    let body = Body { outcome: report.outcome.as_str(), rules: rules.collect() };
+    serde_json::to_vec(&body).expect("names are text")
+}
+
+/// Whatever is wrong with it, it opens nothing.
+fn refused(error: PermitError) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, error.to_string())
+}

@@ -1,0 +1,203 @@
+//! A verdict and its limits, as members of JSON objects.
+
+use hyper::StatusCode;
+use slidegate::{Decision, Limit, LimitAnswer, Outcome, Source, Summary, Verdict, Wait};
+
+use crate::protocols::json;
+use crate::protocols::json::Commas;
+use crate::protocols::problem;
+
+/// One limit's part in an answer, whether a rule has it or the request brought it.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    pub(crate) rule: Option<&'a str>,
+    pub(crate) policy: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) limit: Limit,
+    /// The whole quota, where the limit is this node's share.
+    pub(crate) share_of: Option<u64>,
+    pub(crate) decision: &'a Decision,
+    /// When this limit was asked, if that is not when the request was decided.
+    pub(crate) decided_at_ms: Option<u64>,
+}
+
+impl<'a> From<LimitAnswer<'a>> for Row<'a> {
+    fn from(LimitAnswer { rule, name, text, limit, share_of, decision, .. }: LimitAnswer<'a>) -> Self {
+        let share_of = share_of.map(Limit::quota);
+        Self { rule, policy: name, text, limit, share_of, decision, decided_at_ms: None }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// A limit of a rule in observe mode, which is asked after the request was decided.
+    pub(crate) fn observed(limit: LimitAnswer<'a>) -> Self {
+        Self { decided_at_ms: Some(limit.decided_at_ms), ..Self::from(limit) }
+    }
+}
+
+/// What a problem has besides the members of any answer, with a comma after it.
+pub(crate) fn problem_members<'a, R: Iterator<Item = Row<'a>>>(
+    out: &mut Vec<u8>,
+    status: StatusCode,
+    (verdict, summary): (&Verdict, &Summary),
+    rows: impl Fn() -> R,
+) {
+    let violated = || rows().filter(|row| row.decision.outcome != Outcome::Fits);
+    let (kind, title) = match verdict.source {
+        Source::Assumed => (
+            "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+            "Request cannot be satisfied due to temporary server capacity constraints",
+        ),
+        _ => (
+            "https://iana.org/assignments/http-problem-types#quota-exceeded",
+            "Request cannot be satisfied as assigned quota has been exceeded",
+        ),
+    };
+    problem::members(out, kind, title, status);
+    out.extend_from_slice(b",\"detail\":\"");
+    detail(out, verdict.source, summary.wait, violated());
+    out.extend_from_slice(b"\",\"violated-policies\":[");
+    let mut commas = Commas::new();
+    for row in violated() {
+        commas.next(out);
+        json::text(out, row.policy);
+    }
+    out.extend_from_slice(b"],");
+}
+
+/// Which limits refuse, and when to come again.
+fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iterator<Item = Row<'a>>) {
+    let mut before: &[u8] = b"";
+    for row in violated {
+        out.extend_from_slice(before);
+        json::escaped(out, row.policy);
+        before = b", ";
+    }
+    match (source, wait) {
+        (Source::Assumed, _) => {
+            out.extend_from_slice(b": the store does not answer, and the rule refuses meanwhile");
+        }
+        (Source::Local, Wait::Never) => {
+            out.extend_from_slice(
+                b": the cost is more than this node's share of the quota, by which it decides while the store \
+                  does not answer; ask for less, or again later",
+            );
+        }
+        (_, Wait::Never) => {
+            out.extend_from_slice(b": the cost is more than can ever be admitted at once, ask for less");
+        }
+        (_, Wait::None | Wait::After(_) | Wait::Within(_)) => out.extend_from_slice(b": used up"),
+    }
+    let (words, ms): (&[u8], _) = match wait {
+        Wait::None | Wait::Never => return,
+        Wait::After(ms) => (b"; try again in ", ms),
+        Wait::Within(ms) => (b"; a place may be free at any time, and is in at most ", ms),
+    };
+    out.extend_from_slice(words);
+    json::number(out, ms);
+    out.extend_from_slice(b" ms");
+}
+
+/// The members of any verdict.
+pub(crate) fn decided<'a>(
+    out: &mut Vec<u8>,
+    (verdict, summary): (&Verdict, &Summary),
+    rows: impl Iterator<Item = Row<'a>>,
+) {
+    let allowed: &[u8] = if verdict.is_allowed() { b"\"allowed\":true" } else { b"\"allowed\":false" };
+    out.extend_from_slice(allowed);
+    out.extend_from_slice(b",\"remaining\":");
+    json::number_or_null(out, summary.remaining);
+    put_wait(out, summary.wait);
+    out.extend_from_slice(b",\"reset_after_ms\":");
+    json::number_or_null(out, summary.reset_after_ms);
+    out.extend_from_slice(b",\"decided_at_ms\":");
+    json::number(out, verdict.decided_at_ms);
+    let source: &[u8] = match verdict.source {
+        Source::Store => b",\"source\":\"store\",\"limits\":",
+        Source::Local => b",\"source\":\"local\",\"limits\":",
+        Source::Cache => b",\"source\":\"cache\",\"limits\":",
+        Source::Assumed => b",\"source\":\"assumed\",\"limits\":",
+    };
+    out.extend_from_slice(source);
+    let known = Known::of(verdict.source);
+    list(out, rows.map(|row| (known, row)));
+}
+
+/// The exact wait; beside it the longest possible one, where only that is known.
+fn put_wait(out: &mut Vec<u8>, wait: Wait) {
+    out.extend_from_slice(b",\"retry_after_ms\":");
+    json::number_or_null(out, wait.exact_ms());
+    if let Some(ms) = wait.at_most_ms() {
+        out.extend_from_slice(b",\"retry_after_at_most_ms\":");
+        json::number(out, ms);
+    }
+}
+
+/// Whether somebody looked at a limit, so that what remains can be told.
+#[derive(Clone, Copy)]
+pub(crate) enum Known {
+    Yes,
+    No,
+}
+
+impl Known {
+    pub(crate) fn of(source: Source) -> Self {
+        match source {
+            Source::Store | Source::Local => Self::Yes,
+            Source::Cache | Source::Assumed => Self::No,
+        }
+    }
+}
+
+pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (Known, Row<'a>)>) {
+    let mut commas = Commas::new();
+    out.push(b'[');
+    for (known, row) in rows {
+        commas.next(out);
+        one(out, known, &row);
+    }
+    out.push(b']');
+}
+
+fn one(out: &mut Vec<u8>, known: Known, row: &Row<'_>) {
+    let Row { rule, policy, text, limit, share_of, decision, decided_at_ms } = row;
+    out.push(b'{');
+    if let Some(rule) = rule {
+        out.extend_from_slice(b"\"rule\":");
+        json::text(out, rule);
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"limit\":");
+    json::text(out, text);
+    out.extend_from_slice(b",\"policy\":");
+    json::text(out, policy);
+    out.extend_from_slice(b",\"quota\":");
+    json::number(out, limit.quota());
+    if let Some(whole) = share_of {
+        out.extend_from_slice(b",\"share_of\":");
+        json::number(out, *whole);
+    }
+    out.extend_from_slice(b",\"window_ms\":");
+    json::number(out, limit.window_ms());
+    let outcome: &[u8] = match decision.outcome {
+        Outcome::Fits => b",\"outcome\":\"fits\"",
+        Outcome::RetryAfter(_) => b",\"outcome\":\"retry\"",
+        Outcome::Never => b",\"outcome\":\"never\"",
+    };
+    let (remaining, reset_after_ms) = match known {
+        Known::Yes => (Some(decision.remaining), Some(decision.reset_after_ms)),
+        Known::No => (None, None),
+    };
+    out.extend_from_slice(b",\"remaining\":");
+    json::number_or_null(out, remaining);
+    put_wait(out, Wait::of(limit, decision));
+    out.extend_from_slice(b",\"reset_after_ms\":");
+    json::number_or_null(out, reset_after_ms);
+    out.extend_from_slice(outcome);
+    if let Some(ms) = decided_at_ms {
+        out.extend_from_slice(b",\"decided_at_ms\":");
+        json::number(out, *ms);
+    }
+    out.push(b'}');
+}

@@ -1,0 +1,11 @@
+//! Envoy's rate limit service: messages into requests, answers into messages.
+
+pub(crate) mod descriptor_status;
+pub(crate) mod descriptors;
+pub(crate) mod failure;
+pub(crate) mod json;
+pub(crate) mod limits;
+pub(crate) mod metadata;
+pub(crate) mod proto;
+pub(crate) mod service;
+pub(crate) mod units;

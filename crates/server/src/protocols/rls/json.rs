@@ -1,0 +1,46 @@
+//! `POST /json`: a call of Envoy's rate limit service in JSON, for what speaks no gRPC.
+
+mod read;
+mod write;
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use slidegate::Clock;
+
+use super::failure::Failure;
+use super::proto::Code;
+use super::service;
+use crate::protocols::http::body;
+use crate::protocols::problem;
+use crate::protocols::problem::{Problem, Reply};
+use crate::runtime::app::App;
+use crate::telemetry::otlp::Trace;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// What [`proto::Unit`](super::proto::Unit) is called, by its numbers.
+const UNITS: [&str; 8] = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK"];
+/// What [`Code`] is called, by its numbers.
+const CODES: [&str; 3] = ["UNKNOWN", "OK", "OVER_LIMIT"];
+
+pub(crate) async fn should_rate_limit<C: Clock>(
+    app: &App<C>,
+    bytes: &[u8],
+    id: &str,
+    trace: Trace,
+) -> Result<Reply, Problem> {
+    let call: read::Call = body::parse(bytes)?;
+    let ad_hoc_limits = app.http().ad_hoc_limits;
+    let response = service::decide(app, &call.into(), (Some(id), ad_hoc_limits), trace).await?;
+    let is_over = response.overall_code == Code::OverLimit as i32;
+    let status = if is_over { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
+    Ok(problem::reply(status, JSON, write::response(&response)))
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Invalid(why) => Self::bad_request(why),
+            Failure::Unavailable(why) => Self::overloaded(why),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What fired, as metadata that Envoy's access log and other filters can read.
+
+use std::collections::BTreeMap;
+
+use prost_types::value::Kind;
+use prost_types::{ListValue, Struct, Value};
+use slidegate::policy::Barred;
+use slidegate::{Answers, LimitAnswer, Outcome};
+
+/// The rules and limits that refuse, those that only look on and would have, and what no rule could judge; `None` if there are none.
+pub(crate) fn metadata(answers: &Answers, unfit: &[String]) -> Option<Struct> {
+    let (mut violated, mut observed) = (Vec::new(), Vec::new());
+    for one in answers.each() {
+        if let Some((rule, why)) = one.barred() {
+            let reason = match why {
+                Barred::DenyList => "deny_list",
+                Barred::MissingKey => "missing_key",
+            };
+            note(&mut violated, [("rule", Some(rule)), ("reason", Some(reason))]);
+        }
+        for limit in one.violated() {
+            note(&mut violated, [("rule", limit.rule), ("limit", Some(limit.text))]);
+        }
+        for limit in one.observed().filter(refuses) {
+            note(&mut observed, [("rule", limit.rule), ("limit", Some(limit.text))]);
+        }
+    }
+    let unfit = unfit.iter().map(|why| text(why)).collect();
+    fields([("violated", violated), ("observed", observed), ("unfit", unfit)])
+}
+
+/// The same of a call that nobody read.
+pub(crate) fn unread(why: &str) -> Option<Struct> {
+    fields([("unfit", vec![text(why)])])
+}
+
+/// The lists that are not empty.
+fn fields<const N: usize>(lists: [(&str, Vec<Value>); N]) -> Option<Struct> {
+    let mut fields = BTreeMap::new();
+    for (name, values) in lists {
+        if !values.is_empty() {
+            fields.insert(name.to_owned(), value(Kind::ListValue(ListValue { values })));
+        }
+    }
+    (!fields.is_empty()).then_some(Struct { fields })
+}
+
+fn refuses(limit: &LimitAnswer<'_>) -> bool {
+    limit.decision.outcome != Outcome::Fits
+}
+
+/// Once, however many descriptors it is of.
+fn note(list: &mut Vec<Value>, members: [(&str, Option<&str>); 2]) {
+    let members = members.into_iter().filter_map(|(name, known)| Some((name.to_owned(), text(known?))));
+    let entry = value(Kind::StructValue(Struct { fields: members.collect() }));
+    if !list.contains(&entry) {
+        list.push(entry);
+    }
+}
+
+fn text(text: &str) -> Value {
+    value(Kind::StringValue(text.to_owned()))
+}
+
+fn value(kind: Kind) -> Value {
+    Value { kind: Some(kind) }
+}

@@ -1,0 +1,206 @@
+//! Files that change while the service runs, noticed by looking at them twice a second.
+//!
+//! Looking also works where nobody tells of changes: on network file systems, over bind mounts, and behind the links that
+//! Kubernetes swaps. Links are followed at every look.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+/// How long it is from one look to the next.
+const EVERY: Duration = Duration::from_millis(500);
+/// After so many looks at the same stamp a content is known by it: two seconds, which is longer than a tick of any
+/// file system. Until then a file may be written again without its stamp moving, so it is read.
+const LOOKS_UNTIL_TRUSTED: u32 = 5;
+/// A file that is read while it is written is read again so often.
+const READ_AGAIN: u32 = 10;
+/// Larger files are none that the service reads.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// What a file holds.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    Bytes(Arc<[u8]>),
+    Missing,
+    /// It is there, but cannot be read, for this reason.
+    Unreadable(String),
+}
+
+impl Content {
+    /// What a file holds now. If it is written just then, it is read again, as far as that can be told.
+    pub(crate) fn of(path: &Path) -> Self {
+        let mut seen = read(path);
+        for _ in 0..READ_AGAIN {
+            if stamp(path) == seen.0 {
+                break;
+            }
+            seen = read(path);
+        }
+        seen.1
+    }
+
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Missing | Self::Unreadable(_) => None,
+        }
+    }
+}
+
+/// Files that are looked at until one of them changes.
+pub(crate) struct Watched {
+    // Looks are made on a thread for work that blocks, and may outlive the one who asked.
+    files: Arc<Mutex<Vec<Watch>>>,
+}
+
+impl Watched {
+    /// What these files hold now is no change.
+    #[cfg(test)]
+    fn new(paths: Vec<PathBuf>) -> Self {
+        let mut files: Vec<Watch> = paths.into_iter().map(Watch::new).collect();
+        files.iter_mut().for_each(Watch::report);
+        Self { files: Arc::new(Mutex::new(files)) }
+    }
+
+    /// What they hold now is a change as well, as soon as it has settled: whoever has read them before misses nothing.
+    pub(crate) fn anew(paths: Vec<PathBuf>) -> Self {
+        Self { files: Arc::new(Mutex::new(paths.into_iter().map(Watch::new).collect())) }
+    }
+
+    /// Completes when one of them has changed and all have settled: two looks in a row saw the same. A file that comes or
+    /// goes has changed, one that is only touched has not.
+    pub(crate) async fn changed(&mut self) {
+        loop {
+            tokio::time::sleep(EVERY).await;
+            let files = Arc::clone(&self.files);
+            if let Ok(true) = tokio::task::spawn_blocking(move || look(&mut files.lock())).await {
+                return;
+            }
+        }
+    }
+
+    /// What the file of this index held when a change was last told of.
+    pub(crate) fn content(&self, index: usize) -> Content {
+        let files = self.files.lock();
+        let reported = files.get(index).and_then(|file| file.reported.clone());
+        reported.unwrap_or(Content::Missing)
+    }
+
+    /// What they hold is told of once more, as soon as it has settled.
+    pub(crate) fn repeat(&self) {
+        self.files.lock().iter_mut().for_each(|file| file.reported = None);
+    }
+
+    /// One look at all of them; whether there is a change to tell of.
+    #[cfg(test)]
+    fn look(&self) -> bool {
+        look(&mut self.files.lock())
+    }
+}
+
+fn look(files: &mut [Watch]) -> bool {
+    files.iter_mut().for_each(Watch::look);
+    let changed = files.iter().all(|file| file.looks > 1) && files.iter().any(Watch::has_changed);
+    if changed {
+        files.iter_mut().for_each(Watch::report);
+    }
+    changed
+}
+
+/// One file: what was seen at the last look, and at how many looks in a row.
+struct Watch {
+    path: PathBuf,
+    stamp: Option<Stamp>,
+    content: Content,
+    looks: u32,
+    /// What was told of last.
+    reported: Option<Content>,
+}
+
+impl Watch {
+    fn new(path: PathBuf) -> Self {
+        let (stamp, content) = read(&path);
+        Self { path, stamp, content, looks: 1, reported: None }
+    }
+
+    fn look(&mut self) {
+        if self.looks >= LOOKS_UNTIL_TRUSTED && stamp(&self.path) == self.stamp {
+            return;
+        }
+        let (stamp, content) = read(&self.path);
+        if (&stamp, &content) == (&self.stamp, &self.content) {
+            self.looks += 1;
+        } else {
+            *self =
+                Self { stamp, content, looks: 1, path: self.path.clone(), reported: self.reported.take() };
+        }
+    }
+
+    fn has_changed(&self) -> bool {
+        self.reported.as_ref() != Some(&self.content)
+    }
+
+    fn report(&mut self) {
+        self.reported = Some(self.content.clone());
+    }
+}
+
+/// What the system knows of a file without reading it. Another file under the same name has another one.
+#[derive(Clone, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    #[cfg(unix)]
+    unix: [i64; 6],
+    #[cfg(not(unix))]
+    modified: Option<std::time::SystemTime>,
+}
+
+impl From<&Metadata> for Stamp {
+    #[cfg(unix)]
+    fn from(of: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let file = [of.dev() as i64, of.ino() as i64];
+        let times = [of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()];
+        Self { bytes: of.len(), unix: [file[0], file[1], times[0], times[1], times[2], times[3]] }
+    }
+
+    #[cfg(not(unix))]
+    fn from(of: &Metadata) -> Self {
+        Self { bytes: of.len(), modified: of.modified().ok() }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    fs::metadata(path).ok().as_ref().map(Stamp::from)
+}
+
+/// The stamp is of the file that is read, whatever is put in its place meanwhile.
+fn read(path: &Path) -> (Option<Stamp>, Content) {
+    match read_bytes(path) {
+        Ok((stamp, bytes)) => (Some(stamp), Content::Bytes(bytes.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, Content::Missing),
+        Err(error) => (stamp(path), Content::Unreadable(error.to_string())),
+    }
+}
+
+fn read_bytes(path: &Path) -> io::Result<(Stamp, Vec<u8>)> {
+    // A pipe would be waited for.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let file = File::open(path)?;
+    let stamp = Stamp::from(&file.metadata()?);
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
+    }
+    Ok((stamp, bytes))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Who else is told what happens.
+
+use slidegate::Clock;
+
+use crate::runtime::app::App;
+#[cfg(test)]
+use crate::telemetry::metrics::family::Described;
+use crate::telemetry::metrics::family::{Family, Sink};
+
+static VIEWERS: Family<0> =
+    Family::gauge("console_viewers", [], "Open event streams: consoles and other readers of /v1/events");
+
+static DENIAL_LOG: Family<1> = Family::counter(
+    "denial_log_lines",
+    ["outcome"],
+    "Denials in the denial log by outcome: written as a line, or left_out because there were too many",
+);
+static SPANS: Family<1> = Family::counter(
+    "otlp_spans",
+    ["outcome"],
+    "Spans for the OpenTelemetry collector by outcome: sent, dropped",
+);
+
+static REFUSALS: Family<1> = Family::counter(
+    "audit_refusals",
+    ["outcome"],
+    "Unauthenticated changes in the audit log by outcome: written as a line, or left_out because there were too many",
+);
+static LOG: Family<1> = Family::counter(
+    "log_lines",
+    ["outcome"],
+    "Log lines by outcome: written, dropped (stderr is read too slowly), failed (stderr is closed)",
+);
+
+#[cfg(test)]
+pub(super) const FAMILIES: &[&dyn Described] = &[&VIEWERS, &DENIAL_LOG, &REFUSALS, &LOG, &SPANS];
+
+pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
+    VIEWERS.put(sink, [], app.events().viewers());
+    let log = app.denial_log();
+    DENIAL_LOG.put(sink, ["written"], log.lines);
+    DENIAL_LOG.put(sink, ["left_out"], log.left_out);
+    let refusals = app.refusals().stats();
+    REFUSALS.put(sink, ["written"], refusals.written);
+    REFUSALS.put(sink, ["left_out"], refusals.left_out);
+    if let Some(log) = app.log_stats() {
+        LOG.put(sink, ["written"], log.written);
+        LOG.put(sink, ["dropped"], log.dropped);
+        LOG.put(sink, ["failed"], log.failed);
+    }
+    if let Some(spans) = app.telemetry.spans() {
+        SPANS.put(sink, ["sent"], spans.sent);
+        SPANS.put(sink, ["dropped"], spans.dropped);
+    }
+}

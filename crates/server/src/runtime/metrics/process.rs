@@ -1,0 +1,21 @@
+//! The program itself.
+
+use slidegate::Clock;
+
+use crate::runtime::app::App;
+#[cfg(test)]
+use crate::telemetry::metrics::family::Described;
+use crate::telemetry::metrics::family::{Family, Sink};
+
+static BUILD: Family<1> = Family::info("build", ["version"], "Version of the program");
+static READY: Family<0> = Family::gauge("ready", [], "1 until shutdown begins");
+static WAITING: Family<0> = Family::gauge("waiting", [], "Requests in progress that may wait in a queue");
+
+#[cfg(test)]
+pub(super) const FAMILIES: &[&dyn Described] = &[&BUILD, &READY, &WAITING];
+
+pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
+    BUILD.put(sink, [env!("CARGO_PKG_VERSION")], 1_u64);
+    READY.put(sink, [], app.is_ready());
+    WAITING.put(sink, [], app.held());
+}

@@ -1,0 +1,184 @@
+//! Overrides that operators set for a while: notes on the store's board, which every node reads.
+
+mod error;
+mod note;
+mod set;
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slidegate::policy::Exception;
+use slidegate::store::{Note, Posted};
+use slidegate::{Clock, Store};
+use tokio::time::{sleep, timeout};
+
+pub use error::OverrideError;
+pub(crate) use set::Overrides;
+use set::{Knows, Missed};
+
+use super::app::App;
+use super::reload::Now;
+
+/// How often the board is read. What one node sets the others have a second later, or two.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long a start waits for a store elsewhere to tell of overrides.
+const AT_START: Duration = Duration::from_secs(1);
+/// How long an override may last.
+const EXPIRY_MS: std::ops::RangeInclusive<u64> = 1_000..=90 * 24 * 60 * 60 * 1_000;
+/// The longest reason.
+const MAX_REASON_BYTES: usize = 1_000;
+
+/// An exception from a rule that holds until it expires or is removed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Override {
+    /// What it is called when it is to be removed.
+    pub id: String,
+    /// What it says. `None`: it was set by a program of another version, which this one does not understand.
+    pub exception: Option<Exception>,
+    /// Why it was set.
+    pub reason: String,
+    /// When it was set, as Unix milliseconds.
+    pub created_at_ms: u64,
+    /// When it ends.
+    pub expires_at_ms: u64,
+    /// Whether it is in force.
+    pub active: bool,
+    /// Why it is not.
+    pub problem: Option<String>,
+}
+
+/// An override that is to be set.
+#[derive(Clone, Debug)]
+pub struct NewOverride {
+    /// What it says.
+    pub exception: Exception,
+    /// How long it holds: a second to 90 days.
+    pub expires_in_ms: u64,
+    /// Why it is set, for those who find it.
+    pub reason: String,
+}
+
+impl<C: Clock> App<C> {
+    /// The overrides that have not expired, the oldest first.
+    pub fn overrides(&self) -> Vec<Override> {
+        self.live().now.lock().overrides.list()
+    }
+
+    /// Sets an override: here at once, on the other nodes of the store within two seconds.
+    pub async fn add_override(&self, new: NewOverride) -> Result<Override, OverrideError> {
+        let NewOverride { exception, expires_in_ms, reason } = new;
+        if !EXPIRY_MS.contains(&expires_in_ms) {
+            return Err(OverrideError::Expiry);
+        }
+        if reason.len() > MAX_REASON_BYTES {
+            return Err(OverrideError::Reason);
+        }
+        let fits = self.live().now.lock().file.with(std::slice::from_ref(&exception)).map(drop);
+        fits.map_err(OverrideError::Exception)?;
+        let created_at_ms = self.gate().now_ms();
+        let text = note::write(&exception, &reason, created_at_ms);
+        let expires_at_ms = created_at_ms + expires_in_ms;
+        let id = format!("{:012x}", getrandom::u64().unwrap_or_else(|_| self.next_seed()) >> 16);
+        let note = Note { id, text, expires_at_ms };
+
+        let _turn = self.board_turn().lock().await;
+        match self.gate().store().post(&note, created_at_ms).await? {
+            Posted::Done => {}
+            Posted::Full => return Err(OverrideError::Full),
+            Posted::TooLarge => return Err(OverrideError::TooLarge),
+        }
+        let mut now = self.live().now.lock();
+        let id = note.id.clone();
+        now.overrides.insert(note);
+        self.renew(&mut now);
+        now.overrides.get(&id).ok_or(OverrideError::Expiry)
+    }
+
+    /// Removes an override: here at once, elsewhere within two seconds. Whether it was there.
+    pub async fn remove_override(&self, id: &str) -> Result<bool, OverrideError> {
+        let _turn = self.board_turn().lock().await;
+        let was_there = self.gate().store().withdraw(id).await?;
+        let mut now = self.live().now.lock();
+        let was_known = now.overrides.remove(id);
+        if was_known {
+            self.renew(&mut now);
+        }
+        Ok(was_there || was_known)
+    }
+
+    /// Puts the rules of the file in force with the overrides that fit them.
+    pub(crate) fn renew(&self, now: &mut Now) {
+        let policy = now.overrides.over(&now.file, self.gate().now_ms());
+        self.gate().replace(policy);
+    }
+
+    /// Reads the board once. While the store does not answer, what is known stays.
+    async fn read_board(&self) {
+        let _turn = self.board_turn().lock().await;
+        match self.gate().store().board().await {
+            Ok(board) => {
+                let mut now = self.live().now.lock();
+                let changed = now.overrides.take(board, self.gate().now_ms());
+                if changed.answers_again {
+                    tracing::info!("the store answers again, and the overrides are those that it has");
+                }
+                if changed.notes {
+                    self.renew(&mut now);
+                } else if changed.version {
+                    // A subject was forgotten somewhere: what was refused to it may be admitted.
+                    self.gate().store().forget_denials();
+                }
+            }
+            Err(error) => self.note_silence(&error),
+        }
+    }
+
+    /// Tells that the store fails, and what holds meanwhile: once, until it answers again.
+    fn note_silence(&self, why: &dyn Display) {
+        match self.live().now.lock().overrides.miss() {
+            Missed::First(Knows::Nothing) => tracing::warn!(
+                "the store fails: {why}. Until it answers, rules do so by their on_store_error, and without the \
+                 overrides that it may have"
+            ),
+            Missed::First(Knows::ABoard) => tracing::warn!(
+                "the store fails: {why}. Until it answers, rules do so by their on_store_error, and with the \
+                 overrides that were known"
+            ),
+            Missed::Again => tracing::debug!("the store still fails: {why}"),
+        }
+    }
+
+    /// Drops what has expired. When the next one does, in how many milliseconds.
+    fn drop_expired(&self) -> Option<u64> {
+        let now_ms = self.gate().now_ms();
+        let mut now = self.live().now.lock();
+        if now.overrides.expire(now_ms) {
+            self.renew(&mut now);
+        }
+        now.overrides.next_expiry_ms().map(|at_ms| at_ms.saturating_sub(now_ms))
+    }
+}
+
+/// Reads the board before the first request, if the store answers soon.
+pub(crate) async fn begin<C: Clock>(app: &App<C>) {
+    if timeout(AT_START, app.read_board()).await.is_err() {
+        app.note_silence(&"it has not told of overrides within a second");
+    }
+}
+
+/// Keeps what is in force as the board says, and drops what expires in time. Never returns.
+pub(crate) async fn follow<C: Clock>(app: Arc<App<C>>) {
+    loop {
+        let next = tokio::time::Instant::now() + EVERY;
+        loop {
+            let left = next.saturating_duration_since(tokio::time::Instant::now());
+            let expiry = app.drop_expired().map_or(left, |in_ms| Duration::from_millis(in_ms.max(1)));
+            sleep(left.min(expiry)).await;
+            if tokio::time::Instant::now() >= next {
+                break;
+            }
+        }
+        app.read_board().await;
+    }
+}

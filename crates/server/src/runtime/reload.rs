@@ -1,0 +1,155 @@
+//! A policy that is read again while the service runs. A file that is not right changes nothing.
+
+mod apply;
+mod error;
+mod settings;
+mod source;
+mod state;
+
+use std::future::pending;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use slidegate::Clock;
+use slidegate::policy::{Policy, Settings};
+use tokio::task::spawn_blocking;
+
+use apply::Telling;
+pub use error::ReloadError;
+pub use source::PolicySource;
+pub(crate) use source::digest;
+pub use state::{ReloadState, Reloaded};
+
+use super::app::App;
+use super::file_watch::{Content, Watched};
+use super::overrides::Overrides;
+
+/// What is in force, and where it comes from.
+pub(crate) struct Live {
+    source: Option<PolicySource>,
+    /// Held from reading a file until it is in force, so that no older one can follow a newer one.
+    turn: Mutex<()>,
+    pub(crate) now: Mutex<Now>,
+}
+
+/// What is in force.
+pub(crate) struct Now {
+    /// The rules of the file, without exceptions that hold for a while.
+    pub(crate) file: Policy,
+    settings: Arc<Settings>,
+    state: ReloadState,
+    /// The files of certificates without which the file that was refused last cannot be taken.
+    awaited: Vec<PathBuf>,
+    pub(crate) overrides: Overrides,
+}
+
+impl Live {
+    pub(crate) fn new(file: Policy, settings: Settings, loaded_at_ms: u64) -> Self {
+        let (settings, state) = (Arc::new(settings), ReloadState::new(loaded_at_ms));
+        let now = Now { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
+        Self { source: None, turn: Mutex::new(()), now: Mutex::new(now) }
+    }
+
+    fn source(&self) -> Result<&PolicySource, ReloadError> {
+        self.source.as_ref().ok_or(ReloadError::NoFile)
+    }
+}
+
+/// What came of a content that has settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Taken {
+    Done,
+    /// The file holds something else already.
+    Stale,
+}
+
+impl<C: Clock> App<C> {
+    /// With the file that the policy was read from, so that it can be read again.
+    pub fn source(mut self, source: PolicySource) -> Self {
+        self.live_mut().now.get_mut().state.policy_digest.clone_from(&source.digest);
+        self.live_mut().source = Some(source);
+        self
+    }
+
+    /// The file that the policy comes from, if it does.
+    pub fn policy_path(&self) -> Option<&Path> {
+        self.live().source.as_ref().map(|source| source.path.as_path())
+    }
+
+    /// How reloads have gone so far.
+    pub fn reload_state(&self) -> ReloadState {
+        self.live().now.lock().state.clone()
+    }
+
+    /// The settings that are in force: those of the file, but for what waits for the next start.
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.live().now.lock().settings)
+    }
+
+    /// Reads the policy again, at once, and puts it in force if all of it is right. What is wrong is logged too.
+    pub async fn reload(self: &Arc<Self>) -> Result<Reloaded, ReloadError>
+    where
+        C: 'static,
+    {
+        let app = Arc::clone(self);
+        let reloaded = spawn_blocking(move || app.reload_now()).await;
+        reloaded.unwrap_or_else(|ended| std::panic::resume_unwind(ended.into_panic()))
+    }
+
+    /// The same on this thread, which waits for the disk.
+    pub fn reload_now(&self) -> Result<Reloaded, ReloadError> {
+        let source = match self.live().source() {
+            Ok(source) => source,
+            Err(error) => {
+                tracing::warn!("{error}");
+                return Err(error);
+            }
+        };
+        let _turn = self.live().turn.lock();
+        self.take(source, &Content::of(&source.path), Telling::All)
+    }
+
+    /// Takes what the file was seen to hold, unless that is known already and waits for nothing else.
+    fn reload_settled(&self, settled: &Content) -> Taken {
+        let Ok(source) = self.live().source() else { return Taken::Done };
+        let _turn = self.live().turn.lock();
+        // Meanwhile somebody may have begun to write it anew, or it was read by another way.
+        if Content::of(&source.path) != *settled {
+            return Taken::Stale;
+        }
+        let state = self.reload_state();
+        let is_known = settled.bytes().is_some_and(|bytes| state.last_digest() == Some(&digest(bytes)));
+        if !is_known || !self.awaited().is_empty() {
+            // It is logged, and in the state.
+            let _known = self.take(source, settled, Telling::News);
+        }
+        Taken::Done
+    }
+
+    fn awaited(&self) -> Vec<PathBuf> {
+        self.live().now.lock().awaited.clone()
+    }
+}
+
+/// Looks at the policy's file, and takes what it holds when it has changed and has settled. Never returns.
+pub(crate) async fn watch<C: Clock + 'static>(app: Arc<App<C>>) {
+    let Some(path) = app.policy_path() else { return pending().await };
+    // What was written since the start is a change, too.
+    let mut watched = Watched::anew(vec![path.to_owned()]);
+    let mut awaited = Vec::new();
+    loop {
+        watched.changed().await;
+        let (taking, content) = (Arc::clone(&app), watched.content(0));
+        if let Ok(Taken::Stale) = spawn_blocking(move || taking.reload_settled(&content)).await {
+            watched.repeat();
+        }
+        // A file that is only refused for its certificates is tried again when these change.
+        if app.awaited() != awaited {
+            awaited = app.awaited();
+            let paths = [path.to_owned()].into_iter().chain(awaited.iter().cloned()).collect();
+            let Ok(all) = spawn_blocking(|| Watched::anew(paths)).await else { return };
+            watched = all;
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! One reload: a content is read, checked as at a start, and put in force as a whole.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use slidegate::Clock;
+use slidegate::policy::{Policy, Settings, decode};
+
+use super::error::ReloadError;
+use super::settings::{Differences, differences, pinned};
+use super::source::{PolicySource, digest};
+use super::state::Reloaded;
+use crate::config::{Config, HttpSettings};
+use crate::net::tls::Certificates;
+use crate::runtime::app::App;
+use crate::runtime::file_watch::Content;
+
+/// What is told of a content that is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Telling {
+    /// Somebody asked.
+    All,
+    /// Nobody did: what was told of the same content is not told again.
+    News,
+}
+
+/// All that a reload puts in force.
+struct Ready {
+    policy: Policy,
+    settings: Settings,
+    http: HttpSettings,
+    digest: String,
+    differences: Differences,
+}
+
+impl<C: Clock> App<C> {
+    /// Puts a content of the file in force, or says what is wrong with it: to the log, to the state and to the caller. The
+    /// caller keeps others from doing so meanwhile.
+    pub(super) fn take(
+        &self,
+        source: &PolicySource,
+        content: &Content,
+        telling: Telling,
+    ) -> Result<Reloaded, ReloadError> {
+        let taken = self.prepared(source, content).map(|ready| self.put_in_force(source, ready));
+        if let Err(error) = &taken {
+            self.refuse(error, content.bytes().map(digest), telling);
+        }
+        self.live().now.lock().awaited =
+            taken.as_ref().err().map_or_else(Vec::new, |error| error.awaits().to_owned());
+        taken
+    }
+
+    fn refuse(&self, error: &ReloadError, digest: Option<String>, telling: Telling) {
+        let (lines, at_ms) = (error.lines(), self.gate().now_ms());
+        let said = lines.join("\n");
+        let state = &mut self.live().now.lock().state;
+        if telling == Telling::News && state.is_known(digest.as_ref(), &said) {
+            return;
+        }
+        lines.iter().for_each(|line| tracing::error!("{line}"));
+        tracing::error!("the policy of before stays in force");
+        state.refused(digest, said, at_ms);
+    }
+
+    /// What a start would do with a content, without doing it.
+    fn prepared(&self, source: &PolicySource, content: &Content) -> Result<Ready, ReloadError> {
+        let file = source.name();
+        let unreadable = |why: &str| ReloadError::Unreadable { file: file.clone(), why: why.to_owned() };
+        let bytes = match content {
+            Content::Bytes(bytes) => bytes,
+            Content::Missing => return Err(unreadable("there is no such file")),
+            Content::Unreadable(why) => return Err(unreadable(why)),
+        };
+        let wrong = |errors| ReloadError::Policy { file: file.clone(), errors };
+        let text = decode(&file, bytes).map_err(wrong)?;
+        let (policy, mut settings) = Policy::parse(&file, text).map_err(wrong)?;
+        (source.overlay)(&mut settings);
+        let unfit = |error| ReloadError::Settings { file: file.clone(), error };
+        let config = Config { policy, settings };
+        config.check().map_err(unfit)?;
+        let (Config { policy, settings }, now) = (config, self.settings());
+        let differences = differences(&now, &settings);
+        // Those that are in use may just be exchanged, which is nothing to this file.
+        let with_tls = ["server.tls", "server.grpc", "server.resp", "server.admin"];
+        if differences.at_next_start.iter().any(|name| with_tls.contains(name)) {
+            let names = || Certificates::files(&settings.server);
+            let unfit = |error| ReloadError::Certificates { file: file.clone(), error, names: names() };
+            Certificates::load(&settings.server).map_err(unfit)?;
+        }
+        let settings = pinned(&now, settings);
+        self.keeps_guard(&settings).map_err(unfit)?;
+        let http = HttpSettings::new(&settings).map_err(unfit)?;
+        Ok(Ready { policy, settings, http, digest: digest(bytes), differences })
+    }
+
+    fn put_in_force(&self, source: &PolicySource, ready: Ready) -> Reloaded {
+        let Ready { policy, settings, http, digest, differences } = ready;
+        let Differences { live, at_next_start } = differences;
+        let mut now = self.live().now.lock();
+        let rules = now.file.changes(&policy).into_iter().map(|change| change.to_string());
+        let changes: Vec<String> = rules.chain(live.iter().map(|name| format!("{name} changed"))).collect();
+        let known: HashSet<String> = warnings(&now.file, &now.settings).collect();
+        let warnings = warnings(&policy, &settings).filter(|warning| !known.contains(warning));
+        let warnings: Vec<String> = warnings.collect();
+
+        self.set_observer(&settings.observe);
+        (now.file, now.settings) = (policy, Arc::new(settings));
+        self.renew(&mut now);
+        self.set_http(http);
+        let reloaded = Reloaded { policy_digest: digest, changes, at_next_start };
+        now.state.done(&reloaded, self.gate().now_ms());
+        drop(now);
+
+        tell(source, &reloaded);
+        warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        reloaded
+    }
+}
+
+fn tell(source: &PolicySource, reloaded: &Reloaded) {
+    let Reloaded { changes, at_next_start, .. } = reloaded;
+    let name = source.name();
+    match changes.len() {
+        0 => tracing::info!("{name} was read again: nothing has changed"),
+        1 => tracing::info!("{name} was read again: 1 change"),
+        count => tracing::info!("{name} was read again: {count} changes"),
+    }
+    changes.iter().for_each(|change| tracing::info!("{change}"));
+    at_next_start
+        .iter()
+        .for_each(|setting| tracing::warn!("{setting} changed: takes effect at the next start"));
+}
+
+fn warnings(policy: &Policy, settings: &Settings) -> impl Iterator<Item = String> {
+    let rules = policy.explain().into_iter().flat_map(|rule| {
+        let name = rule.name;
+        rule.warnings.into_iter().map(move |warning| format!("rule {name}: {warning}"))
+    });
+    settings.warnings().into_iter().chain(rules)
+}

@@ -1,0 +1,145 @@
+//! Memory in a file: restored at the start, saved every while and at the end.
+//!
+//! A process that is killed loses what it admitted since the last save, and nothing else: a file is replaced as a whole.
+
+mod own_file;
+mod startup;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use slidegate::{Clock, Memory};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::app::App;
+
+pub use startup::SnapshotStartError;
+pub(crate) use startup::open;
+
+/// How the snapshots of the service are doing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SnapshotState {
+    /// The file.
+    pub path: PathBuf,
+    /// What was found there at the start.
+    pub restored: Restored,
+    /// When the file was last written, by this process or by the one whose file was restored.
+    pub last_saved_at_ms: Option<u64>,
+    /// When it is to be written next: an interval after this process last wrote it, or after its start.
+    pub due_at_ms: u64,
+    /// How often it was written since the start.
+    pub saves: u64,
+    /// How often it could not be written since the start.
+    pub failures: u64,
+    /// Why the last attempt failed; `None` if it did not.
+    pub last_error: Option<String>,
+}
+
+/// What a service began with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Restored {
+    /// There was no file: it is a first start.
+    Nothing,
+    /// The file, with so many keys.
+    Keys(usize),
+    /// The file was damaged or foreign, and lies here now; it began empty.
+    SetAside(PathBuf),
+}
+
+/// The file of a service, which is its own while it runs.
+pub(crate) struct Snapshots {
+    interval: Duration,
+    /// Never held for long.
+    state: Mutex<SnapshotState>,
+    /// Held while it is saved.
+    saving: Mutex<()>,
+    /// Held until the end of the process.
+    _lock: File,
+}
+
+impl Snapshots {
+    pub(crate) fn state(&self) -> SnapshotState {
+        self.state.lock().clone()
+    }
+
+    /// Writes the file, and tells when that begins and when it ceases to fail.
+    pub(crate) fn save(&self, memory: &Memory, now_ms: impl FnOnce() -> u64) {
+        let _saving = self.saving.lock();
+        let path = self.state.lock().path.clone();
+        let now_ms = now_ms();
+        let saved = memory.save(&path, now_ms);
+        let state = &mut *self.state.lock();
+        match saved {
+            Ok(()) => {
+                if state.last_error.take().is_some() {
+                    tracing::warn!("snapshot {}: it can be written again", path.display());
+                }
+                state.saves += 1;
+                state.last_saved_at_ms = Some(now_ms);
+                state.due_at_ms = due_at_ms(now_ms, self.interval);
+            }
+            Err(error) => {
+                state.failures += 1;
+                if state.last_error.replace(error.to_string()).is_none() {
+                    tracing::error!(
+                        "{error}; the last one that was written stays. Make room or mend the rights: what is admitted \
+                         from now on is lost if this process is killed"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Tells what is lost with the end of the process, if it could not be written.
+    fn tell_loss(&self, now_ms: u64) {
+        let SnapshotState { last_saved_at_ms, last_error: Some(error), .. } = self.state() else { return };
+        match last_saved_at_ms.map(|at_ms| now_ms.saturating_sub(at_ms) / 1_000) {
+            Some(age_s) => tracing::error!(
+                "{error}; that was the end. What was admitted since the last one that was written, {age_s} s ago, is lost"
+            ),
+            None => tracing::error!(
+                "{error}; that was the end. None was ever written, so what was admitted is lost"
+            ),
+        }
+    }
+}
+
+fn due_at_ms(last_ms: u64, interval: Duration) -> u64 {
+    last_ms.saturating_add(interval.as_millis() as u64)
+}
+
+/// Saves every interval; never returns.
+pub(crate) async fn keep<C: Clock + 'static>(app: Arc<App<C>>) {
+    let Some(interval) = app.snapshots().map(|snapshots| snapshots.interval) else {
+        return std::future::pending().await;
+    };
+    let mut ticks = interval_at(Instant::now() + interval, interval);
+    // A disk that is slower than the interval is not to be written to without a pause.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        save(&app).await;
+    }
+}
+
+/// Saves once more, when nothing is decided any longer. A save that is still under way ends first. That this one fails is told, however often
+/// others did.
+pub(crate) async fn last<C: Clock + 'static>(app: &Arc<App<C>>) {
+    if let Some(snapshots) = app.snapshots() {
+        save(app).await;
+        snapshots.tell_loss(app.gate().now_ms());
+    }
+}
+
+/// On a thread that may wait for the disk.
+async fn save<C: Clock + 'static>(app: &Arc<App<C>>) {
+    let app = Arc::clone(app);
+    // A panic was told by itself, and the next save begins anew.
+    let _: Result<(), _> = tokio::task::spawn_blocking(move || app.save_snapshot()).await;
+}
+
+#[cfg(test)]
+mod tests;

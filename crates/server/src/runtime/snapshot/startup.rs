@@ -1,0 +1,141 @@
+//! The start: a file that is one's own, can be written, and is restored or set aside.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use slidegate::policy::file::{self, StoreKind};
+use slidegate::store::memory::SnapshotError;
+use slidegate::{Clock, Memory, SystemClock};
+
+use super::own_file;
+use super::own_file::Purpose;
+use super::{Restored, SnapshotState, Snapshots, due_at_ms};
+use crate::config::{ConfigError, value};
+
+/// Why a service with `store.snapshot` does not start: otherwise it would be noticed when the snapshot is needed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotStartError {
+    /// Another process has it: they would overwrite each other's.
+    #[error("{} belongs to another process that runs: end that one, or give each a path of its own", .0.display())]
+    InUse(PathBuf),
+    /// Nothing can be written there.
+    #[error(
+        "{} cannot be written: {source}. Let the user that slidegate runs as create files in that directory, or choose \
+         another one; links and files of others are not used",
+        path.display()
+    )]
+    NotWritable {
+        /// The file that was tried.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is something that cannot be read.
+    #[error(
+        "{} cannot be read: {source}. Give it to the user that slidegate runs as, or move it away to start empty; links and \
+         files of others are not used",
+        path.display()
+    )]
+    NotReadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// The store and its file, if the settings name one.
+pub(crate) fn open(settings: &file::Store) -> Result<Option<(Memory, Snapshots)>, ConfigError> {
+    let StoreKind::Memory = settings.kind else { return Ok(None) };
+    let Some(path) = &settings.snapshot else { return Ok(None) };
+    let path = PathBuf::from(value(path, "store.snapshot")?);
+    let interval = Duration::from_millis(value(&settings.snapshot_interval, "store.snapshot_interval")?.0);
+    let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
+    let lock = lock(&path)?;
+    Memory::may_save(&path)
+        .map_err(|source| SnapshotStartError::NotWritable { path: path.clone(), source })?;
+    let (memory, restored) = restore(&path, max_memory)?;
+    let last_saved_at_ms = match restored {
+        Restored::Keys(_) => fs::metadata(&path).and_then(|found| found.modified()).ok().map(unix_ms),
+        Restored::Nothing | Restored::SetAside(_) => None,
+    };
+    let state = SnapshotState {
+        path,
+        restored,
+        last_saved_at_ms,
+        due_at_ms: due_at_ms(SystemClock::new().now_ms(), interval),
+        saves: 0,
+        failures: 0,
+        last_error: None,
+    };
+    let saving = Mutex::new(());
+    Ok(Some((memory, Snapshots { interval, state: Mutex::new(state), saving, _lock: lock })))
+}
+
+/// The system lets go of it with the process, however that ends. The file itself stays: were it removed, two processes could each
+/// hold a lock on a file of this name.
+fn lock(path: &Path) -> Result<File, SnapshotStartError> {
+    let name = beside(path, ".lock");
+    let not_writable = |source| SnapshotStartError::NotWritable { path: name.clone(), source };
+    let mut options = OpenOptions::new();
+    options.write(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = own_file::open(&name, &options, Purpose::Lock).map_err(not_writable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(SnapshotStartError::InUse(path.to_owned())),
+        Err(TryLockError::Error(source)) => Err(not_writable(source)),
+    }
+}
+
+/// What is in the file. One that is not what it should be is kept for whoever wants to look at it, and not used.
+fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), SnapshotStartError> {
+    let not_read = |source| SnapshotError::Io { path: path.to_owned(), source };
+    let file = own_file::open(path, OpenOptions::new().read(true), Purpose::Snapshot).map_err(not_read);
+    let problem = match file.and_then(|file| Memory::load_file(file, path, max_memory)) {
+        Ok(memory) => {
+            let keys = memory.stats().keys;
+            return Ok((memory, Restored::Keys(keys)));
+        }
+        Err(SnapshotError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok((Memory::new(max_memory), Restored::Nothing));
+        }
+        Err(SnapshotError::Io { path, source }) => {
+            return Err(SnapshotStartError::NotReadable { path, source });
+        }
+        Err(SnapshotError::Foreign(_)) => "is not a snapshot of this version",
+        Err(_) => "is damaged",
+    };
+    let aside = free_name(path);
+    fs::rename(path, &aside)
+        .map_err(|source| SnapshotStartError::NotWritable { path: aside.clone(), source })?;
+    tracing::error!(
+        "snapshot {} {problem} and was not used: this start is an empty one. It was moved to {}: restore a copy of an earlier \
+         one if there is any, or delete it",
+        path.display(),
+        aside.display()
+    );
+    Ok((Memory::new(max_memory), Restored::SetAside(aside)))
+}
+
+/// A name of now that nothing has yet.
+fn free_name(path: &Path) -> PathBuf {
+    let now_ms = SystemClock::new().now_ms();
+    let mut names = (now_ms..).map(|ms| beside(path, &format!(".damaged-{ms}")));
+    names.find(|name| name.symlink_metadata().is_err()).expect("there is no end of names")
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+fn unix_ms(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

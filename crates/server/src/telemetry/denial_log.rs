@@ -1,0 +1,210 @@
+//! The denial log: a line for every denial, of which no second has more than it may, and which no request waits for.
+//!
+//! A request only puts its line into a bounded queue; a thread writes it. A line takes a place when it is queued and gives it back a second
+//! after it was written, so that there are never more lines than places in any second. What finds no place, or no room
+//! in the queue, is counted, and the next line says how many those were; if there is none, a line of its own does.
+
+mod line;
+mod rfc3339;
+mod writer;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use slidegate::Clock;
+use slidegate::observe::{Denial, Hearing, Hears};
+use tracing::Level;
+
+use crate::runtime::app::App;
+use line::Line;
+use writer::Writer;
+
+/// Where these lines go.
+pub(crate) const TARGET: &str = "slidegate::denial";
+/// The most lines that wait for being written.
+const MAX_QUEUED: usize = 1_024;
+/// How long the end waits for lines that are still to be written.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Default, Debug)]
+pub(crate) struct DenialLog {
+    /// Where denials are counted while no line could be written anyhow.
+    hearing: Arc<Hearing>,
+    /// Places that nobody has. Fewer than none, where there were more before the last reload.
+    left: AtomicI64,
+    per_second: AtomicU64,
+    lines: AtomicU64,
+    /// Of those that were heard of.
+    left_out: AtomicU64,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default, Debug)]
+struct Queue {
+    lines: VecDeque<Line>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Phase {
+    /// Nobody writes, or what is written is not kept.
+    #[default]
+    Off,
+    On,
+    Ending,
+    Ended,
+}
+
+/// What became of denials since the start, in the denial log.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DenialLogStats {
+    /// Denials that have a line.
+    pub lines: u64,
+    /// Denials that were only counted.
+    pub left_out: u64,
+}
+
+impl DenialLog {
+    /// Writes nothing yet.
+    pub(crate) fn new(hearing: Arc<Hearing>) -> Self {
+        hearing.set(Hears::Nothing);
+        Self { hearing, ..Self::default() }
+    }
+
+    /// Notes a denial, without waiting for anything.
+    #[inline]
+    pub(crate) fn note(&self, denial: &Denial<'_>) {
+        self.offer(|| Line::of(denial));
+    }
+
+    #[inline]
+    fn offer(&self, line: impl FnOnce() -> Line) {
+        if self.left.load(Ordering::Relaxed) > 0 {
+            self.queue(line);
+        } else if self.per_second.load(Ordering::Relaxed) > 0 {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    fn queue(&self, line: impl FnOnce() -> Line) {
+        if self.take_place() {
+            let line = line();
+            let mut queue = self.queue.lock();
+            if queue.lines.len() < MAX_QUEUED {
+                queue.lines.push_back(line);
+                self.changed.notify_all();
+                return;
+            }
+            drop(queue);
+            self.give_back(1);
+        }
+        self.left_out.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn take_place(&self) -> bool {
+        let less_one = |left: i64| (left > 0).then(|| left - 1);
+        let taken = self.left.try_update(Ordering::SeqCst, Ordering::SeqCst, less_one);
+        if taken == Ok(1) {
+            self.hear();
+        }
+        taken.is_ok()
+    }
+
+    fn give_back(&self, places: usize) {
+        if places > 0 {
+            self.left.fetch_add(i64::try_from(places).unwrap_or(i64::MAX), Ordering::SeqCst);
+            self.hear();
+        }
+    }
+
+    /// Has denials told while there are places. Whoever changes that last looks again, so that it fits in the end.
+    fn hear(&self) {
+        loop {
+            let left = self.left.load(Ordering::SeqCst);
+            self.hearing.set(match self.per_second.load(Ordering::SeqCst) {
+                0 => Hears::Nothing,
+                _ if left > 0 => Hears::Each,
+                _ => Hears::Number,
+            });
+            if self.left.load(Ordering::SeqCst) == left {
+                return;
+            }
+        }
+    }
+
+    /// How many lines there may be in a second from now on, if it is written at all.
+    pub(crate) fn set(&self, per_second: u32) {
+        let queue = self.queue.lock();
+        if queue.phase == Phase::On {
+            self.allow(per_second);
+        }
+    }
+
+    fn allow(&self, per_second: u32) {
+        let before = self.per_second.swap(per_second.into(), Ordering::SeqCst);
+        let more = i64::from(per_second) - i64::try_from(before).unwrap_or(i64::MAX);
+        self.left.fetch_add(more, Ordering::SeqCst);
+        self.hear();
+    }
+
+    fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed) + self.hearing.counted()
+    }
+
+    pub(crate) fn stats(&self) -> DenialLogStats {
+        DenialLogStats { lines: self.lines.load(Ordering::Relaxed), left_out: self.left_out() }
+    }
+
+    /// Waits for something to be written, at most until then.
+    fn wait(&self, until: Option<Instant>) {
+        let mut queue = self.queue.lock();
+        if !queue.lines.is_empty() || queue.phase == Phase::Ending {
+            return;
+        }
+        match until {
+            Some(until) => drop(self.changed.wait_until(&mut queue, until)),
+            None => self.changed.wait(&mut queue),
+        }
+    }
+}
+
+/// Writes until it is dropped; then all that is queued is still written, unless that takes too long.
+pub(crate) struct Writing(Arc<DenialLog>);
+
+/// Begins to write what is denied. Where nobody keeps such lines none are made.
+pub(crate) fn begin<C: Clock>(app: &App<C>) -> Option<Writing> {
+    app.observer()?;
+    if !tracing::enabled!(target: TARGET, Level::INFO) {
+        return None;
+    }
+    let log = Arc::clone(app.denials());
+    let told_to = tracing::dispatcher::get_default(Clone::clone);
+    let mut writer = Writer::new(Arc::clone(&log), app.log().cloned());
+    let thread = std::thread::Builder::new().name("denial log".to_owned());
+    let begun = thread.spawn(move || tracing::dispatcher::with_default(&told_to, || writer.run()));
+    if let Err(error) = begun {
+        tracing::error!("denials are not logged: {error}");
+        return None;
+    }
+    let mut queue = log.queue.lock();
+    queue.phase = Phase::On;
+    log.allow(app.settings().observe.denial_log);
+    drop(queue);
+    Some(Writing(log))
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        let log = &self.0;
+        let mut queue = log.queue.lock();
+        queue.phase = Phase::Ending;
+        log.allow(0);
+        log.changed.notify_all();
+        log.changed.wait_while_for(&mut queue, |queue| queue.phase != Phase::Ended, PATIENCE);
+    }
+}

@@ -1,0 +1,176 @@
+use slidegate::Source;
+use slidegate::policy::HitMode;
+
+use super::*;
+use crate::cases::{Rng, prove};
+use crate::ensure;
+use crate::telemetry::denial_log::{DenialLogStats, MAX_QUEUED};
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Deny(u64),
+    Pass(u64),
+}
+
+fn line() -> Line {
+    Line {
+        rule: "login".to_owned(),
+        limit: Some("login-5/min".to_owned()),
+        mode: HitMode::Enforced,
+        subject: "ip=203.0.113.7".to_owned(),
+        cost: 1,
+        retry_after_ms: Some(1_000),
+        retry_after_at_most_ms: None,
+        reset_at_ms: Some(60_000),
+        source: Source::Store,
+        barred: None,
+        request_id: None,
+    }
+}
+
+/// A log with a writer that is always there at once, in a time of its own.
+struct Play {
+    log: Arc<DenialLog>,
+    writer: Writer,
+    began: Instant,
+    now_ms: u64,
+    per_second: usize,
+    /// When lines were written.
+    lines_ms: Vec<u64>,
+    told: u64,
+    /// When denials were left out, of those that were not told.
+    untold_ms: VecDeque<u64>,
+}
+
+impl Play {
+    fn new(per_second: u32) -> Self {
+        let log = Arc::new(DenialLog::default());
+        log.queue.lock().phase = Phase::On;
+        log.set(per_second);
+        Self {
+            writer: Writer::new(Arc::clone(&log), None),
+            log,
+            began: Instant::now(),
+            now_ms: 0,
+            per_second: per_second as usize,
+            lines_ms: Vec::new(),
+            told: 0,
+            untold_ms: VecDeque::new(),
+        }
+    }
+
+    fn now(&self) -> Instant {
+        self.began + Duration::from_millis(self.now_ms)
+    }
+
+    fn deny(&mut self) {
+        let before = self.log.stats().left_out;
+        self.log.offer(line);
+        self.untold_ms.extend((before < self.log.stats().left_out).then_some(self.now_ms));
+    }
+
+    /// Writes what there is, and tells when to look again.
+    fn write(&mut self) -> Result<Option<Instant>, String> {
+        loop {
+            let left_out = match self.writer.next(self.now()) {
+                Next::Write { left_out, .. } => left_out.unwrap_or(0),
+                Next::TellLeftOut(left_out) => left_out,
+                Next::Wait(until) => return Ok(until),
+                Next::End => return Err("it ends".to_owned()),
+            };
+            self.told += left_out;
+            self.untold_ms.drain(..left_out as usize);
+            self.lines_ms.push(self.now_ms);
+            let in_a_second = self.lines_ms.iter().rev().take_while(|at| self.now_ms - **at < 1_000);
+            let lines = in_a_second.count();
+            ensure!(lines <= self.per_second, "{lines} lines in the second before {}", self.now_ms);
+        }
+    }
+
+    fn pass(&mut self, ms: u64) -> Result<(), String> {
+        let end_ms = self.now_ms + ms;
+        while let Some(until) = self.write()? {
+            let until_ms = until.duration_since(self.began).as_millis() as u64;
+            if until_ms > end_ms {
+                break;
+            }
+            self.now_ms = until_ms;
+            let late = self.untold_ms.iter().find(|at| self.now_ms - **at > 1_000);
+            ensure!(late.is_none(), "left out at {late:?}, and not told at {}", self.now_ms);
+        }
+        self.now_ms = end_ms;
+        self.write().map(drop)
+    }
+}
+
+/// In no second more lines than allowed; every denial is written or left out; whoever is left out is told of within a second.
+#[test]
+fn every_denial_is_told_of_and_no_second_has_too_many_lines() {
+    let generate = |rng: &Rng| {
+        let step =
+            |_| if rng.one_in(2) { Step::Deny(rng.magnitude(40)) } else { Step::Pass(rng.magnitude(3_000)) };
+        (rng.between(1, 10) as u32, (0..rng.below(30)).map(step).collect())
+    };
+    prove(generate, |&per_second, steps| {
+        let (mut play, mut denials) = (Play::new(per_second), 0);
+        for step in steps {
+            match *step {
+                Step::Deny(times) => {
+                    denials += times;
+                    (0..times).for_each(|_| play.deny());
+                    play.write()?;
+                }
+                Step::Pass(ms) => play.pass(ms)?,
+            }
+        }
+        play.pass(1_000)?;
+        let DenialLogStats { lines, left_out } = play.log.stats();
+        ensure!(lines + left_out == denials, "{lines} and {left_out} of {denials}");
+        ensure!(play.told == left_out && play.untold_ms.is_empty(), "{} of {left_out} told", play.told);
+        ensure!(play.log.left.load(Ordering::Relaxed) <= i64::from(per_second), "too many places");
+        Ok(())
+    });
+}
+
+/// What nobody writes takes a bounded amount of memory, and gives its places back.
+#[test]
+fn a_writer_that_hangs_costs_a_queue() {
+    let log = DenialLog::default();
+    log.queue.lock().phase = Phase::On;
+    log.set(1_000_000);
+    (0..3 * MAX_QUEUED).for_each(|_| log.offer(line));
+    assert_eq!(log.queue.lock().lines.len(), MAX_QUEUED);
+    assert_eq!(log.stats(), DenialLogStats { lines: 0, left_out: 2 * MAX_QUEUED as u64 });
+    assert_eq!(log.left.load(Ordering::Relaxed), 1_000_000 - MAX_QUEUED as i64);
+}
+
+#[test]
+fn it_may_be_set_while_it_runs() {
+    let mut play = Play::new(2);
+    (0..3).for_each(|_| play.deny());
+    play.write().expect("in time");
+    assert_eq!((play.lines_ms.len(), play.log.stats().left_out), (2, 1));
+    // Fewer than have been written in this second.
+    play.log.set(1);
+    play.deny();
+    assert_eq!(play.log.stats().left_out, 2);
+    play.pass(1_000).expect("in time");
+    assert_eq!((play.lines_ms.len(), play.told), (3, 2), "the line that tells what was left out");
+    play.log.set(0);
+    play.deny();
+    play.pass(5_000).expect("in time");
+    assert_eq!((play.lines_ms.len(), play.log.stats().left_out), (3, 2), "off: nothing is left out either");
+    play.log.set(5);
+    play.deny();
+    play.pass(0).expect("in time");
+    assert_eq!(play.lines_ms.len(), 4);
+}
+
+/// Nothing is noted before somebody writes, or after.
+#[test]
+fn a_log_that_is_off_counts_nothing() {
+    let log = DenialLog::default();
+    log.set(100);
+    log.offer(|| panic!("nobody asked for a line"));
+    assert_eq!(log.stats(), DenialLogStats::default());
+}

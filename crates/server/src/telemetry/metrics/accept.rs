@@ -1,0 +1,92 @@
+//! Which format a client would rather read.
+
+use super::page::Format;
+
+/// OpenMetrics where it is asked for by name and nothing is liked better; the classic format everywhere else. Nobody is refused.
+pub(crate) fn format<'a>(accept: impl IntoIterator<Item = &'a str>) -> Format {
+    let (mut classic, mut open) = (0, 0);
+    for range in accept.into_iter().flat_map(|value| value.split(',')) {
+        let Some(Range { name, version, weight }) = Range::parse(range) else { continue };
+        match (name.to_ascii_lowercase().as_str(), version) {
+            ("application/openmetrics-text", None | Some("1.0.0")) => open = open.max(weight),
+            ("text/plain", None | Some("0.0.4")) | ("text/*" | "*/*", _) => classic = classic.max(weight),
+            _ => {}
+        }
+    }
+    if open > 0 && open >= classic { Format::OpenMetrics } else { Format::Text }
+}
+
+/// One of the things that a client reads.
+struct Range<'a> {
+    name: &'a str,
+    version: Option<&'a str>,
+    /// In thousandths.
+    weight: u32,
+}
+
+impl<'a> Range<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let mut range = Self { name: parts.next()?, version: None, weight: 1_000 };
+        for part in parts {
+            let (name, value) = part.split_once('=')?;
+            match name.trim_end().to_ascii_lowercase().as_str() {
+                "version" => range.version = Some(value.trim().trim_matches('"')),
+                "q" => range.weight = weight(value.trim())?,
+                _ => {}
+            }
+        }
+        Some(range)
+    }
+}
+
+/// `0` to `1`, with at most three digits behind the point.
+fn weight(text: &str) -> Option<u32> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if !matches!(whole, "0" | "1") || part.len() > 3 || !part.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let thousandths: u32 = format!("{whole}{part:0<3}").parse().ok()?;
+    Some(thousandths.min(1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_open_metrics_gets_it() {
+        let rows: [(&[&str], Format); 16] = [
+            (&[], Format::Text),
+            (&["*/*"], Format::Text),
+            (&["text/html,application/xhtml+xml"], Format::Text),
+            (&["text/plain"], Format::Text),
+            (&["application/openmetrics-text"], Format::OpenMetrics),
+            (&["Application/OpenMetrics-Text; Version=1.0.0"], Format::OpenMetrics),
+            (&["application/openmetrics-text; version=\"1.0.0\""], Format::OpenMetrics),
+            (&["application/openmetrics-text; version=2.0.0"], Format::Text),
+            (&["text/plain", "application/openmetrics-text"], Format::OpenMetrics),
+            (&["text/plain;q=0.9, application/openmetrics-text;q=0.5"], Format::Text),
+            (&["application/openmetrics-text;q=0, */*;q=0.1"], Format::Text),
+            (&["application/openmetrics-text;q=nonsense"], Format::Text),
+            (&["application/openmetrics-text;q=2"], Format::Text),
+            (&[";;;,,,=;q=1", "\u{e9}"], Format::Text),
+            // What Prometheus 2 and 3 send.
+            (
+                &[
+                    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                ],
+                Format::OpenMetrics,
+            ),
+            (
+                &[
+                    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+                ],
+                Format::OpenMetrics,
+            ),
+        ];
+        for (accept, expected) in rows {
+            assert_eq!(format(accept.iter().copied()), expected, "{accept:?}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a metric is called and what it means, and who takes its samples.
+
+/// What every name begins with.
+pub(crate) const PREFIX: &str = "slidegate_";
+
+/// What a number is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// It only grows, until the process ends.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+    /// How many took at most so long.
+    Histogram,
+    /// Always 1: what there is to know is in its labels.
+    Info,
+}
+
+impl Kind {
+    /// What the name of a sample ends with.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Self::Counter => "_total",
+            Self::Info => "_info",
+            Self::Gauge | Self::Histogram => "",
+        }
+    }
+}
+
+/// A metric. Its unit is the end of its name, `_seconds` or `_bytes`; what has no such end is a number of things.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Metric {
+    /// Without the prefix, and without what its kind adds.
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) help: &'static str,
+}
+
+/// A number, exactly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Value {
+    Whole(u64),
+    /// Told in seconds.
+    Ms(u64),
+}
+
+/// How long many things took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread<'a> {
+    pub(crate) buckets: &'a [Bucket],
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u64,
+}
+
+/// How many took at most so long, those of lower bounds included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bucket {
+    pub(crate) upper_ns: u64,
+    /// The same in seconds, as it is written.
+    pub(crate) upper: &'static str,
+    pub(crate) count: u64,
+}
+
+/// Takes all samples. Those of one metric come one after the other.
+pub(crate) trait Sink {
+    /// One sample.
+    fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: Value);
+
+    /// All of a histogram.
+    fn spread(&mut self, metric: &Metric, spread: Spread<'_>);
+}
+
+/// A metric with `N` labels.
+#[derive(Debug)]
+pub(crate) struct Family<const N: usize> {
+    metric: Metric,
+    labels: [&'static str; N],
+}
+
+impl<const N: usize> Family<N> {
+    pub(crate) const fn counter(name: &'static str, labels: [&'static str; N], help: &'static str) -> Self {
+        Self { metric: Metric { name, kind: Kind::Counter, help }, labels }
+    }
+
+    pub(crate) const fn gauge(name: &'static str, labels: [&'static str; N], help: &'static str) -> Self {
+        Self { metric: Metric { name, kind: Kind::Gauge, help }, labels }
+    }
+
+    pub(crate) const fn info(name: &'static str, labels: [&'static str; N], help: &'static str) -> Self {
+        Self { metric: Metric { name, kind: Kind::Info, help }, labels }
+    }
+
+    /// Gives a sample away, with a value for every label.
+    pub(crate) fn put(&self, sink: &mut impl Sink, values: [&str; N], number: impl Into<Value>) {
+        let labels: [_; N] = std::array::from_fn(|at| (self.labels[at], values[at]));
+        sink.sample(&self.metric, &labels, number.into());
+    }
+}
+
+impl Family<0> {
+    pub(crate) const fn histogram(name: &'static str, help: &'static str) -> Self {
+        Self { metric: Metric { name, kind: Kind::Histogram, help }, labels: [] }
+    }
+
+    /// Gives a histogram away.
+    pub(crate) fn put_spread(&self, sink: &mut impl Sink, spread: Spread<'_>) {
+        sink.spread(&self.metric, spread);
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Whole(number)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Self::Whole(number as u64)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(is: bool) -> Self {
+        Self::Whole(u64::from(is))
+    }
+}
+
+/// A metric with however many labels.
+#[cfg(test)]
+pub(crate) trait Described {
+    fn metric(&self) -> Metric;
+    fn labels(&self) -> &[&'static str];
+}
+
+#[cfg(test)]
+impl<const N: usize> Described for Family<N> {
+    fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    fn labels(&self) -> &[&'static str] {
+        &self.labels
+    }
+}

@@ -1,0 +1,131 @@
+//! Writes metrics as text: in the classic format of Prometheus, or as OpenMetrics. They differ in a few words.
+
+use std::fmt::{self, Write};
+
+use hyper::header::HeaderValue;
+
+use super::family::{Kind, Metric, PREFIX, Sink, Spread, Value};
+
+/// How it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// What everything reads that reads metrics.
+    Text,
+    OpenMetrics,
+}
+
+impl Format {
+    pub(crate) fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        })
+    }
+}
+
+/// A scrape in the making.
+pub(crate) struct Page {
+    text: String,
+    format: Format,
+    /// The metric that was begun last.
+    begun: Option<&'static str>,
+}
+
+impl Page {
+    pub(crate) fn new(format: Format) -> Self {
+        Self { text: String::with_capacity(16 << 10), format, begun: None }
+    }
+
+    /// The text, which is complete now.
+    pub(crate) fn end(mut self) -> String {
+        if self.format == Format::OpenMetrics {
+            self.text.push_str("# EOF\n");
+        }
+        self.text
+    }
+
+    /// Before the first sample of a metric it is told what that is.
+    fn begin(&mut self, metric: &Metric) {
+        let Metric { name, kind, help } = *metric;
+        if self.begun.replace(name) == Some(name) {
+            return;
+        }
+        // The classic format knows no information, and calls what is counted by the name of its samples.
+        let (suffix, kind) = match (self.format, kind) {
+            (Format::OpenMetrics, Kind::Info) => ("", "info"),
+            (Format::Text, Kind::Info) => ("_info", "gauge"),
+            (Format::OpenMetrics, Kind::Counter) => ("", "counter"),
+            (Format::Text, Kind::Counter) => ("_total", "counter"),
+            (_, Kind::Gauge) => ("", "gauge"),
+            (_, Kind::Histogram) => ("", "histogram"),
+        };
+        self.text.extend(["# HELP ", PREFIX, name, suffix, " ", help, "\n"]);
+        self.text.extend(["# TYPE ", PREFIX, name, suffix, " ", kind, "\n"]);
+    }
+
+    fn line(&mut self, [name, suffix]: [&str; 2], labels: &[(&str, &str)], value: impl fmt::Display) {
+        let text = &mut self.text;
+        text.extend([PREFIX, name, suffix]);
+        let mut before = '{';
+        for (label, value) in labels {
+            text.push(before);
+            text.extend([label, "=\""]);
+            escape(text, value);
+            text.push('"');
+            before = ',';
+        }
+        let end = if labels.is_empty() { " " } else { "} " };
+        writeln!(text, "{end}{value}").expect("a string takes everything");
+    }
+}
+
+impl Sink for Page {
+    fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: Value) {
+        self.begin(metric);
+        let name = [metric.name, metric.kind.suffix()];
+        match value {
+            Value::Whole(number) => self.line(name, labels, number),
+            Value::Ms(ms) => self.line(name, labels, Seconds { ns: u128::from(ms) * 1_000_000 }),
+        }
+    }
+
+    fn spread(&mut self, metric: &Metric, Spread { buckets, count, sum_ns }: Spread<'_>) {
+        self.begin(metric);
+        let buckets = buckets.iter().map(|bucket| (bucket.upper, bucket.count));
+        for (upper, count) in buckets.chain([("+Inf", count)]) {
+            self.line([metric.name, "_bucket"], &[("le", upper)], count);
+        }
+        self.line([metric.name, "_sum"], &[], Seconds { ns: sum_ns.into() });
+        self.line([metric.name, "_count"], &[], count);
+    }
+}
+
+/// A time in seconds, without any rounding.
+struct Seconds {
+    ns: u128,
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:09}", self.ns / 1_000_000_000, self.ns % 1_000_000_000);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// A value of a label: some of them stand in policy files, which may hold anything.
+fn escape(text: &mut String, value: &str) {
+    let mut rest = value;
+    while let Some(at) = rest.find(['\\', '"', '\n']) {
+        text.push_str(&rest[..at]);
+        text.push_str(match rest.as_bytes()[at] {
+            b'\\' => "\\\\",
+            b'"' => "\\\"",
+            _ => "\\n",
+        });
+        rest = &rest[at + 1..];
+    }
+    text.push_str(rest);
+}
+
+#[cfg(test)]
+mod tests;

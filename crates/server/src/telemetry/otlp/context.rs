@@ -1,0 +1,81 @@
+//! The trace that a request belongs to: what its caller says in `traceparent`, as W3C has it.
+
+use hyper::HeaderMap;
+use hyper::header::HeaderName;
+
+const PARENT: HeaderName = HeaderName::from_static("traceparent");
+const STATE: HeaderName = HeaderName::from_static("tracestate");
+/// Longer ones may be cut by whoever passes them on; they are left out here.
+const MAX_STATE_BYTES: usize = 512;
+/// What version 0 has: two digits, 32, 16 and two, with dashes between them.
+const PARENT_BYTES: usize = 55;
+
+/// A caller's part of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Parent {
+    pub(super) trace_id: [u8; 16],
+    pub(super) span_id: [u8; 8],
+    /// Whether the caller keeps its part.
+    pub(super) sampled: bool,
+}
+
+/// What the headers say, if they say it as they should.
+pub(super) fn parent(headers: &HeaderMap) -> Option<Parent> {
+    let mut values = headers.get_all(PARENT).iter();
+    let first = values.next()?;
+    // Of two, nobody knows which is right.
+    if values.next().is_some() {
+        return None;
+    }
+    read(first.as_bytes())
+}
+
+fn read(text: &[u8]) -> Option<Parent> {
+    let (known, more) = text.split_at_checked(PARENT_BYTES)?;
+    let version: [u8; 1] = hex(&known[..2])?;
+    // Later versions may have more to say, after another dash.
+    let fits = match version {
+        [0] => more.is_empty(),
+        [0xff] => false,
+        _ => more.is_empty() || more[0] == b'-',
+    };
+    let dashes = [2, 35, 52].iter().all(|at| known[*at] == b'-');
+    let trace_id: [u8; 16] = hex(&known[3..35])?;
+    let span_id: [u8; 8] = hex(&known[36..52])?;
+    let [flags] = hex(&known[53..])?;
+    let is_one = trace_id != [0; 16] && span_id != [0; 8];
+    (fits && dashes && is_one).then_some(Parent { trace_id, span_id, sampled: flags & 1 == 1 })
+}
+
+/// Bytes in lower case: capitals are not allowed.
+fn hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+/// What systems along the way noted; it belongs to the parent.
+pub(super) fn state(headers: &HeaderMap) -> String {
+    let mut all = String::new();
+    for value in headers.get_all(STATE) {
+        let Ok(text) = value.to_str() else { return String::new() };
+        if !all.is_empty() {
+            all.push(',');
+        }
+        all.push_str(text);
+        if all.len() > MAX_STATE_BYTES {
+            return String::new();
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

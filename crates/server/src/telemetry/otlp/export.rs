@@ -1,0 +1,164 @@
+//! What is sent to a collector, and when: spans as they come, numbers every while, and the rest at the end.
+//!
+//! Spans and numbers do not wait for each other. A collector that is away costs nothing but what does not fit into the queue.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use slidegate::Clock;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout, timeout_at};
+
+use super::client::Failure;
+use super::exporter::Otlp;
+use super::measures;
+use super::messages::{ResourceSpans, Scope, ScopeSpans, Span, TracesRequest};
+use crate::runtime::app::App;
+
+/// The most spans in one message.
+const MAX_BATCH: usize = 512;
+/// How long the first of them waits for others.
+const LINGER: Duration = Duration::from_secs(1);
+/// How often a message is tried, and how long it waits after the first time; twice as long after each further one.
+const TRIES: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Whatever a collector asks for.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// How long the last messages have when the service ends.
+const LAST: Duration = Duration::from_secs(3);
+
+/// Telemetry under way.
+pub(crate) struct Exporting(Option<(watch::Sender<()>, JoinHandle<()>)>);
+
+/// Begins to send, if there is anything to be sent.
+pub(crate) fn begin<C: Clock + 'static>(app: &Arc<App<C>>) -> Exporting {
+    let Some(spans) = app.telemetry.0.as_ref().and_then(|otlp| otlp.spans.take()) else {
+        return Exporting(None);
+    };
+    let (stop, stopped) = watch::channel(());
+    let app = Arc::clone(app);
+    let sending = tokio::spawn(async move {
+        let Some(otlp) = &app.telemetry.0 else { return };
+        tokio::join!(traces(otlp, spans, stopped.clone()), numbers(otlp, &app, stopped));
+    });
+    Exporting(Some((stop, sending)))
+}
+
+impl Exporting {
+    /// Sends what is left, and gives up if that takes long.
+    pub(crate) async fn end(self) {
+        let Some((stop, mut sending)) = self.0 else { return };
+        drop(stop);
+        if timeout(LAST, &mut sending).await.is_err() {
+            sending.abort();
+            tracing::warn!("telemetry: the collector did not take the last of it within {LAST:?}");
+        }
+    }
+}
+
+/// Sends spans until it is told to stop, and then those that are left.
+async fn traces(otlp: &Otlp, mut queue: mpsc::Receiver<Span>, mut stopped: watch::Receiver<()>) {
+    let mut batch = Vec::with_capacity(MAX_BATCH);
+    loop {
+        tokio::select! {
+            biased;
+            _told = stopped.changed(), if !queue.is_closed() => queue.close(),
+            some = fill(&mut queue, &mut batch) => if some == 0 { return },
+        }
+        // What was taken before it was told to stop is still in the batch.
+        if batch.len() < MAX_BATCH && queue.is_closed() {
+            let room = MAX_BATCH - batch.len();
+            queue.recv_many(&mut batch, room).await;
+        }
+        if !batch.is_empty() {
+            deliver(otlp, std::mem::take(&mut batch), &mut stopped).await;
+        }
+    }
+}
+
+/// Waits for a span, and then a while for others. How many there are now; none if there will be none.
+async fn fill(queue: &mut mpsc::Receiver<Span>, batch: &mut Vec<Span>) -> usize {
+    if batch.is_empty() && queue.recv_many(batch, MAX_BATCH).await == 0 {
+        return 0;
+    }
+    let until = Instant::now() + LINGER;
+    while batch.len() < MAX_BATCH {
+        let room = MAX_BATCH - batch.len();
+        match timeout_at(until, queue.recv_many(batch, room)).await {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    batch.len()
+}
+
+/// Tries until the collector takes it, it never will, or it was tried often enough.
+async fn deliver(otlp: &Otlp, spans: Vec<Span>, stopped: &mut watch::Receiver<()>) {
+    let count = spans.len() as u64;
+    let message = TracesRequest {
+        resource_spans: vec![ResourceSpans {
+            resource: Some(otlp.resource.clone()),
+            scope_spans: vec![ScopeSpans { scope: Some(Scope::own()), spans }],
+        }],
+    };
+    let mut pause = FIRST_PAUSE;
+    for left in (0..TRIES).rev() {
+        match otlp.client.send("traces", &message).await {
+            Ok(response) => {
+                let partial = response.partial_success.unwrap_or_default();
+                let rejected = u64::try_from(partial.rejected).unwrap_or_default().min(count);
+                otlp.spans.count_sent(count - rejected);
+                if rejected != 0 {
+                    otlp.spans.count_dropped(rejected);
+                    otlp.tell("traces", &format!("it rejects {rejected} spans: {}", partial.error_message));
+                }
+                return;
+            }
+            Err(Failure::ForGood(why)) => {
+                otlp.tell("traces", &why);
+                break;
+            }
+            Err(Failure::ForNow { why, retry_after }) => {
+                otlp.tell("traces", &why);
+                // Whoever is told to stop tries no further.
+                if left == 0 || stopped.has_changed().is_err() {
+                    break;
+                }
+                let wait = retry_after.map_or(pause, |asked| asked.clamp(pause, MAX_PAUSE));
+                tokio::select! {
+                    () = sleep(wait) => {}
+                    _told = stopped.changed() => {}
+                }
+                pause *= 2;
+            }
+        }
+    }
+    otlp.spans.count_dropped(count);
+}
+
+/// Sends numbers every while, and once more at the end. What is not taken is not sent again: the next ones have it all.
+async fn numbers<C: Clock>(otlp: &Otlp, app: &App<C>, mut stopped: watch::Receiver<()>) {
+    let mut ticks = interval_at(Instant::now() + otlp.metrics_every, otlp.metrics_every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let ends = tokio::select! {
+            _at = ticks.tick() => false,
+            _told = stopped.changed() => true,
+        };
+        let message = measures::message(app, otlp, SystemTime::now());
+        match otlp.client.send("metrics", &message).await {
+            Ok(response) => {
+                let partial = response.partial_success.unwrap_or_default();
+                if partial.rejected != 0 {
+                    let why = format!("it rejects {} numbers: {}", partial.rejected, partial.error_message);
+                    otlp.tell("metrics", &why);
+                }
+            }
+            Err(Failure::ForNow { why, .. } | Failure::ForGood(why)) => otlp.tell("metrics", &why),
+        }
+        if ends {
+            return;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! OTLP exporter: a collector, and what is sent to it.
+
+use std::time::{Duration, SystemTime};
+
+use hyper::HeaderMap;
+use parking_lot::Mutex;
+use slidegate::policy::Settings;
+
+use super::client::Client;
+use super::messages::Resource;
+use super::spans::{SpanCounts, Spans};
+use super::trace::{Share, Trace};
+use super::variables::Variables;
+use crate::config::listener::Door;
+use crate::config::{ConfigError, value};
+use crate::telemetry::log_throttle::Seldom;
+
+/// How often it is told that a collector takes nothing.
+const TOLD_ONCE_IN: Duration = Duration::from_secs(60);
+
+/// What is told to others of what happens here; nothing, where nothing is set.
+pub(crate) struct Telemetry(pub(super) Option<Box<Otlp>>);
+
+/// A collector, and what is for it.
+pub(super) struct Otlp {
+    pub(super) client: Client,
+    pub(super) resource: Resource,
+    pub(super) share: Share,
+    pub(super) spans: Spans,
+    pub(super) metrics_every: Duration,
+    /// Since when things are counted.
+    pub(super) started: SystemTime,
+    /// Where it goes, for people.
+    pub(super) endpoint: String,
+    pub(super) failures: Mutex<Seldom>,
+}
+
+impl Telemetry {
+    /// Whether it could be sent as the settings have it.
+    pub(crate) fn check(settings: &Settings) -> Result<(), ConfigError> {
+        Self::new(settings).map(drop)
+    }
+
+    pub(crate) fn new(settings: &Settings) -> Result<Self, ConfigError> {
+        let Some(otlp) = &settings.observe.otlp else { return Ok(Self(None)) };
+        let variables = Variables::read(|name| std::env::var(name).ok(), instance())?;
+        let endpoint = value(&otlp.endpoint, "observe.otlp.endpoint")?;
+        let every = value(&otlp.metrics_every, "observe.otlp.metrics_every")?;
+        let client = Client::new(endpoint.parse()?, &variables)?;
+        if variables.disabled {
+            return Ok(Self(None));
+        }
+        Ok(Self(Some(Box::new(Otlp {
+            client,
+            resource: Resource { attributes: variables.resource },
+            share: Share::new(otlp.traces.0),
+            spans: Spans::new(),
+            metrics_every: Duration::from_millis(every.0),
+            started: SystemTime::now(),
+            endpoint: endpoint.clone(),
+            failures: Mutex::new(Seldom::once_in(TOLD_ONCE_IN)),
+        }))))
+    }
+
+    /// What a request leaves that came in at this door.
+    #[inline]
+    pub(crate) fn trace(
+        &self,
+        (door, asked): (Door, &'static str),
+        headers: Option<&HeaderMap>,
+        random: impl FnMut() -> u64,
+    ) -> Trace {
+        match &self.0 {
+            None => Trace::default(),
+            Some(otlp) => Trace::begin(otlp.share, (door, asked), headers, random),
+        }
+    }
+
+    /// What became of spans, where there are any.
+    pub(crate) fn spans(&self) -> Option<SpanCounts> {
+        Some(self.0.as_ref()?.spans.counts())
+    }
+}
+
+impl Otlp {
+    /// The collector did not take something. An endpoint that is away would fill the log otherwise.
+    pub(super) fn tell(&self, signal: &'static str, why: &str) {
+        if let Some(times) = self.failures.lock().note() {
+            let (endpoint, dropped) = (&*self.endpoint, self.spans.counts().dropped);
+            tracing::warn!(
+                signal,
+                times,
+                dropped,
+                "telemetry: {endpoint} does not take it: {why}. Decisions go on; told at most once a minute"
+            );
+        }
+    }
+}
+
+/// Tells this process from others with the same name: their counts must not be taken for one.
+fn instance() -> String {
+    let mut id = [0; 16];
+    // Without randomness there is nothing better than one name for all.
+    let _zeros = getrandom::fill(&mut id);
+    id[6] = id[6] & 0x0f | 0x40;
+    id[8] = id[8] & 0x3f | 0x80;
+    let hex = format!("{:032x}", u128::from_be_bytes(id));
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use slidegate::policy::Policy;
+
+    use super::*;
+
+    fn settings(observe: &str) -> Settings {
+        let policy = format!("version: 1\n{observe}\nrules: [{{ name: a, key: [b], limits: [1/s] }}]");
+        Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}")).1
+    }
+
+    #[test]
+    fn a_program_without_it_says_so() {
+        assert!(super::super::disabled::Telemetry::check(&settings("")).is_ok());
+        let error = super::super::disabled::Telemetry::check(&settings(
+            "observe: { otlp: { endpoint: 'http://[::1]:4318' } }",
+        ));
+        let error = error.expect_err("it cannot").to_string();
+        assert!(error.starts_with("observe.otlp: ") && error.contains("--features otlp"), "{error}");
+    }
+
+    #[test]
+    fn an_endpoint_has_to_be_one() {
+        assert!(Telemetry::check(&settings("observe: { otlp: { endpoint: 'http://[::1]:4318' } }")).is_ok());
+        let error = Telemetry::check(&settings("observe: { otlp: { endpoint: 'http://me@collector' } }"));
+        let error = error.expect_err("no address").to_string();
+        assert_eq!(
+            error,
+            "observe.otlp: endpoint: \"http://**@collector\" is no address of a collector; write http://127.0.0.1:4318"
+        );
+    }
+
+    #[test]
+    fn every_process_has_an_id_of_its_own() {
+        let (one, other) = (instance(), instance());
+        assert!(one != other && one.len() == 36 && one.as_bytes()[14] == b'4', "{one} {other}");
+    }
+}

@@ -1,0 +1,119 @@
+//! The numbers of `/metrics` as metrics of OpenTelemetry: the same samples, under names that become the same again on their way to
+//! Prometheus, so that one dashboard fits both.
+
+use std::time::SystemTime;
+
+use slidegate::Clock;
+
+use super::exporter::Otlp;
+use super::messages::{
+    Data, Gauge, Histogram, HistogramDataPoint, KeyValue, Metric, MetricsRequest, Number, NumberDataPoint,
+    ResourceMetrics, Scope, ScopeMetrics, Sum,
+};
+use super::trace::nanos;
+use crate::runtime::app::App;
+use crate::runtime::metrics::gather;
+use crate::telemetry::metrics::family;
+use crate::telemetry::metrics::family::{Kind, Sink, Spread, Value};
+
+/// Counts are told since the start of the process.
+const CUMULATIVE: i32 = 2;
+const NANOS_PER_SECOND: f64 = 1e9;
+
+/// All there is to be told now.
+pub(super) fn message<C: Clock>(app: &App<C>, otlp: &Otlp, now: SystemTime) -> MetricsRequest {
+    let since_epoch =
+        |time: SystemTime| nanos(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+    let mut batch =
+        Batch { metrics: Vec::new(), start_ns: since_epoch(otlp.started), now_ns: since_epoch(now) };
+    gather(app, &mut batch);
+    let scope_metrics = vec![ScopeMetrics { scope: Some(Scope::own()), metrics: batch.metrics }];
+    let resource = Some(otlp.resource.clone());
+    MetricsRequest { resource_metrics: vec![ResourceMetrics { resource, scope_metrics }] }
+}
+
+/// Metrics in the making.
+struct Batch {
+    metrics: Vec<Metric>,
+    start_ns: u64,
+    now_ns: u64,
+}
+
+impl Batch {
+    /// The points of the metric that a sample is of: samples of one come one after the other.
+    fn points(&mut self, metric: &family::Metric) -> &mut Vec<NumberDataPoint> {
+        let (name, unit) = named(metric);
+        if self.metrics.last().is_none_or(|last| last.name != name) {
+            let data = match metric.kind {
+                Kind::Counter => Data::Sum(Sum {
+                    data_points: Vec::new(),
+                    aggregation_temporality: CUMULATIVE,
+                    is_monotonic: true,
+                }),
+                Kind::Gauge | Kind::Info | Kind::Histogram => Data::Gauge(Gauge::default()),
+            };
+            self.push(metric, (name, unit), data);
+        }
+        match self.metrics.last_mut().and_then(|last| last.data.as_mut()) {
+            Some(Data::Sum(Sum { data_points, .. }) | Data::Gauge(Gauge { data_points })) => data_points,
+            _ => unreachable!("the last one is of samples"),
+        }
+    }
+
+    fn push(&mut self, metric: &family::Metric, (name, unit): (String, &'static str), data: Data) {
+        let description = metric.help.to_owned();
+        self.metrics.push(Metric { name, description, unit: unit.to_owned(), data: Some(data) });
+    }
+}
+
+impl Sink for Batch {
+    fn sample(&mut self, metric: &family::Metric, labels: &[(&'static str, &str)], value: Value) {
+        let value = match value {
+            Value::Whole(number) => Number::Int(number.try_into().unwrap_or(i64::MAX)),
+            Value::Ms(ms) => Number::Double(ms as f64 / 1_000.0),
+        };
+        let (start_ns, time_unix_nano) = (self.start_ns, self.now_ns);
+        let start_time_unix_nano = if metric.kind == Kind::Counter { start_ns } else { 0 };
+        let attributes = labels.iter().map(|(label, text)| KeyValue::text(label, *text)).collect();
+        let value = Some(value);
+        let point = NumberDataPoint { start_time_unix_nano, time_unix_nano, value, attributes };
+        self.points(metric).push(point);
+    }
+
+    fn spread(&mut self, metric: &family::Metric, spread: Spread<'_>) {
+        let mut below = 0;
+        let mut bucket_counts = Vec::with_capacity(spread.buckets.len() + 1);
+        for bucket in spread.buckets {
+            bucket_counts.push(bucket.count.saturating_sub(below));
+            below = bucket.count;
+        }
+        bucket_counts.push(spread.count.saturating_sub(below));
+        let point = HistogramDataPoint {
+            start_time_unix_nano: self.start_ns,
+            time_unix_nano: self.now_ns,
+            // What is counted while it is read must not make it contradict itself.
+            count: bucket_counts.iter().sum(),
+            sum: Some(spread.sum_ns as f64 / NANOS_PER_SECOND),
+            bucket_counts,
+            explicit_bounds: spread
+                .buckets
+                .iter()
+                .map(|one| one.upper_ns as f64 / NANOS_PER_SECOND)
+                .collect(),
+            attributes: Vec::new(),
+        };
+        let data =
+            Data::Histogram(Histogram { data_points: vec![point], aggregation_temporality: CUMULATIVE });
+        self.push(metric, named(metric), data);
+    }
+}
+
+/// What OpenTelemetry calls it, and its unit: a name has no unit there, and says nothing of its kind.
+fn named(metric: &family::Metric) -> (String, &'static str) {
+    let (name, unit) = match metric.name.strip_suffix("_seconds") {
+        Some(name) => (name, "s"),
+        None => metric.name.strip_suffix("_bytes").map_or((metric.name, ""), |name| (name, "By")),
+    };
+    let info = if metric.kind == Kind::Info { "_info" } else { "" };
+    (format!("slidegate.{name}{info}"), unit)
+}
