@@ -1,6 +1,19 @@
 //! Slidegate as a service: a policy behind HTTP.
 //!
 //! [`App`] is what decides; [`run`] serves it on listeners that are already bound, until it is told to stop.
+//!
+//! # Layout
+//!
+//! | module | contains |
+//! |---|---|
+//! | `config` | the settings of the service in complete types; `listener`, and `exposure` of the admin listener |
+//! | `net` | `accept` loop, `connections` (admission, time-outs, turns, pace), `tls`, `byte_budget` |
+//! | `protocols` | transports `http`, `grpc` and `resp`; the HTTP API `rest`; Envoy's service `rls`; what they share: `auth`, `health`, `problem`, `request_id`, `json` |
+//! | `runtime` | what decides for all protocols, and what changes it: `backend` (the store), `reload`, `overrides`, `snapshot`, `file_watch`, `metrics` |
+//! | `telemetry` | formats and writers: `metrics`, `otlp`, `denial_log`, `audit`, `log_writer`, `auth_failures` |
+//! | `admin` | the admin listener: a module per route, the `console`, and its `events` |
+//!
+//! A protocol only translates bytes; it neither decides nor counts.
 
 mod admin;
 mod config;
