@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::client::{Address, Answered, Client, ClientError, Trust};
 use crate::{exit, stdout};
 
-mod ask;
 mod keys;
 mod overrides;
-mod shown;
+mod render;
+mod request;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
 }
 
 /// Prints the answer; what it ends with follows from it.
-fn report(of: &Of, ask: &ask::Ask, answered: &Answered) -> miette::Result<ExitCode> {
+fn report(of: &Of, ask: &request::Ask, answered: &Answered) -> miette::Result<ExitCode> {
     let Some(answer) = answered.object() else {
         let status = answered.status;
         anstream::eprintln!(
@@ -122,7 +122,7 @@ fn report(of: &Of, ask: &ask::Ask, answered: &Answered) -> miette::Result<ExitCo
         anstream::eprintln!("{}", crate::check::problem(answered.status, &answer));
     }
     Ok(ExitCode::from(match answered.status.as_u16() {
-        _ if done && ask::found_nothing(&answer) => exit::FAILED,
+        _ if done && request::found_nothing(&answer) => exit::FAILED,
         _ if done => return Ok(ExitCode::SUCCESS),
         status if ask.fails_with.contains(&status) => exit::FAILED,
         400..500 => exit::USAGE,

@@ -9,10 +9,10 @@ use crate::client::{self, Answered, ClientError};
 use crate::{exit, stdout};
 
 mod attribute;
-mod shown;
+mod render;
 
 pub(crate) use attribute::Attribute;
-pub(crate) use shown::problem;
+pub(crate) use render::problem;
 
 /// How long an answer may take, beside what was asked to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -86,9 +86,9 @@ fn report(args: &Args, answered: &Answered) -> miette::Result<ExitCode> {
     if args.json {
         stdout::print(&format!("{}\n", answered.json()))?;
     } else if allowed.is_some() {
-        stdout::print(&shown::answer(&answer))?;
+        stdout::print(&render::answer(&answer))?;
     } else {
-        anstream::eprintln!("{}", shown::problem(answered.status, &answer));
+        anstream::eprintln!("{}", render::problem(answered.status, &answer));
     }
     Ok(match allowed {
         Some(true) => ExitCode::SUCCESS,

@@ -12,13 +12,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 mod address;
-mod answered;
+mod response;
 mod args;
 mod error;
 mod tls;
 
 pub(crate) use address::Address;
-pub(crate) use answered::Answered;
+pub(crate) use response::Answered;
 pub(crate) use args::{Args, Trust};
 pub(crate) use error::ClientError;
 

@@ -16,16 +16,16 @@ mod envoy;
 mod fields;
 mod limitador;
 mod names;
-mod quoted;
+mod policy_writer;
+mod quote;
 mod rlaas;
 mod source;
 mod tree;
 mod warnings;
-mod written;
 
+use policy_writer::{Windows, Written};
 use source::Source;
 use warnings::Warnings;
-use written::{Windows, Written};
 
 /// Turn the configuration of another rate limiter into a policy.
 ///

@@ -10,9 +10,9 @@ use slidegate::policy::{Policy, Settings};
 
 use crate::{example, serve};
 
-mod broken;
+mod diagnostics;
 
-pub(crate) use broken::Broken;
+pub(crate) use diagnostics::Broken;
 
 /// A policy that was read and is right.
 pub(crate) struct Loaded {

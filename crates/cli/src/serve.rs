@@ -20,13 +20,13 @@ use crate::stdout;
 
 mod banner;
 pub(crate) mod demo;
-mod files;
 mod flags;
 mod listener;
 mod log;
 mod reload;
+mod rlimit;
 mod shutdown;
-mod tries;
+mod try_it;
 
 /// Serve a policy over HTTP.
 ///
@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
             log.warn(&format!("rule {}: {warning}", rule.name));
         }
     }
-    let open_files = files::raise();
+    let open_files = rlimit::raise();
     // One worker for every core that it may use, which is what tokio counts.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.into_diagnostic().wrap_err("no runtime could be started")?;

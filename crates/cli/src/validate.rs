@@ -11,7 +11,7 @@ use crate::exit;
 use crate::policy::{self, Broken, Loaded};
 use crate::stdout;
 
-mod shown;
+mod render;
 
 /// Check a policy file and print what it will do.
 ///
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Ok(Loaded { policy, settings, origin, .. }) => {
-            stdout::print(&shown::policy(&origin.to_string(), &settings.warnings(), &policy.explain()))?;
+            stdout::print(&render::policy(&origin.to_string(), &settings.warnings(), &policy.explain()))?;
             Ok(ExitCode::SUCCESS)
         }
         Err(error) if args.json => {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use slidegate::MAX_NAME_BYTES;
 
-use super::written::Test;
+use super::policy_writer::Test;
 
 /// What is asked of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,14 +10,14 @@ use miette::Report;
 
 use super::attribute::{self, Asked, Said};
 use super::names::Names;
-use super::quoted::shown;
+use super::policy_writer::{Item, Quota, Rule, Test, Window, Windows, Written, origin};
+use super::quote::shown;
 use super::source::Source;
 use super::warnings::Warnings;
-use super::written::{Item, Quota, Rule, Test, Window, Windows, Written, origin};
 
-mod before;
 mod config;
-mod head;
+mod preamble;
+mod precedence;
 
 use config::{Config, Descriptor, Limit, Value};
 
@@ -39,7 +39,7 @@ pub(super) fn convert(source: &Source, windows: Windows, warnings: &mut Warnings
         items: Vec::new(),
     };
     walk.level(&descriptors, &mut Vec::new());
-    let mut head = head::head(&source.name, windows);
+    let mut head = preamble::head(&source.name, windows);
     head.extend(walk.meanings.into_iter().map(str::to_owned));
     Ok(Written { head, items: walk.items })
 }
@@ -76,7 +76,7 @@ impl<'c> Walk<'c> {
     fn level(&mut self, siblings: &'c [Descriptor], path: &mut Vec<Step<'c>>) {
         for (index, descriptor) in siblings.iter().enumerate() {
             let is_there = |other: &Descriptor| said(other, path).is_ok();
-            let Some(first) = before::before(siblings, index, is_there) else {
+            let Some(first) = precedence::before(siblings, index, is_there) else {
                 let (what, line) = (way(path, descriptor), self.source.line(descriptor.at));
                 self.note(format!("{}: never reached, since a wildcard comes first.", origin(&what, line)));
                 continue;
@@ -89,7 +89,7 @@ impl<'c> Walk<'c> {
                     path.pop();
                 }
                 Err(why) => {
-                    let behind = before::behind(siblings, index, is_there);
+                    let behind = precedence::behind(siblings, index, is_there);
                     self.left_out(descriptor, path, &why, behind);
                 }
             }
@@ -137,7 +137,7 @@ impl<'c> Walk<'c> {
         self.meanings.extend(attribute::meaning(key));
         let tests = first.iter().filter_map(|other| attribute::test(key, asked(&other.value)?).ok());
         let test = said.map(|said| said.test);
-        Ok(Step { descriptor, test, allow: before::together(key, tests.map(|said| said.test)) })
+        Ok(Step { descriptor, test, allow: precedence::together(key, tests.map(|said| said.test)) })
     }
 
     /// What is said of the descriptor at the end of a path.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use miette::Report;
 
-use super::quoted::shown;
+use super::quote::shown;
 use super::source::Source;
 use super::tree::{Entry, Kind, Node};
 

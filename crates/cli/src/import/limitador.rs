@@ -9,18 +9,18 @@ use slidegate::{MAX_QUOTA, MAX_WINDOW_MS};
 
 use super::attribute;
 use super::names::Names;
-use super::quoted::shown;
+use super::policy_writer::{Item, Quota, Rule, Test, Window, Windows, Written, origin};
+use super::quote::shown;
 use super::source::Source;
 use super::warnings::Warnings;
-use super::written::{Item, Quota, Rule, Test, Window, Windows, Written, origin};
 
 mod condition;
 mod limits;
-mod said;
 mod token;
+mod translate;
 
 use limits::Limit;
-use said::Said;
+use translate::Said;
 
 const BY_HAND: &str =
     "it is in the policy as a comment: say the condition otherwise, or ask it where the request is made";
@@ -84,7 +84,7 @@ struct Groups<'s> {
 
 impl Groups<'_> {
     fn add(&mut self, limit: &Limit, warnings: &mut Warnings) {
-        let mut said = said::of(limit, warnings);
+        let mut said = translate::of(limit, warnings);
         let seconds = limit.seconds;
         if seconds == 0 || seconds > MAX_WINDOW_MS / 1_000 {
             said.unsaid.push((

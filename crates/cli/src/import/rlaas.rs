@@ -3,10 +3,10 @@
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::quoted::shown;
+use super::policy_writer::{Item, Quota, Rule, Test, Window, Windows, Written};
+use super::quote::shown;
 use super::source::Source;
 use super::warnings::Warnings;
-use super::written::{Item, Quota, Rule, Test, Window, Windows, Written};
 
 mod documents;
 mod properties;

@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span as Place};
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::quoted::shown;
+use super::quote::shown;
 use super::source::Source;
 
 /// How deep values may lie, and how many there may be, those behind aliases as often as they are used.

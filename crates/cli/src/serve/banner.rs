@@ -11,7 +11,7 @@ use slidegate_server::Listeners;
 use tokio::net::TcpListener;
 
 use super::listener::from_here;
-use super::tries::Target;
+use super::try_it::Target;
 use crate::policy::Origin;
 
 const STRONG: Style = Style::new().bold();

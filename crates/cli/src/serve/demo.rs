@@ -1,7 +1,7 @@
 //! `slidegate serve --demo`: a made-up population that asks a server over HTTP, so that there is something to see.
 
-mod caller;
-mod population;
+mod client;
+mod workload;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{MissedTickBehavior, interval};
 
-use caller::Caller;
-use population::Population;
+use client::Caller;
+use workload::Population;
 
 /// The rules that it runs into.
 pub(crate) const POLICY: &str = include_str!("demo/policy.yaml");
@@ -24,7 +24,7 @@ const CALLERS: usize = 4;
 pub(super) async fn run(server: SocketAddr, token: Option<String>) {
     let mut population = Population::new(SEED);
     let mut callers: Vec<Caller> = (0..CALLERS).map(|_| Caller::new(server, token.as_deref())).collect();
-    let mut ticks = interval(Duration::from_millis(population::TICK_MS));
+    let mut ticks = interval(Duration::from_millis(workload::TICK_MS));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::super::quoted::shown;
+use super::super::quote::shown;
 use super::super::source::Source;
 use super::super::tree::{self, Entry, Node};
 

@@ -3,7 +3,7 @@
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::super::quoted::shown;
+use super::super::quote::shown;
 use super::super::source::Source;
 use super::super::tree::{self, Entry, Node};
 use super::super::warnings::Warnings;

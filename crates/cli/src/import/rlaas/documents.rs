@@ -1,6 +1,6 @@
 //! Which documents of a file are read: Spring has some only for certain profiles, and which one an application runs with is not known here.
 
-use super::super::quoted::shown;
+use super::super::quote::shown;
 use super::super::warnings::Warnings;
 use super::properties::Property;
 

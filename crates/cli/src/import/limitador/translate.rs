@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use slidegate::policy::file::Span;
 
 use super::super::attribute::{self, Asked};
-use super::super::quoted::shown;
+use super::super::policy_writer::Test;
+use super::super::quote::shown;
 use super::super::warnings::Warnings;
-use super::super::written::Test;
 use super::condition::{self, Clause, Wanted};
 use super::limits::Limit;
 

@@ -243,5 +243,4 @@ fn span(ms: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "shown_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! Which descriptors come before another of the same list, and which one behind it.
 
-use super::super::written::Test;
+use super::super::policy_writer::Test;
 use super::config::{Descriptor, Value};
 
 /// The siblings that take values away from a descriptor, of those that are not left out: those with the value itself, wildcards that

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::quoted::{list, shown, text};
+use super::quote::{list, shown, text};
 
 /// What a rule without limits lacks on purpose, so that it refuses all but what it allows.
 const NEVER: &str = "nobody-has-this";

@@ -1,7 +1,7 @@
 //! What stands at the top of a policy that was a domain.
 
-use super::super::quoted::shown;
-use super::super::written::Windows;
+use super::super::policy_writer::Windows;
+use super::super::quote::shown;
 
 pub(super) fn head(name: &str, windows: Windows) -> Vec<String> {
     let mut head = vec![

@@ -4,7 +4,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::overrides::Command as Override;
-use super::{Command, Of, shown};
+use super::{Command, Of, render};
 
 /// One request.
 pub(super) struct Ask {
@@ -40,25 +40,25 @@ impl Command {
     /// Whom to ask, and what.
     pub(super) fn ask(&self) -> (&Of, Ask) {
         match self {
-            Self::Status(of) => (of, Ask::get("/v1/status", shown::status)),
-            Self::Policy(of) => (of, Ask::get("/v1/policy", shown::policy)),
-            Self::Ready(of) => (of, Ask::get("/readyz", shown::ready).fails_with(&[503])),
+            Self::Status(of) => (of, Ask::get("/v1/status", render::status)),
+            Self::Policy(of) => (of, Ask::get("/v1/policy", render::policy)),
+            Self::Ready(of) => (of, Ask::get("/readyz", render::ready).fails_with(&[503])),
             Self::Reload(of) => {
-                (of, Ask::post("/v1/reload", json!({}), shown::reloaded).fails_with(&[409, 422]))
+                (of, Ask::post("/v1/reload", json!({}), render::reloaded).fails_with(&[409, 422]))
             }
             Self::Look(args) => {
-                (&args.of, Ask::post("/v1/keys/look", args.body(), shown::looked).fails_with(&[404]))
+                (&args.of, Ask::post("/v1/keys/look", args.body(), render::looked).fails_with(&[404]))
             }
             Self::Reset(args) => {
-                (&args.of, Ask::post("/v1/keys/reset", args.body(), shown::reset).fails_with(&[404]))
+                (&args.of, Ask::post("/v1/keys/reset", args.body(), render::reset).fails_with(&[404]))
             }
             Self::Override(Override::Add(args)) => {
-                (&args.of, Ask::post("/v1/overrides", args.body(), shown::set))
+                (&args.of, Ask::post("/v1/overrides", args.body(), render::set))
             }
-            Self::Override(Override::List(of)) => (of, Ask::get("/v1/overrides", shown::overrides)),
+            Self::Override(Override::List(of)) => (of, Ask::get("/v1/overrides", render::overrides)),
             Self::Override(Override::Remove(args)) => {
                 let path = format!("/v1/overrides/{}", args.id);
-                let ask = Ask { method: Method::DELETE, ..Ask::get(&path, shown::removed) };
+                let ask = Ask { method: Method::DELETE, ..Ask::get(&path, render::removed) };
                 (&args.of, ask.fails_with(&[404]))
             }
         }
