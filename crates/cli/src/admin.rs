@@ -1,141 +1,134 @@
-//! `slidegate admin`: looks after a running server, by its admin listener.
+//! `slidegate admin`: administers a running server over its admin listener.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
-use serde_json::Value;
 
-use crate::client::{Address, Answered, Client, ClientError, Trust};
-use crate::{exit, stdout};
+use crate::client::{HttpClient, ServerResponse, ServerUrl, TlsArgs};
+use crate::{check, exit, stderr, stdout};
 
 mod keys;
 mod overrides;
 mod render;
 mod request;
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Look after a running server: unblock a key, set limits for a while, reload.
+/// Administer a running server.
 ///
-/// It speaks to the admin listener of the server: `admin` in its settings, or `--admin` of `slidegate serve`.
+/// Connects to the server's admin listener: `server.admin` in the policy file, or `--admin` of
+/// `slidegate serve`.
 #[derive(clap::Args, Debug)]
 #[command(arg_required_else_help = true)]
 #[command(after_help = "\
 Example:
-  slidegate admin look ip=203.0.113.7
+  slidegate admin inspect ip=203.0.113.7
   slidegate admin reset --rule login ip=203.0.113.7
   slidegate admin override add --rule search --when api_key=k1 --limit 50/s --for 2h
 
 Exit codes:
-  0  done
-  1  not done: there is no such key or override, the server is not ready, or its policy file is not right
-  2  the arguments make no sense, or the server refuses them (its token, for instance)
-  3  no answer: there is no server, or its store does not answer")]
-pub(crate) struct Args {
+  0  success
+  1  failure: no such key or override, the server is not ready, or its policy file is invalid
+  2  invalid arguments, or the server rejected the request (its token, for example)
+  3  no response: there is no server, or its store is unavailable")]
+pub(crate) struct AdminArgs {
     #[command(subcommand)]
-    command: Command,
+    command: AdminCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
-    /// Show how the server is doing.
-    Status(Of),
-    /// Show what is known of a key, without charging it.
+enum AdminCommand {
+    /// Show the state of the server.
+    Status(AdminServer),
+    /// Show the usage of a key, without charging it.
     ///
-    /// The attributes are those of a request: every rule is shown whose key they fill, with all of its windows.
+    /// The attributes are those of a request. The output has every rule whose key they fill, with
+    /// all of its limits.
     #[command(
-        after_help = "Example:\n  slidegate admin look ip=203.0.113.7\n  slidegate admin look --rule all"
+        after_help = "Example:\n  slidegate admin inspect ip=203.0.113.7\n  slidegate admin inspect --rule all"
     )]
-    Look(keys::Args),
-    /// Forget what a key has used: unblock it.
+    Inspect(keys::KeyArgs),
+    /// Reset a key: clear its usage, which unblocks it.
     ///
-    /// Every window of every rule is reset whose key the attributes fill, on all servers that share the store.
+    /// Resets every limit of every rule whose key the attributes fill, on all servers that share
+    /// the store.
     #[command(after_help = "Example:\n  slidegate admin reset --rule login ip=203.0.113.7")]
-    Reset(keys::Args),
+    Reset(keys::KeyArgs),
     #[command(subcommand)]
-    Override(overrides::Command),
-    /// Show the rules that are in force, overrides included.
-    Policy(Of),
-    /// Read the policy file again, at once.
-    Reload(Of),
-    /// Ask whether requests should be sent to the server.
-    Ready(Of),
+    Override(overrides::OverrideCommand),
+    /// Show the active rules, including temporary overrides.
+    Policy(AdminServer),
+    /// Reload the policy file now.
+    Reload(AdminServer),
+    /// Check whether the server is ready for requests.
+    Ready(AdminServer),
 }
 
-// A comment for the documentation here would become that of the command.
+// A doc comment here would become the help text of the command.
 #[derive(clap::Args, Debug)]
-struct Of {
-    /// Where the server's admin listener is.
+struct AdminServer {
+    /// URL of the server's admin listener.
     #[arg(long, value_name = "URL", env = "SLIDEGATE_ADMIN_URL", default_value = "http://127.0.0.1:8090")]
-    url: Address,
-    /// The token of the admin listener, if it asks for one.
+    url: ServerUrl,
+    /// Bearer token of the admin listener, if it requires one.
     #[arg(long, env = "SLIDEGATE_ADMIN_TOKEN", hide_env_values = true)]
     token: Option<String>,
     #[command(flatten)]
-    trust: Trust,
-    /// Print the server's answer as it is.
+    tls: TlsArgs,
+    /// Print the server's response as JSON.
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
-    let (of, ask) = args.command.ask();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| miette::miette!("no runtime could be started: {error}"))?;
-    let client = match Client::new(&of.url, &of.trust) {
-        Ok(client) => client.token(of.token.as_deref()),
+pub(crate) fn run(args: &AdminArgs) -> miette::Result<ExitCode> {
+    let (server, request) = args.command.request();
+    let client = match HttpClient::new(&server.url, &server.tls, server.token.as_deref()) {
+        Ok(client) => client,
         Err(error) => {
-            anstream::eprintln!("{error}");
+            stderr::error(error);
             return Ok(ExitCode::from(exit::USAGE));
         }
     };
-    let body = ask.body.as_ref().map(Value::to_string);
-    let asked = client.send(ask.method.clone(), &ask.path, body);
-    match runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await }) {
-        Ok(Ok(answered)) => report(of, &ask, &answered),
-        Ok(Err(error)) => Ok(no_answer(of, &error)),
-        Err(_) => {
-            anstream::eprintln!("no answer from {} within {} s", of.url, PATIENCE.as_secs());
-            Ok(ExitCode::from(exit::NO_ANSWER))
+    let body = request.body.as_ref().map(ToString::to_string);
+    match client.send(request.method.clone(), &request.path, body, TIMEOUT) {
+        Ok(response) => report(server, &request, &response),
+        Err(error) => {
+            stderr::error(format_args!("{}: {error}", server.url));
+            if error.is_unreachable() {
+                stderr::help(
+                    "start a server with `slidegate serve --admin 127.0.0.1:8090`, or pass its URL with --url",
+                );
+            }
+            Ok(ExitCode::from(exit::NO_RESPONSE))
         }
     }
 }
 
-/// Prints the answer; what it ends with follows from it.
-fn report(of: &Of, ask: &request::Ask, answered: &Answered) -> miette::Result<ExitCode> {
-    let Some(answer) = answered.object() else {
-        let status = answered.status;
-        anstream::eprintln!(
-            "{} answers {status} and no JSON: is it the admin listener of Slidegate?",
-            of.url
-        );
-        return Ok(ExitCode::from(exit::NO_ANSWER));
+/// Prints the response; the exit code follows from it.
+fn report(
+    server: &AdminServer,
+    request: &request::AdminRequest,
+    response: &ServerResponse,
+) -> miette::Result<ExitCode> {
+    let status = response.status;
+    let Some(object) = response.object() else {
+        let url = &server.url;
+        stderr::error(format_args!("{url}: {status}, but no JSON: is this the admin listener of Slidegate?"));
+        return Ok(ExitCode::from(exit::NO_RESPONSE));
     };
-    let done = answered.status.is_success();
-    if of.json {
-        stdout::print(&format!("{}\n", answered.json()))?;
-    } else if done {
-        stdout::print(&(ask.show)(&answer))?;
+    if server.json {
+        stdout::print(&format!("{}\n", response.json()))?;
+    } else if status.is_success() {
+        stdout::print(&(request.render)(&object))?;
     } else {
-        anstream::eprintln!("{}", crate::check::problem(answered.status, &answer));
+        stderr::error(check::problem(status, &object));
     }
-    Ok(ExitCode::from(match answered.status.as_u16() {
-        _ if done && request::found_nothing(&answer) => exit::FAILED,
-        _ if done => return Ok(ExitCode::SUCCESS),
-        status if ask.fails_with.contains(&status) => exit::FAILED,
+    Ok(ExitCode::from(match status.as_u16() {
+        _ if status.is_success() && request::is_without_subjects(&object) => exit::FAILED,
+        _ if status.is_success() => return Ok(ExitCode::SUCCESS),
+        status if request.failures.contains(&status) => exit::FAILED,
         400..500 => exit::USAGE,
-        _ => exit::NO_ANSWER,
+        _ => exit::NO_RESPONSE,
     }))
-}
-
-fn no_answer(of: &Of, error: &ClientError) -> ExitCode {
-    anstream::eprintln!("no answer from {}: {error}", of.url);
-    if error.is_unreachable() {
-        anstream::eprintln!(
-            "Give a server an admin listener with `slidegate serve --admin 127.0.0.1:8090`, or say where it is with --url."
-        );
-    }
-    ExitCode::from(exit::NO_ANSWER)
 }

@@ -1,6 +1,8 @@
-//! Asks a server, once: over HTTP, and over TLS where the address says https.
+//! HTTP client of the commands that talk to a server: one request per connection, over TLS for
+//! https.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
@@ -11,68 +13,50 @@ use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-mod address;
-mod response;
 mod args;
 mod error;
+mod response;
 mod tls;
+mod url;
 
-pub(crate) use address::Address;
-pub(crate) use response::Answered;
-pub(crate) use args::{Args, Trust};
+pub(crate) use args::{ServerArgs, TlsArgs};
 pub(crate) use error::ClientError;
+pub(crate) use response::ServerResponse;
+pub(crate) use url::ServerUrl;
 
-/// More than any answer has: thousands of rules take some megabytes, and as many overrides as there may be 16.
-const MAX_ANSWER_BYTES: usize = 64 << 20;
+/// Longest response. Thousands of rules take some megabytes, the most overrides 16.
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
-/// Whom to ask, and as whom.
-pub(crate) struct Client {
-    address: Address,
+/// HTTP client of one server.
+pub(crate) struct HttpClient {
+    url: ServerUrl,
     token: Option<String>,
-    /// For https alone; whose files are read here.
+    /// Set for https alone.
     tls: Option<Arc<ClientConfig>>,
 }
 
-impl Client {
-    /// Reads the files that `trust` names, if the address is one of TLS. Nothing is connected yet.
-    pub(crate) fn new(address: &Address, trust: &Trust) -> Result<Self, ClientError> {
-        let tls = address.is_tls().then(|| tls::config(trust)).transpose()?;
-        Ok(Self { address: address.clone(), token: None, tls })
+impl HttpClient {
+    /// Reads the files that `tls` names, if the URL is https. Connects to nothing yet.
+    pub(crate) fn new(url: &ServerUrl, tls: &TlsArgs, token: Option<&str>) -> Result<Self, ClientError> {
+        let tls = url.is_https().then(|| tls::config(tls)).transpose()?;
+        Ok(Self { url: url.clone(), token: token.map(str::to_owned), tls })
     }
 
-    /// Says who is asking.
-    pub(crate) fn token(mut self, token: Option<&str>) -> Self {
-        self.token = token.map(str::to_owned);
-        self
-    }
-
-    /// Asks for what is there.
-    pub(crate) async fn get(&self, path: &str) -> Result<Answered, ClientError> {
-        self.send(Method::GET, path, None).await
-    }
-
-    /// Sends JSON and reads the whole answer.
-    pub(crate) async fn post(&self, path: &str, json: String) -> Result<Answered, ClientError> {
-        self.send(Method::POST, path, Some(json)).await
-    }
-
-    /// Any other method; a body is JSON.
-    pub(crate) async fn send(
+    /// Sends a request, with JSON as its body, and blocks until the whole response is here.
+    pub(crate) fn send(
         &self,
         method: Method,
         path: &str,
         json: Option<String>,
-    ) -> Result<Answered, ClientError> {
+        timeout: Duration,
+    ) -> Result<ServerResponse, ClientError> {
         let request = self.request(method, path, json)?;
-        let stream = TcpStream::connect((self.address.host(), self.address.port())).await;
-        let stream = stream.map_err(ClientError::Connect)?;
-        match &self.tls {
-            None => self.ask(stream, request).await,
-            Some(config) => {
-                let stream = tls::connect(Arc::clone(config), &self.address, stream).await;
-                self.ask(stream.map_err(|error| self.tls_error(&error))?, request).await
-            }
-        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let exchange = async { tokio::time::timeout(timeout, self.connect_and_send(request)).await };
+        runtime
+            .map_err(ClientError::Runtime)?
+            .block_on(exchange)
+            .map_err(|_| ClientError::Timeout(timeout))?
     }
 
     fn request(
@@ -83,44 +67,54 @@ impl Client {
     ) -> Result<Request<Full<Bytes>>, ClientError> {
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("{}{path}", self.address.prefix()))
-            .header(HOST, self.address.authority());
+            .uri(format!("{}{path}", self.url.prefix()))
+            .header(HOST, self.url.authority());
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         if json.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
-        Ok(request.body(Full::new(Bytes::from(json.unwrap_or_default())))?)
+        Ok(request.body(Full::from(json.unwrap_or_default()))?)
     }
 
-    async fn ask<S>(&self, stream: S, request: Request<Full<Bytes>>) -> Result<Answered, ClientError>
+    async fn connect_and_send(&self, request: Request<Full<Bytes>>) -> Result<ServerResponse, ClientError> {
+        let stream = TcpStream::connect((self.url.host(), self.url.port())).await;
+        let stream = stream.map_err(ClientError::Connect)?;
+        match &self.tls {
+            None => self.exchange(stream, request).await,
+            Some(config) => {
+                let stream = tls::connect(Arc::clone(config), &self.url, stream).await;
+                let stream = stream.map_err(|error| ClientError::from_handshake(&self.url, &error))?;
+                self.exchange(stream, request).await
+            }
+        }
+    }
+
+    async fn exchange<S>(
+        &self,
+        stream: S,
+        request: Request<Full<Bytes>>,
+    ) -> Result<ServerResponse, ClientError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let http_error = |error, connection| ClientError::from_http(&self.url, error, connection);
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(|error| self.http_error(error, None))?;
-        let answering = tokio::spawn(connection);
-        let answer = match sender.send_request(request).await {
-            Ok(answer) => answer,
+        let (mut sender, connection) = handshake.map_err(|error| http_error(error, None))?;
+        let connection = tokio::spawn(connection);
+        let response = match sender.send_request(request).await {
+            Ok(response) => response,
             Err(error) => {
-                // A server that refuses a client's certificate says so after the handshake: only the connection hears it.
+                // A server rejects a client certificate after the handshake: only the connection
+                // receives that alert.
                 drop(sender);
-                let of_connection = answering.await.ok().and_then(Result::err);
-                return Err(self.http_error(error, of_connection));
+                return Err(http_error(error, connection.await.ok().and_then(Result::err)));
             }
         };
-        let status = answer.status();
-        let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await;
-        answering.abort();
-        Ok(Answered { status, body: body.map_err(ClientError::of_body)?.to_bytes() })
-    }
-
-    fn tls_error(&self, error: &std::io::Error) -> ClientError {
-        ClientError::of_handshake(&self.address, error)
-    }
-
-    fn http_error(&self, error: hyper::Error, of_connection: Option<hyper::Error>) -> ClientError {
-        ClientError::of_http(&self.address, error, of_connection)
+        let status = response.status();
+        let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await;
+        connection.abort();
+        Ok(ServerResponse { status, body: body.map_err(ClientError::from_body)?.to_bytes() })
     }
 }

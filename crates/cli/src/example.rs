@@ -1,10 +1,10 @@
-//! The policy of a server that was given none, and `slidegate example`.
+//! `slidegate example`: the built-in example policy, which `serve` uses without a file.
 
 use std::process::ExitCode;
 
 use crate::stdout;
 
-/// Its text, as it is printed.
+/// Text of the example policy.
 pub(crate) const POLICY: &str = include_str!("example.yaml");
 
 pub(crate) fn run() -> miette::Result<ExitCode> {

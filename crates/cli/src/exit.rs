@@ -1,10 +1,10 @@
-//! What the program ends with. The help texts tell it too.
+//! Exit codes of the program, as the help texts document them.
 
-/// It did not work, or a file is not right; of `check`: denied.
+/// The command failed, or a file is invalid; of `check`: denied.
 pub(crate) const FAILED: u8 = 1;
-/// The program was called in a way that makes no sense; of `check`: the server says so. It is what clap ends with.
+/// The arguments are invalid, or the server rejected the request. clap exits with it too.
 pub(crate) const USAGE: u8 = 2;
-/// A second signal came before all was done that the first one asked for; as a shell tells of Ctrl-C.
-pub(crate) const AT_ONCE: u8 = 130;
-/// Nobody answered, or nobody who knows.
-pub(crate) const NO_ANSWER: u8 = 3;
+/// The server gave no usable response.
+pub(crate) const NO_RESPONSE: u8 = 3;
+/// A second signal arrived during shutdown; shells report Ctrl-C with this code.
+pub(crate) const INTERRUPTED: u8 = 130;

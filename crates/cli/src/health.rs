@@ -1,67 +1,66 @@
-//! `slidegate health`: whether a server is ready, for containers that have no other program to ask with.
+//! `slidegate health`: readiness of a server, for containers without another HTTP client.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::client::{Address, Answered, Client, Trust};
-use crate::{exit, stdout};
+use hyper::Method;
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::client::{HttpClient, ServerResponse, ServerUrl, TlsArgs};
+use crate::{exit, stderr, stdout};
 
-/// As much of an answer as fits on a line.
-const SHOWN_CHARS: usize = 200;
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ask a server whether it is ready: one line, and 0 or 1.
+/// Longest part of a response body that is printed.
+const MAX_PRINTED_CHARS: usize = 200;
+
+/// Check whether a server is ready.
 ///
-/// It asks GET /readyz, which needs no token. A server is ready from its start until it is asked to end; while its store
-/// does not answer it still is, since it then decides as each rule says.
+/// Requests GET /readyz, which needs no token, and prints one line. A server is ready from its
+/// start until its shutdown begins. It stays ready while its store is unavailable, because every
+/// rule has an answer for that (on_store_error).
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   slidegate health
-  slidegate health --server http://127.0.0.1:8090 || echo 'send it no more requests'
+  slidegate health --server http://127.0.0.1:8090 || echo 'not ready'
 
 Exit codes:
   0  ready
-  1  not ready, or no answer within 2 seconds
-  2  the arguments make no sense")]
-pub(crate) struct Args {
-    /// Where the server listens; its admin listener will do, too.
+  1  not ready, or no response within 2 seconds
+  2  invalid arguments")]
+pub(crate) struct HealthArgs {
+    /// URL of the server, or of its admin listener.
     #[arg(long, visible_alias = "url", value_name = "URL", env = "SLIDEGATE_SERVER")]
     #[arg(default_value = "http://127.0.0.1:8080")]
-    server: Address,
+    server: ServerUrl,
     #[command(flatten)]
-    trust: Trust,
+    tls: TlsArgs,
 }
 
-pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| miette::miette!("no runtime could be started: {error}"))?;
-    let client = match Client::new(&args.server, &args.trust) {
+pub(crate) fn run(args: &HealthArgs) -> miette::Result<ExitCode> {
+    let HealthArgs { server, tls } = args;
+    let client = match HttpClient::new(server, tls, None) {
         Ok(client) => client,
         Err(error) => {
-            anstream::eprintln!("{error}");
+            stderr::error(error);
             return Ok(ExitCode::from(exit::USAGE));
         }
     };
-    let asked = async { tokio::time::timeout(PATIENCE, client.get("/readyz")).await };
-    let why = match runtime.block_on(asked) {
-        Ok(Ok(answered)) if answered.status.is_success() => {
-            stdout::print(&format!("ready: {}{}\n", args.server, said(&answered)))?;
+    let reason = match client.send(Method::GET, "/readyz", None, TIMEOUT) {
+        Ok(response) if response.status.is_success() => {
+            stdout::print(&format!("ready: {server}{}\n", line(&response)))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(Ok(answered)) => format!("{} answers {}{}", args.server, answered.status, said(&answered)),
-        Ok(Err(error)) => format!("no answer from {}: {error}", args.server),
-        Err(_) => format!("no answer from {} within {} s", args.server, PATIENCE.as_secs()),
+        Ok(response) => format!("{}{}", response.status, line(&response)),
+        Err(error) => error.to_string(),
     };
-    anstream::eprintln!("not ready: {why}");
+    anstream::eprintln!("not ready: {server}: {reason}");
     Ok(ExitCode::from(exit::FAILED))
 }
 
-/// What the answer says, on the same line.
-fn said(answered: &Answered) -> String {
-    let text = String::from_utf8_lossy(&answered.body);
-    let line: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect();
+/// The body of a response in one line, after a space.
+fn line(response: &ServerResponse) -> String {
+    let text = String::from_utf8_lossy(&response.body);
+    let line: String = text.chars().filter(|c| !c.is_control()).take(MAX_PRINTED_CHARS).collect();
     if line.is_empty() { line } else { format!(" {line}") }
 }

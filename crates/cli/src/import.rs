@@ -1,4 +1,4 @@
-//! `slidegate import`: the configuration of another rate limiter as a policy.
+//! `slidegate import`: converts the configuration of another rate limiter to a policy.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -23,14 +23,14 @@ mod source;
 mod tree;
 mod warnings;
 
-use policy_writer::{Windows, Written};
-use source::Source;
+use policy_writer::{PolicyDraft, WindowOption};
+use source::SourceFile;
 use warnings::Warnings;
 
-/// Turn the configuration of another rate limiter into a policy.
+/// Convert the configuration of another rate limiter to a policy.
 ///
-/// The policy goes to standard output, with comments that say where each rule comes from and what differs. What has no equal here
-/// is told on standard error, each time with what to do.
+/// Prints the policy on standard output, with comments that say where each rule comes from and what
+/// differs. Whatever has no equivalent is a warning on standard error, with what to do about it.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -39,30 +39,30 @@ Example:
   slidegate import rlaas application.yml --strict | slidegate validate -
 
 Exit codes:
-  0  a policy was written; there may be warnings
-  1  the file is not right, or cannot be read, or the policy cannot be written; with --strict also if there were warnings
-  2  the arguments make no sense")]
-pub(crate) struct Args {
-    /// What the file is for.
+  0  success; there may be warnings
+  1  the file is invalid or unreadable, or the policy cannot be written; with --strict, also if there are warnings
+  2  invalid arguments")]
+pub(crate) struct ImportArgs {
+    /// Rate limiter that the file configures.
     #[arg(value_enum)]
     system: System,
-    /// The configuration; `-` reads it from standard input.
+    /// Configuration file; `-` reads standard input.
     file: PathBuf,
-    /// Write the policy to this file instead.
+    /// Write the policy to this file.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write it even if there is such a file.
+    /// Overwrite an existing output file.
     #[arg(long, requires = "output")]
     force: bool,
-    /// Let windows slide where they are fixed in the other system.
+    /// Use sliding windows where the other system has fixed ones.
     #[arg(long)]
     sliding: bool,
-    /// End with 1 if there is a warning.
+    /// Exit with code 1 if there are warnings.
     #[arg(long)]
     strict: bool,
 }
 
-/// Whose configuration can be read.
+/// Supported systems.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum System {
     /// RLAAS: `rate-limiter` in application.yml or application.properties.
@@ -73,16 +73,16 @@ enum System {
     Limitador,
 }
 
-pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
-    let source = Source::read(&args.file)?;
-    let windows = if args.sliding { Windows::Sliding } else { Windows::AsTheyAre };
+pub(crate) fn run(args: &ImportArgs) -> miette::Result<ExitCode> {
+    let source = SourceFile::read(&args.file)?;
+    let windows = if args.sliding { WindowOption::Sliding } else { WindowOption::Preserve };
     let mut warnings = Warnings::default();
-    let written = match args.system {
+    let draft = match args.system {
         System::Rlaas => rlaas::convert(&source, windows, &mut warnings),
         System::Envoy => envoy::convert(&source, windows, &mut warnings),
         System::Limitador => limitador::convert(&source, windows, &mut warnings),
     }?;
-    let policy = checked(&written)?;
+    let policy = validated(&draft)?;
     warnings.print(&source);
     match &args.output {
         Some(path) => save(path, &policy, args)?,
@@ -91,19 +91,19 @@ pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
     Ok(if args.strict && warnings.any() { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// The text, if it is a policy: nobody is given one that will not load.
-fn checked(written: &Written) -> Result<String, Report> {
-    let policy = written.to_string();
+/// Text of the policy, which is guaranteed to load.
+fn validated(draft: &PolicyDraft) -> Result<String, Report> {
+    let policy = draft.to_string();
     match Policy::parse("the policy", &policy) {
         Ok(_) => Ok(policy),
         Err(errors) => Err(miette!(
-            help = "split the file if it is too large; otherwise this is a fault of `slidegate import`: please report it",
-            "what was made of the file is no policy: {errors}"
+            help = "split the file if it is too large; otherwise this is a bug in `slidegate import`: please report it",
+            "the converted policy is invalid: {errors}"
         )),
     }
 }
 
-fn save(path: &Path, policy: &str, args: &Args) -> Result<(), Report> {
+fn save(path: &Path, policy: &str, args: &ImportArgs) -> Result<(), Report> {
     let mut options = OpenOptions::new();
     options.write(true);
     if args.force {
@@ -114,9 +114,9 @@ fn save(path: &Path, policy: &str, args: &Args) -> Result<(), Report> {
     let saved = options.open(path).and_then(|mut file| file.write_all(policy.as_bytes()));
     saved.map_err(|error| {
         let help = match error.kind() {
-            std::io::ErrorKind::AlreadyExists => "--force overwrites it",
-            _ => "say another with --output, or leave it out to print the policy",
+            std::io::ErrorKind::AlreadyExists => "pass --force to overwrite it",
+            _ => "choose another file with --output, or omit it to print the policy",
         };
-        miette!(help = help, "{} cannot be written: {error}", path.display())
+        miette!(help = help, "cannot write {}: {error}", path.display())
     })
 }

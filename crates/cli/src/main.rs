@@ -1,8 +1,22 @@
-//! The `slidegate` program.
+//! The `slidegate` program: the server, and tools for its policies and its operators.
+//!
+//! # Layout
+//!
+//! One module per command, in the order of `slidegate --help`:
+//!
+//! | module | command |
+//! |---|---|
+//! | [`serve`] | the server: flags, listeners, banner, log, signals, the demo's workload |
+//! | [`check`] | one request to a running server |
+//! | [`admin`] | administration of a running server |
+//! | [`validate`] | check and explanation of a policy file |
+//! | [`import`] | conversion of other systems' configurations |
+//! | [`example`], [`schema`], [`completions`], [`health`], [`man`] | short ones |
+//!
+//! They share [`args`] (the command line), [`client`] (HTTP), [`policy`] (policy files and their
+//! diagnostics), [`exit`] (exit codes), [`stdout`] and [`stderr`].
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 mod admin;
 mod args;
@@ -17,27 +31,30 @@ mod man;
 mod policy;
 mod schema;
 mod serve;
+mod stderr;
 mod stdout;
 mod validate;
 
-use args::{Cli, Command};
+use args::CliCommand;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let done = match cli.command {
-        Command::Serve(args) => serve::run(*args),
-        Command::Check(args) => check::run(&args),
-        Command::Admin(args) => admin::run(&args),
-        Command::Validate(args) => validate::run(&args),
-        Command::Import(args) => import::run(&args),
-        Command::Example => example::run(),
-        Command::Schema => schema::run(),
-        Command::Completions(args) => completions::run(&args),
-        Command::Health(args) => health::run(&args),
-        Command::Man(args) => man::run(&args),
+    let result = match args::parse().command {
+        CliCommand::Serve(args) => serve::run(*args),
+        CliCommand::Check(args) => check::run(&args),
+        CliCommand::Admin(args) => admin::run(&args),
+        CliCommand::Validate(args) => validate::run(&args),
+        CliCommand::Import(args) => import::run(&args),
+        CliCommand::Example => example::run(),
+        CliCommand::Schema => schema::run(),
+        CliCommand::Completions(args) => completions::run(&args),
+        CliCommand::Health(args) => health::run(&args),
+        CliCommand::Man(args) => man::run(&args),
     };
-    done.unwrap_or_else(|error| {
-        anstream::eprintln!("{error:?}");
+    result.unwrap_or_else(|error| {
+        match error.downcast_ref::<policy::PolicyDiagnostics>() {
+            Some(diagnostics) => anstream::eprint!("{}", diagnostics.render()),
+            None => anstream::eprintln!("{error:?}"),
+        }
         ExitCode::from(exit::FAILED)
     })
 }

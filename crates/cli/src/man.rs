@@ -1,4 +1,4 @@
-//! `slidegate man`: the manual pages, made from the same definitions as `--help`.
+//! `slidegate man`: manual pages, generated from the same definitions as `--help`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,19 @@ use miette::{IntoDiagnostic, WrapErr};
 use crate::args::Cli;
 use crate::stdout;
 
-/// Print the manual page, or write those of all commands.
+/// Print the manual page, or write the pages of all commands.
 ///
-/// To read it: `slidegate man | man -l -`. To install them: `slidegate man --directory /usr/local/share/man/man1`.
+/// Read it with `slidegate man | man -l -`. Install all pages with `slidegate man --directory
+/// /usr/local/share/man/man1`.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    /// Write slidegate.1 and a page for every command into this directory, which is made if it is not there.
+pub(crate) struct ManArgs {
+    /// Write slidegate.1 and a page for every command to this directory; it is created if it does
+    /// not exist.
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
+pub(crate) fn run(args: &ManArgs) -> miette::Result<ExitCode> {
     let pages = pages();
     match &args.directory {
         Some(directory) => write(directory, &pages)?,
@@ -31,13 +33,14 @@ pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-struct Page {
+/// A manual page.
+struct ManPage {
     file: String,
     text: String,
 }
 
-/// The page of the program first, then one for every command, and for what commands have below them.
-fn pages() -> Vec<Page> {
+/// The page of the program, then one for every command and its subcommands.
+fn pages() -> Vec<ManPage> {
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
     let mut pages = Vec::new();
@@ -49,17 +52,17 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-fn page(command: Command) -> Page {
+fn page(command: Command) -> ManPage {
     let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let has_commands = command.has_subcommands();
     let man = Man::new(command);
     let mut text = Vec::new();
-    // The library leaves an empty date out, and the name of the program would stand in its place.
+    // The library omits an empty date, which would put the program's name in its place.
     let title = man.get_filename().trim_end_matches(".1").to_uppercase();
     let version = env!("CARGO_PKG_VERSION");
-    let mut head = Roff::new();
-    head.control("TH", [title.as_str(), "1", "\"\"", &format!("slidegate {version}"), "Slidegate"]);
-    let written = head
+    let mut title_line = Roff::new();
+    title_line.control("TH", [title.as_str(), "1", "\"\"", &format!("slidegate {version}"), "Slidegate"]);
+    let result = title_line
         .to_writer(&mut text)
         .and_then(|()| man.render_name_section(&mut text))
         .and_then(|()| man.render_synopsis_section(&mut text))
@@ -67,11 +70,11 @@ fn page(command: Command) -> Page {
         .and_then(|()| man.render_options_section(&mut text))
         .and_then(|()| if has_commands { man.render_subcommands_section(&mut text) } else { Ok(()) })
         .and_then(|()| sections(&notes).to_writer(&mut text));
-    written.expect("a vector takes everything");
-    Page { file: man.get_filename(), text: String::from_utf8_lossy(&text).into_owned() }
+    result.expect("writing to a vector does not fail");
+    ManPage { file: man.get_filename(), text: String::from_utf8_lossy(&text).into_owned() }
 }
 
-/// What help texts end with: examples and exit codes become sections, with their lines as they are.
+/// The end of a help text: examples and exit codes become sections, with their lines unchanged.
 fn sections(notes: &str) -> Roff {
     let mut roff = Roff::new();
     for paragraph in notes.split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
@@ -88,8 +91,8 @@ fn sections(notes: &str) -> Roff {
     roff
 }
 
-fn write(directory: &Path, pages: &[Page]) -> miette::Result<()> {
-    let cannot = |path: &Path| format!("{} cannot be written", path.display());
+fn write(directory: &Path, pages: &[ManPage]) -> miette::Result<()> {
+    let cannot = |path: &Path| format!("cannot write {}", path.display());
     fs::create_dir_all(directory).into_diagnostic().wrap_err_with(|| cannot(directory))?;
     for page in pages {
         let path = directory.join(&page.file);

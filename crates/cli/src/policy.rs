@@ -1,4 +1,4 @@
-//! Policy files, read from disk or from standard input.
+//! Policy files: loading them from disk or standard input, and their diagnostics.
 
 use std::fmt;
 use std::fs;
@@ -12,67 +12,70 @@ use crate::{example, serve};
 
 mod diagnostics;
 
-pub(crate) use diagnostics::Broken;
+pub(crate) use diagnostics::PolicyDiagnostics;
 
-/// A policy that was read and is right.
-pub(crate) struct Loaded {
+/// A valid policy, with its origin and text.
+pub(crate) struct LoadedPolicy {
     pub(crate) policy: Policy,
     pub(crate) settings: Settings,
-    pub(crate) origin: Origin,
+    pub(crate) origin: PolicyOrigin,
     pub(crate) text: String,
 }
 
-/// Where a policy comes from.
-pub(crate) enum Origin {
-    BuiltIn,
-    /// That of the demo.
+/// Origin of a policy.
+pub(crate) enum PolicyOrigin {
+    Example,
     Demo,
     File {
-        /// What to call it.
+        /// Its path, or "standard input".
         name: String,
     },
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for PolicyOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BuiltIn => f.write_str("the built-in example"),
-            Self::Demo => f.write_str("the demo"),
+            Self::Example => f.write_str("the built-in example"),
+            Self::Demo => f.write_str("the demo policy"),
             Self::File { name } => f.write_str(name),
         }
     }
 }
 
-/// Reads a file; `-` is standard input. The error lists all that is wrong.
-pub(crate) fn load(path: &Path) -> Result<Loaded, Report> {
+/// Loads a file; `-` is standard input. The error has all errors of the file.
+pub(crate) fn load(path: &Path) -> Result<LoadedPolicy, Report> {
     let is_stdin = path.as_os_str() == "-";
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let bytes = if is_stdin { stdin() } else { fs::read(path) };
     let bytes = bytes.map_err(|error| {
-        miette!(help = "`slidegate example` prints a policy to begin with", "{name} cannot be read: {error}")
+        miette!(help = "`slidegate example` prints a policy to start with", "cannot read {name}: {error}")
     })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let before = error.utf8_error().valid_up_to();
-        miette!(help = "save it as UTF-8", "{name} is not UTF-8: see the byte after the first {before}")
-    })?;
-    parse(Origin::File { name }, text)
+    parse(PolicyOrigin::File { name: name.clone() }, utf8(&name, bytes)?)
 }
 
-/// The example that a server has without a file.
-pub(crate) fn built_in() -> Result<Loaded, Report> {
-    parse(Origin::BuiltIn, example::POLICY.to_owned())
+/// Text of a file that has to be UTF-8.
+pub(crate) fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, Report> {
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        miette!(help = "save the file as UTF-8", "{name} is not valid UTF-8: see byte offset {offset}")
+    })
 }
 
-/// That of `slidegate serve --demo`.
-pub(crate) fn demo() -> Result<Loaded, Report> {
-    parse(Origin::Demo, serve::demo::POLICY.to_owned())
+/// The example policy, for a server without a file.
+pub(crate) fn example() -> Result<LoadedPolicy, Report> {
+    parse(PolicyOrigin::Example, example::POLICY.to_owned())
 }
 
-fn parse(origin: Origin, text: String) -> Result<Loaded, Report> {
+/// The policy of `slidegate serve --demo`.
+pub(crate) fn demo() -> Result<LoadedPolicy, Report> {
+    parse(PolicyOrigin::Demo, serve::demo::POLICY.to_owned())
+}
+
+fn parse(origin: PolicyOrigin, text: String) -> Result<LoadedPolicy, Report> {
     let name = origin.to_string();
-    let parsed = Policy::parse(&name, &text).map_err(|errors| Broken::new(&name, &errors))?;
-    let (policy, settings) = parsed;
-    Ok(Loaded { policy, settings, origin, text })
+    let parsed = Policy::parse(&name, &text).map_err(|errors| PolicyDiagnostics::new(&name, &errors));
+    let (policy, settings) = parsed?;
+    Ok(LoadedPolicy { policy, settings, origin, text })
 }
 
 fn stdin() -> std::io::Result<Vec<u8>> {

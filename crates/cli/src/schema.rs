@@ -1,4 +1,4 @@
-//! `slidegate schema`.
+//! `slidegate schema`: the JSON Schema of the policy file.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `slidegate serve`: the service.
+//! `slidegate serve`: the server process.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use slidegate::policy::file::Spot;
 use slidegate_server::{App, Config, Listeners};
 use tokio::task::JoinHandle;
 
-use banner::Addresses;
-use listener::IfTaken;
-use log::Log;
+use banner::BoundAddresses;
+use listener::WhenPortInUse;
+use log::LogHandle;
 
 use crate::exit;
-use crate::policy::{self, Loaded};
+use crate::policy::{self, LoadedPolicy};
 use crate::stdout;
 
 mod banner;
@@ -28,11 +28,12 @@ mod rlimit;
 mod shutdown;
 mod try_it;
 
-/// Serve a policy over HTTP.
+/// Run the server.
 ///
-/// Without a file it serves a built-in example from memory and says what to try. Flags go before variables, and variables
-/// before the file. A file that changes is read again, also on SIGHUP; one that is not right changes nothing. Ctrl-C and
-/// SIGTERM end it once the requests that are being answered have their answers; a second one ends it at once.
+/// Without a policy file it serves a built-in example, with its state in memory, and prints
+/// commands to try. Precedence: flags, environment, file. The server reloads the file when it
+/// changes and on SIGHUP; an invalid file changes nothing. On Ctrl-C or SIGTERM it answers the open
+/// requests and stops; a second signal stops it immediately.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -41,36 +42,37 @@ Example:
   slidegate serve policy.yaml --http 0.0.0.0:8080 --redis redis://10.0.0.5:6379
 
 Exit codes:
-  0    it was asked to end
-  1    the policy is not right, it cannot listen, or what is in memory could not be saved at the end
-  2    the arguments make no sense
-  130  it was asked twice, and ended at once")]
-pub(crate) struct Args {
-    /// The policy file; `-` reads it from standard input. Left out: the built-in example.
+  0    stopped by a signal
+  1    invalid policy, an address is not available, or the last snapshot could not be saved
+  2    invalid arguments
+  130  stopped immediately by a second signal")]
+pub(crate) struct ServeArgs {
+    /// Policy file; `-` reads standard input [default: a built-in example].
     #[arg(env = "SLIDEGATE_POLICY")]
     policy: Option<PathBuf>,
-    /// Serve rules of its own to a made-up population, so that the console at the admin listener has something to show.
+    /// Run a demo policy with simulated traffic.
     ///
-    /// Takes other ports if 8080 and 8090 are taken. There is no policy file then.
+    /// The console on the admin listener shows the traffic. If port 8080 or 8090 is in use, the
+    /// demo picks another.
     #[arg(long, env = "SLIDEGATE_DEMO", conflicts_with = "policy")]
     demo: bool,
-    /// How much is told on stderr.
+    /// Log level.
     #[arg(long, value_name = "LEVEL", env = "SLIDEGATE_LOG", default_value = "info")]
-    log: log::Level,
-    /// As lines for people, or as an object in every line.
+    log: log::LogLevel,
+    /// Log format.
     #[arg(long, value_name = "FORMAT", env = "SLIDEGATE_LOG_FORMAT", default_value = "text")]
-    log_format: log::Format,
+    log_format: log::LogFormat,
     #[command(flatten)]
     flags: flags::Flags,
 }
 
-pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
+pub(crate) fn run(args: ServeArgs) -> miette::Result<ExitCode> {
     let log = log::start(args.log, args.log_format);
-    let log = log.into_diagnostic().wrap_err("the log could not be started")?;
+    let log = log.into_diagnostic().wrap_err("cannot start the log writer")?;
     let mut loaded = match &args.policy {
         Some(path) => policy::load(path)?,
         None if args.demo => policy::demo()?,
-        None => policy::built_in()?,
+        None => policy::example()?,
     };
     args.flags.apply(&mut loaded.settings);
     for warning in loaded.settings.warnings() {
@@ -82,31 +84,39 @@ pub(crate) fn run(args: Args) -> miette::Result<ExitCode> {
         }
     }
     let open_files = rlimit::raise();
-    // One worker for every core that it may use, which is what tokio counts.
+    // One worker for every core that the process may use, which is tokio's default.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.into_diagnostic().wrap_err("no runtime could be started")?;
+    let runtime = runtime.into_diagnostic().wrap_err("cannot start the runtime")?;
     runtime.block_on(serve(loaded, args, &log, open_files))
 }
 
-async fn serve(loaded: Loaded, args: Args, log: &Log, open_files: Option<u64>) -> miette::Result<ExitCode> {
-    let Loaded { policy, settings, origin, text } = loaded;
+async fn serve(
+    loaded: LoadedPolicy,
+    args: ServeArgs,
+    log: &LogHandle,
+    open_files: Option<u64>,
+) -> miette::Result<ExitCode> {
+    let LoadedPolicy { policy, settings, origin, text } = loaded;
     let config = Config { policy, settings };
-    // Before anything is bound: an address that must not be is not, not even for a moment.
+    // Before anything is bound: a forbidden address is not bound even for a moment.
     config.check().map_err(|error| miette!("{error}"))?;
     let Config { policy, settings } = &config;
     let address = settings.server.http.value.expect("settings are complete");
-    let taken = |flag| if args.demo && !args.flags.names(flag) { IfTaken::AnyOther } else { IfTaken::Fail };
-    let http = listener::bind(address, "--http", taken("--http"))?;
+    let in_use = |flag| {
+        let any = args.demo && !args.flags.sets(flag);
+        if any { WhenPortInUse::PickAnother } else { WhenPortInUse::Fail }
+    };
+    let http = listener::bind(address, "--http", in_use("--http"))?;
     let bind = |listen: Option<&Spot<SocketAddr>>, flag| {
         let address = listen.and_then(|listen| listen.value);
-        address.map(|address| listener::bind(address, flag, taken(flag))).transpose()
+        address.map(|address| listener::bind(address, flag, in_use(flag))).transpose()
     };
     let server = &settings.server;
     let grpc = bind(server.grpc.as_ref().map(|grpc| &grpc.listen), "--grpc")?;
     let resp = bind(server.resp.as_ref().map(|resp| &resp.listen), "--resp")?;
     let admin = bind(server.admin.as_ref().map(|admin| &admin.listen), "--admin")?;
     let listeners = Listeners { http, grpc, resp, admin };
-    let addresses = Addresses::of(&listeners).into_diagnostic()?;
+    let addresses = BoundAddresses::of(&listeners).into_diagnostic()?;
     let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
     let token = server.token.as_ref().and_then(|token| token.value.clone());
     let mut app = App::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
@@ -120,19 +130,19 @@ async fn serve(loaded: Loaded, args: Args, log: &Log, open_files: Option<u64>) -
         app = app.source(source);
     }
     let app = Arc::new(app);
-    // Before anybody can know that it is there.
+    // Before the banner, since a reader of the banner may send signals at once.
     let shutdown =
-        shutdown::asked(log.writer.clone()).into_diagnostic().wrap_err("signals cannot be listened for")?;
-    reload::on_hangup(&app).into_diagnostic().wrap_err("signals cannot be listened for")?;
+        shutdown::signal(log.writer.clone()).into_diagnostic().wrap_err("cannot listen for signals")?;
+    reload::on_hangup(&app).into_diagnostic().wrap_err("cannot listen for signals")?;
     stdout::print(&banner)?;
-    let demo = args.demo.then(|| tokio::spawn(demo::run(addresses.http_from_here(), token)));
+    let demo = args.demo.then(|| tokio::spawn(demo::run(addresses.http_from_loopback(), token)));
     let shutdown = async {
         shutdown.await;
-        // Nobody else is kept waiting for those who do not exist.
+        // The simulated clients must not delay the shutdown.
         demo.inspect(JoinHandle::abort);
     };
     slidegate_server::run(Arc::clone(&app), listeners, shutdown).await;
-    // It was told.
-    let is_lost = app.snapshot_state().is_some_and(|state| state.last_error.is_some());
-    Ok(if is_lost { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
+    // The error itself is in the log.
+    let is_snapshot_lost = app.snapshot_state().is_some_and(|state| state.last_error.is_some());
+    Ok(if is_snapshot_lost { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }

@@ -1,4 +1,4 @@
-//! `slidegate validate`: what a policy will do.
+//! `slidegate validate`: checks a policy file and explains it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use slidegate::policy::PolicyError;
 
 use crate::exit;
-use crate::policy::{self, Broken, Loaded};
+use crate::policy::{self, LoadedPolicy, PolicyDiagnostics};
 use crate::stdout;
 
 mod render;
 
-/// Check a policy file and print what it will do.
+/// Check a policy file and explain what it does.
 ///
-/// For every rule: which requests it is for and what tells clients apart; for every limit: the most that any window can see, how
-/// finely a log keeps time and how late it may free a slot, and the memory that a key takes at most.
+/// For every rule: the requests it matches and its key. For every limit: the maximum in any window,
+/// the resolution of a log and how late it frees a slot, and the memory per key.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -24,26 +24,26 @@ Example:
   slidegate example | slidegate validate - --json
 
 Exit codes:
-  0  the file is right; there may be warnings
-  1  it is not: every error is told with its line, its column and what would be right
-  2  the arguments make no sense")]
-pub(crate) struct Args {
-    /// The policy file; `-` reads it from standard input.
+  0  the file is valid; there may be warnings
+  1  the file is invalid: every error has its line, its column and a suggested fix
+  2  invalid arguments")]
+pub(crate) struct ValidateArgs {
+    /// Policy file; `-` reads standard input.
     file: PathBuf,
-    /// Print JSON, also of errors.
+    /// Print JSON, for errors too.
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> miette::Result<ExitCode> {
+pub(crate) fn run(args: &ValidateArgs) -> miette::Result<ExitCode> {
     match policy::load(&args.file) {
-        Ok(loaded) if args.json => {
-            let warnings = loaded.settings.warnings();
-            print_line(&json!({ "valid": true, "warnings": warnings, "rules": loaded.policy.explain() }))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Ok(Loaded { policy, settings, origin, .. }) => {
-            stdout::print(&render::policy(&origin.to_string(), &settings.warnings(), &policy.explain()))?;
+        Ok(LoadedPolicy { policy, settings, origin, .. }) => {
+            let (warnings, rules) = (settings.warnings(), policy.explain());
+            if args.json {
+                print_line(&json!({ "valid": true, "warnings": warnings, "rules": rules }))?;
+            } else {
+                stdout::print(&render::policy(&origin.to_string(), &warnings, &rules))?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         Err(error) if args.json => {
@@ -58,11 +58,11 @@ fn print_line(value: &Value) -> miette::Result<()> {
     stdout::print(&format!("{value}\n"))
 }
 
-/// What is wrong, for programs. A file that cannot be read has no place.
+/// Errors for programs. The error of an unreadable file has no line.
 fn errors(report: &Report) -> Vec<Value> {
-    let Some(broken) = report.downcast_ref::<Broken>() else {
+    let Some(diagnostics) = report.downcast_ref::<PolicyDiagnostics>() else {
         return vec![json!({ "what": report.to_string() })];
     };
     let value = |error: &PolicyError| json!({ "line": error.line, "column": error.column, "what": error.what, "remedy": error.remedy });
-    broken.errors().map(value).collect()
+    diagnostics.errors().map(value).collect()
 }

@@ -54,15 +54,18 @@ fn a_key_can_be_looked_at_and_unblocked() {
     for expected in [200, 200, 200, 200, 200, 429] {
         assert_eq!(login(&server), expected);
     }
-    let looked = done(&server, &["look", "--rule", "login", "ip=203.0.113.7"]);
-    assert!(looked.starts_with("login ip=203.0.113.7\n  5/min  5 used, 0 left, again in "), "{looked}");
-    let all = done(&server, &["look", "ip=203.0.113.7"]);
-    assert!(all.contains("everyone ip=203.0.113.7 (only watched)\n  100/min  5 used, 95 left"), "{all}");
+    let inspection = done(&server, &["inspect", "--rule", "login", "ip=203.0.113.7"]);
+    assert!(
+        inspection.starts_with("login ip=203.0.113.7\n  5/min  5 used, 0 left, next slot in "),
+        "{inspection}"
+    );
+    let all = done(&server, &["inspect", "ip=203.0.113.7"]);
+    assert!(all.contains("everyone ip=203.0.113.7 (observe mode)\n  100/min  5 used, 95 left"), "{all}");
     let reset = done(&server, &["reset", "--rule", "login", "ip=203.0.113.7"]);
     assert_eq!(reset, "reset login ip=203.0.113.7: 5/min\n");
     assert_eq!(login(&server), 200);
     let json: Value =
-        serde_json::from_str(&done(&server, &["look", "ip=203.0.113.7", "--json"])).expect("JSON");
+        serde_json::from_str(&done(&server, &["inspect", "ip=203.0.113.7", "--json"])).expect("JSON");
     assert_eq!(
         (&json["subjects"][0]["rule"], &json["subjects"][0]["limits"][0]["used"]),
         (&"login".into(), &1.into())
@@ -72,19 +75,19 @@ fn a_key_can_be_looked_at_and_unblocked() {
 #[test]
 fn overrides_can_be_set_and_listed_and_ended() {
     let server = Server::start(&[]);
-    assert_eq!(done(&server, &["override", "list"]), "there are no overrides\n");
+    assert_eq!(done(&server, &["override", "list"]), "no overrides\n");
     let add = ["override", "add", "--rule", "login", "--when", "ip=203.0.113.7", "--for", "2h"];
     let set = done(&server, &[&add[..], &["--limit", "1/min", "--reason", "a test"]].concat());
-    let rest = set.strip_prefix("set ").expect("what was done");
+    let rest = set.strip_prefix("added ").expect("what was done");
     let (id, what) = rest.split_once(": ").expect("an id");
-    assert_eq!(what, "rule login, where ip is 203.0.113.7: limits 1/min, for 2 h\n");
+    assert_eq!(what, "rule login, where ip is 203.0.113.7: limits 1/min, expires in 2 h\n");
     assert_eq!([login(&server), login(&server)], [200, 429]);
     let list = done(&server, &["override", "list"]);
     assert!(
-        list.starts_with(&format!("{id}  rule login, where ip is 203.0.113.7: limits 1/min, ends in ")),
+        list.starts_with(&format!("{id}  rule login, where ip is 203.0.113.7: limits 1/min, expires in ")),
         "{list}"
     );
-    assert!(list.ends_with("  because: a test\n"), "{list}");
+    assert!(list.ends_with("  reason: a test\n"), "{list}");
     assert!(done(&server, &["policy"]).contains("ip is 203.0.113.7: 1/min"));
     assert_eq!(done(&server, &["override", "remove", id]), format!("removed {id}\n"));
     assert_eq!(login(&server), 200);
@@ -107,8 +110,8 @@ fn escape_sequences_in_data_are_not_printed() {
     let user = format!("userId={hostile}");
     let commands: [&[&str]; 3] = [
         &["override", "list"],
-        &["look", "--rule", "rlaas", &user],
-        &["look", "--rule", hostile, "ip=203.0.113.7"],
+        &["inspect", "--rule", "rlaas", &user],
+        &["inspect", "--rule", hostile, "ip=203.0.113.7"],
     ];
     for arguments in commands {
         for json in [&[][..], &["--json"]] {
@@ -127,13 +130,14 @@ fn escape_sequences_in_data_are_not_printed() {
 fn the_server_can_be_asked_how_it_is() {
     let server = Server::start(&[]);
     let status = done(&server, &["status"]);
-    assert!(status.starts_with(concat!("slidegate ", env!("CARGO_PKG_VERSION"), ", ready\n")), "{status}");
-    assert!(status.contains("\npolicy       not from a file, 4 rules, in force for "), "{status}");
-    assert!(status.contains("\nstore        memory, available, "), "{status}");
+    assert!(status.starts_with(concat!("slidegate ", env!("CARGO_PKG_VERSION"), ": ready\n")), "{status}");
+    assert!(status.contains("\npolicy: built in, 4 rules, loaded "), "{status}");
+    assert!(status.contains("\nstore: memory, available, "), "{status}");
+    assert!(status.contains("\noverrides: 0 active, 0 inactive\n"), "{status}");
     assert_eq!(done(&server, &["ready"]), "ready, store available\n");
     let reload = admin(&server, &["reload"]);
     assert_eq!(reload.code, Some(1), "{reload:?}");
-    assert!(reload.stderr.starts_with("409 Conflict: "), "{}", reload.stderr);
+    assert!(reload.stderr.starts_with("error: 409 Conflict: "), "{}", reload.stderr);
 }
 
 #[test]
@@ -159,19 +163,20 @@ fn exit_codes_are_as_documented() {
     let server = Server::start(&token);
     let unauthorized = admin(&server, &["status"]);
     assert_eq!(unauthorized.code, Some(2), "{unauthorized:?}");
-    assert!(unauthorized.stderr.starts_with("401 Unauthorized: "), "{}", unauthorized.stderr);
+    assert!(unauthorized.stderr.starts_with("error: 401 Unauthorized: "), "{}", unauthorized.stderr);
     let with = |arguments: &[&str]| admin(&server, &[arguments, &["--token", token[1]]].concat());
     assert_eq!(with(&["status"]).code, Some(0));
-    let nothing = with(&["look", "colour=red"]);
+    let nothing = with(&["inspect", "colour=red"]);
     assert_eq!(nothing.code, Some(1), "{nothing:?}");
     assert!(nothing.stdout.contains("rules have keys: login (ip)"), "{}", nothing.stdout);
     assert_eq!(with(&["reset", "--rule", "nobody", "ip=::1"]).code, Some(1));
-    assert_eq!(with(&["look", "ip=nowhere"]).code, Some(2));
+    assert_eq!(with(&["inspect", "ip=nowhere"]).code, Some(2));
     let add = ["override", "add", "--rule", "login", "--for"];
     assert_eq!(with(&[&add[..], &["soon", "--deny"]].concat()).code, Some(2));
     for wrong in [
         &["nonsense"][..],
-        &["look", "ip"],
+        &["inspect", "ip"],
+        &["look", "ip=203.0.113.7"],
         &["override", "remove", "../../v1/reload"],
         &["override", "add", "--rule", "login", "--for", "1h"],
         &["override", "add", "--rule", "login", "--for", "1h", "--deny", "--allow"],
@@ -223,7 +228,7 @@ fn an_answer_without_an_end_is_not_waited_for() {
     });
     let ended = run(&["admin", "status", "--url", &url]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.stderr.contains("its answer is longer than 64 MiB"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the response exceeds 64 MiB"), "{}", ended.stderr);
     talks.join().expect("it is over");
 }
 
@@ -271,7 +276,7 @@ fn changes_are_in_the_audit_log() {
     let server = Server::start(&["--log", "off"]);
     assert_eq!(login(&server), 200);
     done(&server, &["status"]);
-    done(&server, &["look", "ip=203.0.113.7"]);
+    done(&server, &["inspect", "ip=203.0.113.7"]);
     done(&server, &["reset", "--rule", "login", "ip=203.0.113.7"]);
     assert_eq!(admin(&server, &["override", "remove", "none"]).code, Some(1));
     let (_, said) = server.terminate();
@@ -371,5 +376,5 @@ fn two_servers_follow_what_is_changed_on_one() {
     done(&one, &[&add[..], &["5s"]].concat());
     assert_eq!(login(&one), 200);
     eventually("an override that expires", || [login(&one), login(&other)] == [429, 429]);
-    assert_eq!(done(&other, &["override", "list"]), "there are no overrides\n");
+    assert_eq!(done(&other, &["override", "list"]), "no overrides\n");
 }

@@ -20,12 +20,12 @@ fn allowed_is_0_and_denied_is_1() {
     for left in [4, 3, 2, 1, 0] {
         let ended = login(&server, &[]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        let expected = format!("allowed, {left} left\n  login-5/min: {left} of 5 left\n");
+        let expected = format!("allowed: {left} left\n  login-5/min: {left} of 5 left\n");
         assert!(ended.stdout.starts_with(&expected), "{}", ended.stdout);
     }
     let ended = login(&server, &[]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stdout.starts_with("denied, retry after "), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("denied: retry after "), "{}", ended.stdout);
     assert!(ended.stdout.contains("\n  login-5/min: 0 of 5 left, retry after "), "{}", ended.stdout);
 }
 
@@ -33,18 +33,18 @@ fn allowed_is_0_and_denied_is_1() {
 fn costs_are_charged_and_0_only_looks() {
     let server = Server::start(&[]);
     for (cost, code, expected) in [
-        ("0", 0, "allowed, 5 left\n"),
-        ("3", 0, "allowed, 2 left\n"),
-        ("3", 1, "denied, retry after "),
-        ("2", 0, "allowed, 0 left\n"),
-        ("6", 1, "denied"),
+        ("0", 0, "allowed: 5 left\n"),
+        ("3", 0, "allowed: 2 left\n"),
+        ("3", 1, "denied: retry after "),
+        ("2", 0, "allowed: 0 left\n"),
+        ("6", 1, "denied: cost 6 exceeds the limit of 5\n"),
     ] {
         let ended = login(&server, &["--cost", cost]);
         assert_eq!(ended.code, Some(code), "{cost}: {ended:?}");
         assert!(ended.stdout.starts_with(expected), "{cost}: {}", ended.stdout);
     }
     let never = login(&server, &["--cost", "6"]).stdout;
-    assert!(never.contains("costs more than it ever allows"), "{never}");
+    assert!(never.contains("login-5/min: 0 of 5 left, cost exceeds the limit\n"), "{never}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_makes_no_sense_is_2() {
     let url = server.url();
     let unauthorized = login(&server, &[]);
     assert_eq!(unauthorized.code, Some(2), "{unauthorized:?}");
-    assert!(unauthorized.stderr.starts_with("401 Unauthorized: "), "{}", unauthorized.stderr);
+    assert!(unauthorized.stderr.starts_with("error: 401 Unauthorized: "), "{}", unauthorized.stderr);
 
     let token = ["--token", "correct-horse-battery"];
     assert_eq!(login(&server, &token).code, Some(0));
@@ -98,7 +98,9 @@ fn what_makes_no_sense_is_2() {
 
     let no_address = run(&["check", "--server", &url, token[0], token[1], "ip=nowhere"]);
     assert_eq!(no_address.code, Some(2), "{no_address:?}");
-    assert!(no_address.stderr.starts_with("400 Bad Request: ") && no_address.stderr.contains("nowhere"));
+    assert!(
+        no_address.stderr.starts_with("error: 400 Bad Request: ") && no_address.stderr.contains("nowhere")
+    );
 
     for wrong in ["login", "=x", "--cost=-1", "--cost=many", "--server=ftp://x", "--server=x"] {
         let ended = run(&["check", wrong]);
@@ -112,7 +114,7 @@ fn no_answer_is_3() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let ended = run(&["check", "--server", &format!("http://{free}"), "path=/login"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.stderr.starts_with(&format!("no answer from http://{free}: ")), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with(&format!("error: http://{free}: cannot connect: ")), "{}", ended.stderr);
     assert!(ended.stderr.contains("slidegate serve"), "{}", ended.stderr);
 }
 

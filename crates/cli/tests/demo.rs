@@ -45,7 +45,12 @@ fn is_listed(frame: &Value, list: &str, rule: &str, who: &str) -> bool {
 fn everything_moves() {
     let server = Server::start(&["--demo"]);
     let banner = server.banner();
-    assert!(banner.iter().any(|line| line.starts_with("policy: the demo's own")), "{banner:?}");
+    assert!(
+        banner
+            .iter()
+            .any(|line| line.starts_with("policy: demo, with about 200 simulated requests per second")),
+        "{banner:?}"
+    );
     assert!(banner.contains(&format!("console: http://{}/", server.admin())), "{banner:?}");
     let frame = watch(server.admin(), |frame| {
         let kinds = ["allowed", "denied", "barred", "unlimited", "looked", "would_deny", "near_misses"];

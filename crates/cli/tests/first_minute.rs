@@ -30,7 +30,7 @@ fn tries(server: &Server) -> Vec<Step> {
     let from = server.banner().iter().position(|line| line == "Try it in another terminal:").expect("tries");
     let lines = server.banner()[from + 1..].iter().map(String::as_str);
     let mut found = steps(lines);
-    assert_eq!(found.pop().map(|step| step.command).as_deref(), Some("Ctrl-C ends it."));
+    assert_eq!(found.pop().map(|step| step.command).as_deref(), Some("Press Ctrl-C to stop."));
     assert_eq!(found.len(), 4, "{found:?}");
     assert!(found.iter().all(|step| !step.prints.is_empty()), "{found:?}");
     found

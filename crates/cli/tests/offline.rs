@@ -79,7 +79,7 @@ fn a_file_that_is_not_text_is_an_error() {
     std::fs::write(binary.path(), b"version: 1\n\xff").expect("it can be written");
     let ended = run(&["validate", path(&binary)]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.contains("is not UTF-8"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("is not valid UTF-8"), "{}", ended.stderr);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn check_trusts_whom_it_is_told_to() {
     assert!(server.url().starts_with("https://127.0.0.1:"), "{}", server.url());
     let ca = scene.path("ca.crt");
     let ended = check(&server.url(), &["--cacert", &ca]);
-    assert_eq!((ended.code, ended.stdout.lines().next()), (Some(0), Some("allowed, 999 left")), "{ended:?}");
+    assert_eq!((ended.code, ended.stdout.lines().next()), (Some(0), Some("allowed: 999 left")), "{ended:?}");
     let by_name = server.url().replace("127.0.0.1", "localhost");
     assert_eq!(check(&by_name, &["--cacert", &ca]).code, Some(0));
     let mut by_variable = command(&["check", "path=/login", "ip=203.0.113.7"]);
@@ -103,14 +103,20 @@ fn errors_say_what_to_do() {
     let (late_ca, no_file) = (late.path("ca.crt"), scene.path("none.crt"));
     let key = scene.path("tls.key");
     let rows: [(&str, Vec<&str>, i32, &str, &str); 8] = [
-        (&https, vec![], 3, "an authority that is not known here", "--cacert"),
-        (&https, vec!["--cacert", &late_ca], 3, "another authority of that name", "--cacert"),
-        (&elsewhere.url(), vec!["--cacert", &ca], 3, "is not for 127.0.0.2", "ask it by a name"),
-        (&late_server.url(), vec!["--cacert", &late_ca], 3, "has expired", "needs a new one"),
-        (&plain_https, vec!["--cacert", &ca], 3, "does not speak TLS", &plain.url()),
-        (&http, vec![], 3, "does not speak HTTP", &https),
-        (&https, vec!["--cacert", &no_file], 2, "none.crt cannot be read", "none.crt"),
-        (&https, vec!["--cacert", &key], 2, "tls.key has no certificate", "-----BEGIN CERTIFICATE-----"),
+        (&https, vec![], 3, "signed by an unknown authority", "--cacert"),
+        (&https, vec!["--cacert", &late_ca], 3, "a different authority of the same name", "--cacert"),
+        (
+            &elsewhere.url(),
+            vec!["--cacert", &ca],
+            3,
+            "is not valid for 127.0.0.2",
+            "use a host name from the certificate",
+        ),
+        (&late_server.url(), vec!["--cacert", &late_ca], 3, "has expired", "renew it"),
+        (&plain_https, vec!["--cacert", &ca], 3, "does not use TLS", &plain.url()),
+        (&http, vec![], 3, "not an HTTP response", &https),
+        (&https, vec!["--cacert", &no_file], 2, "none.crt: cannot read", "none.crt"),
+        (&https, vec!["--cacert", &key], 2, "tls.key: no certificate found", "-----BEGIN CERTIFICATE-----"),
     ];
     for (url, more, code, what, remedy) in rows {
         let ended = check(url, &more);
@@ -130,9 +136,9 @@ fn certificates_of_clients() {
     let ca = scene.path("ca.crt");
     let rows = [
         (Some("known"), Some(0), "", ""),
-        (None, Some(3), "it asks for a client certificate", "--cert and its key with --key"),
-        (Some("late"), Some(3), "has expired", "get a new one"),
-        (Some("stranger"), Some(3), "does not accept the certificate of --cert", "client_ca"),
+        (None, Some(3), "the server requires a client certificate", "--cert and its key with --key"),
+        (Some("late"), Some(3), "has expired", "renew it"),
+        (Some("stranger"), Some(3), "rejected the client certificate", "client_ca"),
     ];
     for (name, code, what, remedy) in rows {
         let files = name.map(|name| [scene.path(&format!("{name}.crt")), scene.path(&format!("{name}.key"))]);
@@ -153,8 +159,8 @@ fn certificates_of_clients() {
     for (more, what) in [
         (vec!["--cert", cert.as_str()], "--key"),
         (vec!["--key", key.as_str()], "--cert"),
-        (vec!["--cert", &cert, "--key", &key], "late.key is not the key of the certificate in"),
-        (vec!["--cert", &cert, "--key", &cert], "known.crt has no private key"),
+        (vec!["--cert", &cert, "--key", &key], "late.key: does not match the certificate in"),
+        (vec!["--cert", &cert, "--key", &cert], "known.crt: no private key found"),
     ] {
         let ended = check(&server.url(), &more);
         assert_eq!(ended.code, Some(2), "{ended:?}");

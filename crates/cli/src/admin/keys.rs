@@ -1,24 +1,24 @@
-//! Which keys are meant.
+//! Arguments that select keys.
 
 use serde_json::{Map, Value, json};
 
-use super::Of;
+use super::AdminServer;
 use crate::check::Attribute;
 
-// A comment for the documentation here would become that of the command.
+// A doc comment here would become the help text of the command.
 #[derive(clap::Args, Debug)]
-pub(super) struct Args {
-    /// What the key is made of: name=value, as many as you like.
-    #[arg(value_name = "ATTRIBUTE=VALUE")]
+pub(super) struct KeyArgs {
+    /// Attributes that make up the key.
+    #[arg(value_name = "NAME=VALUE")]
     attributes: Vec<Attribute>,
-    /// The rule whose key it is. Left out: all rules whose key the attributes fill.
+    /// Name of the rule [default: all rules whose key the attributes fill].
     #[arg(long)]
     rule: Option<String>,
     #[command(flatten)]
-    pub(super) of: Of,
+    pub(super) server: AdminServer,
 }
 
-impl Args {
+impl KeyArgs {
     pub(super) fn body(&self) -> Value {
         let attributes = self.attributes.iter().map(|one| (one.name.clone(), json!(one.value)));
         let mut body = json!({ "attributes": attributes.collect::<Map<_, _>>() });

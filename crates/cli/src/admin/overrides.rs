@@ -1,79 +1,79 @@
-//! Exceptions that hold for a while.
+//! Arguments of `slidegate admin override`.
 
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
-use super::Of;
+use super::AdminServer;
 use crate::check::Attribute;
 
-/// Set limits for a while, see those that are set, end one.
+/// Manage temporary overrides.
 ///
-/// An override is an exception from a rule. It holds on all servers that share the store, and outlives restarts.
+/// A temporary override changes the limits of a rule for some requests until it expires. It applies
+/// on all servers that share the store and survives restarts.
 #[derive(Subcommand, Debug)]
 #[command(arg_required_else_help = true)]
-pub(super) enum Command {
-    /// Set an override; prints its id.
+pub(super) enum OverrideCommand {
+    /// Add a temporary override and print its id.
     #[command(after_help = "\
 Example:
   slidegate admin override add --rule search --when api_key=k1 --limit 50/s --for 2h --reason 'import'
   slidegate admin override add --rule login --when ip=203.0.113.0/24 --deny --for 1day")]
-    Add(Add),
-    /// List those that have not expired.
-    List(Of),
-    /// End one before its time.
-    Remove(Remove),
+    Add(AddOverride),
+    /// List the overrides that have not expired.
+    List(AdminServer),
+    /// Remove an override before it expires.
+    Remove(RemoveOverride),
 }
 
-// A comment for the documentation here would become that of the command.
+// A doc comment here would become the help text of the command.
 #[derive(clap::Args, Debug)]
 #[command(group(clap::ArgGroup::new("effect").required(true).args(["limit", "allow", "deny"])))]
-pub(super) struct Add {
-    /// The rule that it is an exception from.
+pub(super) struct AddOverride {
+    /// Name of the rule.
     #[arg(long)]
     rule: String,
-    /// For which of its requests: name=value, as in a policy. Of one name with several values any will do; left out: for all.
-    #[arg(long, value_name = "ATTRIBUTE=VALUE")]
+    /// Condition on the requests, as in a policy file. Several values of one attribute are
+    /// alternatives [default: all requests].
+    #[arg(long, value_name = "NAME=VALUE")]
     when: Vec<Attribute>,
-    /// The limits that hold instead: 50/s, 1000/h.
+    /// Limit that replaces the rule's limits, for example 50/s or 1000/h.
     #[arg(long, value_name = "LIMIT")]
     limit: Vec<String>,
-    /// The rule does not limit them.
+    /// Exempt the requests from the rule.
     #[arg(long)]
     allow: bool,
-    /// They are refused.
+    /// Deny the requests.
     #[arg(long)]
     deny: bool,
-    /// How long it holds: 30min, 2h, 1day; at most 90 days.
+    /// Lifetime, for example 30min, 2h or 1day; at most 90 days.
     #[arg(long = "for", value_name = "TIME")]
     expires_in: String,
-    /// Why, for those who find it.
+    /// Reason, for other operators.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
-    pub(super) of: Of,
+    pub(super) server: AdminServer,
 }
 
 #[derive(clap::Args, Debug)]
-pub(super) struct Remove {
-    /// What `override list` calls it.
+pub(super) struct RemoveOverride {
+    /// Id of the override, from `override list`.
     #[arg(value_parser = id)]
     pub(super) id: String,
     #[command(flatten)]
-    pub(super) of: Of,
+    pub(super) server: AdminServer,
 }
 
-/// It becomes a part of an address.
+/// Parses an id, which becomes part of a URL path.
 fn id(text: &str) -> Result<String, String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if text.is_empty() || !text.bytes().all(plain) {
-        return Err(
-            "an id is made of letters and digits; `slidegate admin override list` shows them".to_owned()
-        );
+        return Err("invalid id: `slidegate admin override list` prints the ids".to_owned());
     }
     Ok(text.to_owned())
 }
 
-impl Add {
+impl AddOverride {
     pub(super) fn body(&self) -> Value {
         let mut when: Map<String, Value> = Map::new();
         for Attribute { name, value } in &self.when {

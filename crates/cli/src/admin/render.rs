@@ -1,4 +1,4 @@
-//! Answers of the admin listener, for people.
+//! Responses of the admin listener as text for people.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,42 +10,44 @@ const STRONG: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Puts a line into a text.
+/// Appends formatted text, and a line feed, to a string.
 macro_rules! line {
     ($text:expr, $($format:tt)*) => {
-        writeln!($text, $($format)*).expect("a string takes everything")
+        writeln!($text, $($format)*).expect("writing to a string does not fail")
     };
 }
 
-pub(super) fn status(answer: &Value) -> String {
+pub(super) fn status(response: &Value) -> String {
     let mut text = String::new();
-    let ready =
-        if answer["ready"] == true { format!("{GOOD}ready{GOOD:#}") } else { format!("{BAD}ending{BAD:#}") };
-    line!(text, "{STRONG}slidegate {}{STRONG:#}, {ready}", word(&answer["version"]));
-    let policy = &answer["policy"];
-    let file = policy["file"].as_str().unwrap_or("not from a file");
+    let ready = if response["ready"] == true {
+        format!("{GOOD}ready{GOOD:#}")
+    } else {
+        format!("{BAD}shutting down{BAD:#}")
+    };
+    line!(text, "{STRONG}slidegate {}{STRONG:#}: {ready}", word(&response["version"]));
+    let policy = &response["policy"];
+    let file = policy["file"].as_str().unwrap_or("built in");
     let loaded = ago(&policy["loaded_at_ms"]);
-    line!(text, "policy       {file}, {}, in force for {loaded}", count(&policy["rules"], "rule"));
-    line!(text, "reloads      {} done, {} refused", policy["reloads"], policy["failures"]);
+    line!(text, "policy: {file}, {}, loaded {loaded} ago", count(&policy["rules"], "rule"));
+    line!(text, "reloads: {} succeeded, {} failed", policy["reloads"], policy["failures"]);
     for error in policy["last_error"].as_str().into_iter().flat_map(str::lines) {
-        line!(text, "             {BAD}{error}{BAD:#}");
+        line!(text, "  {BAD}{error}{BAD:#}");
     }
-    store(&mut text, &answer["store"]);
-    let overrides = &answer["overrides"];
-    line!(text, "overrides    {} in force, {} not", overrides["active"], overrides["inactive"]);
-    let connections = &answer["connections"];
-    let (open, away) = (&connections["open"], &connections["turned_away"]);
-    line!(text, "connections  {open} open, {away} turned away");
-    if let Some(file) = answer["snapshot"]["file"].as_str() {
-        let saved = match answer["snapshot"]["last_saved_at_ms"].as_u64() {
-            Some(_) => format!("saved {} ago", ago(&answer["snapshot"]["last_saved_at_ms"])),
+    store(&mut text, &response["store"]);
+    let overrides = &response["overrides"];
+    line!(text, "overrides: {} active, {} inactive", overrides["active"], overrides["inactive"]);
+    let connections = &response["connections"];
+    line!(text, "connections: {} open, {} rejected", connections["open"], connections["turned_away"]);
+    if let Some(file) = response["snapshot"]["file"].as_str() {
+        let saved = match response["snapshot"]["last_saved_at_ms"].as_u64() {
+            Some(_) => format!("saved {} ago", ago(&response["snapshot"]["last_saved_at_ms"])),
             None => "not saved yet".to_owned(),
         };
-        line!(text, "snapshot     {file}, {saved}");
+        line!(text, "snapshot: {file}, {saved}");
     }
-    for one in list(&answer["certificates"]) {
-        let ends = one["not_after_ms"].as_u64().map_or_else(|| "?".to_owned(), |ms| until(ms, now_ms()));
-        line!(text, "certificate  {}, ends in {ends}", word(&one["file"]));
+    for certificate in list(&response["certificates"]) {
+        let expires = certificate["not_after_ms"].as_u64().map_or_else(|| "?".to_owned(), until);
+        line!(text, "certificate: {}, expires in {expires}", word(&certificate["file"]));
     }
     text
 }
@@ -53,152 +55,147 @@ pub(super) fn status(answer: &Value) -> String {
 fn store(text: &mut String, store: &Value) {
     let state = word(&store["state"]);
     let style = if state == "available" { GOOD } else { BAD };
-    let rest = match store["kind"].as_str() {
+    let usage = match store["kind"].as_str() {
         Some("memory") => {
             format!("{}, {} of {} bytes", count(&store["keys"], "key"), store["bytes"], store["max_bytes"])
         }
-        _ => format!("{} unanswered", count(&store["failures"], "request")),
+        _ => count(&store["failures"], "failed request"),
     };
-    line!(text, "store        {}, {style}{state}{style:#}, {rest}", word(&store["kind"]));
+    line!(text, "store: {}, {style}{state}{style:#}, {usage}", word(&store["kind"]));
     for warning in list(&store["warnings"]) {
-        line!(text, "             {}", word(warning));
+        line!(text, "  {}", word(warning));
     }
 }
 
-pub(super) fn policy(answer: &Value) -> String {
+pub(super) fn policy(response: &Value) -> String {
     let mut text = String::new();
-    for rule in list(&answer["rules"]) {
-        line!(
-            text,
-            "{STRONG}{}{STRONG:#}: {}, by {}; {}",
-            word(&rule["name"]),
-            word(&rule["matches"]),
-            word(&rule["key"]),
-            word(&rule["mode"])
-        );
+    for rule in list(&response["rules"]) {
+        line!(text, "{STRONG}{}{STRONG:#}", word(&rule["name"]));
+        line!(text, "  match: {}", word(&rule["matches"]));
+        line!(text, "  key: {}", word(&rule["key"]));
+        line!(text, "  mode: {}", word(&rule["mode"]));
         for terms in list(&rule["terms"]) {
             let limits: Vec<&str> =
                 list(&terms["limits"]).iter().map(|limit| word(&limit["limit"])).collect();
-            line!(text, "  {}: {}", word(&terms["applies_to"]), limits.join(", "));
+            line!(text, "  limits, {}: {}", word(&terms["applies_to"]), limits.join(", "));
         }
-        for (name, what) in [("allow", "not limited"), ("deny", "refused")] {
-            for one in list(&rule[name]) {
-                line!(text, "  {}: {what}", word(one));
+        for name in ["allow", "deny"] {
+            for conditions in list(&rule[name]) {
+                line!(text, "  {name}: {}", word(conditions));
             }
         }
     }
-    if text.is_empty() { "there are no rules\n".to_owned() } else { text }
+    if text.is_empty() { "no rules\n".to_owned() } else { text }
 }
 
-pub(super) fn ready(answer: &Value) -> String {
-    format!("{GOOD}ready{GOOD:#}, store {}\n", word(&answer["store"]))
+pub(super) fn ready(response: &Value) -> String {
+    format!("{GOOD}ready{GOOD:#}, store {}\n", word(&response["store"]))
 }
 
-pub(super) fn reloaded(answer: &Value) -> String {
-    let mut text = match list(&answer["changes"]).len() {
-        0 => "reloaded: nothing has changed\n".to_owned(),
+pub(super) fn reload(response: &Value) -> String {
+    let mut text = match list(&response["changes"]).len() {
+        0 => "reloaded: no changes\n".to_owned(),
         1 => "reloaded: 1 change\n".to_owned(),
         changes => format!("reloaded: {changes} changes\n"),
     };
-    for change in list(&answer["changes"]) {
+    for change in list(&response["changes"]) {
         line!(text, "  {}", word(change));
     }
-    for setting in list(&answer["at_next_start"]) {
+    for setting in list(&response["at_next_start"]) {
         line!(text, "  {} takes effect at the next start", word(setting));
     }
     text
 }
 
-pub(super) fn looked(answer: &Value) -> String {
-    let mut text = message(answer);
-    for one in list(&answer["subjects"]) {
-        let note = match (one["listed"].as_str(), one["mode"].as_str(), one["source"].as_str()) {
-            (Some("deny"), ..) => " (refused: on the deny list)",
-            (Some(_), ..) => " (not limited: on the allow list)",
-            (_, Some("observed"), _) => " (only watched)",
-            (_, _, Some("local")) => " (this node's share: the store does not answer)",
-            (_, _, Some("assumed")) => " (not known: the store does not answer)",
+pub(super) fn inspection(response: &Value) -> String {
+    let mut text = message(response);
+    for subject in list(&response["subjects"]) {
+        let state = [&subject["listed"], &subject["mode"], &subject["source"]].map(Value::as_str);
+        let note = match state {
+            [Some("deny"), ..] => " (denied: on the deny list)",
+            [Some(_), ..] => " (not limited: on the allow list)",
+            [_, Some("observed"), _] => " (observe mode)",
+            [_, _, Some("local")] => " (this node's share: the store is unavailable)",
+            [_, _, Some("assumed")] => " (usage unknown: the store is unavailable)",
             _ => "",
         };
-        line!(text, "{STRONG}{}{STRONG:#} {}{note}", word(&one["rule"]), key(&one["key"]));
-        let limits = list(&one["limits"]);
+        line!(text, "{STRONG}{}{STRONG:#} {}{note}", word(&subject["rule"]), key(&subject["key"]));
+        let limits = list(&subject["limits"]);
         let width = limits.iter().map(|limit| word(&limit["limit"]).len()).max().unwrap_or(0);
         for limit in limits {
-            line!(text, "  {:width$}  {}", word(&limit["limit"]), used(limit));
+            line!(text, "  {:width$}  {}", word(&limit["limit"]), usage(limit));
         }
     }
     text
 }
 
-fn used(limit: &Value) -> String {
-    let Some(left) = limit["remaining"].as_u64() else { return "not known".to_owned() };
-    let used = limit["used"].as_u64().map_or(String::new(), |used| format!("{used} used, "));
-    let mut text = format!("{used}{left} left");
-    if let Some(ms) = limit["retry_after_ms"].as_u64() {
-        write!(text, ", {BAD}again in {}{BAD:#}", span(ms)).expect("a string takes everything");
-    }
-    if let Some(ms) = limit["retry_after_at_most_ms"].as_u64() {
-        write!(text, ", {BAD}again within {}{BAD:#}", span(ms)).expect("a string takes everything");
-    }
-    if let Some(ms) = limit["reset_after_ms"].as_u64().filter(|ms| *ms > 0) {
-        write!(text, ", fresh in {}", span(ms)).expect("a string takes everything");
+fn usage(limit: &Value) -> String {
+    let Some(left) = limit["remaining"].as_u64() else { return "unknown".to_owned() };
+    let mut parts: Vec<String> =
+        limit["used"].as_u64().map(|used| format!("{used} used")).into_iter().collect();
+    parts.push(format!("{left} left"));
+    let ms = |name: &str| limit[name].as_u64();
+    parts.extend(ms("retry_after_ms").map(|ms| format!("{BAD}next slot in {}{BAD:#}", span(ms))));
+    parts.extend(ms("retry_after_at_most_ms").map(|ms| format!("{BAD}next slot within {}{BAD:#}", span(ms))));
+    parts.extend(ms("reset_after_ms").filter(|ms| *ms > 0).map(|ms| format!("fully reset in {}", span(ms))));
+    parts.join(", ")
+}
+
+pub(super) fn reset(response: &Value) -> String {
+    let mut text = message(response);
+    for subject in list(&response["subjects"]) {
+        let (rule, key) = (word(&subject["rule"]), key(&subject["key"]));
+        let limits: Vec<&str> = list(&subject["limits"]).iter().map(word).collect();
+        line!(text, "{GOOD}reset{GOOD:#} {rule} {key}: {}", limits.join(", "));
     }
     text
 }
 
-pub(super) fn reset(answer: &Value) -> String {
-    let mut text = message(answer);
-    for one in list(&answer["subjects"]) {
-        let limits: Vec<&str> = list(&one["limits"]).iter().map(word).collect();
-        line!(text, "{GOOD}reset{GOOD:#} {} {}: {}", word(&one["rule"]), key(&one["key"]), limits.join(", "));
-    }
-    text
+pub(super) fn new_override(response: &Value) -> String {
+    let (created, expires) = (response["created_at_ms"].as_u64(), response["expires_at_ms"].as_u64());
+    let lifetime = span(expires.unwrap_or(0).saturating_sub(created.unwrap_or(0)));
+    format!(
+        "{GOOD}added{GOOD:#} {}: {}, expires in {lifetime}\n",
+        word(&response["id"]),
+        word(&response["text"])
+    )
 }
 
-pub(super) fn set(answer: &Value) -> String {
-    let ends = answer["expires_at_ms"]
-        .as_u64()
-        .unwrap_or(0)
-        .saturating_sub(answer["created_at_ms"].as_u64().unwrap_or(0));
-    format!("{GOOD}set{GOOD:#} {}: {}, for {}\n", word(&answer["id"]), word(&answer["text"]), span(ends))
-}
-
-pub(super) fn overrides(answer: &Value) -> String {
-    let all = list(&answer["overrides"]);
+pub(super) fn overrides(response: &Value) -> String {
+    let all = list(&response["overrides"]);
     if all.is_empty() {
-        return "there are no overrides\n".to_owned();
+        return "no overrides\n".to_owned();
     }
     let mut text = String::new();
-    let now_ms = now_ms();
     for one in all {
-        let ends = until(one["expires_at_ms"].as_u64().unwrap_or(0), now_ms);
-        line!(text, "{STRONG}{}{STRONG:#}  {}, ends in {ends}", word(&one["id"]), word(&one["text"]));
+        let expires = until(one["expires_at_ms"].as_u64().unwrap_or(0));
+        line!(text, "{STRONG}{}{STRONG:#}  {}, expires in {expires}", word(&one["id"]), word(&one["text"]));
         if let Some(reason) = one["reason"].as_str().filter(|reason| !reason.is_empty()) {
-            line!(text, "  because: {reason}");
+            line!(text, "  reason: {reason}");
         }
         if let Some(problem) = one["problem"].as_str() {
-            line!(text, "  {BAD}not in force{BAD:#}: {problem}");
+            line!(text, "  {BAD}inactive{BAD:#}: {problem}");
         }
     }
     text
 }
 
-pub(super) fn removed(answer: &Value) -> String {
-    format!("{GOOD}removed{GOOD:#} {}\n", word(&answer["id"]))
+pub(super) fn removal(response: &Value) -> String {
+    format!("{GOOD}removed{GOOD:#} {}\n", word(&response["id"]))
 }
 
-fn message(answer: &Value) -> String {
-    answer["message"].as_str().map_or_else(String::new, |message| format!("{message}\n"))
+fn message(response: &Value) -> String {
+    response["message"].as_str().map_or_else(String::new, |message| format!("{message}\n"))
 }
 
-/// `ip=203.0.113.7`
+/// A key as text: `ip=203.0.113.7`.
 fn key(key: &Value) -> String {
     let Some(parts) = key.as_object().filter(|parts| !parts.is_empty()) else {
-        return "for everybody".to_owned();
+        return "(all requests)".to_owned();
     };
     let parts = parts.iter().map(|(name, value)| match value.as_str() {
         Some(value) => format!("{name}={value}"),
-        None => format!("without {name}"),
+        None => format!("(no {name})"),
     });
     parts.collect::<Vec<_>>().join(" ")
 }
@@ -223,14 +220,14 @@ fn ago(at_ms: &Value) -> String {
     span(now_ms().saturating_sub(at_ms.as_u64().unwrap_or(0)))
 }
 
-fn until(at_ms: u64, now_ms: u64) -> String {
-    span(at_ms.saturating_sub(now_ms))
+fn until(at_ms: u64) -> String {
+    span(at_ms.saturating_sub(now_ms()))
 }
 
-/// In the two largest units that it has, rounded up.
+/// A time in its two largest units, rounded up to seconds.
 fn span(ms: u64) -> String {
     let seconds = ms.div_ceil(1_000);
-    let units = [(86_400, "day"), (3_600, "h"), (60, "min"), (1, "s")];
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     let Some(first) = units.iter().position(|(length, _)| seconds >= *length) else {
         return "0 s".to_owned();
     };

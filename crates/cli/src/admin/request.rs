@@ -1,65 +1,71 @@
-//! What each command asks, and how its answer is shown.
+//! Requests of the admin commands, each with the text of its response.
 
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::overrides::Command as Override;
-use super::{Command, Of, render};
+use super::overrides::OverrideCommand;
+use super::{AdminCommand, AdminServer, render};
 
-/// One request.
-pub(super) struct Ask {
+/// Request to the admin listener.
+pub(super) struct AdminRequest {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) body: Option<Value>,
-    /// The answer for people.
-    pub(super) show: fn(&Value) -> String,
-    /// With which statuses the command was right and yet came to nothing.
-    pub(super) fails_with: &'static [u16],
+    /// Text of the response, for people.
+    pub(super) render: fn(&Value) -> String,
+    /// Statuses that mean failure of a valid request.
+    pub(super) failures: &'static [u16],
 }
 
-impl Ask {
-    fn get(path: &str, show: fn(&Value) -> String) -> Self {
-        Self { method: Method::GET, path: path.to_owned(), body: None, show, fails_with: &[] }
+impl AdminRequest {
+    fn get(path: &str, render: fn(&Value) -> String) -> Self {
+        Self { method: Method::GET, path: path.to_owned(), body: None, render, failures: &[] }
     }
 
-    fn post(path: &str, body: Value, show: fn(&Value) -> String) -> Self {
-        Self { method: Method::POST, body: Some(body), ..Self::get(path, show) }
+    fn post(path: &str, body: Value, render: fn(&Value) -> String) -> Self {
+        Self { method: Method::POST, body: Some(body), ..Self::get(path, render) }
     }
 
-    fn fails_with(self, fails_with: &'static [u16]) -> Self {
-        Self { fails_with, ..self }
+    fn with_failures(self, failures: &'static [u16]) -> Self {
+        Self { failures, ..self }
     }
 }
 
-/// Whether there was nobody to look at or to reset.
-pub(super) fn found_nothing(answer: &Value) -> bool {
-    answer["subjects"].as_array().is_some_and(Vec::is_empty)
+/// Whether an inspection or a reset found no subject.
+pub(super) fn is_without_subjects(response: &Value) -> bool {
+    response["subjects"].as_array().is_some_and(Vec::is_empty)
 }
 
-impl Command {
-    /// Whom to ask, and what.
-    pub(super) fn ask(&self) -> (&Of, Ask) {
+impl AdminCommand {
+    /// The server and the request for it.
+    pub(super) fn request(&self) -> (&AdminServer, AdminRequest) {
+        let get = AdminRequest::get;
+        let post = AdminRequest::post;
         match self {
-            Self::Status(of) => (of, Ask::get("/v1/status", render::status)),
-            Self::Policy(of) => (of, Ask::get("/v1/policy", render::policy)),
-            Self::Ready(of) => (of, Ask::get("/readyz", render::ready).fails_with(&[503])),
-            Self::Reload(of) => {
-                (of, Ask::post("/v1/reload", json!({}), render::reloaded).fails_with(&[409, 422]))
+            Self::Status(server) => (server, get("/v1/status", render::status)),
+            Self::Policy(server) => (server, get("/v1/policy", render::policy)),
+            Self::Ready(server) => (server, get("/readyz", render::ready).with_failures(&[503])),
+            Self::Reload(server) => {
+                (server, post("/v1/reload", json!({}), render::reload).with_failures(&[409, 422]))
             }
-            Self::Look(args) => {
-                (&args.of, Ask::post("/v1/keys/look", args.body(), render::looked).fails_with(&[404]))
+            Self::Inspect(args) => {
+                let request = post("/v1/keys/look", args.body(), render::inspection);
+                (&args.server, request.with_failures(&[404]))
             }
             Self::Reset(args) => {
-                (&args.of, Ask::post("/v1/keys/reset", args.body(), render::reset).fails_with(&[404]))
+                let request = post("/v1/keys/reset", args.body(), render::reset);
+                (&args.server, request.with_failures(&[404]))
             }
-            Self::Override(Override::Add(args)) => {
-                (&args.of, Ask::post("/v1/overrides", args.body(), render::set))
+            Self::Override(OverrideCommand::Add(args)) => {
+                (&args.server, post("/v1/overrides", args.body(), render::new_override))
             }
-            Self::Override(Override::List(of)) => (of, Ask::get("/v1/overrides", render::overrides)),
-            Self::Override(Override::Remove(args)) => {
+            Self::Override(OverrideCommand::List(server)) => {
+                (server, get("/v1/overrides", render::overrides))
+            }
+            Self::Override(OverrideCommand::Remove(args)) => {
                 let path = format!("/v1/overrides/{}", args.id);
-                let ask = Ask { method: Method::DELETE, ..Ask::get(&path, render::removed) };
-                (&args.of, ask.fails_with(&[404]))
+                let request = AdminRequest { method: Method::DELETE, ..get(&path, render::removal) };
+                (&args.server, request.with_failures(&[404]))
             }
         }
     }

@@ -1,8 +1,8 @@
-//! `name=value` of the command line.
+//! Attributes on the command line: `name=value`.
 
 use std::str::FromStr;
 
-/// One thing that is known of a request.
+/// Attribute of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Attribute {
     pub(crate) name: String,
@@ -12,13 +12,13 @@ pub(crate) struct Attribute {
 impl FromStr for Attribute {
     type Err = String;
 
-    /// The first `=` divides; a value may have more of them.
+    /// Splits at the first `=`; a value may contain more.
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             Some((name, value)) if !name.is_empty() => {
                 Ok(Self { name: name.to_owned(), value: value.to_owned() })
             }
-            _ => Err("an attribute is name=value, for instance path=/login".to_owned()),
+            _ => Err("expected NAME=VALUE, for example path=/login".to_owned()),
         }
     }
 }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_equals_sign_divides() {
+    fn the_first_equals_sign_splits() {
         let rows = [("a=b", "a", "b"), ("a=b=c", "a", "b=c"), ("a=", "a", ""), ("ä=ö ü", "ä", "ö ü")];
         for (text, name, value) in rows {
             let expected = Attribute { name: name.to_owned(), value: value.to_owned() };

@@ -1,79 +1,79 @@
-//! Why no answer came, and what can be done about it.
+//! Reasons why a request has no response, with what to do about each.
 
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use http_body_util::LengthLimitError;
 use rustls::{AlertDescription, CertificateError, Error as TlsError};
 
-use super::{Address, MAX_ANSWER_BYTES};
+use super::{MAX_RESPONSE_BYTES, ServerUrl};
 
-/// Why nothing came back.
+/// Reason why a request has no response.
 #[derive(thiserror::Error, Debug)]
 pub(crate) enum ClientError {
-    #[error("{0}")]
+    #[error("cannot start the runtime: {0}")]
+    Runtime(io::Error),
+    #[error("cannot connect: {0}")]
     Connect(io::Error),
-    /// One of the files that were named.
-    #[error("{} {why}", path.display())]
+    #[error("no response within {} s", .0.as_secs())]
+    Timeout(Duration),
+    /// A file of `--cacert`, `--cert` or `--key` is unusable.
+    #[error("{}: {why}", path.display())]
     File { path: PathBuf, why: String },
-    /// The two do not agree on TLS; with what to do.
+    /// TLS failed; the text says what to do.
     #[error("{0}")]
     Tls(String),
-    #[error("it does not speak HTTP as it should: {0}")]
+    #[error("invalid HTTP response: {0}")]
     Http(hyper::Error),
-    #[error("the request cannot be written: {0}")]
+    #[error("invalid request: {0}")]
     Request(#[from] hyper::http::Error),
-    #[error("its answer is longer than {} MiB, and was not read to its end", MAX_ANSWER_BYTES >> 20)]
+    #[error("the response exceeds {} MiB", MAX_RESPONSE_BYTES >> 20)]
     TooLong,
-    #[error("its answer cannot be read: {0}")]
-    Answer(Box<dyn Error + Send + Sync>),
+    #[error("cannot read the response: {0}")]
+    Body(Box<dyn Error + Send + Sync>),
 }
 
 impl ClientError {
-    /// Whether there may be no server at all.
+    /// Whether there may be no server at this URL at all.
     pub(crate) fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Connect(_))
+        matches!(self, Self::Connect(_) | Self::Timeout(_))
     }
 
-    pub(super) fn of_handshake(address: &Address, error: &io::Error) -> Self {
+    pub(super) fn from_handshake(url: &ServerUrl, error: &io::Error) -> Self {
         Self::Tls(match tls_error(error) {
-            Some(error) => advice(address, error),
-            None => format!("the handshake of TLS failed: {error}"),
+            Some(error) => advice(url, error),
+            None => format!("TLS handshake failed: {error}"),
         })
     }
 
-    /// What the connection ended with says more than what the request did.
-    pub(super) fn of_http(
-        address: &Address,
-        error: hyper::Error,
-        of_connection: Option<hyper::Error>,
-    ) -> Self {
-        let tls = tls_error(&error).or_else(|| of_connection.as_ref().and_then(|error| tls_error(error)));
+    /// Error of a request. The error of its connection, if any, says more.
+    pub(super) fn from_http(url: &ServerUrl, error: hyper::Error, connection: Option<hyper::Error>) -> Self {
+        let tls = tls_error(&error).or_else(|| connection.as_ref().and_then(|error| tls_error(error)));
         match tls {
-            Some(tls) => Self::Tls(advice(address, tls)),
-            None if error.is_parse() && !address.is_tls() => Self::Tls(format!(
-                "it does not speak HTTP: {error}. If it speaks TLS, write {}",
-                address.with_other_scheme()
+            Some(tls) => Self::Tls(advice(url, tls)),
+            None if error.is_parse() && !url.is_https() => Self::Tls(format!(
+                "not an HTTP response: {error}. If the server uses TLS, try {}",
+                url.with_other_scheme()
             )),
-            None => Self::Http(of_connection.filter(|_| error.is_canceled()).unwrap_or(error)),
+            None => Self::Http(connection.filter(|_| error.is_canceled()).unwrap_or(error)),
         }
     }
 
-    /// Of an answer that began.
-    pub(super) fn of_body(error: Box<dyn Error + Send + Sync>) -> Self {
-        if error.is::<LengthLimitError>() { Self::TooLong } else { Self::Answer(error) }
+    pub(super) fn from_body(error: Box<dyn Error + Send + Sync>) -> Self {
+        if error.is::<LengthLimitError>() { Self::TooLong } else { Self::Body(error) }
     }
 }
 
-/// The error of TLS inside another.
+/// The TLS error inside another error.
 fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(tls) = error.downcast_ref::<TlsError>() {
             return Some(tls);
         }
-        // An error of I/O shows the source of what it wraps, and not that itself.
+        // The source of an I/O error is the source of the error that it wraps, not that error.
         next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => error.source(),
@@ -82,17 +82,17 @@ fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
     None
 }
 
-fn advice(address: &Address, error: &TlsError) -> String {
+fn advice(url: &ServerUrl, error: &TlsError) -> String {
     match error {
-        TlsError::InvalidCertificate(error) => of_server(address, error),
+        TlsError::InvalidCertificate(error) => server_certificate(url, error),
         TlsError::InvalidMessage(_) => {
-            format!("it does not speak TLS; if it is a plain server, write {}", address.with_other_scheme())
+            format!("the server does not use TLS: try {}", url.with_other_scheme())
         }
         TlsError::AlertReceived(AlertDescription::CertificateRequired) => {
-            "it asks for a client certificate: name yours with --cert and its key with --key".to_owned()
+            "the server requires a client certificate: pass it with --cert and its key with --key".to_owned()
         }
         TlsError::AlertReceived(AlertDescription::CertificateExpired) => {
-            "the certificate of --cert has expired: get a new one".to_owned()
+            "the client certificate (--cert) has expired: renew it".to_owned()
         }
         TlsError::AlertReceived(
             alert @ (AlertDescription::UnknownCA
@@ -101,36 +101,36 @@ fn advice(address: &Address, error: &TlsError) -> String {
             | AlertDescription::UnsupportedCertificate
             | AlertDescription::DecryptError),
         ) => format!(
-            "it does not accept the certificate of --cert ({alert:?}): take one that an authority of its client_ca has signed"
+            "the server rejected the client certificate ({alert:?}): pass one that an authority in its client_ca has signed"
         ),
-        error => format!("no agreement on TLS: {error}"),
+        error => format!("TLS error: {error}"),
     }
 }
 
-fn of_server(address: &Address, error: &CertificateError) -> String {
-    let host = address.host();
-    match error {
+fn server_certificate(url: &ServerUrl, error: &CertificateError) -> String {
+    let host = url.host();
+    let problem = match error {
         CertificateError::UnknownIssuer => {
-            "its certificate is signed by an authority that is not known here: name that authority's file with --cacert"
-                .to_owned()
+            "is signed by an unknown authority: pass the authority's file with --cacert".to_owned()
         }
-        // The authority was made anew under its old name.
+        // The authority was created again under its old name.
         CertificateError::BadSignature => {
-            "its certificate is signed by another authority of that name: name the right one's file with --cacert".to_owned()
+            "is signed by a different authority of the same name: pass the right authority's file with --cacert".to_owned()
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            format!("its certificate is not for {host} ({error}): ask it by a name that the certificate has")
+            format!("is not valid for {host} ({error}): use a host name from the certificate")
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            format!("its certificate has expired ({error}): the server needs a new one")
+            format!("has expired ({error}): renew it on the server")
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            format!("its certificate is not valid yet ({error}): is the clock of this machine right?")
+            format!("is not valid yet ({error}): check the clock of this machine")
         }
-        // One of `openssl req -x509` is, unless it is told otherwise.
+        // `openssl req -x509` makes such certificates by default.
         error if format!("{error:?}").contains("CaUsedAsEndEntity") => {
-            "its certificate is an authority's own (CA:TRUE): the server needs one that is signed by it".to_owned()
+            "is a CA certificate (CA:TRUE): the server needs one that is signed by it".to_owned()
         }
-        error => format!("its certificate cannot be trusted: {error}"),
-    }
+        error => format!("is invalid: {error}"),
+    };
+    format!("the server certificate {problem}")
 }

@@ -1,40 +1,41 @@
-//! Answer of a server, safe to print: values in it come from clients, and a terminal would obey escape sequences.
+//! Response of a server, safe to print: clients choose values in it, which must not reach a
+//! terminal as escape sequences.
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
-/// Members that the server writes itself, line by line.
-const OF_SEVERAL_LINES: [&str; 2] = ["detail", "last_error"];
+/// Members whose text the server writes itself and which may have several lines.
+const MULTILINE_MEMBERS: [&str; 2] = ["detail", "last_error"];
 
-/// What came back.
+/// Response of a server.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct ServerResponse {
     pub(crate) status: StatusCode,
     pub(crate) body: Bytes,
 }
 
-impl Answered {
-    /// The JSON object that it is. Characters that a terminal would obey are written as escapes.
+impl ServerResponse {
+    /// The body as a JSON object, with control characters in its texts escaped.
     pub(crate) fn object(&self) -> Option<Value> {
         let object = serde_json::from_slice(&self.body).ok().filter(Value::is_object)?;
         Some(printable(object, false))
     }
 
-    /// The same JSON for programs: escapes within JSON mean the same characters.
+    /// The body as JSON text for programs, with control characters as JSON escapes.
     pub(crate) fn json(&self) -> String {
         let text = String::from_utf8_lossy(&self.body);
-        let shown = |c: char| match c {
+        let render = |c: char| match c {
             '\n' | '\t' => c.to_string(),
-            _ if is_obeyed(c) => json_escape(c),
+            _ if is_control(c) => json_escape(c),
             _ => c.to_string(),
         };
-        text.chars().map(shown).collect()
+        text.chars().map(render).collect()
     }
 }
 
-/// Whether it does something to a terminal, or to the order of the text in it, instead of being shown.
-fn is_obeyed(c: char) -> bool {
+/// Whether a terminal would act on a character, or reorder text around it, instead of printing it.
+fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -43,15 +44,15 @@ fn json_escape(c: char) -> String {
     c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
-fn printable(value: Value, several_lines: bool) -> Value {
+fn printable(value: Value, multiline: bool) -> Value {
     match value {
-        Value::String(text) => Value::String(escaped(&text, several_lines)),
-        Value::Array(all) => all.into_iter().map(|value| printable(value, several_lines)).collect(),
+        Value::String(text) => Value::String(escaped(&text, multiline)),
+        Value::Array(all) => all.into_iter().map(|value| printable(value, multiline)).collect(),
         Value::Object(members) => Value::Object(
             members
                 .into_iter()
                 .map(|(name, value)| {
-                    let value = printable(value, OF_SEVERAL_LINES.contains(&name.as_str()));
+                    let value = printable(value, MULTILINE_MEMBERS.contains(&name.as_str()));
                     (escaped(&name, false), value)
                 })
                 .collect::<Map<_, _>>(),
@@ -60,13 +61,13 @@ fn printable(value: Value, several_lines: bool) -> Value {
     }
 }
 
-fn escaped(text: &str, several_lines: bool) -> String {
-    let shown = |c: char| match c {
-        '\n' if several_lines => c.to_string(),
-        _ if is_obeyed(c) => c.escape_unicode().to_string(),
+fn escaped(text: &str, multiline: bool) -> String {
+    let render = |c: char| match c {
+        '\n' if multiline => c.to_string(),
+        _ if is_control(c) => c.escape_unicode().to_string(),
         _ => c.to_string(),
     };
-    text.chars().map(shown).collect()
+    text.chars().map(render).collect()
 }
 
 #[cfg(test)]
@@ -75,29 +76,29 @@ mod tests {
 
     use super::*;
 
-    fn answered(value: &Value) -> Answered {
-        Answered { status: StatusCode::OK, body: value.to_string().into() }
+    fn response(value: &Value) -> ServerResponse {
+        ServerResponse { status: StatusCode::OK, body: value.to_string().into() }
     }
 
     #[test]
-    fn nothing_in_an_answer_moves_a_terminal() {
+    fn a_response_has_no_control_characters() {
         let hostile = "a\u{1b}[31m\u{9b}2J\u{7}\r\n\u{7f}\u{202e}é🦀";
         let value = json!({ hostile: [hostile, { "detail": "one\ntwo\u{1b}" }], "number": 5 });
-        let answered = answered(&value);
-        let text = answered.object().expect("an object").to_string();
-        assert!(text.chars().all(|c| !is_obeyed(c)), "{text:?}");
-        let object = answered.object().expect("an object");
-        let shown = "a\\u{1b}[31m\\u{9b}2J\\u{7}\\u{d}\\u{a}\\u{7f}\\u{202e}é🦀";
-        assert_eq!(object[shown][0], shown);
-        assert_eq!(object[shown][1]["detail"], "one\ntwo\\u{1b}");
+        let response = response(&value);
+        let text = response.object().expect("an object").to_string();
+        assert!(text.chars().all(|c| !is_control(c)), "{text:?}");
+        let object = response.object().expect("an object");
+        let escaped = "a\\u{1b}[31m\\u{9b}2J\\u{7}\\u{d}\\u{a}\\u{7f}\\u{202e}é🦀";
+        assert_eq!(object[escaped][0], escaped);
+        assert_eq!(object[escaped][1]["detail"], "one\ntwo\\u{1b}");
         assert_eq!(object["number"], 5);
     }
 
     #[test]
     fn json_stays_the_same_json() {
         let value = json!({ "key": "a\u{1b}\u{9b}\u{7f}\u{202e}é🦀\n" });
-        let text = answered(&value).json();
-        assert!(text.chars().all(|c| !is_obeyed(c)), "{text:?}");
+        let text = response(&value).json();
+        assert!(text.chars().all(|c| !is_control(c)), "{text:?}");
         assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
     }
 }

@@ -1,47 +1,51 @@
-//! What values of a foreign file have to be, with errors that say so.
+//! Typed access to the values of a configuration file.
 
 use std::rc::Rc;
 
 use miette::Report;
 
-use super::quote::shown;
-use super::source::Source;
+use super::quote::excerpt;
+use super::source::SourceFile;
 use super::tree::{Entry, Kind, Node};
 
-impl Source {
-    /// The fields of a mapping.
+impl SourceFile {
+    /// Fields of a mapping.
     pub(super) fn mapping<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Entry], Report> {
         match &node.kind {
             Kind::Mapping(entries) => Ok(entries),
-            _ => {
-                Err(self.mistake(node.at, format!("{what} is a mapping"), "write fields, as in name: value"))
-            }
+            _ => Err(self.error(
+                node.at,
+                format!("{what} must be a mapping"),
+                "write fields, as in `name: value`",
+            )),
         }
     }
 
-    /// The items of a list; nothing is a list without items.
+    /// Items of a list; an absent value is an empty list.
     pub(super) fn list<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Rc<Node>], Report> {
         match &node.kind {
             Kind::Sequence(nodes) => Ok(nodes),
             _ if node.is_nothing() => Ok(&[]),
-            _ => Err(self.mistake(node.at, format!("`{what}` is a list"), "write each item after a dash")),
+            _ => Err(self.error(node.at, format!("{what} must be a list"), "write each item after a dash")),
         }
     }
 
-    /// A text, also of a number or a boolean as it is written; nothing is the empty text.
+    /// A text, or a number or boolean as it is written; an absent value is the empty text.
     pub(super) fn text<'n>(&self, node: &'n Node, what: &str) -> Result<&'n str, Report> {
         match &node.kind {
             _ if node.is_nothing() => Ok(""),
             Kind::Scalar { text, .. } => Ok(text),
-            _ => Err(self.mistake(node.at, format!("`{what}` is a text"), format!("write {what}: value"))),
+            _ => {
+                Err(self.error(node.at, format!("`{what}` must be a text"), format!("write `{what}: value`")))
+            }
         }
     }
 
     pub(super) fn number(&self, node: &Node, what: &str) -> Result<u64, Report> {
         let text = self.text(node, what)?;
         text.parse().map_err(|_| {
-            let what = format!("`{}` does not work as `{what}`", shown(text));
-            self.mistake(node.at, what, "write a whole number, at least 0")
+            let what = format!("invalid `{what}`: `{}` is not a whole number", excerpt(text));
+            self.error(node.at, what, "write a whole number, at least 0")
         })
     }
 
@@ -51,8 +55,8 @@ impl Source {
             "true" | "yes" | "on" | "y" => Ok(true),
             "false" | "no" | "off" | "n" | "" => Ok(false),
             _ => {
-                let what = format!("`{}` does not work as `{what}`", shown(text));
-                Err(self.mistake(node.at, what, "write true or false"))
+                let what = format!("invalid `{what}`: `{}` is not a boolean", excerpt(text));
+                Err(self.error(node.at, what, "write true or false"))
             }
         }
     }

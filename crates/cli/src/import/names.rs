@@ -1,17 +1,18 @@
-//! Names for rules: readable, within what a name may be, and each once.
+//! Names of rules: readable, valid and unique.
 
 use std::collections::HashSet;
 
 const MAX_NAME: usize = 64;
 
+/// Names that are in use.
 #[derive(Default)]
-pub(super) struct Names(HashSet<String>);
+pub(super) struct RuleNames(HashSet<String>);
 
-impl Names {
-    /// A name like this one. What a name cannot hold becomes `_`; a second of the same gets a number.
-    pub(super) fn take(&mut self, wish: &str) -> String {
+impl RuleNames {
+    /// A unique name made from a text. Invalid characters become `_`; a duplicate gets a number.
+    pub(super) fn unique(&mut self, text: &str) -> String {
         let mut name = String::new();
-        for c in wish.chars() {
+        for c in text.chars() {
             if c.is_ascii_alphanumeric() || "_.:-".contains(c) {
                 name.push(c);
             } else if !name.ends_with('_') {
@@ -22,14 +23,14 @@ impl Names {
             name.push_str("rule");
         }
         name.truncate(MAX_NAME);
-        let mut taken = name.clone();
+        let mut unique = name.clone();
         let mut number = 1_u64;
-        while !self.0.insert(taken.clone()) {
+        while !self.0.insert(unique.clone()) {
             number += 1;
             let suffix = format!("-{number}");
-            taken = format!("{}{suffix}", &name[..name.len().min(MAX_NAME - suffix.len())]);
+            unique = format!("{}{suffix}", &name[..name.len().min(MAX_NAME - suffix.len())]);
         }
-        taken
+        unique
     }
 }
 
@@ -38,14 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_names_and_unique() {
-        let mut names = Names::default();
-        assert_eq!(names.take("shop-path_/a b*"), "shop-path_a_b_");
-        assert_eq!(names.take("shop-path_/a b*"), "shop-path_a_b_-2");
-        assert_eq!(names.take("é"), "_");
-        assert_eq!(names.take(""), "rule");
+    fn names_are_valid_and_unique() {
+        let mut names = RuleNames::default();
+        assert_eq!(names.unique("shop-path_/a b*"), "shop-path_a_b_");
+        assert_eq!(names.unique("shop-path_/a b*"), "shop-path_a_b_-2");
+        assert_eq!(names.unique("é"), "_");
+        assert_eq!(names.unique(""), "rule");
         let long = "x".repeat(80);
-        assert_eq!(names.take(&long), "x".repeat(64));
-        assert_eq!(names.take(&long), format!("{}-2", "x".repeat(62)));
+        assert_eq!(names.unique(&long), "x".repeat(64));
+        assert_eq!(names.unique(&long), format!("{}-2", "x".repeat(62)));
     }
 }

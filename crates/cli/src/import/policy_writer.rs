@@ -1,70 +1,76 @@
-//! A policy as text, with its comments.
+//! Writer of policies as YAML with comments.
 
 use std::fmt;
 
-use super::quote::{list, shown, text};
+use super::quote::{excerpt, list, text};
 
-/// What a rule without limits lacks on purpose, so that it refuses all but what it allows.
-const NEVER: &str = "nobody-has-this";
+/// Key that no request has: with `missing: deny`, a rule denies everything that it does not allow.
+const ABSENT_KEY: &str = "nobody-has-this";
 
-/// Whether windows that are fixed in the other system stay so.
+/// Treatment of windows that are fixed in the other system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Windows {
-    AsTheyAre,
+pub(super) enum WindowOption {
+    Preserve,
     Sliding,
 }
 
+/// Policy to write.
 #[derive(Default)]
-pub(super) struct Written {
-    /// Comments at the top, a line each.
-    pub(super) head: Vec<String>,
-    pub(super) items: Vec<Item>,
+pub(super) struct PolicyDraft {
+    /// Comment lines at the top.
+    pub(super) preamble: Vec<String>,
+    pub(super) items: Vec<PolicyItem>,
 }
 
-pub(super) enum Item {
-    Rule(Rule),
-    /// A rule that would not be what was meant, as a comment.
-    LeftOut(Rule),
+/// Rule or comment of a policy.
+pub(super) enum PolicyItem {
+    Rule(RuleDraft),
+    /// A rule that would differ from the original, written as a comment.
+    Omitted(RuleDraft),
     Note(String),
 }
 
+/// Rule to write.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rule {
+pub(super) struct RuleDraft {
     pub(super) comments: Vec<String>,
     pub(super) name: String,
-    pub(super) matches: Vec<(String, Test)>,
+    pub(super) matches: Vec<(String, ValueTest)>,
     pub(super) key: Vec<String>,
-    /// None at all: everything is refused.
+    /// Empty if the rule denies everything.
     pub(super) limits: Vec<Quota>,
-    pub(super) allow: Vec<(String, Test)>,
+    pub(super) allow: Vec<(String, ValueTest)>,
     pub(super) skip_missing: bool,
     pub(super) observe: bool,
 }
 
+/// Condition on an attribute's value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Test {
+pub(super) enum ValueTest {
     Is(Vec<String>),
     Prefix(Vec<String>),
 }
 
-impl Test {
-    /// Any value, as long as there is one.
+impl ValueTest {
+    /// Any value, if the attribute is present.
     pub(super) fn present() -> Self {
         Self::Prefix(vec![String::new()])
     }
 }
 
+/// Limit of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Quota {
     pub(super) count: u64,
     pub(super) window_s: u64,
-    pub(super) window: Window,
+    pub(super) window: WindowKind,
 }
 
+/// Kind of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Window {
+pub(super) enum WindowKind {
     Fixed,
-    Slides,
+    Sliding,
 }
 
 impl fmt::Display for Quota {
@@ -73,16 +79,16 @@ impl fmt::Display for Quota {
         let Self { count, window_s, window } = *self;
         let (unit, unit_s) = UNITS.into_iter().find(|(_, s)| window_s.is_multiple_of(*s)).unwrap_or(("s", 1));
         match (window, window_s / unit_s) {
-            (Window::Fixed, units) => {
+            (WindowKind::Fixed, units) => {
                 write!(f, "{{ quota: {count}, window: {units}{unit}, algorithm: fixed }}")
             }
-            (Window::Slides, 1) => write!(f, "{count}/{unit}"),
-            (Window::Slides, units) => write!(f, "{count}/{units}{unit}"),
+            (WindowKind::Sliding, 1) => write!(f, "{count}/{unit}"),
+            (WindowKind::Sliding, units) => write!(f, "{count}/{units}{unit}"),
         }
     }
 }
 
-impl fmt::Display for Test {
+impl fmt::Display for ValueTest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let one_or_more = |texts: &[String]| match texts {
             [one] => text(one),
@@ -95,18 +101,18 @@ impl fmt::Display for Test {
     }
 }
 
-impl Rule {
-    /// Its lines, without their indentation.
+impl RuleDraft {
+    /// YAML lines, without their indentation.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("- name: {}", text(&self.name))];
         let mut field = |name: &str, value: String| lines.push(format!("  {name}: {value}"));
         if !self.matches.is_empty() {
             field("match", conditions(&self.matches));
         }
-        // A deny list comes before the allow list, so that it cannot say "all but".
-        let refuses_all_but = self.limits.is_empty() && !self.allow.is_empty();
-        if refuses_all_but {
-            field("key", list(&[NEVER.to_owned()]));
+        // The deny list takes precedence over the allow list, so it cannot express "all except".
+        let denies_all_except = self.limits.is_empty() && !self.allow.is_empty();
+        if denies_all_except {
+            field("key", list(&[ABSENT_KEY.to_owned()]));
             field("missing", "deny".to_owned());
         } else if !self.limits.is_empty() && !self.key.is_empty() {
             field("key", list(&self.key));
@@ -132,49 +138,47 @@ impl Rule {
         lines
     }
 
-    fn refusal(&self) -> Option<&'static str> {
+    fn denial_comment(&self) -> Option<&'static str> {
         match (self.limits.is_empty(), self.allow.is_empty()) {
             (false, _) => None,
-            (true, true) => {
-                Some("Nothing passes: the limit is there because a rule has one, and is never asked.")
-            }
+            (true, true) => Some("Denies everything. The limit is never used; a rule must have one."),
             (true, false) => Some(
-                "Nothing passes but what `allow` lists: no request has this key, and the limit is never asked.",
+                "Denies everything except what `allow` lists: no request has this key, and the limit is never used.",
             ),
         }
     }
 }
 
-fn conditions(tests: &[(String, Test)]) -> String {
+fn conditions(tests: &[(String, ValueTest)]) -> String {
     let tests: Vec<String> = tests.iter().map(|(name, test)| format!("{}: {test}", text(name))).collect();
     if tests.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", tests.join(", ")) }
 }
 
-impl fmt::Display for Written {
+impl fmt::Display for PolicyDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.head {
+        for line in &self.preamble {
             writeln!(f, "{}", format!("# {}", line.replace(char::is_control, " ")).trim_end())?;
         }
         writeln!(f, "version: 1")?;
-        let is_empty = !self.items.iter().any(|item| matches!(item, Item::Rule(_)));
+        let is_empty = !self.items.iter().any(|item| matches!(item, PolicyItem::Rule(_)));
         writeln!(f, "{}", if is_empty { "rules: []" } else { "rules:" })?;
         for (index, item) in self.items.iter().enumerate() {
-            let follows_note = index > 0 && matches!(self.items[index - 1], Item::Note(_));
-            if index > 0 && !(follows_note && matches!(item, Item::Note(_))) {
+            let follows_note = index > 0 && matches!(self.items[index - 1], PolicyItem::Note(_));
+            if index > 0 && !(follows_note && matches!(item, PolicyItem::Note(_))) {
                 writeln!(f)?;
             }
             match item {
-                Item::Note(note) => writeln!(f, "  # {}", note.replace(char::is_control, " "))?,
-                Item::Rule(rule) => write_rule(f, rule, "")?,
-                Item::LeftOut(rule) => write_rule(f, rule, "# ")?,
+                PolicyItem::Note(note) => writeln!(f, "  # {}", note.replace(char::is_control, " "))?,
+                PolicyItem::Rule(rule) => write_rule(f, rule, "")?,
+                PolicyItem::Omitted(rule) => write_rule(f, rule, "# ")?,
             }
         }
         Ok(())
     }
 }
 
-fn write_rule(f: &mut fmt::Formatter<'_>, rule: &Rule, mark: &str) -> fmt::Result {
-    for comment in rule.comments.iter().map(String::as_str).chain(rule.refusal()) {
+fn write_rule(f: &mut fmt::Formatter<'_>, rule: &RuleDraft, mark: &str) -> fmt::Result {
+    for comment in rule.comments.iter().map(String::as_str).chain(rule.denial_comment()) {
         writeln!(f, "  # {}", comment.replace(char::is_control, " "))?;
     }
     for line in rule.lines() {
@@ -183,7 +187,7 @@ fn write_rule(f: &mut fmt::Formatter<'_>, rule: &Rule, mark: &str) -> fmt::Resul
     Ok(())
 }
 
-/// Where something comes from, as a comment: `tool=hammer, user (line 7)`.
+/// Origin of a rule, for a comment: `tool=hammer, user (line 7)`.
 pub(super) fn origin(what: &str, line: usize) -> String {
-    format!("{} (line {line})", shown(what))
+    format!("{} (line {line})", excerpt(what))
 }

@@ -1,15 +1,15 @@
-//! Texts as a policy has to have them: plain where nothing can be mistaken, in double quotes otherwise.
+//! Texts in YAML, quoted where necessary, and in comments.
 
 use std::fmt::Write;
 
-/// What YAML readers take for something else than a text, old ones included.
-const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+/// Plain scalars that some YAML parsers do not read as text.
+const RESERVED_WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// A text as a scalar, in brackets or not.
+/// A text as a YAML scalar, in block or flow style.
 pub(super) fn text(text: &str) -> String {
     let starts = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/');
     let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '.' | '-');
-    let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
+    let is_word = RESERVED_WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
     if text.starts_with(starts) && text.chars().all(goes_on) && !is_word {
         return text.to_owned();
     }
@@ -20,7 +20,7 @@ pub(super) fn text(text: &str) -> String {
             '"' | '\\' => out.extend(['\\', c]),
             ' ' => out.push(c),
             _ if c.is_ascii_graphic() || c.is_alphanumeric() => out.push(c),
-            // Writing to a text cannot fail.
+            // Writing to a string does not fail.
             _ => _ = write!(out, "\\U{:08X}", u32::from(c)),
         }
     }
@@ -28,21 +28,21 @@ pub(super) fn text(text: &str) -> String {
     out
 }
 
-/// Texts as a list.
+/// Texts as a YAML list.
 pub(super) fn list(texts: &[String]) -> String {
     let quoted: Vec<String> = texts.iter().map(|one| text(one)).collect();
     format!("[{}]", quoted.join(", "))
 }
 
-/// A text within a comment or a warning: short, and on one line.
-pub(super) fn shown(text: &str) -> String {
-    const SHOWN: usize = 80;
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    shown = shown.replace("\\'", "'").replace("\\\"", "\"");
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
+/// A text for a comment or a warning: at most 80 characters, in one line.
+pub(super) fn excerpt(text: &str) -> String {
+    const MAX_CHARS: usize = 80;
+    let mut excerpt: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
+    excerpt = excerpt.replace("\\'", "'").replace("\\\"", "\"");
+    if text.chars().nth(MAX_CHARS).is_some() {
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }
 
 #[cfg(test)]
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_quoted_where_they_have_to_be() {
+    fn texts_are_quoted_where_necessary() {
         let table = [
             ("users", "users"),
             ("/v1/items", "/v1/items"),
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn comments_stay_on_their_line() {
-        assert_eq!(shown("a\nb 'c' \"d\""), "a\\nb 'c' \"d\"");
-        assert_eq!(shown(&"x".repeat(81)), format!("{}…", "x".repeat(80)));
+        assert_eq!(excerpt("a\nb 'c' \"d\""), "a\\nb 'c' \"d\"");
+        assert_eq!(excerpt(&"x".repeat(81)), format!("{}…", "x".repeat(80)));
     }
 }

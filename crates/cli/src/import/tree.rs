@@ -7,10 +7,11 @@ use granit_parser::{Event, Parser, ScalarStyle, Span as Place};
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::quote::shown;
-use super::source::Source;
+use super::quote::excerpt;
+use super::source::SourceFile;
 
-/// How deep values may lie, and how many there may be, those behind aliases as often as they are used.
+/// How deep values may lie, and how many there may be, those behind aliases as often as they are
+/// used.
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 1_000_000;
 
@@ -39,7 +40,7 @@ pub(super) struct Entry {
 }
 
 /// The documents of a file; one that is empty is not counted.
-pub(super) fn documents(source: &Source) -> Result<Vec<Rc<Node>>, Report> {
+pub(super) fn documents(source: &SourceFile) -> Result<Vec<Rc<Node>>, Report> {
     let nesting = MAX_DEPTH + 1;
     let options = granit_parser::options! {
         emit_comments: false,
@@ -50,7 +51,7 @@ pub(super) fn documents(source: &Source) -> Result<Vec<Rc<Node>>, Report> {
     for event in Parser::new_from_str_with_options(&source.text, options) {
         let (event, place) = event.map_err(|error| {
             let at = Span { start: error.marker().byte_offset().unwrap_or_default(), len: 1 };
-            source.mistake(at, format!("this is no YAML: {}", error.kind()), "check quotes and indentation")
+            source.error(at, format!("invalid YAML: {}", error.kind()), "check quotes and indentation")
         })?;
         build.event(event, &place)?;
     }
@@ -74,7 +75,7 @@ impl Node {
 }
 
 struct Build<'s> {
-    source: &'s Source,
+    source: &'s SourceFile,
     open: Vec<Open>,
     anchors: HashMap<usize, Rc<Node>>,
     nodes: usize,
@@ -122,9 +123,9 @@ impl Build<'_> {
                     self.count(node.size, at)?;
                     self.add(0, node, at)
                 }
-                None => Err(self.source.mistake(
+                None => Err(self.source.error(
                     at,
-                    "this alias refers to what it is part of",
+                    "this alias refers to a value that contains it",
                     "write the value out",
                 )),
             },
@@ -141,7 +142,7 @@ impl Build<'_> {
     }
 
     fn too_deep(&self, at: Span) -> Report {
-        self.source.mistake(at, "this is nested too deeply", format!("{MAX_DEPTH} levels are read at most"))
+        self.source.error(at, "nested too deeply", format!("use at most {MAX_DEPTH} levels"))
     }
 
     fn end(&mut self) -> Result<(), Report> {
@@ -157,8 +158,8 @@ impl Build<'_> {
     fn count(&mut self, nodes: usize, at: Span) -> Result<(), Report> {
         self.nodes += nodes;
         if self.nodes > MAX_NODES {
-            let what = format!("with its aliases written out the file has more than {MAX_NODES} values");
-            return Err(self.source.mistake(at, what, "split it, or use fewer aliases"));
+            let what = format!("with its aliases expanded the file has more than {MAX_NODES} values");
+            return Err(self.source.error(at, what, "split it, or use fewer aliases"));
         }
         Ok(())
     }
@@ -191,20 +192,20 @@ impl Build<'_> {
 
 /// The name of a field that has not come before; `None`: a merge (`<<`).
 fn field(
-    source: &Source,
+    source: &SourceFile,
     node: &Node,
     at: Span,
     seen: &mut HashMap<String, Span>,
 ) -> Result<Option<String>, Report> {
     let Kind::Scalar { text, plain } = &node.kind else {
-        return Err(source.mistake(at, "a field has a text as its name", "write name: value"));
+        return Err(source.error(at, "a field name must be a text", "write `name: value`"));
     };
     if *plain && text == "<<" {
         return Ok(None);
     }
     if let Some(first) = seen.insert(text.clone(), at) {
-        let what = format!("`{}` is here twice; the first is on line {}", shown(text), source.line(first));
-        return Err(source.mistake(at, what, "remove one of them"));
+        let what = format!("duplicate field `{}`: first on line {}", excerpt(text), source.line(first));
+        return Err(source.error(at, what, "remove one of them"));
     }
     Ok(Some(text.clone()))
 }

@@ -1,25 +1,26 @@
-//! What has no equal in a policy, told as the file is read.
+//! Warnings about what has no equivalent in a policy.
 
 use slidegate::policy::file::Span;
 
-use super::source::Source;
+use super::source::SourceFile;
 
+/// Warnings of one conversion.
 #[derive(Default)]
-pub(super) struct Warnings(Vec<Warning>);
+pub(super) struct Warnings(Vec<ImportWarning>);
 
-struct Warning {
+struct ImportWarning {
     at: Span,
     what: String,
     remedy: String,
 }
 
 impl Warnings {
-    /// `what` is not as it was, and `remedy` can be done about it. The same at one place is said once.
+    /// Adds a warning: what differs, and what to do about it. Duplicates are dropped.
     pub(super) fn warn(&mut self, at: Span, what: impl Into<String>, remedy: impl Into<String>) {
-        // A control character of the file could do anything to a terminal.
+        // Control characters from the file must not reach a terminal.
         let what = what.into().replace(char::is_control, " ");
-        let warning = Warning { at, what, remedy: remedy.into() };
-        if !self.0.iter().any(|known| known.at == warning.at && known.what == warning.what) {
+        let warning = ImportWarning { at, what, remedy: remedy.into() };
+        if !self.0.iter().any(|other| other.at == warning.at && other.what == warning.what) {
             self.0.push(warning);
         }
     }
@@ -28,11 +29,11 @@ impl Warnings {
         !self.0.is_empty()
     }
 
-    /// Tells all of them on standard error, in the order of the file.
-    pub(super) fn print(&mut self, source: &Source) {
+    /// Prints all warnings on standard error, in the order of the file.
+    pub(super) fn print(&mut self, source: &SourceFile) {
         self.0.sort_by_key(|warning| warning.at.start);
-        for Warning { at, what, remedy } in &self.0 {
-            let (line, column) = source.place(*at);
+        for ImportWarning { at, what, remedy } in &self.0 {
+            let (line, column) = source.location(*at);
             anstream::eprintln!("warning: {}:{line}:{column}: {what}\n  {remedy}", source.name);
         }
     }

@@ -1,61 +1,68 @@
-//! All that is wrong with a policy file, as it is shown: every error with its line, its column and what stands there.
+//! Diagnostics of an invalid policy file: every error with its line, its column and its source
+//! text.
 
 use std::fmt;
 
-use miette::{Diagnostic, LabeledSpan, SourceCode};
+use miette::{Diagnostic, LabeledSpan, Report, SourceCode};
 use slidegate::policy::{PolicyError, PolicyErrors};
 
-/// The errors of one file.
+/// Errors of one policy file.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct PolicyDiagnostics {
     name: String,
     count: usize,
-    errors: Vec<One>,
+    errors: Vec<PolicyError>,
 }
 
-impl Broken {
+impl PolicyDiagnostics {
     pub(super) fn new(name: &str, errors: &PolicyErrors) -> Self {
         let (name, count) = (name.to_owned(), errors.count());
-        Self { name, count, errors: errors.iter().cloned().map(One).collect() }
+        Self { name, count, errors: errors.iter().cloned().collect() }
     }
 
     pub(crate) fn errors(&self) -> impl Iterator<Item = &PolicyError> {
-        self.errors.iter().map(|One(error)| error)
+        self.errors.iter()
+    }
+
+    /// Every error with its source text; several errors end with their number.
+    pub(crate) fn render(&self) -> String {
+        let reports =
+            self.errors().map(|error| format!("{:?}", Report::new(PolicyDiagnostic(error.clone()))));
+        let text: String = reports.collect();
+        if self.count == 1 { text } else { format!("{text}\n{self}\n") }
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for PolicyDiagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, count, shown) = (&self.name, self.count, self.errors.len());
+        let (name, count, listed) = (&self.name, self.count, self.errors.len());
         match count {
-            1 => write!(f, "{name} has an error"),
-            _ if shown < count => write!(f, "{name} has {count} errors; these are the first {shown}"),
-            _ => write!(f, "{name} has {count} errors"),
+            1 => write!(f, "{name}: 1 error"),
+            _ if listed < count => {
+                write!(f, "{name}: {count} errors, of which the first {listed} are listed")
+            }
+            _ => write!(f, "{name}: {count} errors"),
         }
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for PolicyDiagnostics {}
 
-impl Diagnostic for Broken {
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(self.errors.iter().map(|error| error as &dyn Diagnostic)))
-    }
-}
+impl Diagnostic for PolicyDiagnostics {}
 
-/// One error. As text it is only what is wrong: the place and the remedy are shown around it.
+/// One error. Its text is the problem alone: location and remedy are printed around it.
 #[derive(Debug)]
-struct One(PolicyError);
+struct PolicyDiagnostic(PolicyError);
 
-impl fmt::Display for One {
+impl fmt::Display for PolicyDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.what)
     }
 }
 
-impl std::error::Error for One {}
+impl std::error::Error for PolicyDiagnostic {}
 
-impl Diagnostic for One {
+impl Diagnostic for PolicyDiagnostic {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.0.help()
     }

@@ -1,4 +1,4 @@
-//! What a server says when it is ready.
+//! Banner of a server: its addresses, its policy and store, and commands to try.
 
 use std::fmt::Write;
 use std::io;
@@ -10,44 +10,49 @@ use slidegate::policy::file::{Entrance, Spot, Store, StoreKind, Tls};
 use slidegate_server::Listeners;
 use tokio::net::TcpListener;
 
-use super::listener::from_here;
-use super::try_it::Target;
-use crate::policy::Origin;
+use super::listener::from_loopback;
+use super::try_it::TryItServer;
+use crate::policy::PolicyOrigin;
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
-/// Where it really listens.
-pub(super) struct Addresses {
+/// Addresses of the listeners, with the ports that the system chose.
+pub(super) struct BoundAddresses {
     http: SocketAddr,
     grpc: Option<SocketAddr>,
     resp: Option<SocketAddr>,
     pub(super) admin: Option<SocketAddr>,
 }
 
-impl Addresses {
+impl BoundAddresses {
     pub(super) fn of(listeners: &Listeners) -> io::Result<Self> {
         let of = |listener: &Option<TcpListener>| listener.as_ref().map(TcpListener::local_addr).transpose();
         let Listeners { http, grpc, resp, admin } = listeners;
         Ok(Self { http: http.local_addr()?, grpc: of(grpc)?, resp: of(resp)?, admin: of(admin)? })
     }
 
-    /// Where programs on this machine ask.
-    pub(super) fn http_from_here(&self) -> SocketAddr {
-        from_here(self.http)
+    /// Address of the HTTP listener for programs on this machine.
+    pub(super) fn http_from_loopback(&self) -> SocketAddr {
+        from_loopback(self.http)
     }
 }
 
-/// The whole text.
-pub(super) fn text(addresses: &Addresses, origin: &Origin, rules: usize, settings: &Settings) -> String {
-    let Addresses { http: address, grpc, resp, admin } = *addresses;
+/// The banner.
+pub(super) fn text(
+    addresses: &BoundAddresses,
+    origin: &PolicyOrigin,
+    rules: usize,
+    settings: &Settings,
+) -> String {
+    let BoundAddresses { http: address, grpc, resp, admin } = *addresses;
     let server = &settings.server;
     let mut text = String::new();
     let policy = match origin {
-        Origin::BuiltIn => "the built-in example; `slidegate example` prints it".to_owned(),
-        Origin::Demo => "the demo's own; about 200 made-up requests a second".to_owned(),
-        Origin::File { name } if rules == 1 => format!("{name}, 1 rule"),
-        Origin::File { name } => format!("{name}, {rules} rules"),
+        PolicyOrigin::Example => "built-in example (`slidegate example` prints it)".to_owned(),
+        PolicyOrigin::Demo => "demo, with about 200 simulated requests per second".to_owned(),
+        PolicyOrigin::File { name } if rules == 1 => format!("{name}, 1 rule"),
+        PolicyOrigin::File { name } => format!("{name}, {rules} rules"),
     };
     line(&mut text, &format!("{STRONG}slidegate {}{STRONG:#}", env!("CARGO_PKG_VERSION")));
     let url = |tls: Option<&Tls>, scheme: &str, address| {
@@ -65,15 +70,15 @@ pub(super) fn text(addresses: &Addresses, origin: &Origin, rules: usize, setting
     if let Some(admin) = admin {
         let tls = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
         line(&mut text, &format!("admin:  {}", url(tls, "http", admin)));
-        line(&mut text, &format!("console: {STRONG}{}/{STRONG:#}", url(tls, "http", from_here(admin))));
+        line(&mut text, &format!("console: {STRONG}{}/{STRONG:#}", url(tls, "http", from_loopback(admin))));
     }
     line(&mut text, &format!("policy: {policy}"));
     line(&mut text, &format!("store:  {}", store(&settings.store)));
-    if matches!(origin, Origin::BuiltIn) {
+    if matches!(origin, PolicyOrigin::Example) {
         let needs_token = server.token.is_some();
-        tries(&mut text, &Target { address, headers: server.headers, needs_token });
+        try_it(&mut text, &TryItServer { address, headers: server.headers, needs_token });
     }
-    line(&mut text, "\nCtrl-C ends it.");
+    line(&mut text, "\nPress Ctrl-C to stop.");
     text
 }
 
@@ -81,44 +86,44 @@ fn store(store: &Store) -> String {
     match store.kind {
         StoreKind::Memory => format!("memory, at most {}", size(store.max_memory.0)),
         StoreKind::Redis => match (&store.url, &store.sentinel) {
-            (Some(url), _) => format!("Redis at {}", without_password(known(url))),
-            (None, Some(sentinel)) => format!("Redis, found by its sentinels as {:?}", known(&sentinel.name)),
-            (None, None) => format!("Redis Cluster, {} nodes named", store.nodes.len()),
+            (Some(url), _) => format!("Redis at {}", without_password(text_of(url))),
+            (None, Some(sentinel)) => format!("Redis master {:?} of Sentinel", text_of(&sentinel.name)),
+            (None, None) => format!("Redis Cluster, {} seed nodes", store.nodes.len()),
         },
     }
 }
 
-fn known(spot: &Spot<String>) -> &str {
+fn text_of(spot: &Spot<String>) -> &str {
     spot.value.as_deref().unwrap_or_default()
 }
 
-/// A banner ends up in logs.
+/// A URL without its credentials, since banners end up in logs.
 fn without_password(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("redis", url));
     let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
     format!("{scheme}://{host}")
 }
 
-/// In the largest unit that keeps it whole.
+/// A size in the largest unit in which it is a whole number.
 fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fitting = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
     fitting.map_or_else(|| format!("{bytes} bytes"), |(shift, unit)| format!("{} {unit}", bytes >> shift))
 }
 
-fn tries(text: &mut String, target: &Target) {
+fn try_it(text: &mut String, server: &TryItServer) {
     line(text, "\nTry it in another terminal:");
-    for one in target.tries() {
+    for one in server.commands() {
         line(text, &format!("\n{FAINT}# {}{FAINT:#}", one.title));
         line(text, &one.command);
-        for printed in one.prints {
-            line(text, &format!("{FAINT}    {printed}{FAINT:#}"));
+        for output in one.output {
+            line(text, &format!("{FAINT}    {output}{FAINT:#}"));
         }
     }
 }
 
 fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a string takes everything");
+    writeln!(text, "{line}").expect("writing to a string does not fail");
 }
 
 #[cfg(test)]
@@ -140,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_not_shown() {
+    fn passwords_are_removed() {
         let rows = [
             ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
             ("rediss://user:p@ss@db:6379/0", "rediss://db:6379/0"),

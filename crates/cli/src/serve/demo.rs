@@ -1,4 +1,4 @@
-//! `slidegate serve --demo`: a made-up population that asks a server over HTTP, so that there is something to see.
+//! `slidegate serve --demo`: simulated clients that send requests over HTTP, for the console.
 
 mod client;
 mod workload;
@@ -9,28 +9,29 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{MissedTickBehavior, interval};
 
-use client::Caller;
-use workload::Population;
+use client::DemoClient;
+use workload::Workload;
 
-/// The rules that it runs into.
+/// Policy of the demo.
 pub(crate) const POLICY: &str = include_str!("demo/policy.yaml");
 
-/// Every run is the same.
+/// Seed of the workload: every run is the same.
 const SEED: u64 = 7;
-/// How many connections it has.
-const CALLERS: usize = 4;
+/// Number of connections.
+const CLIENTS: usize = 4;
 
-/// Asks the server at an address until it is dropped. What comes late is left out: a machine that stalls is not asked for what it missed.
+/// Sends the workload to a server until it is dropped. After a stall it skips the missed ticks.
 pub(super) async fn run(server: SocketAddr, token: Option<String>) {
-    let mut population = Population::new(SEED);
-    let mut callers: Vec<Caller> = (0..CALLERS).map(|_| Caller::new(server, token.as_deref())).collect();
+    let mut workload = Workload::new(SEED);
+    let mut clients: Vec<DemoClient> =
+        (0..CLIENTS).map(|_| DemoClient::new(server, token.as_deref())).collect();
     let mut ticks = interval(Duration::from_millis(workload::TICK_MS));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
-        let calls = population.next();
-        let share = calls.len().div_ceil(CALLERS).max(1);
-        let asked = callers.iter_mut().zip(calls.chunks(share)).map(|(caller, calls)| caller.ask(calls));
-        join_all(asked).await;
+        let requests = workload.next();
+        let share = requests.len().div_ceil(CLIENTS).max(1);
+        let pairs = clients.iter_mut().zip(requests.chunks(share));
+        join_all(pairs.map(|(client, requests)| client.send_all(requests))).await;
     }
 }

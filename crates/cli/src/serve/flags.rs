@@ -1,4 +1,4 @@
-//! Settings from the command line or the environment. They go before those of the file.
+//! Settings from flags and environment variables, which take precedence over the file.
 
 use std::net::SocketAddr;
 
@@ -9,40 +9,43 @@ use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::Config;
 
 #[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Settings, before those of the file")]
+#[command(next_help_heading = "Settings (precedence: flags, environment, file)")]
 pub(crate) struct Flags {
-    /// Where to listen. Port 0 takes any that is free.
+    /// Address of the HTTP API. Port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_HTTP", value_parser = address)]
     http: Option<SocketAddr>,
-    /// Where to speak Envoy's rate limit service (gRPC).
+    /// Address of Envoy's rate limit service (gRPC).
     #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_GRPC", value_parser = address)]
     grpc: Option<SocketAddr>,
-    /// Where to speak the protocol of Redis.
+    /// Address of the Redis protocol.
     #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_RESP", value_parser = address)]
     resp: Option<SocketAddr>,
-    /// Where operators reach it. Beyond this machine that needs a token, or TLS with client certificates.
+    /// Address of the admin listener. Beyond loopback it needs a token, or TLS with client
+    /// certificates.
     #[arg(long, value_name = "ADDRESS", env = "SLIDEGATE_ADMIN", value_parser = admin)]
     admin: Option<SocketAddr>,
-    /// Answer only operators with this token. The variable keeps it out of the list of processes.
+    /// Bearer token that the admin listener requires. Prefer the variable: process lists show
+    /// flags.
     #[arg(long, value_name = "TOKEN", env = "SLIDEGATE_ADMIN_TOKEN", hide_env_values = true, value_parser = token)]
     admin_token: Option<String>,
-    /// Keep state in this Redis or Valkey, shared with other servers: redis://host:6379.
+    /// Redis or Valkey server for shared state, for example redis://host:6379.
     #[arg(long, value_name = "URL", env = "SLIDEGATE_REDIS", value_parser = redis, hide_env_values = true)]
     redis: Option<String>,
-    /// The most memory that state takes in this process: 64MiB, 1GiB.
+    /// Maximum memory of the in-memory store, for example 64MiB or 1GiB.
     #[arg(long, value_name = "SIZE", env = "SLIDEGATE_MAX_MEMORY", value_parser = max_memory)]
     max_memory: Option<Bytes>,
-    /// Which rate limit headers answers have.
+    /// Style of the rate limit headers in responses.
     #[arg(long, value_name = "STYLE", env = "SLIDEGATE_HEADERS", value_parser = headers())]
     headers: Option<HeaderStyle>,
-    /// Answer only requests with this token (Authorization: Bearer …). The variable keeps it out of the list of processes.
+    /// Bearer token that requests need (Authorization: Bearer …). Prefer the variable: process
+    /// lists show flags.
     #[arg(long, env = "SLIDEGATE_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<String>,
 }
 
 impl Flags {
-    /// Whether an address was chosen by this flag, or its variable.
-    pub(super) fn names(&self, flag: &str) -> bool {
+    /// Whether this flag, or its variable, sets an address.
+    pub(super) fn sets(&self, flag: &str) -> bool {
         match flag {
             "--http" => self.http.is_some(),
             "--admin" => self.admin.is_some(),
@@ -84,8 +87,9 @@ impl Flags {
     }
 }
 
-/// A flag is read as the same setting in a file would be, so that both allow and refuse the same.
-fn as_in_a_file(file: &Value) -> Result<Settings, String> {
+/// Settings of a file with one setting: a flag and the same setting in a file accept the same
+/// values.
+fn parse_as_file(file: &Value) -> Result<Settings, String> {
     // JSON is YAML.
     match Policy::parse("flag", &file.to_string()) {
         Ok((_, settings)) => Ok(settings),
@@ -94,16 +98,20 @@ fn as_in_a_file(file: &Value) -> Result<Settings, String> {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let settings = as_in_a_file(&json!({"version": 1, "server": {"http": text}}))?;
-    settings.server.http.value.ok_or_else(|| "write 127.0.0.1:8080".to_owned())
+    let settings = parse_as_file(&json!({"version": 1, "server": {"http": text}}))?;
+    settings
+        .server
+        .http
+        .value
+        .ok_or_else(|| "expected an address and port, for example 127.0.0.1:8080".to_owned())
 }
 
-/// Whether it is guarded is not known before all flags and the file are: see the server's own settings.
+/// Parses the admin address. The server checks its protection later, with all settings.
 fn admin(text: &str) -> Result<SocketAddr, String> {
-    let listen = json!({"listen": text, "token": "known when all flags are"});
-    let settings = as_in_a_file(&json!({"version": 1, "server": {"admin": listen}}))?;
+    let listen = json!({"listen": text, "token": "checked with all settings"});
+    let settings = parse_as_file(&json!({"version": 1, "server": {"admin": listen}}))?;
     let admin = settings.server.admin.and_then(|admin| admin.listen.value);
-    admin.ok_or_else(|| "write 127.0.0.1:8090".to_owned())
+    admin.ok_or_else(|| "expected an address and port, for example 127.0.0.1:8090".to_owned())
 }
 
 fn redis(text: &str) -> Result<String, String> {
@@ -111,17 +119,17 @@ fn redis(text: &str) -> Result<String, String> {
 }
 
 fn max_memory(text: &str) -> Result<Bytes, String> {
-    as_in_a_file(&json!({"version": 1, "store": {"max_memory": text}}))
+    parse_as_file(&json!({"version": 1, "store": {"max_memory": text}}))
         .map(|settings| settings.store.max_memory)
 }
 
 fn token(text: &str) -> Result<String, String> {
-    as_in_a_file(&json!({"version": 1, "server": {"token": text}})).map(|_| text.to_owned())
+    parse_as_file(&json!({"version": 1, "server": {"token": text}})).map(|_| text.to_owned())
 }
 
 fn headers() -> impl TypedValueParser<Value = HeaderStyle> {
     PossibleValuesParser::new(["draft", "legacy", "x-ratelimit", "none"]).try_map(|text| {
-        as_in_a_file(&json!({"version": 1, "server": {"headers": text}}))
+        parse_as_file(&json!({"version": 1, "server": {"headers": text}}))
             .map(|settings| settings.server.headers)
     })
 }

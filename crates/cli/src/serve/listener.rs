@@ -1,4 +1,4 @@
-//! The address that a server listens at.
+//! Listening sockets of the server.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,22 +6,22 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use miette::{Report, miette};
 use tokio::net::{TcpListener, TcpSocket};
 
-/// How many connections the system keeps for us until they are taken; it may keep fewer.
+/// Connections that the system queues until the server accepts them; it may queue fewer.
 const BACKLOG: u32 = 4_096;
-/// Bytes of answers that the system keeps for a connection until its client takes them; Linux keeps twice as many, and without a bound
-/// megabytes. Answers are much shorter.
+/// Send buffer of a connection. Linux doubles it, and without a bound it grows to megabytes;
+/// responses are much shorter.
 const SEND_BUFFER_BYTES: u32 = 128 << 10;
 
-/// What to do if another program has the port.
+/// Behaviour if another program uses the port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum IfTaken {
+pub(super) enum WhenPortInUse {
     Fail,
-    /// Nobody asked for that port: any that is free is as good.
-    AnyOther,
+    /// Bind any free port instead.
+    PickAnother,
 }
 
-/// The address as programs on this machine reach it.
-pub(super) fn from_here(mut address: SocketAddr) -> SocketAddr {
+/// Address for programs on this machine: loopback, if the listener has all addresses.
+pub(super) fn from_loopback(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         let loopback =
             if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
@@ -30,10 +30,10 @@ pub(super) fn from_here(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Takes the address that a flag could change; what can be done about it if it cannot be had.
-pub(super) fn bind(address: SocketAddr, flag: &str, if_taken: IfTaken) -> Result<TcpListener, Report> {
+/// Binds an address. The error suggests the flag that changes it.
+pub(super) fn bind(address: SocketAddr, flag: &str, in_use: WhenPortInUse) -> Result<TcpListener, Report> {
     let listener = match listen(address) {
-        Err(error) if error.kind() == ErrorKind::AddrInUse && if_taken == IfTaken::AnyOther => {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && in_use == WhenPortInUse::PickAnother => {
             listen(SocketAddr::new(address.ip(), 0))
         }
         listener => listener,
@@ -42,31 +42,32 @@ pub(super) fn bind(address: SocketAddr, flag: &str, if_taken: IfTaken) -> Result
         let port = address.port();
         let help = match error.kind() {
             ErrorKind::AddrInUse => format!(
-                "another program has port {port}: end it, or choose another one with {flag} {}:{}",
+                "another program uses port {port}: stop it, or choose another port with {flag} {}:{}",
                 address.ip(),
                 port.wrapping_add(1).max(1024)
             ),
             ErrorKind::PermissionDenied => {
-                format!("port {port} is for root: choose one above 1023 with {flag}")
+                format!("port {port} is reserved for root: choose one above 1023 with {flag}")
             }
             ErrorKind::AddrNotAvailable => {
                 format!(
-                    "{} is no address of this machine: 127.0.0.1 is, and 0.0.0.0 stands for all",
+                    "this machine does not have the address {}: use 127.0.0.1, or 0.0.0.0 for all addresses",
                     address.ip()
                 )
             }
             _ => format!("choose another address with {flag}"),
         };
-        miette!(help = help, "cannot listen at {address}: {error}")
+        miette!(help = help, "cannot listen on {address}: {error}")
     })
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // What is left of connections of an earlier process is not in the way. Elsewhere it means that others may take the port.
+    // Ignores closed connections of an earlier process. On Windows it would let others take the
+    // port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
-    // Connections have it from their listener.
+    // Connections inherit it from the listener.
     socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -81,20 +82,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn another_port_is_taken_only_where_none_was_asked_for() {
+    async fn another_port_is_picked_only_if_allowed() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let taken = bind(any, "--http", IfTaken::Fail).expect("a port");
+        let taken = bind(any, "--http", WhenPortInUse::Fail).expect("a port");
         let address = taken.local_addr().expect("an address");
-        assert!(bind(address, "--http", IfTaken::Fail).is_err());
-        let other = bind(address, "--http", IfTaken::AnyOther).expect("another port");
+        assert!(bind(address, "--http", WhenPortInUse::Fail).is_err());
+        let other = bind(address, "--http", WhenPortInUse::PickAnother).expect("another port");
         let other = other.local_addr().expect("an address");
         assert_eq!((other.ip(), other.port() == address.port()), (address.ip(), false));
     }
 
-    /// What the system takes of answers that nobody reads has a bound, too.
+    /// The system buffers a bounded part of responses that a client does not read.
     #[tokio::test]
-    async fn little_is_sent_to_one_who_does_not_read() {
-        let listener = bind(SocketAddr::from(([127, 0, 0, 1], 0)), "--http", IfTaken::Fail).expect("a port");
+    async fn the_send_buffer_is_bounded() {
+        let listener =
+            bind(SocketAddr::from(([127, 0, 0, 1], 0)), "--http", WhenPortInUse::Fail).expect("a port");
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(4_096).expect("a socket");
         let address = listener.local_addr().expect("an address");
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_is_reached_by_one_of_this_machine() {
+    fn unspecified_addresses_become_loopback() {
         for (bound, reached) in [
             ("0.0.0.0:80", "127.0.0.1:80"),
             ("[::]:80", "[::1]:80"),
@@ -116,7 +118,7 @@ mod tests {
             ("127.0.0.2:80", "127.0.0.2:80"),
         ] {
             let bound = bound.parse().expect("an address");
-            assert_eq!(from_here(bound).to_string(), reached);
+            assert_eq!(from_loopback(bound).to_string(), reached);
         }
     }
 }

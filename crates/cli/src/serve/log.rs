@@ -10,9 +10,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
-/// How much is told.
+/// Log level.
 #[derive(Clone, Copy, ValueEnum, Debug)]
-pub(crate) enum Level {
+pub(crate) enum LogLevel {
     Off,
     Error,
     Warn,
@@ -20,74 +20,75 @@ pub(crate) enum Level {
     Debug,
 }
 
-/// How it is told.
+/// Log format.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
-pub(crate) enum Format {
-    /// Lines for people.
+pub(crate) enum LogFormat {
+    /// One line of text per event.
     Text,
-    /// An object in every line.
+    /// One JSON object per line.
     Json,
 }
 
-/// How long the end of the program waits for lines that are still queued.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Longest time that the end of the program waits for queued lines.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Log of the program. Dropping it writes what is queued, unless that takes too long.
-pub(crate) struct Log {
+/// Handle of the log. Dropping it writes the queued lines, within a time limit.
+pub(crate) struct LogHandle {
     pub(crate) writer: LogWriter,
-    format: Format,
+    format: LogFormat,
 }
 
-/// Sends everything that is logged from now on, panics included, through one writer, which never holds up whoever logs.
-pub(crate) fn start(level: Level, format: Format) -> io::Result<Log> {
+/// Sends everything that is logged from now on, panics included, through one writer that never
+/// blocks the caller.
+pub(crate) fn start(level: LogLevel, format: LogFormat) -> io::Result<LogHandle> {
     let writer = LogWriter::start(io::stderr())?;
     let level = match level {
-        Level::Off => LevelFilter::OFF,
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
     };
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    // What operators change is told whatever is chosen.
-    let told = Targets::new()
+    // The level does not apply to the audit log.
+    let targets = Targets::new()
         .with_default(level)
-        // It would tell of every frame.
+        // At debug level h2 logs every frame.
         .with_target("h2", level.min(LevelFilter::INFO))
         .with_target("slidegate::audit", LevelFilter::INFO)
-        // So is what of that was lost.
+        // Nor to reports of lost lines.
         .with_target(LOG_TARGET, LevelFilter::WARN);
-    let of_lines = writer.clone();
+    let line_writer = writer.clone();
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(move || of_lines.clone())
-        // Those would be written around the writer.
+        .with_writer(move || line_writer.clone())
+        // Those would bypass the writer.
         .log_internal_errors(false)
-        .with_ansi(io::stderr().is_terminal() && !no_color && format == Format::Text);
+        .with_ansi(io::stderr().is_terminal() && !no_color && format == LogFormat::Text);
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match format {
-        Format::Text => lines.boxed(),
-        Format::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
-    tracing_subscriber::registry().with(lines.with_filter(told)).init();
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string);
         let message = panic.payload_as_str().unwrap_or("no message");
         tracing::error!(target: LOG_TARGET, location, "panic: {message}");
     }));
-    Ok(Log { writer, format })
+    Ok(LogHandle { writer, format })
 }
 
-impl Log {
-    /// Warns of something before anything is served.
+impl LogHandle {
+    /// Logs a warning before the server starts.
     pub(crate) fn warn(&self, warning: &str) {
         match self.format {
-            Format::Text => self.writer.line(format!("warning: {warning}\n").as_bytes()),
-            Format::Json => tracing::warn!("{warning}"),
+            LogFormat::Text => self.writer.line(format!("warning: {warning}\n").as_bytes()),
+            LogFormat::Json => tracing::warn!("{warning}"),
         }
     }
 }
 
-impl Drop for Log {
+impl Drop for LogHandle {
     fn drop(&mut self) {
-        self.writer.flush(PATIENCE);
+        self.writer.flush(FLUSH_TIMEOUT);
     }
 }

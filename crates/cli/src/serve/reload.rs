@@ -1,4 +1,4 @@
-//! Where a policy is read again from, and the signal that asks for it.
+//! Reload of the policy: its source, and SIGHUP.
 
 use std::fs;
 use std::io;
@@ -9,14 +9,15 @@ use slidegate_server::{App, PolicySource};
 
 use super::flags::Flags;
 
-/// Where a policy can be read again from: standard input and pipes are read once.
+/// Source for reloads, if the policy is a regular file; standard input and pipes can only be read
+/// once.
 pub(super) fn source(path: PathBuf, text: &str, flags: Flags) -> Option<PolicySource> {
     let is_file = path.as_os_str() != "-" && fs::metadata(&path).is_ok_and(|of| of.is_file());
     is_file.then(|| PolicySource::new(path, text, move |settings| flags.apply(settings)))
 }
 
-/// From now on SIGHUP does not end the process: the policy and the certificates are read again. What comes of it is in the
-/// log.
+/// From now on SIGHUP reloads the policy and the certificates instead of ending the process. The
+/// log has the result.
 #[cfg(unix)]
 pub(super) fn on_hangup(app: &Arc<App>) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -24,14 +25,14 @@ pub(super) fn on_hangup(app: &Arc<App>) -> io::Result<()> {
     let (app, mut hangup) = (Arc::clone(app), signal(SignalKind::hangup())?);
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
-            // A file that is not right is no reason to end.
+            // An invalid file does not stop the server.
             let _logged = (app.reload().await, app.reload_certificates().await);
         }
     });
     Ok(())
 }
 
-/// There is no such signal here.
+/// No such signal on this system.
 #[cfg(not(unix))]
 pub(super) fn on_hangup(_app: &Arc<App>) -> io::Result<()> {
     Ok(())

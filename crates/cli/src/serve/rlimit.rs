@@ -1,6 +1,7 @@
-//! Number of files that the process may have open: every connection is one.
+//! Limit of open files of the process: every connection is one.
 
-/// Takes as many as the system gives, since what it gives at first is often a thousand. `None`: there is no bound.
+/// Raises the limit to the maximum, since the default is often 1,024, and returns it; `None` means
+/// unlimited.
 #[cfg(unix)]
 pub(super) fn raise() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -10,7 +11,7 @@ pub(super) fn raise() -> Option<u64> {
     if raised.is_ok() { maximum } else { current }
 }
 
-/// There is no such number.
+/// No such limit on this system.
 #[cfg(not(unix))]
 pub(super) fn raise() -> Option<u64> {
     None

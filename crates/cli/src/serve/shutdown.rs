@@ -1,4 +1,4 @@
-//! When a server is to end, and when at once.
+//! Shutdown signals: the first stops the server gracefully, a second one immediately.
 
 use std::future::Future;
 use std::io;
@@ -8,22 +8,22 @@ use slidegate_server::LogWriter;
 
 use crate::exit;
 
-/// How long the last line has to be written.
-const LAST_LINE: Duration = Duration::from_millis(250);
-const AT_ONCE: &[u8] =
-    b"a second signal: ended at once, without the answers and the snapshot of a good end\n";
+/// Longest time to write the last log line.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(250);
+const IMMEDIATE_STOP: &[u8] =
+    b"second signal: stopped immediately, without answering open requests or saving a snapshot\n";
 
-/// Listens, from now on, for Ctrl-C and for the signal by which services are stopped; the future completes at the first. A second one
-/// ends the program where it stands.
-pub(super) fn asked(log: LogWriter) -> io::Result<impl Future<Output = ()>> {
+/// Listens from now on for Ctrl-C and SIGTERM. The future completes at the first signal; a second
+/// one exits the process.
+pub(super) fn signal(log: LogWriter) -> io::Result<impl Future<Output = ()>> {
     let mut signals = Signals::listen()?;
     Ok(async move {
         signals.next().await;
         tokio::spawn(async move {
             signals.next().await;
-            log.line(AT_ONCE);
-            log.flush(LAST_LINE);
-            std::process::exit(exit::AT_ONCE.into());
+            log.line(IMMEDIATE_STOP);
+            log.flush(FLUSH_TIMEOUT);
+            std::process::exit(exit::INTERRUPTED.into());
         });
     })
 }

@@ -1,79 +1,79 @@
-//! What to try on a server with the built-in example, and what that prints.
+//! Commands to try on a server with the built-in example, with their output.
 
 use std::net::SocketAddr;
 
 use slidegate::policy::file::HeaderStyle;
 
-use super::listener::from_here;
+use super::listener::from_loopback;
 
-/// A command, and what it prints on a fresh server.
-pub(super) struct Try {
+/// A command and its output on a fresh server.
+pub(super) struct TryItCommand {
     pub(super) title: &'static str,
     pub(super) command: String,
-    pub(super) prints: Vec<String>,
+    pub(super) output: Vec<String>,
 }
 
-/// Where the server is, and how it was set.
-pub(super) struct Target {
+/// The server to try, as far as the commands depend on it.
+pub(super) struct TryItServer {
     pub(super) address: SocketAddr,
     pub(super) headers: HeaderStyle,
     pub(super) needs_token: bool,
 }
 
-impl Target {
-    /// In an order that makes sense: each prints what it says if those before it were run, too.
-    pub(super) fn tries(&self) -> [Try; 4] {
+impl TryItServer {
+    /// The commands in order: the output of each assumes the ones before.
+    pub(super) fn commands(&self) -> [TryItCommand; 4] {
         let first = self.login("203.0.113.7", "");
         let second = self.login("203.0.113.8", "");
         let five = self.login("203.0.113.8", r#","cost":5"#);
-        let show = "| grep -iE '^(http|rate|x-rate|retry)'";
+        let filter = "| grep -iE '^(http|rate|x-rate|retry)'";
         [
-            Try {
-                title: "A log-in. The rule `login` allows five a minute from one address.",
-                command: format!("curl -si {first} {show}"),
-                prints: self.head("HTTP/1.1 200 OK", 4),
+            TryItCommand {
+                title: "A login. The rule `login` allows five a minute from one address.",
+                command: format!("curl -si {first} {filter}"),
+                output: self.head("HTTP/1.1 200 OK", 4),
             },
-            Try {
-                title: "Five more, of which four fit.",
+            TryItCommand {
+                title: "Five more. Four fit.",
                 command: format!(
                     "for i in 1 2 3 4 5; do curl -so /dev/null -w '%{{http_code}} ' {first}; done; echo"
                 ),
-                prints: vec!["200 200 200 200 429".to_owned()],
+                output: vec!["200 200 200 200 429".to_owned()],
             },
-            Try {
-                title: "All five at once from another address, and one more: it is told when to come again.",
-                command: format!("curl -so /dev/null {five}; \\\ncurl -si {second} {show}"),
-                prints: {
+            TryItCommand {
+                title: "Another address uses all five at once. The next request is denied, with the time to retry.",
+                command: format!("curl -so /dev/null {five}; \\\ncurl -si {second} {filter}"),
+                output: {
                     let mut lines = self.head("HTTP/1.1 429 Too Many Requests", 0);
                     lines.push("retry-after: 60".to_owned());
                     lines
                 },
             },
-            Try {
-                title: "The same question as RLAAS asks it.",
+            TryItCommand {
+                title: "The same check for RLAAS clients.",
                 command: format!("curl -s{} '{}/check?userId=alice'; echo", self.token(), self.url()),
-                prints: vec![r#"{"allowed":true,"currentCount":1,"ttl":60}"#.to_owned()],
+                output: vec![r#"{"allowed":true,"currentCount":1,"ttl":60}"#.to_owned()],
             },
         ]
     }
 
-    /// The arguments of curl that ask about a log-in from this address.
+    /// Arguments of curl that check a login from this address.
     fn login(&self, ip: &str, more: &str) -> String {
         let (token, url) = (self.token(), self.url());
         let attributes = format!(r#"{{"attributes":{{"method":"POST","path":"/login","ip":"{ip}"}}{more}}}"#);
         format!("{url}/v1/check{token} -H 'content-type: application/json' \\\n  -d '{attributes}'")
     }
 
-    /// As it can be reached from this machine.
+    /// URL for programs on this machine.
     fn url(&self) -> String {
-        format!("http://{}", from_here(self.address))
+        format!("http://{}", from_loopback(self.address))
     }
 
     fn token(&self) -> &'static str {
         if self.needs_token { " -H \"authorization: Bearer $SLIDEGATE_TOKEN\"" } else { "" }
     }
 
-    /// The status line and the rate limit headers of an answer by the rule `login`.
+    /// Status line and rate limit headers of a response by the rule `login`.
     fn head(&self, status: &str, remaining: u64) -> Vec<String> {
         let plain = |prefix: &str| {
             let values = [("limit", 5), ("remaining", remaining), ("reset", 60)];

@@ -1,4 +1,4 @@
-//! What a policy will do, for people.
+//! Explanation of a policy as text for people.
 
 use std::fmt::Write;
 
@@ -6,13 +6,14 @@ use anstyle::{AnsiColor, Style};
 use slidegate::policy::{LimitReport, PermitReport, RuleReport, TermsReport};
 
 const STRONG: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Warnings about the settings, and a paragraph for every rule.
+/// The verdict on a valid file, warnings about its settings, and a paragraph for every rule.
 pub(super) fn policy(name: &str, warnings: &[String], rules: &[RuleReport]) -> String {
     let mut text = String::new();
     let count = if rules.len() == 1 { "1 rule".to_owned() } else { format!("{} rules", rules.len()) };
-    line(&mut text, &format!("{name} is right: {count}"));
+    line(&mut text, &format!("{name}: {GOOD}OK{GOOD:#} ({count})"));
     for warning in warnings {
         line(&mut text, &format!("{WARNING}warning:{WARNING:#} {warning}"));
     }
@@ -24,16 +25,16 @@ pub(super) fn policy(name: &str, warnings: &[String], rules: &[RuleReport]) -> S
 
 fn rule(text: &mut String, rule: &RuleReport) {
     line(text, &format!("\n{STRONG}{}{STRONG:#}", rule.name));
-    fact(text, "for", &rule.matches);
-    let lacking = rule.missing.as_ref().map_or_else(String::new, |missing| format!("; {missing}"));
-    fact(text, "key", &format!("{}{lacking}", rule.key));
-    fact(text, "mode", &rule.mode);
-    fact(text, "store fails", &rule.on_store_error);
+    line(text, &format!("  match: {}", rule.matches));
+    let missing = rule.missing.as_ref().map_or_else(String::new, |missing| format!("; {missing}"));
+    line(text, &format!("  key: {}{missing}", rule.key));
+    line(text, &format!("  mode: {}", rule.mode));
+    line(text, &format!("  on store error: {}", rule.on_store_error));
     if rule.refundable {
-        fact(text, "permits", "costs can be given back or corrected");
+        line(text, "  refundable: costs can be refunded or corrected");
     }
-    rule.allow.iter().for_each(|requests| fact(text, "not limited", requests));
-    rule.deny.iter().for_each(|requests| fact(text, "refused", requests));
+    rule.allow.iter().for_each(|conditions| line(text, &format!("  allow: {conditions}")));
+    rule.deny.iter().for_each(|conditions| line(text, &format!("  deny: {conditions}")));
     for terms in &rule.terms {
         limits(text, terms);
     }
@@ -45,36 +46,39 @@ fn rule(text: &mut String, rule: &RuleReport) {
 fn limits(text: &mut String, terms: &TermsReport) {
     let TermsReport { applies_to, bytes_per_key, .. } = terms;
     let word = if applies_to.starts_with("all ") { "for" } else { "where" };
-    fact(text, "limits", &format!("{word} {applies_to}; at most {bytes_per_key} bytes per key"));
-    if let Some(PermitReport { most_open, bytes, bytes_at_most }) = &terms.permits {
-        let detail = format!(
-            "at most {most_open} open at a time, in {bytes} of these bytes; {bytes_at_most} if all others are spent"
-        );
-        fact(text, "permits", &detail);
-    }
+    line(text, &format!("  limits {word} {applies_to} (at most {bytes_per_key} bytes per key):"));
     for limit in &terms.limits {
         line(text, &format!("    {}: {}", limit.name, behaviour(limit)));
     }
+    if let Some(PermitReport { most_open, bytes, bytes_at_most }) = &terms.permits {
+        line(
+            text,
+            &format!(
+                "    permits: at most {most_open} open, in {bytes} of these bytes (worst case {bytes_at_most})"
+            ),
+        );
+    }
 }
 
-/// What can be relied on, and what cannot.
+/// Guarantees of a limit.
 fn behaviour(limit: &LimitReport) -> String {
     let LimitReport { quota, worst_case, .. } = limit;
     let most = if worst_case == quota {
         format!("never more than {quota} in any window")
     } else {
-        format!("at worst {worst_case} in one window")
+        format!("up to {worst_case} in one window")
     };
     match (limit.algorithm, limit.resolution_ms) {
-        ("in_flight", _) => format!("at most {quota} at a time, each for {} at most", time(limit.window_ms)),
+        ("in_flight", _) => format!("at most {quota} in flight, each for at most {}", time(limit.window_ms)),
         ("log", Some(step_ms)) if limit.late_ms > 0 => {
-            format!("log in steps of {0}; {most}; frees a slot less than {0} late", time(step_ms))
+            let step = time(step_ms);
+            format!("log with a resolution of {step}; {most}; frees a slot less than {step} late")
         }
         (algorithm, _) => format!("{algorithm}; {most}"),
     }
 }
 
-/// In as many units as it takes.
+/// A time in as many units as it takes.
 fn time(ms: u64) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms")];
     let mut left_ms = ms;
@@ -87,10 +91,6 @@ fn time(ms: u64) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-fn fact(text: &mut String, name: &str, fact: &str) {
-    line(text, &format!("  {name:<13}{fact}"));
-}
-
 fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a string takes everything");
+    writeln!(text, "{line}").expect("writing to a string does not fail");
 }

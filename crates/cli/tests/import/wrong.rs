@@ -5,113 +5,113 @@ use super::program::{Ended, command, file, run};
 /// The system, the file, the place and what is said.
 const TABLE: [(&str, &str, &str, &str); 38] = [
     ("envoy", "", "1:1", "the file is empty"),
-    ("envoy", "a: [\n", "1:4", "this is no YAML"),
-    ("envoy", "- a\n", "1:1", "the file is a mapping"),
-    ("envoy", "descriptors: []\n", "1:1", "there is no domain"),
-    ("envoy", "domain: d\ndescriptor: []\n", "2:1", "does not know `descriptor`"),
-    ("envoy", "domain: d\ndomain: e\n", "2:1", "`domain` is here twice; the first is on line 1"),
-    ("envoy", "domain: d\ndescriptors: a\n", "2:14", "`descriptors` is a list"),
-    ("envoy", "domain: d\ndescriptors:\n  - a\n", "3:5", "a descriptor is a mapping"),
-    ("envoy", "domain: d\ndescriptors:\n  - value: a\n", "3:5", "a descriptor without a key"),
-    ("envoy", "domain: d\ndescriptors:\n  - key: [a]\n", "3:10", "`key` is a text"),
-    ("envoy", "domain: d\ndescriptors:\n  - key: a\n    limit: 5\n", "4:5", "does not know `limit`"),
+    ("envoy", "a: [\n", "1:4", "invalid YAML"),
+    ("envoy", "- a\n", "1:1", "the file must be a mapping"),
+    ("envoy", "descriptors: []\n", "1:1", "missing `domain`"),
+    ("envoy", "domain: d\ndescriptor: []\n", "2:1", "unknown field `descriptor`"),
+    ("envoy", "domain: d\ndomain: e\n", "2:1", "duplicate field `domain`: first on line 1"),
+    ("envoy", "domain: d\ndescriptors: a\n", "2:14", "`descriptors` must be a list"),
+    ("envoy", "domain: d\ndescriptors:\n  - a\n", "3:5", "a descriptor must be a mapping"),
+    ("envoy", "domain: d\ndescriptors:\n  - value: a\n", "3:5", "missing `key` of a descriptor"),
+    ("envoy", "domain: d\ndescriptors:\n  - key: [a]\n", "3:10", "`key` must be a text"),
+    ("envoy", "domain: d\ndescriptors:\n  - key: a\n    limit: 5\n", "4:5", "unknown field `limit`"),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    shadow_mode: maybe\n",
         "4:18",
-        "`maybe` does not work as `shadow_mode`",
+        "invalid `shadow_mode`: `maybe` is not a boolean",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    share_threshold: true\n",
         "4:5",
-        "values that end in `*`",
+        "requires a value that ends in `*`",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n  - key: a\n",
         "4:5",
-        "`a` is here twice; the first is on line 3",
+        "duplicate descriptor `a`: first on line 3",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a_b\n  - key: a\n    value: b\n",
         "4:5",
-        "`a_b` is here twice",
+        "duplicate descriptor `a_b`",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: 5\n",
         "4:17",
-        "a rate limit is a mapping",
+        "a rate limit must be a mapping",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { requests_per_unit: 5 }\n",
         "4:19",
-        "a limit without a unit",
+        "missing `unit`",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: fortnight }\n",
         "4:25",
-        "`fortnight` is no unit",
+        "invalid unit `fortnight`",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: day, unlimited: true }\n",
         "4:25",
-        "has no unit",
+        "cannot have a unit",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: day, requests_per_unit: -1 }\n",
         "4:49",
-        "`-1` does not work",
+        "`-1` is not a whole number",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: day, requests_per_unit: 4294967296 }\n",
         "4:49",
-        "more than",
+        "is too large",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: day, requests: 4 }\n",
         "4:30",
-        "does not know `requests`",
+        "unknown field `requests`",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: day, name: n, replaces: [{ name: n }] }\n",
         "4:52",
-        "replaces itself",
+        "cannot replace itself",
     ),
     (
         "envoy",
         "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: day, replaces: [{ name: '' }] }\n",
         "4:43",
-        "nothing is replaced",
+        "missing `name` in `replaces`",
     ),
-    ("envoy", "domain: d\n---\ndomain: e\n", "3:1", "a second document"),
-    ("limitador", "a: b\n", "1:1", "is a list"),
-    ("limitador", "- a\n", "1:3", "a limit is a mapping"),
-    ("limitador", "- max_value: 1\n  seconds: 1\n", "1:3", "a limit without `namespace`"),
-    ("limitador", "- namespace: n\n  max_value: 1\n", "1:3", "a limit without `seconds`"),
+    ("envoy", "domain: d\n---\ndomain: e\n", "3:1", "more than one document"),
+    ("limitador", "a: b\n", "1:1", "must be a list"),
+    ("limitador", "- a\n", "1:3", "a limit must be a mapping"),
+    ("limitador", "- max_value: 1\n  seconds: 1\n", "1:3", "missing `namespace` of a limit"),
+    ("limitador", "- namespace: n\n  max_value: 1\n", "1:3", "missing `seconds` of a limit"),
     (
         "limitador",
         "- namespace: n\n  max_value: many\n  seconds: 1\n",
         "2:14",
-        "`many` does not work as `max_value`",
+        "invalid `max_value`: `many` is not a whole number",
     ),
-    ("limitador", "- namespace: n\n  conditions: a == 'b'\n", "2:15", "`conditions` is a list"),
-    ("limitador", "- namespace: &n [*n]\n", "1:18", "refers to what it is part of"),
-    ("rlaas", "server: 1\n", "1:1", "there is no `rate-limiter`"),
-    ("rlaas", "rate-limiter:\n  window-size: 5\n", "2:3", "has no `max-requests`"),
-    ("rlaas", "rate-limiter:\n  max-requests: 5\n", "2:3", "has no `window-size`"),
-    ("rlaas", "rate-limiter:\n  use-algo: leaky\n", "2:13", "`leaky` is no algorithm"),
-    ("rlaas", "rate-limiter.window-size=0\n", "1:26", "a window of 0 s"),
-    ("rlaas", "rate-limiter:\n  max-requests: ${MAX}\n", "2:17", "is set from outside"),
+    ("limitador", "- namespace: n\n  conditions: a == 'b'\n", "2:15", "`conditions` must be a list"),
+    ("limitador", "- namespace: &n [*n]\n", "1:18", "refers to a value that contains it"),
+    ("rlaas", "server: 1\n", "1:1", "missing `rate-limiter`"),
+    ("rlaas", "rate-limiter:\n  window-size: 5\n", "2:3", "missing `max-requests`"),
+    ("rlaas", "rate-limiter:\n  max-requests: 5\n", "2:3", "missing `window-size`"),
+    ("rlaas", "rate-limiter:\n  use-algo: leaky\n", "2:13", "invalid algorithm `leaky`"),
+    ("rlaas", "rate-limiter.window-size=0\n", "1:26", "invalid window of 0 s"),
+    ("rlaas", "rate-limiter:\n  max-requests: ${MAX}\n", "2:17", "is set outside"),
 ];
 
 /// Lines are wrapped where they are too long for a terminal.
@@ -170,14 +170,14 @@ fn aliases_are_followed_within_bounds() {
 fn files_that_cannot_be_read() {
     let absent = run(&["import", "envoy", "no-such-file.yaml"]);
     assert_eq!(absent.code, Some(1));
-    assert!(unwrapped(&absent.stderr).contains("no-such-file.yaml cannot be read"), "{}", absent.stderr);
+    assert!(unwrapped(&absent.stderr).contains("cannot read no-such-file.yaml"), "{}", absent.stderr);
     assert_eq!(run(&["import", "nginx", "-"]).code, Some(2));
     assert_eq!(run(&["import", "envoy"]).code, Some(2));
     let binary = file("");
     std::fs::write(binary.path(), b"domain: d\n\xff").expect("it can be written");
     let ended = run(&["import", "envoy", super::program::path(&binary)]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.contains("is not UTF-8"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("is not valid UTF-8"), "{}", ended.stderr);
 }
 
 /// Files of other programs have secrets in them, too: those of Spring do.

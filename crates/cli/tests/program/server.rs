@@ -10,7 +10,7 @@ use super::command;
 use super::http::{Reply, Request};
 
 /// What a banner ends with.
-const LAST_LINE: &str = "Ctrl-C ends it.";
+const LAST_LINE: &str = "Press Ctrl-C to stop.";
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Ends when dropped.

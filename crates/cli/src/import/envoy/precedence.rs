@@ -1,93 +1,96 @@
-//! Which descriptors come before another of the same list, and which one behind it.
+//! Precedence of sibling descriptors.
 
-use super::super::policy_writer::Test;
-use super::config::{Descriptor, Value};
+use super::super::policy_writer::ValueTest;
+use super::config::{DescriptorNode, ValuePattern};
 
-/// The siblings that take values away from a descriptor, of those that are not left out: those with the value itself, wildcards that
-/// come first. `None`: nothing is left to it.
+/// The converted siblings that take values from a descriptor: those with an exact value, and
+/// earlier wildcards. `None` means that the descriptor has no values left.
 pub(super) fn before(
-    siblings: &[Descriptor],
+    siblings: &[DescriptorNode],
     index: usize,
-    is_there: impl Fn(&Descriptor) -> bool,
-) -> Option<Vec<&Descriptor>> {
+    is_converted: impl Fn(&DescriptorNode) -> bool,
+) -> Option<Vec<&DescriptorNode>> {
     let own = &siblings[index];
-    let mut first: Vec<&Descriptor> = Vec::new();
+    let mut first: Vec<&DescriptorNode> = Vec::new();
     for (other_index, other) in siblings.iter().enumerate() {
         if other_index == index || other.key != own.key {
             continue;
         }
         let comes_first = match (&own.value, &other.value) {
-            (Value::Exact(_), _) | (_, Value::Any) => false,
-            (Value::Prefix(own), Value::Exact(value)) => value.starts_with(own),
-            (Value::Prefix(own), Value::Prefix(other)) if other_index < index => {
+            (ValuePattern::Exact(_), _) | (_, ValuePattern::Any) => false,
+            (ValuePattern::Prefix(own), ValuePattern::Exact(value)) => value.starts_with(own),
+            (ValuePattern::Prefix(own), ValuePattern::Prefix(other)) if other_index < index => {
                 if own.starts_with(other) {
                     return None;
                 }
                 other.starts_with(own)
             }
-            (Value::Prefix(_), Value::Prefix(_)) => false,
-            (Value::Any, Value::Prefix(other)) if other.is_empty() => return None,
-            (Value::Any, _) => true,
+            (ValuePattern::Prefix(_), ValuePattern::Prefix(_)) => false,
+            (ValuePattern::Any, ValuePattern::Prefix(other)) if other.is_empty() => return None,
+            (ValuePattern::Any, _) => true,
         };
-        if comes_first && is_there(other) {
+        if comes_first && is_converted(other) {
             first.push(other);
         }
     }
     let wildcards: Vec<&str> = first.iter().filter_map(|other| prefix(other)).collect();
-    let is_within = |other: &&Descriptor| match &other.value {
-        Value::Exact(value) => wildcards.iter().any(|prefix| value.starts_with(prefix)),
-        Value::Prefix(value) => {
+    let is_within = |other: &&DescriptorNode| match &other.value {
+        ValuePattern::Exact(value) => wildcards.iter().any(|prefix| value.starts_with(prefix)),
+        ValuePattern::Prefix(value) => {
             wildcards.iter().any(|prefix| value.len() > prefix.len() && value.starts_with(prefix))
         }
-        Value::Any => false,
+        ValuePattern::Any => false,
     };
     Some(first.into_iter().filter(|other| !is_within(other)).collect())
 }
 
-/// The sibling that has the values of a descriptor if that is left out: the first wildcard for all of them, or the key alone.
-pub(super) fn behind(
-    siblings: &[Descriptor],
+/// The sibling to which the values of a descriptor fall if it is omitted: the first wildcard for
+/// all of them, or the key alone.
+pub(super) fn next(
+    siblings: &[DescriptorNode],
     index: usize,
-    is_there: impl Fn(&Descriptor) -> bool,
-) -> Option<&Descriptor> {
+    is_converted: impl Fn(&DescriptorNode) -> bool,
+) -> Option<&DescriptorNode> {
     let own = &siblings[index];
-    let has_all = |other: &Value| match (&own.value, other) {
-        (Value::Exact(own) | Value::Prefix(own), Value::Prefix(other)) => own.starts_with(other),
-        (own, Value::Any) => *own != Value::Any,
+    let has_all = |other: &ValuePattern| match (&own.value, other) {
+        (ValuePattern::Exact(own) | ValuePattern::Prefix(own), ValuePattern::Prefix(other)) => {
+            own.starts_with(other)
+        }
+        (own, ValuePattern::Any) => *own != ValuePattern::Any,
         _ => false,
     };
     let others = siblings.iter().enumerate().filter(|(other_index, other)| {
         *other_index != index
             && other.key == own.key
             && has_all(&other.value)
-            && is_there(other)
+            && is_converted(other)
             && before(siblings, *other_index, |_| false).is_some()
     });
-    others.map(|(_, other)| other).min_by_key(|other| other.value == Value::Any)
+    others.map(|(_, other)| other).min_by_key(|other| other.value == ValuePattern::Any)
 }
 
-fn prefix(descriptor: &Descriptor) -> Option<&str> {
+fn prefix(descriptor: &DescriptorNode) -> Option<&str> {
     match &descriptor.value {
-        Value::Prefix(prefix) => Some(prefix),
+        ValuePattern::Prefix(prefix) => Some(prefix),
         _ => None,
     }
 }
 
-/// Tests of one attribute of which any may hold: a list of values and a list of prefixes.
-pub(super) fn together(name: &str, tests: impl Iterator<Item = Test>) -> Vec<(String, Test)> {
+/// Tests of one attribute as alternatives: a list of values and a list of prefixes.
+pub(super) fn alternatives(name: &str, tests: impl Iterator<Item = ValueTest>) -> Vec<(String, ValueTest)> {
     let (mut values, mut prefixes) = (Vec::new(), Vec::new());
     for test in tests {
         match test {
-            Test::Is(texts) => values.extend(texts),
-            Test::Prefix(texts) => prefixes.extend(texts),
+            ValueTest::Is(texts) => values.extend(texts),
+            ValueTest::Prefix(texts) => prefixes.extend(texts),
         }
     }
     let mut all = Vec::new();
     if !values.is_empty() {
-        all.push((name.to_owned(), Test::Is(values)));
+        all.push((name.to_owned(), ValueTest::Is(values)));
     }
     if !prefixes.is_empty() {
-        all.push((name.to_owned(), Test::Prefix(prefixes)));
+        all.push((name.to_owned(), ValueTest::Prefix(prefixes)));
     }
     all
 }

@@ -1,138 +1,141 @@
-//! Conditions of Limitador: the part of CEL that a rule can say.
+//! Conditions of Limitador: the subset of CEL that a rule can express.
 
 use super::token::{self, Token};
 
-/// One thing that is asked of one attribute.
+/// Test of one attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Clause {
     pub(super) attribute: String,
-    pub(super) wanted: Wanted,
-    /// The attribute is there, and this does not hold.
+    pub(super) predicate: Predicate,
+    /// Whether the attribute must be present and fail the test.
     pub(super) negated: bool,
 }
 
+/// Test of a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Wanted {
-    /// One of these.
+pub(super) enum Predicate {
+    /// It equals one of these.
     Is(Vec<String>),
-    /// It begins like one of these.
+    /// It starts with one of these.
     StartsWith(Vec<String>),
     Present,
 }
 
-/// The clauses of a condition, all of which have to hold. The error says what a rule cannot say.
+/// Parses a condition into clauses, all of which must hold. The error says what a rule cannot
+/// express.
 pub(super) fn parse(text: &str) -> Result<Vec<Clause>, String> {
-    let mut parser = Parser { tokens: token::tokens(text)?, at: 0, depth: 0 };
-    let clauses = parser.either()?;
+    let mut parser = ConditionParser { tokens: token::tokens(text)?, at: 0, depth: 0 };
+    let clauses = parser.any_of()?;
     match parser.next() {
         None => Ok(clauses),
-        Some(token) => Err(format!("a rule cannot say what follows from {token}")),
+        Some(token) => Err(format!("a rule cannot express the part from {token}")),
     }
 }
 
-/// The attribute that a variable names.
+/// Parses a variable: the name of an attribute.
 pub(super) fn variable(text: &str) -> Result<String, String> {
-    let mut parser = Parser { tokens: token::tokens(text)?, at: 0, depth: 0 };
+    let mut parser = ConditionParser { tokens: token::tokens(text)?, at: 0, depth: 0 };
     match (parser.operand()?, parser.next()) {
         (Operand::Attribute(name), None) => Ok(name),
-        _ => Err("a key consists of attributes, not of expressions".to_owned()),
+        _ => Err("a key consists of attributes, not expressions".to_owned()),
     }
 }
 
-/// Nobody nests parentheses deeper.
+/// Depth limit of parentheses.
 const MAX_DEPTH: usize = 32;
 
-struct Parser {
+/// Recursive descent parser of conditions.
+struct ConditionParser {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
 }
 
-/// One side of a comparison.
+/// Side of a comparison.
 enum Operand {
     Attribute(String),
     /// All entries of the descriptor.
     Descriptor,
     Text(String),
     Texts(Vec<String>),
-    /// A whole clause already, such as `x.startsWith('a')`.
+    /// A complete clause, such as `x.startsWith('a')`.
     Clause(Clause),
 }
 
-impl Parser {
+impl ConditionParser {
     fn next(&mut self) -> Option<Token> {
         let token = self.tokens.get(self.at).cloned();
         self.at += 1;
         token
     }
 
-    fn takes(&mut self, sign: &str) -> bool {
+    fn consume(&mut self, sign: &str) -> bool {
         let is_next = matches!(self.tokens.get(self.at), Some(Token::Sign(next)) if *next == sign);
         self.at += usize::from(is_next);
         is_next
     }
 
     fn expect(&mut self, sign: &str) -> Result<(), String> {
-        if self.takes(sign) { Ok(()) } else { Err(format!("`{sign}` is missing")) }
+        if self.consume(sign) { Ok(()) } else { Err(format!("missing `{sign}`")) }
     }
 
     /// `a || b`: values of one attribute.
-    fn either(&mut self) -> Result<Vec<Clause>, String> {
+    fn any_of(&mut self) -> Result<Vec<Clause>, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err("it is nested too deeply".to_owned());
+            return Err("nested too deeply".to_owned());
         }
-        let mut all = self.both()?;
-        while self.takes("||") {
-            let other = self.both()?;
+        let mut all = self.all_of()?;
+        while self.consume("||") {
+            let other = self.all_of()?;
             let ([first], [other]) = (&mut *all, &*other) else {
-                return Err("a rule cannot say `||` of conditions that consist of several".to_owned());
+                return Err("a rule cannot express `||` of compound conditions".to_owned());
             };
             let is_same = first.attribute == other.attribute && !first.negated && !other.negated;
-            match (&mut first.wanted, &other.wanted) {
-                (Wanted::Is(texts), Wanted::Is(more)) if is_same => texts.extend(more.iter().cloned()),
-                (Wanted::StartsWith(texts), Wanted::StartsWith(more)) if is_same => {
+            match (&mut first.predicate, &other.predicate) {
+                (Predicate::Is(texts), Predicate::Is(more)) if is_same => texts.extend(more.iter().cloned()),
+                (Predicate::StartsWith(texts), Predicate::StartsWith(more)) if is_same => {
                     texts.extend(more.iter().cloned());
                 }
-                _ => return Err("a rule can say `||` only of values of one attribute".to_owned()),
+                _ => return Err("a rule can express `||` only for values of one attribute".to_owned()),
             }
         }
         self.depth -= 1;
         Ok(all)
     }
 
-    fn both(&mut self) -> Result<Vec<Clause>, String> {
-        let mut all = self.one()?;
-        while self.takes("&&") {
-            all.extend(self.one()?);
+    fn all_of(&mut self) -> Result<Vec<Clause>, String> {
+        let mut all = self.unary()?;
+        while self.consume("&&") {
+            all.extend(self.unary()?);
         }
         Ok(all)
     }
 
-    fn one(&mut self) -> Result<Vec<Clause>, String> {
-        if self.takes("!") {
-            // In CEL it binds to what follows at once, not to a comparison.
-            let mut inner = if self.takes("(") {
-                self.within()?
+    fn unary(&mut self) -> Result<Vec<Clause>, String> {
+        if self.consume("!") {
+            // In CEL it binds tighter than a comparison.
+            let mut inner = if self.consume("(") {
+                self.parenthesised()?
             } else if let Operand::Clause(clause) = self.operand()? {
                 vec![clause]
             } else {
-                return Err("`!` is said of a condition in parentheses".to_owned());
+                return Err("`!` needs a condition in parentheses".to_owned());
             };
             let [clause] = &mut *inner else {
-                return Err("a rule cannot say `!` of several conditions together".to_owned());
+                return Err("a rule cannot express `!` of several conditions".to_owned());
             };
-            if clause.wanted == Wanted::Present {
-                return Err("a rule cannot ask that an attribute is not there".to_owned());
+            if clause.predicate == Predicate::Present {
+                return Err("a rule cannot require that an attribute is absent".to_owned());
             }
             clause.negated = !clause.negated;
             return Ok(inner);
         }
-        if self.takes("(") { self.within() } else { self.comparison().map(|one| vec![one]) }
+        if self.consume("(") { self.parenthesised() } else { self.comparison().map(|one| vec![one]) }
     }
 
-    fn within(&mut self) -> Result<Vec<Clause>, String> {
-        let inner = self.either()?;
+    fn parenthesised(&mut self) -> Result<Vec<Clause>, String> {
+        let inner = self.any_of()?;
         self.expect(")")?;
         Ok(inner)
     }
@@ -142,29 +145,29 @@ impl Parser {
             Operand::Clause(clause) => return Ok(clause),
             other => other,
         };
-        let clause = |attribute, wanted, negated| Ok(Clause { attribute, wanted, negated });
+        let clause = |attribute, predicate, negated| Ok(Clause { attribute, predicate, negated });
         let sign = self.next();
         match &sign {
-            None => return Err("a condition compares something".to_owned()),
+            None => return Err("the condition has no comparison".to_owned()),
             Some(Token::Sign("==" | "!=")) => {}
             Some(Token::Name(word)) if word == "in" => {}
-            Some(other) => return Err(format!("a rule cannot say {other}")),
+            Some(other) => return Err(format!("a rule cannot express {other}")),
         }
         match (left, sign, self.operand()?) {
             (Operand::Attribute(name), Some(Token::Sign(sign @ ("==" | "!="))), Operand::Text(text))
             | (Operand::Text(text), Some(Token::Sign(sign @ ("==" | "!="))), Operand::Attribute(name)) => {
-                clause(name, Wanted::Is(vec![text]), sign == "!=")
+                clause(name, Predicate::Is(vec![text]), sign == "!=")
             }
             (Operand::Attribute(name), Some(Token::Name(word)), Operand::Texts(texts)) if word == "in" => {
-                clause(name, Wanted::Is(texts), false)
+                clause(name, Predicate::Is(texts), false)
             }
             (Operand::Text(name), Some(Token::Name(word)), Operand::Descriptor) if word == "in" => {
-                clause(name, Wanted::Present, false)
+                clause(name, Predicate::Present, false)
             }
             (Operand::Attribute(_), Some(Token::Sign("==" | "!=")), Operand::Attribute(other)) => {
-                Err(format!("an attribute is compared with a text: put `{other}` in quotes if it is one"))
+                Err(format!("an attribute can only be compared with a text: quote `{other}` if it is one"))
             }
-            _ => Err("a rule compares an attribute with texts".to_owned()),
+            _ => Err("a rule can only compare an attribute with texts".to_owned()),
         }
     }
 
@@ -172,19 +175,19 @@ impl Parser {
         match self.next() {
             Some(Token::Text(text)) => Ok(Operand::Text(text)),
             Some(Token::Sign("[")) => self.texts().map(Operand::Texts),
-            Some(Token::Name(name)) if name == "has" && self.takes("(") => {
+            Some(Token::Name(name)) if name == "has" && self.consume("(") => {
                 let Operand::Attribute(attribute) = self.operand()? else {
-                    return Err("`has` is asked of an attribute".to_owned());
+                    return Err("`has` needs an attribute".to_owned());
                 };
                 self.expect(")")?;
-                Ok(Operand::Clause(Clause { attribute, wanted: Wanted::Present, negated: false }))
+                Ok(Operand::Clause(Clause { attribute, predicate: Predicate::Present, negated: false }))
             }
             Some(Token::Name(name)) => self.attribute(name),
             Some(Token::Number(number)) => {
-                Err(format!("values of attributes are texts: write '{number}' in quotes"))
+                Err(format!("attribute values are texts: write '{number}' in quotes"))
             }
-            Some(token) => Err(format!("a rule cannot say {token} here")),
-            None => Err("something is missing at the end".to_owned()),
+            Some(token) => Err(format!("unexpected {token}")),
+            None => Err("unexpected end".to_owned()),
         }
     }
 
@@ -193,19 +196,20 @@ impl Parser {
         loop {
             match self.next() {
                 Some(Token::Text(text)) => texts.push(text),
-                _ => return Err("a list has texts in quotes".to_owned()),
+                _ => return Err("a list must contain quoted texts".to_owned()),
             }
-            if self.takes("]") {
+            if self.consume("]") {
                 return Ok(texts);
             }
             self.expect(",")?;
         }
     }
 
-    /// `user`, `req.method`, `descriptors[0].user`, `descriptors[0]['req.method']`, and what is asked of it with a dot.
+    /// Parses `user`, `req.method`, `descriptors[0].user`, `descriptors[0]['req.method']`, and a
+    /// call on one of them.
     fn attribute(&mut self, first: String) -> Result<Operand, String> {
         if first == "limit" {
-            return Err("`limit` is the limit itself, which a rule does not ask".to_owned());
+            return Err("a rule cannot test `limit`, the limit itself".to_owned());
         }
         let is_descriptor = first == "descriptors";
         let mut name = if is_descriptor { String::new() } else { first };
@@ -214,24 +218,26 @@ impl Parser {
             match self.next() {
                 Some(Token::Number(index)) if index == "0" => self.expect("]")?,
                 _ => {
-                    return Err("every descriptor is a request, and a rule sees no other: `descriptors[0]`"
-                        .to_owned());
+                    return Err(
+                        "a rule sees only `descriptors[0]`, because every descriptor is a separate request"
+                            .to_owned(),
+                    );
                 }
             }
         }
         let dot = |name: &str| if name.is_empty() { "" } else { "." };
         loop {
-            if self.takes(".") {
+            if self.consume(".") {
                 let Some(Token::Name(part)) = self.next() else {
-                    return Err("a name is missing after `.`".to_owned());
+                    return Err("missing name after `.`".to_owned());
                 };
-                if self.takes("(") {
+                if self.consume("(") {
                     return self.call(name, &part).map(Operand::Clause);
                 }
                 name = format!("{name}{}{part}", dot(&name));
-            } else if self.takes("[") {
+            } else if self.consume("[") {
                 let Some(Token::Text(part)) = self.next() else {
-                    return Err("a name in quotes is missing after `[`".to_owned());
+                    return Err("missing quoted name after `[`".to_owned());
                 };
                 self.expect("]")?;
                 name = format!("{name}{}{part}", dot(&name));
@@ -244,11 +250,11 @@ impl Parser {
     }
 
     fn call(&mut self, attribute: String, function: &str) -> Result<Clause, String> {
-        match (function, self.next(), self.takes(")")) {
+        match (function, self.next(), self.consume(")")) {
             ("startsWith", Some(Token::Text(start)), true) => {
-                Ok(Clause { attribute, wanted: Wanted::StartsWith(vec![start]), negated: false })
+                Ok(Clause { attribute, predicate: Predicate::StartsWith(vec![start]), negated: false })
             }
-            _ => Err(format!("a rule cannot ask `{function}`")),
+            _ => Err(format!("a rule cannot express `{function}`")),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! What a condition consists of.
+//! Tokens of a condition.
 
 use std::fmt;
 
+/// Token of a condition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Token {
     Name(String),
@@ -10,7 +11,7 @@ pub(super) enum Token {
     Sign(&'static str),
 }
 
-/// Longer ones first.
+/// Operators and punctuation, longest first.
 const SIGNS: [&str; 20] = [
     "==", "!=", "&&", "||", "<=", ">=", "!", "(", ")", "[", "]", ",", ".", "<", ">", "+", "-", "*", "/", "?",
 ];
@@ -32,16 +33,16 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
         let (token, len) = match first {
             '\'' | '"' => quoted(rest, first)?,
             '0'..='9' => {
-                let number = start(rest, |c| c.is_ascii_alphanumeric() || c == '.');
+                let number = leading(rest, |c| c.is_ascii_alphanumeric() || c == '.');
                 (Token::Number(number.to_owned()), number.len())
             }
             'a'..='z' | 'A'..='Z' | '_' => {
-                let name = start(rest, |c| c.is_ascii_alphanumeric() || c == '_');
+                let name = leading(rest, |c| c.is_ascii_alphanumeric() || c == '_');
                 (Token::Name(name.to_owned()), name.len())
             }
             _ => {
                 let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
-                let sign = sign.ok_or_else(|| format!("a rule cannot say `{first}`"))?;
+                let sign = sign.ok_or_else(|| format!("a rule cannot express `{first}`"))?;
                 (Token::Sign(sign), sign.len())
             }
         };
@@ -51,19 +52,18 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-fn start(text: &str, belongs: impl Fn(char) -> bool) -> &str {
+fn leading(text: &str, belongs: impl Fn(char) -> bool) -> &str {
     &text[..text.find(|c| !belongs(c)).unwrap_or(text.len())]
 }
 
-/// Escapes meant different things in different versions of Limitador.
+/// Parses a quoted text. Escapes are an error, because their meaning depends on the version of
+/// Limitador.
 fn quoted(text: &str, quote: char) -> Result<(Token, usize), String> {
     let within = &text[1..];
-    let end = within.find(quote).ok_or("a quote is not closed")?;
+    let end = within.find(quote).ok_or("unclosed quote")?;
     let value = &within[..end];
     if value.contains('\\') || value.is_empty() && within[end + 1..].starts_with(quote) {
-        return Err(
-            "what a text with escapes or three quotes means depends on the version of Limitador".to_owned()
-        );
+        return Err("the meaning of escapes and triple quotes depends on the version of Limitador".to_owned());
     }
     Ok((Token::Text(value.to_owned()), end + 2))
 }

@@ -1,83 +1,88 @@
-//! Conditions and variables of a limit, as a rule says them.
+//! Translation of a limit's conditions and variables to those of a rule.
 
 use std::collections::BTreeSet;
 
 use slidegate::policy::file::Span;
 
-use super::super::attribute::{self, Asked};
-use super::super::policy_writer::Test;
-use super::super::quote::shown;
+use super::super::attribute::{self, AttributeTest};
+use super::super::policy_writer::ValueTest;
+use super::super::quote::excerpt;
 use super::super::warnings::Warnings;
-use super::condition::{self, Clause, Wanted};
-use super::limits::Limit;
+use super::condition::{self, Clause, Predicate};
+use super::limits::LimitadorLimit;
 
-/// Attributes that have a name of their own here.
+/// Attributes with another name in a policy.
 const RENAMED: [(&str, &str); 2] = [("req.method", "method"), ("req.path", "path")];
 
+/// Conditions and key of a rule, and what could not be translated.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct Translation {
     namespace: String,
-    pub(super) matches: Vec<(String, Test)>,
-    pub(super) allow: Vec<(String, Test)>,
+    pub(super) matches: Vec<(String, ValueTest)>,
+    pub(super) allow: Vec<(String, ValueTest)>,
     pub(super) key: Vec<String>,
-    /// What a rule cannot say, and where it stands.
-    pub(super) unsaid: Vec<(Span, String)>,
-    /// For the top of the file.
+    /// What a rule cannot express, with its location.
+    pub(super) failures: Vec<(Span, String)>,
+    /// Comments for the top of the policy.
     pub(super) notes: BTreeSet<String>,
 }
 
-pub(super) fn of(limit: &Limit, warnings: &mut Warnings) -> Said {
-    let mut said = Said { namespace: limit.namespace.clone(), ..Said::default() };
+pub(super) fn translate(limit: &LimitadorLimit, warnings: &mut Warnings) -> Translation {
+    let mut translation = Translation { namespace: limit.namespace.clone(), ..Translation::default() };
     for (text, at) in &limit.conditions {
         let clauses = condition::parse(text).and_then(|clauses| {
-            clauses.into_iter().try_for_each(|clause| said.clause(clause, *at, warnings))
+            clauses.into_iter().try_for_each(|clause| translation.clause(clause, *at, warnings))
         });
         if let Err(why) = clauses {
-            said.unsaid.push((*at, format!("`{}`: {why}", shown(text))));
+            translation.failures.push((*at, format!("`{}`: {why}", excerpt(text))));
         }
     }
     for (text, at) in &limit.variables {
-        if let Err(why) = condition::variable(text).and_then(|name| said.variable(&name)) {
-            said.unsaid.push((*at, format!("`{}`: {why}", shown(text))));
+        if let Err(why) = condition::variable(text).and_then(|name| translation.variable(&name)) {
+            translation.failures.push((*at, format!("`{}`: {why}", excerpt(text))));
         }
     }
-    // That an attribute is there goes without saying where more is asked of it.
-    let more = |(name, test): &&(String, Test)| !is_present(name, test);
-    let asked_more: Vec<String> = said.matches.iter().filter(more).map(|(name, _)| name.clone()).collect();
-    said.matches.retain(|(name, test)| !is_present(name, test) || !asked_more.contains(name));
-    said
+    // A test of the value implies that the attribute is present.
+    let tests_value = |(name, test): &&(String, ValueTest)| !is_present(name, test);
+    let names: Vec<String> =
+        translation.matches.iter().filter(tests_value).map(|(name, _)| name.clone()).collect();
+    translation.matches.retain(|(name, test)| !is_present(name, test) || !names.contains(name));
+    translation
 }
 
-fn is_present(name: &str, test: &Test) -> bool {
-    attribute::test(name, Asked::Present).is_ok_and(|present| present.test == *test)
+fn is_present(name: &str, test: &ValueTest) -> bool {
+    attribute::test(name, AttributeTest::Present).is_ok_and(|present| present.test == *test)
 }
 
-impl Said {
+impl Translation {
     fn clause(&mut self, clause: Clause, at: Span, warnings: &mut Warnings) -> Result<(), String> {
-        let Clause { attribute, wanted, negated } = clause;
+        let Clause { attribute, predicate, negated } = clause;
         let name = self.renamed(&attribute);
-        let test = match &wanted {
-            Wanted::Is(texts) => Test::Is(self.texts(&name, texts, Asked::Is, at, warnings)?),
-            Wanted::StartsWith(texts) => {
-                Test::Prefix(self.texts(&name, texts, Asked::StartsWith, at, warnings)?)
+        let test = match &predicate {
+            Predicate::Is(texts) => {
+                ValueTest::Is(self.texts(&name, texts, AttributeTest::Is, at, warnings)?)
             }
-            Wanted::Present => attribute::test(&name, Asked::Present)?.test,
+            Predicate::StartsWith(texts) => {
+                ValueTest::Prefix(self.texts(&name, texts, AttributeTest::StartsWith, at, warnings)?)
+            }
+            Predicate::Present => attribute::test(&name, AttributeTest::Present)?.test,
         };
         if negated {
-            let present = attribute::test(&name, Asked::Present)?.test;
-            self.ask(&name, present)?;
+            let present = attribute::test(&name, AttributeTest::Present)?.test;
+            self.add(&name, present)?;
             self.allow.push((name, test));
             return Ok(());
         }
-        self.ask(&name, test)
+        self.add(&name, test)
     }
 
-    /// An attribute is asked for one thing; that it is there goes with everything.
-    fn ask(&mut self, name: &str, test: Test) -> Result<(), String> {
-        let is_present = |test: &Test| is_present(name, test);
-        let others = self.matches.iter().filter(|(known, other)| *known == name && !is_present(other));
+    /// Adds a test. An attribute has one test, besides that it is present.
+    fn add(&mut self, name: &str, test: ValueTest) -> Result<(), String> {
+        let is_present = |test: &ValueTest| is_present(name, test);
+        let others =
+            self.matches.iter().filter(|(other_name, other)| *other_name == name && !is_present(other));
         if !is_present(&test) && others.clone().any(|(_, other)| *other != test) {
-            return Err(format!("a rule asks one thing of `{name}`, not two"));
+            return Err(format!("a rule can have only one condition on `{name}`"));
         }
         let entry = (name.to_owned(), test);
         if !self.matches.contains(&entry) {
@@ -90,25 +95,25 @@ impl Said {
         &mut self,
         name: &str,
         texts: &'t [String],
-        asked: impl Fn(&'t str) -> Asked<'t>,
+        attribute_test: impl Fn(&'t str) -> AttributeTest<'t>,
         at: Span,
         warnings: &mut Warnings,
     ) -> Result<Vec<String>, String> {
         let mut all = Vec::new();
         for text in texts {
-            let said = attribute::test(name, asked(text))?;
-            if let Some((what, remedy)) = said.warning {
+            let translated = attribute::test(name, attribute_test(text))?;
+            if let Some((what, remedy)) = translated.warning {
                 warnings.warn(at, what, remedy);
             }
-            let (Test::Is(texts) | Test::Prefix(texts)) = said.test;
+            let (ValueTest::Is(texts) | ValueTest::Prefix(texts)) = translated.test;
             all.extend(texts);
         }
         self.notes.extend(attribute::meaning(name).map(str::to_owned));
         Ok(all)
     }
 
-    fn variable(&mut self, written: &str) -> Result<(), String> {
-        let name = self.renamed(written);
+    fn variable(&mut self, name: &str) -> Result<(), String> {
+        let name = self.renamed(name);
         attribute::check_name(&name)?;
         self.notes.extend(attribute::meaning(&name).map(str::to_owned));
         if !self.key.contains(&name) {
@@ -117,33 +122,33 @@ impl Said {
         Ok(())
     }
 
-    fn renamed(&mut self, written: &str) -> String {
-        let Some((_, name)) = RENAMED.iter().find(|(old, _)| *old == written) else {
-            return written.to_owned();
+    fn renamed(&mut self, name: &str) -> String {
+        let Some((old, new)) = RENAMED.iter().find(|(old, _)| *old == name) else {
+            return name.to_owned();
         };
         self.notes.insert(format!(
-            "`{written}` is called `{name}` here: requests have to say it so (in Envoy by `descriptor_key: {name}`)."
+            "`{old}` is `{new}` here: requests must use that name (in Envoy, `descriptor_key: {new}`)."
         ));
-        (*name).to_owned()
+        (*new).to_owned()
     }
 
-    /// The same for limits that are of one rule, in whatever order they say it.
+    /// Text that is equal for limits of one rule, whatever the order of their conditions.
     pub(super) fn signature(&self) -> String {
-        let sorted = |tests: &[(String, Test)]| {
-            let mut shown: Vec<String> =
+        let sorted = |tests: &[(String, ValueTest)]| {
+            let mut lines: Vec<String> =
                 tests.iter().map(|(name, test)| format!("{name:?}: {test:?}")).collect();
-            shown.sort();
-            shown
+            lines.sort();
+            lines
         };
         let mut key = self.key.clone();
         key.sort();
         format!("{:?} {:?} {:?} {key:?}", self.namespace, sorted(&self.matches), sorted(&self.allow))
     }
 
-    /// What a rule may be called: `method_GET-user`.
+    /// Text for the name of the rule: `method_GET-user`.
     pub(super) fn summary(&self) -> String {
-        let test = |(name, test): &(String, Test)| match test {
-            Test::Is(texts) | Test::Prefix(texts) if texts.iter().any(|text| !text.is_empty()) => {
+        let test = |(name, test): &(String, ValueTest)| match test {
+            ValueTest::Is(texts) | ValueTest::Prefix(texts) if texts.iter().any(|text| !text.is_empty()) => {
                 format!("{name}_{}", texts.join("_"))
             }
             _ => name.clone(),

@@ -1,34 +1,36 @@
-//! Which documents of a file are read: Spring has some only for certain profiles, and which one an application runs with is not known here.
+//! Selection of documents: Spring applies some only to certain profiles, and the active profile is
+//! unknown here.
 
-use super::super::quote::shown;
+use super::super::quote::excerpt;
 use super::super::warnings::Warnings;
 use super::properties::Property;
 
-const REMEDY: &str = "convert what the application runs with, in a file with one document";
+const REMEDY: &str = "convert a file with one document: the settings that the application runs with";
 
-/// The properties that are for every profile, and where none of these is the limiter's, also those of the first document that has
-/// some.
-pub(super) fn taken(documents: Vec<Vec<Property>>, warnings: &mut Warnings) -> Vec<Property> {
+/// Properties for every profile. If they do not configure the limiter, also those of the first
+/// document that does.
+pub(super) fn select(documents: Vec<Vec<Property>>, warnings: &mut Warnings) -> Vec<Property> {
     let (for_some, for_all): (Vec<_>, Vec<_>) =
         documents.into_iter().partition(|document| document.iter().any(is_condition));
-    let mut taken: Vec<Property> = for_all.into_iter().flatten().collect();
+    let mut selected: Vec<Property> = for_all.into_iter().flatten().collect();
     for document in for_some {
         let Some(first) = document.iter().find(|one| one.is_limiter()) else { continue };
         let conditions = document.iter().filter(|one| is_condition(one));
         let conditions: Vec<String> =
-            conditions.map(|one| format!("`{}: {}`", shown(&one.written), shown(&one.value))).collect();
-        let what = format!("this `rate-limiter` is only for {}", conditions.join(", "));
-        if taken.iter().any(Property::is_limiter) {
-            warnings.warn(first.at, format!("{what}, and is left out"), REMEDY);
+            conditions.map(|one| format!("`{}: {}`", excerpt(&one.spelling), excerpt(&one.value))).collect();
+        let what = format!("this `rate-limiter` applies only with {}", conditions.join(", "));
+        if selected.iter().any(Property::is_limiter) {
+            warnings.warn(first.at, format!("{what}, and is omitted"), REMEDY);
         } else {
-            warnings.warn(first.at, format!("{what}, and is taken: none is for every profile"), REMEDY);
-            taken.extend(document);
+            warnings.warn(first.at, format!("{what}, and is used: none applies to every profile"), REMEDY);
+            selected.extend(document);
         }
     }
-    taken
+    selected
 }
 
-/// Whether a document with it is read at times only. The second name is that of Spring Boot before 2.4.
+/// Whether a property restricts its document to a profile. The second name is that of Spring Boot
+/// before 2.4.
 fn is_condition(property: &Property) -> bool {
     let name = property.name.split('[').next().unwrap_or_default();
     name.starts_with("spring.config.activate.") || name == "spring.profiles"

@@ -1,19 +1,20 @@
-//! Properties of a Spring application, from YAML or from a `.properties` file.
+//! Properties of a Spring application, from YAML or a `.properties` file.
 
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::super::quote::shown;
-use super::super::source::Source;
+use super::super::quote::excerpt;
+use super::super::source::SourceFile;
 use super::super::tree::{self, Kind, Node};
 use super::super::warnings::Warnings;
 use super::documents;
 
+/// Property of a Spring application.
 pub(super) struct Property {
-    /// In one spelling, whatever Spring allows: lower case, without dashes and underscores.
+    /// Canonical name: lower case, without dashes and underscores.
     pub(super) name: String,
-    /// As it stands there.
-    pub(super) written: String,
+    /// Name as it is written in the file.
+    pub(super) spelling: String,
     pub(super) at: Span,
     pub(super) value: String,
     pub(super) value_at: Span,
@@ -25,32 +26,32 @@ impl Property {
     }
 }
 
-/// All properties of a file that are read, each once: a later one takes the place of an earlier one.
-pub(super) fn read(source: &Source, warnings: &mut Warnings) -> Result<Vec<Property>, Report> {
-    let documents = if is_properties(source) { of_lines(&source.text) } else { of_yaml(source)? };
-    let mut found = documents::taken(documents, warnings);
+/// Properties of a file, each once: a later one replaces an earlier one.
+pub(super) fn read(source: &SourceFile, warnings: &mut Warnings) -> Result<Vec<Property>, Report> {
+    let documents = if is_properties(source) { parse_properties(&source.text) } else { parse_yaml(source)? };
+    let mut found = documents::select(documents, warnings);
     for property in &mut found {
         resolve(source, property, warnings)?;
     }
     let mut last: Vec<Property> = Vec::new();
     for property in found {
-        last.retain(|known| known.name != property.name);
+        last.retain(|other| other.name != property.name);
         last.push(property);
     }
     Ok(last)
 }
 
-/// By its name, or by its first line: a name and `=`, which YAML does not have.
-fn is_properties(source: &Source) -> bool {
+/// Whether the format is `.properties`: by the file name, or by a first line with a name and `=`.
+fn is_properties(source: &SourceFile) -> bool {
     let is_comment = |line: &&str| line.is_empty() || line.starts_with(['#', '!']);
     let first = source.text.lines().map(str::trim).find(|line| !is_comment(line)).unwrap_or_default();
     let name = first.find(['=', ':', ' ']).filter(|at| first[*at..].trim_start().starts_with('='));
     source.name.ends_with(".properties") || name.is_some()
 }
 
-/// A line of three dashes behind the sign of a comment ends a document; not, as Spring has it, behind a comment with the same sign or
-/// before any other.
-fn of_lines(text: &str) -> Vec<Vec<Property>> {
+/// Documents of a `.properties` file. `#---` or `!---` separates them; as in Spring, not directly
+/// after a comment with the same sign or before any comment.
+fn parse_properties(text: &str) -> Vec<Vec<Property>> {
     let (mut documents, mut document) = (Vec::new(), Vec::new());
     let (mut start, mut comment) = (0, None);
     for line in text.split_inclusive('\n') {
@@ -72,7 +73,7 @@ fn of_lines(text: &str) -> Vec<Vec<Property>> {
             }
             Some(_) => {
                 comment = None;
-                document.push(of_line(line.trim(), at));
+                document.push(parse_line(line.trim(), at));
             }
         }
     }
@@ -80,7 +81,7 @@ fn of_lines(text: &str) -> Vec<Vec<Property>> {
     documents
 }
 
-fn of_line(line: &str, at: usize) -> Property {
+fn parse_line(line: &str, at: usize) -> Property {
     let name_len = line.find(['=', ':', ' ', '\t']).unwrap_or(line.len());
     let rest = line[name_len..].trim_start();
     let value = rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start();
@@ -89,12 +90,12 @@ fn of_line(line: &str, at: usize) -> Property {
     property(line[..name_len].to_owned(), at, value.to_owned(), value_at)
 }
 
-fn property(written: String, at: Span, value: String, value_at: Span) -> Property {
-    let name = written.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect();
-    Property { name, written, at, value, value_at }
+fn property(spelling: String, at: Span, value: String, value_at: Span) -> Property {
+    let name = spelling.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect();
+    Property { name, spelling, at, value, value_at }
 }
 
-fn of_yaml(source: &Source) -> Result<Vec<Vec<Property>>, Report> {
+fn parse_yaml(source: &SourceFile) -> Result<Vec<Vec<Property>>, Report> {
     let documents = tree::documents(source)?.into_iter().map(|document| {
         let mut found = Vec::new();
         flatten(&document, "", document.at, &mut found);
@@ -103,7 +104,7 @@ fn of_yaml(source: &Source) -> Result<Vec<Vec<Property>>, Report> {
     Ok(documents.collect())
 }
 
-/// Names joined by dots, with places of lists in brackets, as Spring has them.
+/// Flattens a tree as Spring does: names joined by dots, list indexes in brackets.
 fn flatten(node: &Node, name: &str, at: Span, found: &mut Vec<Property>) {
     match &node.kind {
         Kind::Mapping(entries) => {
@@ -121,22 +122,19 @@ fn flatten(node: &Node, name: &str, at: Span, found: &mut Vec<Property>) {
     }
 }
 
-/// `${NAME:5}` is 5 unless the environment says otherwise.
-fn resolve(source: &Source, property: &mut Property, warnings: &mut Warnings) -> Result<(), Report> {
+/// Resolves a placeholder: `${NAME:5}` is 5 unless the environment sets NAME.
+fn resolve(source: &SourceFile, property: &mut Property, warnings: &mut Warnings) -> Result<(), Report> {
     if !property.is_limiter() || !property.value.contains("${") {
         return Ok(());
     }
     let within = property.value.strip_prefix("${").and_then(|value| value.strip_suffix('}'));
     let default = within.and_then(|within| within.split_once(':')).map(|(_, default)| default);
     let Some(default) = default.filter(|default| !default.contains("${")) else {
-        let what = format!("`{}` is set from outside this file", shown(&property.value));
-        return Err(source.mistake(
-            property.value_at,
-            what,
-            "write the value that the application runs with",
-        ));
+        let what = format!("`{}` is set outside this file", excerpt(&property.value));
+        return Err(source.error(property.value_at, what, "write the value that the application runs with"));
     };
-    let what = format!("`{}` may be set from outside this file; {default} is taken", shown(&property.value));
+    let what =
+        format!("`{}` may be set outside this file; the default {default} is used", excerpt(&property.value));
     warnings.warn(property.value_at, what, "change the policy if the application runs with another value");
     property.value = default.to_owned();
     Ok(())

@@ -1,4 +1,4 @@
-//! One connection over which the population asks.
+//! Client of the demo: one HTTP connection.
 
 use std::net::SocketAddr;
 
@@ -11,34 +11,36 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-/// Why a call was not answered. What it is does not matter: the server ends, or will be there again.
-type Unanswered = Box<dyn std::error::Error + Send + Sync>;
+/// Failure of a request. Its kind does not matter: the server is stopping, or will be reachable
+/// again.
+type RequestError = Box<dyn std::error::Error + Send + Sync>;
 
-/// One connection, opened when it is needed.
-pub(super) struct Caller {
+/// Client with one connection, which it opens when it needs it.
+pub(super) struct DemoClient {
     server: SocketAddr,
     bearer: Option<String>,
-    open: Option<SendRequest<Full<Bytes>>>,
+    connection: Option<SendRequest<Full<Bytes>>>,
 }
 
-impl Caller {
+impl DemoClient {
     pub(super) fn new(server: SocketAddr, token: Option<&str>) -> Self {
-        Self { server, bearer: token.map(|token| format!("Bearer {token}")), open: None }
+        Self { server, bearer: token.map(|token| format!("Bearer {token}")), connection: None }
     }
 
-    /// Asks one after the other. After one that is not answered the others are not asked, and the next time begins with a new connection.
-    pub(super) async fn ask(&mut self, calls: &[Value]) {
-        for call in calls {
-            if self.ask_one(call).await.is_err() {
-                self.open = None;
+    /// Sends bodies of `POST /v1/check` one after the other. After a failure it skips the rest, and
+    /// the next call reconnects.
+    pub(super) async fn send_all(&mut self, bodies: &[Value]) {
+        for body in bodies {
+            if self.send(body).await.is_err() {
+                self.connection = None;
                 return;
             }
         }
     }
 
-    async fn ask_one(&mut self, call: &Value) -> Result<(), Unanswered> {
-        let mut open = match self.open.take().filter(|open| !open.is_closed()) {
-            Some(open) => open,
+    async fn send(&mut self, body: &Value) -> Result<(), RequestError> {
+        let mut connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
+            Some(connection) => connection,
             None => self.connect().await?,
         };
         let mut request = Request::post("/v1/check")
@@ -47,20 +49,20 @@ impl Caller {
         if let Some(bearer) = &self.bearer {
             request = request.header(AUTHORIZATION, bearer);
         }
-        open.ready().await?;
-        let answer = open.send_request(request.body(Full::from(call.to_string()))?).await?;
-        // Until it was read nothing else can be asked.
-        answer.into_body().collect().await?;
-        self.open = Some(open);
+        connection.ready().await?;
+        let response = connection.send_request(request.body(Full::from(body.to_string()))?).await?;
+        // The next request has to wait for the end of this response.
+        response.into_body().collect().await?;
+        self.connection = Some(connection);
         Ok(())
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Unanswered> {
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, RequestError> {
         let stream = TcpStream::connect(self.server).await?;
         stream.set_nodelay(true)?;
-        let (open, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // It ends when the other half is dropped.
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // The task ends when the sender is dropped.
         tokio::spawn(connection);
-        Ok(open)
+        Ok(sender)
     }
 }

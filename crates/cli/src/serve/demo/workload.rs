@@ -1,112 +1,114 @@
-//! Who asks for what, and when: made up, and the same in every run.
+//! Workload of the demo: simulated requests by tick, the same in every run.
 
 use serde_json::{Value, json};
 
-/// How long a tick is.
+/// Length of a tick.
 pub(super) const TICK_MS: u64 = 50;
 const TICKS_PER_S: u64 = 1_000 / TICK_MS;
 
-/// Who look for things, twice a second each.
+/// Clients that search, each twice a second.
 const SEARCHERS: u64 = 36;
-/// Who look at their orders, one and a half times.
+/// Clients that read their orders, each 1.5 times a second.
 const BUYERS: u64 = 24;
-/// Who do nothing for eight seconds, and then everything at once.
+/// Clients that send a burst every eight seconds, and nothing between.
 const BURSTERS: u64 = 4;
 const BURST_EVERY: u64 = 8 * TICKS_PER_S;
 const BURST: u64 = 25;
-/// Who know what they may, 20 in 5 seconds, and wait until they may again.
+/// Clients that use their quota of 20 in 5 seconds completely, then wait.
 const DEVICES: u64 = 3;
 const SYNC_EVERY: u64 = 11 * TICKS_PER_S / 2;
 const SYNC: u64 = 20;
 
 const INDEXES: [&str; 3] = ["books", "films", "music"];
 
-/// Everybody who asks.
-pub(super) struct Population {
+/// Generator of the simulated requests.
+pub(super) struct Workload {
     random: u64,
     tick: u64,
 }
 
-impl Population {
+impl Workload {
     pub(super) fn new(seed: u64) -> Self {
         Self { random: seed, tick: 0 }
     }
 
-    /// What is asked in the next tick: bodies of `POST /v1/check`.
+    /// Requests of the next tick: bodies of `POST /v1/check`.
     pub(super) fn next(&mut self) -> Vec<Value> {
-        let mut calls = Vec::new();
-        self.steady(&mut calls);
-        self.bursts(&mut calls);
-        self.wrongdoers(&mut calls);
-        self.machines(&mut calls);
+        let mut requests = Vec::new();
+        self.steady(&mut requests);
+        self.bursts(&mut requests);
+        self.abusers(&mut requests);
+        self.machines(&mut requests);
         self.tick += 1;
-        calls
+        requests
     }
 
-    fn steady(&mut self, calls: &mut Vec<Value>) {
+    fn steady(&mut self, requests: &mut Vec<Value>) {
         for who in 0..SEARCHERS {
             if self.chance(100) {
                 let index = INDEXES[self.below(3) as usize];
-                calls.push(search(&format!("key-{who:02}"), &format!("203.0.113.{}", 100 + who), index));
+                requests.push(search(&format!("key-{who:02}"), &format!("203.0.113.{}", 100 + who), index));
             }
         }
         for who in 0..BUYERS {
             if self.chance(75) {
                 let path = format!("/v1/orders/{}", 1_000 + self.below(9_000));
                 let ip = format!("192.0.2.{}", 10 + who);
-                calls.push(
+                requests.push(
                     json!({ "attributes": { "path": path, "user": format!("user-{who:02}"), "ip": ip } }),
                 );
             }
         }
     }
 
-    fn bursts(&self, calls: &mut Vec<Value>) {
+    fn bursts(&self, requests: &mut Vec<Value>) {
         for who in 0..BURSTERS {
             if (self.tick + who * BURST_EVERY / BURSTERS) % BURST_EVERY == TICKS_PER_S {
                 let one = search(&format!("batch-{who}"), &format!("203.0.113.{}", 20 + who), INDEXES[0]);
-                calls.extend((0..BURST).map(|_| one.clone()));
+                requests.extend((0..BURST).map(|_| one.clone()));
             }
         }
     }
 
-    /// One who tries passwords 30 times a second, one who is known for it, and a job that tries again at once whatever it is told.
-    fn wrongdoers(&mut self, calls: &mut Vec<Value>) {
+    /// An address that guesses passwords 30 times a second, one on the deny list, and a job that
+    /// retries without waiting.
+    fn abusers(&mut self, requests: &mut Vec<Value>) {
         let login = |ip: &str| json!({ "attributes": { "method": "POST", "path": "/login", "ip": ip } });
-        calls.extend((0..1 + self.tick % 2).map(|_| login("203.0.113.66")));
+        requests.extend((0..1 + self.tick % 2).map(|_| login("203.0.113.66")));
         if self.chance(100) {
-            calls.push(login("198.51.100.13"));
+            requests.push(login("198.51.100.13"));
         }
-        calls.push(json!({ "attributes": {
+        requests.push(json!({ "attributes": {
             "method": "POST", "path": "/v1/export", "job": "nightly-billing", "ip": "10.0.0.9",
         } }));
     }
 
-    /// Devices that use all that they may, a balancer that looks whether all is well, and a page that shows what is left.
-    fn machines(&mut self, calls: &mut Vec<Value>) {
+    /// Devices that use their whole quota, health checks of a load balancer, and a page that peeks
+    /// at what is left.
+    fn machines(&mut self, requests: &mut Vec<Value>) {
         for who in 0..DEVICES {
             if (self.tick + who * SYNC_EVERY / DEVICES) % SYNC_EVERY == TICKS_PER_S {
                 let (device, ip) = (format!("device-{who}"), format!("10.0.1.{}", 1 + who));
                 let one = json!({ "attributes": { "path": "/v1/sync", "device": device, "ip": ip } });
-                calls.extend((0..SYNC).map(|_| one.clone()));
+                requests.extend((0..SYNC).map(|_| one.clone()));
             }
         }
         if self.tick.is_multiple_of(2) {
-            calls.push(json!({ "attributes": { "path": "/healthz", "ip": "10.0.0.2" } }));
+            requests.push(json!({ "attributes": { "path": "/healthz", "ip": "10.0.0.2" } }));
         }
         if self.chance(150) {
-            let mut look = search("key-00", "203.0.113.100", INDEXES[0]);
-            look["cost"] = 0.into();
-            calls.push(look);
+            let mut peek = search("key-00", "203.0.113.100", INDEXES[0]);
+            peek["cost"] = 0.into();
+            requests.push(peek);
         }
     }
 
-    /// Whether something happens that does so many times in a thousand.
-    fn chance(&mut self, in_a_thousand: u64) -> bool {
-        self.below(1_000) < in_a_thousand
+    /// A random event with this probability, in thousandths.
+    fn chance(&mut self, thousandths: u64) -> bool {
+        self.below(1_000) < thousandths
     }
 
-    /// A number below another, by SplitMix64.
+    /// A random number below `end`, by SplitMix64.
     fn below(&mut self, end: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.random;
@@ -130,8 +132,8 @@ mod tests {
     const MINUTE: u64 = 60 * TICKS_PER_S;
 
     fn minute(seed: u64) -> Vec<Value> {
-        let mut population = Population::new(seed);
-        (0..MINUTE).flat_map(|_| population.next()).collect()
+        let mut workload = Workload::new(seed);
+        (0..MINUTE).flat_map(|_| workload.next()).collect()
     }
 
     #[test]
@@ -140,17 +142,17 @@ mod tests {
         assert_ne!(minute(7), minute(8));
     }
 
-    /// About 200 a second, and never so many at once that a small machine notices.
+    /// About 200 requests a second, and few in one tick.
     #[test]
-    fn it_is_as_many_as_they_say() {
+    fn the_rate_is_as_documented() {
         assert!((11_000..13_000).contains(&minute(7).len()), "{}", minute(7).len());
-        let mut population = Population::new(7);
-        assert!((0..MINUTE).all(|_| population.next().len() < 80));
+        let mut workload = Workload::new(7);
+        assert!((0..MINUTE).all(|_| workload.next().len() < 80));
     }
 
-    /// Every rule has somebody, and nothing is asked that the policy would not know.
+    /// Every rule gets requests, and every path has a rule.
     #[test]
-    fn the_policy_is_theirs() {
+    fn the_workload_covers_the_policy() {
         let (policy, _) =
             Policy::parse("demo", super::super::POLICY).unwrap_or_else(|errors| panic!("{errors}"));
         let text = minute(7).iter().map(Value::to_string).collect::<String>();
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(
             policy.rules().len(),
             paths.len(),
-            "one of the rules is for all, and one of the paths for none"
+            "one of the rules matches all paths, and one of the paths has no rule"
         );
         assert!(paths.iter().all(|path| text.contains(path)));
     }
