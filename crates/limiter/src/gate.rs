@@ -1,5 +1,6 @@
 //! A policy over a store: what a middleware or a service asks.
 
+mod active;
 mod answer;
 mod answers;
 mod apart;
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use slidegate_core::{Decisions, Limit, Source, Verdict};
 
+pub use active::ActivePolicy;
 pub use answer::{Answer, LimitAnswer};
 pub use answers::{Answers, DemandAnswer};
 pub use ask::{Ask, GateError};
@@ -72,7 +74,7 @@ const BROUGHT: &str = "/demand";
 /// ```
 #[derive(Debug)]
 pub struct Gate<S, C = SystemClock> {
-    policy: ArcSwap<Policy>,
+    policy: ArcSwap<ActivePolicy>,
     store: S,
     clock: C,
     signer: Signer,
@@ -92,7 +94,7 @@ impl<S: Store> Gate<S> {
     pub fn new(policy: Policy, store: S) -> Self {
         announce(&policy, &store);
         Self {
-            policy: ArcSwap::from_pointee(policy),
+            policy: ArcSwap::from_pointee(ActivePolicy::new(policy, Box::default())),
             store,
             clock: SystemClock::new(),
             signer: Signer::new(&random()),
@@ -126,9 +128,8 @@ impl<S, C> Gate<S, C> {
 
     /// Tells an observer of everything that is decided.
     pub fn observe(self, observer: Arc<Observer>) -> Self {
-        let mut policy = Policy::clone(&self.policy.load());
-        observer.attach(&mut policy);
-        self.policy.store(Arc::new(policy));
+        let policy = Policy::clone(&self.policy.load());
+        self.policy.store(Arc::new(observer.attach(policy)));
         Self { observer: Some(observer), ..self }
     }
 
@@ -139,7 +140,7 @@ impl<S, C> Gate<S, C> {
     }
 
     /// The rules as they are now.
-    pub fn policy(&self) -> Arc<Policy> {
+    pub fn policy(&self) -> Arc<ActivePolicy> {
         self.policy.load_full()
     }
 
@@ -171,11 +172,12 @@ impl<S, C> Gate<S, C> {
 
 impl<S: Store, C: Clock> Gate<S, C> {
     /// Puts other rules in the place of these, at once. History is kept: it belongs to rules and limits by name.
-    pub fn replace(&self, mut policy: Policy) {
+    pub fn replace(&self, policy: Policy) {
         announce(&policy, &self.store);
-        if let Some(observer) = &self.observer {
-            observer.attach(&mut policy);
-        }
+        let policy = match &self.observer {
+            Some(observer) => observer.attach(policy),
+            None => ActivePolicy::new(policy, Box::default()),
+        };
         self.policy.store(Arc::new(policy));
         // After that: what old rules refused must not be repeated under the new ones.
         self.store.forget_denials();
@@ -246,7 +248,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
 
     async fn answer(
         &self,
-        policy: &Arc<Policy>,
+        policy: &Arc<ActivePolicy>,
         choice: &Choice<'_>,
         ask: &Ask<'_>,
     ) -> Result<Answer, GateError<S::Error>> {

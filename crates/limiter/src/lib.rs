@@ -40,8 +40,8 @@ pub use builder::{BuildError, Builder};
 pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "policy")]
 pub use gate::{
-    Answer, Answers, Ask, AtOnce, Demand, DemandAnswer, Forgotten, Gate, GateError, LimitAnswer, LimitLook,
-    Looked, SettlementPart, SettlementReport, Settlements,
+    ActivePolicy, Answer, Answers, Ask, AtOnce, Demand, DemandAnswer, Forgotten, Gate, GateError,
+    LimitAnswer, LimitLook, Looked, SettlementPart, SettlementReport, Settlements,
 };
 pub use key::{Key, Part, Space};
 pub use limiter::{CallError, Limiter, Reservation};

@@ -29,12 +29,12 @@ pub use latency::Latency;
 pub use lines::{AD_HOC, Counts, Line, MAX_LINES, MAX_ROUTES, OTHER};
 pub(crate) use requests::Came;
 pub use requests::Requests;
-pub(crate) use skips::SkipTally;
 pub use skips::Skips;
 pub use subjects::{Appearance, Naming, Subjects};
 pub(crate) use tally::RuleTally;
 pub use top::{Subject, Top, TopEntry, TopList};
 
+use crate::gate::ActivePolicy;
 use crate::key::Space;
 use crate::policy::Policy;
 use crate::policy::file::Percent;
@@ -217,9 +217,10 @@ impl Observer {
     }
 
     /// Gives the rules of a policy their lines.
-    pub(crate) fn attach(&self, policy: &mut Policy) {
-        self.lines.attach(policy);
-        self.skips.attach(policy);
+    pub(crate) fn attach(&self, policy: Policy) -> ActivePolicy {
+        let skips = self.skips.attach(&policy);
+        let tallies = self.lines.attach(&policy, skips);
+        ActivePolicy::new(policy.with_routes(), tallies)
     }
 
     /// Whether a charge left little room. What a node has left of its share says nothing of the whole quota.

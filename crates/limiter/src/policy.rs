@@ -51,6 +51,8 @@ pub struct Policy {
     anywhere: Box<[u32]>,
     by_name: HashMap<Box<str>, usize>,
     paths: PathRules,
+    /// Whether hits say which route of a rule a request came by.
+    has_routes: bool,
 }
 
 /// The settings of a file that are not rules, all of them present and checked.
@@ -91,7 +93,8 @@ impl Policy {
         &self.rules
     }
 
-    pub(crate) fn rules_mut(&mut self) -> &mut [Rule] {
-        &mut self.rules
+    /// The same policy, whose [hits](Hit) say which of a rule's routes a request came by.
+    pub(crate) fn with_routes(self) -> Self {
+        Self { has_routes: true, ..self }
     }
 }

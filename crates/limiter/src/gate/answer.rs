@@ -5,6 +5,7 @@ use std::sync::Arc;
 use slidegate_core::{Decision, Decisions, Limit, Source, Summary, Verdict, Wait};
 use smallvec::SmallVec;
 
+use super::active::ActivePolicy;
 use crate::permit::Permit;
 use crate::policy::{Barred, Hit, Policy, Terms};
 use crate::store::fallback::share;
@@ -12,7 +13,7 @@ use crate::store::fallback::share;
 /// The answer to a request: the verdict of the rules that are enforced, and what those that only look on would have said.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    pub(super) policy: Arc<Policy>,
+    pub(super) policy: Arc<ActivePolicy>,
     pub(super) verdict: Verdict,
     pub(super) applied: SmallVec<[Applied; 2]>,
     pub(super) observed: Vec<(Applied, Verdict)>,
@@ -82,7 +83,7 @@ pub(super) fn summary<'a>(source: Source, limits: impl Iterator<Item = LimitAnsw
 }
 
 impl Answer {
-    pub(super) fn barred_by(policy: Arc<Policy>, (rule, why): (usize, Barred), now_ms: u64) -> Self {
+    pub(super) fn barred_by(policy: Arc<ActivePolicy>, (rule, why): (usize, Barred), now_ms: u64) -> Self {
         Self {
             policy,
             verdict: Verdict::new(now_ms, Decisions::default()),

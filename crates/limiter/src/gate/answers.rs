@@ -6,6 +6,7 @@ use std::sync::Arc;
 use slidegate_core::{Outcome, Source, Summary, Verdict};
 use smallvec::SmallVec;
 
+use super::active::ActivePolicy;
 use super::answer::{Applied, DecidedBy, LimitAnswer, Limits, summary};
 use super::demand::{By, Chosen};
 use super::places::units;
@@ -15,7 +16,7 @@ use crate::store::fallback::OnStoreError;
 /// The answer to several requests: whether all of them may pass, and what each of them met with.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    pub(super) policy: Arc<Policy>,
+    pub(super) policy: Arc<ActivePolicy>,
     /// Of all limits that are enforced, demand by demand.
     pub(super) verdict: Verdict,
     pub(super) parts: SmallVec<[Part; 2]>,

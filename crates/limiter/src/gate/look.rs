@@ -7,6 +7,7 @@ use futures_util::future::try_join_all;
 use slidegate_core::{Kind, Limit, LimitId, MAX_ENTRIES, MAX_QUOTA, Outcome, Source, Verdict};
 
 use super::Gate;
+use super::active::ActivePolicy;
 use super::ask::GateError;
 use crate::clock::Clock;
 use crate::key::{Key, Space};
@@ -30,7 +31,7 @@ pub(super) fn never<'k>(key: &'k Key<'k>) -> Charge<'k> {
 /// A subject as it is now.
 #[derive(Clone, Debug)]
 pub struct Looked {
-    policy: Arc<Policy>,
+    policy: Arc<ActivePolicy>,
     rule: usize,
     terms: usize,
     key: Vec<KeyText>,
@@ -193,7 +194,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(forgotten)
     }
 
-    async fn look_at(&self, policy: &Arc<Policy>, named: &Named<'_>) -> Result<Looked, S::Error> {
+    async fn look_at(&self, policy: &Arc<ActivePolicy>, named: &Named<'_>) -> Result<Looked, S::Error> {
         let rule = &policy.rules()[named.rule];
         let limits = rule.terms()[named.terms].limits();
         let look = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };

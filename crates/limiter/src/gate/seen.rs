@@ -2,12 +2,13 @@
 
 use slidegate_core::Verdict;
 
+use super::active::ActivePolicy;
 use super::answer::Applied;
 use super::answers::Answers;
 use super::demand::{By, Chosen, Demand};
 use super::{Gate, GateError};
 use crate::observe::{Bar, Came, Heard, Observer, Told};
-use crate::policy::{Barred, Hit, HitMode, Policy};
+use crate::policy::{Barred, Hit, HitMode};
 use crate::request::Request;
 use crate::store::{Admission, Charge, Once};
 
@@ -16,7 +17,7 @@ impl<S, C> Gate<S, C> {
     #[inline(always)]
     pub(super) fn seen_at_once(
         &self,
-        policy: &Policy,
+        policy: &ActivePolicy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
         verdict: &Verdict,
@@ -30,7 +31,7 @@ impl<S, C> Gate<S, C> {
     #[inline]
     pub(super) fn seen<E>(
         &self,
-        policy: &Policy,
+        policy: &ActivePolicy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
         answer: Result<&Once, &GateError<E>>,
@@ -49,7 +50,7 @@ impl<S, C> Gate<S, C> {
     /// What the rules said to an admitted request that only look on, each by itself.
     pub(super) fn seen_apart(
         &self,
-        policy: &Policy,
+        policy: &ActivePolicy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
         (said, now_ms): (&[(Applied, Verdict)], u64),
@@ -66,7 +67,7 @@ impl<S, C> Gate<S, C> {
     #[inline]
     pub(super) fn seen_barred(
         &self,
-        policy: &Policy,
+        policy: &ActivePolicy,
         request: &Request<'_>,
         by: (usize, Barred),
         now_ms: u64,
@@ -154,10 +155,16 @@ impl<S, C> Gate<S, C> {
 
 /// What the rules said to a request that are enforced.
 #[inline]
-fn decided(observer: &Observer, policy: &Policy, request: &Request<'_>, hits: &[Hit<'_>], verdict: &Verdict) {
+fn decided(
+    observer: &Observer,
+    policy: &ActivePolicy,
+    request: &Request<'_>,
+    hits: &[Hit<'_>],
+    verdict: &Verdict,
+) {
     match (hits, &*verdict.decisions) {
         ([hit], [decision]) if hit.mode == HitMode::Enforced => {
-            observer.one(&policy.rules()[hit.rule], request, hit, (verdict, decision));
+            observer.one(policy, request, hit, (verdict, decision));
         }
         _ => decided_by_several(observer, policy, request, hits, verdict),
     }
@@ -166,7 +173,7 @@ fn decided(observer: &Observer, policy: &Policy, request: &Request<'_>, hits: &[
 #[inline(never)]
 fn decided_by_several(
     observer: &Observer,
-    policy: &Policy,
+    policy: &ActivePolicy,
     request: &Request<'_>,
     hits: &[Hit<'_>],
     verdict: &Verdict,
@@ -181,7 +188,7 @@ fn decided_by_several(
 /// A rule that refuses a request without asking its limits.
 fn barred(
     observer: &Observer,
-    policy: &Policy,
+    policy: &ActivePolicy,
     told: &Told<'_>,
     ((rule, why), request): ((usize, Barred), Option<&Request<'_>>),
     now_ms: u64,
@@ -189,16 +196,22 @@ fn barred(
     let placed = request.map(|request| policy.key_and_route_of(rule, request));
     let (key, route) = placed.unwrap_or_default();
     let bar = Bar { why, mode: HitMode::Enforced, key: key.as_ref(), route, now_ms };
-    observer.bars(&policy.rules()[rule], told, &bar);
+    observer.bars((policy, rule), told, &bar);
 }
 
 /// Whether one of the rules that look on would have refused without asking its limits.
-fn would_bar(observer: &Observer, policy: &Policy, told: &Told<'_>, hits: &[Hit<'_>], now_ms: u64) -> bool {
+fn would_bar(
+    observer: &Observer,
+    policy: &ActivePolicy,
+    told: &Told<'_>,
+    hits: &[Hit<'_>],
+    now_ms: u64,
+) -> bool {
     let mut any = false;
     for hit in hits {
         if let Some(why) = hit.would_bar {
             let Hit { mode, route, ref key, .. } = *hit;
-            observer.bars(&policy.rules()[hit.rule], told, &Bar { why, mode, key: Some(key), route, now_ms });
+            observer.bars((policy, hit.rule), told, &Bar { why, mode, key: Some(key), route, now_ms });
             any = true;
         }
     }
@@ -208,15 +221,14 @@ fn would_bar(observer: &Observer, policy: &Policy, told: &Told<'_>, hits: &[Hit<
 /// Whether one of them would have refused.
 fn apart<'h, 'k: 'h>(
     observer: &Observer,
-    policy: &Policy,
+    policy: &ActivePolicy,
     told: &Told<'_>,
     hits: impl Iterator<Item = &'h Hit<'k>>,
     said: &[(Applied, Verdict)],
 ) -> bool {
     let mut would_deny = false;
     for (hit, (_, verdict)) in hits.zip(said) {
-        let rule = &policy.rules()[hit.rule];
-        observer.rule(rule, told, (HitMode::Observed, hit), &Heard::all(verdict));
+        observer.rule(policy, told, (HitMode::Observed, hit), &Heard::all(verdict));
         would_deny |= !verdict.is_allowed();
     }
     would_deny

@@ -35,7 +35,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             return Err(RequestError::TooManyLimits { limits }.into());
         }
         for rule in chosen.iter().flat_map(|one| &one.skipped) {
-            policy.rules()[*rule].record_skip();
+            policy.record_skip(*rule);
         }
         let verdict = self.decide_together(&policy, &chosen).await;
         let answers = verdict.map(|verdict| Answers { policy, verdict, parts, nodes: self.store.nodes() });

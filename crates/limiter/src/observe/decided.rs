@@ -10,8 +10,9 @@ use super::requests::Came;
 use super::threads::Place;
 use super::top::Subject;
 use super::{Hook, Naming, Observer};
+use crate::gate::ActivePolicy;
 use crate::key::Key;
-use crate::policy::{Barred, Hit, HitMode, Policy, Rule};
+use crate::policy::{Barred, Hit, HitMode, Rule};
 use crate::request::Request;
 
 /// A request, as far as it is told of.
@@ -120,13 +121,14 @@ impl Observer {
     #[inline(never)]
     pub(crate) fn one(
         &self,
-        rule: &Rule,
+        policy: &ActivePolicy,
         request: &Request<'_>,
         hit: &Hit<'_>,
         (verdict, decision): (&Verdict, &Decision),
     ) {
         const MODE: HitMode = HitMode::Enforced;
-        let Some(tally) = rule.tally() else { return };
+        let Some(tally) = policy.tally(hit.rule) else { return };
+        let rule = &policy.rules()[hit.rule];
         let [line, ..] = tally.lines(hit.terms, hit.route) else { return };
         if hit.lacks_key {
             tally.record_keyless();
@@ -150,7 +152,7 @@ impl Observer {
                 count(Came::Denied, Said::Denied);
                 self.denied.add(subject, verdict.decided_at_ms);
                 if self.hook(place).is_some() {
-                    self.tell_rule(rule, &Told::request(request), (MODE, hit), &Heard::all(verdict));
+                    self.tell_rule(policy, &Told::request(request), (MODE, hit), &Heard::all(verdict));
                 }
             }
         }
@@ -160,17 +162,16 @@ impl Observer {
     #[inline]
     pub(crate) fn rules<'h, 'k: 'h>(
         &self,
-        policy: &Policy,
+        policy: &ActivePolicy,
         told: &Told<'_>,
         mode: HitMode,
         hits: impl Iterator<Item = &'h Hit<'k>>,
         mut heard: Heard<'_>,
     ) {
         for hit in hits {
-            let rule = &policy.rules()[hit.rule];
-            let limits = rule.terms()[hit.terms].limits().len();
+            let limits = policy.rules()[hit.rule].terms()[hit.terms].limits().len();
             let (own, rest) = heard.decisions.split_at(limits.min(heard.decisions.len()));
-            self.rule(rule, told, (mode, hit), &Heard { decisions: own, ..heard });
+            self.rule(policy, told, (mode, hit), &Heard { decisions: own, ..heard });
             heard.decisions = rest;
         }
     }
@@ -179,12 +180,13 @@ impl Observer {
     #[inline]
     pub(crate) fn rule(
         &self,
-        rule: &Rule,
+        policy: &ActivePolicy,
         told: &Told<'_>,
         (mode, hit): (HitMode, &Hit<'_>),
         heard: &Heard<'_>,
     ) {
-        let Some(tally) = rule.tally() else { return };
+        let Some(tally) = policy.tally(hit.rule) else { return };
+        let rule = &policy.rules()[hit.rule];
         if hit.lacks_key {
             tally.record_keyless();
         }
@@ -195,7 +197,7 @@ impl Observer {
         }
         let subject = Subject { naming: tally.naming(), key: &hit.key };
         if self.notice(subject, mode, (told.place, heard.decided_at_ms), noticed) {
-            self.tell_rule(rule, told, (mode, hit), heard);
+            self.tell_rule(policy, told, (mode, hit), heard);
         }
     }
 
@@ -217,9 +219,10 @@ impl Observer {
 
     /// A rule that refuses without asking its limits, or would.
     #[cold]
-    pub(crate) fn bars(&self, rule: &Rule, told: &Told<'_>, bar: &Bar<'_>) {
+    pub(crate) fn bars(&self, (policy, rule): (&ActivePolicy, usize), told: &Told<'_>, bar: &Bar<'_>) {
         let Bar { why, mode, key, route, now_ms } = *bar;
-        let Some(tally) = rule.tally() else { return };
+        let Some(tally) = policy.tally(rule) else { return };
+        let rule = &policy.rules()[rule];
         if let Some(line) = tally.bar(why, route) {
             line.add(told.place, counter(mode, Said::Denied));
         }
@@ -296,8 +299,16 @@ impl Observer {
 
     /// That a rule refuses.
     #[cold]
-    fn tell_rule(&self, rule: &Rule, told: &Told<'_>, (mode, hit): (HitMode, &Hit<'_>), heard: &Heard<'_>) {
-        let (terms, Some(tally)) = (&rule.terms()[hit.terms], rule.tally()) else { return };
+    fn tell_rule(
+        &self,
+        policy: &ActivePolicy,
+        told: &Told<'_>,
+        (mode, hit): (HitMode, &Hit<'_>),
+        heard: &Heard<'_>,
+    ) {
+        let Some(tally) = policy.tally(hit.rule) else { return };
+        let rule = &policy.rules()[hit.rule];
+        let terms = &rule.terms()[hit.terms];
         let (names, limits, key) = (terms.names(), terms.limits(), &hit.key);
         self.tell(told, &Of { rule: Some(rule), naming: tally.naming(), names, limits, key, mode }, heard);
     }

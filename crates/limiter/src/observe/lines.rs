@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::keyless::{KeylessTally, WithoutKey};
+use super::skips::SkipTally;
 use super::striped::Striped;
 use super::tally::RuleTally;
 use crate::key::Key;
@@ -124,18 +125,18 @@ impl Lines {
     }
 
     /// Gives every rule its lines: those that it had before, by name. Lines of rules that are gone stay, unless there is no room.
-    pub(super) fn attach(&self, policy: &mut Policy) {
+    pub(super) fn attach(&self, policy: &Policy, skips: Vec<Option<Arc<SkipTally>>>) -> Box<[RuleTally]> {
         let kept = &mut *self.0.lock();
         let wanted: Vec<Name> = policy.rules().iter().flat_map(RuleTally::names).collect();
         kept.renew(wanted);
         let before = std::mem::take(&mut kept.keyless).into_iter();
         let before: HashMap<_, _> = before.map(|tally| (Arc::clone(tally.rule()), tally)).collect();
-        for rule in policy.rules_mut() {
+        let each = policy.rules().iter().zip(skips).map(|(rule, skips)| {
             let keyless = KeylessTally::of(rule, &before);
             kept.keyless.extend(keyless.clone());
-            let tally = RuleTally::new(rule, keyless, |name| kept.line(name));
-            rule.set_tally(Arc::new(tally));
-        }
+            RuleTally::new(rule, (keyless, skips), |name| kept.line(name))
+        });
+        each.collect()
     }
 
     pub(super) fn without_key(&self) -> Vec<WithoutKey> {

@@ -20,10 +20,10 @@ pub struct Skips {
 
 /// Counter of them for one rule.
 #[derive(Debug)]
-pub(crate) struct SkipTally(Striped<1>);
+pub(super) struct SkipTally(Striped<1>);
 
 impl SkipTally {
-    pub(crate) fn record(&self) {
+    pub(super) fn record(&self) {
         self.0.add(Place::here(), 0);
     }
 }
@@ -34,14 +34,17 @@ pub(super) struct SkipTallies(Mutex<Vec<(Arc<str>, Arc<SkipTally>)>>);
 
 impl SkipTallies {
     /// Gives every rule its counter: the one of the rule of that name, if there was one. Counts of rules that are gone are dropped.
-    pub(super) fn attach(&self, policy: &mut Policy) {
+    pub(super) fn attach(&self, policy: &Policy) -> Vec<Option<Arc<SkipTally>>> {
         let mut tallies = self.0.lock();
         let mut before: HashMap<_, _> = tallies.drain(..).collect();
-        for rule in policy.rules_mut().iter_mut().filter(|rule| rule.has_key()) {
-            let tally = before.remove(rule.name()).unwrap_or_else(|| Arc::new(SkipTally(Striped::new())));
-            tallies.push((rule.name().into(), Arc::clone(&tally)));
-            rule.set_skips(tally);
-        }
+        let each = policy.rules().iter().map(|rule| {
+            let tally = rule
+                .has_key()
+                .then(|| before.remove(rule.name()).unwrap_or_else(|| Arc::new(SkipTally(Striped::new()))));
+            tallies.extend(tally.clone().map(|tally| (rule.name().into(), tally)));
+            tally
+        });
+        each.collect()
     }
 
     /// The rules that have skipped any.

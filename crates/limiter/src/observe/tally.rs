@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Naming;
 use super::keyless::KeylessTally;
 use super::lines::{LineTally, MAX_ROUTES, Name, OTHER, reason};
+use super::skips::SkipTally;
 use crate::policy::{Barred, Rule};
 
 /// The lines of a rule, for all its sets of limits, all its reasons to refuse without asking one, and all its routes.
@@ -14,6 +15,7 @@ pub(crate) struct RuleTally {
     terms: Box<[TermsTally]>,
     bars: Box<[BarTally]>,
     keyless: Option<Arc<KeylessTally>>,
+    skips: Option<Arc<SkipTally>>,
 }
 
 /// The lines of a set of limits: route by route, one for each limit.
@@ -36,7 +38,7 @@ impl RuleTally {
 
     pub(super) fn new(
         rule: &Rule,
-        keyless: Option<Arc<KeylessTally>>,
+        (keyless, skips): (Option<Arc<KeylessTally>>, Option<Arc<SkipTally>>),
         line: impl Fn(&Name) -> Arc<LineTally>,
     ) -> Self {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
@@ -50,7 +52,8 @@ impl RuleTally {
             let reason = Arc::from(reason(why));
             (why, routes.iter().map(|route| line(&reason, route)).collect())
         });
-        Self { terms: terms.collect(), bars: bars.collect(), keyless, naming: Arc::new(rule.naming()) }
+        let naming = Arc::new(Naming::new(rule.name(), rule.space(), rule.key_reader()));
+        Self { terms: terms.collect(), bars: bars.collect(), keyless, skips, naming }
     }
 
     /// Counts a request that lacks an attribute of the key.
@@ -58,6 +61,13 @@ impl RuleTally {
     pub(super) fn record_keyless(&self) {
         if let Some(keyless) = &self.keyless {
             keyless.record();
+        }
+    }
+
+    /// Counts a request that the rule skips.
+    pub(crate) fn record_skip(&self) {
+        if let Some(skips) = &self.skips {
+            skips.record();
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Hit<'r> {
     pub key: Key<'r>,
     /// Whether it refuses.
     pub mode: HitMode,
-    /// Which of the rule's routes it came by, as they are counted; 0 unless the rule is observed.
+    /// Which of the rule's routes it came by, as they are counted; 0 unless [routes are told apart](Policy::with_routes).
     pub route: u32,
     /// Whether it lacks an attribute of the rule's key, and shares one subject with all that do.
     pub lacks_key: bool,
@@ -90,11 +90,11 @@ impl Policy {
                 Ruling::Skips => skip(index),
                 Ruling::Bars(why) => return Ok(Choice::Barred { rule: index, why }),
                 Ruling::Limits { terms, key, mode, lacks_key } => {
-                    let route = rule.route_of(&asked);
+                    let route = rule.route_of(&asked, self.has_routes);
                     hits.push(Hit { rule: index, terms, key, mode, route, lacks_key, would_bar: None });
                 }
                 Ruling::WouldBar { key, why } => {
-                    hits.push(Hit::barring(index, key, why, rule.route_of(&asked)));
+                    hits.push(Hit::barring(index, key, why, rule.route_of(&asked, self.has_routes)));
                 }
             }
         }
@@ -126,7 +126,7 @@ impl Policy {
     ) -> Result<Option<Choice<'r>>, RequestError> {
         let Some(&index) = self.by_name.get(name) else { return Ok(None) };
         let (rule, asked) = (&self.rules[index], Asked::new(request, self.paths)?);
-        let route = || if rule.tally().is_some() { rule.first_route(&asked) } else { 0 };
+        let route = || if self.has_routes { rule.first_route(&asked) } else { 0 };
         let hit = match rule.ruling(&asked)? {
             Ruling::Passes | Ruling::Skips => None,
             Ruling::Bars(why) => return Ok(Some(Choice::Barred { rule: index, why })),

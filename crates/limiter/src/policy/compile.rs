@@ -96,7 +96,7 @@ pub(super) fn policy(rules: Box<[Rule]>, paths: PathRules) -> Policy {
         rule.templates.iter().for_each(|template| trie.insert(template, number));
     }
     let by_name = rules.iter().enumerate().map(|(index, rule)| (rule.name.clone(), index)).collect();
-    Policy { rules, trie, anywhere: anywhere.into(), by_name, paths }
+    Policy { rules, trie, anywhere: anywhere.into(), by_name, paths, has_routes: false }
 }
 
 impl Flaw {

@@ -1,7 +1,5 @@
 //! A rule, ready to be asked: what it does with a request that it is for.
 
-use std::sync::Arc;
-
 use sha2::{Digest, Sha256};
 
 use super::asked::{Asked, PATH, Reading, TIER};
@@ -12,7 +10,6 @@ use super::subject::{self, Found, KeyParts, KeyText, Subject};
 use super::template::Template;
 use super::terms::Terms;
 use crate::key::{Key, Space};
-use crate::observe::{Naming, RuleTally, SkipTally};
 use crate::request::RequestError;
 use crate::store::fallback::OnStoreError;
 
@@ -35,10 +32,6 @@ pub struct Rule {
     pub(super) mode: Mode,
     /// As it stands in the file, for those who ask what it does.
     pub(super) written: file::Rule,
-    /// Where it counts, if it is observed.
-    pub(super) tally: Option<Arc<RuleTally>>,
-    /// Where it counts the requests that it skips, if it is observed.
-    pub(super) skips: Option<Arc<SkipTally>>,
 }
 
 /// Where a rule refuses.
@@ -155,31 +148,10 @@ impl Rule {
         (self.written.missing == Missing::Shared && !parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// What it and its subjects are called.
-    pub(crate) fn naming(&self) -> Naming {
+    /// Function that splits a key of this rule into its parts.
+    pub(crate) fn key_reader(&self) -> impl Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync + 'static {
         let key = self.key.clone();
-        Naming::new(&*self.name, self.space, move |subject| key.read(subject))
-    }
-
-    #[inline]
-    pub(crate) fn tally(&self) -> Option<&RuleTally> {
-        self.tally.as_deref()
-    }
-
-    pub(crate) fn set_tally(&mut self, tally: Arc<RuleTally>) {
-        self.tally = Some(tally);
-    }
-
-    /// Counts a request that it skips for what it lacks.
-    #[cold]
-    pub(crate) fn record_skip(&self) {
-        if let Some(skips) = &self.skips {
-            skips.record();
-        }
-    }
-
-    pub(crate) fn set_skips(&mut self, skips: Arc<SkipTally>) {
-        self.skips = Some(skips);
+        move |subject| key.read(subject)
     }
 
     /// Whether it tells requests apart by their attributes.
@@ -204,8 +176,8 @@ impl Rule {
 
     /// Which of its routes a request came by, where that matters.
     #[inline]
-    pub(super) fn route_of(&self, asked: &Asked<'_, '_>) -> u32 {
-        if self.templates.len() > 1 && self.tally.is_some() { self.first_route(asked) } else { 0 }
+    pub(super) fn route_of(&self, asked: &Asked<'_, '_>, routes_matter: bool) -> u32 {
+        if self.templates.len() > 1 && routes_matter { self.first_route(asked) } else { 0 }
     }
 
     /// The first that fits, or else none of them.

@@ -41,8 +41,6 @@ pub(super) fn compile(written: file::Rule, of: Of, seen: &mut Seen, problems: &P
         name,
         templates,
         written,
-        tally: None,
-        skips: None,
     }
 }
 

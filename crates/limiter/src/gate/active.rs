@@ -1,0 +1,43 @@
+//! Policy in force: its rules, and where telemetry counts what they decide.
+
+use std::ops::Deref;
+
+use crate::observe::RuleTally;
+use crate::policy::Policy;
+
+/// Policy that a [`Gate`](super::Gate) applies.
+#[derive(Debug)]
+pub struct ActivePolicy {
+    policy: Policy,
+    /// Counters of every rule, in the order of the policy; empty without telemetry.
+    tallies: Box<[RuleTally]>,
+}
+
+impl ActivePolicy {
+    pub(crate) fn new(policy: Policy, tallies: Box<[RuleTally]>) -> Self {
+        Self { policy, tallies }
+    }
+
+    /// Counts a request that a rule skips because it lacks an attribute of the key.
+    #[cold]
+    pub(crate) fn record_skip(&self, rule: usize) {
+        if let Some(tally) = self.tally(rule) {
+            tally.record_skip();
+        }
+    }
+
+    /// Counters of the rule at this index.
+    #[inline]
+    pub(crate) fn tally(&self, rule: usize) -> Option<&RuleTally> {
+        self.tallies.get(rule)
+    }
+}
+
+impl Deref for ActivePolicy {
+    type Target = Policy;
+
+    #[inline]
+    fn deref(&self) -> &Policy {
+        &self.policy
+    }
+}
