@@ -5,9 +5,9 @@ use std::time::Duration;
 use slidegate_core::Verdict;
 
 use crate::clock::Clock;
-use crate::key::Key;
 use crate::limiter::Limiter;
-use crate::store::Store;
+use slidegate_store::Key;
+use slidegate_store::Store;
 
 /// How often to ask again for a place in flight, which may be released before its hold ends.
 const ASK_AGAIN_MS: u64 = 20;

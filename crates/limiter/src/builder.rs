@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicU64;
 use slidegate_core::Limit;
 
 use crate::clock::{Clock, SystemClock};
-use crate::key::Space;
 use crate::limiter::Limiter;
 use crate::permit::Signer;
-use crate::random::random;
-use crate::store::memory::{Memory, SnapshotError, Terms};
-use crate::store::{MAX_LIMITS, Store};
+use slidegate_store::Space;
+use slidegate_store::memory::{Memory, SnapshotError, Terms};
+use slidegate_store::random;
+use slidegate_store::{MAX_LIMITS, Store};
 
 /// The settings of a limiter; [`Limiter::builder`] starts one.
 #[derive(Debug)]

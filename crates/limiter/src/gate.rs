@@ -32,18 +32,18 @@ pub use look::{Forgotten, LimitLook, Looked};
 pub use settled::{SettlementPart, SettlementReport, Settlements};
 
 use crate::clock::{Clock, SystemClock};
-use crate::key::{Key, Space};
 use crate::limiter::CallError;
 use crate::lines::Lines;
 use crate::observe::Observer;
 use crate::permit::{Permit, Signer};
-use crate::policy::{Choice, Hit, HitMode, Policy};
-use crate::random::random;
-use crate::store::fallback::share;
-use crate::store::{Admission, Call, Charge, Granted, Once, Reserve, Returns, Store};
 use answer::Applied;
 use asked::{Asked, returns};
 use places::charged;
+use slidegate_policy::{Choice, Hit, HitMode, Policy};
+use slidegate_store::fallback::share;
+use slidegate_store::random;
+use slidegate_store::{Admission, Call, Charge, Granted, Once, Reserve, Returns, Store};
+use slidegate_store::{Key, Space};
 use turn::Subjects;
 
 /// The most requests that wait for their turn at a time, where nothing else is said.

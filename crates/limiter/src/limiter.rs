@@ -8,10 +8,10 @@ use slidegate_core::{Kind, Limit, Verdict};
 
 use crate::builder::Builder;
 use crate::clock::{Clock, SystemClock};
-use crate::key::Key;
 use crate::permit::{Permit, PermitError, Refundable, Signer};
-use crate::store::memory::{Memory, SnapshotError, Terms};
-use crate::store::{Admission, Call, Charge, Granted, Reserve, Returns, SettleOutcome, Store};
+use slidegate_store::Key;
+use slidegate_store::memory::{Memory, SnapshotError, Terms};
+use slidegate_store::{Admission, Call, Charge, Granted, Reserve, Returns, SettleOutcome, Store};
 
 /// Decides requests by key, under one or several limits at once.
 ///

@@ -35,13 +35,13 @@ pub(crate) use tally::RuleTally;
 pub use top::{Subject, Top, TopEntry, TopList};
 
 use crate::gate::ActivePolicy;
-use crate::key::Space;
-use crate::policy::Policy;
-use crate::policy::file::Percent;
 use latency::Histogram;
 use lines::{LineTally, Lines};
 use requests::Counters;
 use skips::SkipTallies;
+use slidegate_policy::Policy;
+use slidegate_policy::file::Percent;
+use slidegate_store::Space;
 
 /// Of so many decisions one is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
 const SAMPLE: u32 = 17;

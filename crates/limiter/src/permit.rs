@@ -9,8 +9,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use slidegate_core::{Decision, Grant, Limit, LimitId, MAX_OPEN_PERMITS, Receipt};
 
-use crate::key::{Key, Space};
-use crate::store::{Charge, Charged, Returns, Settlement};
+use slidegate_store::{Charge, Charged, Returns, Settlement};
+use slidegate_store::{Key, Space};
 
 const VERSION: u8 = 2;
 const MAC_BYTES: usize = 16;
@@ -199,5 +199,4 @@ fn words<const N: usize>(input: &mut &[u8]) -> Option<[u64; N]> {
 }
 
 #[cfg(test)]
-#[path = "permit_tests.rs"]
 mod tests;

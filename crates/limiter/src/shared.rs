@@ -4,8 +4,8 @@ use slidegate_core::Limit;
 
 use crate::builder::BuildError;
 use crate::limiter::Limiter;
-use crate::store::fallback::Fallback;
-use crate::store::redis::{Config, ConfigError, Redis};
+use slidegate_store::Fallback;
+use slidegate_store_redis::{Config, ConfigError, Redis};
 
 /// Why there is no limiter over Redis.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use crate::observe::RuleTally;
-use crate::policy::Policy;
+use slidegate_policy::Policy;
 
 /// Policy that a [`Gate`](super::Gate) applies.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::active::ActivePolicy;
 use crate::permit::Permit;
-use crate::policy::{Barred, Hit, Policy, Terms};
-use crate::store::fallback::share;
+use slidegate_policy::{Barred, Hit, Policy, Terms};
+use slidegate_store::fallback::share;
 
 /// The answer to a request: the verdict of the rules that are enforced, and what those that only look on would have said.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use super::active::ActivePolicy;
 use super::answer::{Applied, DecidedBy, LimitAnswer, Limits, summary};
 use super::demand::{By, Chosen};
 use super::places::units;
-use crate::policy::{Barred, HitMode, Policy, Terms};
-use crate::store::fallback::OnStoreError;
+use slidegate_policy::{Barred, HitMode, Policy, Terms};
+use slidegate_store::OnStoreError;
 
 /// The answer to several requests: whether all of them may pass, and what each of them met with.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@ use super::answer::Applied;
 use super::asked::Asked;
 use super::places::charged;
 use crate::clock::Clock;
-use crate::key::Space;
 use crate::permit::Permit;
-use crate::policy::{Hit, HitMode, Policy};
-use crate::store::{Admission, Call, Charge, Once, Reserve, Returns, Store};
+use slidegate_policy::{Hit, HitMode, Policy};
+use slidegate_store::Space;
+use slidegate_store::{Admission, Call, Charge, Once, Reserve, Returns, Store};
 
 /// What came of an admitted request beside the rules that are enforced.
 pub(super) struct Completed {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::request::{Request, RequestError};
+use slidegate_policy::{Request, RequestError};
 
 /// A request, and how it is to be answered.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use super::answer::Applied;
 use super::places::parts;
 use crate::permit::Refundable;
-use crate::policy::{Hit, HitMode, Policy};
-use crate::store::{Admission, Charge, Granted, Returns};
+use slidegate_policy::{Hit, HitMode, Policy};
+use slidegate_store::{Admission, Charge, Granted, Returns};
 
 /// Rules, and the charges of each: one, or two where it also takes a place in flight.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use super::answer::Applied;
 use super::asked::returns;
 use super::places::charged;
 use crate::clock::Clock;
-use crate::key::{Key, Space};
-use crate::policy::{Choice, Hit, HitMode, Policy};
-use crate::request::{Request, RequestError};
-use crate::store::{Call, Charge, Returns, Store};
+use slidegate_policy::{Choice, Hit, HitMode, Policy};
+use slidegate_policy::{Request, RequestError};
+use slidegate_store::{Call, Charge, Returns, Store};
+use slidegate_store::{Key, Space};
 
 /// What came of a request, as long as it is looked at.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use slidegate_core::Limit;
 use smallvec::SmallVec;
 
-use crate::key::{Key, Space};
-use crate::policy::{Barred, Choice, Hit, HitMode, Policy};
-use crate::request::{Request, RequestError};
-use crate::store::Charge;
+use slidegate_policy::{Barred, Choice, Hit, HitMode, Policy};
+use slidegate_policy::{Request, RequestError};
+use slidegate_store::Charge;
+use slidegate_store::{Key, Space};
 
 /// One of several requests that are decided together; see [`Gate::check_all`](crate::Gate::check_all).
 #[derive(Clone, Debug)]

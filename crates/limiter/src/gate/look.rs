@@ -10,11 +10,11 @@ use super::Gate;
 use super::active::ActivePolicy;
 use super::ask::GateError;
 use crate::clock::Clock;
-use crate::key::{Key, Space};
-use crate::policy::{HitMode, KeyText, Listed, Named, Policy, Rule};
-use crate::request::Request;
-use crate::store::fallback::share;
-use crate::store::{Call, Charge, Forget, MAX_LIMITS, Store};
+use slidegate_policy::Request;
+use slidegate_policy::{HitMode, KeyText, Listed, Named, Policy, Rule};
+use slidegate_store::fallback::share;
+use slidegate_store::{Call, Charge, Forget, MAX_LIMITS, Store};
+use slidegate_store::{Key, Space};
 
 /// How many subjects are asked about at a time: of every rule of a policy there may be one.
 const AT_ONCE: usize = 16;

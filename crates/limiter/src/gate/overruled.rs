@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::Gate;
 use super::look::never;
 use crate::clock::Clock;
-use crate::store::{Call, Charge, Store, has_less_room};
+use slidegate_store::{Call, Charge, Store, has_less_room};
 
 /// A limit that another one decided for.
 struct Overruled<'a> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use slidegate_core::Limit;
 
-use crate::store::Charge;
+use slidegate_store::Charge;
 
 /// Units that a cost takes of a limit.
 #[inline]

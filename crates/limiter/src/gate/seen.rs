@@ -8,9 +8,9 @@ use super::answers::Answers;
 use super::demand::{By, Chosen, Demand};
 use super::{Gate, GateError};
 use crate::observe::{Bar, Came, Heard, Observer, Told};
-use crate::policy::{Barred, Hit, HitMode};
-use crate::request::Request;
-use crate::store::{Admission, Charge, Once};
+use slidegate_policy::Request;
+use slidegate_policy::{Barred, Hit, HitMode};
+use slidegate_store::{Admission, Charge, Once};
 
 impl<S, C> Gate<S, C> {
     /// A request whose rules were asked without a future: all of them are enforced.

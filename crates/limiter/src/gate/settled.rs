@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use slidegate_core::MAX_QUOTA;
 
-use crate::policy::Policy;
-use crate::store::{Charged, SettleOutcome, Settlement};
+use slidegate_policy::Policy;
+use slidegate_store::{Charged, SettleOutcome, Settlement};
 
 /// What came of the permits that were given back or settled.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -10,9 +10,9 @@ use super::demand::{Chosen, Demand, charge};
 use super::places::charged;
 use super::{Applied, Gate};
 use crate::clock::Clock;
-use crate::policy::{Hit, HitMode, Policy};
-use crate::request::RequestError;
-use crate::store::{Call, Charge, MAX_LIMITS, Store};
+use slidegate_policy::RequestError;
+use slidegate_policy::{Hit, HitMode, Policy};
+use slidegate_store::{Call, Charge, MAX_LIMITS, Store};
 
 impl<S: Store, C: Clock> Gate<S, C> {
     /// Decides several requests together: all are admitted, or none is charged. What they cost the same subject adds up.

@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::asked::Asked;
 use super::{Ask, Gate, GateError};
 use crate::clock::Clock;
-use crate::key::{Key, Space};
-use crate::store::{Admission, Charge, Granted, Once, Store};
+use slidegate_store::{Admission, Charge, Granted, Once, Store};
+use slidegate_store::{Key, Space};
 
 /// How often to ask again for a place in flight, which may be released before its hold ends.
 const ASK_AGAIN_MS: u64 = 20;

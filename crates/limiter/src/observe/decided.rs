@@ -11,9 +11,9 @@ use super::threads::Place;
 use super::top::Subject;
 use super::{Hook, Naming, Observer};
 use crate::gate::ActivePolicy;
-use crate::key::Key;
-use crate::policy::{Barred, Hit, HitMode, Rule};
-use crate::request::Request;
+use slidegate_policy::Request;
+use slidegate_policy::{Barred, Hit, HitMode, Rule};
+use slidegate_store::Key;
 
 /// A request, as far as it is told of.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use slidegate_core::{Limit, Source};
 
 use super::{Naming, Observer};
-use crate::key::Key;
-use crate::policy::{Barred, HitMode, KeyText, Rule};
+use slidegate_policy::{Barred, HitMode, KeyText, Rule};
+use slidegate_store::Key;
 
 /// A rule, or a limit that came along, that refuses a request; or would, if it were enforced.
 #[derive(Clone, Copy, Debug)]

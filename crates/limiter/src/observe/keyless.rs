@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::striped::Striped;
 use super::threads::Place;
-use crate::policy::Rule;
+use slidegate_policy::Rule;
 
 /// Requests without the key of a rule, since the start.
 #[derive(Clone, PartialEq, Eq, Debug)]

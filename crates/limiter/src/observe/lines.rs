@@ -9,8 +9,8 @@ use super::keyless::{KeylessTally, WithoutKey};
 use super::skips::SkipTally;
 use super::striped::Striped;
 use super::tally::RuleTally;
-use crate::key::Key;
-use crate::policy::{Barred, HitMode, KeyText, Policy};
+use slidegate_policy::{Barred, HitMode, KeyText, Policy};
+use slidegate_store::Key;
 
 /// The most lines that are kept. What does not fit is counted under the rule [`OTHER`].
 pub const MAX_LINES: usize = 8_192;

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::striped::Striped;
 use super::threads::Place;
-use crate::policy::Policy;
+use slidegate_policy::Policy;
 
 /// Requests that a rule skipped since the start.
 #[derive(Clone, PartialEq, Eq, Debug)]

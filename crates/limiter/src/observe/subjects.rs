@@ -7,20 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::key::{Key, Space};
-use crate::policy::KeyText;
-use crate::random::random;
-
-/// How subjects appear in top lists and in the denial log.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, schemars::JsonSchema)]
-#[schemars(rename_all = "lowercase")]
-pub enum Subjects {
-    /// As they are.
-    #[default]
-    Plain,
-    /// As a hash under a secret of this process: the same value has the same hash until it ends.
-    Hashed,
-}
+use slidegate_policy::KeyText;
+pub use slidegate_policy::file::Subjects;
+use slidegate_store::random;
+use slidegate_store::{Key, Space};
 
 type Show = dyn Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync;
 

@@ -6,7 +6,7 @@ use super::Naming;
 use super::keyless::KeylessTally;
 use super::lines::{LineTally, MAX_ROUTES, Name, OTHER, reason};
 use super::skips::SkipTally;
-use crate::policy::{Barred, Rule};
+use slidegate_policy::{Barred, Rule};
 
 /// The lines of a rule, for all its sets of limits, all its reasons to refuse without asking one, and all its routes.
 #[derive(Debug)]

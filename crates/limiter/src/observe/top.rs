@@ -19,11 +19,11 @@ use std::cmp::Reverse;
 use std::sync::{Arc, OnceLock};
 
 use super::subjects::{Appearance, Naming};
-use crate::fingerprint::Fingerprints;
-use crate::key::Key;
-use crate::policy::KeyText;
-use crate::random::random;
 use shard::Shard;
+use slidegate_policy::KeyText;
+use slidegate_store::Key;
+use slidegate_store::fingerprint::Fingerprints;
+use slidegate_store::random;
 use tags::PLACES;
 use who::Who;
 

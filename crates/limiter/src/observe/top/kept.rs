@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Subject;
-use crate::key::Key;
 use crate::observe::subjects::{Appearance, Naming, Subjects};
-use crate::policy::KeyText;
+use slidegate_policy::KeyText;
+use slidegate_store::Key;
 
 /// A key up to this length is kept as it is; of a longer one, texts whose values together have this length, but for a mark on each that is cut.
 const MAX_BYTES: usize = 256;

@@ -9,7 +9,7 @@ use super::slot::Had;
 use super::slots::{Seen, Slots};
 use super::who::Who;
 use crate::observe::subjects::Appearance;
-use crate::sync::Mutex;
+use slidegate_store::sync::Mutex;
 
 #[derive(Debug)]
 pub(super) struct Shard {

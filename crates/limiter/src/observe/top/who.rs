@@ -1,7 +1,7 @@
 //! Who a subject is, as far as lists have to know.
 
 use super::Subject;
-use crate::fingerprint::{Fingerprint, Fingerprints};
+use slidegate_store::fingerprint::{Fingerprint, Fingerprints};
 
 /// Half a fingerprint. Among ten million subjects there is one with the same half as a given one once in 10^12 times, and
 /// no other half has to be worked out at every denial.

@@ -1,0 +1,77 @@
+//! What may surprise whoever wrote a rule.
+
+use super::super::Rule;
+use super::super::file::{Mode, Percent};
+use slidegate_core::{Kind, Limit};
+
+/// A slot that is freed this late is worth a word.
+const LATE_MS: u64 = 60_000;
+
+impl Rule {
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for terms in &self.terms {
+            for (limit, name) in terms.limits().iter().zip(terms.names()) {
+                warnings.extend(of_limit(limit, name).filter(|warning| !warnings.contains(warning)));
+            }
+        }
+        self.of_lists(&mut warnings);
+        self.of_overrides(&mut warnings);
+        warnings
+    }
+
+    fn of_lists(&self, warnings: &mut Vec<String>) {
+        let written = &self.written;
+        if written.mode != Mode::Enforce && !written.deny.is_empty() {
+            warnings.push("its deny list refuses only where the rule is enforced".to_owned());
+        }
+        if written.deny.iter().any(|conditions| conditions.0.is_empty()) {
+            warnings
+                .push("its deny list has an entry without conditions: every request is refused".to_owned());
+        } else if written.allow.iter().any(|conditions| conditions.0.is_empty()) {
+            warnings.push("its allow list has an entry without conditions: it limits nothing".to_owned());
+        }
+        if written.mode == Mode::Share(Percent(0)) {
+            warnings.push("it is enforced for 0% of its keys, which is to observe".to_owned());
+        }
+    }
+
+    /// The first that matches is taken: the same conditions again are never reached.
+    fn of_overrides(&self, warnings: &mut Vec<String>) {
+        let overrides = &self.written.overrides;
+        let same = |one: &super::Conditions, other: &super::Conditions| {
+            super::conditions(one) == super::conditions(other)
+        };
+        for (index, other) in overrides.iter().enumerate() {
+            if overrides[..index].iter().any(|earlier| same(&earlier.when, &other.when)) {
+                let when = super::conditions(&other.when);
+                warnings.push(format!(
+                    "its override where {when} comes after another for the same, and never applies"
+                ));
+            }
+        }
+    }
+}
+
+fn of_limit(limit: &Limit, name: &str) -> Option<String> {
+    let late_ms = limit.resolution_ms() - 1;
+    let (quota, worst) = (limit.quota(), limit.worst_case());
+    match limit.kind() {
+        Kind::Log { .. } if late_ms >= LATE_MS => Some(format!(
+            "{name} frees a slot up to {} late; a finer `resolution` takes more memory per key",
+            minutes(late_ms)
+        )),
+        _ if worst > quota => {
+            Some(format!("{name} can let {worst} through within one window of {quota}; the log never does"))
+        }
+        _ => None,
+    }
+}
+
+/// Rounded up, since it is a bound.
+fn minutes(ms: u64) -> String {
+    match ms.div_ceil(60_000) {
+        minutes @ 0..120 => format!("{minutes} minutes"),
+        minutes => format!("{} hours", minutes.div_ceil(60)),
+    }
+}

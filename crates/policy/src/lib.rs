@@ -1,0 +1,102 @@
+//! Policies: which limits apply to which requests, as a file says.
+
+use std::collections::HashMap;
+
+mod address;
+mod asked;
+mod changes;
+mod choose;
+mod compile;
+mod condition;
+mod explain;
+pub mod file;
+mod flaw;
+mod named;
+mod path;
+mod problems;
+mod read;
+mod readings;
+mod request;
+mod rule;
+pub mod schema;
+mod subject;
+mod template;
+mod temporary;
+mod terms;
+mod trie;
+
+pub use address::embedded_ipv4;
+pub use changes::Change;
+pub use choose::{Choice, Hit};
+pub use explain::{LimitReport, PermitReport, RuleReport, TermsReport};
+pub use named::{Listed, Named};
+
+pub use problems::{PolicyError, PolicyErrors, mask_secrets};
+pub use read::decode;
+pub use readings::MAX_READINGS;
+pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, RequestError};
+pub use rule::{Barred, HitMode, Rule};
+pub use subject::KeyText;
+pub use temporary::Exception;
+pub use terms::Terms;
+
+use problems::Problems;
+use readings::PathRules;
+
+/// The rules of a file, ready to be asked.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    rules: Box<[Rule]>,
+    /// The rules with a path.
+    trie: trie::Trie,
+    /// The rules for every path.
+    anywhere: Box<[u32]>,
+    by_name: HashMap<Box<str>, usize>,
+    paths: PathRules,
+    /// Whether hits say which route of a rule a request came by.
+    has_routes: bool,
+}
+
+/// The settings of a file that are not rules, all of them present and checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// How the service listens and answers.
+    pub server: file::Server,
+    /// Where state is kept.
+    pub store: file::Store,
+    /// What is counted and told of decisions.
+    pub observe: file::Observe,
+    /// How paths are read.
+    pub paths: file::Paths,
+    /// IPv6 addresses that have so many bits in common are one subject.
+    pub ipv6_prefix: u8,
+}
+
+impl Policy {
+    /// Reads a file, or tells all that is wrong with it.
+    pub fn parse(file_name: &str, text: &str) -> Result<(Self, Settings), PolicyErrors> {
+        let problems = Problems::new(file_name, text);
+        let compiled = read::file(text, &problems).map(|file| compile::compile(file, &problems));
+        problems.into_result()?;
+        Ok(compiled.expect("what is no file was reported"))
+    }
+
+    /// From a file that a program put together. Errors have no place then.
+    pub fn compile(file: file::File) -> Result<(Self, Settings), PolicyErrors> {
+        let problems = Problems::new("policy", "");
+        let compiled = compile::compile(file, &problems);
+        problems.into_result()?;
+        Ok(compiled)
+    }
+
+    /// Its rules, in the order of the file.
+    #[inline]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The same policy, whose [hits](Hit) say which of a rule's routes a request came by.
+    pub fn with_routes(self) -> Self {
+        Self { has_routes: true, ..self }
+    }
+}

@@ -1,0 +1,177 @@
+//! Limits: `5/min`, or the long form.
+
+use std::time::Duration;
+
+use super::super::file::{DurationMs, LimitEntry, Spot};
+use super::super::problems::Problems;
+use super::Read;
+use super::fields::{Fields, expected, is_nothing};
+use super::scalars::word;
+use super::tree::{Kind, Node, quoted};
+use slidegate_core::{Limit, LimitError, MAX_ENTRIES, Resolution};
+
+impl Read for LimitEntry {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let (limit, name) = match &node.kind {
+            Kind::Scalar { text, .. } if !is_nothing(node) => (short(node, text, problems), None),
+            Kind::Mapping(_) => {
+                let fields = Fields::of(node, "a limit", problems)?;
+                let long = Long { fields, problems };
+                let name = long.fields.get::<String>("name");
+                let limit = if long.is_in_flight() { long.in_flight() } else { long.rate() };
+                long.fields.done();
+                (limit, name)
+            }
+            _ => {
+                let remedy = "write 5/min, or { quota: 5, window: 1min }";
+                expected(node, "this has to be a limit", remedy, problems);
+                (None, None)
+            }
+        };
+        let limit = match &name {
+            Some(name) => limit.map(|limit| limit.named(name)),
+            None => limit,
+        };
+        Some(Self { at: node.at, limit, name })
+    }
+}
+
+fn short(node: &Node, text: &str, problems: &Problems) -> Option<Limit> {
+    match text.parse() {
+        Ok(limit) => Some(limit),
+        Err(error) => {
+            problems.report(
+                node.at,
+                format!("{} is not a limit", quoted(text)),
+                LimitError::to_string(&error),
+            );
+            None
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Algorithm {
+    Log,
+    Counter,
+    Fixed,
+    Gcra,
+}
+
+impl Read for Algorithm {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        let words =
+            [("log", Self::Log), ("counter", Self::Counter), ("fixed", Self::Fixed), ("gcra", Self::Gcra)];
+        word(node, &words, problems)
+    }
+}
+
+impl Read for Resolution {
+    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+        match &node.kind {
+            Kind::Scalar { text, .. } if text == "auto" => Some(Self::Auto),
+            _ => DurationMs::read(node, problems).map(|duration| Self::Ms(duration.0)),
+        }
+    }
+}
+
+/// The long form, of which either `in_flight` and `hold` or the others are used.
+struct Long<'n> {
+    fields: Fields<'n>,
+    problems: &'n Problems,
+}
+
+impl Long<'_> {
+    fn is_in_flight(&self) -> bool {
+        let has = |name| self.fields.find(name).is_some();
+        has("in_flight") || has("hold") && !has("quota") && !has("window")
+    }
+
+    fn in_flight(&self) -> Option<Limit> {
+        let most = self.fields.required::<u64>("in_flight", "in_flight: 20");
+        let hold = self.fields.required::<DurationMs>("hold", "hold: 30s");
+        for name in ["quota", "window", "algorithm", "burst", "resolution"] {
+            self.unused(name, "in_flight", "leave it out: in_flight goes with hold and name only");
+        }
+        let limit = Limit::in_flight(most.value?, Duration::from_millis(hold.value?.0));
+        self.checked(limit)
+    }
+
+    fn rate(&self) -> Option<Limit> {
+        let quota = self.fields.required::<u64>("quota", "quota: 600");
+        let window = self.fields.required::<DurationMs>("window", "window: 1min");
+        let algorithm = match self.fields.get::<Spot<Algorithm>>("algorithm") {
+            Some(algorithm) => algorithm.value,
+            None => Some(Algorithm::Log),
+        };
+        let burst = self.burst(algorithm);
+        let resolution = match algorithm {
+            Some(Algorithm::Log) | None => self.fields.get::<Resolution>("resolution"),
+            Some(_) => {
+                self.unused("resolution", "another algorithm than log", "leave it out, or use log");
+                None
+            }
+        };
+        self.unused("hold", "a quota", "leave it out, or write in_flight in place of quota and window");
+        let limit = Limit::new(quota.value?, Duration::from_millis(window.value?.0)).and_then(|limit| {
+            Ok(match algorithm {
+                None => None,
+                Some(Algorithm::Log) => Some(limit.resolution(resolution.unwrap_or(Resolution::Auto))?),
+                Some(Algorithm::Counter) => Some(limit.counter()?),
+                Some(Algorithm::Fixed) => Some(limit.fixed()?),
+                Some(Algorithm::Gcra) => burst.map(|burst| limit.gcra(burst)).transpose()?,
+            })
+        });
+        self.checked(limit)?
+    }
+
+    fn burst(&self, algorithm: Option<Algorithm>) -> Option<u64> {
+        match algorithm {
+            Some(Algorithm::Gcra) => self.fields.required("burst", "burst: 10").value,
+            Some(_) => {
+                self.unused("burst", "another algorithm than gcra", "leave it out, or use gcra");
+                None
+            }
+            None => self.fields.get("burst"),
+        }
+    }
+
+    /// Reports a field that has no meaning beside another.
+    fn unused(&self, name: &'static str, beside: &str, remedy: &str) {
+        if let Some(entry) = self.fields.find(name) {
+            self.problems.report(entry.key_at, format!("`{name}` does not go with {beside}"), remedy);
+        }
+    }
+
+    /// Reports why it is no limit, at the field that is to blame.
+    fn checked<T>(&self, limit: Result<T, LimitError>) -> Option<T> {
+        use LimitError as E;
+        let error = match limit {
+            Ok(limit) => return Some(limit),
+            Err(error) => error,
+        };
+        let blamed: &[&'static str] = match error {
+            E::ZeroQuota | E::QuotaTooLarge { .. } => &["quota", "in_flight"],
+            E::ZeroWindow | E::WindowTooLong | E::CounterNeedsSeconds { .. } => &["window", "hold"],
+            E::ZeroResolution | E::ResolutionAboveWindow { .. } => &["resolution"],
+            E::TooManyEntries { .. } => &["resolution", "in_flight", "quota"],
+            E::ZeroBurst | E::BurstTooLarge { .. } => &["burst"],
+            _ => &[],
+        };
+        let entry = blamed.iter().find_map(|name| self.fields.find(name));
+        let (at, what) = match entry {
+            Some(entry) => {
+                (entry.value.at, format!("{} does not work as `{}`", entry.value.described(), entry.key))
+            }
+            None => (self.fields.head(), "this is not a limit".to_owned()),
+        };
+        let remedy = match error {
+            E::TooManyEntries { .. } if self.is_in_flight() => {
+                format!("at most {MAX_ENTRIES} can be in flight")
+            }
+            _ => error.to_string(),
+        };
+        self.problems.report(at, what, remedy);
+        None
+    }
+}

@@ -1,0 +1,296 @@
+//! Whom a rule counts a request for.
+//!
+//! No two subjects share a key. A value that is missing is written as an empty text, which no value is, since an empty one
+//! counts as missing. Which alternative of `api_key|ip` was taken is part of the key: whoever sends somebody's address as
+//! an API key does not become that subject.
+//!
+//! A key of one part is the value of its first alternative as it is, so that most requests are counted under a text that is
+//! only borrowed. Everything else is written in parts, which is another form: there alternatives are preceded by their name.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::address;
+use super::asked::{Asked, Reading, Source};
+use super::readings::canonical;
+use super::template::Template;
+use crate::request::RequestError;
+use slidegate_store::{Form, Key};
+
+/// What a rule's key is made of.
+#[derive(Clone, Default, Debug)]
+pub(super) struct KeyParts {
+    pub(super) parts: Box<[KeyPart]>,
+    pub(super) ipv6_prefix: u8,
+}
+
+/// Attributes of which the first that a request has is taken.
+#[derive(Clone, Debug)]
+pub(super) struct KeyPart {
+    pub(super) alternatives: Box<[Source]>,
+}
+
+/// A request's subject.
+pub(super) struct Subject<'r> {
+    pub(super) key: Key<'r>,
+    pub(super) found: Found,
+    /// Whether it is the same one however the path is read.
+    pub(super) agrees: bool,
+}
+
+/// A part of a key, for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyText {
+    /// The attribute that was taken; all alternatives, as in `api_key|ip`, where the request has none of them.
+    pub attribute: String,
+    /// Its value as it counts, in the one spelling that all equal values have.
+    pub value: Option<String>,
+}
+
+/// Whether the request has all that makes the key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    All,
+    /// By some readings of its path. The key is by one of these.
+    InSome,
+    NotAll,
+}
+
+impl<'r> Subject<'r> {
+    fn new(key: Key<'r>, found: Found) -> Self {
+        Self { key, found, agrees: true }
+    }
+}
+
+/// As it is written: `api_key|ip`.
+impl fmt::Display for KeyPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.alternatives.iter().map(Source::name);
+        f.write_str(&names.collect::<Vec<_>>().join("|"))
+    }
+}
+
+/// An alternative, and the value that was found for it.
+type Taken<'r> = Option<(usize, Cow<'r, [u8]>)>;
+
+impl KeyParts {
+    #[inline(always)]
+    pub(super) fn subject<'r>(
+        &self,
+        asked: &Asked<'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
+        if asked.is_single() {
+            self.subject_by(&asked.first(), templates)
+        } else {
+            self.subject_by_all(asked, templates)
+        }
+    }
+
+    /// The subject by all readings for which the rule is; by all that there are if it is for none.
+    #[cold]
+    fn subject_by_all<'r>(
+        &self,
+        asked: &Asked<'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
+        let is_for = |reading: &Reading<'_, 'r, '_>| is_for(templates, reading);
+        let any = asked.readings().any(|reading| is_for(&reading));
+        let (mut full, mut lacking) = (None::<Subject<'r>>, None::<Subject<'r>>);
+        for reading in asked.readings().filter(|reading| !any || is_for(reading)) {
+            let subject = self.subject_by(&reading, templates)?;
+            let same_kind = if subject.found == Found::All { &mut full } else { &mut lacking };
+            match same_kind {
+                Some(known) => known.agrees &= known.key == subject.key,
+                None => *same_kind = Some(subject),
+            }
+        }
+        Ok(match (full, lacking) {
+            (Some(full), Some(_)) => Subject { found: Found::InSome, ..full },
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => Subject::new(Key::from(""), Found::NotAll),
+        })
+    }
+
+    #[inline(always)]
+    fn subject_by<'r>(
+        &self,
+        reading: &Reading<'_, 'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
+        match &*self.parts {
+            [] => Ok(Subject::new(Key::from(""), Found::All)),
+            [KeyPart { alternatives }] if let [source] = &**alternatives => {
+                Ok(match self.value(source, reading, templates)? {
+                    Some(value) if !value.is_empty() => Subject::new(single(value), Found::All),
+                    _ => Subject::new(Key::from(""), Found::NotAll),
+                })
+            }
+            [part] => Ok(match self.take(part, reading, templates)? {
+                Some((0, value)) => Subject::new(single(value), Found::All),
+                Some((index, value)) => {
+                    let name = part.alternatives[index].name().as_bytes();
+                    Subject::new(Key::from_parts([name, &value]), Found::All)
+                }
+                None => Subject::new(Key::from(""), Found::NotAll),
+            }),
+            parts => self.several(parts, reading, templates),
+        }
+    }
+
+    fn several<'r>(
+        &self,
+        parts: &[KeyPart],
+        reading: &Reading<'_, 'r, '_>,
+        templates: &[Template],
+    ) -> Result<Subject<'r>, RequestError> {
+        let mut written: SmallVec<[Cow<'_, [u8]>; 8]> = SmallVec::new();
+        let mut found = Found::All;
+        for part in parts {
+            match self.take(part, reading, templates)? {
+                Some((index, value)) => {
+                    if part.alternatives.len() > 1 {
+                        written.push(Cow::Borrowed(part.alternatives[index].name().as_bytes()));
+                    }
+                    written.push(value);
+                }
+                None => {
+                    written.push(Cow::Borrowed(b""));
+                    found = Found::NotAll;
+                }
+            }
+        }
+        Ok(Subject::new(Key::from_parts(written.iter().map(|part| &**part)), found))
+    }
+
+    /// Whom a key stands for, from what [`KeyParts::subject`] wrote.
+    pub(super) fn read(&self, key: &Key<'_>) -> Vec<KeyText> {
+        let mut written = key.parts();
+        let is_short = key.form() == Form::Single;
+        let shown = self.parts.iter().map(|part| {
+            let first = written.next().unwrap_or_default();
+            let text = |attribute: &[u8], value: &[u8]| KeyText {
+                attribute: String::from_utf8_lossy(attribute).into_owned(),
+                value: Some(String::from_utf8_lossy(value).into_owned()),
+            };
+            match &*part.alternatives {
+                _ if first.is_empty() => KeyText { attribute: part.to_string(), value: None },
+                [one] => text(one.name().as_bytes(), first),
+                [one, ..] if is_short => text(one.name().as_bytes(), first),
+                _ => text(first, written.next().unwrap_or_default()),
+            }
+        });
+        shown.collect()
+    }
+
+    fn take<'r>(
+        &self,
+        part: &KeyPart,
+        reading: &Reading<'_, 'r, '_>,
+        templates: &[Template],
+    ) -> Result<Taken<'r>, RequestError> {
+        for (index, source) in part.alternatives.iter().enumerate() {
+            let value = self.value(source, reading, templates)?;
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                return Ok(Some((index, value)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A value as it counts: one spelling for what means the same.
+    #[inline(always)]
+    fn value<'r>(
+        &self,
+        source: &Source,
+        reading: &Reading<'_, 'r, '_>,
+        templates: &[Template],
+    ) -> Result<Option<Cow<'r, [u8]>>, RequestError> {
+        match source {
+            Source::Ip => {
+                let address = reading.asked.address()?;
+                Ok(address.map(|(text, address)| address::subject(text, address, self.ipv6_prefix)))
+            }
+            _ => Ok(text_value(source, reading, templates)),
+        }
+    }
+}
+
+/// A value that is no address, as it counts.
+fn text_value<'r>(
+    source: &Source,
+    reading: &Reading<'_, 'r, '_>,
+    templates: &[Template],
+) -> Option<Cow<'r, [u8]>> {
+    match source {
+        Source::Path => reading.path.map(|path| match counted(path.text(), reading) {
+            root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
+            path => path,
+        }),
+        Source::Method => source.sent(reading.asked).map(|method| {
+            let is_lower = method.iter().any(u8::is_ascii_lowercase);
+            if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
+        }),
+        Source::Parameter(_) => {
+            let captured = source.captured(reading, templates).map(|value| counted(value, reading));
+            captured.or_else(|| source.sent(reading.asked))
+        }
+        Source::Attribute(_) | Source::Ip => source.sent(reading.asked),
+    }
+}
+
+/// A part of the path as it counts: the same for all readings of it that differ in nothing but what servers drop or decode.
+#[inline]
+fn counted<'r>(part: Cow<'r, [u8]>, reading: &Reading<'_, 'r, '_>) -> Cow<'r, [u8]> {
+    if reading.asked.is_single() { part } else { Cow::Owned(canonical(&part)) }
+}
+
+/// Whether a rule with these templates is for a request by this reading.
+pub(super) fn is_for(templates: &[Template], reading: &Reading<'_, '_, '_>) -> bool {
+    templates.is_empty()
+        || reading.path.is_some_and(|path| templates.iter().any(|template| template.matches(path)))
+}
+
+fn single(value: Cow<'_, [u8]>) -> Key<'_> {
+    match value {
+        Cow::Borrowed(value) => Key::from(value),
+        Cow::Owned(value) => Key::from(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readings::PathRules;
+    use crate::request::Request;
+
+    /// What most requests are counted under is not copied.
+    #[test]
+    fn single_values_are_borrowed() {
+        let templates = [Template::whole("/users/{id}", PathRules::default()).expect("a template")];
+        let request = Request::new()
+            .with("user", "alice")
+            .with("ip", "192.0.2.1")
+            .with("path", "/users/42")
+            .with("method", "GET");
+        let asked = Asked::new(&request, PathRules::default()).expect("a plain path");
+        let sources: [(&[&str], &str); 5] = [
+            (&["user"], "alice"),
+            (&["user", "ip"], "alice"),
+            (&["ip"], "192.0.2.1"),
+            (&["id"], "/users/42"),
+            (&["method"], "GET"),
+        ];
+        for (names, within) in sources {
+            let alternatives = names.iter().map(|name| Source::new(name, &templates)).collect();
+            let key = KeyParts { parts: [KeyPart { alternatives }].into(), ipv6_prefix: 64 };
+            let subject = key.subject(&asked, &templates).expect("no error");
+            assert_eq!(subject.found, Found::All);
+            let text = request.attributes().map(|(_, value)| value).find(|value| *value == within);
+            let place = text.expect("an attribute").as_bytes().as_ptr_range();
+            assert!(place.contains(&subject.key.bytes().as_ptr()), "{names:?} is copied");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Requests that leave something behind under an id: those that touch several slots of a cluster, and those that may be
+//! sent again.
+//!
+//! No script reaches beyond a slot. So slots are charged one after the other, in the order of their numbers, and what was
+//! charged is taken back if a later one refuses. Meanwhile another request may be refused that would have fitted, and if the
+//! process ends in between, what it charged stays until it has left its windows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::{Instant, sleep};
+
+use super::error::{Failure, RedisError};
+use super::invocation::Invocation;
+use super::keys::Owner;
+use super::link::Slots;
+use super::plan::{Group, Plan};
+use super::row::Row;
+use super::script::Purpose;
+use super::{FULL, Inner, Redis, read, text};
+use slidegate_store::Key;
+use slidegate_store::once::{MAX_REMEMBERED_MS, digest, lives_ms};
+use slidegate_store::random;
+use slidegate_store::{Call, Charge, Once, Reserve, Store};
+
+/// The pause before a server that did not answer is told again to undo something; it doubles up to the other.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
+
+/// What came of charging one group.
+enum Charged {
+    Decided(Row),
+    /// And the id under which it was charged.
+    Replayed(Row, [u8; 8]),
+    Conflict,
+    /// A subject has no room for its permit.
+    Full,
+}
+
+/// Under what a request leaves something.
+#[derive(Clone, Debug)]
+struct Ticket {
+    id: Vec<u8>,
+    /// Whose key it is, if not that of every group.
+    owner: Option<Owner>,
+    /// Tells requests under one id apart: all that is asked, in other slots too.
+    asked: [u8; 8],
+    /// Tells attempts under one id apart.
+    attempt: [u8; 8],
+    lives_ms: u64,
+}
+
+impl Ticket {
+    /// For a request under an id that no other has.
+    fn new() -> Self {
+        let (id, lives_ms) = (random::<16>().to_vec(), MAX_REMEMBERED_MS);
+        Self { id, owner: None, asked: [0; 8], attempt: random(), lives_ms }
+    }
+
+    fn once(idempotency_key: &[u8], charges: &[Charge<'_>], owner: Option<Owner>) -> Self {
+        let id = [b"once ", idempotency_key].concat();
+        let asked = *digest(charges).first_chunk().expect("a digest has 16 bytes");
+        Self { id, owner, asked, attempt: random(), lives_ms: lives_ms(charges) }
+    }
+}
+
+impl Redis {
+    /// Decides a request that its sender may send again.
+    pub(super) async fn charge_once(
+        &self,
+        request: &Reserve<'_>,
+        idempotency_key: &[u8],
+    ) -> Result<Once, RedisError> {
+        let (plan, call) = (self.0.plan(request)?, &request.call);
+        self.expect_to_take_back(call);
+        // Where slots do not matter, all requests under one key find one ticket, whomever they charge. In a Cluster it has
+        // to lie where the charge is: other charges elsewhere do not find it.
+        let together = self.0.link.slots() == Slots::Together;
+        let owner = together.then(|| Owner::new(&self.0.prefix, &Key::from("once")));
+        let ticket = Ticket::once(idempotency_key, call.charges, owner);
+        let charged = self.spawn(&plan, ticket).await?;
+        // Groups are charged in turn, and the first says whose request it is.
+        let holder = match charged.first() {
+            Some(Charged::Replayed(_, holder)) => Some(u64::from_le_bytes(*holder)),
+            _ => None,
+        };
+        let mut rows = Vec::with_capacity(charged.len());
+        for charged in charged {
+            match charged {
+                Charged::Decided(row) | Charged::Replayed(row, _) => rows.push(row),
+                Charged::Conflict => return Ok(Once::Conflict),
+                Charged::Full => return Ok(Once::Decided(plan.too_many_open())),
+            }
+        }
+        let admission = plan.admission(&rows);
+        Ok(match holder {
+            Some(holder) if admission.is_admitted() => Once::Replayed { admission, holder },
+            _ => Once::Decided(admission),
+        })
+    }
+
+    /// What is charged under a ticket may be taken back, so that a denial by it may end early.
+    pub(super) fn expect_to_take_back(&self, call: &Call<'_>) {
+        call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
+    }
+
+    /// Decides a request in several slots; `None` if a subject has no room for its permit, and nothing was charged.
+    pub(super) async fn decide_across(&self, plan: &Plan) -> Result<Option<Vec<Row>>, RedisError> {
+        if plan.only_looks() {
+            let rows = join_all(plan.groups.iter().map(|group| self.0.decide_group(plan, group))).await;
+            return rows.into_iter().collect::<Result<_, _>>().map(Some);
+        }
+        let row = |charged| match charged {
+            Charged::Decided(row) | Charged::Replayed(row, _) => Ok(Some(row)),
+            Charged::Full => Ok(None),
+            Charged::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
+        };
+        self.spawn(plan, Ticket::new()).await?.into_iter().map(row).collect()
+    }
+
+    /// In a task of its own: a caller that stops waiting must not leave a request half charged.
+    async fn spawn(&self, plan: &Plan, ticket: Ticket) -> Result<Vec<Charged>, RedisError> {
+        let (inner, plan) = (self.0.clone(), plan.clone());
+        let task = tokio::spawn(async move { inner.charge_all(&plan, &ticket).await });
+        task.await.map_err(|error| RedisError::Lost(error.to_string()))?
+    }
+}
+
+impl Inner {
+    /// Charges every group in turn; where one refuses, the others are as if they had not been asked.
+    async fn charge_all(self: &Arc<Self>, plan: &Plan, ticket: &Ticket) -> Result<Vec<Charged>, RedisError> {
+        let deadline = self.deadline();
+        let mut charged = Vec::with_capacity(plan.groups.len());
+        let mut of_another = None;
+        for (index, group) in plan.groups.iter().enumerate() {
+            let plan = of_another.as_ref().unwrap_or(plan);
+            let invocation = self.with_ticket(Purpose::Ticketed, plan, group, ticket);
+            let answer = match self.link.call(invocation, deadline).await {
+                Ok(reply) => understand(&reply, group).map_err(Failure::MayHaveRun),
+                Err(failure) => Err(failure),
+            };
+            match answer {
+                Err(failure) => {
+                    // What surely did not run needs no undoing.
+                    let last = index + usize::from(matches!(failure, Failure::MayHaveRun(_)));
+                    self.forget(plan, &plan.groups[..last], ticket);
+                    return Err(failure.into());
+                }
+                Ok(refusal @ (Charged::Conflict | Charged::Full)) => {
+                    let charged = plan.groups[..index].iter();
+                    join_all(charged.map(|group| self.undo(plan, group, ticket, deadline))).await;
+                    return Ok(vec![refusal]);
+                }
+                Ok(Charged::Decided(row)) if !row.is_admitted() => {
+                    return self.withdraw(plan, ticket, (index, row), deadline).await;
+                }
+                Ok(admitted) => {
+                    // Where the same request came before, the rest of it is charged under the same id: both have one permit.
+                    if let Charged::Replayed(_, holder) = admitted
+                        && index == 0
+                    {
+                        let mut same = plan.clone();
+                        same.holder = holder;
+                        of_another = Some(same);
+                    }
+                    charged.push(admitted);
+                }
+            }
+        }
+        Ok(charged)
+    }
+
+    /// Takes back what the groups before the one that refused were charged, and asks those after it what they would have said.
+    async fn withdraw(
+        self: &Arc<Self>,
+        plan: &Plan,
+        ticket: &Ticket,
+        (refused, row): (usize, Row),
+        deadline: Instant,
+    ) -> Result<Vec<Charged>, RedisError> {
+        // A group that was never charged loses nothing by being told to forget.
+        let ask = async |(index, group): (usize, &Group)| match index {
+            _ if index == refused => Ok(row.clone()),
+            _ => self.undo(plan, group, ticket, deadline).await,
+        };
+        let rows = join_all(plan.groups.iter().enumerate().map(ask)).await;
+        rows.into_iter().map(|row| row.map(Charged::Decided)).collect()
+    }
+
+    /// Has a group forget the request, and say where it stands.
+    async fn undo(
+        self: &Arc<Self>,
+        plan: &Plan,
+        group: &Group,
+        ticket: &Ticket,
+        deadline: Instant,
+    ) -> Result<Row, RedisError> {
+        let invocation = self.with_ticket(Purpose::Undo, plan, group, ticket);
+        let reply = self.link.call(invocation, deadline).await;
+        if reply.is_err() {
+            self.forget(plan, std::slice::from_ref(group), ticket);
+        }
+        read(&reply?, group)
+    }
+
+    /// Has these groups forget the request, in the background: nobody waits for that.
+    fn forget(self: &Arc<Self>, plan: &Plan, groups: &[Group], ticket: &Ticket) {
+        for group in groups {
+            let undo = self.with_ticket(Purpose::Undo, plan, group, ticket);
+            tokio::spawn(self.clone().insist(undo, ticket.lives_ms));
+        }
+    }
+
+    /// Has a request forgotten by a server that may not answer, as soon as it does, while there is something to forget.
+    /// Twice is the same as once here, so that even what may have run is sent again.
+    async fn insist(self: Arc<Self>, undo: Invocation, lives_ms: u64) {
+        let (end, [mut pause, longest]) = (Instant::now() + Duration::from_millis(lives_ms), PAUSES);
+        while Instant::now() < end {
+            if self.link.call(undo.clone(), self.deadline()).await.is_ok() {
+                return;
+            }
+            sleep(pause).await;
+            pause = (2 * pause).min(longest);
+        }
+        tracing::warn!("a request was not taken back: what it charged stays until it has left its windows");
+    }
+
+    fn with_ticket(&self, purpose: Purpose, plan: &Plan, group: &Group, ticket: &Ticket) -> Invocation {
+        let mut own = vec![ticket.asked.to_vec(), text(ticket.lives_ms), ticket.attempt.to_vec()];
+        if purpose == Purpose::Undo {
+            own.push(plan.holder.to_vec());
+        }
+        let mut invocation = self.invoke(purpose, plan, group, own);
+        let owner = ticket.owner.as_ref().unwrap_or(&group.owner);
+        invocation.keys.insert(0, owner.ticket(&ticket.id));
+        invocation
+    }
+}
+
+fn understand(reply: &[u8], group: &Group) -> Result<Charged, RedisError> {
+    match reply {
+        b"conflict" => Ok(Charged::Conflict),
+        FULL => Ok(Charged::Full),
+        // An attempt is undone only by the one who makes it.
+        b"undone" => Err(RedisError::Protocol("a request that was already taken back".to_owned())),
+        _ => match reply.strip_prefix(b"replayed") {
+            Some(kept) => {
+                let (holder, row) = kept.split_first_chunk().ok_or_else(too_short)?;
+                Ok(Charged::Replayed(read(row, group)?, *holder))
+            }
+            None => read(reply, group).map(Charged::Decided),
+        },
+    }
+}
+
+fn too_short() -> RedisError {
+    RedisError::Protocol("a ticket that is too short".to_owned())
+}

@@ -1,0 +1,160 @@
+//! The board, which is one hash, and subjects that are forgotten because somebody says so.
+//!
+//! All of this is the same twice as once, so whoever got an error may ask again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::error::RedisError;
+use super::invocation::{Invocation, Script};
+use super::keys::{self, Owner, Use};
+use super::script::{Time, write_board, write_forget};
+use super::{Inner, text};
+use slidegate_store::Forget;
+use slidegate_store::board::{Board, MAX_NOTES, Note, Posted};
+
+/// The least time that these may take: few are asked for, and a board may be large.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is needed to ask for the board, and what it said last.
+#[derive(Debug)]
+pub(super) struct Boards {
+    script: Arc<Script>,
+    forget: Arc<Script>,
+    key: Vec<u8>,
+    slot: u16,
+    /// Every process asks every second, and most boards stay as they are for long.
+    last: Mutex<Board>,
+}
+
+impl Boards {
+    pub(super) fn new(prefix: &[u8], time: Time) -> Self {
+        let (key, slot) = keys::board(prefix);
+        let (script, forget) = (Arc::new(write_board(time)), Arc::new(write_forget()));
+        Self { script, forget, key, slot, last: Mutex::default() }
+    }
+
+    fn invoke(&self, verb: &str, now_ms: u64, own: Vec<Vec<u8>>) -> Invocation {
+        // Only a script that does not look for itself reads the time.
+        let mut head = vec![verb.as_bytes().to_vec(), text(now_ms)];
+        head.extend(own);
+        let keys = vec![self.key.clone()];
+        Invocation { script: self.script.clone(), slot: self.slot, head, keys, arguments: Vec::new() }
+    }
+}
+
+impl Inner {
+    /// What it was known by goes first; then all nodes are told, which may still repeat that it was denied.
+    pub(super) async fn forget_subject(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
+        let owner = Owner::new(&self.prefix, subject.key);
+        let mut keys = vec![owner.key(subject.space, Use::Ledger)];
+        keys.extend(subject.limits.iter().map(|id| owner.key(subject.space, Use::State(*id))));
+        let script = self.boards.forget.clone();
+        let invocation =
+            Invocation { script, slot: owner.slot, head: Vec::new(), keys, arguments: Vec::new() };
+        self.tell(invocation).await?;
+        self.denials.clear();
+        self.tell(self.boards.invoke("turn", 0, Vec::new())).await.map(drop)
+    }
+
+    pub(super) async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
+        if !note.fits() {
+            return Ok(Posted::TooLarge);
+        }
+        let content = format!("{} {}", note.expires_at_ms, note.text).into_bytes();
+        let own = vec![note.id.clone().into_bytes(), content, text(MAX_NOTES as u64)];
+        let reply = self.tell(self.boards.invoke("post", now_ms, own)).await?;
+        match reply.as_slice() {
+            b"done" => Ok(Posted::Done),
+            b"full" => Ok(Posted::Full),
+            _ => Err(unreadable(&reply)),
+        }
+    }
+
+    pub(super) async fn withdraw_note(&self, id: &str) -> Result<bool, RedisError> {
+        let own = vec![id.as_bytes().to_vec()];
+        let reply = self.tell(self.boards.invoke("withdraw", 0, own)).await?;
+        match reply.as_slice() {
+            b"done" => Ok(true),
+            b"absent" => Ok(false),
+            _ => Err(unreadable(&reply)),
+        }
+    }
+
+    pub(super) async fn board(&self) -> Result<Board, RedisError> {
+        let known = self.boards.last.lock().version;
+        let reply = self.tell(self.boards.invoke("read", 0, vec![text(known)])).await?;
+        let mut last = self.boards.last.lock();
+        if reply == text(last.version) {
+            return Ok(last.clone());
+        }
+        let board = read(&reply).ok_or_else(|| unreadable(&reply))?;
+        last.clone_from(&board);
+        Ok(board)
+    }
+
+    async fn tell(&self, invocation: Invocation) -> Result<Vec<u8>, RedisError> {
+        let deadline = Instant::now() + self.timeout.max(PATIENCE);
+        Ok(self.link.call(invocation, deadline).await?)
+    }
+}
+
+fn unreadable(reply: &[u8]) -> RedisError {
+    RedisError::Protocol(format!("{} bytes that are no board", reply.len()))
+}
+
+/// A version in digits, a blank, and notes: the lengths of the id and of the rest, in 4 bytes each, and both.
+fn read(reply: &[u8]) -> Option<Board> {
+    let blank = reply.iter().position(|byte| *byte == b' ')?;
+    let (version, mut rest) = (number(&reply[..blank])?, &reply[blank + 1..]);
+    let mut notes = Vec::new();
+    while let Some((lengths, behind)) = rest.split_first_chunk::<8>() {
+        let (lengths, _) = lengths.as_chunks::<4>();
+        let [id, content] = [lengths[0], lengths[1]].map(|length| u32::from_le_bytes(length) as usize);
+        let (id, behind) = behind.split_at_checked(id)?;
+        let (content, behind) = behind.split_at_checked(content)?;
+        notes.push(read_note(id, content)?);
+        rest = behind;
+    }
+    notes.sort_by(|one: &Note, other| one.id.cmp(&other.id));
+    rest.is_empty().then_some(Board { version, notes })
+}
+
+fn read_note(id: &[u8], content: &[u8]) -> Option<Note> {
+    let [id, content] = [id, content].map(|bytes| String::from_utf8(bytes.to_vec()).ok());
+    let (id, content) = (id?, content?);
+    let (expires_at_ms, text) = content.split_once(' ')?;
+    Some(Note { id, text: text.to_owned(), expires_at_ms: expires_at_ms.parse().ok()? })
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(id: &str, text: &str, expires_at_ms: u64) -> Note {
+        Note { id: id.to_owned(), text: text.to_owned(), expires_at_ms }
+    }
+
+    #[test]
+    fn a_board_is_read_or_refused_as_a_whole() {
+        let reply = b"17 \x01\0\0\0\x04\0\0\0b9 x \x02\0\0\0\x02\0\0\0aa7 ";
+        let notes = vec![note("aa", "", 7), note("b", "x ", 9)];
+        assert_eq!(read(reply), Some(Board { version: 17, notes }));
+        assert_eq!(read(b"3 "), Some(Board { version: 3, notes: Vec::new() }));
+        for cut in 0..reply.len() {
+            assert!(read(&reply[..cut]).is_none_or(|board| board.notes.len() < 2), "{cut} bytes");
+        }
+        for broken in
+            [&b""[..], b"3", b"x ", b"3 \xff\xff\xff\xff\xff\xff\xff\xff", b"3 \x01\0\0\0\x01\0\0\0ab"]
+        {
+            assert_eq!(read(broken), None);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Which servers to ask, and how patiently.
+
+use std::time::Duration;
+
+use super::link::{Endpoint, Tls};
+
+/// Where servers and sentinels listen if a URL does not say.
+const PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26_379;
+
+/// The servers of a store, and the bounds that it keeps. Nothing is connected before the first request.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) servers: Servers,
+    pub(super) tls: Tls,
+    pub(super) timeout: Duration,
+    pub(super) connect_timeout: Duration,
+    pub(super) prefix: String,
+    pub(super) max_batch: usize,
+    pub(super) max_waiting: usize,
+    pub(super) breaker: BreakerSettings,
+    pub(super) deny_cache: Duration,
+    pub(super) deny_cache_entries: usize,
+}
+
+/// Where the primaries are, or who knows.
+#[derive(Clone, Debug)]
+pub(super) enum Servers {
+    One(Endpoint),
+    /// The first nodes to ask for the others.
+    Cluster(Vec<Endpoint>),
+    /// `primary` is all but the address, which the sentinels tell.
+    Sentinel {
+        sentinels: Vec<Endpoint>,
+        name: String,
+        primary: Endpoint,
+    },
+}
+
+/// When to stop asking a server, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BreakerSettings {
+    /// Failures in a row that open it.
+    pub(super) failures: u32,
+    /// How long it stays open at first.
+    pub(super) cooldown: Duration,
+    /// What failed probes double that to, at most.
+    pub(super) longest: Duration,
+}
+
+/// A certificate by which the store shows who it is, both in PEM.
+#[derive(Clone, Copy)]
+pub struct ClientCertificate<'a> {
+    /// The certificate, and those that lead from it to an authority.
+    pub chain: &'a [u8],
+    /// Its private key.
+    pub key: &'a [u8],
+}
+
+/// What is wrong with a configuration.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The URL cannot be read. It is not repeated here, since it may hold a password.
+    #[error("bad Redis URL: {0}; write redis://user:password@host:6379/0, or rediss:// for TLS")]
+    Url(String),
+    /// No server was named.
+    #[error("no server: name at least one, as in redis://host:6379")]
+    NoServer,
+    /// A Cluster has one database.
+    #[error("a Cluster has only database 0: leave the number out of the URL")]
+    Database,
+    /// A Cluster or a set of sentinels cannot be reached through a socket file.
+    #[error("a Cluster and sentinels need host names: unix sockets are for one server only")]
+    Socket,
+    /// The servers of one store are reached in one way.
+    #[error("some of the URLs ask for TLS and some do not: use rediss:// for all or for none")]
+    Mixed,
+    /// The prefix would change which part of a key is its hash tag.
+    #[error("the prefix {0:?} has a brace: choose one without {{ and }}")]
+    Prefix(String),
+    /// A certificate or key cannot be read.
+    #[error("bad {what}: {why}; give it in PEM, with its BEGIN and END lines")]
+    Pem {
+        /// Which one.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl Config {
+    /// One server: `redis://user:password@host:6379/0`, `rediss://…` for TLS, or `unix:///path/to/socket`.
+    pub fn parse(url: &str) -> Result<Self, ConfigError> {
+        Endpoint::parse(url, PORT).map(|endpoint| Self::of(Servers::One(endpoint)))
+    }
+
+    /// A Cluster, found through any of these nodes. User and password of the first URL hold for all nodes. With TLS, nodes
+    /// have to announce themselves by what stands in their certificates.
+    pub fn cluster<'a>(urls: impl IntoIterator<Item = &'a str>) -> Result<Self, ConfigError> {
+        let seeds = several(urls, PORT)?;
+        if seeds.iter().any(|seed| seed.login.db() != 0) {
+            return Err(ConfigError::Database);
+        }
+        Ok(Self::of(Servers::Cluster(seeds)))
+    }
+
+    /// The primary that these sentinels know by `name`. User, password and database of the first URL are for that primary;
+    /// see [`Config::sentinel_password`] for those of the sentinels.
+    pub fn sentinel<'a>(
+        urls: impl IntoIterator<Item = &'a str>,
+        name: impl Into<String>,
+    ) -> Result<Self, ConfigError> {
+        let endpoints = several(urls, SENTINEL_PORT)?;
+        let primary = endpoints[0].clone();
+        let sentinels = endpoints.into_iter().map(Endpoint::without_login).collect();
+        Ok(Self::of(Servers::Sentinel { sentinels, name: name.into(), primary }))
+    }
+
+    fn of(servers: Servers) -> Self {
+        Self {
+            servers,
+            tls: Tls::default(),
+            timeout: Duration::from_millis(50),
+            connect_timeout: Duration::from_secs(1),
+            prefix: "sg:".to_owned(),
+            max_batch: 16,
+            max_waiting: 16_384,
+            breaker: BreakerSettings {
+                failures: 3,
+                cooldown: Duration::from_millis(200),
+                longest: Duration::from_secs(1),
+            },
+            deny_cache: Duration::from_millis(500),
+            deny_cache_entries: 65_536,
+        }
+    }
+}
+
+/// Settings; each replaces a default.
+impl Config {
+    /// The password by which the sentinels know this client; none by default, whatever the URLs say.
+    pub fn sentinel_password(mut self, password: &str) -> Self {
+        self.each_sentinel(|sentinel| sentinel.login = sentinel.login.clone().set_password(password));
+        self
+    }
+
+    /// The user that the sentinels know, where that is not the default one.
+    pub fn sentinel_user(mut self, user: &str) -> Self {
+        self.each_sentinel(|sentinel| sentinel.login = sentinel.login.clone().set_username(user));
+        self
+    }
+
+    fn each_sentinel(&mut self, change: impl FnMut(&mut Endpoint)) {
+        if let Servers::Sentinel { sentinels, .. } = &mut self.servers {
+            sentinels.iter_mut().for_each(change);
+        }
+    }
+
+    /// Trusts the authorities in this PEM, and only those, instead of the system's.
+    pub fn root_certificate(mut self, pem: &[u8]) -> Result<Self, ConfigError> {
+        self.tls.trust(pem)?;
+        Ok(self)
+    }
+
+    /// Shows servers this certificate.
+    pub fn client_certificate(mut self, certificate: ClientCertificate<'_>) -> Result<Self, ConfigError> {
+        self.tls.identify(certificate)?;
+        Ok(self)
+    }
+
+    /// How long a decision may take, retries included; 50 ms by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// How long it may take to connect, in the background; 1 s by default.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// What all keys begin with; `sg:` by default.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Result<Self, ConfigError> {
+        let prefix = prefix.into();
+        if prefix.contains(['{', '}']) {
+            return Err(ConfigError::Prefix(prefix));
+        }
+        self.prefix = prefix;
+        Ok(self)
+    }
+
+    /// The most requests that travel in one call; 16 by default. 0 is taken as 1.
+    pub fn max_batch(mut self, requests: usize) -> Self {
+        self.max_batch = requests.max(1);
+        self
+    }
+
+    /// The most requests that wait to be sent to one server; 16,384 by default. 0 is taken as 1.
+    pub fn max_waiting(mut self, requests: usize) -> Self {
+        self.max_waiting = requests.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// How many failures in a row stop a server from being asked; 3 by default. 0 is taken as 1.
+    pub fn breaker_failures(mut self, failures: u32) -> Self {
+        self.breaker.failures = failures.max(1);
+        self
+    }
+
+    /// How long a server that failed is left alone, doubling with every probe that fails; 200 ms to 1 s by default.
+    pub fn breaker_cooldown(mut self, range: std::ops::RangeInclusive<Duration>) -> Self {
+        self.breaker.cooldown = *range.start();
+        self.breaker.longest = (*range.end()).max(*range.start());
+        self
+    }
+
+    /// How long a denial may be repeated without asking the server; 500 ms by default, and zero turns that off.
+    pub fn deny_cache(mut self, longest: Duration) -> Self {
+        self.deny_cache = longest;
+        self
+    }
+
+    /// The most denials that are remembered; 65,536 by default.
+    pub fn deny_cache_entries(mut self, entries: usize) -> Self {
+        self.deny_cache_entries = entries;
+        self
+    }
+}
+
+fn several<'a>(urls: impl IntoIterator<Item = &'a str>, port: u16) -> Result<Vec<Endpoint>, ConfigError> {
+    let endpoints = urls.into_iter().map(|url| Endpoint::parse(url, port)).collect::<Result<Vec<_>, _>>()?;
+    let first = endpoints.first().ok_or(ConfigError::NoServer)?;
+    if endpoints.iter().any(Endpoint::is_socket) {
+        return Err(ConfigError::Socket);
+    }
+    if endpoints.iter().any(|endpoint| endpoint.transport != first.transport) {
+        return Err(ConfigError::Mixed);
+    }
+    Ok(endpoints)
+}
+
+#[cfg(test)]
+mod tests;

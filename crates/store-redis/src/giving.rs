@@ -1,0 +1,28 @@
+//! Units given back without a permit: slot by slot.
+
+use futures_util::future::join_all;
+use slidegate_core::Verdict;
+
+use super::error::RedisError;
+use super::plan::{Group, Plan};
+use super::row::Row;
+use super::script::Purpose;
+use super::{Inner, read};
+use slidegate_store::{Call, Reserve};
+
+impl Inner {
+    /// Remembered denials are no concern: none is remembered for a space in which charges may be given back. What a slot was given
+    /// back stays so if another does not answer, since to take it away again might refuse what fits by now.
+    pub(super) async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        let plan = self.plan(&Reserve::nothing(*call))?;
+        let rows = join_all(plan.groups.iter().map(|group| self.give_back_to(&plan, group))).await;
+        let rows = rows.into_iter().collect::<Result<Vec<Row>, RedisError>>()?;
+        Ok(plan.verdict(&rows))
+    }
+
+    async fn give_back_to(&self, plan: &Plan, group: &Group) -> Result<Row, RedisError> {
+        let invocation = self.invoke(Purpose::GiveBack, plan, group, Vec::new());
+        let reply = self.link.call(invocation, self.deadline()).await?;
+        read(&reply, group)
+    }
+}

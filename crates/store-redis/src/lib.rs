@@ -1,0 +1,295 @@
+//! State in Redis or Valkey, shared by any number of nodes: the same decisions, made by scripts on the server.
+//!
+//! All limits of a request are decided in one call, by the server's clock; requests that come at the same time travel
+//! together. See [`Fallback`](slidegate_store::Fallback) for what happens while no server answers.
+
+mod across;
+mod board;
+mod config;
+mod denials;
+mod error;
+mod errors;
+mod giving;
+mod invocation;
+mod keys;
+mod link;
+mod plan;
+mod row;
+mod script;
+mod scripts;
+mod settling;
+#[doc(hidden)]
+pub mod wire;
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
+
+pub use config::{ClientCertificate, Config, ConfigError};
+pub use error::{ErrorKind, RedisError};
+pub use link::{Health, Refusal, Warning};
+
+use board::Boards;
+use denials::Denials;
+use error::MAX_ITEMS;
+use errors::Errors;
+use invocation::Invocation;
+use link::Link;
+use plan::{Group, Plan};
+use row::Row;
+use script::{Purpose, Time};
+use scripts::Scripts;
+use slidegate_store::Space;
+use slidegate_store::{
+    Admission, Board, Call, Forget, Note, Once, Posted, Reserve, SettleOutcome, Settlement, Store,
+};
+
+/// The store in Redis or Valkey. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Redis(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    link: Link,
+    scripts: Scripts,
+    denials: Denials,
+    errors: Errors,
+    boards: Boards,
+    /// Where charges may be given back, so that a denial may end early.
+    refundable: RwLock<HashSet<Space>>,
+    prefix: Vec<u8>,
+    timeout: Duration,
+}
+
+impl Redis {
+    /// A store on these servers. Connects at the first request.
+    pub fn new(config: &Config) -> Self {
+        Self::by(Time::Server, config)
+    }
+
+    /// A store that decides by the time of each call instead of the server's, and lets no key expire: for tests.
+    #[doc(hidden)]
+    pub fn by_callers_clock(config: &Config) -> Self {
+        Self::by(Time::Injected, config)
+    }
+
+    fn by(time: Time, config: &Config) -> Self {
+        Self(Arc::new(Inner {
+            link: Link::new(config),
+            scripts: Scripts::new(time),
+            denials: Denials::new(config.deny_cache_entries, config.deny_cache),
+            errors: Errors::default(),
+            boards: Boards::new(config.prefix.as_bytes(), time),
+            refundable: RwLock::default(),
+            prefix: config.prefix.clone().into_bytes(),
+            timeout: config.timeout,
+        }))
+    }
+
+    /// Whether each server is being asked.
+    pub fn health(&self) -> Vec<(String, Health)> {
+        self.0.link.health()
+    }
+
+    /// Servers that answer and refuse to write, and therefore do not decide: out of memory, read-only. Also logged, and probed once
+    /// a second until they write again.
+    pub fn refusals(&self) -> Vec<(String, Refusal)> {
+        self.0.link.refusals()
+    }
+
+    /// What was found about the servers so far that should be changed; also logged as it is found.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.0.link.warnings()
+    }
+
+    /// How many calls failed, by kind, those included that something else answered.
+    pub fn errors(&self) -> [(ErrorKind, u64); ErrorKind::ALL.len()] {
+        self.0.errors.counts()
+    }
+
+    /// How many requests were refused by a denial that still held, without asking a server.
+    pub fn repeated_denials(&self) -> u64 {
+        self.0.denials.hits()
+    }
+
+    /// Asks the server again about every key that it denied: to be called when limits change or a key was reset.
+    pub fn forget_denials(&self) {
+        self.0.denials.clear();
+    }
+
+    /// [`Store::reserve`], before it is counted how it went.
+    async fn ask(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
+        let (plan, call) = (self.0.plan(request)?, &request.call);
+        if let Some(verdict) = self.0.recall(&plan) {
+            return Ok(verdict.into());
+        }
+        let sent = Instant::now();
+        let rows = match plan.groups.as_slice() {
+            [group] if group.permits.is_empty() => Some(vec![self.0.decide_group(&plan, group).await?]),
+            [group] => self.0.reserve_group(&plan, group).await?.map(|row| vec![row]),
+            _ => {
+                self.expect_to_take_back(call);
+                self.decide_across(&plan).await?
+            }
+        };
+        let Some(rows) = rows else { return Ok(plan.too_many_open()) };
+        self.0.note_denials(call, &plan, &rows, sent);
+        Ok(plan.admission(&rows))
+    }
+}
+
+impl Inner {
+    fn plan(&self, request: &Reserve<'_>) -> Result<Plan, RedisError> {
+        let plan = Plan::new(&self.prefix, request, self.link.slots());
+        match plan.items().count() {
+            0..=MAX_ITEMS => Ok(plan),
+            more => Err(RedisError::TooManyLimits(more)),
+        }
+    }
+
+    fn deadline(&self) -> tokio::time::Instant {
+        tokio::time::Instant::now() + self.timeout
+    }
+
+    /// A call to decide a group. `own` are the arguments that belong to the purpose.
+    fn invoke(&self, purpose: Purpose, plan: &Plan, group: &Group, own: Vec<Vec<u8>>) -> Invocation {
+        let limits = group.limits();
+        let chosen = self.scripts.choose(purpose, &limits);
+        let mut head = own;
+        self.push_time(&mut head, plan.now_ms);
+        head.extend(chosen.numbers);
+        let told = group.items.iter().filter(|_| purpose != Purpose::Check);
+        let mut arguments: Vec<Vec<u8>> = told.map(|item| text(item.cost)).collect();
+        if !purpose.is_for_several() || limits.iter().any(|limit| limit.needs_id()) {
+            arguments.push(plan.holder.to_vec());
+        }
+        let mut keys: Vec<Vec<u8>> = group.items.iter().map(|item| item.key.clone()).collect();
+        if purpose.opens_permits() && !group.permits.is_empty() {
+            self.link.expect_permits();
+            keys.extend(group.permits.iter().map(|permit| permit.key.clone()));
+            arguments.extend(group.permits.iter().map(|permit| permit.covers.clone()));
+        }
+        Invocation { script: chosen.script, slot: group.owner.slot, head, keys, arguments }
+    }
+
+    /// Tells the time to a script that is not to look for itself.
+    fn push_time(&self, head: &mut Vec<Vec<u8>>, now_ms: u64) {
+        if self.scripts.time == Time::Injected {
+            head.push(text(now_ms.min(MAX_TIME_MS)));
+        }
+    }
+
+    async fn decide_group(&self, plan: &Plan, group: &Group) -> Result<Row, RedisError> {
+        let costs_one = group.items.iter().all(|item| item.cost == 1);
+        let purpose = if costs_one { Purpose::Check } else { Purpose::Decide };
+        let invocation = self.invoke(purpose, plan, group, Vec::new());
+        let reply = self.link.call(invocation, self.deadline()).await?;
+        read(&reply, group)
+    }
+
+    /// Decides a request and opens its permits; `None` if a subject has no room for one, and nothing was charged.
+    async fn reserve_group(&self, plan: &Plan, group: &Group) -> Result<Option<Row>, RedisError> {
+        let invocation = self.invoke(Purpose::Reserve, plan, group, Vec::new());
+        let reply = self.link.call(invocation, self.deadline()).await?;
+        if reply == FULL { Ok(None) } else { read(&reply, group).map(Some) }
+    }
+
+    /// A denial that is known without asking. What can never fit has no wait that could be repeated.
+    fn recall(&self, plan: &Plan) -> Option<Verdict> {
+        if plan.items().any(|item| item.cost > item.limit.ceiling()) {
+            return None;
+        }
+        let now = Instant::now();
+        let mut rows = plan.unknown();
+        for (item, decision) in plan.items().zip(rows.iter_mut().flat_map(|row| &mut row.decisions)) {
+            if let Some(wait_ms) = self.denials.recall(item, now) {
+                decision.outcome = Outcome::RetryAfter(wait_ms);
+            }
+        }
+        let verdict = plan.verdict(&rows);
+        if verdict.is_allowed() {
+            return None;
+        }
+        self.denials.note_hit();
+        Some(Verdict { source: Source::Cache, ..verdict })
+    }
+
+    fn note_denials(&self, call: &Call<'_>, plan: &Plan, rows: &[Row], sent: Instant) {
+        let refundable = self.refundable.read().unwrap_or_else(PoisonError::into_inner);
+        for (item, decision) in plan.items().zip(rows.iter().flat_map(|row| &row.decisions)) {
+            if let Outcome::RetryAfter(wait_ms) = decision.outcome
+                && !refundable.contains(&call.charges[item.charge].space)
+            {
+                self.denials.note(item, wait_ms, sent);
+            }
+        }
+    }
+}
+
+impl Store for Redis {
+    type Error = RedisError;
+
+    const REMEMBERS_DENIALS: bool = true;
+
+    fn expect_refunds(&self, space: Space) {
+        if !self.0.refundable.read().unwrap_or_else(PoisonError::into_inner).contains(&space) {
+            self.0.refundable.write().unwrap_or_else(PoisonError::into_inner).insert(space);
+        }
+    }
+
+    fn forget_denials(&self) {
+        self.0.denials.clear();
+    }
+
+    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        let admission = self.ask(&Reserve::nothing(*call)).await;
+        self.0.errors.counted(admission.map(|admission| admission.verdict))
+    }
+
+    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
+        self.0.errors.counted(self.ask(request).await)
+    }
+
+    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+        self.0.errors.counted(self.charge_once(request, idempotency_key).await)
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, RedisError> {
+        self.0.errors.counted(self.0.settle(settlement).await)
+    }
+
+    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+        self.0.errors.counted(self.0.give_back(call).await)
+    }
+
+    async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
+        self.0.errors.counted(self.0.forget_subject(subject).await)
+    }
+
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
+        self.0.errors.counted(self.0.post(note, now_ms).await)
+    }
+
+    async fn withdraw(&self, id: &str) -> Result<bool, RedisError> {
+        self.0.errors.counted(self.0.withdraw_note(id).await)
+    }
+
+    async fn board(&self) -> Result<Board, RedisError> {
+        self.0.errors.counted(self.0.board().await)
+    }
+}
+
+/// What a script answers if a subject has as many open permits as it may.
+const FULL: &[u8] = b"full";
+
+fn read(reply: &[u8], group: &Group) -> Result<Row, RedisError> {
+    let unreadable = || RedisError::Protocol(format!("{} bytes that are no decision", reply.len()));
+    Row::read(reply, &group.asked()).ok_or_else(unreadable)
+}
+
+/// A number as an argument.
+fn text(number: u64) -> Vec<u8> {
+    number.to_string().into_bytes()
+}

@@ -1,0 +1,252 @@
+//! The circuit breaker: a server that failed several times in a row is left alone for a moment, then probed by one call.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::config::BreakerSettings as Settings;
+
+/// Whether a server is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Health {
+    /// It is asked.
+    Closed,
+    /// It failed repeatedly and is not asked.
+    Open,
+    /// It failed repeatedly, and one request is out to see whether it is back.
+    Probing,
+}
+
+/// The state machine; it reads no clock.
+#[derive(Debug)]
+struct Breaker {
+    settings: Settings,
+    state: State,
+    cooldown: Duration,
+}
+
+#[derive(Debug)]
+enum State {
+    Closed { failures: u32, last: Option<Instant> },
+    Open { until: Instant },
+    Probing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Call,
+    Probe,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pass {
+    role: Role,
+    began: Instant,
+}
+
+impl Breaker {
+    fn new(settings: Settings) -> Self {
+        Self { settings, state: State::Closed { failures: 0, last: None }, cooldown: settings.cooldown }
+    }
+
+    fn admit(&mut self, now: Instant) -> Option<Pass> {
+        match self.state {
+            State::Closed { .. } => Some(Pass { role: Role::Call, began: now }),
+            State::Open { until } if until <= now => {
+                self.state = State::Probing;
+                Some(Pass { role: Role::Probe, began: now })
+            }
+            State::Open { .. } | State::Probing => None,
+        }
+    }
+
+    fn succeeded(&mut self) {
+        self.state = State::Closed { failures: 0, last: None };
+        self.cooldown = self.settings.cooldown;
+    }
+
+    fn failed(&mut self, pass: Pass, now: Instant) {
+        match (&mut self.state, pass.role) {
+            (State::Probing, Role::Probe) => {
+                self.cooldown = (self.cooldown * 2).min(self.settings.longest);
+                self.state = State::Open { until: now + self.cooldown };
+            }
+            // Calls that were under way together fail together: one lost connection is one failure.
+            (State::Closed { last: Some(last), .. }, _) if pass.began < *last => {}
+            (State::Closed { failures, last }, _) => {
+                *failures += 1;
+                *last = Some(now);
+                if *failures >= self.settings.failures {
+                    self.state = State::Open { until: now + self.cooldown };
+                }
+            }
+            (State::Open { .. } | State::Probing, _) => {}
+        }
+    }
+
+    /// The caller has gone without an outcome: the next may probe at once.
+    fn forgotten(&mut self, pass: Pass) {
+        if pass.role == Role::Probe && matches!(self.state, State::Probing) {
+            self.state = State::Open { until: pass.began };
+        }
+    }
+
+    fn health(&self) -> Health {
+        match self.state {
+            State::Closed { .. } => Health::Closed,
+            State::Open { .. } => Health::Open,
+            State::Probing => Health::Probing,
+        }
+    }
+}
+
+/// The breaker of one server, shared by its callers.
+#[derive(Debug)]
+pub(super) struct Gate(Mutex<Breaker>);
+
+impl Gate {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self(Mutex::new(Breaker::new(settings)))
+    }
+
+    /// Leave to ask the server, or `None` while it is open.
+    pub(super) fn enter(&self) -> Option<Passage<'_>> {
+        let pass = self.0.lock().admit(Instant::now())?;
+        Some(Passage { gate: self, pass, outcome: None })
+    }
+
+    pub(super) fn health(&self) -> Health {
+        self.0.lock().health()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Outcome {
+    Alive,
+    Failed,
+}
+
+/// A call on its way through the gate. What came of it counts when this is dropped, so that a future that is dropped in
+/// the middle cannot leave the breaker waiting for it.
+#[derive(Debug)]
+pub(super) struct Passage<'a> {
+    gate: &'a Gate,
+    pass: Pass,
+    outcome: Option<Outcome>,
+}
+
+impl Passage<'_> {
+    pub(super) fn is_probe(&self) -> bool {
+        self.pass.role == Role::Probe
+    }
+
+    pub(super) fn end(mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for Passage<'_> {
+    fn drop(&mut self) {
+        let mut breaker = self.gate.0.lock();
+        match self.outcome {
+            Some(Outcome::Alive) => breaker.succeeded(),
+            Some(Outcome::Failed) => breaker.failed(self.pass, Instant::now()),
+            None => breaker.forgotten(self.pass),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn breaker() -> Breaker {
+        Breaker::new(Settings { failures: 3, cooldown: 200 * MS, longest: 1000 * MS })
+    }
+
+    /// Three calls, one after the other, that fail.
+    fn opened(start: Instant) -> Breaker {
+        let mut breaker = breaker();
+        for call in 0..3 {
+            let pass = breaker.admit(start + call * MS).unwrap();
+            breaker.failed(pass, start + call * MS);
+        }
+        breaker
+    }
+
+    #[test]
+    fn failures_in_a_row_open_it_and_one_probe_is_let_through() {
+        let start = Instant::now();
+        let mut breaker = opened(start);
+        assert_eq!(breaker.health(), Health::Open);
+        assert!(breaker.admit(start + 201 * MS).is_none());
+        let probe = breaker.admit(start + 202 * MS).unwrap();
+        assert_eq!((probe.role, breaker.health()), (Role::Probe, Health::Probing));
+        assert!(breaker.admit(start + 5000 * MS).is_none());
+        breaker.succeeded();
+        assert_eq!(breaker.health(), Health::Closed);
+        assert_eq!(breaker.admit(start + 5000 * MS).unwrap().role, Role::Call);
+    }
+
+    #[test]
+    fn a_success_in_between_starts_the_count_anew() {
+        let (mut breaker, start) = (breaker(), Instant::now());
+        for call in 0..10 {
+            let pass = breaker.admit(start + call * MS).unwrap();
+            breaker.failed(pass, start + call * MS);
+            if call % 2 == 1 {
+                breaker.succeeded();
+            }
+        }
+        assert_eq!(breaker.health(), Health::Closed);
+    }
+
+    #[test]
+    fn calls_under_way_together_fail_as_one() {
+        let (mut breaker, start) = (breaker(), Instant::now());
+        let together: Vec<Pass> = (0..100).map(|_| breaker.admit(start).unwrap()).collect();
+        for pass in together {
+            breaker.failed(pass, start + 50 * MS);
+        }
+        assert_eq!(breaker.health(), Health::Closed);
+    }
+
+    #[test]
+    fn failed_probes_double_the_cooldown_to_its_bound() {
+        let start = Instant::now();
+        let mut breaker = opened(start);
+        let mut now = start + 202 * MS;
+        for expected in [400, 800, 1000, 1000] {
+            let probe = breaker.admit(now).unwrap();
+            breaker.failed(probe, now);
+            assert!(breaker.admit(now + (expected - 1) * MS).is_none());
+            now += expected * MS;
+        }
+    }
+
+    #[test]
+    fn a_probe_that_vanished_makes_room_for_the_next() {
+        let start = Instant::now();
+        let gate = Gate(Mutex::new(opened(start - 1000 * MS)));
+        drop(gate.enter().unwrap());
+        let probe = gate.enter().unwrap();
+        assert!(probe.is_probe() && gate.enter().is_none());
+        probe.end(Outcome::Alive);
+        assert_eq!(gate.health(), Health::Closed);
+    }
+
+    #[test]
+    fn what_ends_late_does_not_prolong_an_open_breaker() {
+        let (mut breaker, start) = (breaker(), Instant::now());
+        let late = breaker.admit(start).unwrap();
+        for call in 1..=3 {
+            let pass = breaker.admit(start + call * MS).unwrap();
+            breaker.failed(pass, start + call * MS);
+        }
+        breaker.failed(late, start + 150 * MS);
+        assert!(breaker.admit(start + 203 * MS).is_some());
+    }
+}

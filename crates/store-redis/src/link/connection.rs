@@ -1,0 +1,138 @@
+//! One connection, shared by any number of calls at the same time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Cmd, Pipeline, Value};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::endpoint::{Address, Endpoint};
+use super::stream::{Counted, Traffic};
+use super::tls::Tls;
+use crate::error::{Failure, RedisError};
+
+/// More calls than are ever in flight on a connection, so that handing one over never waits.
+const HANDED_OVER: usize = 256;
+
+/// Makes connections.
+#[derive(Clone, Debug)]
+pub(super) struct Dialer {
+    pub(super) tls: Tls,
+    pub(super) timeout: Duration,
+}
+
+impl Dialer {
+    pub(super) async fn open(&self, endpoint: &Endpoint) -> Result<Connection, RedisError> {
+        let opened = tokio::time::timeout(self.timeout, Connection::open(endpoint, &self.tls)).await;
+        let why = match opened {
+            Ok(Ok(connection)) => return Ok(connection),
+            Ok(Err(why)) => why,
+            Err(_) => "connecting took too long".to_owned(),
+        };
+        Err(RedisError::Unreachable(format!("{endpoint}: {why}")))
+    }
+}
+
+/// A connection; clones share it, and it closes with the last of them.
+#[derive(Clone)]
+pub(super) struct Connection {
+    handle: MultiplexedConnection,
+    traffic: Arc<Traffic>,
+    ended: watch::Receiver<()>,
+    task: Arc<Task>,
+    pub(super) address: Address,
+    pub(super) since: Instant,
+}
+
+/// What carries the bytes.
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What is sent as one unit: nothing of another call comes in between.
+pub(super) enum Call {
+    Plain(Cmd),
+    /// ASKING holds for the next command only, so the two have to stay together.
+    Asking(Cmd),
+}
+
+impl Connection {
+    async fn open(endpoint: &Endpoint, tls: &Tls) -> Result<Self, String> {
+        let traffic = Arc::new(Traffic::default());
+        let stream = Counted::open(endpoint, tls, traffic.clone()).await?;
+        let config = AsyncConnectionConfig::new()
+            .set_response_timeout(None)
+            .set_connection_timeout(None)
+            .set_pipeline_buffer_size(HANDED_OVER);
+        let made = MultiplexedConnection::new_with_config(&endpoint.login, stream, config).await;
+        let (handle, carrier) = made.map_err(|error| error.to_string())?;
+        let (sender, ended) = watch::channel(());
+        let task = tokio::spawn(async move {
+            // Declared first and so dropped last: when it goes, the stream has gone.
+            let _ending = sender;
+            carrier.await;
+        });
+        let (address, since) = (endpoint.address.clone(), Instant::now());
+        Ok(Self { handle, traffic, ended, task: Arc::new(Task(task)), address, since })
+    }
+
+    /// Sends a call and waits for its answer, which may be an error that the server sent.
+    pub(super) async fn send(&self, call: &Call) -> Result<Value, Failure> {
+        let before = self.traffic.written();
+        let error = match self.exchange(call).await {
+            Ok(value) => return Ok(value),
+            Err(error) => error.to_string(),
+        };
+        self.task.0.abort();
+        self.clone().ended().await;
+        // The stream has gone. If not a byte left since before the call was handed over, the call did not either: the
+        // server had closed an idle connection, and that was read before anything was written.
+        if self.traffic.written() == before {
+            return Err(Failure::NotRun(RedisError::Unreachable(format!("{}: {error}", self.address))));
+        }
+        Err(Failure::MayHaveRun(RedisError::Lost(format!("{}: {error}", self.address))))
+    }
+
+    async fn exchange(&self, call: &Call) -> redis::RedisResult<Value> {
+        let mut handle = self.handle.clone();
+        match call {
+            Call::Plain(command) => handle.send_packed_command(command).await,
+            Call::Asking(command) => {
+                let mut pair = Pipeline::new();
+                pair.cmd("ASKING").add_command(command.clone());
+                let mut answers = handle.send_packed_commands(&pair, 0, 2).await?;
+                Ok(answers.pop().unwrap_or_default())
+            }
+        }
+    }
+
+    /// Asks something that changes nothing.
+    pub(super) async fn query(&self, words: &[&str]) -> Result<Value, RedisError> {
+        let mut command = Cmd::new();
+        for word in words {
+            command.arg(*word);
+        }
+        self.send(&Call::Plain(command)).await.map_err(RedisError::from)
+    }
+
+    /// Waits until the connection is closed, by whichever side.
+    pub(super) async fn ended(&mut self) {
+        while self.ended.changed().await.is_ok() {}
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.has_changed().is_err()
+    }
+
+    /// Bytes that came back, by which one sees whether anything did.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.traffic.read()
+    }
+}

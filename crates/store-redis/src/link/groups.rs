@@ -1,0 +1,168 @@
+//! Which requests travel together. This is Nagle's rule: a request goes at once if nothing of its kind is under way, and
+//! otherwise waits for that to come back, or until enough wait to fill a call. So a lone one never waits.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::job::{Form, Job, Manner};
+use crate::invocation::Invocation;
+
+/// Whether keys of different slots may travel in one call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Slots {
+    Together,
+    Apart,
+}
+
+/// What requests have in common that may travel together: script, first arguments, and the slot where that matters.
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    example: Arc<Invocation>,
+    form: Form,
+    slot: Option<u16>,
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.slot == other.slot
+            && self.form == other.form
+            && self.example.script.sha == other.example.script.sha
+            && self.example.head == other.example.head
+    }
+}
+
+impl Eq for Kind {}
+
+impl Hash for Kind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.slot.hash(state);
+        self.example.script.sha.hash(state);
+        self.example.head.hash(state);
+    }
+}
+
+/// Requests for one call. Those that travel alone have no kind.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) kind: Option<Kind>,
+    pub(super) jobs: Vec<Job>,
+}
+
+#[derive(Default, Debug)]
+struct Group {
+    waiting: VecDeque<Job>,
+    in_flight: usize,
+}
+
+/// All that wait for one server.
+#[derive(Debug)]
+pub(super) struct Groups {
+    slots: Slots,
+    max_batch: usize,
+    alone: VecDeque<Job>,
+    groups: HashMap<Kind, Group>,
+    /// Those that may have something to send; each is looked at again when its turn comes.
+    ready: VecDeque<Kind>,
+}
+
+impl Groups {
+    pub(super) fn new(slots: Slots, max_batch: usize) -> Self {
+        Self { slots, max_batch, alone: VecDeque::new(), groups: HashMap::new(), ready: VecDeque::new() }
+    }
+
+    pub(super) fn push(&mut self, job: Job) {
+        if job.manner == Manner::Asking || job.invocation.script.record_bytes.is_none() {
+            self.alone.push_back(job);
+            return;
+        }
+        let slot = (self.slots == Slots::Apart).then_some(job.invocation.slot);
+        let kind = Kind { example: job.invocation.clone(), form: job.form, slot };
+        let group = self.groups.entry(kind.clone()).or_default();
+        group.waiting.push_back(job);
+        if group.may_go(self.max_batch) {
+            self.ready.push_back(kind);
+        }
+    }
+
+    /// The next call that may be sent now. Requests whose callers have left are dropped on the way.
+    pub(super) fn next(&mut self) -> Option<Batch> {
+        while let Some(mut job) = self.alone.pop_front() {
+            if job.claim() {
+                return Some(Batch { kind: None, jobs: vec![job] });
+            }
+        }
+        while let Some(kind) = self.ready.pop_front() {
+            let Some(group) = self.groups.get_mut(&kind) else { continue };
+            let jobs = group.take(self.max_batch);
+            if !jobs.is_empty() {
+                group.in_flight += 1;
+                return Some(Batch { kind: Some(kind), jobs });
+            }
+            self.forget_if_idle(&kind);
+        }
+        None
+    }
+
+    /// A call of this kind came back.
+    pub(super) fn landed(&mut self, kind: Kind) {
+        let Some(group) = self.groups.get_mut(&kind) else { return };
+        group.in_flight = group.in_flight.saturating_sub(1);
+        if !group.waiting.is_empty() {
+            self.ready.push_back(kind);
+        } else {
+            self.forget_if_idle(&kind);
+        }
+    }
+
+    /// No call is under way any more: the connection was given up.
+    pub(super) fn grounded(&mut self) {
+        self.groups.retain(|_, group| !group.waiting.is_empty());
+        self.groups.values_mut().for_each(|group| group.in_flight = 0);
+        self.ready = self.groups.keys().cloned().collect();
+    }
+
+    /// All that wait, unsent.
+    pub(super) fn drain(&mut self) -> Vec<Job> {
+        let mut jobs: Vec<Job> = self.alone.drain(..).collect();
+        self.groups.values_mut().for_each(|group| jobs.extend(group.waiting.drain(..)));
+        self.groups.retain(|_, group| group.in_flight > 0);
+        self.ready.clear();
+        jobs
+    }
+
+    /// Whether there may be something to send.
+    pub(super) fn have_ready(&self) -> bool {
+        !self.alone.is_empty() || !self.ready.is_empty()
+    }
+
+    fn forget_if_idle(&mut self, kind: &Kind) {
+        if self.groups.get(kind).is_some_and(|group| group.waiting.is_empty() && group.in_flight == 0) {
+            self.groups.remove(kind);
+        }
+    }
+}
+
+impl Group {
+    fn may_go(&self, max_batch: usize) -> bool {
+        self.in_flight == 0 || self.waiting.len() >= max_batch
+    }
+
+    fn take(&mut self, max_batch: usize) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        if !self.may_go(max_batch) {
+            return jobs;
+        }
+        while jobs.len() < max_batch
+            && let Some(mut job) = self.waiting.pop_front()
+        {
+            if job.claim() {
+                jobs.push(job);
+            }
+        }
+        jobs
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use super::*;
+use crate::invocation::Script;
+use crate::link::job::{Pending, Purpose};
+
+/// What a test says of a request.
+#[derive(Clone, Copy)]
+struct Given {
+    sha: &'static str,
+    head: &'static str,
+    slot: u16,
+    record_bytes: Option<usize>,
+    manner: Manner,
+}
+
+const PLAIN: Given = Given { sha: "a", head: "h", slot: 1, record_bytes: Some(4), manner: Manner::Ordinary };
+
+fn job(given: Given) -> (Job, Pending) {
+    let Given { sha, head, slot, record_bytes, manner } = given;
+    let script = Script { text: String::new(), sha: sha.to_owned(), record_bytes };
+    let head = vec![head.as_bytes().to_vec()];
+    let invocation =
+        Invocation { script: Arc::new(script), slot, head, keys: Vec::new(), arguments: Vec::new() };
+    Job::new(Arc::new(invocation), Form::Sha, manner, Purpose::Call, None)
+}
+
+/// Pushes requests whose callers stay.
+fn push(groups: &mut Groups, given: impl IntoIterator<Item = Given>) -> Vec<Pending> {
+    let (jobs, pending): (Vec<_>, Vec<_>) = given.into_iter().map(job).unzip();
+    jobs.into_iter().for_each(|job| groups.push(job));
+    pending
+}
+
+fn sizes(groups: &mut Groups) -> Vec<usize> {
+    std::iter::from_fn(|| groups.next()).map(|batch| batch.jobs.len()).collect()
+}
+
+#[test]
+fn a_lone_request_goes_at_once_and_those_behind_it_together() {
+    let mut groups = Groups::new(Slots::Together, 4);
+    let _first = push(&mut groups, [PLAIN]);
+    let flying = groups.next().unwrap();
+    let _three = push(&mut groups, [PLAIN; 3]);
+    assert_eq!(sizes(&mut groups), [0; 0]);
+    groups.landed(flying.kind.unwrap());
+    assert_eq!(sizes(&mut groups), [3]);
+}
+
+#[test]
+fn a_full_call_does_not_wait() {
+    let mut groups = Groups::new(Slots::Together, 4);
+    let _tickets = push(&mut groups, [PLAIN; 11]);
+    assert_eq!(sizes(&mut groups), [4, 4]);
+    let _more = push(&mut groups, [PLAIN]);
+    assert_eq!(sizes(&mut groups), [4]);
+}
+
+#[test]
+fn only_what_is_alike_travels_together() {
+    let others = [
+        Given { sha: "b", ..PLAIN },
+        Given { head: "other", ..PLAIN },
+        Given { record_bytes: None, ..PLAIN },
+        Given { record_bytes: None, ..PLAIN },
+        Given { manner: Manner::Asking, ..PLAIN },
+        Given { manner: Manner::Asking, ..PLAIN },
+    ];
+    let slots = [PLAIN, PLAIN, Given { slot: 2, ..PLAIN }];
+    for (rule, expected) in
+        [(Slots::Together, vec![1, 1, 1, 1, 1, 1, 3]), (Slots::Apart, vec![1, 1, 1, 1, 1, 1, 1, 2])]
+    {
+        let mut groups = Groups::new(rule, 16);
+        let _tickets = push(&mut groups, others.into_iter().chain(slots));
+        let mut found = sizes(&mut groups);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{rule:?}");
+    }
+}
+
+#[test]
+fn requests_whose_callers_left_are_never_sent() {
+    let mut groups = Groups::new(Slots::Together, 16);
+    let mut pending = push(&mut groups, [PLAIN, PLAIN, Given { record_bytes: None, ..PLAIN }]);
+    pending.truncate(1);
+    assert_eq!(sizes(&mut groups), [1]);
+    drop(push(&mut groups, [Given { sha: "b", ..PLAIN }]));
+    assert_eq!(sizes(&mut groups), [0; 0]);
+}
+
+#[test]
+fn nothing_is_kept_of_what_is_over() {
+    let mut groups = Groups::new(Slots::Apart, 16);
+    let _tickets = push(&mut groups, (0..100).map(|slot| Given { slot, ..PLAIN }));
+    let flying: Vec<Batch> = std::iter::from_fn(|| groups.next()).collect();
+    assert_eq!((flying.len(), groups.groups.len()), (100, 100));
+    flying.into_iter().for_each(|batch| groups.landed(batch.kind.unwrap()));
+    assert!(groups.groups.is_empty() && !groups.have_ready());
+}
+
+#[test]
+fn a_connection_that_was_given_up_holds_nobody_back() {
+    let mut groups = Groups::new(Slots::Together, 16);
+    let _first = push(&mut groups, [PLAIN]);
+    let flying = groups.next().unwrap();
+    let _second = push(&mut groups, [PLAIN]);
+    groups.grounded();
+    assert_eq!(sizes(&mut groups), [1]);
+    groups.landed(flying.kind.unwrap());
+    assert!(groups.drain().is_empty());
+}

@@ -1,0 +1,155 @@
+//! Servers that answer and refuse to write: they do not decide. They are marked, and probed by a small write until they take it.
+//!
+//! The circuit breaker stays closed for them: they are alive, and what needs no write is answered as ever. Nothing but a write tells
+//! that it is over, and there may be no other: whoever decides by readiness where requests go sends none here meanwhile.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use super::groups::Slots;
+use super::job::{Form, Manner};
+use super::node::{Node, Request};
+use super::reply::{Setback, Step};
+use super::slots::slot_of;
+use crate::error::RedisError;
+use crate::invocation::{Invocation, Script};
+
+/// Pause between two probes, and the time that one may take.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+/// A key that is gone a second later. The commands are among those that decisions need.
+const PROBE: &str = "redis.call('SET', KEYS[1], '1', 'PX', 1000) return 'OK'";
+/// The most that is kept of an explanation.
+const MAX_TEXT_BYTES: usize = 200;
+
+/// Refusal of a server that answers: why it does not write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The first word of its error: `OOM`, `READONLY`.
+    pub code: String,
+    /// The rest of it, at most 200 bytes.
+    pub text: String,
+}
+
+impl Refusal {
+    /// The refusal that an error stands for, if it holds for whatever is asked, and not for one key.
+    fn of(error: &RedisError) -> Option<Self> {
+        let RedisError::Refused { code, text } = error else { return None };
+        let refuses_all = matches!(
+            code.as_str(),
+            "OOM" | "READONLY" | "MISCONF" | "NOREPLICAS" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "BUSY"
+        );
+        let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+        refuses_all.then(|| Self { code: code.clone(), text: text.to_owned() })
+    }
+}
+
+/// Mark of a server that refuses, and the task that probes it.
+#[derive(Default, Debug)]
+pub(super) struct Mark(Mutex<Option<Marked>>);
+
+#[derive(Debug)]
+struct Marked {
+    refusal: Refusal,
+    probe: JoinHandle<()>,
+}
+
+impl Mark {
+    pub(super) fn get(&self) -> Option<Refusal> {
+        self.0.lock().as_ref().map(|marked| marked.refusal.clone())
+    }
+
+    fn clear(&self) {
+        *self.0.lock() = None;
+    }
+}
+
+/// Marks a node that gave this error, if it refuses all writes.
+pub(super) fn note(node: &Arc<Node>, error: &RedisError, prefix: &Arc<str>, slot: u16) {
+    let Some(refusal) = Refusal::of(error) else { return };
+    let mut mark = node.refusal.0.lock();
+    match &mut *mark {
+        // A probe may have ended with its runtime.
+        Some(marked) if !marked.probe.is_finished() => marked.refusal = refusal,
+        _ => {
+            let Refusal { code, text } = &refusal;
+            tracing::warn!(
+                "Redis {} refuses writes and does not decide, so on_store_error answers: {code} {text}",
+                node.server.name()
+            );
+            let probe = tokio::spawn(probe(Arc::downgrade(node), prefix.clone(), node.server.slots, slot));
+            *mark = Some(Marked { refusal, probe });
+        }
+    }
+}
+
+/// Probes a node until it writes, or is a node of ours no more.
+async fn probe(node: Weak<Node>, prefix: Arc<str>, slots: Slots, slot: u16) {
+    let invocation = write_in(&prefix, slots, slot);
+    loop {
+        sleep(PROBE_INTERVAL).await;
+        let Some(node) = node.upgrade() else { return };
+        let request = Request { invocation: invocation.clone(), form: Form::Text, manner: Manner::Ordinary };
+        match node.attempt(request, Instant::now() + PROBE_INTERVAL).await {
+            Ok(_) => tracing::info!("Redis {} writes again", node.server.name()),
+            // The slot is elsewhere, and whoever has it now speaks for itself.
+            Err(Setback::Again { step: Step::Moved(_) | Step::Ask(_), .. }) => {}
+            Err(_) => continue,
+        }
+        return node.refusal.clear();
+    }
+}
+
+/// A write: in a Cluster, to this slot. A tag that lies in it takes some thousand tries, so nobody should wait for this.
+fn write_in(prefix: &str, slots: Slots, slot: u16) -> Arc<Invocation> {
+    let mut tags = (0_u32..).map(|n| format!("probe{n}"));
+    let tag = match slots {
+        Slots::Together => "probe".to_owned(),
+        Slots::Apart => tags.find(|tag| slot_of(tag.as_bytes()) == slot).unwrap_or_default(),
+    };
+    let key = format!("{prefix}{{{tag}}}").into_bytes();
+    let script = Arc::new(Script::new(PROBE.to_owned(), None));
+    Arc::new(Invocation { script, slot, head: Vec::new(), keys: vec![key], arguments: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: &str, text: &str) -> RedisError {
+        RedisError::Refused { code: code.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn only_what_holds_for_all_keys_is_a_refusal() {
+        for code in
+            ["OOM", "READONLY", "MISCONF", "NOREPLICAS", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY"]
+        {
+            let refusal = Refusal::of(&refused(code, "because")).expect("a refusal");
+            assert_eq!((refusal.code.as_str(), refusal.text.as_str()), (code, "because"));
+        }
+        for other in [refused("ERR", "slidegate: upgrade"), refused("WRONGTYPE", ""), RedisError::TimedOut] {
+            assert_eq!(Refusal::of(&other), None, "{other}");
+        }
+        let long = Refusal::of(&refused("OOM", &"é".repeat(1_000))).expect("a refusal");
+        assert_eq!(long.text.len(), MAX_TEXT_BYTES);
+    }
+
+    fn key_of(slots: Slots, slot: u16) -> String {
+        String::from_utf8(write_in("sg:", slots, slot).keys[0].clone()).expect("text")
+    }
+
+    #[test]
+    fn a_probe_writes_to_the_slot_that_was_refused() {
+        for slot in [0, 1, 5_061, 16_383] {
+            let key = key_of(Slots::Apart, slot);
+            let tag = key.strip_prefix("sg:{").and_then(|rest| rest.strip_suffix('}')).expect("a tag");
+            assert_eq!(slot_of(tag.as_bytes()), slot, "{key}");
+            assert_eq!(key_of(Slots::Together, slot), "sg:{probe}", "one key on a server without slots");
+        }
+    }
+}

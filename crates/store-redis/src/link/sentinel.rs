@@ -1,0 +1,84 @@
+//! Finding the primary through sentinels.
+
+use futures_util::stream::{self, StreamExt};
+use redis::Value;
+
+use super::connection::{Connection, Dialer};
+use super::endpoint::{Address, Endpoint};
+use crate::error::RedisError;
+
+/// Sentinels asked at the same time, so that one that hangs holds nobody up.
+const AT_ONCE: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct Sentinels {
+    pub(super) endpoints: Vec<Endpoint>,
+    /// What they call the primary.
+    pub(super) name: String,
+    /// The primary but for its address.
+    pub(super) primary: Endpoint,
+}
+
+impl Sentinels {
+    /// A connection to the server that a sentinel names and that says of itself that it is a primary.
+    pub(super) async fn connect(&self, dialer: &Dialer) -> Result<Connection, RedisError> {
+        let asked = self.endpoints.iter().cloned().map(|sentinel| self.ask(sentinel, dialer));
+        let mut answers = stream::iter(asked).buffer_unordered(AT_ONCE);
+        let mut tried = Vec::new();
+        let mut last = unreachable("no sentinel".to_owned());
+        while let Some(answer) = answers.next().await {
+            let found = match answer {
+                // What several of them name is tried once; what they said gets old meanwhile.
+                Ok(address) if tried.contains(&address) => continue,
+                Ok(address) => {
+                    tried.push(address.clone());
+                    self.verified(&self.primary.at(address), dialer).await
+                }
+                Err(error) => Err(error),
+            };
+            match found {
+                Ok(connection) => return Ok(connection),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    async fn ask(&self, sentinel: Endpoint, dialer: &Dialer) -> Result<Address, RedisError> {
+        let connection = dialer.open(&sentinel).await?;
+        let question = ["SENTINEL", "get-master-addr-by-name", &self.name];
+        let answer = in_time(dialer, connection.query(&question)).await?;
+        let told = match redis::from_redis_value::<Option<(String, u16)>>(answer) {
+            Ok(Some((host, port))) => Address::announced(&host, port, &sentinel.address),
+            Ok(None) => None,
+            Err(error) => return Err(unreachable(format!("sentinel {sentinel}: {error}"))),
+        };
+        told.ok_or_else(|| unreachable(format!("sentinel {sentinel} knows no primary {:?}", self.name)))
+    }
+
+    async fn verified(&self, endpoint: &Endpoint, dialer: &Dialer) -> Result<Connection, RedisError> {
+        let connection = dialer.open(endpoint).await?;
+        match in_time(dialer, connection.query(&["ROLE"])).await? {
+            Value::Array(parts) if is_master(parts.first()) => Ok(connection),
+            // Without leave to ask it has to be believed; it will say READONLY if it is none.
+            Value::ServerError(error) if error.code() == "NOPERM" => Ok(connection),
+            _ => Err(unreachable(format!("{endpoint} is not a primary any more"))),
+        }
+    }
+}
+
+fn is_master(role: Option<&Value>) -> bool {
+    matches!(role, Some(Value::BulkString(role)) if role == b"master")
+}
+
+async fn in_time(
+    dialer: &Dialer,
+    query: impl Future<Output = Result<Value, RedisError>>,
+) -> Result<Value, RedisError> {
+    let timed = tokio::time::timeout(dialer.timeout, query).await;
+    timed.unwrap_or_else(|_| Err(unreachable("no answer in time".to_owned())))
+}
+
+fn unreachable(why: String) -> RedisError {
+    RedisError::Unreachable(why)
+}

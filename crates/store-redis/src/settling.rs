@@ -1,0 +1,54 @@
+//! Refunds and settlements: subject by subject.
+
+use futures_util::future::join_all;
+use slidegate_core::{Limit, MAX_QUOTA, Receipt};
+
+use super::error::RedisError;
+use super::invocation::Invocation;
+use super::keys::{Owner, Use};
+use super::row::PLACES;
+use super::script::Purpose;
+use super::{Inner, text};
+use slidegate_store::{Charged, SettleOutcome, Settlement, stand_in};
+
+impl Inner {
+    /// Every subject by itself, and all of them whatever comes of one: a permit whose settlement was cut off is settled where it was not
+    /// yet when it comes again.
+    pub(super) async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, RedisError> {
+        let each = settlement.subjects.iter().map(|charged| self.settle_one(settlement, charged));
+        join_all(each).await.into_iter().collect()
+    }
+
+    async fn settle_one(
+        &self,
+        settlement: &Settlement<'_>,
+        charged: &Charged<'_>,
+    ) -> Result<SettleOutcome, RedisError> {
+        let reply = self.link.call(self.settle_call(settlement, charged), self.deadline()).await?;
+        match reply.as_slice() {
+            b"settled" => Ok(SettleOutcome::Settled),
+            b"expired" => Ok(SettleOutcome::Expired),
+            b"spent" => Ok(SettleOutcome::AlreadySpent),
+            b"void" => Ok(SettleOutcome::Void),
+            _ => Err(RedisError::Protocol(format!("{} bytes that settle nothing", reply.len()))),
+        }
+    }
+
+    fn settle_call(&self, settlement: &Settlement<'_>, charged: &Charged<'_>) -> Invocation {
+        let owner = Owner::new(&self.prefix, &charged.key);
+        let receipts = charged.receipts.iter();
+        let (limits, receipts): (Vec<Limit>, Vec<Receipt>) =
+            receipts.filter_map(|(id, receipt)| Some((stand_in(*id)?, *receipt))).unzip();
+        let chosen = self.scripts.choose(Purpose::Settle, &limits);
+        let mut head = vec![settlement.id.to_le_bytes().to_vec(), text(charged.release_ms())];
+        head.extend([settlement.cost, settlement.places].map(|units| text(units.min(MAX_QUOTA))));
+        head.push(charged.grant.generation.to_le_bytes().to_vec());
+        head.push(text(charged.grant.number.unwrap_or(PLACES)));
+        self.push_time(&mut head, settlement.now_ms);
+        head.extend(chosen.numbers);
+        let mut keys = vec![owner.key(charged.space, Use::Ledger)];
+        keys.extend(limits.iter().map(|limit| owner.key(charged.space, Use::State(limit.id()))));
+        let arguments = receipts.iter().flat_map(|receipt| [text(receipt.stamp_ms), text(receipt.cost)]);
+        Invocation { script: chosen.script, slot: owner.slot, head, keys, arguments: arguments.collect() }
+    }
+}

@@ -1,0 +1,58 @@
+//! What is sent to a server, byte for byte: for measurements.
+
+use slidegate_core::Limit;
+
+use super::invocation::Script;
+use super::keys::{Owner, Use};
+use super::script::{Numbers, Purpose, Time, write};
+use super::text;
+use slidegate_store::{Key, Space};
+
+/// Checks under these limits, as the store puts them.
+#[derive(Debug)]
+pub struct Wire {
+    space: Space,
+    limits: Vec<Limit>,
+    script: Script,
+    record_bytes: usize,
+}
+
+impl Wire {
+    /// Checks of a limiter of this name.
+    pub fn new(name: &str, limits: &[Limit]) -> Self {
+        let script = write(limits, Purpose::Check, Time::Server, Numbers::Literal);
+        let record_bytes = script.record_bytes.unwrap_or(0);
+        Self { space: Space::named(name), limits: limits.to_vec(), script, record_bytes }
+    }
+
+    /// A command that makes the server know the script.
+    pub fn load(&self) -> Vec<u8> {
+        pack(&[b"SCRIPT".to_vec(), b"LOAD".to_vec(), self.script.text.clone().into_bytes()])
+    }
+
+    /// A command that checks all of these keys in one call.
+    pub fn check(&self, keys: &[Key<'_>]) -> Vec<u8> {
+        let count = keys.len() * self.limits.len();
+        let mut words = vec![b"EVALSHA".to_vec(), self.script.sha.clone().into_bytes(), text(count as u64)];
+        for key in keys {
+            let owner = Owner::new(b"sg:", key);
+            words.extend(self.limits.iter().map(|limit| owner.key(self.space, Use::State(limit.id()))));
+        }
+        pack(&words)
+    }
+
+    /// Whether each check of a reply was admitted.
+    pub fn admitted(&self, reply: &[u8]) -> Vec<bool> {
+        reply.chunks(self.record_bytes.max(1)).map(|row| row.first() != Some(&0)).collect()
+    }
+}
+
+fn pack(words: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        bytes.extend(format!("${}\r\n", word.len()).into_bytes());
+        bytes.extend_from_slice(word);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
+}

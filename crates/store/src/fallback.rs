@@ -1,0 +1,360 @@
+//! What to answer while the store does not.
+
+mod sources;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use slidegate_core::{Decision, Kind, Limit, Outcome, Source, Verdict};
+
+use super::memory::Memory;
+use super::once::Remembered;
+use super::{
+    Admission, Board, Call, Charge, Forget, Granted, Note, Once, Posted, Reserve, Returns, SettleOutcome,
+    Settlement, Store,
+};
+use crate::key::Space;
+
+use sources::Counts;
+pub use sources::Sources;
+
+/// What a request that the store did not answer is told to wait for, where it is refused.
+const TRY_AGAIN_MS: u64 = 1_000;
+
+/// What is answered while the store does not.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename_all = "lowercase"))]
+pub enum OnStoreError {
+    /// Each node decides by its share of the quota.
+    #[default]
+    Local,
+    /// Everything is allowed.
+    Allow,
+    /// Everything is refused.
+    Deny,
+}
+
+/// A store, and what takes its place while it fails.
+///
+/// What the store admits is recorded here too, so that a node that has to decide by itself knows what it has already let
+/// through. While the store is away, a node admits in any window at most its share: the quota divided by the number of nodes, but at
+/// least 1. All nodes together then admit at most the quota, or as many as there are nodes if that is more; in a window that contains
+/// the beginning or the end of an outage, at most twice that.
+#[derive(Debug)]
+pub struct Fallback<S> {
+    store: S,
+    local: Memory,
+    nodes: u64,
+    otherwise: OnStoreError,
+    /// Read only while the store fails.
+    rules: RwLock<HashMap<Space, OnStoreError>>,
+    failures: AtomicU64,
+    answers: Counts,
+    /// What this node answered by itself.
+    remembered: Remembered,
+}
+
+impl<S: Store> Fallback<S> {
+    /// Falls back to this node's share of each quota, if it is one of so many.
+    pub fn new(store: S, nodes: u32) -> Self {
+        Self {
+            store,
+            local: Memory::default().beside_another(),
+            nodes: u64::from(nodes.max(1)),
+            otherwise: OnStoreError::Local,
+            rules: RwLock::default(),
+            failures: AtomicU64::new(0),
+            answers: Counts::default(),
+            remembered: Remembered::new(),
+        }
+    }
+
+    /// What holds for all rules that are not named.
+    pub fn on_store_error(self, otherwise: OnStoreError) -> Self {
+        Self { otherwise, ..self }
+    }
+
+    /// What holds for the rule, or limiter, of this name.
+    pub fn rule(self, name: &str, on_store_error: OnStoreError) -> Self {
+        Store::on_store_error(&self, Space::named(name), on_store_error);
+        self
+    }
+
+    /// The most bytes that this node's own state may use.
+    pub fn max_memory(self, bytes: usize) -> Self {
+        Self { local: Memory::new(bytes).beside_another(), ..self }
+    }
+
+    /// The store behind it.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// How many requests the store did not answer.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// How many calls were answered, by who did. A request with rules that look on is several.
+    pub fn answers(&self) -> Sources {
+        self.answers.counts()
+    }
+
+    /// What this node would decide by itself, in numbers.
+    pub fn local(&self) -> &Memory {
+        &self.local
+    }
+
+    fn note_failure(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What holds for each charge.
+    fn modes(&self, call: &Call<'_>) -> Vec<OnStoreError> {
+        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
+        let mode = |charge: &Charge<'_>| rules.get(&charge.space).copied().unwrap_or(self.otherwise);
+        call.charges.iter().map(mode).collect()
+    }
+
+    /// Records what the store admitted.
+    fn warm(&self, call: &Call<'_>, verdict: &Verdict) {
+        if verdict.is_allowed() && call.charges.iter().any(|charge| charge.cost != 0) {
+            // By the store's clock, so that a permit names the same stamps here as there.
+            self.local.decide_now(&Call { now_ms: verdict.decided_at_ms, ..*call });
+        }
+    }
+
+    fn decide_without(&self, call: &Call<'_>) -> Verdict {
+        self.reserve_without(&Reserve::nothing(*call)).verdict
+    }
+
+    fn reserve_without(&self, request: &Reserve<'_>) -> Admission {
+        let call = &request.call;
+        let modes = self.modes(call);
+        // A request that is refused anyhow only looks.
+        let refused = modes.contains(&OnStoreError::Deny);
+        let cost = |charge: &Charge<'_>| if refused { 0 } else { charge.cost };
+        let charges = call.charges.iter().map(|charge| Charge { cost: cost(charge), ..*charge });
+        let charges: Vec<Charge<'_>> = charges.collect();
+        // What is recorded nowhere cannot be given back.
+        let is_local = |charge: usize| modes[charge] == OnStoreError::Local;
+        let local = (0..charges.len()).filter(|charge| is_local(*charge));
+        let returns: Vec<Returns> = local.map(|charge| request.returns_of(charge)).collect();
+        let mut granted = Granted::Nothing;
+        let call = Call { charges: &charges, ..*call };
+        let verdict = self.answer_without(&call, &modes, |kept| {
+            let admission = self.local.reserve_now(&Reserve { call: *kept, returns: &returns });
+            granted = admission.granted;
+            admission.verdict
+        });
+        if let Granted::Permits(grants) = &mut granted {
+            let mut own = std::mem::take(grants).into_iter();
+            *grants = (0..charges.len())
+                .map(|charge| is_local(charge).then(|| own.next()).flatten().flatten())
+                .collect();
+        }
+        Admission { verdict, granted }
+    }
+
+    /// Has this node's own state answer for the charges that it answers for, by its shares, and puts what is assumed for the others
+    /// beside that.
+    fn answer_without(
+        &self,
+        call: &Call<'_>,
+        modes: &[OnStoreError],
+        ask_local: impl FnOnce(&Call<'_>) -> Verdict,
+    ) -> Verdict {
+        let shares: Vec<Vec<Limit>> = call
+            .charges
+            .iter()
+            .map(|charge| charge.limits.iter().map(|limit| share(limit, self.nodes)).collect())
+            .collect();
+        let kept =
+            call.charges.iter().zip(&shares).zip(modes).filter(|(_, mode)| **mode == OnStoreError::Local);
+        let kept: Vec<Charge<'_>> = kept.map(|((charge, limits), _)| Charge { limits, ..*charge }).collect();
+        let local = ask_local(&Call { charges: &kept, ..*call });
+        let mut local_decisions = local.decisions.iter().copied();
+        let decisions = call.charges.iter().zip(modes).flat_map(|(charge, mode)| {
+            let decisions: Vec<Decision> = match mode {
+                OnStoreError::Local => local_decisions.by_ref().take(charge.limits.len()).collect(),
+                OnStoreError::Allow => vec![Decision::default(); charge.limits.len()],
+                OnStoreError::Deny => vec![refusal(); charge.limits.len()],
+            };
+            decisions
+        });
+        let decisions = decisions.collect();
+        let all_local = modes.iter().all(|mode| *mode == OnStoreError::Local);
+        let source = if all_local { Source::Local } else { Source::Assumed };
+        Verdict { decided_at_ms: call.now_ms, source, decisions }
+    }
+}
+
+/// One node's part of a limit that so many divide among them, with the same history.
+pub fn share(limit: &Limit, nodes: u64) -> Limit {
+    let part = |whole: u64| (whole / nodes).max(1);
+    let [head, quota, window_ms, extra] = limit.to_words();
+    let extra = if matches!(limit.kind(), Kind::Gcra { .. }) { part(extra) } else { extra };
+    let shared = |extra| Limit::from_words([head, part(quota), window_ms, extra]);
+    // A quota is rounded down, and may then be too slow for its part of a burst that takes ages to drain.
+    shared(extra).or_else(|_| shared(1)).unwrap_or(*limit)
+}
+
+fn refusal() -> Decision {
+    Decision { outcome: Outcome::RetryAfter(TRY_AGAIN_MS), ..Decision::default() }
+}
+
+impl<S: Store> Store for Fallback<S> {
+    type Error = S::Error;
+
+    const REMEMBERS_DENIALS: bool = S::REMEMBERS_DENIALS;
+
+    fn expect_refunds(&self, space: Space) {
+        self.store.expect_refunds(space);
+    }
+
+    fn on_store_error(&self, space: Space, answer: OnStoreError) {
+        self.rules.write().unwrap_or_else(PoisonError::into_inner).insert(space, answer);
+        self.store.on_store_error(space, answer);
+    }
+
+    fn forget_denials(&self) {
+        self.store.forget_denials();
+    }
+
+    fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
+        let verdict = match self.store.decide(call).await {
+            Ok(verdict) => {
+                self.warm(call, &verdict);
+                verdict
+            }
+            Err(_) => {
+                self.note_failure();
+                self.decide_without(call)
+            }
+        };
+        self.answers.add(verdict.source);
+        Ok(verdict)
+    }
+
+    /// A request that this node answered by itself, and that comes again when the store is back, is asked there like any
+    /// other: the store never heard of it, and what all nodes share has not been charged yet.
+    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, S::Error> {
+        let call = &request.call;
+        let once = match self.store.decide_once(request, idempotency_key).await {
+            Ok(once) => {
+                // An answer that is given again was recorded here when it was given first.
+                if let Once::Decided(admission) = &once
+                    && admission.is_admitted()
+                {
+                    self.warm(call, &admission.verdict);
+                }
+                once
+            }
+            Err(_) => {
+                self.note_failure();
+                self.remembered.once(call, idempotency_key, || self.reserve_without(request))
+            }
+        };
+        if let Once::Decided(admission) | Once::Replayed { admission, .. } = &once {
+            self.answers.add(admission.verdict.source);
+        }
+        Ok(once)
+    }
+
+    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, S::Error> {
+        let admission = match self.store.reserve(request).await {
+            Ok(admission) => {
+                if admission.is_admitted() {
+                    self.warm(&request.call, &admission.verdict);
+                }
+                admission
+            }
+            Err(_) => {
+                self.note_failure();
+                self.reserve_without(request)
+            }
+        };
+        self.answers.add(admission.verdict.source);
+        Ok(admission)
+    }
+
+    /// What this node let through by itself it also takes back by itself: its own ledger knows those permits, and no other
+    /// does. What the store settles is settled here too.
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, S::Error> {
+        let mut outcomes = self.local.settle_now(settlement);
+        let is_own =
+            |outcome: &SettleOutcome| matches!(outcome, SettleOutcome::Settled | SettleOutcome::AlreadySpent);
+        // A request may have been answered by both: the rules that only look on are asked by themselves.
+        let others: Vec<usize> = (0..outcomes.len()).filter(|index| !is_own(&outcomes[*index])).collect();
+        if others.is_empty() {
+            return Ok(outcomes);
+        }
+        let subjects = others.iter().map(|index| settlement.subjects[*index].clone()).collect();
+        let rest = Settlement { subjects, ..*settlement };
+        let settled = self.store.settle(&rest).await?;
+        let here = rest.subjects.iter().zip(&settled);
+        let here = here.filter(|(_, outcome)| **outcome == SettleOutcome::Settled);
+        let subjects = here.map(|(subject, _)| subject.clone()).collect();
+        self.local.replace_now(&Settlement { subjects, ..*settlement });
+        others.into_iter().zip(settled).for_each(|(index, outcome)| outcomes[index] = outcome);
+        Ok(outcomes)
+    }
+
+    /// What a store that does not answer should have been given back stays used there until it has left its windows; this node has
+    /// it back where it decides by itself.
+    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
+        match self.store.give_back(call).await {
+            Ok(verdict) => {
+                // By the store's clock, as what it admitted was recorded.
+                self.local.give_back_now(&Call { now_ms: verdict.decided_at_ms, ..*call });
+                Ok(verdict)
+            }
+            Err(_) => {
+                self.note_failure();
+                Ok(self.answer_without(call, &self.modes(call), |kept| self.local.give_back_now(kept)))
+            }
+        }
+    }
+
+    /// Also what this node would decide by itself, whether the store answers or not.
+    async fn forget(&self, subject: &Forget<'_>) -> Result<(), S::Error> {
+        self.local.forget_now(subject);
+        self.store.forget(subject).await
+    }
+
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, S::Error> {
+        self.store.post(note, now_ms).await
+    }
+
+    async fn withdraw(&self, id: &str) -> Result<bool, S::Error> {
+        self.store.withdraw(id).await
+    }
+
+    async fn board(&self) -> Result<Board, S::Error> {
+        self.store.board().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+    use slidegate_core::Limit;
+
+    /// Also where a rounded quota would be too slow for its part of the burst.
+    #[test]
+    fn a_share_is_never_the_whole() {
+        let slow = Limit::per_day(3);
+        let most = (1 << 47) / 86_400_000 * 3;
+        for burst in [1, 7, most] {
+            let limit = slow.gcra(burst).expect("a meter");
+            let part = share(&limit, 2);
+            assert_eq!(part.quota(), 1);
+            assert!(part.ceiling() <= burst.div_ceil(2), "{part:?} of {limit:?}");
+        }
+    }
+}

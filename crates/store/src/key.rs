@@ -1,0 +1,194 @@
+//! Whom a limit counts for: bytes, in parts that cannot run into each other.
+
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+
+/// The subject of a limit: one part (`"alice"`, `42`), or several (`("acme", "alice")`).
+///
+/// Parts are prefixed with their length, so `("a", "bc")` and `("ab", "c")` are different keys. An integer is the
+/// same key as its decimal text.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Key<'a> {
+    form: Form,
+    bytes: Cow<'a, [u8]>,
+}
+
+/// Encoding of the bytes of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Form {
+    /// The bytes are the one part.
+    Single = 0,
+    /// Each part is preceded by its length.
+    Parts = 1,
+}
+
+impl<'a> Key<'a> {
+    #[inline]
+    const fn single(bytes: Cow<'a, [u8]>) -> Self {
+        Self { form: Form::Single, bytes }
+    }
+
+    /// A key of any number of parts.
+    pub fn from_parts<P: Part>(parts: impl IntoIterator<Item = P>) -> Self {
+        // Room for most keys, so that they are allocated once.
+        let mut bytes = Vec::with_capacity(64);
+        for part in parts {
+            push_part(&mut bytes, &part);
+        }
+        Self { form: Form::Parts, bytes: Cow::Owned(bytes) }
+    }
+
+    /// The same key, independent of what it was made from.
+    pub fn into_owned(self) -> Key<'static> {
+        Key { form: self.form, bytes: Cow::Owned(self.bytes.into_owned()) }
+    }
+
+    /// Encoding of its bytes.
+    #[inline]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Its bytes, as [`Key::form`] encodes them.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Its parts; a key that is one part has one.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.bytes();
+        let mut single = (self.form() == Form::Single).then_some(rest);
+        std::iter::from_fn(move || {
+            if self.form() == Form::Single {
+                return single.take();
+            }
+            let (length, after) = rest.split_first_chunk()?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+            let (part, after) = after.split_at_checked(length)?;
+            rest = after;
+            Some(part)
+        })
+    }
+
+    /// A key from what [`Key::form`] and [`Key::bytes`] gave.
+    pub fn from_raw(form: u8, bytes: &'a [u8]) -> Option<Self> {
+        let form = match form {
+            0 => Form::Single,
+            1 => Form::Parts,
+            _ => return None,
+        };
+        Some(Self { form, bytes: Cow::Borrowed(bytes) })
+    }
+}
+
+fn push_part(bytes: &mut Vec<u8>, part: &impl Part) {
+    part.with_bytes(|part| {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+    });
+}
+
+/// What can be a part of a key: text, bytes and integers.
+pub trait Part {
+    /// Shows the part's bytes.
+    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R;
+}
+
+impl Part for &str {
+    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
+        show(self.as_bytes())
+    }
+}
+
+impl Part for &String {
+    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
+        show(self.as_bytes())
+    }
+}
+
+impl Part for &[u8] {
+    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
+        show(self)
+    }
+}
+
+impl<'a> From<&'a str> for Key<'a> {
+    #[inline]
+    fn from(part: &'a str) -> Self {
+        Self::single(Cow::Borrowed(part.as_bytes()))
+    }
+}
+
+impl<'a> From<&'a String> for Key<'a> {
+    #[inline]
+    fn from(part: &'a String) -> Self {
+        Self::single(Cow::Borrowed(part.as_bytes()))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Key<'a> {
+    #[inline]
+    fn from(part: &'a [u8]) -> Self {
+        Self::single(Cow::Borrowed(part))
+    }
+}
+
+impl From<String> for Key<'_> {
+    fn from(part: String) -> Self {
+        Self::single(Cow::Owned(part.into_bytes()))
+    }
+}
+
+impl From<Vec<u8>> for Key<'_> {
+    fn from(part: Vec<u8>) -> Self {
+        Self::single(Cow::Owned(part))
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty),*) => {$(
+        impl Part for $integer {
+            fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
+                show(self.to_string().as_bytes())
+            }
+        }
+
+        impl From<$integer> for Key<'_> {
+            fn from(part: $integer) -> Self {
+                Self::from(part.to_string())
+            }
+        }
+    )*};
+}
+integers!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize);
+
+macro_rules! tuples {
+    ($(($($part:ident),+))*) => {$(
+        impl<$($part: Part),+> From<($($part,)+)> for Key<'_> {
+            #[expect(non_snake_case, reason = "a part is named as its type")]
+            fn from(($($part,)+): ($($part,)+)) -> Self {
+                let mut bytes = Vec::new();
+                $(push_part(&mut bytes, &$part);)+
+                Self { form: Form::Parts, bytes: Cow::Owned(bytes) }
+            }
+        }
+    )*};
+}
+tuples!((A)(A, B)(A, B, C)(A, B, C, D));
+
+/// Where a key counts: one rule's, or one limiter's. The same key in two spaces is two subjects.
+///
+/// Spaces are told apart by 128 bits of SHA-256, the same on every node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Space(pub [u64; 2]);
+
+impl Space {
+    /// The space of this name.
+    pub fn named(name: &str) -> Self {
+        let digest = Sha256::digest(name.as_bytes());
+        let (words, _) = digest.as_chunks::<8>();
+        Self([u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])])
+    }
+}

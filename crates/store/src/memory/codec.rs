@@ -1,0 +1,120 @@
+//! States as words, for the snapshot.
+
+use std::io::{self, Read};
+
+use slidegate_core::{Counter, Entry, Fixed, Gcra, Holder, InFlight, Kind, Ledger, Limit, Log, State};
+
+use super::subject::Tracked;
+use super::words::{Words, damaged};
+use crate::board::{Board, Note};
+
+/// A count that precedes that many groups of `N` words, and the groups.
+fn read_list<const N: usize>(input: &mut Words<impl Read>) -> io::Result<Vec<[u64; N]>> {
+    let count = input.take()?;
+    input.take_groups(count)
+}
+
+pub(super) fn write_tracked(limit: &Limit, state: &State, words: &mut Vec<u64>) {
+    let mut terms = limit.to_words();
+    if let State::Gcra(gcra) = state
+        && !state.is_of(limit)
+    {
+        // A debt is read back as one under the quota that stands before it. The burst of the quota is not known, but one
+        // is always allowed, and whoever asks next brings another.
+        (terms[1], terms[3]) = (gcra.quota, 1);
+    }
+    words.extend(terms);
+    match state {
+        State::Counter(counter) => {
+            words.extend([counter.last_ms(), counter.previous(), counter.current()]);
+        }
+        State::Fixed(Fixed { last_ms, current }) => words.extend([*last_ms, *current]),
+        State::Gcra(Gcra { last_ms, debt, .. }) => words.extend([*last_ms, *debt]),
+        State::Log(log) => {
+            words.extend([log.last_ms(), log.len() as u64]);
+            words.extend(log.entries().flat_map(|entry| [entry.stamp_ms, entry.count]));
+        }
+        State::InFlight(in_flight) => {
+            words.extend([in_flight.last_ms(), in_flight.holders().count() as u64]);
+            words.extend(in_flight.holders().flat_map(|h| [h.id, h.count, h.end_ms]));
+        }
+    }
+}
+
+pub(super) fn read_tracked(input: &mut Words<impl Read>) -> io::Result<Tracked> {
+    let limit = Limit::from_words(input.take_array()?).map_err(|_| damaged())?;
+    let last_ms = input.take()?;
+    let state = match limit.kind() {
+        Kind::Counter => {
+            let [previous, current] = input.take_array()?;
+            State::Counter(Counter::new(last_ms, previous, current))
+        }
+        Kind::Fixed => State::Fixed(Fixed { last_ms, current: input.take()? }),
+        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: input.take()?, quota: limit.quota() }),
+        Kind::Log { .. } => {
+            let entries = read_list(input)?.into_iter();
+            let entries = entries.map(|[stamp_ms, count]| Entry { stamp_ms, count });
+            State::Log(Log::from_entries(last_ms, entries))
+        }
+        Kind::InFlight => {
+            let holders = read_list(input)?.into_iter();
+            let holders = holders.map(|[id, count, end_ms]| Holder { id, count, end_ms });
+            State::InFlight(InFlight::from_holders(last_ms, holders))
+        }
+    };
+    Ok(Tracked { limit, state })
+}
+
+pub(super) fn write_ledger(ledger: &Ledger, words: &mut Vec<u64>) {
+    let ledger = ledger.to_words();
+    words.push(ledger.len() as u64);
+    words.extend(ledger);
+}
+
+pub(super) fn read_ledger(input: &mut Words<impl Read>) -> io::Result<Ledger> {
+    let words: Vec<[u64; 1]> = read_list(input)?;
+    Ledger::from_words(words.as_flattened()).ok_or_else(damaged)
+}
+
+/// Passes what older files have in the place of a ledger: ids of used permits, and until when.
+pub(super) fn skip_spent(input: &mut Words<impl Read>) -> io::Result<Ledger> {
+    let _: Vec<[u64; 2]> = read_list(input)?;
+    Ok(Ledger::default())
+}
+
+pub(super) fn write_board(board: &Board, words: &mut Vec<u64>) {
+    words.extend([board.version, board.notes.len() as u64]);
+    for Note { id, text, expires_at_ms } in &board.notes {
+        words.push(*expires_at_ms);
+        write_text(id, words);
+        write_text(text, words);
+    }
+}
+
+pub(super) fn read_board(input: &mut Words<impl Read>) -> io::Result<Board> {
+    let [version, count] = input.take_array()?;
+    let read_note = |_| {
+        let expires_at_ms = input.take()?;
+        Ok(Note { id: read_text(input)?, text: read_text(input)?, expires_at_ms })
+    };
+    let notes = (0..count).map(read_note).collect::<io::Result<_>>()?;
+    Ok(Board { version, notes })
+}
+
+/// Its length in bytes, and the bytes, with zeros up to a whole word.
+fn write_text(text: &str, words: &mut Vec<u64>) {
+    words.push(text.len() as u64);
+    words.extend(text.as_bytes().chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    }));
+}
+
+fn read_text(input: &mut Words<impl Read>) -> io::Result<String> {
+    let length = input.take()?;
+    let words = input.take_groups::<1>(length.div_ceil(8))?;
+    let mut bytes: Vec<u8> = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.truncate(length as usize);
+    String::from_utf8(bytes).map_err(|_| damaged())
+}
