@@ -5,13 +5,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
-
-#[expect(dead_code, reason = "only part of it is measured")]
-#[path = "../../../crates/limiter/src/fingerprint.rs"]
-mod fingerprint;
-#[expect(dead_code, unreachable_pub, reason = "only part of it is measured")]
-#[path = "../../../crates/limiter/src/key.rs"]
-mod key;
+use slidegate_store::Space;
+use slidegate_store::fingerprint::Fingerprints;
 
 const KEYS: usize = 1 << 16;
 /// Far more than the caches hold.
@@ -46,8 +41,8 @@ fn main() {
 }
 
 fn makers() -> Vec<Maker<'static>> {
-    let ours = fingerprint::Fingerprints::new([7; 32]);
-    let space = key::Space::named("bench");
+    let ours = Fingerprints::new([7; 32]);
+    let space = Space::named("bench");
     let ahash = [1, 2].map(|seed| ahash::RandomState::with_seeds(seed, 3, 4, 5));
     let rapid = [1, 2].map(rapidhash::fast::SeedableState::new);
     vec![

@@ -36,7 +36,7 @@ pub trait Store: Send + Sync {
     /// another of them.
     fn expect_refunds(&self, _space: Space) {}
 
-    /// Told what is answered for a space while the store does not answer. Only [`Fallback`](crate::Fallback) has a use for it.
+    /// Told what is answered for a space while the store does not answer. Only [`Fallback`] has a use for it.
     fn on_store_error(&self, _space: Space, _answer: OnStoreError) {}
 
     /// Drops what it remembers of denials: to be called when limits change, and when the version of the [`Board`] moved.
@@ -89,7 +89,7 @@ pub trait Store: Send + Sync {
     fn board(&self) -> impl Future<Output = Result<Board, Self::Error>> + Send;
 }
 
-/// Limiters of different names may share a store; see [`Builder::store`](crate::Builder::store).
+/// Limiters of different names may share a store; see `Builder::store`.
 impl<S: Store> Store for Arc<S> {
     type Error = S::Error;
 
@@ -231,7 +231,7 @@ pub enum Granted {
     Nothing,
     /// One for every charge of which something may be given back.
     Permits(Vec<Option<Grant>>),
-    /// None, and nothing was charged: a subject has as many open permits as it may; see [`MAX_OPEN_PERMITS`](crate::MAX_OPEN_PERMITS).
+    /// None, and nothing was charged: a subject has as many open permits as it may; see [`MAX_OPEN_PERMITS`](slidegate_core::MAX_OPEN_PERMITS).
     TooManyOpen,
 }
 

@@ -1,13 +1,10 @@
 use std::fmt::Write;
 
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
+
 use super::super::readings::{PathRules, Readings};
 use super::*;
-
-#[path = "../../../core/tests/properties/cases.rs"]
-#[allow(dead_code, reason = "a part of it is used")]
-mod cases;
-
-use cases::{Rng, prove};
 
 /// Few names, so that templates overlap.
 const NAMES: [&str; 4] = ["a", "b", "ab", "%61"];
@@ -73,7 +70,7 @@ fn a_walk_finds_what_a_scan_finds() {
                 found.dedup();
                 let scanned = (0_u32..).zip(&templates).filter(|(_, template)| template.matches(read.view()));
                 let scanned: Vec<u32> = scanned.map(|(number, _)| number).collect();
-                crate::ensure!(*found == *scanned, "{read:?}: found {found:?}, a scan {scanned:?}");
+                ensure!(*found == *scanned, "{read:?}: found {found:?}, a scan {scanned:?}");
             }
         }
         Ok(())
@@ -106,7 +103,7 @@ fn matchit_agrees_where_it_can() {
             let expected = router.at(path).ok().map(|matched| *matched.value);
             compared.set(compared.get() + usize::from(expected.is_some()));
             let agrees = expected.map_or(found.is_empty(), |number| found.contains(&number));
-            crate::ensure!(agrees, "{path}: found {found:?}, matchit {expected:?}");
+            ensure!(agrees, "{path}: found {found:?}, matchit {expected:?}");
         }
         Ok(())
     });
