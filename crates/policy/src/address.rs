@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use super::flaw::Flaw;
+use super::diagnostics::Flaw;
 
 /// The bits before the IPv4 address in a mapped one.
 const MAPPED_BITS: u8 = 96;

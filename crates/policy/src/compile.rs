@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::diagnostics::Flaw;
+use super::diagnostics::Problems;
 use super::file::{self, File, Span};
-use super::flaw::Flaw;
-use super::problems::Problems;
+use super::limit_set::Terms;
 use super::readings::PathRules;
 use super::rule::Rule;
 use super::template::Template;
-use super::terms::Terms;
 use super::trie::Trie;
 use super::{Policy, Settings};
 
@@ -89,7 +89,7 @@ pub(super) fn policy(rules: Box<[Rule]>, paths: PathRules) -> Policy {
     for (index, rule) in rules.iter().enumerate() {
         let number = index as u32;
         let has_path =
-            rule.written.matches.0.iter().any(|condition| condition.attribute == super::asked::PATH);
+            rule.written.matches.0.iter().any(|condition| condition.attribute == super::request_view::PATH);
         if !has_path {
             anywhere.push(number);
         }

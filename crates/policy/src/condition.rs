@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::asked::{Asked, IP, METHOD, PATH, Reading, Source};
+use super::request_view::{Asked, IP, METHOD, PATH, Reading, Source};
 use super::template::Template;
 use crate::request::RequestError;
 

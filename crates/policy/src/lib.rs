@@ -3,44 +3,45 @@
 use std::collections::HashMap;
 
 mod address;
-mod asked;
-mod changes;
-mod choose;
 mod compile;
 mod condition;
+mod diagnostics;
+mod diff;
 mod explain;
 pub mod file;
-mod flaw;
-mod named;
+mod limit_set;
+mod lookup;
+mod matching;
 mod path;
-mod problems;
 mod read;
 mod readings;
 mod request;
+mod request_view;
 mod rule;
 pub mod schema;
 mod subject;
+mod suggest;
 mod template;
-mod temporary;
-mod terms;
+mod temporary_override;
 mod trie;
+mod yaml;
 
 pub use address::embedded_ipv4;
-pub use changes::Change;
-pub use choose::{Choice, Hit};
+pub use diff::Change;
 pub use explain::{LimitReport, PermitReport, RuleReport, TermsReport};
-pub use named::{Listed, Named};
+pub use lookup::{Listed, Named};
+pub use matching::{Choice, Hit};
 
-pub use problems::{PolicyError, PolicyErrors, mask_secrets};
+pub use diagnostics::{PolicyError, PolicyErrors, mask_secrets};
+pub use limit_set::Terms;
 pub use read::decode;
 pub use readings::MAX_READINGS;
 pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, RequestError};
 pub use rule::{Barred, HitMode, Rule};
 pub use subject::KeyText;
-pub use temporary::Exception;
-pub use terms::Terms;
+pub use temporary_override::Exception;
 
-use problems::Problems;
+use diagnostics::Problems;
 use readings::PathRules;
 
 /// The rules of a file, ready to be asked.

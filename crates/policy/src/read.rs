@@ -1,9 +1,6 @@
 //! The text of a policy file, read into types. All that is wrong is reported, not just the first of it.
 
-mod build;
-pub(super) mod closest;
 mod condition;
-mod exception;
 mod fields;
 mod limit;
 mod listening;
@@ -12,22 +9,16 @@ mod rule;
 mod scalars;
 mod secret;
 mod settings;
-mod syntax;
-pub(super) mod tree;
+mod temporary_override;
 mod units;
 
-use tree::Node;
-
+use super::diagnostics::{PolicyErrors, Problems};
 use super::file::{File, Span};
-use super::problems::{PolicyErrors, Problems};
-use super::temporary::Exception;
+use super::temporary_override::Exception;
+use super::yaml::{self, Node};
 
 /// The longest file.
 const MAX_BYTES: usize = 1 << 20;
-/// The most values in a file, those behind aliases as often as they are used.
-const MAX_NODES: usize = 100_000;
-/// How deep they may lie.
-const MAX_DEPTH: usize = 32;
 
 /// What can be read from a value of a file.
 trait Read: Sized {
@@ -45,7 +36,7 @@ pub(crate) fn file(text: &str, problems: &Problems) -> Option<File> {
         problems.report(Span::default(), what, "a policy has at most 1 MiB");
         return None;
     }
-    let tree = build::tree(text, problems)?;
+    let tree = yaml::tree(text, problems)?;
     File::read(&tree, problems)
 }
 
@@ -55,7 +46,7 @@ pub(crate) fn exception(text: &str, problems: &Problems) -> Option<Exception> {
         problems.report(Span::default(), format!("the override has {} bytes", text.len()), "say less");
         return None;
     }
-    let tree = build::tree(text, problems)?;
+    let tree = yaml::tree(text, problems)?;
     Some(Exception { text: text.into(), ..Exception::read(&tree, problems)? })
 }
 

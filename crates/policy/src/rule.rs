@@ -2,13 +2,13 @@
 
 use sha2::{Digest, Sha256};
 
-use super::asked::{Asked, PATH, Reading, TIER};
 use super::condition::{Conditions, any_holds, first_that_holds};
 use super::file;
 use super::file::{Missing, Percent, Test};
+use super::limit_set::Terms;
+use super::request_view::{Asked, PATH, Reading, TIER};
 use super::subject::{self, Found, KeyParts, KeyText, Subject};
 use super::template::Template;
-use super::terms::Terms;
 use crate::request::RequestError;
 use slidegate_store::OnStoreError;
 use slidegate_store::{Key, Space};

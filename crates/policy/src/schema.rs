@@ -1,8 +1,8 @@
 //! What a policy file may look like: as a JSON Schema for editors, and as a page to read.
 
+mod flow_style;
 mod markdown;
 mod shapes;
-mod yaml;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};

@@ -13,8 +13,8 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::address;
-use super::asked::{Asked, Reading, Source};
 use super::readings::canonical;
+use super::request_view::{Asked, Reading, Source};
 use super::template::Template;
 use crate::request::RequestError;
 use slidegate_store::{Form, Key};

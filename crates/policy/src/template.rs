@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::flaw::Flaw;
+use super::diagnostics::Flaw;
 use super::path::PathView;
 use super::readings::{PathRules, decode, fold_case};
 

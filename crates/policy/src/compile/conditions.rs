@@ -1,11 +1,11 @@
 //! Conditions of a file as conditions that can be asked.
 
 use super::super::address;
-use super::super::asked::{IP, METHOD, PATH, Source};
 use super::super::condition::{Condition, Conditions, How};
+use super::super::diagnostics::Problems;
 use super::super::file::{self, Spot, Test};
-use super::super::problems::Problems;
 use super::super::readings::{PathRules, fold_case};
+use super::super::request_view::{IP, METHOD, PATH, Source};
 use super::super::template::Template;
 use super::each;
 

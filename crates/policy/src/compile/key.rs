@@ -1,8 +1,8 @@
 //! What a rule's key is made of.
 
-use super::super::asked::Source;
+use super::super::diagnostics::Problems;
 use super::super::file::Spot;
-use super::super::problems::Problems;
+use super::super::request_view::Source;
 use super::super::subject::{KeyPart, KeyParts};
 use super::super::template::Template;
 use crate::request::MAX_NAME_BYTES;

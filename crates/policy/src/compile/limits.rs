@@ -1,8 +1,8 @@
 //! The sets of limits of a rule.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{LimitEntry, Spot};
-use super::super::problems::Problems;
-use super::super::terms::{self, Terms};
+use super::super::limit_set::{self, Terms};
 use super::Seen;
 use slidegate_core::{Kind, Limit};
 use slidegate_store::MAX_LIMITS;
@@ -43,7 +43,7 @@ pub(super) fn compile(
     for entry in entries {
         check_name(entry, problems);
         let Some(limit) = entry.limit else { continue };
-        let name = terms::name(of.name, &limit, entry.name.as_deref());
+        let name = limit_set::name(of.name, &limit, entry.name.as_deref());
         let is_taken = named.iter().any(|(_, known)| *known == name)
             || **seen.limits.entry(name.clone()).or_insert(of.name.into()) != *of.name;
         if is_taken {

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Admin, Bytes, Connections, DurationMs, MIN_SECRET_CHARS, Server, Spot};
-use super::super::problems::Problems;
 use super::settings::SHORT_SECRET;
 
 /// More connections than a process can have.

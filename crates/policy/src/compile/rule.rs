@@ -1,10 +1,10 @@
 //! One rule of a file, made ready to be asked.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{self, Span};
-use super::super::problems::Problems;
+use super::super::limit_set::Terms;
 use super::super::readings::PathRules;
 use super::super::rule::{Mode, Rule};
-use super::super::terms::Terms;
 use super::conditions::In;
 use super::{Seen, conditions, key, limits};
 use slidegate_store::Space;

@@ -1,8 +1,8 @@
 //! What can be wrong with the settings of the service and of the store.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{MIN_SECRET_CHARS, Observe, Server, Span, Spot, Store, StoreKind};
-use super::super::problems::Problems;
-use super::super::read::tree::quoted;
+use super::super::yaml::quoted;
 
 /// Remedy for a token or a permit secret that is too short.
 pub(super) const SHORT_SECRET: &str =

@@ -1,10 +1,10 @@
 //! Conditions: an attribute, and what its value has to be.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Condition, Conditions, Spot, Test};
-use super::super::problems::Problems;
+use super::super::yaml::{Kind, Node, quoted};
 use super::Read;
 use super::fields::{Fields, expected, is_nothing};
-use super::tree::{Kind, Node, quoted};
 
 impl Read for Conditions {
     fn read(node: &Node, problems: &Problems) -> Option<Self> {

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Span, Spot};
-use super::super::problems::Problems;
+use super::super::suggest::closest;
+use super::super::yaml::{Entry, Kind, Meaning, Node, meaning, quoted};
 use super::Read;
-use super::closest::closest;
-use super::tree::{Entry, Kind, Meaning, Node, meaning, quoted};
 
 /// A mapping that is read field by field. What was never asked for does not exist.
 pub(super) struct Fields<'n> {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use super::super::diagnostics::Problems;
 use super::super::file::{DurationMs, LimitEntry, Spot};
-use super::super::problems::Problems;
+use super::super::yaml::{Kind, Node, quoted};
 use super::Read;
 use super::fields::{Fields, expected, is_nothing};
 use super::scalars::word;
-use super::tree::{Kind, Node, quoted};
 use slidegate_core::{Limit, LimitError, MAX_ENTRIES, Resolution};
 
 impl Read for LimitEntry {

@@ -1,11 +1,11 @@
 //! Listeners: certificates, the address of operators, what connections may take.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Admin, Connections, Entrance, Spot, Tls};
-use super::super::problems::Problems;
+use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::Fields;
 use super::secret::Secret;
-use super::tree::{Kind, Node};
 
 impl Read for Tls {
     fn read(node: &Node, problems: &Problems) -> Option<Self> {

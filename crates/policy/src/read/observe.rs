@@ -1,11 +1,11 @@
 //! What is counted and told.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Observe, Otlp};
-use super::super::problems::Problems;
+use super::super::yaml::Node;
 use super::Read;
 use super::fields::Fields;
 use super::scalars::word;
-use super::tree::Node;
 use crate::file::Subjects;
 
 impl Read for Observe {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Conditions, Missing, Mode, Override, Percent, Rule, Spot};
-use super::super::problems::Problems;
+use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::{Fields, expected};
 use super::scalars::word;
-use super::tree::{Kind, Node};
 use slidegate_store::OnStoreError;
 
 impl Read for Rule {

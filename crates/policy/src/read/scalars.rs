@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use slidegate_core::parse_count;
 
+use super::super::diagnostics::Problems;
 use super::super::file::Spot;
-use super::super::problems::Problems;
+use super::super::suggest::closest;
+use super::super::yaml::{Kind, Meaning, Node, meaning, quoted};
 use super::Read;
-use super::closest::closest;
 use super::fields::expected;
-use super::tree::{Kind, Meaning, Node, meaning, quoted};
 
 /// Never fails: what is wrong is reported, and its place stays known.
 impl<T: Read> Read for Spot<T> {

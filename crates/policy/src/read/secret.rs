@@ -1,10 +1,10 @@
 //! Texts that no error repeats: tokens, and addresses with a password in them.
 
+use super::super::diagnostics::Problems;
 use super::super::file::Spot;
-use super::super::problems::Problems;
+use super::super::yaml::{Kind, Meaning, Node, meaning};
 use super::Read;
 use super::fields::expected;
-use super::tree::{Kind, Meaning, Node, meaning};
 
 /// A text that no error repeats: errors end up in logs.
 pub(super) struct Secret(String);

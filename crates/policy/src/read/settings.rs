@@ -1,12 +1,12 @@
 //! The file as a whole, the server and the store.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{File, HeaderStyle, Paths, ResetStyle, Sentinel, Server, Spot, Store, StoreKind};
-use super::super::problems::Problems;
+use super::super::yaml::Node;
 use super::Read;
 use super::fields::Fields;
 use super::scalars::word;
 use super::secret::Secret;
-use super::tree::Node;
 
 impl Read for File {
     fn read(node: &Node, problems: &Problems) -> Option<Self> {

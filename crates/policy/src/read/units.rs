@@ -6,11 +6,11 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use slidegate_core::{LimitError, MAX_WINDOW_MS, parse_count, parse_window};
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Bytes, DurationMs, Percent};
-use super::super::problems::Problems;
+use super::super::yaml::{Kind, Node, quoted};
 use super::Read;
 use super::fields::expected;
-use super::tree::{Kind, Node, quoted};
 
 /// What a text has to be.
 struct Form {

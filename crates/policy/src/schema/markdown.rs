@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::yaml::yaml;
+use super::flow_style::yaml;
 
 const INTRO: &str = "\
 # The policy file

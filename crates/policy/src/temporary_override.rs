@@ -5,11 +5,11 @@ use std::fmt;
 
 use super::compile::{self, Seen};
 use super::condition::Conditions;
+use super::diagnostics::{PolicyErrors, Problems};
 use super::explain;
 use super::file::{self, LimitEntry, Spot};
-use super::problems::{PolicyErrors, Problems};
+use super::limit_set::Terms;
 use super::rule::Rule;
-use super::terms::Terms;
 use super::{Policy, read};
 
 /// What a rule does otherwise for some of its requests, for a while.

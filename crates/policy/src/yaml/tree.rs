@@ -2,17 +2,17 @@
 
 use std::rc::Rc;
 
+use super::super::diagnostics::Mask;
 use super::super::file::Span;
-use super::super::problems::Mask;
 
 /// A value of any form. Where an alias stands, the tree has the node that it refers to.
-pub(super) struct Node {
+pub(crate) struct Node {
     /// From its first byte to its last.
-    pub(super) at: Span,
-    pub(super) kind: Kind,
+    pub(crate) at: Span,
+    pub(crate) kind: Kind,
 }
 
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `plain`: without quotes, so that it may mean a number, a boolean or nothing.
     Scalar {
         text: String,
@@ -26,15 +26,15 @@ pub(super) enum Kind {
 }
 
 /// A field of a mapping.
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) key_at: Span,
-    pub(super) value: Rc<Node>,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_at: Span,
+    pub(crate) value: Rc<Node>,
 }
 
 /// What a scalar means by YAML 1.2.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     Nothing,
     Boolean(bool),
     Number,
@@ -43,7 +43,7 @@ pub(super) enum Meaning {
 
 impl Node {
     /// Where to point when it lacks something: its first field, since the whole may be many lines.
-    pub(super) fn head(&self) -> Span {
+    pub(crate) fn head(&self) -> Span {
         match &self.kind {
             Kind::Mapping(entries) => entries.first().map_or(self.at, |entry| entry.key_at),
             _ => self.at,
@@ -51,7 +51,7 @@ impl Node {
     }
 
     /// What it is, for an error that has to say so.
-    pub(super) fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         match &self.kind {
             Kind::Scalar { text, plain } => match meaning(text, *plain) {
                 Meaning::Nothing => "nothing".to_owned(),
@@ -65,7 +65,7 @@ impl Node {
 }
 
 /// What a scalar means. `yes`, `on` and `1_000` are texts, as YAML 1.2 has it.
-pub(super) fn meaning(text: &str, plain: bool) -> Meaning {
+pub(crate) fn meaning(text: &str, plain: bool) -> Meaning {
     if !plain {
         return Meaning::Text;
     }

@@ -1,8 +1,8 @@
 //! The subjects that attributes name, for those who look after them rather than limit them.
 
-use super::asked::Asked;
 use super::condition::{any_holds, first_that_holds};
 use super::file::Missing;
+use super::request_view::Asked;
 use super::rule::HitMode;
 use super::subject::{Found, KeyText, Subject};
 use super::{Policy, Rule};

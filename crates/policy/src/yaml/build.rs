@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Place, StructureStyle};
 
+use super::super::diagnostics::Problems;
 use super::super::file::Span;
-use super::super::problems::Problems;
 use super::tree::{Entry, Kind, Meaning, Node, meaning, quoted};
 use super::{MAX_DEPTH, MAX_NODES, syntax};
 
 /// The tree of the one document in a file. `None`: there is none, and that was reported.
-pub(super) fn tree(text: &str, problems: &Problems) -> Option<Rc<Node>> {
+pub(crate) fn tree(text: &str, problems: &Problems) -> Option<Rc<Node>> {
     // A little more than is allowed, so that the error is ours.
     let nesting = MAX_DEPTH + 1;
     let options = granit_parser::options! {

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::super::read::closest::closest;
+use super::super::suggest::closest;
 
 /// Parts of field names whose values are secret.
 const SECRET_WORDS: [&str; 4] = ["token", "secret", "password", "passwd"];

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::asked::{IP, METHOD, PATH};
 use super::explain;
 use super::file::{Condition, Conditions, LimitEntry, Mode, Override, Spot, Test};
 use super::readings::PathRules;
+use super::request_view::{IP, METHOD, PATH};
 use super::{Policy, Rule};
 
 /// Something that is different. Of what conditions compare with only paths, methods and addresses are shown: the rest may be

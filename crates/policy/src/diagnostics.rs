@@ -8,7 +8,7 @@ use miette::NamedSource;
 use super::file::Span;
 
 mod mask;
-mod shown;
+mod render;
 
 pub(super) use mask::Mask;
 pub use mask::mask_secrets;
@@ -135,4 +135,17 @@ fn within(text: &str, at: Span) -> Span {
     let start = text.floor_char_boundary(at.start.min(text.len()));
     let end = text.floor_char_boundary(at.start.saturating_add(at.len).clamp(start, text.len()));
     Span { start, len: end - start }
+}
+
+/// What is wrong with a value, before its place is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Flaw {
+    pub(super) what: String,
+    pub(super) remedy: String,
+}
+
+impl Flaw {
+    pub(super) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { what: what.into(), remedy: remedy.into() }
+    }
 }

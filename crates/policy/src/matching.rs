@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Policy;
-use super::asked::Asked;
+use super::request_view::Asked;
 use super::rule::{Barred, HitMode, Ruling};
 use super::trie::Found;
 use crate::request::{Request, RequestError};

@@ -2,8 +2,8 @@
 
 use granit_parser::{ErrorKind, ScanError};
 
+use super::super::diagnostics::Problems;
 use super::super::file::Span;
-use super::super::problems::Problems;
 
 /// Reports where reading had to end. `bracket` is the innermost one that is still open.
 pub(super) fn report(error: &ScanError, text: &str, bracket: Option<Span>, problems: &Problems) {

@@ -1,11 +1,11 @@
 //! An exception that holds for a while.
 
+use super::super::diagnostics::Problems;
 use super::super::file::{Conditions, LimitEntry, Spot};
-use super::super::problems::Problems;
-use super::super::temporary::{Effect, Exception};
+use super::super::temporary_override::{Effect, Exception};
+use super::super::yaml::Node;
 use super::Read;
 use super::fields::Fields;
-use super::tree::Node;
 
 const FORMS: &str = "write one of \"limits\": [\"50/s\"], \"allow\": true and \"deny\": true";
 
