@@ -23,39 +23,31 @@
 
 extern crate alloc;
 
-mod counter;
+mod algorithms;
 mod decide;
-mod fixed;
-mod gcra;
 mod give_back;
 mod history;
-mod in_flight;
 mod ledger;
 mod limit;
-mod limit_error;
-mod limit_id;
-mod log;
-mod parse;
 mod settle;
 mod state;
 mod summary;
 mod time;
 mod verdict;
-mod worst_case;
 
-pub use counter::{Counter, Glance};
+pub use algorithms::counter::{Counter, Glance};
+pub use algorithms::fixed::Fixed;
+pub use algorithms::gcra::Gcra;
+pub use algorithms::in_flight::{Holder, InFlight};
+pub use algorithms::log::{Entry, Head, Log, Narrow, Ring};
 pub use decide::{Ask, decide, decide_pair, judge};
-pub use fixed::Fixed;
-pub use gcra::Gcra;
 pub use give_back::{give_back, give_back_one};
 pub use history::{Attempt, History, Standing, decide_one};
-pub use in_flight::{Holder, InFlight};
 pub use ledger::{Grant, Ledger, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, PermitState};
+pub use limit::error::LimitError;
+pub use limit::id::LimitId;
+pub use limit::parse::{parse_count, parse_window, window_units};
 pub use limit::{Kind, Limit, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
-pub use limit_error::LimitError;
-pub use limit_id::LimitId;
-pub use log::{Entry, Head, Log, Narrow, Ring};
-pub use parse::{parse_count, parse_window, window_units};
 pub use settle::{Receipt, Settled};
 pub use state::State;
 pub use summary::{Summary, Wait};

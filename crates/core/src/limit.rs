@@ -1,13 +1,18 @@
-//! What is allowed: a quota per window, of a kind.
+//! Limit: a quota per window, of a kind.
+
+pub(crate) mod error;
+pub(crate) mod id;
+pub(crate) mod parse;
+mod worst_case;
 
 use core::hash::{Hash, Hasher};
 use core::hint::cold_path;
 use core::num::NonZeroU64;
 use core::time::Duration;
 
-use crate::limit_error::LimitError;
-use crate::limit_id::{Head, LimitId, Tag, fnv1a};
 use crate::time::{MAX_TIME_MS, guess_div_rem, reciprocal};
+use error::LimitError;
+use id::{Head, LimitId, Tag, fnv1a};
 
 /// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
 pub const MAX_QUOTA: u64 = 1 << 51;

@@ -1,12 +1,12 @@
 //! The history of one key under one limit, whatever its kind.
 
-use crate::counter::Counter;
-use crate::fixed::Fixed;
-use crate::gcra::Gcra;
+use crate::algorithms::counter::Counter;
+use crate::algorithms::fixed::Fixed;
+use crate::algorithms::gcra::Gcra;
+use crate::algorithms::in_flight::InFlight;
+use crate::algorithms::log::Log;
 use crate::history::{Attempt, History, decide_one};
-use crate::in_flight::InFlight;
 use crate::limit::{Kind, Limit};
-use crate::log::Log;
 use crate::settle::{Receipt, Settled, settleable_cost};
 use crate::time::MAX_TIME_MS;
 use crate::verdict::Decision;

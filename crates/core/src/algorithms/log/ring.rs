@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::entries::wanted;
 use super::head::Head;
-use crate::log::Entry;
+use crate::algorithms::log::Entry;
 
 /// The entries of a narrow log. A log of one entry needs none: its [`Head`] says all of it.
 ///

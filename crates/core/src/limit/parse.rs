@@ -4,8 +4,8 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
+use crate::limit::error::LimitError;
 use crate::limit::{Kind, Limit};
-use crate::limit_error::LimitError;
 
 const UNITS: [(&str, u64); 19] = [
     ("ms", 1),

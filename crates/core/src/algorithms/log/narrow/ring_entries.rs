@@ -2,10 +2,10 @@
 
 use core::hint::cold_path;
 
-use super::{Narrow, cold};
-use crate::log::entries::Entries;
-use crate::log::ring::{Packed, wrapped};
-use crate::log::{Entry, Head};
+use super::{Narrow, slow_path};
+use crate::algorithms::log::entries::Entries;
+use crate::algorithms::log::ring::{Packed, wrapped};
+use crate::algorithms::log::{Entry, Head};
 
 impl Narrow<'_> {
     /// Takes out an entry that is not the newest: those before it move up by one place.
@@ -119,7 +119,7 @@ impl Entries for Narrow<'_> {
                 head.push(last_ms, entry);
                 slots[place] = Packed::new(entry);
             }
-            _ => cold::push(self.head, self.ring, last_ms, entry, most),
+            _ => slow_path::push(self.head, self.ring, last_ms, entry, most),
         }
     }
 
@@ -140,16 +140,16 @@ impl Entries for Narrow<'_> {
 
     #[inline(always)]
     fn step_back(&mut self, now_ms: u64, window_ms: u64) -> u64 {
-        cold::step_back(self.head, self.ring, now_ms, window_ms)
+        slow_path::step_back(self.head, self.ring, now_ms, window_ms)
     }
 
     #[inline(always)]
     fn drop_expired(&mut self, at_ms: u64, window_ms: u64) {
-        cold::drop_expired(self.head, self.ring, at_ms, window_ms);
+        slow_path::drop_expired(self.head, self.ring, at_ms, window_ms);
     }
 
     #[inline(always)]
     fn insert(&mut self, last_ms: u64, entry: Entry, most: usize) -> u64 {
-        cold::insert(self.head, self.ring, last_ms, entry, most)
+        slow_path::insert(self.head, self.ring, last_ms, entry, most)
     }
 }

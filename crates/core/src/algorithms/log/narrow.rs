@@ -1,7 +1,7 @@
 //! A log in 26 bytes and 6 for every entry: counts up to 65,535, stamps less than 49 days apart.
 
-mod cold;
-mod places;
+mod ring_entries;
+mod slow_path;
 
 use super::entries::{self, slot_end_ms};
 use super::head::Head;
@@ -107,7 +107,7 @@ pub(super) fn reset_after_ms(head: &Head, limit: &Limit, now_ms: u64) -> u64 {
 
 #[inline(always)]
 pub(super) fn wait_ms(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) -> u64 {
-    let enough_ms = |excess| cold::enough_ms(head, ring, excess);
+    let enough_ms = |excess| slow_path::enough_ms(head, ring, excess);
     entries::wait_ms((head.oldest_ms(), head.total()), enough_ms, limit, attempt)
 }
 

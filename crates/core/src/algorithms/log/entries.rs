@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use core::hint::cold_path;
 
+use crate::algorithms::log::Entry;
 use crate::history::Attempt;
 use crate::limit::{Limit, MAX_ENTRIES};
-use crate::log::Entry;
 use crate::settle::{MAX_DEBT, Receipt, settled_count};
 use crate::time::{Reading, read};
 

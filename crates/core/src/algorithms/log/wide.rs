@@ -6,9 +6,9 @@ use super::entries::{self, Entries, enough_ms, wanted};
 use super::head::Head;
 use super::narrow::{MAX_COUNT, MAX_LEN, SPAN_MS};
 use super::ring::Ring;
+use crate::algorithms::log::Entry;
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
-use crate::log::Entry;
 
 /// Rare, and so kept simple.
 #[derive(Clone, Debug)]

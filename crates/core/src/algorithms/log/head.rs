@@ -2,8 +2,8 @@
 
 use core::fmt;
 
+use crate::algorithms::log::Entry;
 use crate::limit::MAX_WINDOW_MS;
-use crate::log::Entry;
 use crate::time::MAX_TIME_MS;
 
 /// The numbers of a narrow log: all that a refusal reads.

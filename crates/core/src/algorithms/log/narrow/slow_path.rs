@@ -1,8 +1,8 @@
 //! What is out of the way of all other paths: with the parts instead of a [`Narrow`], which so never has to be in memory.
 
 use super::Narrow;
-use crate::log::entries::{self, Entries};
-use crate::log::{Entry, Head, Ring};
+use crate::algorithms::log::entries::{self, Entries};
+use crate::algorithms::log::{Entry, Head, Ring};
 
 #[cold]
 #[inline(never)]
