@@ -8,8 +8,8 @@ use std::sync::{PoisonError, RwLock};
 
 use slidegate_core::{Decision, Kind, Limit, Outcome, Source, Verdict};
 
+use super::idempotency::Remembered;
 use super::memory::Memory;
-use super::once::Remembered;
 use super::{
     Admission, Board, Call, Charge, Forget, Granted, Note, Once, Posted, Reserve, Returns, SettleOutcome,
     Settlement, Store,

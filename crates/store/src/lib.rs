@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use slidegate_core::{Grant, Kind, Limit, LimitId, Receipt, Verdict};
 
-pub mod board;
 pub mod fallback;
 pub mod fingerprint;
+pub mod idempotency;
 mod key;
 pub mod memory;
-pub mod once;
+pub mod notes;
 mod random;
 pub mod sync;
 
-pub use board::{Board, MAX_NOTE_BYTES, MAX_NOTE_ID_BYTES, MAX_NOTES, Note, Posted};
 pub use fallback::{Fallback, OnStoreError};
+pub use idempotency::MAX_REMEMBERED;
 pub use key::{Form, Key, Part, Space};
 pub use memory::Memory;
-pub use once::MAX_REMEMBERED;
+pub use notes::{Board, MAX_NOTE_BYTES, MAX_NOTE_ID_BYTES, MAX_NOTES, Note, Posted};
 pub use random::random;
 
 /// The most limits that one request may touch.

@@ -12,8 +12,8 @@ use std::ops::Deref;
 use slidegate_core::{Attempt, Kind, Limit, Verdict};
 
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
+use crate::idempotency::Remembered;
 use crate::key::{Key, Space};
-use crate::once::Remembered;
 use crate::random::random;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{
@@ -22,31 +22,31 @@ use crate::{
 
 #[cfg(test)]
 mod audit;
-mod board;
-mod books;
-mod both;
+mod budget;
 mod bytes;
 mod cell;
 mod codec;
-mod fill;
-mod giving;
-mod in_place;
-mod largest;
+mod counter_pair;
+mod eviction;
+mod fast_path;
+mod fullness;
+mod give_back;
+mod interner;
+mod layout;
+mod max_size;
+mod multi_subject;
+mod notes;
 mod permits;
-mod registry;
-mod room;
 mod row;
-mod several;
-mod shape;
 mod shard;
 mod slot;
 mod snapshot;
+mod snapshot_reader;
 mod subject;
 mod table;
-mod words;
 
-pub use largest::largest_bytes;
-use registry::{Number, Registry};
+use interner::{Number, Registry};
+pub use max_size::largest_bytes;
 use shard::{Demand, SHARD_BYTES, Shard};
 pub use snapshot::SnapshotError;
 

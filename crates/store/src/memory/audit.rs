@@ -5,7 +5,7 @@ use std::time::Duration;
 use slidegate_core::{Limit, Receipt};
 
 use super::Memory;
-use super::books::Footprint;
+use super::budget::Footprint;
 use super::bytes::allocated;
 use super::row::Content;
 use super::shard::Shard;

@@ -6,7 +6,7 @@ use slidegate_core::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use super::both::Both;
+use super::counter_pair::Both;
 
 /// When a history was last written, in 47 bits, and 64 bits for the rest. In bytes, so that it needs no alignment; in as many
 /// parts as it takes instructions to load them.

@@ -4,9 +4,9 @@ use std::io::{self, Read};
 
 use slidegate_core::{Counter, Entry, Fixed, Gcra, Holder, InFlight, Kind, Ledger, Limit, Log, State};
 
+use super::snapshot_reader::{Words, damaged};
 use super::subject::Tracked;
-use super::words::{Words, damaged};
-use crate::board::{Board, Note};
+use crate::notes::{Board, Note};
 
 /// A count that precedes that many groups of `N` words, and the groups.
 fn read_list<const N: usize>(input: &mut Words<impl Read>) -> io::Result<Vec<[u64; N]>> {

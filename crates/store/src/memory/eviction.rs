@@ -2,11 +2,11 @@
 
 use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, Narrow, State};
 
-use super::books::{Books, Footprint, Part};
-use super::both::Both;
+use super::budget::{Books, Footprint, Part};
 use super::cell::Cell;
-use super::fill::Fill;
-use super::registry::Registry;
+use super::counter_pair::Both;
+use super::fullness::Fill;
+use super::interner::Registry;
 use super::row::{Content, Row};
 use super::shard::Shard;
 use super::slot::{Holding, Slot};

@@ -5,11 +5,11 @@ use std::ops::Deref;
 
 use slidegate_core::{Attempt, Decision, Glance, Limit, MAX_TIME_MS, Narrow, Outcome, Verdict, decide_one};
 
-use super::books::{Books, Footprint};
-use super::both::{charge_both_at_a_glance, decide_both};
+use super::budget::{Books, Footprint};
 use super::bytes::{allocated, most_growth};
 use super::cell::{charge_at_a_glance, decide_cell, decide_two_cells};
-use super::registry::{Number, Spec};
+use super::counter_pair::{charge_both_at_a_glance, decide_both};
+use super::interner::{Number, Spec};
 use super::row::{Content, Row};
 use super::shard::Shard;
 use super::slot::{Holding, Slot};

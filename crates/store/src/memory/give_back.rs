@@ -3,7 +3,7 @@
 use slidegate_core::{Decisions, MAX_TIME_MS, Verdict, give_back, judge};
 
 use super::Memory;
-use super::several::{Guest, Hall};
+use super::multi_subject::{Guest, Hall};
 use super::subject::Subject;
 use crate::Call;
 

@@ -3,11 +3,11 @@
 use slidegate_core::{Attempt, Limit, Log, State};
 use smallvec::{SmallVec, smallvec};
 
-use super::books::Footprint;
-use super::both::{Both, Pair};
+use super::budget::Footprint;
 use super::bytes::{allocated, growth};
 use super::cell::{Cell, Pack};
-use super::registry::{CELLS, Registry};
+use super::counter_pair::{Both, Pair};
+use super::interner::{CELLS, Registry};
 use super::row::Content;
 use super::slot::Holding;
 use super::subject::{Subject, Tracked};

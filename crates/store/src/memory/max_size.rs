@@ -2,8 +2,8 @@
 
 use slidegate_core::{Attempt, Kind, Limit, State};
 
-use super::books::Footprint;
-use super::registry::Registry;
+use super::budget::Footprint;
+use super::interner::Registry;
 use super::row::ROW_BYTES;
 use super::slot::SLOT_BYTES;
 use super::subject::{Subject, Tracked};

@@ -4,8 +4,8 @@ use slidegate_core::{Ask, Attempt, Decision, Decisions, Limit, Verdict, decide, 
 use smallvec::SmallVec;
 
 use super::Memory;
-use super::books::Footprint;
-use super::room::NoRoom;
+use super::budget::Footprint;
+use super::eviction::NoRoom;
 use super::shard::{Shard, refuse};
 use super::subject::{Subject, Tracked};
 use crate::fingerprint::Fingerprint;

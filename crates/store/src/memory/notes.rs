@@ -2,7 +2,7 @@
 
 use super::Memory;
 use crate::Forget;
-use crate::board::{Board, Note, Posted};
+use crate::notes::{Board, Note, Posted};
 
 impl Memory {
     /// [`Store::forget`](crate::Store::forget) without waiting, which cannot fail.

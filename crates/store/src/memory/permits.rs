@@ -4,8 +4,8 @@ use slidegate_core::{Grant, Receipt, Verdict};
 use smallvec::SmallVec;
 
 use super::Memory;
-use super::books::Footprint;
-use super::several::{Guest, decide_guests, find, judge_guests, only_looks};
+use super::budget::Footprint;
+use super::multi_subject::{Guest, decide_guests, find, judge_guests, only_looks};
 use super::shard::Shard;
 use super::subject::Subject;
 use crate::fingerprint::Fingerprint;

@@ -3,9 +3,9 @@
 
 use slidegate_core::{Head, Ring};
 
-use super::both::Pair;
 use super::cell::Cell;
-use super::registry::CELLS;
+use super::counter_pair::Pair;
+use super::interner::CELLS;
 use super::table::Keyed;
 use crate::fingerprint::Fingerprint;
 

@@ -2,11 +2,11 @@
 
 use slidegate_core::{Attempt, Limit, Outcome, Verdict};
 
-use super::books::{Books, Footprint};
-use super::registry::Registry;
-use super::room::NoRoom;
+use super::budget::{Books, Footprint};
+use super::eviction::NoRoom;
+use super::interner::Registry;
+use super::layout::{Placed, Shape};
 use super::row::Row;
-use super::shape::{Placed, Shape};
 use super::slot::{Holding, SLOT_BYTES, Slot};
 use super::subject::Subject;
 use super::table::Table;

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::registry::Registry;
+use super::interner::Registry;
 use super::row::Row;
 use super::slot::{Holding, Slot};
+use super::snapshot_reader::{Words, damaged};
 use super::subject::Subject;
-use super::words::{Words, damaged};
 use super::{Memory, codec};
 use crate::fingerprint::{Fingerprint, Seed};
 use crate::key::Space;

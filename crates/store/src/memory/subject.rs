@@ -6,10 +6,10 @@ use slidegate_core::{
 };
 use smallvec::SmallVec;
 
-use super::books::{Books, Footprint};
+use super::budget::{Books, Footprint};
 use super::bytes::most_growth;
-use super::fill::Fill;
-use super::room::NoRoom;
+use super::eviction::NoRoom;
+use super::fullness::Fill;
 use crate::{Charged, MAX_LIMITS, SettleOutcome, Settlement};
 
 /// The limits of one subject and its permits.
