@@ -16,11 +16,11 @@ use super::invocation::Invocation;
 use super::keys::Owner;
 use super::link::Slots;
 use super::plan::{Group, Plan};
-use super::row::Row;
 use super::script::Purpose;
+use super::script_reply::Row;
 use super::{FULL, Inner, Redis, read, text};
 use slidegate_store::Key;
-use slidegate_store::once::{MAX_REMEMBERED_MS, digest, lives_ms};
+use slidegate_store::idempotency::{MAX_REMEMBERED_MS, digest, lives_ms};
 use slidegate_store::random;
 use slidegate_store::{Call, Charge, Once, Reserve, Store};
 

@@ -5,8 +5,8 @@ use slidegate_core::Verdict;
 
 use super::error::RedisError;
 use super::plan::{Group, Plan};
-use super::row::Row;
 use super::script::Purpose;
+use super::script_reply::Row;
 use super::{Inner, read};
 use slidegate_store::{Call, Reserve};
 

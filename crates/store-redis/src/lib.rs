@@ -3,21 +3,21 @@
 //! All limits of a request are decided in one call, by the server's clock; requests that come at the same time travel
 //! together. See [`Fallback`](slidegate_store::Fallback) for what happens while no server answers.
 
-mod across;
-mod board;
 mod config;
-mod denials;
+mod cross_slot;
+mod deny_cache;
 mod error;
-mod errors;
-mod giving;
+mod error_counts;
+mod give_back;
 mod invocation;
 mod keys;
 mod link;
+mod notes;
 mod plan;
-mod row;
 mod script;
-mod scripts;
-mod settling;
+mod script_cache;
+mod script_reply;
+mod settle;
 #[doc(hidden)]
 pub mod wire;
 
@@ -31,16 +31,16 @@ pub use config::{ClientCertificate, Config, ConfigError};
 pub use error::{ErrorKind, RedisError};
 pub use link::{Health, Refusal, Warning};
 
-use board::Boards;
-use denials::Denials;
+use deny_cache::Denials;
 use error::MAX_ITEMS;
-use errors::Errors;
+use error_counts::Errors;
 use invocation::Invocation;
 use link::Link;
+use notes::Boards;
 use plan::{Group, Plan};
-use row::Row;
 use script::{Purpose, Time};
-use scripts::Scripts;
+use script_cache::Scripts;
+use script_reply::Row;
 use slidegate_store::Space;
 use slidegate_store::{
     Admission, Board, Call, Forget, Note, Once, Posted, Reserve, SettleOutcome, Settlement, Store,

@@ -4,22 +4,22 @@
 //! Cluster and Sentinel clients repeat what may have run, so of that library only the connection is used, and where calls
 //! go is decided here. No call takes longer than its deadline, whatever the server does.
 
+mod batching;
 mod breaker;
 mod checks;
 mod cluster;
+mod cluster_slots;
 mod connection;
-mod driver;
+mod counting_stream;
 mod endpoint;
-mod flight;
-mod groups;
 mod job;
+mod key_slot;
 mod node;
+mod node_task;
 mod refusal;
 mod reply;
+mod send_batch;
 mod sentinel;
-mod shape;
-mod slots;
-mod stream;
 mod tls;
 
 #[cfg(test)]
@@ -30,12 +30,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub(super) use self::batching::Slots;
 pub use self::breaker::Health;
 pub use self::checks::Warning;
 pub(super) use self::endpoint::Endpoint;
-pub(super) use self::groups::Slots;
+pub(super) use self::key_slot::slot_of;
 pub use self::refusal::Refusal;
-pub(super) use self::slots::slot_of;
 pub(super) use self::tls::Tls;
 
 use self::checks::Checks;

@@ -14,7 +14,7 @@ use super::keys::{self, Owner, Use};
 use super::script::{Time, write_board, write_forget};
 use super::{Inner, text};
 use slidegate_store::Forget;
-use slidegate_store::board::{Board, MAX_NOTES, Note, Posted};
+use slidegate_store::notes::{Board, MAX_NOTES, Note, Posted};
 
 /// The least time that these may take: few are asked for, and a board may be large.
 const PATIENCE: Duration = Duration::from_secs(1);

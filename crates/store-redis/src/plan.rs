@@ -4,7 +4,7 @@ use slidegate_core::{Decision, Grant, Limit, Verdict};
 
 use super::keys::{Owner, Use};
 use super::link::Slots;
-use super::row::Row;
+use super::script_reply::Row;
 use slidegate_store::{Admission, Granted, Reserve, Returns, lower};
 
 /// Costs above this never fit, whatever the limit: larger ones would not be exact.

@@ -15,7 +15,7 @@ use writer::Writer;
 const PRELUDE: &str = include_str!("lua/prelude.lua");
 const INJECTED: &str = include_str!("lua/injected.lua");
 
-const BOARD: &str = include_str!("lua/board.lua");
+const BOARD: &str = include_str!("lua/notes.lua");
 const FORGET: &str = include_str!("lua/forget.lua");
 
 /// Where debts end: up to here sums are exact.

@@ -6,8 +6,8 @@ use slidegate_core::{Limit, MAX_QUOTA, Receipt};
 use super::error::RedisError;
 use super::invocation::Invocation;
 use super::keys::{Owner, Use};
-use super::row::PLACES;
 use super::script::Purpose;
+use super::script_reply::PLACES;
 use super::{Inner, text};
 use slidegate_store::{Charged, SettleOutcome, Settlement, stand_in};
 

@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use redis::{Value, from_redis_value};
 use tokio::time::timeout;
 
+use super::batching::Slots;
 use super::connection::Connection;
 use super::endpoint::Address;
-use super::groups::Slots;
 
 /// The oldest version that is tested, as major and minor. Valkey also says which version of Redis it stands in for.
 const OLDEST: (u32, u32) = (6, 2);

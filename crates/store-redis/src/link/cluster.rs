@@ -10,14 +10,14 @@ use redis::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::batching::Slots;
 use super::breaker::Health;
 use super::checks::Checks;
+use super::cluster_slots::{self, Range};
 use super::connection::Dialer;
 use super::endpoint::{Address, Endpoint};
-use super::groups::Slots;
+use super::key_slot::SLOTS;
 use super::node::{Node, Target};
-use super::shape::{self, Range};
-use super::slots::SLOTS;
 use crate::config::Config;
 use crate::error::RedisError;
 
@@ -195,7 +195,7 @@ async fn ask(endpoint: Endpoint, dialer: &Dialer) -> Result<Vec<Range>, RedisErr
     if let Value::ServerError(error) = answer {
         return Err(unreachable(error.to_string()));
     }
-    match shape::read(answer, &endpoint.address) {
+    match cluster_slots::read(answer, &endpoint.address) {
         Some(ranges) if !ranges.is_empty() => Ok(ranges),
         _ => Err(unreachable("knows no slots".to_owned())),
     }

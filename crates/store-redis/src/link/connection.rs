@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::counting_stream::{Counted, Traffic};
 use super::endpoint::{Address, Endpoint};
-use super::stream::{Counted, Traffic};
 use super::tls::Tls;
 use crate::error::{Failure, RedisError};
 

@@ -7,13 +7,13 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::Instant;
 
+use super::batching::Slots;
 use super::breaker::{Gate, Health, Outcome};
 use super::checks::Checks;
 use super::connection::{Connection, Dialer};
-use super::driver::Driver;
 use super::endpoint::Endpoint;
-use super::groups::Slots;
 use super::job::{Answer, Form, Job, Manner, Purpose};
+use super::node_task::Driver;
 use super::refusal::Mark;
 use super::reply::Setback;
 use super::sentinel::Sentinels;

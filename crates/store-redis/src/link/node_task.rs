@@ -8,12 +8,12 @@ use futures_util::future::{BoxFuture, pending};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::batching::Groups;
 use super::connection::Connection;
-use super::flight::{Landing, fly};
-use super::groups::Groups;
 use super::job::{Job, Purpose};
 use super::node::Server;
 use super::reply::{Setback, Step};
+use super::send_batch::{Landing, fly};
 use crate::error::RedisError;
 
 /// Calls under way to one server. More would wait there instead of here, where they can still be left unsent.

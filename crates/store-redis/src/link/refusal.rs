@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::groups::Slots;
+use super::batching::Slots;
 use super::job::{Form, Manner};
+use super::key_slot::slot_of;
 use super::node::{Node, Request};
 use super::reply::{Setback, Step};
-use super::slots::slot_of;
 use crate::error::RedisError;
 use crate::invocation::{Invocation, Script};
 

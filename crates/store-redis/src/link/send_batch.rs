@@ -2,8 +2,8 @@
 
 use redis::Cmd;
 
+use super::batching::{Batch, Kind};
 use super::connection::{Call, Connection};
-use super::groups::{Batch, Kind};
 use super::job::{Form, Job, Manner};
 use super::reply::{self, Setback, Step};
 
