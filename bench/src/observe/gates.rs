@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use slidegate::observe::{Hears, Observer, ObserverSettings};
 use slidegate::policy::Policy;
+use slidegate::telemetry::{Hears, Observer, ObserverSettings};
 use slidegate::{Ask, Gate, Memory, Request};
 
 /// What is asked of a gate.

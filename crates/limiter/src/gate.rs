@@ -1,20 +1,18 @@
 //! A policy over a store: what a middleware or a service asks.
 
-mod active;
+mod active_policy;
 mod answer;
-mod answers;
-mod apart;
-mod ask;
-mod asked;
-mod at_once;
-mod demand;
-mod look;
-mod overruled;
-mod places;
-mod seen;
-mod settled;
-mod together;
-mod turn;
+mod batch;
+mod charges;
+mod dry_run;
+mod in_flight;
+mod inspect;
+mod report;
+mod request;
+mod settlement;
+mod shared_history;
+mod sync;
+mod wait;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,29 +20,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use slidegate_core::{Decisions, Limit, Source, Verdict};
 
-pub use active::ActivePolicy;
+pub use active_policy::ActivePolicy;
 pub use answer::{Answer, LimitAnswer};
-pub use answers::{Answers, DemandAnswer};
-pub use ask::{Ask, GateError};
-pub use at_once::AtOnce;
-pub use demand::Demand;
-pub use look::{Forgotten, LimitLook, Looked};
-pub use settled::{SettlementPart, SettlementReport, Settlements};
+pub use batch::{Answers, Demand, DemandAnswer};
+pub use inspect::{Forgotten, LimitLook, Looked};
+pub use request::{Ask, GateError};
+pub use settlement::{SettlementPart, SettlementReport, Settlements};
+pub use sync::AtOnce;
 
 use crate::clock::{Clock, SystemClock};
 use crate::limiter::CallError;
-use crate::lines::Lines;
-use crate::observe::Observer;
 use crate::permit::{Permit, Signer};
+use crate::telemetry::Observer;
+use crate::wait_queue::Lines;
 use answer::Applied;
-use asked::{Asked, returns};
-use places::charged;
+use charges::{Asked, returns};
+use in_flight::charged;
 use slidegate_policy::{Choice, Hit, HitMode, Policy};
 use slidegate_store::fallback::share;
 use slidegate_store::random;
 use slidegate_store::{Admission, Call, Charge, Granted, Once, Reserve, Returns, Store};
 use slidegate_store::{Key, Space};
-use turn::Subjects;
+use wait::Subjects;
 
 /// The most requests that wait for their turn at a time, where nothing else is said.
 const MAX_WAITING: usize = 10_000;
@@ -79,7 +76,7 @@ pub struct Gate<S, C = SystemClock> {
     clock: C,
     signer: Signer,
     ids: AtomicU64,
-    settled: settled::Counts,
+    settled: settlement::Counts,
     /// Requests that were refused because their idempotency keys could not be remembered.
     full: AtomicU64,
     lines: Lines<Subjects>,
@@ -99,7 +96,7 @@ impl<S: Store> Gate<S> {
             clock: SystemClock::new(),
             signer: Signer::new(&random()),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
-            settled: settled::Counts::default(),
+            settled: settlement::Counts::default(),
             full: AtomicU64::new(0),
             lines: Lines::bounded(MAX_WAITING),
             ad_hoc: Space::named(AD_HOC),
@@ -237,7 +234,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let settlement = self.signer.open(permit, cost, self.clock.now_ms())?;
         let outcomes = self.store.settle(&settlement).await.map_err(CallError::Store)?;
         let report = SettlementReport::new(&self.policy.load(), &settlement, &outcomes);
-        self.settled.add(report.outcome, settled::debt_units(&settlement, &outcomes));
+        self.settled.add(report.outcome, settlement::debt_units(&settlement, &outcomes));
         Ok(report)
     }
 

@@ -5,20 +5,20 @@ mod clock;
 mod limiter;
 mod permit;
 
-#[cfg(feature = "tokio")]
-mod acquire;
-#[cfg(feature = "tokio")]
-mod lines;
 #[cfg(feature = "redis")]
-mod shared;
+mod redis_limiter;
+#[cfg(feature = "tokio")]
+mod until_ready;
+#[cfg(feature = "tokio")]
+mod wait_queue;
 
 #[cfg(feature = "policy")]
 mod gate;
 #[cfg(feature = "policy")]
 pub mod headers;
-#[cfg(feature = "policy")]
-pub mod observe;
 pub mod store;
+#[cfg(feature = "policy")]
+pub mod telemetry;
 
 #[cfg(all(doctest, feature = "policy"))]
 #[doc = include_str!("../../../docs/library.md")]
@@ -38,7 +38,7 @@ pub use gate::{
 pub use limiter::{CallError, Limiter, Reservation};
 pub use permit::{Permit, PermitError};
 #[cfg(feature = "redis")]
-pub use shared::SetupError;
+pub use redis_limiter::SetupError;
 pub use slidegate_core::{
     Decision, Decisions, Grant, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_OPEN_PERMITS, MAX_QUOTA,
     MAX_WINDOW_MS, Outcome, Resolution, Source, Summary, Verdict, Wait,

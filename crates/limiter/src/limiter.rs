@@ -39,7 +39,7 @@ pub struct Limiter<S = Memory, C = SystemClock> {
     pub(crate) signer: Signer,
     pub(crate) ids: AtomicU64,
     #[cfg(feature = "tokio")]
-    pub(crate) lines: crate::lines::Lines<Key<'static>>,
+    pub(crate) lines: crate::wait_queue::Lines<Key<'static>>,
 }
 
 /// An answer, and what it takes to give an admission back.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use slidegate::observe::{Observer, ObserverSettings, Requests};
 use slidegate::store::MAX_LIMITS;
+use slidegate::telemetry::{Observer, ObserverSettings, Requests};
 use slidegate::{Demand, Fallback, GateError, Memory, OnStoreError, Redis, RequestError, Source, Store};
 
 mod gates;

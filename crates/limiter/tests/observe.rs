@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use slidegate::observe::{Denial, MAX_LINES, Observer, ObserverSettings, Subjects, Timed};
 use slidegate::policy::HitMode;
 use slidegate::policy::file::Percent;
+use slidegate::telemetry::{Denial, MAX_LINES, Observer, ObserverSettings, Subjects, Timed};
 use slidegate::{Ask, Demand, Gate, Limit, ManualClock, Memory};
 
 mod gates;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slidegate::observe::{Observer, ObserverSettings};
 use slidegate::policy::file::Percent;
 use slidegate::policy::{Barred, Choice, Exception, Hit, Policy};
 use slidegate::store::Call;
+use slidegate::telemetry::{Observer, ObserverSettings};
 use slidegate::{Answer, Ask, Clock, Demand, ManualClock, Memory, Redis, Store, Verdict};
 use tokio::runtime::Runtime;
 

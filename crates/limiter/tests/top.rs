@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::thread;
 
-use slidegate::observe::{Subject, Top};
+use slidegate::telemetry::{Subject, Top};
 
 use cases::{Rng, prove_part};
 use tops::{START_MS, holds, name, naming};

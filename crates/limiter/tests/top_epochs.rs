@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::thread;
 
-use slidegate::observe::{Subject, Top};
+use slidegate::telemetry::{Subject, Top};
 
 use cases::Rng;
 use tops::{START_MS, holds, naming};

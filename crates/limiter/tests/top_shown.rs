@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use slidegate::observe::{Appearance, Naming, Subject, Subjects, Top};
 use slidegate::policy::KeyText;
+use slidegate::telemetry::{Appearance, Naming, Subject, Subjects, Top};
 use slidegate::{Key, Space};
 
 use tops::{START_MS, by_name, holds, name, naming};

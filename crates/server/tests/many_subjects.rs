@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use slidegate::observe::{Top, TopList};
 use slidegate::policy::Policy;
+use slidegate::telemetry::{Top, TopList};
 use slidegate::{Ask, ManualClock, Request};
 use slidegate_server::{App, Config, Listeners, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use slidegate::observe::{Naming, Subject, Top};
 use slidegate::policy::KeyText;
+use slidegate::telemetry::{Naming, Subject, Top};
 use slidegate::{Key, Space};
 
 /// Many parts, of which none is short.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use slidegate_core::{Decision, Decisions, Limit, Source, Summary, Verdict, Wait};
 use smallvec::SmallVec;
 
-use super::active::ActivePolicy;
+use super::active_policy::ActivePolicy;
 use crate::permit::Permit;
 use slidegate_policy::{Barred, Hit, Policy, Terms};
 use slidegate_store::fallback::share;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use slidegate::observe::{Counts, Line, Observer, Requests, TopList};
 use slidegate::policy::{Barred, HitMode};
+use slidegate::telemetry::{Counts, Line, Observer, Requests, TopList};
 use slidegate::{Answer, Answers, Limit, LimitAnswer, Outcome, Source, Verdict};
 
 /// Rule, limit and route.

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use slidegate::observe::{Naming, TopList};
 use slidegate::policy::KeyText;
+use slidegate::telemetry::{Naming, TopList};
 use slidegate::{Key, Space};
 
 use crate::ensure;
@@ -23,7 +23,7 @@ pub(crate) fn naming(rule: &str) -> Arc<Naming> {
 
 /// A list by whom it names.
 pub(crate) fn by_name(list: &TopList) -> HashMap<&str, (u64, u64)> {
-    let of = |entry: &'_ slidegate::observe::TopEntry| (entry.count, entry.error);
+    let of = |entry: &'_ slidegate::telemetry::TopEntry| (entry.count, entry.error);
     let named =
         list.entries.iter().map(|entry| (entry.subject[0].value.as_deref().expect("a value"), of(entry)));
     named.collect()

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
-use slidegate::observe::{Observer, ObserverSettings, Started, Timed};
 use slidegate::policy::Settings;
 use slidegate::policy::file::Observe;
+use slidegate::telemetry::{Observer, ObserverSettings, Started, Timed};
 use slidegate::{Clock, Gate, SystemClock};
 
 use super::backend::Backend;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use slidegate::Clock;
-use slidegate::observe::{Denial, Hearing, Hears};
+use slidegate::telemetry::{Denial, Hearing, Hears};
 use tracing::Level;
 
 use crate::runtime::app::App;

@@ -1,7 +1,7 @@
 //! What the service counts of the requests that it answers.
 
 use serde_json::json;
-use slidegate::observe::Requests;
+use slidegate::telemetry::Requests;
 
 use crate::service::{BOTH, Kind, Service};
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 use slidegate::Clock;
-use slidegate::observe::{Counts, Line, Subjects, WithoutKey};
+use slidegate::telemetry::{Counts, Line, Subjects, WithoutKey};
 
 use super::history::{Moment, Past, refused};
 use super::quantiles::Quantiles;

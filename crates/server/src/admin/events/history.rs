@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
-use slidegate::observe::{Latency, Line};
+use slidegate::telemetry::{Latency, Line};
 
 use super::quantiles::Quantiles;
 use super::sample::{Seen, Totals};

@@ -1,7 +1,7 @@
 //! How long decisions took, in a few numbers.
 
 use serde::Serialize;
-use slidegate::observe::Latency;
+use slidegate::telemetry::Latency;
 
 /// What so many of them did not exceed, in microseconds. To the nanosecond: a decision in memory takes less than one.
 #[derive(Clone, Copy, Serialize)]

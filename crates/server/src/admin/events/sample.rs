@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use slidegate::Clock;
-use slidegate::observe::{Latency, Line, Observer};
+use slidegate::telemetry::{Latency, Line, Observer};
 
 use crate::runtime::app::App;
 

@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 use slidegate::Clock;
-use slidegate::observe::{Observer, TopList};
+use slidegate::telemetry::{Observer, TopList};
 
 use crate::admin::{json, keys};
 use crate::protocols::http::query;

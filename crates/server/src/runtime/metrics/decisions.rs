@@ -1,7 +1,7 @@
 //! What was decided: by rule, limit and route, by request, and how long it took.
 
 use slidegate::Clock;
-use slidegate::observe::{Counts, Latency, Line};
+use slidegate::telemetry::{Counts, Latency, Line};
 
 use crate::runtime::app::App;
 #[cfg(test)]

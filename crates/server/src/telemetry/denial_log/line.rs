@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use slidegate::Source;
-use slidegate::observe::Denial;
 use slidegate::policy::{Barred, HitMode, KeyText};
+use slidegate::telemetry::Denial;
 
 use super::TARGET;
 use super::rfc3339::rfc3339;

@@ -1,4 +1,4 @@
-use slidegate::observe::{Counts, Observer, ObserverSettings};
+use slidegate::telemetry::{Counts, Observer, ObserverSettings};
 
 use super::*;
 

@@ -5,8 +5,8 @@ use slidegate_core::{Decisions, Verdict};
 
 use super::Gate;
 use super::answer::Applied;
-use super::asked::Asked;
-use super::places::charged;
+use super::charges::Asked;
+use super::in_flight::charged;
 use crate::clock::Clock;
 use crate::permit::Permit;
 use slidegate_policy::{Hit, HitMode, Policy};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use slidegate_core::{Decision, Limit, Outcome, Source, Verdict, Wait};
 
 use super::denial::{Denial, DeniedLimit};
-use super::lines::{LineTally, Said, counter};
 use super::requests::Came;
-use super::threads::Place;
+use super::series::{LineTally, Said, counter};
+use super::thread_stripe::Place;
 use super::top::Subject;
 use super::{Hook, Naming, Observer};
 use crate::gate::ActivePolicy;

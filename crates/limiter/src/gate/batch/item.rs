@@ -40,7 +40,7 @@ pub enum Demand<'a> {
 
 impl<'a> Demand<'a> {
     /// The request that it is about, if it is about one.
-    pub(super) fn request(&self) -> Option<&Request<'a>> {
+    pub(in crate::gate) fn request(&self) -> Option<&Request<'a>> {
         match self {
             Self::Check(request) | Self::GiveBack { request, .. } => Some(request),
             Self::Limit { .. } | Self::Nothing | Self::Refuse => None,
@@ -48,7 +48,7 @@ impl<'a> Demand<'a> {
     }
 
     /// What its sender knows it by.
-    pub(super) fn id(&self) -> Option<&str> {
+    pub(in crate::gate) fn id(&self) -> Option<&str> {
         match self {
             Self::Limit { id, .. } => *id,
             _ => self.request().and_then(Request::id),
@@ -58,19 +58,19 @@ impl<'a> Demand<'a> {
 
 /// A demand, and what applies to it.
 #[derive(Debug)]
-pub(super) struct Chosen<'d> {
-    pub(super) by: By<'d>,
+pub(in crate::gate) struct Chosen<'d> {
+    pub(in crate::gate) by: By<'d>,
     /// What it asks for.
-    pub(super) cost: u64,
+    pub(in crate::gate) cost: u64,
     /// What it gives back.
-    pub(super) units: u64,
+    pub(in crate::gate) units: u64,
     /// Rules that do not apply because it lacks an attribute of their key.
-    pub(super) skipped: SmallVec<[usize; 2]>,
+    pub(in crate::gate) skipped: SmallVec<[usize; 2]>,
 }
 
 /// What decides a demand.
 #[derive(Debug)]
-pub(super) enum By<'d> {
+pub(in crate::gate) enum By<'d> {
     Rules(SmallVec<[Hit<'d>; 2]>),
     Limit(&'d Key<'d>, &'d Limit),
     /// Refused at once: by a rule, or by whoever asks.
@@ -78,7 +78,7 @@ pub(super) enum By<'d> {
 }
 
 impl<'d> Chosen<'d> {
-    pub(super) fn new(policy: &Policy, demand: &'d Demand<'_>) -> Result<Self, RequestError> {
+    pub(in crate::gate) fn new(policy: &Policy, demand: &'d Demand<'_>) -> Result<Self, RequestError> {
         let mut skipped = SmallVec::new();
         let (by, cost, units) = match demand {
             Demand::Check(request) => (By::rules(policy, request, &mut skipped)?, request.cost_asked(), 0),
@@ -98,12 +98,12 @@ impl<'d> Chosen<'d> {
         Ok(Self { by, cost, units, skipped })
     }
 
-    pub(super) fn is_barred(&self) -> bool {
+    pub(in crate::gate) fn is_barred(&self) -> bool {
         matches!(self.by, By::Nothing(_))
     }
 
     /// All rules that apply.
-    pub(super) fn all_hits(&self) -> &[Hit<'d>] {
+    pub(in crate::gate) fn all_hits(&self) -> &[Hit<'d>] {
         match &self.by {
             By::Rules(hits) => hits,
             By::Limit(..) | By::Nothing(_) => &[],
@@ -111,12 +111,12 @@ impl<'d> Chosen<'d> {
     }
 
     /// The rules whose limits are asked in this way.
-    pub(super) fn hits(&self, mode: HitMode) -> impl Iterator<Item = &Hit<'d>> {
+    pub(in crate::gate) fn hits(&self, mode: HitMode) -> impl Iterator<Item = &Hit<'d>> {
         self.all_hits().iter().filter(move |hit| hit.asks(mode))
     }
 
     /// What it charges where it may be refused, at this cost. `brought` is the space of limits that come along.
-    pub(super) fn charges<'c>(
+    pub(in crate::gate) fn charges<'c>(
         &'c self,
         policy: &'c Policy,
         brought: Space,
@@ -132,7 +132,7 @@ impl<'d> Chosen<'d> {
     }
 
     /// Whether what it does goes beyond what was decided, if all is admitted.
-    pub(super) fn goes_on(&self, policy: &Policy) -> bool {
+    pub(in crate::gate) fn goes_on(&self, policy: &Policy) -> bool {
         self.all_hits().iter().any(|hit| {
             hit.mode == HitMode::Observed || self.units > 0 && policy.rules()[hit.rule].refundable()
         })
@@ -153,7 +153,7 @@ impl<'d> By<'d> {
 }
 
 /// What a rule that applies is charged.
-pub(super) fn charge<'c>(policy: &'c Policy, hit: &'c Hit<'_>, cost: u64) -> Charge<'c> {
+pub(in crate::gate) fn charge<'c>(policy: &'c Policy, hit: &'c Hit<'_>, cost: u64) -> Charge<'c> {
     let rule = &policy.rules()[hit.rule];
     Charge { space: rule.space(), key: &hit.key, limits: rule.terms()[hit.terms].limits(), cost }
 }

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use std::thread;
 
-use super::held::Held;
+use super::guard::Held;
 use super::slot::{Slot, Whose};
+use super::subject_hash::Who;
 use super::tags::{PLACES, Tags};
-use super::who::Who;
 
 /// All that a stranger mostly costs is in two cache lines: the first, and that of the place which it takes.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use slidegate_core::Verdict;
 use smallvec::SmallVec;
 
 use super::answer::Applied;
-use super::places::parts;
+use super::in_flight::parts;
 use crate::permit::Refundable;
 use slidegate_policy::{Hit, HitMode, Policy};
 use slidegate_store::{Admission, Charge, Granted, Returns};

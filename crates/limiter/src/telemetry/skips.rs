@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::striped::Striped;
-use super::threads::Place;
+use super::thread_stripe::Place;
 use slidegate_policy::Policy;
 
 /// Requests that a rule skipped since the start.

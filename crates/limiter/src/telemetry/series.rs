@@ -6,9 +6,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::keyless::{KeylessTally, WithoutKey};
+use super::rule_series::RuleTally;
 use super::skips::SkipTally;
 use super::striped::Striped;
-use super::tally::RuleTally;
 use slidegate_policy::{Barred, HitMode, KeyText, Policy};
 use slidegate_store::Key;
 

@@ -6,32 +6,32 @@ use std::sync::Arc;
 use slidegate_core::{Outcome, Source, Summary, Verdict};
 use smallvec::SmallVec;
 
-use super::active::ActivePolicy;
-use super::answer::{Applied, DecidedBy, LimitAnswer, Limits, summary};
-use super::demand::{By, Chosen};
-use super::places::units;
+use super::item::{By, Chosen};
+use crate::gate::active_policy::ActivePolicy;
+use crate::gate::answer::{Applied, DecidedBy, LimitAnswer, Limits, summary};
+use crate::gate::in_flight::units;
 use slidegate_policy::{Barred, HitMode, Policy, Terms};
 use slidegate_store::OnStoreError;
 
 /// The answer to several requests: whether all of them may pass, and what each of them met with.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    pub(super) policy: Arc<ActivePolicy>,
+    pub(in crate::gate) policy: Arc<ActivePolicy>,
     /// Of all limits that are enforced, demand by demand.
-    pub(super) verdict: Verdict,
-    pub(super) parts: SmallVec<[Part; 2]>,
+    pub(in crate::gate) verdict: Verdict,
+    pub(in crate::gate) parts: SmallVec<[Part; 2]>,
     /// How many nodes divide a quota while the store does not answer.
-    pub(super) nodes: u64,
+    pub(in crate::gate) nodes: u64,
 }
 
 /// What belongs to one demand.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(in crate::gate) struct Part {
     /// Whose limits were asked.
     origins: SmallVec<[Origin; 2]>,
     /// Where their decisions are in the verdict.
-    pub(super) decisions: Range<usize>,
-    pub(super) observed: Vec<(Applied, Verdict)>,
+    pub(in crate::gate) decisions: Range<usize>,
+    pub(in crate::gate) observed: Vec<(Applied, Verdict)>,
     barred: Option<Option<(usize, Barred)>>,
     cost: u64,
 }
@@ -46,7 +46,7 @@ enum Origin {
 
 impl Part {
     /// The part of a demand whose decisions begin here.
-    pub(super) fn new(policy: &Policy, chosen: &Chosen<'_>, begin: usize) -> Self {
+    pub(in crate::gate) fn new(policy: &Policy, chosen: &Chosen<'_>, begin: usize) -> Self {
         let mut part = Self {
             origins: SmallVec::new(),
             decisions: begin..begin,

@@ -7,8 +7,8 @@ use futures_util::future::try_join_all;
 use slidegate_core::{Kind, Limit, LimitId, MAX_ENTRIES, MAX_QUOTA, Outcome, Source, Verdict};
 
 use super::Gate;
-use super::active::ActivePolicy;
-use super::ask::GateError;
+use super::active_policy::ActivePolicy;
+use super::request::GateError;
 use crate::clock::Clock;
 use slidegate_policy::Request;
 use slidegate_policy::{HitMode, KeyText, Listed, Named, Policy, Rule};

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::slot::{Had, Slot};
 use super::slots::Slots;
+use super::subject_hash::Who;
 use super::tags::PLACES;
-use super::who::Who;
 
 /// Until it is dropped.
 #[derive(Debug)]

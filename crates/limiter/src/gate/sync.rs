@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::Gate;
 use super::answer::Applied;
-use super::asked::returns;
-use super::places::charged;
+use super::charges::returns;
+use super::in_flight::charged;
 use crate::clock::Clock;
 use slidegate_policy::{Choice, Hit, HitMode, Policy};
 use slidegate_policy::{Request, RequestError};

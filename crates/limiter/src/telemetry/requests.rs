@@ -1,7 +1,7 @@
 //! Whole requests, by what came of them.
 
 use super::striped::Striped;
-use super::threads::Place;
+use super::thread_stripe::Place;
 
 /// How many requests there were since the start. Each is in exactly one of these; those that would have been refused are also
 /// among those that were allowed.

@@ -2,12 +2,11 @@
 
 use slidegate_core::Verdict;
 
-use super::active::ActivePolicy;
+use super::active_policy::ActivePolicy;
 use super::answer::Applied;
-use super::answers::Answers;
-use super::demand::{By, Chosen, Demand};
+use super::batch::{Answers, By, Chosen, Demand};
 use super::{Gate, GateError};
-use crate::observe::{Bar, Came, Heard, Observer, Told};
+use crate::telemetry::{Bar, Came, Heard, Observer, Told};
 use slidegate_policy::Request;
 use slidegate_policy::{Barred, Hit, HitMode};
 use slidegate_store::{Admission, Charge, Once};

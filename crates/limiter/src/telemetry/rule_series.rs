@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Naming;
 use super::keyless::KeylessTally;
-use super::lines::{LineTally, MAX_ROUTES, Name, OTHER, reason};
+use super::series::{LineTally, MAX_ROUTES, Name, OTHER, reason};
 use super::skips::SkipTally;
 use slidegate_policy::{Barred, Rule};
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::who::Who;
+use super::subject_hash::Who;
 
 /// The most places of a shard. The tags of all of them are a quarter of a cache line.
 pub(super) const PLACES: usize = 16;

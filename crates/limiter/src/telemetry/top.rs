@@ -7,25 +7,25 @@
 //!
 //! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
 
-mod held;
-mod kept;
+mod guard;
+mod label;
 mod shard;
 mod slot;
 mod slots;
+mod subject_hash;
 mod tags;
-mod who;
 
 use std::cmp::Reverse;
 use std::sync::{Arc, OnceLock};
 
-use super::subjects::{Appearance, Naming};
+use super::subject_display::{Appearance, Naming};
 use shard::Shard;
 use slidegate_policy::KeyText;
 use slidegate_store::Key;
 use slidegate_store::fingerprint::Fingerprints;
 use slidegate_store::random;
+use subject_hash::Who;
 use tags::PLACES;
-use who::Who;
 
 /// A subject that is to be counted.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 
 use super::Subject;
-use super::held::{Held, Raised};
-use super::kept::{Kept, Note};
+use super::guard::{Held, Raised};
+use super::label::{Kept, Note};
 use super::slot::Had;
 use super::slots::{Seen, Slots};
-use super::who::Who;
-use crate::observe::subjects::Appearance;
+use super::subject_hash::Who;
+use crate::telemetry::subject_display::Appearance;
 use slidegate_store::sync::Mutex;
 
 #[derive(Debug)]

@@ -1,17 +1,17 @@
 //! Seeing what a gate decides: counts, latency, top lists, and every denial.
 
-mod decided;
 mod denial;
-mod hearing;
+mod denial_interest;
 mod keyless;
 mod latency;
-mod lines;
+mod record;
 mod requests;
+mod rule_series;
+mod series;
 mod skips;
 mod striped;
-mod subjects;
-mod tally;
-mod threads;
+mod subject_display;
+mod thread_stripe;
 mod top;
 
 use std::cell::Cell;
@@ -21,23 +21,23 @@ use std::sync::{Arc, OnceLock};
 
 use slidegate_core::{Decision, Limit, Source};
 
-pub(crate) use decided::{Bar, Heard, Told};
 pub use denial::{Denial, DeniedLimit};
-pub use hearing::{Hearing, Hears};
+pub use denial_interest::{Hearing, Hears};
 pub use keyless::WithoutKey;
 pub use latency::Latency;
-pub use lines::{AD_HOC, Counts, Line, MAX_LINES, MAX_ROUTES, OTHER};
+pub(crate) use record::{Bar, Heard, Told};
 pub(crate) use requests::Came;
 pub use requests::Requests;
+pub(crate) use rule_series::RuleTally;
+pub use series::{AD_HOC, Counts, Line, MAX_LINES, MAX_ROUTES, OTHER};
 pub use skips::Skips;
-pub use subjects::{Appearance, Naming, Subjects};
-pub(crate) use tally::RuleTally;
+pub use subject_display::{Appearance, Naming, Subjects};
 pub use top::{Subject, Top, TopEntry, TopList};
 
 use crate::gate::ActivePolicy;
 use latency::Histogram;
-use lines::{LineTally, Lines};
 use requests::Counters;
+use series::{LineTally, Lines};
 use skips::SkipTallies;
 use slidegate_policy::Policy;
 use slidegate_policy::file::Percent;
@@ -112,7 +112,7 @@ impl Observer {
             clock: quanta::Clock::new(),
             requests: Counters::new(),
             ad_hoc: lines.ad_hoc(),
-            ad_hoc_naming: Arc::new(Naming::new(AD_HOC, Space::named(AD_HOC), lines::ad_hoc_subject)),
+            ad_hoc_naming: Arc::new(Naming::new(AD_HOC, Space::named(AD_HOC), series::ad_hoc_subject)),
             lines,
             skips: SkipTallies::default(),
             latency: Histogram::new(),

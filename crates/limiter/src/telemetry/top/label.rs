@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Subject;
-use crate::observe::subjects::{Appearance, Naming, Subjects};
+use crate::telemetry::subject_display::{Appearance, Naming, Subjects};
 use slidegate_policy::KeyText;
 use slidegate_store::Key;
 

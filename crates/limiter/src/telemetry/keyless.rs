@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::striped::Striped;
-use super::threads::Place;
+use super::thread_stripe::Place;
 use slidegate_policy::Rule;
 
 /// Requests without the key of a rule, since the start.

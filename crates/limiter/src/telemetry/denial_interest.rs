@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::striped::Striped;
-use super::threads::Place;
+use super::thread_stripe::Place;
 
 /// How much of denials is heard by whoever wants to know of them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -1,15 +1,22 @@
 //! Several requests that are decided together: all are admitted, or none is charged.
 
+mod answer;
+mod item;
+
 use futures_util::future::join_all;
 use slidegate_core::{Decisions, Verdict};
 use smallvec::SmallVec;
 
-use super::answers::{Answers, Part};
-use super::ask::GateError;
-use super::demand::{Chosen, Demand, charge};
-use super::places::charged;
+pub(in crate::gate) use answer::Part;
+pub use answer::{Answers, DemandAnswer};
+pub use item::Demand;
+pub(in crate::gate) use item::{By, Chosen};
+
+use super::in_flight::charged;
+use super::request::GateError;
 use super::{Applied, Gate};
 use crate::clock::Clock;
+use item::charge;
 use slidegate_policy::RequestError;
 use slidegate_policy::{Hit, HitMode, Policy};
 use slidegate_store::{Call, Charge, MAX_LIMITS, Store};

@@ -5,7 +5,7 @@ use slidegate_core::{Decision, Limit, Verdict};
 use smallvec::SmallVec;
 
 use super::Gate;
-use super::look::never;
+use super::inspect::never;
 use crate::clock::Clock;
 use slidegate_store::{Call, Charge, Store, has_less_room};
 

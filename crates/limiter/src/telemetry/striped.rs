@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::threads::{OWN, Place, SHARED};
+use super::thread_stripe::{OWN, Place, SHARED};
 
 /// Some counters, in as many copies as threads use them.
 pub(super) struct Striped<const N: usize> {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use crate::observe::RuleTally;
+use crate::telemetry::RuleTally;
 use slidegate_policy::Policy;
 
 /// Policy that a [`Gate`](super::Gate) applies.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::asked::Asked;
+use super::charges::Asked;
 use super::{Ask, Gate, GateError};
 use crate::clock::Clock;
 use slidegate_store::{Admission, Charge, Granted, Once, Store};
