@@ -1,4 +1,4 @@
-//! The pages of the documentation: links between them lead somewhere.
+//! The pages of the documentation: their links, the paths that they name, and the length of their lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ fn pages() -> Vec<PathBuf> {
     }
     found
 }
+
+/// Longest line of prose.
+const MAX_COLUMNS: usize = 100;
 
 /// The targets of the links of a page, code left out.
 fn links(page: &str) -> Vec<&str> {
@@ -66,4 +69,35 @@ fn links_lead_somewhere() {
         }
     }
     assert!(count >= 150, "{count} links");
+}
+
+/// A file or folder that is moved is moved on the pages too.
+#[test]
+fn paths_in_prose_exist() {
+    let mut count = 0;
+    for path in pages() {
+        let page = fs::read_to_string(&path).expect("a page");
+        let words = page.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2));
+        let roots = ["crates/", "docs/", "scripts/", "vectors/", "bench/", "fuzz/"];
+        for named in words.filter(|word| roots.iter().any(|root| word.starts_with(root))) {
+            let named = named.split(' ').next().unwrap_or(named);
+            assert!(root().join(named).exists(), "{}: {named}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 40, "{count} paths");
+}
+
+/// Tables and code aside.
+#[test]
+fn prose_fits_its_columns() {
+    for path in pages() {
+        let page = fs::read_to_string(&path).expect("a page");
+        let mut is_code = false;
+        for (number, line) in page.lines().enumerate() {
+            is_code ^= line.trim_start().starts_with("```");
+            let columns = if is_code || line.starts_with('|') { 0 } else { line.chars().count() };
+            assert!(columns <= MAX_COLUMNS, "{}:{}: {columns} columns", path.display(), number + 1);
+        }
+    }
 }

@@ -19,6 +19,18 @@
 //! assert_eq!(refused.retry_after_ms(), Some(58_000)); // when the first of the two leaves the window
 //! # Ok::<(), slidegate_core::LimitError>(())
 //! ```
+//!
+//! # Layout
+//!
+//! | module | contains |
+//! |---|---|
+//! | `limit` | [`Limit`]: a quota per window with an algorithm; its id, its parser, its errors and its worst case |
+//! | `algorithms` | one state per algorithm: `log`, `counter`, `fixed`, `gcra`, `in_flight` |
+//! | `history`, `state` | [`History`]: what every algorithm implements; [`State`]: any of them |
+//! | `decide` | several limits, all or nothing |
+//! | `settle`, `ledger`, `give_back` | receipts and settlements; open permits of a subject; units given back without a permit |
+//! | `verdict`, `summary` | answers: of one limit, of a request, and the one set of numbers that protocols report |
+//! | `time` | the rule for a clock that steps |
 #![no_std]
 
 extern crate alloc;

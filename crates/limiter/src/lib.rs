@@ -1,4 +1,65 @@
-#![doc = include_str!("../../../README.md")]
+//! A rate limiter with exact limits and true retry times.
+//!
+//! A [`Limiter`] checks keys against one or more [`Limit`]s. With the default algorithm, a
+//! sliding-window log, no rolling window ever contains more than the quota. `remaining` is the
+//! largest cost that would be admitted now, and a client that waits for `retry_after` gets in, if
+//! nothing else was admitted on its key meanwhile.
+//!
+//! ```
+//! use slidegate::{Limit, Limiter};
+//!
+//! // 10 per second and 600 per minute, for every key by itself.
+//! let limiter = Limiter::new([Limit::per_second(10), "600/min".parse()?])?;
+//!
+//! let verdict = limiter.check_now("alice");
+//! assert!(verdict.is_allowed());
+//! assert_eq!(verdict.remaining(), Some(9));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to start
+//!
+//! | to | use |
+//! |---|---|
+//! | limit calls in one process | [`Limiter::new`], then [`Limiter::check_now`] |
+//! | charge more than one unit, or only look | [`Limiter::charge_now`], [`Limiter::peek_now`] |
+//! | settle a cost that is known afterwards | [`Limiter::reserve_now`], which returns a [`Permit`] |
+//! | bound the requests that run at the same time | [`Limit::in_flight`] |
+//! | wait instead of being denied | [`Limiter::acquire`] |
+//! | share limits between processes | [`Limiter::redis`], and [`Fallback`] for outages |
+//! | read rules from a file | [`Policy::parse`] and a [`Gate`] over any [`Store`] |
+//! | render an answer as HTTP headers | [`headers`] |
+//! | count decisions, and find who is limited most | [`telemetry`] |
+//! | test code that uses limits | [`ManualClock`] in [`Builder::clock`] |
+//! | implement another store | [`Store`] |
+//!
+//! Every operation whose name ends in `_now` is synchronous and works on [`Memory`]; the one
+//! without is `async` and works on any [`Store`].
+//!
+//! # Features
+//!
+//! | feature | adds | default |
+//! |---|---|---|
+//! | `tokio` | [`Limiter::acquire`], which waits in order of arrival | no |
+//! | `policy` | [`Policy`], [`Gate`], [`headers`] and [`telemetry`]; includes `tokio` | no |
+//! | `redis` | [`Redis`], the store in Redis or Valkey; includes `tokio` | no |
+//!
+//! The in-memory store is always there. Without features there is no async runtime and no network
+//! code among the dependencies.
+//!
+//! # Layout
+//!
+//! | module | contains |
+//! |---|---|
+//! | `limiter`, `builder`, `redis_limiter` | [`Limiter`] and how it is built |
+//! | `until_ready`, `wait_queue` | waiting in order of arrival |
+//! | `permit`, `clock` | [`Permit`], signed; [`Clock`], [`ManualClock`] |
+//! | `gate` | [`Gate`]: a policy over a store, for one request, a batch or an inspection |
+//! | [`headers`] | an answer as HTTP headers; the only place that rounds to seconds |
+//! | [`telemetry`] | counts by rule, limit and route; latency; top lists; denials |
+//!
+//! The rest is re-exported: limits and verdicts from `slidegate-core`, stores from
+//! `slidegate-store` and `slidegate-store-redis`, policies from `slidegate-policy`.
 
 mod builder;
 mod clock;
@@ -19,6 +80,10 @@ pub mod headers;
 pub mod store;
 #[cfg(feature = "policy")]
 pub mod telemetry;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
 
 #[cfg(all(doctest, feature = "policy"))]
 #[doc = include_str!("../../../docs/library.md")]

@@ -1,4 +1,19 @@
-//! Policies: which limits apply to which requests, as a file says.
+//! Policies: the rules of a file, and which of them apply to a request.
+//!
+//! # Layout
+//!
+//! | module | contains |
+//! |---|---|
+//! | `request`, `request_view` | [`Request`]: attributes and a cost; and its form for matching |
+//! | `yaml`, `read` | text into a tree with positions, and the tree into the types of `file` |
+//! | `file`, `schema` | the policy file as types; its JSON Schema and its reference |
+//! | `compile` | the types of `file` into a [`Policy`], with checks across fields |
+//! | `diagnostics`, `suggest` | errors with positions, secrets masked; the name that was probably meant |
+//! | `matching`, `trie`, `template`, `path`, `readings` | which rules apply; how a path is read |
+//! | `condition`, `rule`, `limit_set`, `subject`, `address` | the parts of a rule: conditions, modes, limits, keys |
+//! | `lookup` | subjects by their attributes, for operators |
+//! | `explain`, `diff` | what a policy does, and what another one changes |
+//! | `temporary_override` | overrides with an expiry, beside the file |
 
 use std::collections::HashMap;
 

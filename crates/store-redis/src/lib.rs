@@ -2,6 +2,22 @@
 //!
 //! All limits of a request are decided in one call, by the server's clock; requests that come at the same time travel
 //! together. See [`Fallback`](slidegate_store::Fallback) for what happens while no server answers.
+//!
+//! # Layout
+//!
+//! | module | contains |
+//! |---|---|
+//! | `lua` | the algorithms in Lua, in parts: a file per algorithm, `ticket`, `ledger`, `notes` |
+//! | `script`, `script_cache` | assembles a script from these parts for a set of limits, and caches it |
+//! | `plan`, `keys`, `invocation`, `script_reply` | a request by slots; names of keys; the call; its reply |
+//! | `cross_slot` | requests across slots of a Cluster, and requests under an idempotency key |
+//! | `settle`, `give_back`, `notes` | the other operations of a store |
+//! | `deny_cache` | denials that this node repeats without a call |
+//! | `link` | connections: `batching`, `breaker`, `cluster`, `sentinel`, `tls`, what may be sent again (`reply`), refused writes (`refusal`) |
+//! | `config`, `error`, `error_counts` | settings; errors, and their counts |
+//! | `wire` | calls byte for byte, for the benchmarks |
+//!
+//! Only `link` knows connections, and only `script` knows Lua.
 
 mod config;
 mod cross_slot;

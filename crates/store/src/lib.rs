@@ -1,4 +1,22 @@
-//! Where state lives: a few atomic verbs, and nothing about policies.
+//! Stores: the state of limits, and atomic decisions on it.
+//!
+//! A [`Store`] knows subjects, limits and costs. It knows nothing of rules, policies or protocols.
+//!
+//! # Layout
+//!
+//! | module | contains |
+//! |---|---|
+//! | (this file) | [`Store`] and its arguments and answers: [`Call`], [`Charge`], [`Settlement`], [`Admission`] |
+//! | `key`, `fingerprint` | [`Key`] and [`Space`] of a subject, and the keyed 128-bit hash that represents it |
+//! | `memory` | the in-memory store |
+//! | ├ `table`, `shard`, `slot`, `row`, `cell`, `counter_pair`, `layout`, `subject`, `interner` | where a subject is, and how its state is packed |
+//! | ├ `fast_path`, `multi_subject`, `permits`, `give_back` | decisions and settlements |
+//! | ├ `eviction`, `budget`, `bytes`, `fullness`, `max_size` | the memory bound |
+//! | └ `snapshot`, `snapshot_reader`, `codec` | the state in a file |
+//! | `idempotency` | answers under idempotency keys, of this process |
+//! | `fallback` | what decides while a store does not answer |
+//! | `notes` | short texts that all processes with a store share |
+//! | `sync` | the lock of a shard, which tests replace to explore schedules |
 
 use std::future::Future;
 use std::sync::Arc;

@@ -9,11 +9,13 @@ use super::flow_style::yaml;
 const INTRO: &str = "\
 # The policy file
 
-A policy is one YAML file. Unknown fields are errors, and an error names its line, its column and what would be right.
-`slidegate schema > policy.schema.json` writes the JSON Schema from which this page is made; the first line of the example
-tells it to editors.
+A policy is one YAML file. Unknown fields are errors, and every error names its line, its column and
+what would be right. `slidegate schema > policy.schema.json` writes the JSON Schema from which this
+page is generated; the first line of the example points editors to it.
 
 ";
+/// Longest line of prose.
+const MAX_COLUMNS: usize = 100;
 const EXAMPLE: &str = include_str!("example.yaml");
 
 /// The reference of the policy file in Markdown, made from the schema: a section for every type.
@@ -27,7 +29,7 @@ pub fn markdown() -> String {
 }
 
 fn section(page: &mut String, name: &str, schema: &Value) {
-    let _ = write!(page, "\n## {name}\n\n{}\n", text(&schema["description"]));
+    let _ = write!(page, "\n## {name}\n\n{}\n", wrap(&text(&schema["description"])));
     if let Some(fields) = schema["properties"].as_object() {
         table(page, fields, schema["required"].as_array());
     } else if let Some(forms) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()) {
@@ -111,4 +113,27 @@ fn link(schema: &Value) -> Option<String> {
 
 fn text(description: &Value) -> String {
     description.as_str().unwrap_or_default().replace('|', "\\|")
+}
+
+/// Prose in lines of at most [`MAX_COLUMNS`].
+fn wrap(prose: &str) -> String {
+    let mut wrapped = String::with_capacity(prose.len());
+    for line in prose.lines() {
+        let mut columns = 0;
+        for word in line.split(' ') {
+            let width = word.chars().count();
+            if columns > 0 && columns + 1 + width > MAX_COLUMNS {
+                wrapped.push('\n');
+                columns = 0;
+            } else if columns > 0 {
+                wrapped.push(' ');
+                columns += 1;
+            }
+            wrapped.push_str(word);
+            columns += width;
+        }
+        wrapped.push('\n');
+    }
+    wrapped.truncate(wrapped.trim_end().len());
+    wrapped
 }

@@ -2,7 +2,7 @@
 //!
 //! Instead of a general hash table: fingerprints are uniform, so an item's home is a mask away and no control bytes have to
 //! be read first. That is one cache miss for a look-up where hashbrown has two, and a third of the instructions (the
-//! figures are in ARCHITECTURE.md). Deletion moves the followers back, so there is nothing to clean up.
+//! figures are in docs/decisions/003-own-hash-table.md). Deletion moves the followers back, so there is nothing to clean up.
 
 use crate::fingerprint::Fingerprint;
 
