@@ -349,7 +349,7 @@ flood() {
 
 # many_subjects SUBJECTS
 many_subjects() {
-    SLIDEGATE_SUBJECTS=$1 cargo test --quiet --workspace --all-features --test many_subjects -- --nocapture
+    SLIDEGATE_SUBJECTS=$1 cargo test --quiet --workspace --all-features --test it many_subjects -- --nocapture
 }
 
 # Advisories about dependencies. One that applies is a failure; only a database that cannot be reached is none.

@@ -22,12 +22,6 @@ mod protocols;
 mod runtime;
 mod telemetry;
 
-// One way to run seeded cases, for all tests of this crate.
-#[cfg(test)]
-#[path = "../../core/tests/properties/cases.rs"]
-#[allow(dead_code, reason = "a part of it is used")]
-mod cases;
-
 use std::future::Future;
 use std::sync::Arc;
 

@@ -22,17 +22,17 @@ pub struct Pem {
 
 /// The purpose and validity of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
+pub enum Usage {
     /// A server, valid now.
     Server,
     /// A server, expired years ago.
-    LateServer,
+    ExpiredServer,
     /// A server, for five more days.
-    EndingServer,
+    ExpiringServer,
     /// A client, valid now.
     Client,
     /// A client, expired years ago.
-    LateClient,
+    ExpiredClient,
 }
 
 /// Certificate authority of a test.
@@ -55,7 +55,7 @@ impl Authority {
     }
 
     /// A certificate with this serial number, for 127.0.0.1 and localhost.
-    pub fn sign(&self, purpose: For, serial: u64) -> Pem {
+    pub fn sign(&self, purpose: Usage, serial: u64) -> Pem {
         let names = ["localhost", "127.0.0.1"].map(str::to_owned);
         let mut params = CertificateParams::new(names).expect("names");
         params.serial_number = Some(SerialNumber::from(serial));
@@ -63,16 +63,18 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, format!("number {serial}"));
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![match purpose {
-            For::Server | For::LateServer | For::EndingServer => ExtendedKeyUsagePurpose::ServerAuth,
-            For::Client | For::LateClient => ExtendedKeyUsagePurpose::ClientAuth,
+            Usage::Server | Usage::ExpiredServer | Usage::ExpiringServer => {
+                ExtendedKeyUsagePurpose::ServerAuth
+            }
+            Usage::Client | Usage::ExpiredClient => ExtendedKeyUsagePurpose::ClientAuth,
         }];
         match purpose {
-            For::Server | For::Client => {}
-            For::LateServer | For::LateClient => {
+            Usage::Server | Usage::Client => {}
+            Usage::ExpiredServer | Usage::ExpiredClient => {
                 params.not_before = date_time_ymd(2020, 1, 1);
                 params.not_after = date_time_ymd(2021, 1, 1);
             }
-            For::EndingServer => {
+            Usage::ExpiringServer => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock");
                 let five_days = Duration::from_secs(5 * 24 * 60 * 60 + 60 * 60);
                 params.not_after = date_time_ymd(1970, 1, 1) + now + five_days;
@@ -85,9 +87,9 @@ impl Authority {
 }
 
 /// Temporary directory with the files of certificates.
-pub struct Files(TempDir);
+pub struct CertificateFiles(TempDir);
 
-impl Files {
+impl CertificateFiles {
     /// An empty directory.
     #[allow(clippy::new_without_default, reason = "it makes a directory on the disk")]
     pub fn new() -> Self {

@@ -4,6 +4,8 @@
 //!
 //! - [`cases`]: seeded cases for properties, which shrink to the shortest list of steps that fails
 //! - [`certificates`]: certificates and directories of certificate files (feature `certificates`)
+//! - [`http2`]: HTTP/2 frames for clients that violate the protocol (feature `http2`)
+//! - [`program`]: the `slidegate` program and an HTTP client for it (feature `program`)
 //! - [`servers`]: Redis and Valkey servers on loopback, and a proxy that breaks connections
 //!   (feature `servers`)
 //! - [`vectors`]: the JSON of the golden vectors (feature `vectors`)
@@ -11,6 +13,10 @@
 pub mod cases;
 #[cfg(feature = "certificates")]
 pub mod certificates;
+#[cfg(feature = "http2")]
+pub mod http2;
+#[cfg(feature = "program")]
+pub mod program;
 #[cfg(feature = "servers")]
 pub mod servers;
 #[cfg(feature = "vectors")]

@@ -23,6 +23,7 @@ pub use cluster::Cluster;
 pub use flavour::Flavour;
 pub use guarded::Guarded;
 pub use migration::Migration;
+pub use ports::free_port;
 pub use proxy::{AfterDrop, Counts, Proxy};
 pub use resp::Reply;
 pub use sentinel::Sentinels;

@@ -16,7 +16,7 @@ const BUS: u16 = 10_000;
 static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(0) >> 32));
 
 /// A port that nobody listens on, nor on its bus port, and that this process gets once.
-pub(super) fn free() -> u16 {
+pub fn free_port() -> u16 {
     let candidates = (0..COUNT).map(|_| {
         let next = NEXT.fetch_add(1, Ordering::Relaxed) % u64::from(COUNT);
         FIRST + u16::try_from(next).expect("less than the count")

@@ -43,8 +43,11 @@ pub struct Proxy {
 impl Proxy {
     /// In front of whatever listens on a port of loopback, now or later.
     pub fn start(server_port: u16) -> Self {
-        let proxy =
-            Self { port: ports::free(), link: Arc::new(Link::to(server_port)), accepting: Mutex::default() };
+        let proxy = Self {
+            port: ports::free_port(),
+            link: Arc::new(Link::to(server_port)),
+            accepting: Mutex::default(),
+        };
         proxy.accept();
         proxy
     }

@@ -58,7 +58,7 @@ impl Server {
         };
         // Between looking for a free port and taking it somebody else may have taken it.
         for _ in 0..5 {
-            server.port = ports::free();
+            server.port = ports::free_port();
             match server.launch() {
                 Err(log) if log.contains("already in use") => {}
                 done => {

@@ -1,7 +1,7 @@
 //! A Redis server with TLS.
 
 use super::{Flavour, Server, ports};
-use crate::certificates::{Authority, Files, For, Pem};
+use crate::certificates::{Authority, CertificateFiles, Pem, Usage};
 
 /// Client certificates: required or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,25 +21,25 @@ pub struct TlsServer {
     pub ca: String,
     /// Certificate of a client.
     pub client: Pem,
-    _files: Files,
+    _files: CertificateFiles,
 }
 
 impl TlsServer {
     /// Starts it with a certificate for 127.0.0.1 and localhost.
     pub fn start(clients: ClientCertificates) -> Self {
         let authority = Authority::new("authority");
-        let files = Files::of(&authority.sign(For::Server, 1));
+        let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
         files.write("ca.crt", &authority.certificate);
         let path = |name| files.path(name).into_os_string().into_string().expect("a path in UTF-8");
         let [ca, certificate, key] = ["ca.crt", "tls.crt", "tls.key"].map(path);
-        let port = ports::free();
+        let port = ports::free_port();
         let ask = if clients == ClientCertificates::Required { "yes" } else { "no" };
         let mut args =
             vec!["--tls-ca-cert-file", &ca, "--tls-cert-file", &certificate, "--tls-key-file", &key];
         let listen = port.to_string();
         args.extend(["--tls-port", &listen, "--tls-auth-clients", ask]);
         let server = Server::start_with(Flavour::Redis70, &args);
-        let client = authority.sign(For::Client, 2);
+        let client = authority.sign(Usage::Client, 2);
         Self { server, port, ca: authority.certificate, client, _files: files }
     }
 

@@ -116,3 +116,6 @@ pub(crate) enum Unit {
     Year = 6,
     Week = 7,
 }
+
+#[cfg(test)]
+mod tests;

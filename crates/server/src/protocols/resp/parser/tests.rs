@@ -1,7 +1,8 @@
 //! Commands byte by byte, and generated input against a reader that is as simple as it can be.
 
+use slidegate_testkit::cases::{Rng, prove};
+
 use super::*;
-use crate::cases::{Rng, prove};
 use crate::protocols::resp::parser_comparison::{Seen, compare};
 
 const BOUNDS: Bounds =

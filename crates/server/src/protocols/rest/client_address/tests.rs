@@ -80,7 +80,7 @@ fn without_trust_only_the_peer_counts() {
 fn a_forged_header_changes_nothing() {
     const JUNK: [&str; 10] =
         ["10.0.0.1", "127.0.0.1", "6.6.6.6", "unknown", "", "::1", "[::1]:80", "\t", "a b", "\u{ff}"];
-    crate::cases::prove(
+    slidegate_testkit::cases::prove(
         |rng| {
             let client = IpAddr::from([203, 0, 113, rng.below(256) as u8]);
             let proxies = (0..rng.below(4)).map(|n| format!("10.0.{n}.{}", rng.below(256)));

@@ -1,9 +1,9 @@
 use slidegate::Source;
 use slidegate::policy::HitMode;
+use slidegate_testkit::cases::{Rng, prove};
+use slidegate_testkit::ensure;
 
 use super::*;
-use crate::cases::{Rng, prove};
-use crate::ensure;
 use crate::telemetry::denial_log::{DenialLogStats, MAX_QUEUED};
 
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,12 @@
+//! The `slidegate` program with the programs that others write: proxies, browsers, clients and tools.
+//!
+//! scripts/test installs them; each is named by a variable of the environment.
+
+mod console;
+mod envoy;
+mod gateways;
+mod headers_parse;
+mod packaging;
+mod prometheus;
+mod resp_clients;
+mod schema_fuzz;

@@ -1,0 +1,111 @@
+//! A service in this process with a door for gRPC, over a store in memory, or over one that never answers.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slidegate::SystemClock;
+use slidegate::policy::Policy;
+use slidegate_server::{App, Config, Listeners, run};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::grpc::client::{Client, framed};
+
+pub(crate) const RULES: &str = "rules: [{ name: api, key: [user], limits: [1000000/min] }]";
+
+pub(crate) struct Service {
+    pub(crate) address: SocketAddr,
+    pub(crate) app: Arc<App<SystemClock>>,
+    stop: Option<oneshot::Sender<()>>,
+    served: JoinHandle<()>,
+    silent: Option<JoinHandle<()>>,
+}
+
+impl Service {
+    /// With these settings of `server`.
+    pub(crate) async fn with(server: &str) -> Self {
+        Self::start(&format!("server: {{ {server} }}\n{RULES}")).await
+    }
+
+    /// With these bounds on connections.
+    pub(crate) async fn bounded(connections: &str) -> Self {
+        Self::with(&format!("connections: {{ {connections} }}")).await
+    }
+
+    /// Over a store that takes what it is asked, and never says a word.
+    pub(crate) async fn over_silence(server: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let silent = tokio::spawn(async move {
+            let mut kept = Vec::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                kept.push(stream);
+            }
+        });
+        let store = format!("store: {{ kind: redis, url: 'redis://{address}', timeout: 60s }}");
+        let mut service = Self::start(&format!("{store}\nserver: {{ {server} }}\n{RULES}")).await;
+        service.silent = Some(silent);
+        // It looks for what the store knows before it begins, and does so in vain.
+        let health = service.client().await.call("/grpc.health.v1.Health/Check", &[], framed(&[])).await;
+        assert_eq!(health.code(), tonic::Code::Ok);
+        service
+    }
+
+    pub(crate) async fn start(policy: &str) -> Self {
+        let policy = format!("version: 1\n{policy}");
+        let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+        let app = App::new(Config::from(config)).unwrap_or_else(|error| panic!("{error}"));
+        let app = Arc::new(app);
+        let http = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let grpc = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = grpc.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let listeners = Listeners { http, grpc: Some(grpc), resp: None, admin: None };
+        let served = tokio::spawn(run(Arc::clone(&app), listeners, async move { drop(stopped.await) }));
+        Self { address, app, stop: Some(stop), served, silent: None }
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(self.address).await
+    }
+
+    /// Tells it to stop.
+    pub(crate) fn tell_to_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Waits until it has stopped.
+    pub(crate) async fn ended(&mut self) {
+        timeout(Duration::from_secs(10), &mut self.served).await.expect("no long waiting").expect("an end");
+    }
+
+    /// Whether it still answers others.
+    pub(crate) async fn answers_others(&self) {
+        let asks = async { self.client().await.limit("somebody else").await };
+        let reply = timeout(Duration::from_secs(10), asks).await.expect("an answer in time");
+        assert_eq!(reply.code(), tonic::Code::Ok, "{reply:?}");
+    }
+
+    /// Waits until so many connections are open.
+    pub(crate) async fn until_open(&self, count: u64) {
+        let wait = async {
+            while self.app.connection_stats().open != count {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let stats = || self.app.connection_stats();
+        timeout(Duration::from_secs(10), wait).await.unwrap_or_else(|_| panic!("{:?}", stats()));
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.served.abort();
+        if let Some(silent) = &self.silent {
+            silent.abort();
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The service in this process, as its clients see it: one module per protocol.
+
+mod grpc;
+mod http;
+mod many_subjects;
+#[cfg(feature = "otlp")]
+mod otlp;
+mod resp;
+mod tls;
+mod top_memory;

@@ -1,0 +1,121 @@
+//! Connections: how many, how long, and how slow they may be.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use crate::resp::client::{Client, bytes_of};
+use crate::resp::service::{Kind, Service};
+
+/// What a test waits for at most: five times what it says.
+const TIME: Duration = Duration::from_millis(200);
+
+async fn service(connections: &str) -> Service {
+    let rules = "rules: [{ name: api, key: [user], limits: [3/min] }]";
+    Service::start(Kind::Memory, &format!("server: {{ connections: {{ {connections} }} }}\n{rules}")).await
+}
+
+/// Nothing comes before its time, nor long after it.
+async fn lasts_as_long_as_set(what: impl Future<Output = ()>) {
+    let began = Instant::now();
+    timeout(5 * TIME, what).await.expect("an end");
+    assert!(began.elapsed() >= TIME, "after {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn one_too_many_is_told_so() {
+    let service = service("max: 1").await;
+    let mut first = service.client().await;
+    assert_eq!(first.say("PING").await.text(), "PONG");
+    let mut second = service.client().await;
+    assert_eq!(second.say("PING").await.error(), "ERR max number of clients reached");
+    assert!(second.is_ended().await);
+    assert_eq!(first.say("PING").await.text(), "PONG");
+    assert_eq!(service.app.connection_stats().turned_away, 1);
+}
+
+#[tokio::test]
+async fn who_never_finishes_a_command_is_cut_off() {
+    for (bytes, is_told) in [("", false), ("*2\r\n$4\r\nECHO\r\n$5\r\nhe", true), ("PIN", true)] {
+        let service = service("head_timeout: 200ms").await;
+        lasts_as_long_as_set(async {
+            let mut client = Client::connect(service.address).await;
+            client.write(bytes.as_bytes()).await;
+            if is_told {
+                let error = "ERR the command took too long to arrive; send it again, all at once";
+                assert_eq!(client.reply().await.error(), error);
+            }
+            assert!(client.is_ended().await);
+        })
+        .await;
+        assert_eq!(service.app.connection_stats().ended_slow, 1, "{bytes:?}");
+    }
+}
+
+/// However often it sends something.
+#[tokio::test]
+async fn a_trickle_is_no_progress() {
+    for first in ["ECHO ", "*2\r\n$4\r\nECHO\r\n$9999\r\n"] {
+        let service = service("head_timeout: 200ms").await;
+        lasts_as_long_as_set(async {
+            let stream = TcpStream::connect(service.address).await.expect("a connection");
+            let (mut reading, mut writing) = stream.into_split();
+            writing.write_all(first.as_bytes()).await.expect("it reads");
+            let trickle = tokio::spawn(async move {
+                while writing.write_all(b"x").await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            });
+            let mut told = [0; 12];
+            reading.read_exact(&mut told).await.expect("an answer");
+            assert_eq!(&told, b"-ERR the com", "{first:?}");
+            trickle.abort();
+        })
+        .await;
+        assert_eq!(service.app.connection_stats().ended_slow, 1, "{first:?}");
+    }
+}
+
+/// Empty lines ask for nothing.
+#[tokio::test]
+async fn who_asks_nothing_more_is_ended() {
+    let service = service("idle_timeout: 200ms").await;
+    let mut client = service.client().await;
+    assert_eq!(client.say("PING").await.text(), "PONG");
+    lasts_as_long_as_set(async {
+        client.write(b"\r\n\r\n").await;
+        assert!(client.is_ended().await);
+    })
+    .await;
+    assert_eq!(service.app.connection_stats().ended_idle, 1);
+}
+
+/// Replies fill what the system keeps for a connection, and then nothing moves; others are answered meanwhile.
+#[tokio::test]
+async fn who_takes_no_replies_is_ended() {
+    let service = service("write_timeout: 200ms").await;
+    let mut other = service.client().await;
+    let mut deaf = service.client().await;
+    let command = bytes_of(&["ECHO", &"x".repeat(60_000)]);
+    lasts_as_long_as_set(async {
+        while deaf.try_write(&command).await.is_ok() {
+            assert_eq!(other.say("PING").await.text(), "PONG");
+        }
+    })
+    .await;
+    assert_eq!(service.app.connection_stats().ended_slow, 1);
+    assert_eq!(other.say("PING").await.text(), "PONG");
+}
+
+#[tokio::test]
+async fn so_many_commands_for_a_connection() {
+    let service = service("max_requests: 3").await;
+    let mut client = service.client().await;
+    for _ in 0..3 {
+        assert_eq!(client.say("PING").await.text(), "PONG");
+    }
+    assert!(client.is_ended().await);
+}

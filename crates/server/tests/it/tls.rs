@@ -1,0 +1,11 @@
+//! TLS as clients see it: who gets in, what is said to those who do not, and certificates that change meanwhile.
+
+mod client;
+mod service;
+
+mod broken;
+mod clients;
+mod conversation;
+mod reload;
+mod stopping;
+mod strangers;
