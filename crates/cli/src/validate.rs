@@ -63,6 +63,6 @@ fn errors(report: &Report) -> Vec<Value> {
     let Some(diagnostics) = report.downcast_ref::<PolicyDiagnostics>() else {
         return vec![json!({ "what": report.to_string() })];
     };
-    let value = |error: &PolicyError| json!({ "line": error.line, "column": error.column, "what": error.what, "remedy": error.remedy });
+    let value = |error: &PolicyError| json!({ "line": error.line, "column": error.column, "what": error.message, "remedy": error.help });
     diagnostics.errors().map(value).collect()
 }

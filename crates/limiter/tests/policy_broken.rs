@@ -37,7 +37,7 @@ fn check(text: &str, errors: &PolicyErrors) {
         assert!(text.get(error.span.start..error.span.start + error.span.len).is_some(), "{error}");
         let line = text.split('\n').nth(error.line - 1).expect("the line is there");
         assert!(error.column <= line.chars().count() + 1, "{error}");
-        assert!(!error.what.trim().is_empty() && !error.remedy.trim().is_empty(), "{error}");
+        assert!(!error.message.trim().is_empty() && !error.help.trim().is_empty(), "{error}");
     }
     assert!(errors.to_string().starts_with("policy.yaml:"));
 }

@@ -93,7 +93,7 @@ fn it_refuses_what_is_refused_and_nothing_else() {
             Ok(_) => unknown.push(format!("{name}: only the schema refuses it")),
             Err(errors) if passes => {
                 let is_form = |what: &&String| !MEANINGS.iter().any(|meaning| what.contains(meaning));
-                let forms: Vec<&String> = errors.iter().map(|error| &error.what).filter(is_form).collect();
+                let forms: Vec<&String> = errors.iter().map(|error| &error.message).filter(is_form).collect();
                 if !forms.is_empty() {
                     unknown.push(format!("{name}: only the reader refuses it: {forms:?}"));
                 }
@@ -151,7 +151,7 @@ fn it_knows_the_fields_that_are_read() {
     let schema = schema::json();
     let read = |text: &str| {
         let errors = File::parse("policy.yaml", text).expect_err("a zebra is no field");
-        let remedy = &errors.iter().find(|error| error.what.contains("zebra")).expect("it was seen").remedy;
+        let remedy = &errors.iter().find(|error| error.message.contains("zebra")).expect("it was seen").help;
         let (_, names) = remedy.split_once(" has ").expect("all fields are named");
         let mut names: Vec<String> = names.split(", ").map(str::to_owned).collect();
         names.sort();

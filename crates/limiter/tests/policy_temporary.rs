@@ -193,7 +193,9 @@ fn what_does_not_fit_is_left_out() {
     let (with, said) = policy.with_each(&[gone.clone(), fits, wrong]);
     let said: Vec<Option<String>> = said
         .iter()
-        .map(|said| said.as_ref().err().map(|errors| errors.iter().map(|error| error.what.clone()).collect()))
+        .map(|said| {
+            said.as_ref().err().map(|errors| errors.iter().map(|error| error.message.clone()).collect())
+        })
         .collect();
     assert_eq!(said[0].as_deref(), Some("no rule is called `serach`"));
     assert_eq!(said[1], None);
@@ -222,7 +224,7 @@ fn what_is_wrong_is_told() {
     ];
     for (text, expected) in rows {
         let errors = Exception::parse(text).expect_err(text);
-        assert!(errors.iter().any(|error| error.what.contains(expected)), "{text}: {errors}");
+        assert!(errors.iter().any(|error| error.message.contains(expected)), "{text}: {errors}");
     }
     let empty = exception(&json!({ "rule": "search", "when": {}, "limits": [] }));
     assert!(parsed(POLICY).with(&[empty]).is_err());

@@ -27,8 +27,8 @@ fn check_file(text: &str, marked: &str, expected: &str) {
     assert_eq!(all.len(), 1, "{errors}\n{text}");
     let start = text.find(marked).unwrap_or_else(|| panic!("{marked} is not in\n{text}"));
     assert_eq!(all[0].span.start, start, "{errors}\n{text}");
-    assert!(all[0].what.contains(expected), "{errors}");
-    assert!(!all[0].remedy.is_empty(), "{errors}");
+    assert!(all[0].message.contains(expected), "{errors}");
+    assert!(!all[0].help.is_empty(), "{errors}");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn names() {
     let twice = errors(twice);
     let first = twice.iter().next().expect("an error");
     assert_eq!((first.line, first.column), (4, 30), "{twice}");
-    assert!(first.what.contains("already in line 3"), "{twice}");
+    assert!(first.message.contains("already in line 3"), "{twice}");
 }
 
 #[test]

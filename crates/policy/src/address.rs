@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use super::diagnostics::Flaw;
+use super::diagnostics::InvalidValue;
 
 /// The bits before the IPv4 address in a mapped one.
 const MAPPED_BITS: u8 = 96;
@@ -85,11 +85,11 @@ pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [
 }
 
 /// The network of an address or a CIDR, folded.
-pub(super) fn network(text: &str) -> Result<IpNet, Flaw> {
+pub(super) fn network(text: &str) -> Result<IpNet, InvalidValue> {
     let alone = text.parse().map(|address: IpAddr| IpNet::from(address.to_canonical()));
     let net: IpNet = alone.or_else(|_| text.parse()).map_err(|_| {
-        let remedy = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 10.0.0.0/8";
-        Flaw::new(format!("`{text}` is no address and no network"), remedy)
+        let help = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 10.0.0.0/8";
+        InvalidValue::new(format!("`{text}` is no address and no network"), help)
     })?;
     Ok(match net.addr().to_canonical() {
         IpAddr::V4(address) if net.prefix_len() >= MAPPED_BITS => {
@@ -208,7 +208,7 @@ mod tests {
         ];
         for (net, address, expected) in table {
             let parsed = parse(address).expect("an address");
-            let net_parsed = network(net).unwrap_or_else(|flaw| panic!("{flaw:?}"));
+            let net_parsed = network(net).unwrap_or_else(|error| panic!("{error:?}"));
             assert_eq!(net_parsed.contains(&parsed), expected, "{address} in {net}");
         }
         for wrong in

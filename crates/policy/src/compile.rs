@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::diagnostics::Flaw;
-use super::diagnostics::Problems;
+use super::diagnostics::{Diagnostics, InvalidValue};
 use super::file::{self, File, Span};
 use super::limit_set::Terms;
 use super::readings::PathRules;
@@ -44,9 +43,9 @@ pub(super) fn conditions_of(
     written: &file::Conditions,
     templates: &[Template],
     paths: PathRules,
-    problems: &Problems,
+    diagnostics: &Diagnostics,
 ) -> super::condition::Conditions {
-    conditions::of(written, conditions::In { templates, paths }, problems)
+    conditions::of(written, conditions::In { templates, paths }, diagnostics)
 }
 
 /// The limits of an exception from a rule.
@@ -54,33 +53,33 @@ pub(super) fn terms_of(
     written: &file::Spot<Vec<file::LimitEntry>>,
     rule: &Rule,
     seen: &mut Seen,
-    problems: &Problems,
+    diagnostics: &Diagnostics,
 ) -> Terms {
     let of = limits::Of { name: &rule.name, refundable: rule.written.refundable };
-    limits::compile(written, of, seen, problems)
+    limits::compile(written, of, seen, diagnostics)
 }
 
 /// Reports all that is wrong. If nothing is, what comes back can be used.
-pub(super) fn compile(file: File, problems: &Problems) -> (Policy, Settings) {
-    let read_all = problems.is_empty();
+pub(super) fn compile(file: File, diagnostics: &Diagnostics) -> (Policy, Settings) {
+    let read_all = diagnostics.is_empty();
     let File { version, server, store, observe, paths, ipv6_prefix, rules } = file;
     if let Some(other) = version.value.filter(|version| *version != 1) {
-        problems.report(version.at, format!("version {other} is not known"), "write `version: 1`");
+        diagnostics.report(version.at, format!("version {other} is not known"), "write `version: 1`");
     }
     if let Some(bits) = ipv6_prefix.value.filter(|bits| !(1..=128).contains(bits)) {
         let what = format!("an IPv6 prefix of {bits} bits");
-        problems.report(ipv6_prefix.at, what, "choose 1 to 128; 64 is what a customer usually has");
+        diagnostics.report(ipv6_prefix.at, what, "choose 1 to 128; 64 is what a customer usually has");
     }
-    settings::check_server(&server, problems);
-    listening::check(&server, problems);
-    settings::check_store(&store, problems);
-    settings::check_observe(&observe, problems);
+    settings::check_server(&server, diagnostics);
+    listening::check(&server, diagnostics);
+    settings::check_store(&store, diagnostics);
+    settings::check_observe(&observe, diagnostics);
 
     let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);
     let mut seen = Seen { read_all, rules: HashMap::new(), limits: HashMap::new() };
     let path_rules = PathRules { ignore_case: paths.ignore_case };
     let of = rule::Of { ipv6_prefix, paths: path_rules };
-    let rules = rules.into_iter().map(|rule| rule::compile(rule, of, &mut seen, problems));
+    let rules = rules.into_iter().map(|rule| rule::compile(rule, of, &mut seen, diagnostics));
     (policy(rules.collect(), path_rules), Settings { server, store, observe, paths, ipv6_prefix })
 }
 
@@ -99,22 +98,16 @@ pub(super) fn policy(rules: Box<[Rule]>, paths: PathRules) -> Policy {
     Policy { rules, trie, anywhere: anywhere.into(), by_name, paths, has_routes: false }
 }
 
-impl Flaw {
-    fn report(self, at: Span, problems: &Problems) {
-        problems.report(at, self.what, self.remedy);
-    }
-}
-
 /// The good ones of some texts; the others are reported, or were.
 fn each<T>(
     texts: &[file::Spot<String>],
-    problems: &Problems,
-    make: impl Fn(&str) -> Result<T, Flaw>,
+    diagnostics: &Diagnostics,
+    make: impl Fn(&str) -> Result<T, InvalidValue>,
 ) -> Vec<T> {
     let made = texts.iter().filter_map(|spot| match make(spot.value.as_deref()?) {
         Ok(made) => Some(made),
-        Err(flaw) => {
-            flaw.report(spot.at, problems);
+        Err(error) => {
+            error.report(spot.at, diagnostics);
             None
         }
     });

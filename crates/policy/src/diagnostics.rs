@@ -1,4 +1,4 @@
-//! What is wrong with a file: all of it, with places.
+//! Errors of a file, collected with their positions and without its secrets.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -13,23 +13,24 @@ mod render;
 pub(super) use mask::Mask;
 pub use mask::mask_secrets;
 
-/// More errors than this are counted, not kept.
-const MOST: usize = 100;
+/// Maximum number of errors in a report. Further ones are only counted.
+const MAX_ERRORS: usize = 100;
 
-/// Collects what is wrong while a file is read.
-pub(crate) struct Problems {
+/// Collector of the errors in a text.
+pub struct Diagnostics {
     text: Box<str>,
     mask: Mask,
     /// The text without its secrets.
     file: Arc<NamedSource<String>>,
-    /// Where the lines start.
+    /// Starts of the lines.
     lines: Vec<usize>,
     errors: RefCell<Vec<PolicyError>>,
     left_out: Cell<usize>,
 }
 
-impl Problems {
-    pub(crate) fn new(file_name: &str, text: &str) -> Self {
+impl Diagnostics {
+    /// Empty collector for a text. Reports name the file.
+    pub fn new(file_name: &str, text: &str) -> Self {
         let mask = Mask::of(text);
         let file = Arc::new(NamedSource::new(file_name, mask.cover(text)).with_language("yaml"));
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(end, _)| end + 1);
@@ -37,54 +38,56 @@ impl Problems {
         Self { text: text.into(), mask, file, lines, errors: RefCell::default(), left_out: Cell::new(0) }
     }
 
-    /// `what` is wrong at this place, and `remedy` would be right. What stands behind several aliases is wrong once.
-    pub(crate) fn report(&self, at: Span, what: impl Into<String>, remedy: impl Into<String>) {
+    /// Adds an error: its message, and help on how to fix it.
+    ///
+    /// An error that is reachable by several aliases is added once.
+    pub fn report(&self, at: Span, message: impl Into<String>, help: impl Into<String>) {
         let mut errors = self.errors.borrow_mut();
         let span = within(&self.text, at);
-        let (what, remedy) = self.without_secret(span, what.into(), &remedy.into());
-        if errors.iter().any(|error| error.span == span && error.what == what) {
+        let (message, help) = self.without_secret(span, message.into(), &help.into());
+        if errors.iter().any(|error| error.span == span && error.message == message) {
             return;
         }
-        if errors.len() == MOST {
+        if errors.len() == MAX_ERRORS {
             self.left_out.set(self.left_out.get() + 1);
             return;
         }
         let line = self.line(span);
         let column = self.text[self.lines[line - 1]..span.start].chars().count() + 1;
         let file = Arc::clone(&self.file);
-        errors.push(PolicyError { line, column, what, remedy, span, file });
+        errors.push(PolicyError { line, column, message, help, span, file });
     }
 
-    /// An error without the secrets that it quotes: all that it does at the place of one.
-    fn without_secret(&self, span: Span, what: String, remedy: &str) -> (String, String) {
-        let remedy = Mask::of(remedy).elide(remedy);
+    /// Message and help without secrets. An error at the position of a secret quotes nothing.
+    fn without_secret(&self, span: Span, message: String, help: &str) -> (String, String) {
+        let help = Mask::of(help).elide(help);
         if !self.mask.hides(span.start) {
-            return (what, remedy);
+            return (message, help);
         }
-        let quotes = what.split('`').enumerate();
+        let quotes = message.split('`').enumerate();
         let quotes = quotes.map(|(index, part)| if index % 2 == 1 { "…" } else { part });
         let secret = self.text[span.start..span.start + span.len].trim_matches(['*', '&', '"', '\'']);
-        let remedy = if secret.is_empty() { remedy } else { remedy.replace(secret, "…") };
-        (quotes.collect::<Vec<_>>().join("`"), remedy)
+        let help = if secret.is_empty() { help } else { help.replace(secret, "…") };
+        (quotes.collect::<Vec<_>>().join("`"), help)
     }
 
-    /// Whether nothing was reported.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is no error.
+    pub fn is_empty(&self) -> bool {
         self.errors.borrow().is_empty()
     }
 
-    /// Whether more errors are only counted.
+    /// Whether further errors are only counted.
     pub(crate) fn is_full(&self) -> bool {
-        self.errors.borrow().len() == MOST
+        self.errors.borrow().len() == MAX_ERRORS
     }
 
-    /// The line of a place, from 1: for errors that speak of two places.
-    pub(crate) fn line(&self, at: Span) -> usize {
+    /// Line of a position, from 1: for messages that refer to a second position.
+    pub fn line(&self, at: Span) -> usize {
         self.lines.partition_point(|start| *start <= at.start)
     }
 
-    /// All that was reported, in the order of the file.
-    pub(crate) fn into_result(self) -> Result<(), PolicyErrors> {
+    /// All errors in the order of the file, or `Ok` if there are none.
+    pub fn into_result(self) -> Result<(), PolicyErrors> {
         let mut errors = self.errors.into_inner();
         if errors.is_empty() {
             return Ok(());
@@ -94,58 +97,73 @@ impl Problems {
     }
 }
 
-/// One thing that is wrong with a file.
+/// Error in a file.
 #[derive(Clone, Debug)]
 pub struct PolicyError {
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// Its column, from 1, in characters.
+    /// Column in characters, from 1.
     pub column: usize,
     /// What is wrong.
-    pub what: String,
-    /// What would be right.
-    pub remedy: String,
-    /// Where it stands.
+    pub message: String,
+    /// How to fix it.
+    pub help: String,
+    /// Position.
     pub span: Span,
     file: Arc<NamedSource<String>>,
 }
 
-/// All that is wrong with a file, in its order. As text: a block for every error, with its line of the file.
+/// Errors of a file, in its order. As text: a block for each error, with its line of the file.
 #[derive(Clone, Debug)]
 pub struct PolicyErrors {
     errors: Vec<PolicyError>,
-    /// How many more there were than are kept.
+    /// Number of errors beyond the maximum.
     left_out: usize,
 }
 
 impl PolicyErrors {
-    /// One after the other; never empty.
+    /// The errors, at least one.
     pub fn iter(&self) -> impl Iterator<Item = &PolicyError> {
         self.errors.iter()
     }
 
-    /// How many there are, those that are not kept too.
+    /// Number of errors, including those that are not in the report.
     pub fn count(&self) -> usize {
         self.errors.len() + self.left_out
     }
 }
 
-/// The part of a span that lies in the text, on the borders of characters.
+/// Part of a span that lies in the text, on boundaries of characters.
 fn within(text: &str, at: Span) -> Span {
     let start = text.floor_char_boundary(at.start.min(text.len()));
     let end = text.floor_char_boundary(at.start.saturating_add(at.len).clamp(start, text.len()));
     Span { start, len: end - start }
 }
 
-/// What is wrong with a value, before its place is known.
+/// Reason why a value is invalid, before its position is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Flaw {
-    pub(super) what: String,
-    pub(super) remedy: String,
+pub(super) struct InvalidValue {
+    pub(super) message: String,
+    pub(super) help: String,
 }
 
-impl Flaw {
-    pub(super) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { what: what.into(), remedy: remedy.into() }
+impl InvalidValue {
+    pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
     }
+
+    pub(super) fn report(self, at: Span, diagnostics: &Diagnostics) {
+        diagnostics.report(at, self.message, self.help);
+    }
+}
+
+/// Excerpt of a text in backticks for messages: short, on one line, and without secrets.
+pub(crate) fn quote(text: &str) -> String {
+    const MAX_CHARS: usize = 40;
+    let text = Mask::of(text).elide(text);
+    let mut excerpt: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
+        excerpt.push('…');
+    }
+    format!("`{excerpt}`")
 }

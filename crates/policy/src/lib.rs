@@ -39,7 +39,7 @@ mod suggest;
 mod template;
 mod temporary_override;
 mod trie;
-mod yaml;
+pub mod yaml;
 
 pub use address::embedded_ipv4;
 pub use diff::Change;
@@ -47,7 +47,7 @@ pub use explain::{LimitReport, PermitReport, RuleReport, TermsReport};
 pub use lookup::{Listed, Named};
 pub use matching::{Choice, Hit};
 
-pub use diagnostics::{PolicyError, PolicyErrors, mask_secrets};
+pub use diagnostics::{Diagnostics, PolicyError, PolicyErrors, mask_secrets};
 pub use limit_set::Terms;
 pub use read::decode;
 pub use readings::MAX_READINGS;
@@ -56,7 +56,6 @@ pub use rule::{Barred, HitMode, Rule};
 pub use subject::KeyText;
 pub use temporary_override::Exception;
 
-use diagnostics::Problems;
 use readings::PathRules;
 
 /// The rules of a file, ready to be asked.
@@ -91,17 +90,17 @@ pub struct Settings {
 impl Policy {
     /// Reads a file, or tells all that is wrong with it.
     pub fn parse(file_name: &str, text: &str) -> Result<(Self, Settings), PolicyErrors> {
-        let problems = Problems::new(file_name, text);
-        let compiled = read::file(text, &problems).map(|file| compile::compile(file, &problems));
-        problems.into_result()?;
+        let diagnostics = Diagnostics::new(file_name, text);
+        let compiled = read::file(text, &diagnostics).map(|file| compile::compile(file, &diagnostics));
+        diagnostics.into_result()?;
         Ok(compiled.expect("what is no file was reported"))
     }
 
     /// From a file that a program put together. Errors have no place then.
     pub fn compile(file: file::File) -> Result<(Self, Settings), PolicyErrors> {
-        let problems = Problems::new("policy", "");
-        let compiled = compile::compile(file, &problems);
-        problems.into_result()?;
+        let diagnostics = Diagnostics::new("policy", "");
+        let compiled = compile::compile(file, &diagnostics);
+        diagnostics.into_result()?;
         Ok(compiled)
     }
 

@@ -12,7 +12,9 @@ mod settings;
 mod temporary_override;
 mod units;
 
-use super::diagnostics::{PolicyErrors, Problems};
+use super::diagnostics::{Diagnostics, PolicyErrors};
+use std::rc::Rc;
+
 use super::file::{File, Span};
 use super::temporary_override::Exception;
 use super::yaml::{self, Node};
@@ -26,36 +28,45 @@ trait Read: Sized {
     const IS_SECRET: bool = false;
 
     /// `None`: it is something else, and that was reported.
-    fn read(node: &Node, problems: &Problems) -> Option<Self>;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self>;
+}
+
+/// Tree of the one document in a text. `None`: there is none, and that was reported.
+fn document(text: &str, diagnostics: &Diagnostics) -> Option<Rc<Node>> {
+    let root = yaml::documents(text, &yaml::Options::POLICY, diagnostics)?.into_iter().next();
+    if root.is_none() {
+        diagnostics.report(Span::default(), "the file is empty", "start with `version: 1`, then add `rules`");
+    }
+    root
 }
 
 /// Reads a file and reports all that is wrong with it. `None`: there is nothing to go on with.
-pub(crate) fn file(text: &str, problems: &Problems) -> Option<File> {
+pub(crate) fn file(text: &str, diagnostics: &Diagnostics) -> Option<File> {
     if text.len() > MAX_BYTES {
         let what = format!("the file has {} bytes", text.len());
-        problems.report(Span::default(), what, "a policy has at most 1 MiB");
+        diagnostics.report(Span::default(), what, "a policy has at most 1 MiB");
         return None;
     }
-    let tree = yaml::tree(text, problems)?;
-    File::read(&tree, problems)
+    let tree = document(text, diagnostics)?;
+    File::read(&tree, diagnostics)
 }
 
 /// An exception and its text. `None`: it is none, and that was reported.
-pub(crate) fn exception(text: &str, problems: &Problems) -> Option<Exception> {
+pub(crate) fn exception(text: &str, diagnostics: &Diagnostics) -> Option<Exception> {
     if text.len() > MAX_BYTES {
-        problems.report(Span::default(), format!("the override has {} bytes", text.len()), "say less");
+        diagnostics.report(Span::default(), format!("the override has {} bytes", text.len()), "say less");
         return None;
     }
-    let tree = yaml::tree(text, problems)?;
-    Some(Exception { text: text.into(), ..Exception::read(&tree, problems)? })
+    let tree = document(text, diagnostics)?;
+    Some(Exception { text: text.into(), ..Exception::read(&tree, diagnostics)? })
 }
 
 impl File {
     /// Reads a file without making a policy of it: its form is checked, not yet what its rules mean.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {
-        let problems = Problems::new(file_name, text);
-        let file = file(text, &problems);
-        problems.into_result()?;
+        let diagnostics = Diagnostics::new(file_name, text);
+        let file = file(text, &diagnostics);
+        diagnostics.into_result()?;
         // Nothing was reported, so that there is a file.
         Ok(file.unwrap_or_default())
     }
@@ -69,9 +80,9 @@ pub fn decode<'b>(file_name: &str, bytes: &'b [u8]) -> Result<&'b str, PolicyErr
             // What comes before can be shown, and what comes after could be anything.
             let good = String::from_utf8_lossy(&bytes[..error.valid_up_to().min(MAX_BYTES)]);
             let at = Span { start: good.len(), len: 0 };
-            let problems = Problems::new(file_name, &good);
-            problems.report(at, "the file is not UTF-8 from here on", "save it as UTF-8");
-            problems.into_result().map(|()| "")
+            let diagnostics = Diagnostics::new(file_name, &good);
+            diagnostics.report(at, "the file is not UTF-8 from here on", "save it as UTF-8");
+            diagnostics.into_result().map(|()| "")
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::diagnostics::Flaw;
+use super::diagnostics::InvalidValue;
 use super::path::PathView;
 use super::readings::{PathRules, decode, fold_case};
 
@@ -37,7 +37,7 @@ pub(super) enum End {
 
 impl Template {
     /// A template for whole paths.
-    pub(super) fn whole(text: &str, rules: PathRules) -> Result<Self, Flaw> {
+    pub(super) fn whole(text: &str, rules: PathRules) -> Result<Self, InvalidValue> {
         let path = text.strip_prefix('/').ok_or_else(|| not_a_path(text))?;
         let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
         let mut template = Self { segments: Box::default(), end: End::Here };
@@ -49,7 +49,10 @@ impl Template {
         for part in path.split('/') {
             if let End::Rest(name) = &template.end {
                 let what = format!("`{{*{name}}}` is not at the end of `{text}`");
-                return Err(Flaw::new(what, "let it be the last segment; use {name} for a single segment"));
+                return Err(InvalidValue::new(
+                    what,
+                    "let it be the last segment; use {name} for a single segment",
+                ));
             }
             let name = parameter(part)?;
             if let Some(name) = name {
@@ -67,11 +70,11 @@ impl Template {
     }
 
     /// A template for paths that begin like it, segment by segment.
-    pub(super) fn prefix(text: &str, rules: PathRules) -> Result<Self, Flaw> {
+    pub(super) fn prefix(text: &str, rules: PathRules) -> Result<Self, InvalidValue> {
         let template = Self::whole(text, rules)?;
         if let End::Rest(name) = &template.end {
             let what = format!("`{{*{name}}}` in a prefix");
-            return Err(Flaw::new(what, "leave it out: a prefix already matches everything below"));
+            return Err(InvalidValue::new(what, "leave it out: a prefix already matches everything below"));
         }
         Ok(Self { end: End::Below, ..template })
     }
@@ -126,48 +129,48 @@ impl Template {
 }
 
 /// The name within braces, if the segment is a parameter.
-fn parameter(part: &str) -> Result<Option<&str>, Flaw> {
+fn parameter(part: &str) -> Result<Option<&str>, InvalidValue> {
     let within = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
     let name = within.map(|name| name.strip_prefix('*').unwrap_or(name));
     match name {
         None if part.contains(['{', '}']) => Err(braces(part)),
         Some(name) if name.contains(['{', '}', '*']) => Err(braces(part)),
-        Some("") => Err(Flaw::new(format!("`{part}` has no name"), "name the parameter, as in {id}")),
+        Some("") => Err(InvalidValue::new(format!("`{part}` has no name"), "name the parameter, as in {id}")),
         name => Ok(name),
     }
 }
 
-fn check_name(name: &str, names: &[&str]) -> Result<(), Flaw> {
+fn check_name(name: &str, names: &[&str]) -> Result<(), InvalidValue> {
     if names.contains(&name) {
         let what = format!("the parameter `{name}` comes twice");
-        return Err(Flaw::new(what, "give each parameter a name of its own"));
+        return Err(InvalidValue::new(what, "give each parameter a name of its own"));
     }
     if RESERVED.contains(&name) {
         let what = format!("a parameter cannot be called `{name}`");
-        let remedy = format!("call it otherwise: `{name}` is what the request says of itself");
-        return Err(Flaw::new(what, remedy));
+        let help = format!("call it otherwise: `{name}` is what the request says of itself");
+        return Err(InvalidValue::new(what, help));
     }
     if name.contains('|') {
         let what = format!("the parameter `{name}` has a `|` in its name");
-        return Err(Flaw::new(what, "leave it out: in a key it stands between alternatives"));
+        return Err(InvalidValue::new(what, "leave it out: in a key it stands between alternatives"));
     }
     Ok(())
 }
 
-fn literal(part: &str, rules: PathRules) -> Result<Segment, Flaw> {
+fn literal(part: &str, rules: PathRules) -> Result<Segment, InvalidValue> {
     if part.contains(['?', '#']) {
         let what = format!("`{part}` has a query or a fragment in it");
-        return Err(Flaw::new(what, "leave it out: paths are matched without them"));
+        return Err(InvalidValue::new(what, "leave it out: paths are matched without them"));
     }
     if part.is_empty() {
-        let remedy = "write single slashes: in a request those between them do not count";
-        return Err(Flaw::new("an empty segment would match nothing", remedy));
+        let help = "write single slashes: in a request those between them do not count";
+        return Err(InvalidValue::new("an empty segment would match nothing", help));
     }
     let mut bytes = Vec::with_capacity(part.len());
     decode(part.as_bytes(), &mut bytes);
     if matches!(&*bytes, b"." | b"..") {
         let what = format!("the segment `{part}` would match nothing");
-        return Err(Flaw::new(
+        return Err(InvalidValue::new(
             what,
             "write the path that it leads to: requests are resolved before matching",
         ));
@@ -176,13 +179,13 @@ fn literal(part: &str, rules: PathRules) -> Result<Segment, Flaw> {
     Ok(Segment::Literal(literal.into()))
 }
 
-fn not_a_path(text: &str) -> Flaw {
-    Flaw::new(format!("`{text}` is no path"), format!("begin it with a slash: `/{text}`"))
+fn not_a_path(text: &str) -> InvalidValue {
+    InvalidValue::new(format!("`{text}` is no path"), format!("begin it with a slash: `/{text}`"))
 }
 
-fn braces(part: &str) -> Flaw {
-    let remedy = "write {name} or {*rest} as a whole segment; %7B and %7D stand for braces";
-    Flaw::new(format!("`{part}` is neither a literal nor a parameter"), remedy)
+fn braces(part: &str) -> InvalidValue {
+    let help = "write {name} or {*rest} as a whole segment; %7B and %7D stand for braces";
+    InvalidValue::new(format!("`{part}` is neither a literal nor a parameter"), help)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::compile::{self, Seen};
 use super::condition::Conditions;
-use super::diagnostics::{PolicyErrors, Problems};
+use super::diagnostics::{Diagnostics, PolicyErrors};
 use super::explain;
 use super::file::{self, LimitEntry, Spot};
 use super::limit_set::Terms;
@@ -50,9 +50,9 @@ impl Exception {
     /// From JSON: `rule`, `when` with conditions as in a file (`{}`: all requests of the rule), and one of `limits`,
     /// `"allow": true` and `"deny": true`. Or all that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, PolicyErrors> {
-        let problems = Problems::new(NAME, text);
-        let exception = read::exception(text, &problems);
-        problems.into_result()?;
+        let diagnostics = Diagnostics::new(NAME, text);
+        let exception = read::exception(text, &diagnostics);
+        diagnostics.into_result()?;
         Ok(exception.expect("what is no exception was reported"))
     }
 
@@ -112,9 +112,9 @@ impl Policy {
         let mut seen = Seen::of(&self.rules);
         let mut added: HashMap<usize, Added> = HashMap::new();
         let fits = exceptions.iter().map(|exception| {
-            let problems = Problems::new(NAME, &exception.text);
-            self.add(exception, &mut added, &mut seen, &problems);
-            problems.into_result()
+            let diagnostics = Diagnostics::new(NAME, &exception.text);
+            self.add(exception, &mut added, &mut seen, &diagnostics);
+            diagnostics.into_result()
         });
         let fits = fits.collect();
         let rules = self.rules.iter().enumerate().map(|(index, rule)| match added.remove(&index) {
@@ -130,12 +130,12 @@ impl Policy {
         exception: &Exception,
         to: &mut HashMap<usize, Added>,
         seen: &mut Seen,
-        problems: &Problems,
+        diagnostics: &Diagnostics,
     ) {
         let Some(&index) = self.by_name.get(exception.rule()) else {
             let names: Vec<&str> = self.rules.iter().map(Rule::name).take(20).collect();
             let what = format!("no rule is called `{}`", exception.rule().escape_debug());
-            problems.report(
+            diagnostics.report(
                 exception.rule.at,
                 what,
                 format!("name a rule of the policy: {}", names.join(", ")),
@@ -143,17 +143,17 @@ impl Policy {
             return;
         };
         let rule = &self.rules[index];
-        let when = compile::conditions_of(&exception.when, &rule.templates, self.paths, problems);
+        let when = compile::conditions_of(&exception.when, &rule.templates, self.paths, diagnostics);
         let written = exception.when.clone();
         match &exception.effect {
             Effect::Limits(limits) => {
-                let terms = compile::terms_of(limits, rule, seen, problems);
-                if problems.is_empty() {
+                let terms = compile::terms_of(limits, rule, seen, diagnostics);
+                if diagnostics.is_empty() {
                     let written = file::Override { when: written, limits: limits.clone() };
                     to.entry(index).or_default().overrides.push((written, when, terms));
                 }
             }
-            _ if !problems.is_empty() => {}
+            _ if !diagnostics.is_empty() => {}
             Effect::Allow => to.entry(index).or_default().allow.push((written, when)),
             Effect::Deny => to.entry(index).or_default().deny.push((written, when)),
         }

@@ -56,7 +56,7 @@ struct PolicyDiagnostic(PolicyError);
 
 impl fmt::Display for PolicyDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.what)
+        f.write_str(&self.0.message)
     }
 }
 

@@ -28,7 +28,7 @@ fn sections() -> Vec<Section> {
 fn errors(text: &str) -> Vec<String> {
     let Err(errors) = parse(text) else { return Vec::new() };
     check(text, &errors);
-    let said = errors.iter().map(|e| format!("> {}:{} {} => {}", e.line, e.column, e.what, e.remedy));
+    let said = errors.iter().map(|e| format!("> {}:{} {} => {}", e.line, e.column, e.message, e.help));
     said.collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::address;
 use super::super::condition::{Condition, Conditions, How};
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{self, Spot, Test};
 use super::super::readings::{PathRules, fold_case};
 use super::super::request_view::{IP, METHOD, PATH, Source};
@@ -20,48 +20,52 @@ pub(super) struct In<'t> {
 pub(super) fn of_match(
     matches: &file::Conditions,
     paths: PathRules,
-    problems: &Problems,
+    diagnostics: &Diagnostics,
 ) -> (Box<[Template]>, Conditions) {
     let path = matches.0.iter().position(|condition| condition.attribute == PATH);
-    let templates = path.map(|path| templates(&matches.0[path].test, paths, problems)).unwrap_or_default();
+    let templates = path.map(|path| templates(&matches.0[path].test, paths, diagnostics)).unwrap_or_default();
     let within = In { templates: &templates, paths };
     let others = matches.0.iter().enumerate().filter(|(index, _)| Some(*index) != path);
-    let others = others.map(|(_, other)| condition(other, within, problems)).collect();
+    let others = others.map(|(_, other)| condition(other, within, diagnostics)).collect();
     (templates, Conditions::new(others))
 }
 
 /// The conditions of a rule with these templates.
-pub(super) fn of(written: &file::Conditions, within: In<'_>, problems: &Problems) -> Conditions {
-    Conditions::new(written.0.iter().map(|one| condition(one, within, problems)).collect())
+pub(super) fn of(written: &file::Conditions, within: In<'_>, diagnostics: &Diagnostics) -> Conditions {
+    Conditions::new(written.0.iter().map(|one| condition(one, within, diagnostics)).collect())
 }
 
 /// The same for a list of them.
-pub(super) fn list(written: &[file::Conditions], within: In<'_>, problems: &Problems) -> Box<[Conditions]> {
-    written.iter().map(|conditions| of(conditions, within, problems)).collect()
+pub(super) fn list(
+    written: &[file::Conditions],
+    within: In<'_>,
+    diagnostics: &Diagnostics,
+) -> Box<[Conditions]> {
+    written.iter().map(|conditions| of(conditions, within, diagnostics)).collect()
 }
 
-fn condition(written: &file::Condition, within: In<'_>, problems: &Problems) -> Condition {
+fn condition(written: &file::Condition, within: In<'_>, diagnostics: &Diagnostics) -> Condition {
     let file::Condition { at, attribute, test } = written;
     let (how, spots) = match test {
         Test::Is(spots) => (How::Whole, spots),
         Test::Prefix(spots) => (How::Prefix, spots),
     };
     if attribute.is_empty() {
-        problems.report(*at, "an attribute without a name", "name it, as in `{ user: alice }`");
+        diagnostics.report(*at, "an attribute without a name", "name it, as in `{ user: alice }`");
     }
     if spots.is_empty() {
         let what = format!("`{attribute}` is compared with nothing, which never holds");
-        problems.report(*at, what, "list at least one value");
+        diagnostics.report(*at, what, "list at least one value");
     }
     match &**attribute {
-        PATH => Condition::Path(templates(test, within.paths, problems)),
+        PATH => Condition::Path(templates(test, within.paths, diagnostics)),
         IP => {
             if how == How::Prefix {
-                let remedy = "write a network instead, such as `ip: 10.0.0.0/8`";
-                problems.report(*at, "an address has no prefix as a text", remedy);
+                let help = "write a network instead, such as `ip: 10.0.0.0/8`";
+                diagnostics.report(*at, "an address has no prefix as a text", help);
                 return Condition::Address(Box::default());
             }
-            Condition::Address(each(spots, problems, address::network).into())
+            Condition::Address(each(spots, diagnostics, address::network).into())
         }
         METHOD => Condition::Method { how, texts: texts(spots) },
         name => {
@@ -72,10 +76,10 @@ fn condition(written: &file::Condition, within: In<'_>, problems: &Problems) -> 
     }
 }
 
-fn templates(test: &Test, paths: PathRules, problems: &Problems) -> Box<[Template]> {
+fn templates(test: &Test, paths: PathRules, diagnostics: &Diagnostics) -> Box<[Template]> {
     match test {
-        Test::Is(spots) => each(spots, problems, |text| Template::whole(text, paths)),
-        Test::Prefix(spots) => each(spots, problems, |text| Template::prefix(text, paths)),
+        Test::Is(spots) => each(spots, diagnostics, |text| Template::whole(text, paths)),
+        Test::Prefix(spots) => each(spots, diagnostics, |text| Template::prefix(text, paths)),
     }
     .into()
 }

@@ -1,6 +1,6 @@
 //! What a rule's key is made of.
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::Spot;
 use super::super::request_view::Source;
 use super::super::subject::{KeyPart, KeyParts};
@@ -11,7 +11,7 @@ pub(super) fn compile(
     written: &[Spot<String>],
     templates: &[Template],
     ipv6_prefix: u8,
-    problems: &Problems,
+    diagnostics: &Diagnostics,
 ) -> KeyParts {
     let mut names: Vec<&str> = Vec::new();
     let mut parts = Vec::new();
@@ -20,14 +20,14 @@ pub(super) fn compile(
         let mut alternatives = Vec::new();
         for name in text.split('|').map(str::trim) {
             if name.is_empty() {
-                let remedy = "name an attribute, or several as in `api_key|ip`";
-                problems.report(*at, "a part of the key is empty", remedy);
+                let help = "name an attribute, or several as in `api_key|ip`";
+                diagnostics.report(*at, "a part of the key is empty", help);
             } else if name.len() > MAX_NAME_BYTES {
-                let remedy = format!("an attribute's name has at most {MAX_NAME_BYTES} bytes");
-                problems.report(*at, "no attribute has so long a name", remedy);
+                let help = format!("an attribute's name has at most {MAX_NAME_BYTES} bytes");
+                diagnostics.report(*at, "no attribute has so long a name", help);
             } else if names.contains(&name) {
-                let remedy = "name every attribute once: a second time it tells nobody apart";
-                problems.report(*at, format!("`{name}` comes twice in this key"), remedy);
+                let help = "name every attribute once: a second time it tells nobody apart";
+                diagnostics.report(*at, format!("`{name}` comes twice in this key"), help);
             } else {
                 names.push(name);
                 alternatives.push(Source::new(name, templates));

@@ -1,6 +1,6 @@
 //! The sets of limits of a rule.
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{LimitEntry, Spot};
 use super::super::limit_set::{self, Terms};
 use super::Seen;
@@ -21,34 +21,34 @@ pub(super) fn compile(
     written: &Spot<Vec<LimitEntry>>,
     of: Of<'_>,
     seen: &mut Seen,
-    problems: &Problems,
+    diagnostics: &Diagnostics,
 ) -> Terms {
     let entries = written.value.as_deref().unwrap_or_default();
     if written.value.is_some() && entries.is_empty() {
-        problems.report(
+        diagnostics.report(
             written.at,
             "there are no limits",
             "give at least one, such as `limits: [\"5/min\"]`",
         );
     }
     if entries.len() > MAX_LIMITS {
-        let remedy = format!("at most {MAX_LIMITS} are decided together");
-        problems.report(written.at, format!("{} limits in one set", entries.len()), remedy);
+        let help = format!("at most {MAX_LIMITS} are decided together");
+        diagnostics.report(written.at, format!("{} limits in one set", entries.len()), help);
     }
-    check_histories(entries, problems);
+    check_histories(entries, diagnostics);
     if of.refundable {
-        check_refundable(entries, problems);
+        check_refundable(entries, diagnostics);
     }
     let mut named: Vec<(Limit, Box<str>)> = Vec::new();
     for entry in entries {
-        check_name(entry, problems);
+        check_name(entry, diagnostics);
         let Some(limit) = entry.limit else { continue };
         let name = limit_set::name(of.name, &limit, entry.name.as_deref());
         let is_taken = named.iter().any(|(_, known)| *known == name)
             || **seen.limits.entry(name.clone()).or_insert(of.name.into()) != *of.name;
         if is_taken {
             let what = format!("another limit is called `{name}` in answers, too");
-            problems.report(entry.at, what, "give one of them another `name`");
+            diagnostics.report(entry.at, what, "give one of them another `name`");
         }
         named.push((limit, name));
     }
@@ -56,32 +56,32 @@ pub(super) fn compile(
 }
 
 /// Limits of one kind and window are one history, unless they have names.
-fn check_histories(entries: &[LimitEntry], problems: &Problems) {
+fn check_histories(entries: &[LimitEntry], diagnostics: &Diagnostics) {
     for (index, entry) in entries.iter().enumerate() {
         let Some(limit) = entry.limit else { continue };
         let is_same = |other: &&LimitEntry| other.limit.is_some_and(|other| other.id() == limit.id());
         if let Some(other) = entries[..index].iter().find(is_same) {
-            let line = problems.line(other.at);
+            let line = diagnostics.line(other.at);
             let what = format!("`{limit}` would share its history with the limit in line {line}");
-            problems.report(entry.at, what, "give one of them a `name`, or another window or algorithm");
+            diagnostics.report(entry.at, what, "give one of them a `name`, or another window or algorithm");
         }
     }
 }
 
-fn check_refundable(entries: &[LimitEntry], problems: &Problems) {
+fn check_refundable(entries: &[LimitEntry], diagnostics: &Diagnostics) {
     for entry in entries {
         if let Some(Kind::Gcra { .. }) = entry.limit.map(|limit| limit.kind()) {
             let what = "a gcra limit keeps nothing that could be given back, and the rule is refundable";
-            problems.report(entry.at, what, "use the log or the counter, or leave `refundable` out");
+            diagnostics.report(entry.at, what, "use the log or the counter, or leave `refundable` out");
         }
     }
 }
 
-fn check_name(entry: &LimitEntry, problems: &Problems) {
+fn check_name(entry: &LimitEntry, diagnostics: &Diagnostics) {
     let Some(name) = &entry.name else { return };
     let is_fine = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_fine) {
-        let remedy = format!("use 1 to {MAX_NAME} printable ASCII characters without quotes, \\ and spaces");
-        problems.report(entry.at, format!("`{}` is no name for a limit", name.escape_debug()), remedy);
+        let help = format!("use 1 to {MAX_NAME} printable ASCII characters without quotes, \\ and spaces");
+        diagnostics.report(entry.at, format!("`{}` is no name for a limit", name.escape_debug()), help);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{Admin, Bytes, Connections, DurationMs, MIN_SECRET_CHARS, Server, Spot};
 use super::settings::SHORT_SECRET;
 
@@ -13,38 +13,38 @@ const MIN_HEAD: u64 = 8 << 10;
 /// Nothing that is asked is larger.
 const MAX_BYTES: u64 = 16 << 20;
 
-pub(super) fn check(server: &Server, problems: &Problems) {
-    check_token(server.token.as_ref(), problems);
-    check_connections(&server.connections, problems);
+pub(super) fn check(server: &Server, diagnostics: &Diagnostics) {
+    check_token(server.token.as_ref(), diagnostics);
+    check_connections(&server.connections, diagnostics);
     if let Some(admin) = &server.admin {
-        check_admin(admin, problems);
+        check_admin(admin, diagnostics);
     }
-    check_addresses(server, problems);
+    check_addresses(server, diagnostics);
 }
 
-fn check_token(token: Option<&Spot<String>>, problems: &Problems) {
+fn check_token(token: Option<&Spot<String>>, diagnostics: &Diagnostics) {
     if let Some(Spot { at, value: Some(token) }) = token
         && token.chars().count() < MIN_SECRET_CHARS
     {
-        problems.report(*at, "the token is too short, and could be guessed", SHORT_SECRET);
+        diagnostics.report(*at, "the token is too short, and could be guessed", SHORT_SECRET);
     }
 }
 
-fn check_admin(admin: &Admin, problems: &Problems) {
-    check_token(admin.token.as_ref(), problems);
+fn check_admin(admin: &Admin, diagnostics: &Diagnostics) {
+    check_token(admin.token.as_ref(), diagnostics);
     let Some(listen) = admin.listen.value else { return };
     if !admin.is_guarded_at(listen) {
         let what = format!(
             "{} can be reached by other machines, and anybody there could change limits",
             listen.ip()
         );
-        let remedy = "listen at 127.0.0.1, or give it a `token`, or `tls` with a `client_ca`";
-        problems.report(admin.listen.at, what, remedy);
+        let help = "listen at 127.0.0.1, or give it a `token`, or `tls` with a `client_ca`";
+        diagnostics.report(admin.listen.at, what, help);
     }
 }
 
 /// Two listeners cannot be in one place.
-fn check_addresses(server: &Server, problems: &Problems) {
+fn check_addresses(server: &Server, diagnostics: &Diagnostics) {
     let listeners = [
         Some(("where checks are answered", &server.http)),
         server.grpc.as_ref().map(|grpc| ("where gRPC is spoken", &grpc.listen)),
@@ -55,33 +55,37 @@ fn check_addresses(server: &Server, problems: &Problems) {
     for (what, spot) in listeners.into_iter().flatten() {
         let Some(listen) = spot.value.filter(|listen| listen.port() != 0) else { continue };
         if let Some((other, _)) = taken.iter().find(|(_, address)| *address == listen) {
-            problems.report(spot.at, format!("{listen} is {other}"), "give it a port of its own, as 8090");
+            diagnostics.report(spot.at, format!("{listen} is {other}"), "give it a port of its own, as 8090");
         }
         taken.push((what, listen));
     }
 }
 
-fn check_connections(connections: &Connections, problems: &Problems) {
+fn check_connections(connections: &Connections, diagnostics: &Diagnostics) {
     for count in [&connections.max, &connections.max_per_address] {
         if let Some(number) = count.value.filter(|number| !(1..=MAX_CONNECTIONS).contains(number)) {
-            let remedy =
+            let help =
                 format!("choose 1 to {MAX_CONNECTIONS}; 16384 in all and 4096 from one address are usual");
-            problems.report(count.at, format!("at most {number} connections"), remedy);
+            diagnostics.report(count.at, format!("at most {number} connections"), help);
         }
     }
     let Connections { head_timeout, body_timeout, write_timeout, idle_timeout, .. } = connections;
     for timeout in [head_timeout, body_timeout, write_timeout, idle_timeout] {
         if timeout.value == Some(DurationMs(0)) {
-            problems.report(timeout.at, "nothing can be done in no time", "write at least 1ms; 10s is usual");
+            diagnostics.report(
+                timeout.at,
+                "nothing can be done in no time",
+                "write at least 1ms; 10s is usual",
+            );
         }
     }
-    check_size(&connections.max_head, MIN_HEAD, problems);
-    check_size(&connections.max_body, 1, problems);
+    check_size(&connections.max_head, MIN_HEAD, diagnostics);
+    check_size(&connections.max_body, 1, diagnostics);
 }
 
-fn check_size(size: &Spot<Bytes>, least: u64, problems: &Problems) {
+fn check_size(size: &Spot<Bytes>, least: u64, diagnostics: &Diagnostics) {
     if let Some(Bytes(bytes)) = size.value.filter(|size| !(least..=MAX_BYTES).contains(&size.0)) {
-        let remedy = format!("choose {least} bytes to 16MiB; 64KiB is usual");
-        problems.report(size.at, format!("at most {bytes} bytes of a request"), remedy);
+        let help = format!("choose {least} bytes to 16MiB; 64KiB is usual");
+        diagnostics.report(size.at, format!("at most {bytes} bytes of a request"), help);
     }
 }

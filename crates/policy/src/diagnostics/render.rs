@@ -1,4 +1,4 @@
-//! Errors as text, and as what `miette` draws.
+//! Rendering of errors as text, and as diagnostics of `miette`.
 
 use std::error::Error;
 use std::fmt::{self, Display};
@@ -7,37 +7,37 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 use super::{PolicyError, PolicyErrors};
 
-/// A line is shown up to this many characters, around the place.
-const SHOWN: usize = 100;
-/// What is shown of it before the place.
-const SHOWN_BEFORE: usize = 60;
+/// Maximum number of characters of an excerpt.
+const MAX_CHARS: usize = 100;
+/// Maximum number of characters before the position.
+const MAX_CHARS_BEFORE: usize = 60;
 
-/// `policy.yaml:7:12: what is wrong`, its line with the place marked, and what would be right.
+/// `policy.yaml:7:12: message`, the line with its position marked, and the help.
 impl Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, column, what, remedy, .. } = self;
-        write!(f, "{}:{line}:{column}: {what}", self.file.name())?;
+        let Self { line, column, message, help, .. } = self;
+        write!(f, "{}:{line}:{column}: {message}", self.file.name())?;
         let (excerpt, before, marked) = self.excerpt();
         if !excerpt.trim().is_empty() {
             let number = line.to_string();
             write!(f, "\n  {number} | {excerpt}\n  {:1$} | ", "", number.len())?;
             write!(f, "{:before$}{}", "", "^".repeat(marked))?;
         }
-        if remedy.is_empty() { Ok(()) } else { write!(f, "\n  {remedy}") }
+        if help.is_empty() { Ok(()) } else { write!(f, "\n  {help}") }
     }
 }
 
 impl PolicyError {
-    /// The line, how many of its characters stand before the place, and how many are the place.
+    /// Excerpt of the line, the number of its characters before the position, and the length of the position.
     fn excerpt(&self) -> (String, usize, usize) {
         let text = self.file.inner();
         let line_start = text[..self.span.start].rfind('\n').map_or(0, |newline| newline + 1);
         let line = text[line_start..].lines().next().unwrap_or_default();
         let before = self.column - 1;
-        let skipped = before.saturating_sub(SHOWN_BEFORE);
+        let skipped = before.saturating_sub(MAX_CHARS_BEFORE);
         // A control character could do anything to a terminal.
-        let shown = |c: char| if c.is_control() { ' ' } else { c };
-        let excerpt: String = line.chars().skip(skipped).take(SHOWN).map(shown).collect();
+        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        let excerpt: String = line.chars().skip(skipped).take(MAX_CHARS).map(printable).collect();
         let rest = excerpt.chars().count().saturating_sub(before - skipped);
         let span = &text[self.span.start..self.span.start + self.span.len];
         let marked = span.lines().next().unwrap_or_default().chars().count();
@@ -49,7 +49,7 @@ impl Error for PolicyError {}
 
 impl Diagnostic for PolicyError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        if self.remedy.is_empty() { None } else { Some(Box::new(&self.remedy)) }
+        if self.help.is_empty() { None } else { Some(Box::new(&self.help)) }
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {

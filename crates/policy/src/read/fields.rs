@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::{Diagnostics, quote};
 use super::super::file::{Span, Spot};
 use super::super::suggest::closest;
-use super::super::yaml::{Entry, Kind, Meaning, Node, meaning, quoted};
+use super::super::yaml::{Entry, Kind, Node};
 use super::Read;
 
 /// A mapping that is read field by field. What was never asked for does not exist.
@@ -17,17 +17,24 @@ pub(super) struct Fields<'n> {
     known: RefCell<Vec<&'static str>>,
     /// What has to be there and is not, with an example.
     missing: RefCell<Vec<(&'static str, &'static str)>>,
-    problems: &'n Problems,
+    diagnostics: &'n Diagnostics,
 }
 
 impl<'n> Fields<'n> {
     /// `None`: it is no mapping, and that was reported.
-    pub(super) fn of(node: &'n Node, owner: &'static str, problems: &'n Problems) -> Option<Self> {
+    pub(super) fn of(node: &'n Node, owner: &'static str, diagnostics: &'n Diagnostics) -> Option<Self> {
         let Kind::Mapping(entries) = &node.kind else {
-            expected(node, &format!("{owner} is a mapping"), "write its fields as name: value", problems);
+            expected(node, &format!("{owner} is a mapping"), "write its fields as name: value", diagnostics);
             return None;
         };
-        Some(Self { node, entries, owner, known: RefCell::default(), missing: RefCell::default(), problems })
+        Some(Self {
+            node,
+            entries,
+            owner,
+            known: RefCell::default(),
+            missing: RefCell::default(),
+            diagnostics,
+        })
     }
 
     /// Where to point when something is missing.
@@ -49,12 +56,12 @@ impl<'n> Fields<'n> {
         self.read(self.find(name)?, "give it one, or leave the field out")
     }
 
-    fn read<T: Read>(&self, entry: &Entry, remedy: &str) -> Option<T> {
-        if is_nothing(&entry.value) {
-            self.problems.report(entry.key_at, format!("`{}` has no value", entry.key), remedy);
+    fn read<T: Read>(&self, entry: &Entry, help: &str) -> Option<T> {
+        if entry.value.is_null() {
+            self.diagnostics.report(entry.key_at, format!("`{}` has no value", entry.key), help);
             return None;
         }
-        T::read(&entry.value, self.problems)
+        T::read(&entry.value, self.diagnostics)
     }
 
     /// A field that may be left out, or is taken by default if it is wrong.
@@ -81,32 +88,28 @@ impl<'n> Fields<'n> {
         let (head, known) = (self.head(), self.known.into_inner());
         let mut missing = self.missing.into_inner();
         for Entry { key, key_at, .. } in self.entries.iter().filter(|entry| !known.contains(&&*entry.key)) {
-            let what = format!("unknown field {} in {}", quoted(key), self.owner);
+            let what = format!("unknown field {} in {}", quote(key), self.owner);
             let all = format!("{} has {}", self.owner, known.join(", "));
             // A file of nothing but unknown fields has to end soon, too.
-            let meant = if self.problems.is_full() { None } else { closest(key, &known) };
-            let remedy = match meant {
+            let meant = if self.diagnostics.is_full() { None } else { closest(key, &known) };
+            let help = match meant {
                 Some(name) => format!("did you mean `{name}`? {all}"),
                 None => all,
             };
-            self.problems.report(*key_at, what, remedy);
+            self.diagnostics.report(*key_at, what, help);
             // It is there under another name.
             missing.retain(|(name, _)| Some(*name) != meant);
         }
         for (name, example) in missing {
             let what = format!("{} needs `{name}`", self.owner);
-            self.problems.report(head, what, format!("add it, as in {example}"));
+            self.diagnostics.report(head, what, format!("add it, as in {example}"));
         }
     }
 }
 
-pub(super) fn is_nothing(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Scalar { text, plain } if meaning(text, *plain) == Meaning::Nothing)
-}
-
 /// Something else stands here than `what` says; nothing is said of what was already reported.
-pub(super) fn expected(node: &Node, what: &str, remedy: &str, problems: &Problems) {
-    if !matches!(node.kind, Kind::Wrong) {
-        problems.report(node.head(), format!("{what}, and this is {}", node.described()), remedy);
+pub(super) fn expected(node: &Node, what: &str, help: &str, diagnostics: &Diagnostics) {
+    if !matches!(node.kind, Kind::Invalid) {
+        diagnostics.report(node.head(), format!("{what}, and this is {}", node.describe()), help);
     }
 }

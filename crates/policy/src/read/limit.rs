@@ -2,29 +2,29 @@
 
 use std::time::Duration;
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::{Diagnostics, quote};
 use super::super::file::{DurationMs, LimitEntry, Spot};
-use super::super::yaml::{Kind, Node, quoted};
+use super::super::yaml::{Kind, Node};
 use super::Read;
-use super::fields::{Fields, expected, is_nothing};
+use super::fields::{Fields, expected};
 use super::scalars::word;
 use slidegate_core::{Limit, LimitError, MAX_ENTRIES, Resolution};
 
 impl Read for LimitEntry {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let (limit, name) = match &node.kind {
-            Kind::Scalar { text, .. } if !is_nothing(node) => (short(node, text, problems), None),
+            Kind::Scalar { text, .. } if !node.is_null() => (short(node, text, diagnostics), None),
             Kind::Mapping(_) => {
-                let fields = Fields::of(node, "a limit", problems)?;
-                let long = Long { fields, problems };
+                let fields = Fields::of(node, "a limit", diagnostics)?;
+                let long = Long { fields, diagnostics };
                 let name = long.fields.get::<String>("name");
                 let limit = if long.is_in_flight() { long.in_flight() } else { long.rate() };
                 long.fields.done();
                 (limit, name)
             }
             _ => {
-                let remedy = "write 5/min, or { quota: 5, window: 1min }";
-                expected(node, "this has to be a limit", remedy, problems);
+                let help = "write 5/min, or { quota: 5, window: 1min }";
+                expected(node, "this has to be a limit", help, diagnostics);
                 (None, None)
             }
         };
@@ -36,13 +36,13 @@ impl Read for LimitEntry {
     }
 }
 
-fn short(node: &Node, text: &str, problems: &Problems) -> Option<Limit> {
+fn short(node: &Node, text: &str, diagnostics: &Diagnostics) -> Option<Limit> {
     match text.parse() {
         Ok(limit) => Some(limit),
         Err(error) => {
-            problems.report(
+            diagnostics.report(
                 node.at,
-                format!("{} is not a limit", quoted(text)),
+                format!("{} is not a limit", quote(text)),
                 LimitError::to_string(&error),
             );
             None
@@ -59,18 +59,18 @@ enum Algorithm {
 }
 
 impl Read for Algorithm {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let words =
             [("log", Self::Log), ("counter", Self::Counter), ("fixed", Self::Fixed), ("gcra", Self::Gcra)];
-        word(node, &words, problems)
+        word(node, &words, diagnostics)
     }
 }
 
 impl Read for Resolution {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         match &node.kind {
             Kind::Scalar { text, .. } if text == "auto" => Some(Self::Auto),
-            _ => DurationMs::read(node, problems).map(|duration| Self::Ms(duration.0)),
+            _ => DurationMs::read(node, diagnostics).map(|duration| Self::Ms(duration.0)),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Read for Resolution {
 /// The long form, of which either `in_flight` and `hold` or the others are used.
 struct Long<'n> {
     fields: Fields<'n>,
-    problems: &'n Problems,
+    diagnostics: &'n Diagnostics,
 }
 
 impl Long<'_> {
@@ -137,9 +137,9 @@ impl Long<'_> {
     }
 
     /// Reports a field that has no meaning beside another.
-    fn unused(&self, name: &'static str, beside: &str, remedy: &str) {
+    fn unused(&self, name: &'static str, beside: &str, help: &str) {
         if let Some(entry) = self.fields.find(name) {
-            self.problems.report(entry.key_at, format!("`{name}` does not go with {beside}"), remedy);
+            self.diagnostics.report(entry.key_at, format!("`{name}` does not go with {beside}"), help);
         }
     }
 
@@ -161,17 +161,17 @@ impl Long<'_> {
         let entry = blamed.iter().find_map(|name| self.fields.find(name));
         let (at, what) = match entry {
             Some(entry) => {
-                (entry.value.at, format!("{} does not work as `{}`", entry.value.described(), entry.key))
+                (entry.value.at, format!("{} does not work as `{}`", entry.value.describe(), entry.key))
             }
             None => (self.fields.head(), "this is not a limit".to_owned()),
         };
-        let remedy = match error {
+        let help = match error {
             E::TooManyEntries { .. } if self.is_in_flight() => {
                 format!("at most {MAX_ENTRIES} can be in flight")
             }
             _ => error.to_string(),
         };
-        self.problems.report(at, what, remedy);
+        self.diagnostics.report(at, what, help);
         None
     }
 }

@@ -1,6 +1,6 @@
 //! Listeners: certificates, the address of operators, what connections may take.
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{Admin, Connections, Entrance, Spot, Tls};
 use super::super::yaml::{Kind, Node};
 use super::Read;
@@ -8,8 +8,8 @@ use super::fields::Fields;
 use super::secret::Secret;
 
 impl Read for Tls {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "tls", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "tls", diagnostics)?;
         let tls = Self {
             certificate: fields.required("certificate", "certificate: server.pem"),
             key: fields.required("key", "key: server.key"),
@@ -21,11 +21,11 @@ impl Read for Tls {
 }
 
 impl Read for Admin {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         if let Kind::Scalar { .. } = node.kind {
-            return Some(Self { listen: Spot::read(node, problems)?, ..Self::default() });
+            return Some(Self { listen: Spot::read(node, diagnostics)?, ..Self::default() });
         }
-        let fields = Fields::of(node, "admin", problems)?;
+        let fields = Fields::of(node, "admin", diagnostics)?;
         let admin = Self {
             listen: fields.required("listen", "listen: 127.0.0.1:8090"),
             token: fields.get("token").map(Secret::told),
@@ -37,11 +37,11 @@ impl Read for Admin {
 }
 
 impl Read for Entrance {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         if let Kind::Scalar { .. } = node.kind {
-            return Some(Self { listen: Spot::read(node, problems)?, tls: None });
+            return Some(Self { listen: Spot::read(node, diagnostics)?, tls: None });
         }
-        let fields = Fields::of(node, "a listener", problems)?;
+        let fields = Fields::of(node, "a listener", diagnostics)?;
         let entrance =
             Self { listen: fields.required("listen", "listen: 127.0.0.1:8081"), tls: fields.get("tls") };
         fields.done();
@@ -50,8 +50,8 @@ impl Read for Entrance {
 }
 
 impl Read for Connections {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "connections", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "connections", diagnostics)?;
         let usual = Self::default();
         let connections = Self {
             max: fields.or("max", usual.max),

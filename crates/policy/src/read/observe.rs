@@ -1,6 +1,6 @@
 //! What is counted and told.
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{Observe, Otlp};
 use super::super::yaml::Node;
 use super::Read;
@@ -9,8 +9,8 @@ use super::scalars::word;
 use crate::file::Subjects;
 
 impl Read for Observe {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "observe", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "observe", diagnostics)?;
         let usual = Self::default();
         let observe = Self {
             enabled: fields.or("enabled", usual.enabled),
@@ -25,8 +25,8 @@ impl Read for Observe {
 }
 
 impl Read for Otlp {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "otlp", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "otlp", diagnostics)?;
         let usual = Self::default();
         let otlp = Self {
             endpoint: fields.required("endpoint", "endpoint: http://127.0.0.1:4318"),
@@ -39,7 +39,7 @@ impl Read for Otlp {
 }
 
 impl Read for Subjects {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        word(node, &[("plain", Self::Plain), ("hashed", Self::Hashed)], problems)
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        word(node, &[("plain", Self::Plain), ("hashed", Self::Hashed)], diagnostics)
     }
 }

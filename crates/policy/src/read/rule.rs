@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{Conditions, Missing, Mode, Override, Percent, Rule, Spot};
 use super::super::yaml::{Kind, Node};
 use super::Read;
@@ -11,8 +11,8 @@ use super::scalars::word;
 use slidegate_store::OnStoreError;
 
 impl Read for Rule {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "a rule", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "a rule", diagnostics)?;
         let rule = Self {
             name: fields.required("name", "name: login"),
             matches: fields.or("match", Conditions::default()),
@@ -34,8 +34,8 @@ impl Read for Rule {
 }
 
 impl Read for Override {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "an override", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "an override", diagnostics)?;
         let when = fields.required::<Conditions>("when", "when: { org: acme }");
         let limits = fields.required("limits", "limits: [50/s]");
         fields.done();
@@ -44,19 +44,19 @@ impl Read for Override {
 }
 
 impl Read for Missing {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        word(node, &[("shared", Self::Shared), ("skip", Self::Skip), ("deny", Self::Deny)], problems)
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        word(node, &[("shared", Self::Shared), ("skip", Self::Skip), ("deny", Self::Deny)], diagnostics)
     }
 }
 
 impl Read for OnStoreError {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        word(node, &[("local", Self::Local), ("allow", Self::Allow), ("deny", Self::Deny)], problems)
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        word(node, &[("local", Self::Local), ("allow", Self::Allow), ("deny", Self::Deny)], diagnostics)
     }
 }
 
 impl Read for Mode {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         const FORMS: &str = "write enforce, observe, { enforce: 25% } or { enforce_for: [{ org: acme }] }";
         match &node.kind {
             Kind::Scalar { .. } => {
@@ -65,13 +65,16 @@ impl Read for Mode {
                     Enforce,
                     Observe,
                 }
-                Some(match word(node, &[("enforce", Word::Enforce), ("observe", Word::Observe)], problems)? {
-                    Word::Enforce => Self::Enforce,
-                    Word::Observe => Self::Observe,
-                })
+                Some(
+                    match word(node, &[("enforce", Word::Enforce), ("observe", Word::Observe)], diagnostics)?
+                    {
+                        Word::Enforce => Self::Enforce,
+                        Word::Observe => Self::Observe,
+                    },
+                )
             }
             Kind::Mapping(_) => {
-                let fields = Fields::of(node, "a mode", problems)?;
+                let fields = Fields::of(node, "a mode", diagnostics)?;
                 let share = fields.get::<Spot<Percent>>("enforce");
                 let some = fields.get::<Spot<Vec<Conditions>>>("enforce_for");
                 let head = fields.head();
@@ -80,17 +83,17 @@ impl Read for Mode {
                     (Some(share), None) => share.value.map(Self::Share),
                     (None, Some(some)) => some.value.map(Self::For),
                     (Some(_), Some(some)) => {
-                        problems.report(some.at, "a mode has `enforce` or `enforce_for`, not both", FORMS);
+                        diagnostics.report(some.at, "a mode has `enforce` or `enforce_for`, not both", FORMS);
                         None
                     }
                     (None, None) => {
-                        problems.report(head, "this mode says nothing", FORMS);
+                        diagnostics.report(head, "this mode says nothing", FORMS);
                         None
                     }
                 }
             }
             _ => {
-                expected(node, "this has to be a mode", FORMS, problems);
+                expected(node, "this has to be a mode", FORMS, diagnostics);
                 None
             }
         }

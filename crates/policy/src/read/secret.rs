@@ -1,8 +1,8 @@
 //! Texts that no error repeats: tokens, and addresses with a password in them.
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::Spot;
-use super::super::yaml::{Kind, Meaning, Node, meaning};
+use super::super::yaml::{Kind, Node, ScalarType, scalar_type};
 use super::Read;
 use super::fields::expected;
 
@@ -18,23 +18,23 @@ impl Secret {
 impl Read for Secret {
     const IS_SECRET: bool = true;
 
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         const REMEDY: &str = "put it in quotes";
         match &node.kind {
             Kind::Scalar { text, plain } => {
-                let what = match meaning(text, *plain) {
-                    Meaning::Text if !text.is_empty() => return Some(Self(text.clone())),
-                    Meaning::Text => {
-                        problems.report(node.at, "this text is empty", "write at least one character");
+                let what = match scalar_type(text, *plain) {
+                    ScalarType::Text if !text.is_empty() => return Some(Self(text.clone())),
+                    ScalarType::Text => {
+                        diagnostics.report(node.at, "this text is empty", "write at least one character");
                         return None;
                     }
-                    Meaning::Number => "a number",
-                    Meaning::Boolean(_) => "true or false",
-                    Meaning::Nothing => "nothing",
+                    ScalarType::Number => "a number",
+                    ScalarType::Boolean(_) => "true or false",
+                    ScalarType::Null => "nothing",
                 };
-                problems.report(node.at, format!("this has to be a text, and this is {what}"), REMEDY);
+                diagnostics.report(node.at, format!("this has to be a text, and this is {what}"), REMEDY);
             }
-            _ => expected(node, "this has to be a text", REMEDY, problems),
+            _ => expected(node, "this has to be a text", REMEDY, diagnostics),
         }
         None
     }

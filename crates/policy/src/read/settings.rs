@@ -1,6 +1,6 @@
 //! The file as a whole, the server and the store.
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{File, HeaderStyle, Paths, ResetStyle, Sentinel, Server, Spot, Store, StoreKind};
 use super::super::yaml::Node;
 use super::Read;
@@ -9,8 +9,8 @@ use super::scalars::word;
 use super::secret::Secret;
 
 impl Read for File {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "a policy", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "a policy", diagnostics)?;
         let version = fields.required::<u64>("version", "version: 1");
         let usual = Self::default();
         let file = Self {
@@ -28,8 +28,8 @@ impl Read for File {
 }
 
 impl Read for Paths {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "paths", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "paths", diagnostics)?;
         let usual = Self::default();
         let paths = Self { ignore_case: fields.or("ignore_case", usual.ignore_case) };
         fields.done();
@@ -38,8 +38,8 @@ impl Read for Paths {
 }
 
 impl Read for Server {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "a server", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "a server", diagnostics)?;
         let usual = Self::default();
         let server = Self {
             http: fields.or("http", usual.http),
@@ -67,8 +67,8 @@ impl Read for Server {
 }
 
 impl Read for Store {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "a store", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "a store", diagnostics)?;
         let usual = Self::default();
         let url = fields.get("url").map(Secret::told);
         let nodes = fields.get("nodes").map(nodes).unwrap_or_default();
@@ -99,7 +99,7 @@ impl Read for Store {
         if store.timeout.0 == 0
             && let Some(entry) = fields.find("timeout")
         {
-            problems.report(
+            diagnostics.report(
                 entry.value.at,
                 "a store cannot answer in no time",
                 "write at least 1ms; 50ms is usual",
@@ -108,7 +108,7 @@ impl Read for Store {
         if store.instances == 0
             && let Some(entry) = fields.find("instances")
         {
-            problems.report(entry.value.at, "a store is used by at least one node", "write 1 or more");
+            diagnostics.report(entry.value.at, "a store is used by at least one node", "write 1 or more");
         }
         fields.done();
         Some(store)
@@ -116,8 +116,8 @@ impl Read for Store {
 }
 
 impl Read for Sentinel {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "a sentinel", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "a sentinel", diagnostics)?;
         let nodes = nodes(fields.required("nodes", "nodes: [redis://10.0.0.1:26379]"));
         let name = fields.required("name", "name: mymaster");
         fields.done();
@@ -132,25 +132,25 @@ fn nodes(list: Spot<Vec<Spot<Secret>>>) -> Vec<Spot<String>> {
 }
 
 impl Read for StoreKind {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        word(node, &[("memory", Self::Memory), ("redis", Self::Redis)], problems)
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        word(node, &[("memory", Self::Memory), ("redis", Self::Redis)], diagnostics)
     }
 }
 
 impl Read for HeaderStyle {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let words = [
             ("draft", Self::Draft),
             ("legacy", Self::Legacy),
             ("x-ratelimit", Self::XRateLimit),
             ("none", Self::None),
         ];
-        word(node, &words, problems)
+        word(node, &words, diagnostics)
     }
 }
 
 impl Read for ResetStyle {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        word(node, &[("delta", Self::Delta), ("epoch", Self::Epoch)], problems)
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        word(node, &[("delta", Self::Delta), ("epoch", Self::Epoch)], diagnostics)
     }
 }

@@ -1,6 +1,6 @@
 //! An exception that holds for a while.
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::{Conditions, LimitEntry, Spot};
 use super::super::temporary_override::{Effect, Exception};
 use super::super::yaml::Node;
@@ -10,8 +10,8 @@ use super::fields::Fields;
 const FORMS: &str = "write one of \"limits\": [\"50/s\"], \"allow\": true and \"deny\": true";
 
 impl Read for Exception {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
-        let fields = Fields::of(node, "an override", problems)?;
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+        let fields = Fields::of(node, "an override", diagnostics)?;
         let rule = fields.required::<String>("rule", "\"rule\": \"login\"");
         // To be written even if it is for all: what was forgotten must not shut everybody out.
         let when =
@@ -22,7 +22,7 @@ impl Read for Exception {
         fields.done();
         for Spot { at, value } in [&allow, &deny].into_iter().flatten() {
             if *value == Some(false) {
-                problems.report(*at, "an override does not say what it is not", FORMS);
+                diagnostics.report(*at, "an override does not say what it is not", FORMS);
             }
         }
         let given = [limits.is_some(), allow.is_some(), deny.is_some()];
@@ -36,7 +36,7 @@ impl Read for Exception {
                 } else {
                     "this override says several things"
                 };
-                problems.report(head, what, FORMS);
+                diagnostics.report(head, what, FORMS);
                 return None;
             }
         };

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use slidegate_core::{LimitError, MAX_WINDOW_MS, parse_count, parse_window};
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::{Diagnostics, quote};
 use super::super::file::{Bytes, DurationMs, Percent};
-use super::super::yaml::{Kind, Node, quoted};
+use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::expected;
 
@@ -23,26 +23,26 @@ struct Form {
 fn parsed<T>(
     node: &Node,
     Form { what, example }: Form,
-    problems: &Problems,
+    diagnostics: &Diagnostics,
     parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> Option<T> {
     let Kind::Scalar { text, .. } = &node.kind else {
-        expected(node, &format!("this has to be {what}"), &format!("write {example}"), problems);
+        expected(node, &format!("this has to be {what}"), &format!("write {example}"), diagnostics);
         return None;
     };
     match parse(text.trim()) {
         Ok(value) => Some(value),
-        Err(remedy) => {
-            problems.report(node.at, format!("{} is not {what}", quoted(text)), remedy);
+        Err(help) => {
+            diagnostics.report(node.at, format!("{} is not {what}", quote(text)), help);
             None
         }
     }
 }
 
 impl Read for DurationMs {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let form = Form { what: "a duration", example: "50ms, 30s, 5min, 2h or 1day" };
-        parsed(node, form, problems, str::parse)
+        parsed(node, form, diagnostics, str::parse)
     }
 }
 
@@ -70,9 +70,9 @@ impl FromStr for DurationMs {
 }
 
 impl Read for Percent {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let form = Form { what: "a percentage", example: "25%" };
-        parsed(node, form, problems, |text| {
+        parsed(node, form, diagnostics, |text| {
             let wrong = || "write 0% to 100%, with up to two decimals, as in 25% or 0.5%".to_owned();
             let number = text.strip_suffix('%').ok_or_else(wrong)?;
             let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
@@ -88,10 +88,10 @@ impl Read for Percent {
 }
 
 impl Read for Bytes {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         const UNITS: [(&str, u32); 5] = [("", 0), ("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
         let form = Form { what: "a size", example: "256MiB" };
-        parsed(node, form, problems, |text| {
+        parsed(node, form, diagnostics, |text| {
             let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'_').count();
             let (count, unit) = text.split_at(digits);
             let shift = UNITS.iter().find(|(name, _)| *name == unit.trim_start()).map(|(_, shift)| shift);
@@ -109,23 +109,23 @@ impl Read for Bytes {
 }
 
 impl Read for SocketAddr {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let form = Form { what: "an address with a port", example: "127.0.0.1:8080" };
-        parsed(node, form, problems, |text| {
-            let remedy = "write address:port, as in 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080";
-            text.parse().map_err(|_| remedy.to_owned())
+        parsed(node, form, diagnostics, |text| {
+            let help = "write address:port, as in 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080";
+            text.parse().map_err(|_| help.to_owned())
         })
     }
 }
 
 /// An address alone is a network of one.
 impl Read for IpNet {
-    fn read(node: &Node, problems: &Problems) -> Option<Self> {
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let form = Form { what: "a network", example: "10.0.0.0/8" };
-        parsed(node, form, problems, |text| {
+        parsed(node, form, diagnostics, |text| {
             let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
-            let remedy = "write an address or a CIDR, as in 10.0.0.0/8 or fd00::/8";
-            text.parse().ok().or_else(alone).ok_or_else(|| remedy.to_owned())
+            let help = "write an address or a CIDR, as in 10.0.0.0/8 or fd00::/8";
+            text.parse().ok().or_else(alone).ok_or_else(|| help.to_owned())
         })
     }
 }

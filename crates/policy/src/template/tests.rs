@@ -6,7 +6,7 @@ fn readings(path: &str) -> Readings<'_> {
 }
 
 fn whole(template: &str) -> Template {
-    Template::whole(template, PathRules::default()).unwrap_or_else(|flaw| panic!("{template}: {flaw:?}"))
+    Template::whole(template, PathRules::default()).unwrap_or_else(|error| panic!("{template}: {error:?}"))
 }
 
 /// By any reading, and by every one.
@@ -98,7 +98,7 @@ fn prefixes_end_between_segments() {
     ];
     for (template, path, expected) in table {
         let parsed = Template::prefix(template, PathRules::default());
-        let parsed = parsed.unwrap_or_else(|flaw| panic!("{template}: {flaw:?}"));
+        let parsed = parsed.unwrap_or_else(|error| panic!("{template}: {error:?}"));
         assert_eq!(matches(&parsed, path).0, expected, "{template} and {path}");
     }
 }
@@ -151,9 +151,9 @@ fn wrong_templates() {
         ("/{a|b}", "has a `|`"),
     ];
     for (template, expected) in table {
-        let flaw = Template::whole(template, PathRules::default()).expect_err(template);
-        assert!(flaw.what.contains(expected), "{template}: {flaw:?}");
-        assert!(!flaw.remedy.is_empty());
+        let error = Template::whole(template, PathRules::default()).expect_err(template);
+        assert!(error.message.contains(expected), "{template}: {error:?}");
+        assert!(!error.help.is_empty());
     }
     assert!(Template::prefix("/files/{*rest}", PathRules::default()).is_err());
 }

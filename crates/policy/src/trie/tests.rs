@@ -35,7 +35,7 @@ fn readings(path: &str) -> Readings<'_> {
 }
 
 fn whole(text: &str) -> Template {
-    Template::whole(text, PathRules::default()).unwrap_or_else(|flaw| panic!("{text}: {flaw:?}"))
+    Template::whole(text, PathRules::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"))
 }
 
 fn parsed(text: &str, number: usize) -> Template {

@@ -1,58 +1,55 @@
-//! YAML into a tree, within bounds.
+//! Construction of the tree from the events of the parser, within bounds.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Place, StructureStyle};
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::{Diagnostics, quote};
 use super::super::file::Span;
-use super::tree::{Entry, Kind, Meaning, Node, meaning, quoted};
-use super::{MAX_DEPTH, MAX_NODES, syntax};
+use super::tree::{Entry, Kind, Node};
+use super::{Options, syntax};
 
-/// The tree of the one document in a file. `None`: there is none, and that was reported.
-pub(crate) fn tree(text: &str, problems: &Problems) -> Option<Rc<Node>> {
+/// Trees of the documents in a text. `None`: an error made reading on pointless, and was reported.
+///
+/// After other errors the tree is there, with [`Kind::Invalid`] in the places of invalid values.
+pub fn documents(text: &str, options: &Options, diagnostics: &Diagnostics) -> Option<Vec<Rc<Node>>> {
     // A little more than is allowed, so that the error is ours.
-    let nesting = MAX_DEPTH + 1;
-    let options = granit_parser::options! {
+    let nesting = options.max_depth + 1;
+    let parser_options = granit_parser::options! {
         emit_unresolved_aliases: true,
         emit_comments: false,
         flow_nesting_limit: nesting,
         block_nesting_limit: nesting,
     };
-    let mut build = Build { problems, open: Vec::new(), anchors: HashMap::new(), nodes: 0, root: None };
-    for event in Parser::new_from_str_with_options(text, options) {
+    let (open, anchors, roots) = (Vec::new(), HashMap::new(), Vec::new());
+    let mut build = Build { options, diagnostics, open, anchors, values: 0, roots };
+    for event in Parser::new_from_str_with_options(text, parser_options) {
         let done = match event {
             Ok((event, place)) => build.event(event, &place),
             Err(error) => {
                 let bracket = build.open.iter().rev().find(|open| open.flow).map(|open| open.at);
-                syntax::report(&error, text, bracket, problems);
+                syntax::report(&error, text, bracket, diagnostics);
                 None
             }
         };
         done?;
     }
-    if build.root.is_none() {
-        problems.report(
-            Span::default(),
-            "the file is empty",
-            "a policy starts with `version: 1`, then come its rules",
-        );
-    }
-    build.root.map(|measured| measured.node)
+    Some(build.roots)
 }
 
 struct Build<'p> {
-    problems: &'p Problems,
+    options: &'p Options,
+    diagnostics: &'p Diagnostics,
     open: Vec<Open>,
-    /// What aliases can refer to: nodes that are complete.
+    /// Complete nodes, which aliases can refer to.
     anchors: HashMap<usize, Measured>,
-    /// How many nodes the tree has, those behind aliases as often as they are used.
-    nodes: usize,
-    root: Option<Measured>,
+    /// Number of values, counting those behind aliases each time.
+    values: usize,
+    roots: Vec<Rc<Node>>,
 }
 
-/// A collection whose end has not come yet.
+/// Collection whose end was not reached yet.
 struct Open {
     at: Span,
     anchor: usize,
@@ -64,15 +61,27 @@ struct Open {
 
 enum Inside {
     Sequence(Vec<Rc<Node>>),
-    /// The key that waits for its value, if it can be used, comes last.
     Mapping {
         entries: Vec<Entry>,
-        seen: HashMap<String, Span>,
-        key: Option<Option<(String, Span)>>,
+        /// Positions of the keys.
+        keys: HashMap<String, Span>,
+        /// Values of merge keys.
+        merged: Vec<Rc<Node>>,
+        /// Key whose value comes next.
+        key: Option<FieldKey>,
     },
 }
 
-/// A node, how many it consists of and how deep they lie.
+/// Key of a mapping.
+enum FieldKey {
+    Name(String, Span),
+    /// `<<`.
+    Merge,
+    /// Reported; its value is dropped.
+    Invalid,
+}
+
+/// Node with the number of its values and their depth.
 #[derive(Clone)]
 struct Measured {
     node: Rc<Node>,
@@ -81,12 +90,12 @@ struct Measured {
 }
 
 impl Build<'_> {
-    /// `None`: it makes no sense to go on.
+    /// `None`: reading on is pointless.
     fn event(&mut self, event: Event<'_>, place: &Place) -> Option<()> {
         let at = span(place);
-        if let Some(tag) = place.tag_span() {
-            let what = "YAML tags such as `!!str` are not used in a policy";
-            self.problems.report(span(&tag), what, "remove the tag; put a text in quotes");
+        if let Some(tag) = place.tag_span().filter(|_| !self.options.tags) {
+            let message = "YAML tags such as `!!str` are not supported";
+            self.diagnostics.report(span(&tag), message, "remove the tag; quote the value if it is a string");
         }
         match event {
             Event::Scalar(text, style, anchor, _) => {
@@ -97,20 +106,23 @@ impl Build<'_> {
                 self.open(at, style, anchor, Inside::Sequence(Vec::new()))
             }
             Event::MappingStart(style, anchor, _) => {
-                let inside = Inside::Mapping { entries: Vec::new(), seen: HashMap::new(), key: None };
+                let (entries, keys, merged) = (Vec::new(), HashMap::new(), Vec::new());
+                let inside = Inside::Mapping { entries, keys, merged, key: None };
                 self.open(at, style, anchor, inside)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(at),
             Event::Alias(anchor) => self.alias(anchor, at),
             Event::UnresolvedAlias(name) => {
-                let what = format!("there is no anchor {} before this alias", quoted(&name));
-                let remedy = format!("write &{name} before the value that is meant, or quote a text with *");
-                self.problems.report(at, what, remedy);
-                self.put(0, at, Kind::Wrong)
+                let message = format!("unknown alias {}: no anchor before it has this name", quote(&name));
+                let help = format!(
+                    "add `&{name}` to the value it refers to, or quote a string that starts with `*`"
+                );
+                self.diagnostics.report(at, message, help);
+                self.put(0, at, Kind::Invalid)
             }
-            Event::DocumentStart(..) if self.root.is_some() => {
-                let what = "a second document starts here";
-                self.problems.report(at, what, "a file holds one policy: remove this and what follows");
+            Event::DocumentStart(..) if !self.roots.is_empty() && !self.options.multiple_documents => {
+                let message = "more than one YAML document";
+                self.diagnostics.report(at, message, "remove `---` and everything after it");
                 None
             }
             _ => Some(()),
@@ -118,7 +130,7 @@ impl Build<'_> {
     }
 
     fn open(&mut self, at: Span, style: StructureStyle, anchor: usize, inside: Inside) -> Option<()> {
-        if self.open.len() >= MAX_DEPTH {
+        if self.open.len() >= self.options.max_depth {
             return self.too_deep(at);
         }
         let flow = style == StructureStyle::Flow;
@@ -127,7 +139,8 @@ impl Build<'_> {
     }
 
     fn too_deep(&self, at: Span) -> Option<()> {
-        self.problems.report(at, "this is nested too deeply", "a policy needs no more than ten levels");
+        let help = format!("use at most {} levels", self.options.max_depth);
+        self.diagnostics.report(at, "nested too deeply", help);
         None
     }
 
@@ -145,12 +158,12 @@ impl Build<'_> {
                 let last = nodes.last().map(|node| node.at);
                 (Kind::Sequence(nodes), last)
             }
-            Inside::Mapping { entries, .. } => {
+            Inside::Mapping { entries, merged, .. } => {
                 let last = entries.last().map(|entry| entry.value.at);
-                (Kind::Mapping(entries), last)
+                (Kind::Mapping(merge(entries, &merged)), last)
             }
         };
-        // A block ends where the next thing starts, which is of no use to a reader. Aliases stand elsewhere.
+        // A block ends where the next value starts: end it after its own last value. An alias stands elsewhere.
         let end = if flow { end } else { last.filter(|last| last.start >= at.start).unwrap_or(at) };
         let node = Measured { node: Rc::new(Node { at: at.to(end), kind }), size, depth };
         self.add(anchor, node, at)
@@ -164,88 +177,103 @@ impl Build<'_> {
                 self.add(0, node, at)
             }
             None => {
-                let what = "this alias refers to what it is part of";
-                self.problems.report(at, what, "write the value out");
+                let message = "this alias refers to a value that contains it";
+                self.diagnostics.report(at, message, "write the value out");
                 None
             }
         }
     }
 
-    fn count(&mut self, nodes: usize, at: Span) -> Option<()> {
-        self.nodes += nodes;
-        if self.nodes > MAX_NODES {
-            let what = format!("with its aliases written out the file has more than {MAX_NODES} values");
-            self.problems.report(at, what, "split it, or use fewer aliases");
+    fn count(&mut self, values: usize, at: Span) -> Option<()> {
+        self.values += values;
+        let max = self.options.max_values;
+        if self.values > max {
+            let message = format!("with its aliases expanded the file has more than {max} values");
+            self.diagnostics.report(at, message, "split it, or use fewer aliases");
             return None;
         }
         Some(())
     }
 
-    /// A node that is complete goes where it belongs; `at` is where it is used.
+    /// Adds a complete node to the innermost open collection. `at` is where it is used.
     fn add(&mut self, anchor: usize, node: Measured, at: Span) -> Option<()> {
-        if self.open.len() + node.depth > MAX_DEPTH {
+        if self.open.len() + node.depth > self.options.max_depth {
             return self.too_deep(at);
         }
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {
-            self.root = Some(node);
+            self.roots.push(node.node);
             return Some(());
         };
         open.size += node.size;
         open.depth = open.depth.max(node.depth + 1);
         match &mut open.inside {
             Inside::Sequence(nodes) => nodes.push(node.node),
-            Inside::Mapping { entries, seen, key } => match key.take() {
-                None => *key = Some(field(&node.node, at, seen, self.problems)),
-                Some(Some((key, key_at))) => entries.push(Entry { key, key_at, value: node.node }),
-                Some(None) => {}
+            Inside::Mapping { entries, keys, merged, key } => match key.take() {
+                None => *key = Some(field(&node.node, at, keys, self.options, self.diagnostics)),
+                Some(FieldKey::Name(key, key_at)) => entries.push(Entry { key, key_at, value: node.node }),
+                Some(FieldKey::Merge) => merged.push(node.node),
+                Some(FieldKey::Invalid) => {}
             },
         }
         Some(())
     }
 }
 
-/// The name of a field, if it is one and has not come before.
+/// Key of a field, if it is valid and was not used before.
 fn field(
     node: &Node,
     at: Span,
-    seen: &mut HashMap<String, Span>,
-    problems: &Problems,
-) -> Option<(String, Span)> {
+    keys: &mut HashMap<String, Span>,
+    options: &Options,
+    diagnostics: &Diagnostics,
+) -> FieldKey {
     let (text, plain) = match &node.kind {
         Kind::Scalar { text, plain } => (text, *plain),
-        Kind::Wrong => return None,
+        Kind::Invalid => return FieldKey::Invalid,
         Kind::Sequence(_) | Kind::Mapping(_) => {
-            problems.report(
-                at,
-                "a field has a text as its name",
-                "write name: value; a text with { or [ needs quotes",
-            );
-            return None;
+            let help = "write `name: value`, and quote a string that contains `{` or `[`";
+            diagnostics.report(at, "a field name must be a string", help);
+            return FieldKey::Invalid;
         }
     };
     if plain && text == "<<" {
-        let what = "merge keys (`<<`) are not supported";
-        problems.report(
-            at,
-            what,
-            "repeat the fields, or use an alias for a whole value, as in limits: *usual",
-        );
-        return None;
+        if options.merge_keys {
+            return FieldKey::Merge;
+        }
+        let help = "repeat the fields, or use an alias for a whole value, as in `limits: *usual`";
+        diagnostics.report(at, "merge keys (`<<`) are not supported", help);
+        return FieldKey::Invalid;
     }
-    if meaning(text, plain) == Meaning::Nothing {
-        problems.report(at, "a field without a name", "write name: value");
-        return None;
+    if node.is_null() {
+        diagnostics.report(at, "missing field name", "write `name: value`");
+        return FieldKey::Invalid;
     }
-    if let Some(first) = seen.get(text) {
-        let what = format!("{} is here twice; the first is on line {}", quoted(text), problems.line(*first));
-        problems.report(at, what, "remove one of them");
-        return None;
+    if let Some(first) = keys.get(text) {
+        let message = format!("duplicate field {}: first on line {}", quote(text), diagnostics.line(*first));
+        diagnostics.report(at, message, "remove one of them");
+        return FieldKey::Invalid;
     }
-    seen.insert(text.clone(), at);
-    Some((text.clone(), at))
+    keys.insert(text.clone(), at);
+    FieldKey::Name(text.clone(), at)
+}
+
+/// Fields of a mapping, then those of the mappings that are merged into it. The first of a name applies.
+fn merge(mut entries: Vec<Entry>, merged: &[Rc<Node>]) -> Vec<Entry> {
+    for node in merged {
+        match &node.kind {
+            Kind::Mapping(others) => {
+                let is_new = |other: &&Entry| !entries.iter().any(|entry| entry.key == other.key);
+                let new: Vec<Entry> = others.iter().filter(is_new).cloned().collect();
+                entries.extend(new);
+            }
+            Kind::Sequence(nodes) => entries = merge(entries, nodes),
+            Kind::Scalar { .. } | Kind::Invalid => {}
+        }
+    }
+    entries
 }
 
 fn span(place: &Place) -> Span {

@@ -1,72 +1,71 @@
-//! What is no YAML, said in plain words.
+//! Syntax errors of YAML in plain words.
 
 use granit_parser::{ErrorKind, ScanError};
 
-use super::super::diagnostics::Problems;
+use super::super::diagnostics::Diagnostics;
 use super::super::file::Span;
 
-/// Reports where reading had to end. `bracket` is the innermost one that is still open.
-pub(super) fn report(error: &ScanError, text: &str, bracket: Option<Span>, problems: &Problems) {
+/// Reports a syntax error. `bracket` is the innermost one that is still open.
+pub(super) fn report(error: &ScanError, text: &str, bracket: Option<Span>, diagnostics: &Diagnostics) {
     use ErrorKind as E;
     let mut at = Span { start: error.marker().byte_offset().unwrap_or_default(), len: 1 };
-    if let Some((what, remedy)) = brackets(error.kind(), bracket, problems) {
-        return problems.report(at, what, remedy);
+    if let Some((message, help)) = brackets(error.kind(), bracket, diagnostics) {
+        return diagnostics.report(at, message, help);
     }
-    let (what, remedy) = match error.kind() {
+    let (message, help) = match error.kind() {
         E::TabNotAllowed | E::TabInBlockIndentation | E::TabInIndentation | E::TabAtBlockScalarStart => {
-            // It may be noticed only behind it.
+            // The parser may notice it one character later.
             if text.get(..at.start).is_some_and(|before| before.ends_with('\t')) {
                 at.start -= 1;
             }
-            ("a tab where spaces are needed", "indent with spaces")
+            ("tabs are not allowed in indentation", "indent with spaces")
         }
         E::UnclosedQuotedScalar | E::InvalidQuotedScalarIndent | E::DocumentIndicatorInQuotedScalar => {
-            ("the quotes before this are not closed", "add the quote that is missing")
+            ("unclosed quote before this", "add the missing quote")
         }
-        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
-            ("something follows a text in quotes", "end the line after the quote, or put all of it in quotes")
-        }
+        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => (
+            "unexpected text after a quoted string",
+            "end the line after the quote, or quote the whole value",
+        ),
         E::UnknownQuotedScalarEscape | E::InvalidQuotedScalarHexEscape | E::InvalidUnicodeEscape => {
-            ("this escape does not exist", "write \\\\ for a backslash, or use single quotes")
+            ("unknown escape sequence", "write \\\\ for a backslash, or use single quotes")
         }
         E::UnexpectedCharacter { character: '%' | '@' | '`' } => {
-            ("a text cannot start with this character", "put the text in quotes")
+            ("a plain string cannot start with this character", "quote the string")
         }
-        E::UnexpectedCharacter { .. } => ("this character is not allowed here", "remove it"),
-        E::RecursionLimitExceeded => ("this is nested too deeply", "a policy needs no more than ten levels"),
-        E::MappingValueNotAllowed | E::InvalidColonPlacement | E::SimpleKeyExpected => (
-            "a field cannot start here",
-            "check the indentation, and put a text that has `: ` in it in quotes",
-        ),
+        E::UnexpectedCharacter { .. } => ("unexpected character", "remove it"),
+        E::RecursionLimitExceeded => ("nested too deeply", "use fewer levels"),
+        E::MappingValueNotAllowed | E::InvalidColonPlacement | E::SimpleKeyExpected => {
+            ("a field cannot start here", "check the indentation, and quote strings that contain `: `")
+        }
         E::InvalidIndentation
         | E::ExpectedBlockMappingKey
         | E::ExpectedBlockSequenceEntry
-        | E::BlockSequenceEntryNotAllowed => (
-            "this does not line up with what is before it",
-            "indent the fields of a mapping and the items of a list alike",
-        ),
+        | E::BlockSequenceEntryNotAllowed => {
+            ("inconsistent indentation", "indent all fields of a mapping and all items of a list equally")
+        }
         kind => {
-            return problems.report(at, format!("this is no YAML: {kind}"), "check quotes and indentation");
+            return diagnostics.report(at, format!("invalid YAML: {kind}"), "check quotes and indentation");
         }
     };
-    problems.report(at, what, remedy);
+    diagnostics.report(at, message, help);
 }
 
-/// What is wrong with brackets, and what would be right. While one is open, most errors are about that.
-fn brackets(kind: &ErrorKind, open: Option<Span>, problems: &Problems) -> Option<(String, String)> {
+/// Message and help of an error about brackets. While one is open, most errors come from that.
+fn brackets(kind: &ErrorKind, open: Option<Span>, diagnostics: &Diagnostics) -> Option<(String, String)> {
     let closing = |open: char| if open == '[' { ']' } else { '}' };
     match kind {
         ErrorKind::UnclosedFlowCollection { open } => {
-            Some((format!("this `{open}` is not closed"), format!("add `{}`", closing(*open))))
+            Some((format!("unclosed `{open}`"), format!("add `{}`", closing(*open))))
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
-            let remedy =
-                format!("close it with `{}`, or put a text that has brackets in quotes", closing(*open));
-            Some((format!("this `{open}` is closed by `{close}`"), remedy))
+            let help =
+                format!("close it with `{}`, or quote a string that contains brackets", closing(*open));
+            Some((format!("mismatched brackets: `{open}` is closed by `{close}`"), help))
         }
         ErrorKind::MisplacedFlowCollectionEnd => {
-            let remedy = "remove it, or put a text that has brackets in quotes";
-            Some(("this bracket closes nothing".to_owned(), remedy.to_owned()))
+            let help = "remove it, or quote a string that contains brackets";
+            Some(("unmatched closing bracket".to_owned(), help.to_owned()))
         }
         ErrorKind::ExpectedFlowMappingSeparator
         | ErrorKind::ExpectedFlowSequenceSeparator
@@ -75,10 +74,10 @@ fn brackets(kind: &ErrorKind, open: Option<Span>, problems: &Problems) -> Option
         | ErrorKind::SimpleKeyExpected
         | ErrorKind::BlockEntryInFlowCollection
         | ErrorKind::InvalidIndentation => {
-            let line = problems.line(open?);
-            let remedy =
-                format!("close the one that opens on line {line}, or put a text that has brackets in quotes");
-            Some(("a bracket is not closed before this".to_owned(), remedy))
+            let line = diagnostics.line(open?);
+            let help =
+                format!("close the bracket opened on line {line}, or quote strings that contain brackets");
+            Some(("unclosed bracket before this".to_owned(), help))
         }
         _ => None,
     }

@@ -1,80 +1,99 @@
-//! A file as a tree whose nodes know where they stand.
+//! Tree of a YAML document. Every node has its position in the text.
 
 use std::rc::Rc;
 
-use super::super::diagnostics::Mask;
+use super::super::diagnostics::quote;
 use super::super::file::Span;
 
-/// A value of any form. Where an alias stands, the tree has the node that it refers to.
-pub(crate) struct Node {
-    /// From its first byte to its last.
-    pub(crate) at: Span,
-    pub(crate) kind: Kind,
+/// Value of any kind. In place of an alias the tree has the node that the alias refers to.
+#[derive(Debug)]
+pub struct Node {
+    /// Position, from the first byte to the last.
+    pub at: Span,
+    /// Content.
+    pub kind: Kind,
 }
 
-pub(crate) enum Kind {
-    /// `plain`: without quotes, so that it may mean a number, a boolean or nothing.
+/// Content of a [`Node`].
+#[derive(Debug)]
+pub enum Kind {
+    /// Single value.
     Scalar {
+        /// Content, with quotes and escapes resolved.
         text: String,
+        /// Whether it has no quotes, so that it may be a number, a boolean or null.
         plain: bool,
     },
+    /// List.
     Sequence(Vec<Rc<Node>>),
-    /// Each key once.
+    /// Fields, each key once.
     Mapping(Vec<Entry>),
-    /// Something that was already reported.
-    Wrong,
+    /// Value with an error that was reported.
+    Invalid,
 }
 
-/// A field of a mapping.
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_at: Span,
-    pub(crate) value: Rc<Node>,
+/// Field of a mapping.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Name.
+    pub key: String,
+    /// Position of the name.
+    pub key_at: Span,
+    /// Value.
+    pub value: Rc<Node>,
 }
 
-/// What a scalar means by YAML 1.2.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
-    Nothing,
+/// Type of a scalar by the core schema of YAML 1.2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScalarType {
+    /// No value: empty, `~` or `null`.
+    Null,
+    /// `true` or `false`.
     Boolean(bool),
+    /// Integer or floating-point number.
     Number,
+    /// Anything else, and everything in quotes.
     Text,
 }
 
 impl Node {
-    /// Where to point when it lacks something: its first field, since the whole may be many lines.
-    pub(crate) fn head(&self) -> Span {
+    /// Position for errors about the node as a whole: of a mapping its first field, since the mapping may have
+    /// many lines.
+    pub fn head(&self) -> Span {
         match &self.kind {
             Kind::Mapping(entries) => entries.first().map_or(self.at, |entry| entry.key_at),
             _ => self.at,
         }
     }
 
-    /// What it is, for an error that has to say so.
-    pub(crate) fn described(&self) -> String {
+    /// Whether the node is a scalar without a value.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.kind, Kind::Scalar { text, plain } if scalar_type(text, *plain) == ScalarType::Null)
+    }
+
+    /// Description for error messages: the text of a scalar in backticks, "a list", "a mapping".
+    pub fn describe(&self) -> String {
         match &self.kind {
-            Kind::Scalar { text, plain } => match meaning(text, *plain) {
-                Meaning::Nothing => "nothing".to_owned(),
-                Meaning::Boolean(_) | Meaning::Number | Meaning::Text => quoted(text),
-            },
+            Kind::Scalar { .. } if self.is_null() => "nothing".to_owned(),
+            Kind::Scalar { text, .. } => quote(text),
             Kind::Sequence(_) => "a list".to_owned(),
             Kind::Mapping(_) => "a mapping".to_owned(),
-            Kind::Wrong => "wrong".to_owned(),
+            Kind::Invalid => "an invalid value".to_owned(),
         }
     }
 }
 
-/// What a scalar means. `yes`, `on` and `1_000` are texts, as YAML 1.2 has it.
-pub(crate) fn meaning(text: &str, plain: bool) -> Meaning {
+/// Type of a scalar. `yes`, `on` and `1_000` are texts in YAML 1.2.
+pub fn scalar_type(text: &str, plain: bool) -> ScalarType {
     if !plain {
-        return Meaning::Text;
+        return ScalarType::Text;
     }
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => Meaning::Nothing,
-        "true" | "True" | "TRUE" => Meaning::Boolean(true),
-        "false" | "False" | "FALSE" => Meaning::Boolean(false),
-        _ if is_number(text) => Meaning::Number,
-        _ => Meaning::Text,
+        "" | "~" | "null" | "Null" | "NULL" => ScalarType::Null,
+        "true" | "True" | "TRUE" => ScalarType::Boolean(true),
+        "false" | "False" | "FALSE" => ScalarType::Boolean(false),
+        _ if is_number(text) => ScalarType::Number,
+        _ => ScalarType::Text,
     }
 }
 
@@ -92,15 +111,4 @@ fn is_number(text: &str) -> bool {
     // What is left has the form that Rust reads, once words such as `inf` are ruled out.
     let starts = digits.strip_prefix('.').unwrap_or(digits).starts_with(|c: char| c.is_ascii_digit());
     starts && digits.parse::<f64>().is_ok()
-}
-
-/// A text of the file within an error: short, on one line, and without secrets.
-pub(crate) fn quoted(text: &str) -> String {
-    const SHOWN: usize = 40;
-    let text = Mask::of(text).elide(text);
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
-    }
-    format!("`{shown}`")
 }

@@ -71,9 +71,9 @@ impl ReloadError {
 fn lines(file: &str, errors: &PolicyErrors) -> Vec<String> {
     let mut lines: Vec<String> = errors
         .iter()
-        .map(|error| match &*error.remedy {
-            "" => format!("{file}:{}:{}: {}", error.line, error.column, error.what),
-            remedy => format!("{file}:{}:{}: {}; {remedy}", error.line, error.column, error.what),
+        .map(|error| match &*error.help {
+            "" => format!("{file}:{}:{}: {}", error.line, error.column, error.message),
+            help => format!("{file}:{}:{}: {}; {help}", error.line, error.column, error.message),
         })
         .collect();
     if errors.count() > lines.len() {
