@@ -10,7 +10,7 @@ use crate::verdict::{Decision, Outcome, Verdict};
 
 /// What a request asks of one limit.
 #[derive(Debug)]
-pub struct Ask<'a> {
+pub struct LimitAttempt<'a> {
     /// The limit.
     pub limit: &'a Limit,
     /// Units asked for; 0 only looks, and always fits.
@@ -21,14 +21,14 @@ pub struct Ask<'a> {
     pub state: &'a mut State,
 }
 
-impl Ask<'_> {
+impl LimitAttempt<'_> {
     #[inline(always)]
     fn attempt(&self, now_ms: u64) -> Attempt {
         Attempt { now_ms, cost: self.cost, holder: self.holder }
     }
 
-    fn judge(&mut self, now_ms: u64) -> Decision {
-        let (remaining, ()) = self.state.look(self.limit, now_ms);
+    fn evaluate(&mut self, now_ms: u64) -> Decision {
+        let (remaining, ()) = self.state.peek(self.limit, now_ms);
         self.leave(remaining, now_ms)
     }
 
@@ -45,17 +45,17 @@ impl Ask<'_> {
 }
 
 /// What [`decide`] would answer, without a charge: `remaining` is what is left before it.
-pub fn judge(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
+pub fn evaluate(attempts: &mut [LimitAttempt<'_>], now_ms: u64) -> Verdict {
     let now_ms = now_ms.min(MAX_TIME_MS);
-    Verdict::new(now_ms, asks.iter_mut().map(|ask| ask.judge(now_ms)).collect())
+    Verdict::new(now_ms, attempts.iter_mut().map(|attempt| attempt.evaluate(now_ms)).collect())
 }
 
 /// Decides a request: looks at every limit, and charges all of them if every cost fits.
 ///
 /// Charges of one request on the same state have to be summed by the caller.
-pub fn decide(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
-    let mut verdict = judge(asks, now_ms);
-    charge(asks, &mut verdict.decisions, verdict.decided_at_ms);
+pub fn decide(attempts: &mut [LimitAttempt<'_>], now_ms: u64) -> Verdict {
+    let mut verdict = evaluate(attempts, now_ms);
+    charge(attempts, &mut verdict.decisions, verdict.decided_at_ms);
     verdict
 }
 
@@ -68,7 +68,7 @@ pub fn decide_pair<A: History, B: History>(
     attempt: Attempt,
 ) -> ([Decision; 2], bool) {
     let attempt = Attempt { now_ms: attempt.now_ms.min(MAX_TIME_MS), ..attempt };
-    let seen = (first.look(one, attempt.now_ms), second.look(two, attempt.now_ms));
+    let seen = (first.peek(one, attempt.now_ms), second.peek(two, attempt.now_ms));
     if attempt.cost != 0 && attempt.cost <= seen.0.0 && attempt.cost <= seen.1.0 {
         ([take(first, one, attempt, seen.0), take(second, two, attempt, seen.1)], true)
     } else {
@@ -78,13 +78,13 @@ pub fn decide_pair<A: History, B: History>(
 }
 
 /// Writes every cost, if all were judged to fit.
-fn charge(asks: &mut [Ask<'_>], judged: &mut [Decision], now_ms: u64) {
-    if judged.iter().any(|decision| decision.outcome != Outcome::Fits) {
+fn charge(attempts: &mut [LimitAttempt<'_>], evaluated: &mut [Decision], now_ms: u64) {
+    if evaluated.iter().any(|decision| decision.outcome != Outcome::Fits) {
         return;
     }
-    for (ask, decision) in asks.iter_mut().zip(judged) {
-        if ask.cost != 0 {
-            *decision = ask.take(decision.remaining, now_ms);
+    for (attempt, decision) in attempts.iter_mut().zip(evaluated) {
+        if attempt.cost != 0 {
+            *decision = attempt.take(decision.remaining, now_ms);
         }
     }
 }

@@ -1,22 +1,22 @@
 //! Units given back without a permit: the oldest first, and never below nothing.
 
-use crate::decide::Ask;
+use crate::decide::LimitAttempt;
 use crate::history::{Attempt, History, leave};
 use crate::limit::Limit;
 use crate::settle::MAX_DEBT;
 use crate::time::MAX_TIME_MS;
 use crate::verdict::{Decision, Verdict};
 
-/// Gives [`Ask::cost`] units back under each limit, and answers where the keys then stand, as a look would.
+/// Gives [`LimitAttempt::cost`] units back under each limit, and answers where the keys then stand, as a look would.
 ///
 /// Units do not have names: a permit for them that is settled later takes no more than is left where it was recorded.
-pub fn give_back(asks: &mut [Ask<'_>], now_ms: u64) -> Verdict {
+pub fn give_back(attempts: &mut [LimitAttempt<'_>], now_ms: u64) -> Verdict {
     let now_ms = now_ms.min(MAX_TIME_MS);
-    let give = |ask: &mut Ask<'_>| {
-        let Ask { limit, cost, holder, ref mut state } = *ask;
+    let give = |attempt: &mut LimitAttempt<'_>| {
+        let LimitAttempt { limit, cost, holder, ref mut state } = *attempt;
         give_back_one(*state, limit, Attempt { now_ms, cost, holder })
     };
-    Verdict::new(now_ms, asks.iter_mut().map(give).collect())
+    Verdict::new(now_ms, attempts.iter_mut().map(give).collect())
 }
 
 /// [`give_back`] under one limit: `cost` is how many units.
@@ -25,9 +25,9 @@ pub fn give_back_one<H: History>(history: &mut H, limit: &Limit, attempt: Attemp
     // No count is larger. More at once would not be exact in a double.
     let attempt = Attempt { now_ms, cost: attempt.cost.min(MAX_DEBT), ..attempt };
     if attempt.cost > 0 {
-        let (_, view) = history.look(limit, now_ms);
+        let (_, view) = history.peek(limit, now_ms);
         history.give_back(limit, attempt, view);
     }
-    let seen = history.look(limit, now_ms);
+    let seen = history.peek(limit, now_ms);
     leave(history, limit, Attempt { cost: 0, ..attempt }, seen)
 }

@@ -33,7 +33,7 @@ pub trait History {
 
     /// The largest cost that fits now. Forgets what has left the window and applies the rule for a clock that stepped
     /// back; beyond that nothing changes.
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, Self::View);
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, Self::View);
 
     /// When the key will be as if never seen, if nothing more comes.
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: Self::View) -> u64;
@@ -68,7 +68,7 @@ pub trait History {
     /// Where the key stands.
     fn standing(&mut self, limit: &Limit, now_ms: u64) -> Standing {
         let now_ms = now_ms.min(MAX_TIME_MS);
-        let (remaining, view) = self.look(limit, now_ms);
+        let (remaining, view) = self.peek(limit, now_ms);
         Standing { remaining, reset_after_ms: self.reset_after_ms(limit, now_ms, view) }
     }
 }
@@ -81,7 +81,7 @@ pub fn decide_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) 
         cold_path();
         attempt.now_ms = MAX_TIME_MS;
     }
-    let (remaining, view) = history.look(limit, attempt.now_ms);
+    let (remaining, view) = history.peek(limit, attempt.now_ms);
     if attempt.cost != 0 && attempt.cost <= remaining {
         take(history, limit, attempt, (remaining, view))
     } else {

@@ -19,7 +19,7 @@ pub const MAX_OPEN_PERMITS: u64 = 1 << 20;
 pub const MAX_PERMIT_BYTES: usize = size_of::<Chunk>() * 4 / 3 * 5 / 4;
 
 /// The most generations that one ledger has: beyond, the permits of the first are void.
-const MAX_ERAS: usize = 64;
+const MAX_GENERATIONS: usize = 64;
 const CHUNK_BITS: u64 = 64 * CHUNK_WORDS as u64;
 const CHUNK_WORDS: usize = 4;
 
@@ -45,12 +45,12 @@ pub enum PermitState {
 
 /// The open permits of one subject. Most subjects have none, so that it is one word until the first.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Ledger(Option<Box<Book>>);
+pub struct Ledger(Option<Box<OpenPermits>>);
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-struct Book {
+struct OpenPermits {
     /// The generations, in the order of their numbers; the last one is in use unless `ended`.
-    eras: Vec<Era>,
+    generations: Vec<Generation>,
     ended: bool,
     /// When everything that was granted has left its windows.
     until_ms: u64,
@@ -66,7 +66,7 @@ struct Book {
 
 /// The numbers of one generation: from `first` up to, and without, `next`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Era {
+struct Generation {
     generation: u64,
     first: u64,
     next: u64,
@@ -122,14 +122,14 @@ impl Ledger {
     pub fn grant_places(&mut self, id: u64, until_ms: u64) -> Grant {
         let book = self.0.get_or_insert_default();
         book.until_ms = book.until_ms.max(until_ms);
-        Grant { generation: book.era(id).generation, number: None }
+        Grant { generation: book.current_generation(id).generation, number: None }
     }
 
     /// Opens a permit, whose charges have left their windows at `until_ms`; `id` is the request's, which no other has.
     pub fn grant(&mut self, id: u64, until_ms: u64) -> Grant {
         let book = self.0.get_or_insert_default();
         book.until_ms = book.until_ms.max(until_ms);
-        let era = book.era(id);
+        let era = book.current_generation(id);
         let (generation, number) = (era.generation, era.next);
         era.next += 1;
         book.open(number, until_ms);
@@ -140,12 +140,12 @@ impl Ledger {
     pub fn state(&self, grant: Grant) -> PermitState {
         let Some(book) = &self.0 else { return PermitState::Void };
         let Some(number) = grant.number else {
-            let known = book.eras.iter().any(|era| era.generation == grant.generation);
+            let known = book.generations.iter().any(|era| era.generation == grant.generation);
             return if known { PermitState::Open } else { PermitState::Void };
         };
         let is_of =
-            |era: &&Era| era.generation == grant.generation && (era.first..era.next).contains(&number);
-        if !book.eras.iter().any(|era| is_of(&era)) {
+            |era: &&Generation| era.generation == grant.generation && (era.first..era.next).contains(&number);
+        if !book.generations.iter().any(|era| is_of(&era)) {
             return PermitState::Void;
         }
         match book.find(number) {
@@ -177,19 +177,25 @@ impl Ledger {
     /// The most bytes on the heap after another permit.
     pub fn grown_bytes(&self) -> usize {
         let Some(book) = &self.0 else {
-            return size_of::<Book>() + 4 * size_of::<Era>() + more_chunks(0) * size_of::<Chunk>();
+            return size_of::<OpenPermits>()
+                + 4 * size_of::<Generation>()
+                + more_chunks(0) * size_of::<Chunk>();
         };
-        let eras = if book.eras.len() == book.eras.capacity() { book.eras.capacity() } else { 0 };
+        let generations = if book.generations.len() == book.generations.capacity() {
+            book.generations.capacity()
+        } else {
+            0
+        };
         let full = book.chunks.len() == book.chunks.capacity();
         let chunks = if full { more_chunks(book.chunks.len()) } else { 0 };
-        book.heap_bytes() + eras * size_of::<Era>() + chunks * size_of::<Chunk>()
+        book.heap_bytes() + generations * size_of::<Generation>() + chunks * size_of::<Chunk>()
     }
 
     /// Everything that it knows, as words; see [`Ledger::from_words`].
     pub fn to_words(&self) -> Vec<u64> {
         let Some(book) = &self.0 else { return Vec::new() };
-        let mut words = alloc::vec![book.until_ms, book.eras.len() as u64];
-        words.extend(book.eras.iter().flat_map(|era| [era.generation, era.first, era.next]));
+        let mut words = alloc::vec![book.until_ms, book.generations.len() as u64];
+        words.extend(book.generations.iter().flat_map(|era| [era.generation, era.first, era.next]));
         for Chunk { index, until_ms, open } in &book.chunks {
             words.extend([*index, *until_ms].into_iter().chain(*open));
         }
@@ -198,45 +204,50 @@ impl Ledger {
 
     /// The ledger that gave these words, with its generation ended; `None` if none did.
     pub fn from_words(words: &[u64]) -> Option<Self> {
-        let [until_ms, eras, rest @ ..] = words else { return words.is_empty().then(Self::default) };
-        let split =
-            usize::try_from(*eras).ok().filter(|eras| (1..=MAX_ERAS).contains(eras))?.checked_mul(3)?;
-        let (eras, chunks) = rest.split_at_checked(split)?;
-        let (eras, _) = eras.as_chunks::<3>();
+        let [until_ms, generations, rest @ ..] = words else { return words.is_empty().then(Self::default) };
+        let split = usize::try_from(*generations)
+            .ok()
+            .filter(|generations| (1..=MAX_GENERATIONS).contains(generations))?
+            .checked_mul(3)?;
+        let (generations, chunks) = rest.split_at_checked(split)?;
+        let (generations, _) = generations.as_chunks::<3>();
         let (chunks, cut) = chunks.as_chunks::<{ 2 + CHUNK_WORDS }>();
-        let eras = eras.iter().map(|&[generation, first, next]| Era { generation, first, next });
+        let generations =
+            generations.iter().map(|&[generation, first, next]| Generation { generation, first, next });
         let chunks =
             chunks.iter().map(|&[index, until_ms, ref open @ ..]| Chunk { index, until_ms, open: *open });
-        let (eras, chunks): (Vec<Era>, VecDeque<Chunk>) = (eras.collect(), chunks.collect());
+        let (generations, chunks): (Vec<Generation>, VecDeque<Chunk>) =
+            (generations.collect(), chunks.collect());
         let sound = cut.is_empty()
-            && eras.iter().all(|era| era.first <= era.next)
-            && eras.is_sorted_by(|one, two| one.next <= two.first)
+            && generations.iter().all(|era| era.first <= era.next)
+            && generations.is_sorted_by(|one, two| one.next <= two.first)
             && chunks.iter().is_sorted_by(|one, two| one.index < two.index);
         let open = chunks.iter().map(Chunk::count).sum();
         let spent = chunks.iter().filter(|chunk| chunk.is_spent()).count();
-        let book = Book { eras, ended: true, until_ms: *until_ms, open, chunks, spent, over_ms: 0 };
+        let book =
+            OpenPermits { generations, ended: true, until_ms: *until_ms, open, chunks, spent, over_ms: 0 };
         sound.then(|| Self(Some(Box::new(book))))
     }
 }
 
-impl Book {
+impl OpenPermits {
     /// The generation in use, or a new one.
-    fn era(&mut self, id: u64) -> &mut Era {
-        if self.ended || self.eras.is_empty() {
+    fn current_generation(&mut self, id: u64) -> &mut Generation {
+        if self.ended || self.generations.is_empty() {
             self.ended = false;
-            let next = self.eras.last().map_or(0, |era| era.next);
+            let next = self.generations.last().map_or(0, |era| era.next);
             // In a chunk of its own, so that no chunk is of two generations.
             let first = next.next_multiple_of(CHUNK_BITS);
-            if self.eras.len() == MAX_ERAS {
-                self.drop_first_era();
+            if self.generations.len() == MAX_GENERATIONS {
+                self.drop_first_generation();
             }
-            self.eras.push(Era { generation: id, first, next: first });
+            self.generations.push(Generation { generation: id, first, next: first });
         }
-        self.eras.last_mut().expect("one is in use")
+        self.generations.last_mut().expect("one is in use")
     }
 
-    fn drop_first_era(&mut self) {
-        let end = self.eras.remove(0).next.div_ceil(CHUNK_BITS);
+    fn drop_first_generation(&mut self) {
+        let end = self.generations.remove(0).next.div_ceil(CHUNK_BITS);
         while self.chunks.front().is_some_and(|chunk| chunk.index < end) {
             self.drop_first_chunk();
         }
@@ -319,7 +330,7 @@ impl Book {
 
     fn heap_bytes(&self) -> usize {
         size_of::<Self>()
-            + self.eras.capacity() * size_of::<Era>()
+            + self.generations.capacity() * size_of::<Generation>()
             + self.chunks.capacity() * size_of::<Chunk>()
     }
 }

@@ -4,13 +4,13 @@
 //! the limits that one request touches and the time, and admits the request everywhere or nowhere.
 //!
 //! ```
-//! use slidegate_core::{Ask, Limit, State, decide};
+//! use slidegate_core::{LimitAttempt, Limit, State, decide};
 //!
 //! let limit: Limit = "2/min".parse()?;
 //! let mut state = State::new(&limit);
 //! let mut check = |now_ms| {
-//!     let ask = Ask { limit: &limit, cost: 1, holder: 0, state: &mut state };
-//!     decide(&mut [ask], now_ms)
+//!     let attempt = LimitAttempt { limit: &limit, cost: 1, holder: 0, state: &mut state };
+//!     decide(&mut [attempt], now_ms)
 //! };
 //! assert!(check(0).is_allowed());
 //! assert!(check(1_000).is_allowed());
@@ -47,20 +47,20 @@ mod summary;
 mod time;
 mod verdict;
 
-pub use algorithms::counter::{Counter, Glance};
+pub use algorithms::counter::{Counter, FastView};
 pub use algorithms::fixed::Fixed;
 pub use algorithms::gcra::Gcra;
 pub use algorithms::in_flight::{Holder, InFlight};
-pub use algorithms::log::{Entry, Head, Log, Narrow, Ring};
-pub use decide::{Ask, decide, decide_pair, judge};
+pub use algorithms::log::{Log, LogEntry, LogHead, NarrowLog, Ring};
+pub use decide::{LimitAttempt, decide, decide_pair, evaluate};
 pub use give_back::{give_back, give_back_one};
 pub use history::{Attempt, History, Standing, decide_one};
 pub use ledger::{Grant, Ledger, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, PermitState};
 pub use limit::error::LimitError;
 pub use limit::id::LimitId;
 pub use limit::parse::{parse_count, parse_window, window_units};
-pub use limit::{Kind, Limit, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
-pub use settle::{Receipt, Settled};
+pub use limit::{Limit, LimitKind, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
+pub use settle::{Receipt, SettleEffect};
 pub use state::State;
 pub use summary::{Summary, Wait};
 pub use time::MAX_TIME_MS;

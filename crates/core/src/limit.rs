@@ -12,7 +12,7 @@ use core::time::Duration;
 
 use crate::time::{MAX_TIME_MS, guess_div_rem, reciprocal};
 use error::LimitError;
-use id::{Head, LimitId, Tag, fnv1a};
+use id::{LimitId, PackedId, Tag, fnv1a};
 
 /// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
 pub const MAX_QUOTA: u64 = 1 << 51;
@@ -49,7 +49,7 @@ pub struct Limit {
     quota: NonZeroU64,
     /// A log's resolution, or GCRA's burst.
     extra: u64,
-    head: Head,
+    head: PackedId,
     /// Of the window, which is divided by at every decision. Follows from it, and is no part of what a limit is.
     reciprocal: u64,
     /// How long before a counter's window ends the one before it, if full, has shrunk by a unit: what most refusals ask for.
@@ -75,7 +75,7 @@ impl Hash for Limit {
 
 /// How a limit counts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub enum LimitKind {
     /// Sliding window log: never more than the quota in any window.
     Log {
         /// The length of a slot; all costs of one slot share an entry. 1 is the exact log.
@@ -116,7 +116,7 @@ impl Limit {
     /// At most `quota` holders at a time; one that never releases frees its place after `hold`.
     pub const fn in_flight(quota: u64, hold: Duration) -> Result<Self, LimitError> {
         match whole_ms(hold) {
-            Ok(window_ms) => Self::checked(quota, window_ms, Kind::InFlight, 0),
+            Ok(window_ms) => Self::checked(quota, window_ms, LimitKind::InFlight, 0),
             Err(error) => Err(error),
         }
     }
@@ -167,17 +167,17 @@ impl Limit {
 
     /// The same quota and window, counted by two weighted windows.
     pub const fn counter(self) -> Result<Self, LimitError> {
-        self.with(Kind::Counter)
+        self.with(LimitKind::Counter)
     }
 
     /// The same quota and window, counted in one aligned window.
     pub const fn fixed(self) -> Result<Self, LimitError> {
-        self.with(Kind::Fixed)
+        self.with(LimitKind::Fixed)
     }
 
     /// The same rate as a meter that lets `burst` units come at once.
     pub const fn gcra(self, burst: u64) -> Result<Self, LimitError> {
-        self.with(Kind::Gcra { burst })
+        self.with(LimitKind::Gcra { burst })
     }
 
     /// The same quota and window as a log that keeps time this finely.
@@ -191,21 +191,21 @@ impl Limit {
             Resolution::Auto if quota <= AUTO_SLOTS => 1,
             Resolution::Auto => window_ms.div_ceil(AUTO_SLOTS),
         };
-        Self::checked(quota, window_ms, Kind::Log { resolution_ms }, name)
+        Self::checked(quota, window_ms, LimitKind::Log { resolution_ms }, name)
     }
 
-    const fn with(self, kind: Kind) -> Result<Self, LimitError> {
+    const fn with(self, kind: LimitKind) -> Result<Self, LimitError> {
         Self::checked(self.quota(), self.window_ms(), kind, self.head.name())
     }
 
     /// The same limit with a history of its own, apart from other limits of this kind and window.
     pub const fn named(self, name: &str) -> Self {
-        let head = Head::new(self.head.tag(), fnv1a(name.as_bytes()), self.head.max_entries() as u64);
+        let head = PackedId::new(self.head.tag(), fnv1a(name.as_bytes()), self.head.max_entries() as u64);
         Self { head, ..self }
     }
 
     /// The only place where a limit is made.
-    const fn checked(quota: u64, window_ms: u64, kind: Kind, name: u32) -> Result<Self, LimitError> {
+    const fn checked(quota: u64, window_ms: u64, kind: LimitKind, name: u32) -> Result<Self, LimitError> {
         let Some(some_quota) = NonZeroU64::new(quota) else {
             return Err(LimitError::ZeroQuota);
         };
@@ -219,28 +219,30 @@ impl Limit {
             return Err(LimitError::WindowTooLong);
         }
         let (tag, extra, entries) = match kind {
-            Kind::Log { resolution_ms: 0 } => return Err(LimitError::ZeroResolution),
-            Kind::Log { resolution_ms } if resolution_ms > window_ms => {
+            LimitKind::Log { resolution_ms: 0 } => return Err(LimitError::ZeroResolution),
+            LimitKind::Log { resolution_ms } if resolution_ms > window_ms => {
                 return Err(LimitError::ResolutionAboveWindow { resolution_ms, window_ms });
             }
-            Kind::Log { resolution_ms } => (Tag::Log, resolution_ms, window_ms.div_ceil(resolution_ms) + 2),
-            Kind::Counter if window_ms > DAY_MS && !window_ms.is_multiple_of(SECOND_MS) => {
+            LimitKind::Log { resolution_ms } => {
+                (Tag::Log, resolution_ms, window_ms.div_ceil(resolution_ms) + 2)
+            }
+            LimitKind::Counter if window_ms > DAY_MS && !window_ms.is_multiple_of(SECOND_MS) => {
                 return Err(LimitError::CounterNeedsSeconds { window_ms });
             }
-            Kind::Counter => (Tag::Counter, 0, 1),
-            Kind::Fixed => (Tag::Fixed, 0, 1),
-            Kind::Gcra { burst: 0 } => return Err(LimitError::ZeroBurst),
-            Kind::Gcra { burst } if burst > max_burst(quota, window_ms) => {
+            LimitKind::Counter => (Tag::Counter, 0, 1),
+            LimitKind::Fixed => (Tag::Fixed, 0, 1),
+            LimitKind::Gcra { burst: 0 } => return Err(LimitError::ZeroBurst),
+            LimitKind::Gcra { burst } if burst > max_burst(quota, window_ms) => {
                 return Err(LimitError::BurstTooLarge { most: max_burst(quota, window_ms) });
             }
-            Kind::Gcra { burst } => (Tag::Gcra, burst, 1),
-            Kind::InFlight => (Tag::InFlight, 0, quota),
+            LimitKind::Gcra { burst } => (Tag::Gcra, burst, 1),
+            LimitKind::InFlight => (Tag::InFlight, 0, quota),
         };
         let entries = if entries < quota { entries } else { quota };
         if entries > MAX_ENTRIES {
             return Err(LimitError::TooManyEntries { entries });
         }
-        let head = Head::new(tag, name, entries);
+        let head = PackedId::new(tag, name, entries);
         let reciprocal = reciprocal(some_window_ms);
         let limit =
             Self { quota: some_quota, window_ms: some_window_ms, extra, head, reciprocal, freed_ms: 0 };
@@ -294,13 +296,13 @@ impl Limit {
 
     /// How it counts.
     #[inline]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> LimitKind {
         match self.head.tag() {
-            Tag::Log => Kind::Log { resolution_ms: self.extra },
-            Tag::Counter => Kind::Counter,
-            Tag::Fixed => Kind::Fixed,
-            Tag::Gcra => Kind::Gcra { burst: self.extra },
-            Tag::InFlight => Kind::InFlight,
+            Tag::Log => LimitKind::Log { resolution_ms: self.extra },
+            Tag::Counter => LimitKind::Counter,
+            Tag::Fixed => LimitKind::Fixed,
+            Tag::Gcra => LimitKind::Gcra { burst: self.extra },
+            Tag::InFlight => LimitKind::InFlight,
         }
     }
 
@@ -375,11 +377,11 @@ impl Limit {
     /// The limit behind [`Limit::to_words`]; numbers that are no limit give an error.
     pub const fn from_words([head, quota, window_ms, extra]: [u64; 4]) -> Result<Self, LimitError> {
         let kind = match Tag::from_word(head) {
-            Some(Tag::Log) => Kind::Log { resolution_ms: extra },
-            Some(Tag::Counter) => Kind::Counter,
-            Some(Tag::Fixed) => Kind::Fixed,
-            Some(Tag::Gcra) => Kind::Gcra { burst: extra },
-            Some(Tag::InFlight) => Kind::InFlight,
+            Some(Tag::Log) => LimitKind::Log { resolution_ms: extra },
+            Some(Tag::Counter) => LimitKind::Counter,
+            Some(Tag::Fixed) => LimitKind::Fixed,
+            Some(Tag::Gcra) => LimitKind::Gcra { burst: extra },
+            Some(Tag::InFlight) => LimitKind::InFlight,
             None => return Err(LimitError::Syntax),
         };
         Self::checked(quota, window_ms, kind, (head >> 32) as u32)

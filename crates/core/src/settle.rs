@@ -1,6 +1,6 @@
 //! Taking back, or correcting, a cost that was admitted: once, and where it was recorded.
 
-use crate::limit::{Kind, Limit, MAX_QUOTA};
+use crate::limit::{Limit, LimitKind, MAX_QUOTA};
 
 /// Where and how much an admission wrote under one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +15,7 @@ pub struct Receipt {
 
 /// What came of settling under one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Settled {
+pub enum SettleEffect {
     /// The recorded cost was replaced.
     Done,
     /// The entry has left the window, or was given back: there is nothing to correct.
@@ -30,9 +30,11 @@ impl Receipt {
         let window_ms = limit.window_ms();
         let start_ms = limit.window_start_ms(self.stamp_ms);
         match limit.kind() {
-            Kind::Counter => start_ms.saturating_add(2 * window_ms),
-            Kind::Fixed => start_ms.saturating_add(window_ms),
-            Kind::Log { .. } | Kind::Gcra { .. } | Kind::InFlight => self.stamp_ms.saturating_add(window_ms),
+            LimitKind::Counter => start_ms.saturating_add(2 * window_ms),
+            LimitKind::Fixed => start_ms.saturating_add(window_ms),
+            LimitKind::Log { .. } | LimitKind::Gcra { .. } | LimitKind::InFlight => {
+                self.stamp_ms.saturating_add(window_ms)
+            }
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::algorithms::gcra::Gcra;
 use crate::algorithms::in_flight::InFlight;
 use crate::algorithms::log::Log;
 use crate::history::{Attempt, History, decide_one};
-use crate::limit::{Kind, Limit};
-use crate::settle::{Receipt, Settled, settleable_cost};
+use crate::limit::{Limit, LimitKind};
+use crate::settle::{Receipt, SettleEffect, settleable_cost};
 use crate::time::MAX_TIME_MS;
 use crate::verdict::Decision;
 
@@ -30,11 +30,11 @@ impl State {
     #[inline(always)]
     pub fn new(limit: &Limit) -> Self {
         match limit.kind() {
-            Kind::Log { .. } => Self::Log(Log::EMPTY),
-            Kind::Counter => Self::Counter(Counter::default()),
-            Kind::Fixed => Self::Fixed(Fixed::default()),
-            Kind::Gcra { .. } => Self::Gcra(Gcra::default()),
-            Kind::InFlight => Self::InFlight(InFlight::default()),
+            LimitKind::Log { .. } => Self::Log(Log::EMPTY),
+            LimitKind::Counter => Self::Counter(Counter::default()),
+            LimitKind::Fixed => Self::Fixed(Fixed::default()),
+            LimitKind::Gcra { .. } => Self::Gcra(Gcra::default()),
+            LimitKind::InFlight => Self::InFlight(InFlight::default()),
         }
     }
 
@@ -51,13 +51,13 @@ impl State {
     }
 
     /// Replaces the cost that was recorded under a receipt; 0 takes it back.
-    pub fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
+    pub fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> SettleEffect {
         let (now_ms, cost) = (now_ms.min(MAX_TIME_MS), settleable_cost(cost));
         match self {
             Self::Log(log) => log.settle(limit, receipt, cost, now_ms),
             Self::Counter(counter) => counter.settle(limit, receipt, cost, now_ms),
             Self::Fixed(fixed) => fixed.settle(limit, receipt, cost, now_ms),
-            Self::Gcra(_) => Settled::Unsupported,
+            Self::Gcra(_) => SettleEffect::Unsupported,
             Self::InFlight(in_flight) => in_flight.settle(limit, receipt, cost, now_ms),
         }
     }
@@ -104,13 +104,13 @@ impl History for State {
     type View = ();
 
     #[inline(always)]
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
         let remaining = match self {
-            Self::Log(log) => log.look(limit, now_ms).0,
-            Self::Counter(counter) => counter.look(limit, now_ms).0,
-            Self::Fixed(fixed) => fixed.look(limit, now_ms).0,
-            Self::Gcra(gcra) => gcra.look(limit, now_ms).0,
-            Self::InFlight(in_flight) => in_flight.look(limit, now_ms).0,
+            Self::Log(log) => log.peek(limit, now_ms).0,
+            Self::Counter(counter) => counter.peek(limit, now_ms).0,
+            Self::Fixed(fixed) => fixed.peek(limit, now_ms).0,
+            Self::Gcra(gcra) => gcra.peek(limit, now_ms).0,
+            Self::InFlight(in_flight) => in_flight.peek(limit, now_ms).0,
         };
         (remaining, ())
     }

@@ -7,7 +7,7 @@ pub const MAX_TIME_MS: u64 = (1 << 47) - 1;
 
 /// What a key makes of the time it is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reading {
+pub(crate) enum ClockReading {
     /// Decide at this time: now, or the last write where the clock stepped back since.
     At(u64),
     /// The last write lies more than a window ahead, so that clock was wrong: bring every stamp back to now.
@@ -16,13 +16,13 @@ pub(crate) enum Reading {
 
 /// Reads the clock for a key that last wrote at `last_ms`.
 #[inline(always)]
-pub(crate) fn read(now_ms: u64, last_ms: u64, window_ms: u64) -> Reading {
+pub(crate) fn read(now_ms: u64, last_ms: u64, window_ms: u64) -> ClockReading {
     if last_ms <= now_ms {
-        Reading::At(now_ms)
+        ClockReading::At(now_ms)
     } else if last_ms - now_ms <= window_ms {
-        Reading::At(last_ms)
+        ClockReading::At(last_ms)
     } else {
-        Reading::Repair(now_ms)
+        ClockReading::Repair(now_ms)
     }
 }
 

@@ -79,9 +79,9 @@ impl Verdict {
     pub fn is_allowed(&self) -> bool {
         // Without a loop where there is nothing to loop over: every caller asks.
         match &self.decisions.0 {
-            Few::One([one]) => one.fits(),
-            Few::Two([one, two]) => one.fits() & two.fits(),
-            Few::Any(any) => any.iter().all(Decision::fits),
+            DecisionList::One([one]) => one.fits(),
+            DecisionList::Two([one, two]) => one.fits() & two.fits(),
+            DecisionList::Any(any) => any.iter().all(Decision::fits),
         }
     }
 
@@ -124,11 +124,11 @@ impl Verdict {
 
 /// The decisions of one verdict, a slice of [`Decision`]; up to two need no allocation.
 #[derive(Clone, Debug)]
-pub struct Decisions(Few);
+pub struct Decisions(DecisionList);
 
 /// Apart from [`Decisions`], whose users see a slice.
 #[derive(Clone, Debug)]
-enum Few {
+enum DecisionList {
     One([Decision; 1]),
     Two([Decision; 2]),
     Any(Vec<Decision>),
@@ -136,7 +136,7 @@ enum Few {
 
 impl Default for Decisions {
     fn default() -> Self {
-        Self(Few::Any(Vec::new()))
+        Self(DecisionList::Any(Vec::new()))
     }
 }
 
@@ -146,9 +146,9 @@ impl core::ops::Deref for Decisions {
     #[inline]
     fn deref(&self) -> &[Decision] {
         match &self.0 {
-            Few::One(one) => one,
-            Few::Two(two) => two,
-            Few::Any(any) => any,
+            DecisionList::One(one) => one,
+            DecisionList::Two(two) => two,
+            DecisionList::Any(any) => any,
         }
     }
 }
@@ -157,9 +157,9 @@ impl core::ops::DerefMut for Decisions {
     #[inline]
     fn deref_mut(&mut self) -> &mut [Decision] {
         match &mut self.0 {
-            Few::One(one) => one,
-            Few::Two(two) => two,
-            Few::Any(any) => any,
+            DecisionList::One(one) => one,
+            DecisionList::Two(two) => two,
+            DecisionList::Any(any) => any,
         }
     }
 }
@@ -167,14 +167,14 @@ impl core::ops::DerefMut for Decisions {
 impl From<[Decision; 1]> for Decisions {
     #[inline(always)]
     fn from(one: [Decision; 1]) -> Self {
-        Self(Few::One(one))
+        Self(DecisionList::One(one))
     }
 }
 
 impl From<[Decision; 2]> for Decisions {
     #[inline(always)]
     fn from(two: [Decision; 2]) -> Self {
-        Self(Few::Two(two))
+        Self(DecisionList::Two(two))
     }
 }
 
@@ -188,6 +188,6 @@ impl Eq for Decisions {}
 
 impl FromIterator<Decision> for Decisions {
     fn from_iter<I: IntoIterator<Item = Decision>>(decisions: I) -> Self {
-        Self(Few::Any(decisions.into_iter().collect()))
+        Self(DecisionList::Any(decisions.into_iter().collect()))
     }
 }

@@ -105,8 +105,8 @@ pub use permit::{Permit, PermitError};
 #[cfg(feature = "redis")]
 pub use redis_limiter::SetupError;
 pub use slidegate_core::{
-    Decision, Decisions, Grant, Kind, Limit, LimitError, LimitId, MAX_ENTRIES, MAX_OPEN_PERMITS, MAX_QUOTA,
-    MAX_WINDOW_MS, Outcome, Resolution, Source, Summary, Verdict, Wait,
+    Decision, Decisions, Grant, Limit, LimitError, LimitId, LimitKind, MAX_ENTRIES, MAX_OPEN_PERMITS,
+    MAX_QUOTA, MAX_WINDOW_MS, Outcome, Resolution, Source, Summary, Verdict, Wait,
 };
 #[cfg(feature = "policy")]
 #[doc(inline)]

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use slidegate_core::{Kind, Limit, Verdict};
+use slidegate_core::{Limit, LimitKind, Verdict};
 
 use crate::builder::Builder;
 use crate::clock::{Clock, SystemClock};
@@ -101,7 +101,7 @@ impl<S, C> Limiter<S, C> {
     }
 
     fn check_refundable(&self) -> Result<(), PermitError> {
-        let gcra = self.terms.limits.iter().any(|limit| matches!(limit.kind(), Kind::Gcra { .. }));
+        let gcra = self.terms.limits.iter().any(|limit| matches!(limit.kind(), LimitKind::Gcra { .. }));
         if gcra { Err(PermitError::NotRefundable) } else { Ok(()) }
     }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge};
-use slidegate::{Kind, Limit, Limiter, Redis, Resolution, Space, Store, Verdict};
+use slidegate::{Limit, LimitKind, Limiter, Redis, Resolution, Space, Store, Verdict};
 
 mod servers;
 mod stores;
@@ -31,7 +31,7 @@ fn kinds(window_ms: u64) -> [Limit; 6] {
 }
 
 fn is_gcra(limit: &Limit) -> bool {
-    matches!(limit.kind(), Kind::Gcra { .. })
+    matches!(limit.kind(), LimitKind::Gcra { .. })
 }
 
 fn time_ms(server: &Server) -> u64 {

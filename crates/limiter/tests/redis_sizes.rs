@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use slidegate::store::redis::{Config, RedisError};
 use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Admission, Key, Kind, Limit, Once, Redis, Reserve, Returns, SettleOutcome, Space, Store};
+use slidegate::{
+    Admission, Key, Limit, LimitKind, Once, Redis, Reserve, Returns, SettleOutcome, Space, Store,
+};
 use slidegate_core::Receipt;
 
 mod servers;
@@ -44,7 +46,7 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
     });
     // A meter keeps nothing that could be given back.
     let Some(grant) = granted.of(0) else {
-        return assert!(matches!(limits[0].kind(), Kind::Gcra { .. }));
+        return assert!(matches!(limits[0].kind(), LimitKind::Gcra { .. }));
     };
     let subject = Charged { space, key: key.clone(), grant, receipts: receipts.collect() };
     let settlement = Settlement { now_ms: 0, id: id + 1, cost: 0, places: 0, subjects: vec![subject] };

@@ -5,7 +5,7 @@ use slidegate_core::{MAX_OPEN_PERMITS, MAX_PERMIT_BYTES};
 
 use super::file::{self, Conditions, Missing, Mode, Percent, Spot, Test};
 use super::{Policy, Rule, Terms};
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 use slidegate_store::OnStoreError;
 use slidegate_store::memory::largest_bytes;
 
@@ -67,7 +67,7 @@ pub struct PermitReport {
 impl PermitReport {
     fn of(limits: &[Limit]) -> Self {
         let lasts_ms = |limit: &Limit| match limit.kind() {
-            Kind::Counter => 2 * limit.window_ms(),
+            LimitKind::Counter => 2 * limit.window_ms(),
             _ => limit.window_ms(),
         };
         let admits = |limit: &Limit| limit.quota().saturating_mul(lasts_ms(limit) / limit.window_ms());
@@ -158,7 +158,7 @@ fn limits(terms: &Terms) -> Vec<LimitReport> {
         algorithm: algorithm(limit),
         quota: limit.quota(),
         window_ms: limit.window_ms(),
-        resolution_ms: matches!(limit.kind(), Kind::Log { .. }).then(|| limit.resolution_ms()),
+        resolution_ms: matches!(limit.kind(), LimitKind::Log { .. }).then(|| limit.resolution_ms()),
         late_ms: limit.resolution_ms() - 1,
         worst_case: limit.worst_case(),
         bytes_per_key: largest_bytes(&[*limit], 0),
@@ -168,11 +168,11 @@ fn limits(terms: &Terms) -> Vec<LimitReport> {
 
 fn algorithm(limit: &Limit) -> &'static str {
     match limit.kind() {
-        Kind::Log { .. } => "log",
-        Kind::Counter => "counter",
-        Kind::Fixed => "fixed",
-        Kind::Gcra { .. } => "gcra",
-        Kind::InFlight => "in_flight",
+        LimitKind::Log { .. } => "log",
+        LimitKind::Counter => "counter",
+        LimitKind::Fixed => "fixed",
+        LimitKind::Gcra { .. } => "gcra",
+        LimitKind::InFlight => "in_flight",
     }
 }
 

@@ -1,6 +1,6 @@
 //! A set of limits that a rule can apply: its own, an override's or a tier's.
 
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 
 /// A set of limits that a rule can apply: its own, an override's or a tier's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl Terms {
 
 fn is_as_tight(limit: &Limit, other: &Limit) -> bool {
     let is_smaller_burst = match (limit.kind(), other.kind()) {
-        (Kind::Gcra { burst }, Kind::Gcra { burst: other }) => burst <= other,
+        (LimitKind::Gcra { burst }, LimitKind::Gcra { burst: other }) => burst <= other,
         _ => true,
     };
     limit.id() == other.id() && limit.quota() <= other.quota() && is_smaller_burst

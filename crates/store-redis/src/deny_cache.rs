@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 
 use super::plan::Item;
 
@@ -86,7 +86,7 @@ impl Denials {
 
     /// Remembers that this cost has to wait, counted from when it was sent. A place in flight may be given back at any time.
     pub(super) fn note(&self, item: &Item, wait_ms: u64, sent: Instant) {
-        if self.most == 0 || item.cost == 0 || matches!(item.limit.kind(), Kind::InFlight) {
+        if self.most == 0 || item.cost == 0 || matches!(item.limit.kind(), LimitKind::InFlight) {
             return;
         }
         let until = sent + Duration::from_millis(wait_ms);

@@ -7,7 +7,7 @@
 mod parts;
 mod writer;
 
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 
 use super::invocation::Script;
 use writer::Writer;
@@ -83,9 +83,9 @@ pub(super) enum Numbers {
 /// The four numbers of a limit, as its parts name them.
 pub(super) fn numbers(limit: &Limit) -> [u64; 4] {
     let extra = match limit.kind() {
-        Kind::Log { resolution_ms } => resolution_ms,
-        Kind::Gcra { burst } => burst,
-        Kind::Counter | Kind::Fixed | Kind::InFlight => 0,
+        LimitKind::Log { resolution_ms } => resolution_ms,
+        LimitKind::Gcra { burst } => burst,
+        LimitKind::Counter | LimitKind::Fixed | LimitKind::InFlight => 0,
     };
     [limit.quota(), limit.window_ms(), extra, (limit.window_ms() / 8).max(1)]
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use slidegate_core::{Decision, Kind, Limit, Outcome, Source, Verdict};
+use slidegate_core::{Decision, Limit, LimitKind, Outcome, Source, Verdict};
 
 use super::idempotency::Remembered;
 use super::memory::Memory;
@@ -194,7 +194,7 @@ impl<S: Store> Fallback<S> {
 pub fn share(limit: &Limit, nodes: u64) -> Limit {
     let part = |whole: u64| (whole / nodes).max(1);
     let [head, quota, window_ms, extra] = limit.to_words();
-    let extra = if matches!(limit.kind(), Kind::Gcra { .. }) { part(extra) } else { extra };
+    let extra = if matches!(limit.kind(), LimitKind::Gcra { .. }) { part(extra) } else { extra };
     let shared = |extra| Limit::from_words([head, part(quota), window_ms, extra]);
     // A quota is rounded down, and may then be too slow for its part of a burst that takes ages to drain.
     shared(extra).or_else(|_| shared(1)).unwrap_or(*limit)

@@ -21,7 +21,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use slidegate_core::{Grant, Kind, Limit, LimitId, Receipt, Verdict};
+use slidegate_core::{Grant, Limit, LimitId, LimitKind, Receipt, Verdict};
 
 pub mod fallback;
 pub mod fingerprint;
@@ -223,7 +223,7 @@ impl Returns {
         match self {
             Self::Nothing => false,
             Self::Places => limit.needs_id(),
-            Self::Everything => !matches!(limit.kind(), Kind::Gcra { .. }),
+            Self::Everything => !matches!(limit.kind(), LimitKind::Gcra { .. }),
         }
     }
 
@@ -381,7 +381,7 @@ impl Charged<'_> {
 pub fn stand_in(id: LimitId) -> Option<Limit> {
     let [head, window_ms] = id.to_words();
     let limit = Limit::from_words([head, 1, window_ms, 1]).ok()?;
-    (!matches!(limit.kind(), Kind::Gcra { .. })).then_some(limit)
+    (!matches!(limit.kind(), LimitKind::Gcra { .. })).then_some(limit)
 }
 
 /// What came of a refund or a settlement.

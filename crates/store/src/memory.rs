@@ -9,7 +9,7 @@
 use std::convert::Infallible;
 use std::ops::Deref;
 
-use slidegate_core::{Attempt, Kind, Limit, Verdict};
+use slidegate_core::{Attempt, Limit, LimitKind, Verdict};
 
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::idempotency::Remembered;
@@ -115,8 +115,8 @@ impl<L: Deref<Target = [Limit]>> Terms<L> {
     pub fn new(space: Space, limits: L) -> Self {
         let (way, first, second) = match &*limits {
             [one] => match one.kind() {
-                Kind::Counter => (Way::Counter, *one, *one),
-                Kind::Log { .. } => (Way::Log, *one, *one),
+                LimitKind::Counter => (Way::Counter, *one, *one),
+                LimitKind::Log { .. } => (Way::Log, *one, *one),
                 _ => (Way::One, *one, *one),
             },
             [one, two] => (Way::Two, *one, *two),

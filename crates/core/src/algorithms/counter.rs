@@ -4,8 +4,8 @@ use core::hint::cold_path;
 
 use crate::history::{Attempt, History, leave, take};
 use crate::limit::Limit;
-use crate::settle::{MAX_DEBT, Receipt, Settled, settled_count};
-use crate::time::{Reading, mul_div, read};
+use crate::settle::{MAX_DEBT, Receipt, SettleEffect, settled_count};
+use crate::time::{ClockReading, mul_div, read};
 use crate::verdict::Decision;
 
 /// The history of one key under one counter: what came in the window of the last write, and in the one before.
@@ -18,7 +18,7 @@ pub struct Counter {
 
 /// The two windows as they stand at some time.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub struct CounterView {
     at_ms: u64,
     /// Since the window started.
     elapsed_ms: u64,
@@ -52,13 +52,13 @@ impl Counter {
     }
 
     #[inline(always)]
-    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> View {
+    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> CounterView {
         self.view_at(limit, now_ms.max(self.last_ms))
     }
 
     /// The view at a time that is not before the last write.
     #[inline(always)]
-    fn view_at(&self, limit: &Limit, at_ms: u64) -> View {
+    fn view_at(&self, limit: &Limit, at_ms: u64) -> CounterView {
         let elapsed_ms = limit.elapsed_ms(at_ms);
         let since_ms = at_ms - self.last_ms;
         let (previous, current) = if since_ms <= elapsed_ms {
@@ -70,7 +70,7 @@ impl Counter {
             cold_path();
             (0, 0)
         };
-        View { at_ms, elapsed_ms, previous, current }
+        CounterView { at_ms, elapsed_ms, previous, current }
     }
 
     /// A look that is quick and changes nothing, at a time of at most [`MAX_TIME_MS`](crate::MAX_TIME_MS): in the window of
@@ -78,15 +78,15 @@ impl Counter {
     ///
     /// `elapsed_ms` is what [`Limit::elapsed_ms`] gives: it can be worked out before anything of the key is known.
     #[inline(always)]
-    pub fn glance(&self, limit: &Limit, now_ms: u64, elapsed_ms: u64) -> Option<Glance> {
+    pub fn fast_view(&self, limit: &Limit, now_ms: u64, elapsed_ms: u64) -> Option<FastView> {
         // Where the clock stepped back, this is more than any window.
         if now_ms.wrapping_sub(self.last_ms) > elapsed_ms {
             cold_path();
             return None;
         }
         let Self { previous, current, .. } = *self;
-        let view = View { at_ms: now_ms, elapsed_ms, previous, current };
-        Some(Glance { weighted: view.weighted_at_once(limit)?, view })
+        let view = CounterView { at_ms: now_ms, elapsed_ms, previous, current };
+        Some(FastView { weighted: view.weighted_fast(limit)?, view })
     }
 
     /// The state for a clock that stepped back. By value, as everything cold here: a reference would force the common
@@ -98,18 +98,24 @@ impl Counter {
             // As if never seen: then the time of the last write means nothing either.
             _ if self.previous | self.current == 0 => Self::default(),
             // Everything that lies ahead is taken to have come now.
-            Reading::Repair(ms) => Self::new(ms, 0, self.previous + self.current),
-            Reading::At(_) => self,
+            ClockReading::Repair(ms) => Self::new(ms, 0, self.previous + self.current),
+            ClockReading::At(_) => self,
         }
     }
 
     #[inline(always)]
-    fn write(&mut self, view: &View) {
+    fn write(&mut self, view: &CounterView) {
         *self = Self { last_ms: view.at_ms, previous: view.previous, current: view.current };
     }
 
-    pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
-        let (_, mut view) = self.look(limit, now_ms);
+    pub(crate) fn settle(
+        &mut self,
+        limit: &Limit,
+        receipt: &Receipt,
+        cost: u64,
+        now_ms: u64,
+    ) -> SettleEffect {
+        let (_, mut view) = self.peek(limit, now_ms);
         let window_ms = limit.window_ms();
         let start_ms = view.at_ms - view.elapsed_ms;
         let stamped_ms = limit.window_start_ms(receipt.stamp_ms);
@@ -118,29 +124,29 @@ impl Counter {
         } else if start_ms.checked_sub(stamped_ms) == Some(window_ms) {
             &mut view.previous
         } else {
-            return Settled::Gone;
+            return SettleEffect::Gone;
         };
         if *count == 0 {
             // All of it was given back, or forgotten.
-            return Settled::Gone;
+            return SettleEffect::Gone;
         }
         *count = settled_count(*count, receipt.cost, cost);
         self.write(&view);
-        Settled::Done
+        SettleEffect::Done
     }
 }
 
-/// Where a counter stands, seen at a [`Counter::glance`]. What is written on an admission is the time, and the cost on
+/// Where a counter stands, seen at a [`Counter::fast_view`]. What is written on an admission is the time, and the cost on
 /// top of the current count; on a refusal nothing. Who keeps the counter can do that before the answer is worked out.
 #[derive(Clone, Copy, Debug)]
-pub struct Glance {
+pub struct FastView {
     /// What the previous window still weighs. What remains is worked out from it where it is asked for, so that less has to be
     /// kept until then.
     weighted: u64,
-    view: View,
+    view: CounterView,
 }
 
-impl Glance {
+impl FastView {
     /// The largest cost that fits.
     #[inline(always)]
     pub fn remaining(&self, limit: &Limit) -> u64 {
@@ -167,7 +173,7 @@ impl Glance {
     }
 }
 
-impl View {
+impl CounterView {
     #[inline(always)]
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64) -> u64 {
         let windows = match (self.previous, self.current) {
@@ -181,16 +187,16 @@ impl View {
     /// What the previous window still weighs, rounded up to whole units; that is, without what has left, rounded down.
     #[inline(always)]
     fn weighted(&self, limit: &Limit) -> u64 {
-        self.weighted_at_once(limit).unwrap_or_else(|| {
+        self.weighted_fast(limit).unwrap_or_else(|| {
             cold_path();
             let elapsed_ms = limit.whole_ticks(self.elapsed_ms);
             self.previous - mul_div(self.previous, elapsed_ms, limit.window_ms())
         })
     }
 
-    /// [`View::weighted`] where that takes no division: for most views.
+    /// [`CounterView::weighted`] where that takes no division: for most views.
     #[inline(always)]
-    fn weighted_at_once(&self, limit: &Limit) -> Option<u64> {
+    fn weighted_fast(&self, limit: &Limit) -> Option<u64> {
         if self.previous == 0 {
             return Some(0);
         }
@@ -206,10 +212,10 @@ impl View {
 }
 
 impl History for Counter {
-    type View = View;
+    type View = CounterView;
 
     #[inline(always)]
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, View) {
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, CounterView) {
         let mut at_ms = now_ms;
         if now_ms < self.last_ms {
             *self = self.stepped_back(limit, now_ms);
@@ -220,12 +226,12 @@ impl History for Counter {
     }
 
     #[inline(always)]
-    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: View) -> u64 {
+    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: CounterView) -> u64 {
         view.reset_after_ms(limit, now_ms)
     }
 
     #[inline(always)]
-    fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: View) -> u64 {
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: CounterView) -> u64 {
         self.refuse(limit, attempt, view).0
     }
 
@@ -239,7 +245,7 @@ impl History for Counter {
     ///
     /// A count fits into room below it once `room / count` of the window is left: rounded down, since before that it does not.
     #[inline(always)]
-    fn refuse(&self, limit: &Limit, attempt: Attempt, view: View) -> (u64, u64) {
+    fn refuse(&self, limit: &Limit, attempt: Attempt, view: CounterView) -> (u64, u64) {
         let left = limit.quota() - attempt.cost;
         let ends_after_ms = view.at_ms - attempt.now_ms + limit.window_ms() - view.elapsed_ms;
         if view.current > left {
@@ -252,17 +258,17 @@ impl History for Counter {
     }
 
     #[inline(always)]
-    fn record(&mut self, limit: &Limit, attempt: Attempt, view: View) -> (u64, u64) {
-        let view = View { current: view.current + attempt.cost, ..view };
+    fn record(&mut self, limit: &Limit, attempt: Attempt, view: CounterView) -> (u64, u64) {
+        let view = CounterView { current: view.current + attempt.cost, ..view };
         self.write(&view);
         // What was just written stays in view to the end of the next window.
         (view.at_ms, view.at_ms - attempt.now_ms + 2 * limit.window_ms() - view.elapsed_ms)
     }
 
-    fn give_back(&mut self, _: &Limit, attempt: Attempt, view: View) {
+    fn give_back(&mut self, _: &Limit, attempt: Attempt, view: CounterView) {
         let older = attempt.cost.min(view.previous);
         let newer = (attempt.cost - older).min(view.current);
-        let left = View { previous: view.previous - older, current: view.current - newer, ..view };
+        let left = CounterView { previous: view.previous - older, current: view.current - newer, ..view };
         match (older + newer, left.previous + left.current) {
             (0, _) => {}
             (_, 0) => *self = Self::default(),

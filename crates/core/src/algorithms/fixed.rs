@@ -2,8 +2,8 @@
 
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
-use crate::settle::{Receipt, Settled, settled_count};
-use crate::time::{Reading, read};
+use crate::settle::{Receipt, SettleEffect, settled_count};
+use crate::time::{ClockReading, read};
 
 /// The history of one key under one fixed window: what came in the window of the last write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -16,7 +16,7 @@ pub struct Fixed {
 
 /// The window at some time: the time of deciding, where it starts, and what came in it.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub struct FixedView {
     at_ms: u64,
     start_ms: u64,
     current: u64,
@@ -24,30 +24,36 @@ pub struct View {
 
 impl Fixed {
     #[inline]
-    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> View {
+    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> FixedView {
         let at_ms = now_ms.max(self.last_ms);
         let start_ms = limit.window_start_ms(at_ms);
         let current = if self.last_ms >= start_ms { self.current } else { 0 };
-        View { at_ms, start_ms, current }
+        FixedView { at_ms, start_ms, current }
     }
 
-    pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
-        let (_, view) = self.look(limit, now_ms);
+    pub(crate) fn settle(
+        &mut self,
+        limit: &Limit,
+        receipt: &Receipt,
+        cost: u64,
+        now_ms: u64,
+    ) -> SettleEffect {
+        let (_, view) = self.peek(limit, now_ms);
         // None are left where all were given back, or forgotten.
         if view.current == 0 || limit.window_start_ms(receipt.stamp_ms) != view.start_ms {
-            return Settled::Gone;
+            return SettleEffect::Gone;
         }
         *self = Self { last_ms: view.at_ms, current: settled_count(view.current, receipt.cost, cost) };
-        Settled::Done
+        SettleEffect::Done
     }
 }
 
 impl History for Fixed {
-    type View = View;
+    type View = FixedView;
 
     #[inline]
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, View) {
-        if let Reading::Repair(ms) = read(now_ms, self.last_ms, limit.window_ms()) {
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, FixedView) {
+        if let ClockReading::Repair(ms) = read(now_ms, self.last_ms, limit.window_ms()) {
             self.last_ms = ms;
         }
         let mut view = self.view(limit, now_ms);
@@ -60,7 +66,7 @@ impl History for Fixed {
     }
 
     #[inline]
-    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: View) -> u64 {
+    fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: FixedView) -> u64 {
         match view.current {
             0 => 0,
             _ => view.start_ms + limit.window_ms() - now_ms,
@@ -68,17 +74,17 @@ impl History for Fixed {
     }
 
     #[inline]
-    fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: View) -> u64 {
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: FixedView) -> u64 {
         view.start_ms + limit.window_ms() - attempt.now_ms
     }
 
     #[inline]
-    fn record(&mut self, limit: &Limit, attempt: Attempt, view: View) -> (u64, u64) {
+    fn record(&mut self, limit: &Limit, attempt: Attempt, view: FixedView) -> (u64, u64) {
         *self = Self { last_ms: view.at_ms, current: view.current + attempt.cost };
         (view.at_ms, view.start_ms + limit.window_ms() - attempt.now_ms)
     }
 
-    fn give_back(&mut self, _: &Limit, attempt: Attempt, view: View) {
+    fn give_back(&mut self, _: &Limit, attempt: Attempt, view: FixedView) {
         *self = match view.current.saturating_sub(attempt.cost) {
             0 => Self::default(),
             current => Self { last_ms: view.at_ms, current },

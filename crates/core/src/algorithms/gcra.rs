@@ -12,7 +12,7 @@ use core::hint::cold_path;
 
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
-use crate::time::{Reading, read};
+use crate::time::{ClockReading, read};
 
 /// The history of one key under one GCRA limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -27,7 +27,7 @@ pub struct Gcra {
 
 /// A debt as a limit sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Owed {
+pub struct GcraView {
     /// What is owed at the last write or now, whichever is later; at most burst × window.
     debt: u64,
     /// How far the last write lies ahead, where the clock stepped back.
@@ -36,7 +36,7 @@ pub struct Owed {
     over_ms: u64,
 }
 
-impl Owed {
+impl GcraView {
     const NOTHING: Self = Self { debt: 0, ahead_ms: 0, over_ms: u64::MAX };
 
     /// What is owed now.
@@ -60,7 +60,7 @@ impl Owed {
 impl Gcra {
     /// What is owed at a time, after a look.
     #[inline]
-    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> Owed {
+    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> GcraView {
         let (elapsed_ms, ahead_ms) =
             (now_ms.saturating_sub(self.last_ms), self.last_ms.saturating_sub(now_ms));
         let debt = self.debt.min(full(limit)).saturating_sub(elapsed_ms.saturating_mul(limit.quota()));
@@ -69,7 +69,7 @@ impl Gcra {
             cold_path();
             over_ms = self.lasts_ms().saturating_sub(elapsed_ms);
         }
-        Owed { debt, ahead_ms, over_ms }
+        GcraView { debt, ahead_ms, over_ms }
     }
 
     /// How long after the last write it is over, whatever the limit.
@@ -92,33 +92,33 @@ fn full(limit: &Limit) -> u64 {
 }
 
 impl History for Gcra {
-    type View = Owed;
+    type View = GcraView;
 
     #[inline]
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, Owed) {
-        if let Reading::Repair(now_ms) = read(now_ms, self.last_ms, limit.window_ms()) {
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, GcraView) {
+        if let ClockReading::Repair(now_ms) = read(now_ms, self.last_ms, limit.window_ms()) {
             self.last_ms = now_ms;
         }
         if self.is_over(now_ms) {
             // As if never seen: then the time of the last write means nothing either.
             *self = Self::default();
-            return (limit.ceiling(), Owed::NOTHING);
+            return (limit.ceiling(), GcraView::NOTHING);
         }
         let owed = self.view(limit, now_ms);
         (full(limit).saturating_sub(owed.now(limit)) / limit.window_ms(), owed)
     }
 
     #[inline]
-    fn reset_after_ms(&self, limit: &Limit, _: u64, owed: Owed) -> u64 {
+    fn reset_after_ms(&self, limit: &Limit, _: u64, owed: GcraView) -> u64 {
         owed.until_ms(limit, 0)
     }
 
-    fn wait_ms(&self, limit: &Limit, attempt: Attempt, owed: Owed) -> u64 {
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, owed: GcraView) -> u64 {
         owed.until_ms(limit, full(limit) - attempt.cost * limit.window_ms())
     }
 
     #[inline]
-    fn record(&mut self, limit: &Limit, attempt: Attempt, owed: Owed) -> (u64, u64) {
+    fn record(&mut self, limit: &Limit, attempt: Attempt, owed: GcraView) -> (u64, u64) {
         let debt = owed.now(limit) + attempt.cost * limit.window_ms();
         *self = Self { last_ms: attempt.now_ms, debt, quota: limit.quota() };
         (attempt.now_ms, debt.div_ceil(limit.quota()))
@@ -128,7 +128,7 @@ impl History for Gcra {
         self.last_ms.saturating_add(self.lasts_ms()).saturating_sub(now_ms)
     }
 
-    fn give_back(&mut self, limit: &Limit, attempt: Attempt, owed: Owed) {
+    fn give_back(&mut self, limit: &Limit, attempt: Attempt, owed: GcraView) {
         if owed.debt == 0 {
             return;
         }

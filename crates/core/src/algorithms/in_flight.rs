@@ -4,14 +4,14 @@ use alloc::collections::VecDeque;
 
 use crate::history::{Attempt, History};
 use crate::limit::{Limit, MAX_ENTRIES, MAX_WINDOW_MS};
-use crate::settle::{Receipt, Settled};
-use crate::time::{MAX_TIME_MS, Reading, read};
+use crate::settle::{Receipt, SettleEffect};
+use crate::time::{ClockReading, MAX_TIME_MS, read};
 
 /// Who holds how much of one in-flight limit, in the order in which they end.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct InFlight {
     last_ms: u64,
-    held: u64,
+    in_use: u64,
     holders: VecDeque<Holder>,
 }
 
@@ -36,7 +36,7 @@ impl InFlight {
         };
         let mut holders: VecDeque<Holder> = holders.into_iter().map(bounded).collect();
         holders.make_contiguous().sort_by_key(|h| h.end_ms);
-        Self { last_ms, held: holders.iter().map(|h| h.count).sum(), holders }
+        Self { last_ms, in_use: holders.iter().map(|h| h.count).sum(), holders }
     }
 
     /// When it was last written.
@@ -54,10 +54,16 @@ impl InFlight {
         self.holders.capacity() * size_of::<Holder>()
     }
 
-    pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
-        self.look(limit, now_ms);
+    pub(crate) fn settle(
+        &mut self,
+        limit: &Limit,
+        receipt: &Receipt,
+        cost: u64,
+        now_ms: u64,
+    ) -> SettleEffect {
+        self.peek(limit, now_ms);
         let Some(index) = self.holders.iter().position(|h| h.id == receipt.holder) else {
-            return Settled::Gone;
+            return SettleEffect::Gone;
         };
         // Who holds more than all places holds all of them; so no sum of debts can overflow.
         let cost = cost.min(MAX_ENTRIES);
@@ -67,19 +73,19 @@ impl InFlight {
         } else {
             self.holders[index].count = cost;
         }
-        self.held = self.held - before + cost;
+        self.in_use = self.in_use - before + cost;
         self.last_ms = self.last_ms.max(now_ms);
-        Settled::Done
+        SettleEffect::Done
     }
 }
 
 impl History for InFlight {
     type View = ();
 
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
         let at_ms = match read(now_ms, self.last_ms, limit.window_ms()) {
-            Reading::At(ms) => ms,
-            Reading::Repair(ms) => {
+            ClockReading::At(ms) => ms,
+            ClockReading::Repair(ms) => {
                 let latest_ms = ms + limit.window_ms();
                 self.holders.iter_mut().for_each(|h| h.end_ms = h.end_ms.min(latest_ms));
                 self.last_ms = ms;
@@ -87,14 +93,14 @@ impl History for InFlight {
             }
         };
         while let Some(first) = self.holders.front().filter(|h| h.end_ms <= at_ms) {
-            self.held -= first.count;
+            self.in_use -= first.count;
             self.holders.pop_front();
         }
         if self.holders.is_empty() {
             // As if never seen: then the time of the last write means nothing either.
             self.last_ms = 0;
         }
-        (limit.quota().saturating_sub(self.held), ())
+        (limit.quota().saturating_sub(self.in_use), ())
     }
 
     fn reset_after_ms(&self, _: &Limit, now_ms: u64, (): ()) -> u64 {
@@ -103,7 +109,7 @@ impl History for InFlight {
 
     /// When enough holds have ended, if nobody releases before: an upper bound.
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, (): ()) -> u64 {
-        let mut excess = (self.held + attempt.cost).saturating_sub(limit.quota());
+        let mut excess = (self.in_use + attempt.cost).saturating_sub(limit.quota());
         for holder in &self.holders {
             if holder.count >= excess {
                 return holder.end_ms - attempt.now_ms;
@@ -115,7 +121,7 @@ impl History for InFlight {
 
     fn record(&mut self, limit: &Limit, attempt: Attempt, (): ()) -> (u64, u64) {
         self.last_ms = attempt.now_ms.max(self.last_ms);
-        self.held += attempt.cost;
+        self.in_use += attempt.cost;
         let end_ms = self.last_ms + limit.window_ms();
         self.holders.push_back(Holder { id: attempt.holder, count: attempt.cost, end_ms });
         (self.last_ms, end_ms - attempt.now_ms)

@@ -13,35 +13,35 @@ mod wide;
 
 use alloc::boxed::Box;
 
-pub use head::Head;
-pub use narrow::Narrow;
+pub use head::LogHead;
+pub use narrow::NarrowLog;
 pub use ring::Ring;
 
 use crate::history::{Attempt, History};
 use crate::limit::{Limit, MAX_ENTRIES, MAX_WINDOW_MS};
-use crate::settle::{MAX_DEBT, Receipt, Settled};
-use crate::time::{MAX_TIME_MS, Reading, read};
+use crate::settle::{MAX_DEBT, Receipt, SettleEffect};
+use crate::time::{ClockReading, MAX_TIME_MS, read};
 use entries::{Entries, add, is_spent, settle, settled, slot_end_ms};
-use head::MAX_KEPT_MS;
+use head::MAX_STORED_MS;
 use narrow::MAX_COUNT;
-use wide::Wide;
+use wide::WideLog;
 
 /// The history of one key under one log limit.
 ///
-/// Its [`Head`] is all that a refusal reads. A log of one entry needs no allocation.
+/// Its [`LogHead`] is all that a refusal reads. A log of one entry needs no allocation.
 #[derive(Clone, Debug)]
-pub struct Log(Form);
+pub struct Log(LogForm);
 
 /// Apart from [`Log`], which goes from one to the other as its numbers demand.
 #[derive(Clone, Debug)]
-enum Form {
-    Narrow(Head, Ring),
-    Wide(Box<Wide>),
+enum LogForm {
+    Narrow(LogHead, Ring),
+    Wide(Box<WideLog>),
 }
 
 /// Units that were admitted together, and the time at which they are taken to have come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct LogEntry {
     /// The end of the slot in which they came.
     pub stamp_ms: u64,
     /// How many.
@@ -50,29 +50,29 @@ pub struct Entry {
 
 impl Log {
     /// A history with nothing in it.
-    pub const EMPTY: Self = Self(Form::Narrow(Head::EMPTY, Ring::EMPTY));
+    pub const EMPTY: Self = Self(LogForm::Narrow(LogHead::EMPTY, Ring::EMPTY));
 
     /// A history from its parts; entries out of order or without units are brought into order.
-    pub fn from_entries(last_ms: u64, entries: impl IntoIterator<Item = Entry>) -> Self {
-        let last_ms = last_ms.min(MAX_KEPT_MS);
-        let mut wide = Wide::new(last_ms, [], 0);
+    pub fn from_entries(last_ms: u64, entries: impl IntoIterator<Item = LogEntry>) -> Self {
+        let last_ms = last_ms.min(MAX_STORED_MS);
+        let mut wide = WideLog::new(last_ms, [], 0);
         for entry in entries {
             let stamp_ms = entry.stamp_ms.min(MAX_TIME_MS + MAX_WINDOW_MS);
             let count = entry.count.min(MAX_DEBT - wide.total());
             if count > 0 {
-                add(&mut wide, last_ms, Entry { stamp_ms, count }, MAX_ENTRIES as usize);
+                add(&mut wide, last_ms, LogEntry { stamp_ms, count }, MAX_ENTRIES as usize);
             }
         }
         match wide.narrowed() {
             Some((head, ring)) => Self::from_narrow(head, ring),
-            None => Self(Form::Wide(Box::new(wide))),
+            None => Self(LogForm::Wide(Box::new(wide))),
         }
     }
 
     /// A history of one entry or none.
     #[inline(always)]
-    pub fn from_entry(last_ms: u64, entry: Option<Entry>) -> Self {
-        match Head::single_of(last_ms, entry) {
+    pub fn from_entry(last_ms: u64, entry: Option<LogEntry>) -> Self {
+        match LogHead::single_of(last_ms, entry) {
             Some(head) => Self::from_narrow(head, Ring::EMPTY),
             None => Self::from_entries(last_ms, entry),
         }
@@ -80,37 +80,37 @@ impl Log {
 
     /// A history that was kept as its two parts.
     #[inline(always)]
-    pub fn from_narrow(head: Head, ring: Ring) -> Self {
-        Self(Form::Narrow(head, ring))
+    pub fn from_narrow(head: LogHead, ring: Ring) -> Self {
+        Self(LogForm::Narrow(head, ring))
     }
 
     /// The history as two parts, if its counts and stamps allow that.
-    pub fn into_narrow(self) -> Result<(Head, Ring), Self> {
+    pub fn into_narrow(self) -> Result<(LogHead, Ring), Self> {
         match self.0 {
-            Form::Narrow(head, ring) => Ok((head, ring)),
-            Form::Wide(wide) => wide.narrowed().ok_or(Self(Form::Wide(wide))),
+            LogForm::Narrow(head, ring) => Ok((head, ring)),
+            LogForm::Wide(wide) => wide.narrowed().ok_or(Self(LogForm::Wide(wide))),
         }
     }
 
     /// Whether this attempt leaves it, or makes it, a history that can be kept as two parts.
     pub fn fits_narrow(&self, limit: &Limit, attempt: Attempt) -> bool {
         match &self.0 {
-            Form::Narrow(head, ring) => narrow::fits(head, ring, limit, attempt),
-            Form::Wide(_) => false,
+            LogForm::Narrow(head, ring) => narrow::fits(head, ring, limit, attempt),
+            LogForm::Wide(_) => false,
         }
     }
 
     /// Whether it is kept as two parts.
     pub fn is_narrow(&self) -> bool {
-        matches!(self.0, Form::Narrow(..))
+        matches!(self.0, LogForm::Narrow(..))
     }
 
     /// When it was last written.
     #[inline(always)]
     pub fn last_ms(&self) -> u64 {
         match &self.0 {
-            Form::Narrow(head, _) => head.last_ms(),
-            Form::Wide(wide) => wide.last_ms(),
+            LogForm::Narrow(head, _) => head.last_ms(),
+            LogForm::Wide(wide) => wide.last_ms(),
         }
     }
 
@@ -121,10 +121,10 @@ impl Log {
     }
 
     /// What it remembers, oldest first.
-    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+    pub fn entries(&self) -> impl Iterator<Item = LogEntry> + '_ {
         let (narrow, wide) = match &self.0 {
-            Form::Narrow(head, ring) => (Some(ring.iter(head)), None),
-            Form::Wide(wide) => (None, Some(wide.iter())),
+            LogForm::Narrow(head, ring) => (Some(ring.iter(head)), None),
+            LogForm::Wide(wide) => (None, Some(wide.iter())),
         };
         narrow.into_iter().flatten().chain(wide.into_iter().flatten())
     }
@@ -133,8 +133,8 @@ impl Log {
     #[inline(always)]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Form::Narrow(head, _) => head.len(),
-            Form::Wide(wide) => wide.len(),
+            LogForm::Narrow(head, _) => head.len(),
+            LogForm::Wide(wide) => wide.len(),
         }
     }
 
@@ -146,11 +146,11 @@ impl Log {
 
     /// Its only entry, where it has just one.
     #[inline(always)]
-    pub fn single(&self) -> Option<Entry> {
+    pub fn single(&self) -> Option<LogEntry> {
         match &self.0 {
-            Form::Narrow(head, _) => head.single(),
-            Form::Wide(wide) if wide.len() == 1 => Some(wide.get(0)),
-            Form::Wide(_) => None,
+            LogForm::Narrow(head, _) => head.single(),
+            LogForm::Wide(wide) if wide.len() == 1 => Some(wide.get(0)),
+            LogForm::Wide(_) => None,
         }
     }
 
@@ -166,43 +166,49 @@ impl Log {
     #[inline(always)]
     pub(crate) fn may_grow(&self, limit: &Limit) -> bool {
         match &self.0 {
-            Form::Narrow(head, ring) => narrow::may_grow(head, ring, limit),
-            Form::Wide(wide) => wide.is_full() && !is_spent(wide.len(), limit),
+            LogForm::Narrow(head, ring) => narrow::may_grow(head, ring, limit),
+            LogForm::Wide(wide) => wide.is_full() && !is_spent(wide.len(), limit),
         }
     }
 
     #[inline(always)]
     pub(crate) fn heap_bytes(&self) -> usize {
         match &self.0 {
-            Form::Narrow(_, ring) => ring.heap_bytes(),
-            Form::Wide(wide) => wide.heap_bytes(),
+            LogForm::Narrow(_, ring) => ring.heap_bytes(),
+            LogForm::Wide(wide) => wide.heap_bytes(),
         }
     }
 
-    pub(crate) fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> Settled {
-        self.look(limit, now_ms);
-        if let Form::Narrow(head, ring) = &mut self.0 {
-            let mut narrow = Narrow { head, ring };
-            let Some((index, count)) = settled(&narrow, receipt, cost) else { return Settled::Gone };
+    pub(crate) fn settle(
+        &mut self,
+        limit: &Limit,
+        receipt: &Receipt,
+        cost: u64,
+        now_ms: u64,
+    ) -> SettleEffect {
+        self.peek(limit, now_ms);
+        if let LogForm::Narrow(head, ring) = &mut self.0 {
+            let mut narrow = NarrowLog { head, ring };
+            let Some((index, count)) = settled(&narrow, receipt, cost) else { return SettleEffect::Gone };
             if count <= MAX_COUNT && narrow.total() + count <= u64::from(u32::MAX) {
                 settle(&mut narrow, (index, count), now_ms);
-                return Settled::Done;
+                return SettleEffect::Done;
             }
-            self.0 = Form::Wide(widened(*head, ring));
+            self.0 = LogForm::Wide(widened(*head, ring));
         }
-        let Form::Wide(wide) = &mut self.0 else { return Settled::Gone };
-        let Some(change) = settled(&**wide, receipt, cost) else { return Settled::Gone };
+        let LogForm::Wide(wide) = &mut self.0 else { return SettleEffect::Gone };
+        let Some(change) = settled(&**wide, receipt, cost) else { return SettleEffect::Gone };
         settle(&mut **wide, change, now_ms);
-        Settled::Done
+        SettleEffect::Done
     }
 }
 
 /// The same log in wide form, with as many places, and one for the entry that is to come.
 #[cold]
 #[inline(never)]
-fn widened(head: Head, ring: &Ring) -> Box<Wide> {
+fn widened(head: LogHead, ring: &Ring) -> Box<WideLog> {
     let places = ring.capacity().max(head.len() + 1).max(4);
-    Box::new(Wide::new(head.last_ms(), ring.iter(&head), places))
+    Box::new(WideLog::new(head.last_ms(), ring.iter(&head), places))
 }
 
 impl History for Log {
@@ -210,18 +216,18 @@ impl History for Log {
     type View = u64;
 
     #[inline(always)]
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
         match &mut self.0 {
-            Form::Narrow(head, ring) if head.total() > MAX_COUNT && repairs(head, limit, now_ms) => {
+            LogForm::Narrow(head, ring) if head.total() > MAX_COUNT && repairs(head, limit, now_ms) => {
                 // A repair makes one entry of many, which may need a wide place.
                 let mut wide = widened(*head, ring);
-                let seen = wide.look(limit, now_ms);
-                self.0 = Form::Wide(wide);
+                let seen = wide.peek(limit, now_ms);
+                self.0 = LogForm::Wide(wide);
                 seen
             }
-            Form::Narrow(head, ring) => Narrow { head, ring }.look(limit, now_ms),
-            Form::Wide(wide) => {
-                let seen = wide.look(limit, now_ms);
+            LogForm::Narrow(head, ring) => NarrowLog { head, ring }.peek(limit, now_ms),
+            LogForm::Wide(wide) => {
+                let seen = wide.peek(limit, now_ms);
                 if wide.len() == 0 {
                     *self = Self::EMPTY;
                 }
@@ -233,45 +239,45 @@ impl History for Log {
     #[inline(always)]
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, at_ms: u64) -> u64 {
         match &self.0 {
-            Form::Narrow(head, _) => narrow::reset_after_ms(head, limit, now_ms),
-            Form::Wide(wide) => wide.reset_after_ms(limit, now_ms, at_ms),
+            LogForm::Narrow(head, _) => narrow::reset_after_ms(head, limit, now_ms),
+            LogForm::Wide(wide) => wide.reset_after_ms(limit, now_ms, at_ms),
         }
     }
 
     #[inline(always)]
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, at_ms: u64) -> u64 {
         match &self.0 {
-            Form::Narrow(head, ring) => narrow::wait_ms(head, ring, limit, attempt),
-            Form::Wide(wide) => wide.wait_ms(limit, attempt, at_ms),
+            LogForm::Narrow(head, ring) => narrow::wait_ms(head, ring, limit, attempt),
+            LogForm::Wide(wide) => wide.wait_ms(limit, attempt, at_ms),
         }
     }
 
     #[inline(always)]
     fn record(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
         match &mut self.0 {
-            Form::Narrow(head, ring) => {
-                let mut narrow = Narrow { head, ring };
+            LogForm::Narrow(head, ring) => {
+                let mut narrow = NarrowLog { head, ring };
                 if narrow.fits(limit, attempt) {
                     return narrow.record(limit, attempt, at_ms);
                 }
                 let mut wide = widened(*narrow.head, narrow.ring);
                 let recorded = wide.record(limit, attempt, at_ms);
-                self.0 = Form::Wide(wide);
+                self.0 = LogForm::Wide(wide);
                 recorded
             }
-            Form::Wide(wide) => wide.record(limit, attempt, at_ms),
+            LogForm::Wide(wide) => wide.record(limit, attempt, at_ms),
         }
     }
 
     fn give_back(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) {
         match &mut self.0 {
-            Form::Narrow(head, ring) => Narrow { head, ring }.give_back(limit, attempt, at_ms),
-            Form::Wide(wide) => wide.give_back(limit, attempt, at_ms),
+            LogForm::Narrow(head, ring) => NarrowLog { head, ring }.give_back(limit, attempt, at_ms),
+            LogForm::Wide(wide) => wide.give_back(limit, attempt, at_ms),
         }
     }
 }
 
 #[inline(always)]
-fn repairs(head: &Head, limit: &Limit, now_ms: u64) -> bool {
-    matches!(read(now_ms, head.last_ms(), limit.window_ms()), Reading::Repair(_))
+fn repairs(head: &LogHead, limit: &Limit, now_ms: u64) -> bool {
+    matches!(read(now_ms, head.last_ms(), limit.window_ms()), ClockReading::Repair(_))
 }

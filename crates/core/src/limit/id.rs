@@ -3,9 +3,9 @@
 /// The kind, the name and the most entries in one word, so that limits, which are compared at every decision, compare as
 /// four integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Head(u64);
+pub(crate) struct PackedId(u64);
 
-impl Head {
+impl PackedId {
     pub(crate) const fn new(tag: Tag, name: u32, max_entries: u64) -> Self {
         // At most 2^16 entries, stored one lower.
         Self(tag as u64 | (max_entries - 1) << 8 | (name as u64) << 32)

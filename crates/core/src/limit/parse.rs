@@ -5,7 +5,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use crate::limit::error::LimitError;
-use crate::limit::{Kind, Limit};
+use crate::limit::{Limit, LimitKind};
 
 const UNITS: [(&str, u64); 19] = [
     ("ms", 1),
@@ -79,11 +79,11 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (quota, window) = (self.quota(), Window(self.window_ms()));
         match self.kind() {
-            Kind::Log { .. } => write!(f, "{quota}/{window}"),
-            Kind::Counter => write!(f, "{quota}/{window} counter"),
-            Kind::Fixed => write!(f, "{quota}/{window} fixed"),
-            Kind::Gcra { burst } => write!(f, "{quota}/{window} gcra burst {burst}"),
-            Kind::InFlight => write!(f, "{quota} in flight for {window}"),
+            LimitKind::Log { .. } => write!(f, "{quota}/{window}"),
+            LimitKind::Counter => write!(f, "{quota}/{window} counter"),
+            LimitKind::Fixed => write!(f, "{quota}/{window} fixed"),
+            LimitKind::Gcra { burst } => write!(f, "{quota}/{window} gcra burst {burst}"),
+            LimitKind::InFlight => write!(f, "{quota} in flight for {window}"),
         }
     }
 }
@@ -92,10 +92,10 @@ struct Window(u64);
 
 impl fmt::Display for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: [(&str, u64); 5] =
+        const DISPLAY_UNITS: [(&str, u64); 5] =
             [("day", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
         let (unit, unit_ms) =
-            SHOWN.into_iter().find(|(_, ms)| self.0.is_multiple_of(*ms)).unwrap_or(("ms", 1));
+            DISPLAY_UNITS.into_iter().find(|(_, ms)| self.0.is_multiple_of(*ms)).unwrap_or(("ms", 1));
         match self.0 / unit_ms {
             1 => f.write_str(unit),
             count => write!(f, "{count}{unit}"),

@@ -1,6 +1,6 @@
 //! What a limit lets through at most in any window, whoever asks and when.
 
-use crate::limit::{Kind, Limit};
+use crate::limit::{Limit, LimitKind};
 
 impl Limit {
     /// The most units that any window can see: the quota, but for the kinds that align their windows
@@ -8,13 +8,13 @@ impl Limit {
     pub const fn worst_case(&self) -> u64 {
         let (quota, window) = (self.quota(), self.window_ms());
         match self.kind() {
-            Kind::Log { .. } | Kind::InFlight => quota,
+            LimitKind::Log { .. } | LimitKind::InFlight => quota,
             _ if window == 1 => self.ceiling(),
             // A burst ends a window, a trickle follows until the burst is about to leave the view.
-            Kind::Counter if self.tick_ms() == 1 => 2 * quota - (2 * quota).div_ceil(window),
-            Kind::Counter => 2 * quota - quota.div_ceil(self.ticks(window)),
-            Kind::Fixed => 2 * quota,
-            Kind::Gcra { burst } => gcra_worst_case(quota, window, burst),
+            LimitKind::Counter if self.tick_ms() == 1 => 2 * quota - (2 * quota).div_ceil(window),
+            LimitKind::Counter => 2 * quota - quota.div_ceil(self.ticks(window)),
+            LimitKind::Fixed => 2 * quota,
+            LimitKind::Gcra { burst } => gcra_worst_case(quota, window, burst),
         }
     }
 }

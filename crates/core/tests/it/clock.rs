@@ -1,6 +1,6 @@
 //! Clocks that step. What is admitted and how long a key waits is measured in true time.
 
-use slidegate_core::{Kind, Limit, Outcome};
+use slidegate_core::{Limit, LimitKind, Outcome};
 use slidegate_testkit::cases::prove;
 use slidegate_testkit::ensure;
 
@@ -83,7 +83,7 @@ fn run_greedy(limit: Limit, start_ms: u64, steps: &[Step]) -> Run {
         match *step {
             Step::Check { after_ms, cost: u64::MAX } => {
                 run.true_ms += after_ms;
-                let remaining = run.look().remaining;
+                let remaining = run.peek().remaining;
                 run.check(remaining);
             }
             _ => drop(run.apply(step)),
@@ -136,7 +136,7 @@ fn a_step_back_delays_a_key_by_at_most_one_window() {
             let mut run = Run::new(limit, start_ms);
             run.apply_all(steps);
             run.apply(&Step::Clock { by_ms: -(back_ms as i64) });
-            run.look();
+            run.peek();
             let most_ms = longest_wait_ms(&limit) + limit.window_ms();
             if let Outcome::RetryAfter(ms) = run.probe(0, limit.ceiling()).outcome {
                 ensure!(ms <= most_ms, "{ms} ms, more than {most_ms}");
@@ -150,9 +150,9 @@ fn a_step_back_delays_a_key_by_at_most_one_window() {
 fn longest_wait_ms(limit: &Limit) -> u64 {
     let window_ms = limit.window_ms();
     match limit.kind() {
-        Kind::Log { resolution_ms } => window_ms + resolution_ms - 1,
-        Kind::Fixed | Kind::InFlight => window_ms,
-        Kind::Counter => 2 * window_ms,
-        Kind::Gcra { burst } => (burst * window_ms).div_ceil(limit.quota()),
+        LimitKind::Log { resolution_ms } => window_ms + resolution_ms - 1,
+        LimitKind::Fixed | LimitKind::InFlight => window_ms,
+        LimitKind::Counter => 2 * window_ms,
+        LimitKind::Gcra { burst } => (burst * window_ms).div_ceil(limit.quota()),
     }
 }

@@ -35,7 +35,7 @@ fn a_glance_is_a_look() {
                 let now_ms = state.last_ms() + after_ms - back_ms.min(state.last_ms());
                 let elapsed_ms = now_ms % limit.window_ms();
                 ensure!(limit.elapsed_ms(now_ms) == elapsed_ms, "not {elapsed_ms}");
-                let Some(glance) = state.glance(&limit, now_ms, elapsed_ms) else {
+                let Some(fast_view) = state.fast_view(&limit, now_ms, elapsed_ms) else {
                     // Only where products are large may it give up within the window of the last write.
                     let small = u128::from(state.previous()) * u128::from(limit.window_ms()) < 1 << 40;
                     let same = now_ms >= state.last_ms() && now_ms - state.last_ms() <= elapsed_ms;
@@ -45,11 +45,11 @@ fn a_glance_is_a_look() {
                 let mut after = state;
                 let attempt = Attempt { now_ms, cost, holder: 0 };
                 let decision = decide_one(&mut after, &limit, attempt);
-                let charged = cost != 0 && cost <= glance.remaining(&limit);
+                let charged = cost != 0 && cost <= fast_view.remaining(&limit);
                 let answer =
-                    if charged { glance.admit(&limit, attempt) } else { glance.leave(&limit, attempt) };
+                    if charged { fast_view.admit(&limit, attempt) } else { fast_view.leave(&limit, attempt) };
                 ensure!(answer == decision, "{answer:?}, not {decision:?}");
-                ensure!(glance.current() == state.current(), "{glance:?}");
+                ensure!(fast_view.current() == state.current(), "{fast_view:?}");
                 let written = Counter::new(now_ms, state.previous(), state.current() + cost);
                 let expected = if charged { written } else { state };
                 ensure!(after == expected, "{after:?}, not {expected:?}");

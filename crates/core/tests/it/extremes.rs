@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use slidegate_core::{
-    Counter, Fixed, Gcra, Holder, InFlight, Kind, Limit, LimitError, MAX_ENTRIES, MAX_QUOTA, MAX_TIME_MS,
-    MAX_WINDOW_MS, Receipt, Resolution, State,
+    Counter, Fixed, Gcra, Holder, InFlight, Limit, LimitError, LimitKind, MAX_ENTRIES, MAX_QUOTA,
+    MAX_TIME_MS, MAX_WINDOW_MS, Receipt, Resolution, State,
 };
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
@@ -50,7 +50,7 @@ fn a_limit_is_within_its_bounds_or_an_error() {
             ensure!((1..=limit.window_ms()).contains(&limit.resolution_ms()), "resolution");
             ensure!((1..=MAX_ENTRIES as usize).contains(&limit.max_entries()), "entries");
             ensure!(limit.worst_case() >= 1, "worst case");
-            if let Kind::Gcra { burst } = limit.kind() {
+            if let LimitKind::Gcra { burst } = limit.kind() {
                 let (debt, quota) = (u128::from(burst) * u128::from(limit.window_ms()), limit.quota());
                 ensure!((1..=MAX_QUOTA).contains(&burst) && debt <= 1 << 53, "burst");
                 ensure!(
@@ -125,7 +125,7 @@ fn states_and_receipts_of_any_numbers_never_panic() {
                 let receipt = Receipt { stamp_ms, cost, holder: stamp_ms };
                 receipt.release_ms(limit);
                 run.state.settle(limit, &receipt, now_ms, stamp_ms);
-                let standing = run.look();
+                let standing = run.peek();
                 ensure!(standing.remaining <= limit.ceiling(), "{standing:?}");
             }
             Ok(())
@@ -136,14 +136,14 @@ fn states_and_receipts_of_any_numbers_never_panic() {
 fn any_state(rng: &Rng, limit: &Limit) -> State {
     let last_ms = extreme(rng);
     match limit.kind() {
-        Kind::Log { .. } => {
-            let entry = |_| slidegate_core::Entry { stamp_ms: extreme(rng), count: extreme(rng) };
+        LimitKind::Log { .. } => {
+            let entry = |_| slidegate_core::LogEntry { stamp_ms: extreme(rng), count: extreme(rng) };
             State::Log(slidegate_core::Log::from_entries(last_ms, (0..rng.below(4)).map(entry)))
         }
-        Kind::Counter => State::Counter(Counter::new(last_ms, extreme(rng), extreme(rng))),
-        Kind::Fixed => State::Fixed(Fixed { last_ms, current: extreme(rng) }),
-        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: extreme(rng), quota: extreme(rng) }),
-        Kind::InFlight => {
+        LimitKind::Counter => State::Counter(Counter::new(last_ms, extreme(rng), extreme(rng))),
+        LimitKind::Fixed => State::Fixed(Fixed { last_ms, current: extreme(rng) }),
+        LimitKind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: extreme(rng), quota: extreme(rng) }),
+        LimitKind::InFlight => {
             // A hold never ends later than a window after the last write.
             let end_ms = || last_ms.saturating_add(limit.window_ms()).saturating_sub(extreme(rng));
             let holder = |id| Holder { id, count: extreme(rng), end_ms: end_ms() };

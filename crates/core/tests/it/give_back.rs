@@ -1,11 +1,11 @@
 //! Units given back without a permit: the oldest first, never below nothing, and never a place in flight.
 
-use slidegate_core::{Ask, Attempt, Limit, Narrow, State, decide_one, give_back, give_back_one};
+use slidegate_core::{Attempt, Limit, LimitAttempt, NarrowLog, State, decide_one, give_back, give_back_one};
 use slidegate_testkit::cases::prove;
 use slidegate_testkit::ensure;
 
 use crate::log::run_beside_oracle;
-use crate::run::{Run, look};
+use crate::run::{Run, peek};
 use crate::trace::{ALL, Extra, Of, cost, trace, wait_ms};
 
 #[test]
@@ -39,9 +39,9 @@ fn what_remains_grows_by_at_most_what_is_given_back() {
         |&(limit, start_ms, units), steps| {
             let mut run = Run::new(limit, start_ms);
             run.apply_all(steps);
-            let before = run.look();
+            let before = run.peek();
             let given = run.give_back(units);
-            let after = run.look();
+            let after = run.peek();
             ensure!(given.stamp_ms == 0, "{given:?} recorded something");
             ensure!(
                 (given.remaining, given.reset_after_ms) == (after.remaining, after.reset_after_ms),
@@ -67,7 +67,7 @@ fn all_given_back_is_as_if_never_seen() {
         |&(limit, start_ms, back_ms), steps| {
             let mut run = Run::new(limit, start_ms);
             run.apply_all(steps);
-            if run.look().reset_after_ms == 0 {
+            if run.peek().reset_after_ms == 0 {
                 // Nothing counts, so nothing is given back; a counter keeps windows that a step back brings into view again.
                 return Ok(());
             }
@@ -76,7 +76,7 @@ fn all_given_back_is_as_if_never_seen() {
             run.give_back(u64::MAX);
             let mut fresh = State::new(&limit);
             let now_ms = run.now_ms().saturating_sub(back_ms);
-            let (standing, right) = (look(&mut run.state, &limit, now_ms), look(&mut fresh, &limit, now_ms));
+            let (standing, right) = (peek(&mut run.state, &limit, now_ms), peek(&mut fresh, &limit, now_ms));
             ensure!(standing == right, "{standing:?}, not {right:?}");
             ensure!(run.state.heap_bytes() == 0 || matches!(run.state, State::Log(_)), "{:?}", run.state);
             Ok(())
@@ -125,8 +125,9 @@ fn several_limits_give_back_as_each_by_itself() {
     let alone = limits.iter().zip(&mut alone).map(|(limit, state)| give_back_one(state, limit, attempt(4)));
     let alone: Vec<_> = alone.collect();
     let pairs = limits.iter().zip(&mut states);
-    let mut asks: Vec<_> = pairs.map(|(limit, state)| Ask { limit, cost: 4, holder: 0, state }).collect();
-    let verdict = give_back(&mut asks, 500);
+    let mut attempts: Vec<_> =
+        pairs.map(|(limit, state)| LimitAttempt { limit, cost: 4, holder: 0, state }).collect();
+    let verdict = give_back(&mut attempts, 500);
     assert_eq!(*verdict.decisions, *alone);
     assert!(verdict.is_allowed());
     assert_eq!((verdict.decided_at_ms, verdict.remaining()), (500, Some(6)));
@@ -135,8 +136,8 @@ fn several_limits_give_back_as_each_by_itself() {
 #[test]
 fn a_narrow_log_gives_back_where_it_is() {
     let limit = Limit::per_second(9);
-    let (mut head, mut ring) = (slidegate_core::Head::EMPTY, slidegate_core::Ring::EMPTY);
-    let mut narrow = Narrow { head: &mut head, ring: &mut ring };
+    let (mut head, mut ring) = (slidegate_core::LogHead::EMPTY, slidegate_core::Ring::EMPTY);
+    let mut narrow = NarrowLog { head: &mut head, ring: &mut ring };
     for now_ms in [0, 10, 20] {
         decide_one(&mut narrow, &limit, Attempt { now_ms, cost: 3, holder: 0 });
     }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use slidegate_core::{Entry, Limit, Log, Resolution, State};
+use slidegate_core::{Limit, Log, LogEntry, Resolution, State};
 
-use crate::run::{Run, look};
+use crate::run::{Run, peek};
 use crate::trace::DAY_MS;
 
 fn exact(quota: u64, window_ms: u64) -> Limit {
@@ -71,7 +71,7 @@ fn entries_far_apart_take_16_bytes() {
 #[test]
 fn a_log_from_one_entry_counts_it() {
     let limit = exact(5, 1_000);
-    let mut state = State::Log(Log::from_entry(40, Some(Entry { stamp_ms: 40, count: 2 })));
-    let standing = look(&mut state, &limit, 50);
+    let mut state = State::Log(Log::from_entry(40, Some(LogEntry { stamp_ms: 40, count: 2 })));
+    let standing = peek(&mut state, &limit, 50);
     assert_eq!((standing.remaining, standing.reset_after_ms), (3, 990));
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use slidegate_core::{Decision, Decisions, Kind, Limit, LimitId, Outcome, Resolution};
+use slidegate_core::{Decision, Decisions, Limit, LimitId, LimitKind, Outcome, Resolution};
 use slidegate_testkit::cases::prove;
 use slidegate_testkit::ensure;
 
@@ -17,7 +17,7 @@ fn the_quota_the_resolution_and_the_burst_are_not_part_of_the_id() {
         |rng| ((limit(rng, rng.pick(&ALL)), rng.between(1, 65_536)), vec![()]),
         |&(limit, quota), _| {
             ensure!(with_quota(&limit, quota).id() == limit.id(), "quota");
-            ensure!(limit.needs_id() == (limit.kind() == Kind::InFlight), "needs an id");
+            ensure!(limit.needs_id() == (limit.kind() == LimitKind::InFlight), "needs an id");
             ensure!(
                 limit.named("a").id() != limit.id() && limit.named("a").id() != limit.named("b").id(),
                 "name"

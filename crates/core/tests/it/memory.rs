@@ -1,7 +1,8 @@
 //! What a state says of its memory.
 
 use slidegate_core::{
-    Counter, Entry, Holder, InFlight, Limit, Log, MAX_ENTRIES, MAX_QUOTA, MAX_TIME_MS, MAX_WINDOW_MS, State,
+    Counter, Holder, InFlight, Limit, Log, LogEntry, MAX_ENTRIES, MAX_QUOTA, MAX_TIME_MS, MAX_WINDOW_MS,
+    State,
 };
 use slidegate_testkit::cases::prove;
 use slidegate_testkit::ensure;
@@ -40,7 +41,7 @@ fn states_of_constant_size_take_no_heap() {
 fn a_state_from_its_parts_has_these_parts() {
     let counter = Counter::new(1_234, 7, 3);
     assert_eq!((counter.last_ms(), counter.previous(), counter.current()), (1_234, 7, 3));
-    let entry = Entry { stamp_ms: 40, count: 2 };
+    let entry = LogEntry { stamp_ms: 40, count: 2 };
     let log = Log::from_entry(44, Some(entry));
     assert_eq!((log.last_ms(), log.single(), log.len(), log.is_empty()), (44, Some(entry), 1, false));
     assert_eq!(log.entries().collect::<Vec<_>>(), [entry]);
@@ -74,7 +75,7 @@ fn holders_take_what_they_are_said_to() {
 
 #[test]
 fn entries_from_outside_are_bounded() {
-    let entry = |stamp_ms, count| Entry { stamp_ms, count };
+    let entry = |stamp_ms, count| LogEntry { stamp_ms, count };
     let log = Log::from_entries(7, [entry(1, u64::MAX), entry(u64::MAX, 5)]);
     assert_eq!(log.entries().collect::<Vec<_>>(), [entry(1, 2 * MAX_QUOTA)]);
     let log = Log::from_entries(7, [entry(1, 3), entry(u64::MAX, u64::MAX)]);

@@ -1,8 +1,8 @@
 //! Several limits and one request: all or none, and one answer from many.
 
 use slidegate_core::{
-    Ask, Attempt, Decision, Decisions, Limit, MAX_TIME_MS, Outcome, State, Verdict, decide, decide_pair,
-    judge,
+    Attempt, Decision, Decisions, Limit, LimitAttempt, MAX_TIME_MS, Outcome, State, Verdict, decide,
+    decide_pair, evaluate,
 };
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
@@ -44,18 +44,18 @@ fn requests(rng: &Rng) -> (Setting, Vec<Request>) {
     ((limits, start_ms), requests)
 }
 
-fn ask(limits: &[Limit], states: &mut [State], costs: &[u64], now_ms: u64) -> Verdict {
-    decide(&mut asks(limits, states, costs), now_ms)
+fn attempt(limits: &[Limit], states: &mut [State], costs: &[u64], now_ms: u64) -> Verdict {
+    decide(&mut attempts(limits, states, costs), now_ms)
 }
 
-fn asks<'a>(limits: &'a [Limit], states: &'a mut [State], costs: &[u64]) -> Vec<Ask<'a>> {
+fn attempts<'a>(limits: &'a [Limit], states: &'a mut [State], costs: &[u64]) -> Vec<LimitAttempt<'a>> {
     let parts = limits.iter().zip(states).zip(costs);
-    parts.map(|((limit, state), cost)| Ask { limit, cost: *cost, holder: 7, state }).collect()
+    parts.map(|((limit, state), cost)| LimitAttempt { limit, cost: *cost, holder: 7, state }).collect()
 }
 
-fn look(limits: &[Limit], states: &mut [State], now_ms: u64) {
+fn peek(limits: &[Limit], states: &mut [State], now_ms: u64) {
     for (state, limit) in states.iter_mut().zip(limits) {
-        run::look(state, limit, now_ms);
+        run::peek(state, limit, now_ms);
     }
 }
 
@@ -69,12 +69,12 @@ fn all_are_charged_or_none() {
         let (mut states, mut now_ms) = (fresh(limits), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
-            look(limits, &mut states, now_ms);
+            peek(limits, &mut states, now_ms);
             let before = states.clone();
             let alone: Vec<Decision> = (0..limits.len())
                 .map(|i| one(&limits[i], &mut before[i].clone(), costs[i], now_ms))
                 .collect();
-            let verdict = ask(limits, &mut states, costs, now_ms);
+            let verdict = attempt(limits, &mut states, costs, now_ms);
             let outcomes = || alone.iter().zip(verdict.decisions.iter());
             ensure!(outcomes().all(|(a, b)| a.outcome == b.outcome), "{verdict:?}, alone {alone:?}");
             ensure!(verdict.decided_at_ms == now_ms, "decided at {}", verdict.decided_at_ms);
@@ -99,7 +99,7 @@ fn remaining_is_the_smallest_and_the_waits_are_the_largest() {
         let (mut states, mut now_ms) = (fresh(limits), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
-            let verdict = ask(limits, &mut states, costs, now_ms);
+            let verdict = attempt(limits, &mut states, costs, now_ms);
             let mut sorted: Vec<Decision> = verdict.decisions.to_vec();
             ensure!(sorted.len() == limits.len(), "{} decisions", sorted.len());
             sorted.sort_by_key(|d| d.remaining);
@@ -131,8 +131,8 @@ fn retry_after_is_tight_for_a_set() {
         let (mut states, mut now_ms) = (fresh(limits), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
-            let Some(ms) = ask(limits, &mut states, costs, now_ms).retry_after_ms() else { continue };
-            let allowed = |ms| ask(limits, &mut states.clone(), costs, now_ms + ms).is_allowed();
+            let Some(ms) = attempt(limits, &mut states, costs, now_ms).retry_after_ms() else { continue };
+            let allowed = |ms| attempt(limits, &mut states.clone(), costs, now_ms + ms).is_allowed();
             ensure!(allowed(ms), "{costs:?} do not fit after {ms} ms");
             ensure!(!allowed(ms - 1), "{costs:?} fit before {ms} ms");
         }
@@ -147,7 +147,7 @@ fn a_set_of_one_is_the_limit_by_itself() {
         let (mut set, mut single, mut now_ms) = (State::new(&limit), State::new(&limit), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
-            let verdict = ask(&[limit], std::slice::from_mut(&mut set), costs, now_ms);
+            let verdict = attempt(&[limit], std::slice::from_mut(&mut set), costs, now_ms);
             let decision = one(&limit, &mut single, costs[0], now_ms);
             ensure!(verdict.decisions == Decisions::from([decision]), "{verdict:?}, not {decision:?}");
             ensure!(format!("{set:?}") == format!("{single:?}"), "{set:?}, not {single:?}");
@@ -163,7 +163,7 @@ fn two_limits_are_decided_like_a_list_of_them() {
         let (mut list, mut known, mut now_ms) = (fresh(limits), fresh(limits), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
-            let verdict = ask(limits, &mut list, &[costs[0]; 2], now_ms);
+            let verdict = attempt(limits, &mut list, &[costs[0]; 2], now_ms);
             let [first, second] = known.first_chunk_mut::<2>().ok_or("two limits")?;
             let attempt = Attempt { now_ms, cost: costs[0], holder: 7 };
             let (decisions, taken) = decide_pair((first, second), (&limits[0], &limits[1]), attempt);
@@ -182,11 +182,11 @@ fn a_judgement_says_what_a_decision_would_and_charges_nothing() {
         let (mut states, mut now_ms) = (fresh(limits), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
-            let mut judged = states.clone();
-            let verdict = judge(&mut asks(limits, &mut judged, costs), now_ms);
-            look(limits, &mut states, now_ms);
-            ensure!(format!("{judged:?}") == format!("{states:?}"), "a judgement left {judged:?}");
-            let decided = ask(limits, &mut states, costs, now_ms);
+            let mut evaluated = states.clone();
+            let verdict = evaluate(&mut attempts(limits, &mut evaluated, costs), now_ms);
+            peek(limits, &mut states, now_ms);
+            ensure!(format!("{evaluated:?}") == format!("{states:?}"), "a judgement left {evaluated:?}");
+            let decided = attempt(limits, &mut states, costs, now_ms);
             let same = |(a, b): (&Decision, &Decision)| a.outcome == b.outcome;
             ensure!(verdict.decisions.iter().zip(decided.decisions.iter()).all(same), "{verdict:?}");
             ensure!(decided.is_allowed() || verdict == decided, "{verdict:?}, not {decided:?}");
@@ -207,12 +207,12 @@ fn no_limits_allow_and_say_nothing() {
 fn two_limits_know_the_last_time() {
     let limit = Limit::per_second(1);
     let states = || (State::new(&limit), State::new(&limit));
-    let ask = |now_ms| {
+    let attempt = |now_ms| {
         let (mut first, mut second) = states();
         let attempt = Attempt { now_ms, cost: 1, holder: 0 };
         decide_pair((&mut first, &mut second), (&limit, &limit), attempt)
     };
-    assert_eq!(ask(MAX_TIME_MS), ask(u64::MAX));
+    assert_eq!(attempt(MAX_TIME_MS), attempt(u64::MAX));
 }
 
 /// All have to admit: two of them as well as one or many.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use slidegate_core::{
-    Attempt, Entry, Head, History, Limit, Log, Narrow, Outcome, Receipt, Resolution, Ring, State, decide_one,
+    Attempt, History, Limit, Log, LogEntry, LogHead, NarrowLog, Outcome, Receipt, Resolution, Ring, State,
+    decide_one,
 };
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
@@ -41,9 +42,13 @@ fn steps(rng: &Rng) -> (u64, Vec<Step>) {
 }
 
 /// What a store does: narrow while that fits, and by way of a log where it does not.
-fn decide(held: &mut Result<(Head, Ring), Log>, limit: &Limit, attempt: Attempt) -> slidegate_core::Decision {
+fn decide(
+    held: &mut Result<(LogHead, Ring), Log>,
+    limit: &Limit,
+    attempt: Attempt,
+) -> slidegate_core::Decision {
     if let Ok((head, ring)) = held {
-        let mut narrow = Narrow { head, ring };
+        let mut narrow = NarrowLog { head, ring };
         if narrow.fits(limit, attempt) {
             return decide_one(&mut narrow, limit, attempt);
         }
@@ -57,15 +62,15 @@ fn decide(held: &mut Result<(Head, Ring), Log>, limit: &Limit, attempt: Attempt)
     decision
 }
 
-fn entry(stamp_ms: u64, count: u64) -> Entry {
-    Entry { stamp_ms, count }
+fn entry(stamp_ms: u64, count: u64) -> LogEntry {
+    LogEntry { stamp_ms, count }
 }
 
 #[test]
 fn a_narrow_log_decides_as_the_oracle_whatever_the_limit_was() {
     prove(steps, |&start_ms, steps| {
         let (mut held, mut oracle, mut now_ms) =
-            (Ok((Head::EMPTY, Ring::EMPTY)), Oracle::default(), start_ms);
+            (Ok((LogHead::EMPTY, Ring::EMPTY)), Oracle::default(), start_ms);
         for (id, &(by_ms, cost, limit)) in (0..).zip(steps) {
             now_ms = now_ms.saturating_add_signed(by_ms);
             let decision = decide(&mut held, &limit, Attempt { now_ms, cost, holder: 0 });
@@ -78,7 +83,7 @@ fn a_narrow_log_decides_as_the_oracle_whatever_the_limit_was() {
     });
 }
 
-fn entries(held: &Result<(Head, Ring), Log>) -> Vec<(u64, u64)> {
+fn entries(held: &Result<(LogHead, Ring), Log>) -> Vec<(u64, u64)> {
     let log = match held {
         Ok((head, ring)) => Log::from_narrow(*head, ring.clone()),
         Err(log) => log.clone(),
@@ -95,17 +100,17 @@ fn exact(quota: u64, window_ms: u64) -> Limit {
 #[test]
 fn a_full_ring_turns_without_growing() {
     let limit = exact(10, 10_000);
-    let (mut head, mut ring) = (Head::EMPTY, Ring::EMPTY);
+    let (mut head, mut ring) = (LogHead::EMPTY, Ring::EMPTY);
     let start_ms = 400 * LOW_MS - 5_000_000;
     for n in 0..10_000 {
-        let (now_ms, mut narrow) = (start_ms + 1_000 * n, Narrow { head: &mut head, ring: &mut ring });
+        let (now_ms, mut narrow) = (start_ms + 1_000 * n, NarrowLog { head: &mut head, ring: &mut ring });
         let attempt = Attempt { now_ms, cost: 1, holder: 0 };
         assert!(narrow.fits(&limit, attempt));
         let decision = decide_one(&mut narrow, &limit, attempt);
         assert_eq!((decision.outcome, decision.stamp_ms), (Outcome::Fits, now_ms));
         if n >= 9 {
             let wait_ms = |cost| Attempt { cost, ..attempt };
-            let refused = |log: &mut Narrow<'_>, cost| decide_one(log, &limit, wait_ms(cost)).outcome;
+            let refused = |log: &mut NarrowLog<'_>, cost| decide_one(log, &limit, wait_ms(cost)).outcome;
             assert_eq!(refused(&mut narrow, 1), Outcome::RetryAfter(1_000));
             assert_eq!(refused(&mut narrow, 7), Outcome::RetryAfter(7_000));
             assert_eq!((head.len(), ring.capacity(), ring.heap_bytes()), (10, 10, 60));
@@ -134,17 +139,18 @@ fn a_refund_takes_its_entry_out_of_the_ring_wherever_that_turned_to() {
             let right: Vec<u64> = (turned..turned + 5).filter(|ms| *ms != stamp_ms).collect();
             assert_eq!(stamps, right);
             // The totals are right too: one more fits, and then none.
-            let mut ask = |now_ms| state.decide(&limit, Attempt { now_ms, cost: 1, holder: 0 }).outcome;
-            assert_eq!(ask(turned + 4), Outcome::Fits);
-            assert!(matches!(ask(turned + 4), Outcome::RetryAfter(_)));
+            let mut attempt = |now_ms| state.decide(&limit, Attempt { now_ms, cost: 1, holder: 0 }).outcome;
+            assert_eq!(attempt(turned + 4), Outcome::Fits);
+            assert!(matches!(attempt(turned + 4), Outcome::RetryAfter(_)));
         }
     }
 }
 
 #[test]
 fn counts_up_to_65_535_are_narrow_beside_others_and_any_32_bits_alone() {
-    let entry = |stamp_ms, count| Entry { stamp_ms, count };
-    let is_narrow = |entries: &[Entry]| Log::from_entries(9, entries.iter().copied()).into_narrow().is_ok();
+    let entry = |stamp_ms, count| LogEntry { stamp_ms, count };
+    let is_narrow =
+        |entries: &[LogEntry]| Log::from_entries(9, entries.iter().copied()).into_narrow().is_ok();
     assert!(is_narrow(&[]) && is_narrow(&[entry(5, u64::from(u32::MAX))]));
     assert!(!is_narrow(&[entry(5, LOW_MS)]));
     assert!(is_narrow(&[entry(5, 65_535), entry(6, 65_535)]));
@@ -160,44 +166,44 @@ fn counts_up_to_65_535_are_narrow_beside_others_and_any_32_bits_alone() {
 fn a_wide_log_becomes_narrow_again() {
     let limit = exact(1 << 20, 1_000);
     let mut log = Log::EMPTY;
-    let ask =
+    let attempt =
         |log: &mut Log, now_ms, cost| decide_one(log, &limit, Attempt { now_ms, cost, holder: 0 }).outcome;
-    assert_eq!(ask(&mut log, 0, 70_000), Outcome::Fits);
-    assert_eq!(ask(&mut log, 1, 65_535), Outcome::Fits);
+    assert_eq!(attempt(&mut log, 0, 70_000), Outcome::Fits);
+    assert_eq!(attempt(&mut log, 1, 65_535), Outcome::Fits);
     let wide = log.into_narrow().expect_err("70,000 beside others");
     let mut log = wide;
-    log.look(&limit, 1_000);
+    log.peek(&limit, 1_000);
     let (head, ring) = log.into_narrow().expect("one entry is left");
-    assert_eq!((head.single(), head.last_ms()), (Some(Entry { stamp_ms: 1, count: 65_535 }), 1));
+    assert_eq!((head.single(), head.last_ms()), (Some(LogEntry { stamp_ms: 1, count: 65_535 }), 1));
     assert_eq!(ring.capacity(), 0, "a single entry needs no place");
 }
 
 #[test]
 fn what_a_head_and_a_ring_say_of_themselves() {
     let limit = exact(5, 1_000);
-    let (mut head, mut ring) = (Head::EMPTY, Ring::EMPTY);
+    let (mut head, mut ring) = (LogHead::EMPTY, Ring::EMPTY);
     assert!(head.is_empty() && head.single().is_none());
     // The first entry needs no place, and a store that thinks it might only looks once more.
     for (now_ms, grows) in [(10, true), (11, true), (12, false), (13, false), (14, true), (15, false)] {
-        let mut narrow = Narrow { head: &mut head, ring: &mut ring };
+        let mut narrow = NarrowLog { head: &mut head, ring: &mut ring };
         assert_eq!(narrow.may_grow(&limit), grows, "{now_ms}");
         decide_one(&mut narrow, &limit, Attempt { now_ms, cost: 1, holder: 0 });
         assert_eq!(head.last_ms(), now_ms.min(14));
     }
     assert_eq!((head.len(), head.total(), head.single(), ring.heap_bytes()), (5, 5, None, 30));
-    assert_eq!(size_of::<(Head, Ring)>(), 48);
+    assert_eq!(size_of::<(LogHead, Ring)>(), 48);
 }
 
 /// What a store asks of a log before it keeps it as two parts.
 #[test]
 fn a_log_says_whether_it_is_narrow_and_stays_so() {
     let limit = exact(1 << 20, 1_000);
-    let ask = |cost| Attempt { now_ms: 5, cost, holder: 0 };
+    let attempt = |cost| Attempt { now_ms: 5, cost, holder: 0 };
     let narrow = Log::from_entries(4, [entry(3, 2), entry(4, 65_000)]);
-    assert!(narrow.is_narrow() && narrow.fits_narrow(&limit, ask(500)));
-    assert!(!narrow.fits_narrow(&limit, ask(70_000)), "beside others");
+    assert!(narrow.is_narrow() && narrow.fits_narrow(&limit, attempt(500)));
+    assert!(!narrow.fits_narrow(&limit, attempt(70_000)), "beside others");
     let wide = Log::from_entries(4, [entry(3, 70_000), entry(4, 1)]);
-    assert!(!wide.is_narrow() && !wide.fits_narrow(&limit, ask(1)));
+    assert!(!wide.is_narrow() && !wide.fits_narrow(&limit, attempt(1)));
     assert_eq!((wide.single(), wide.len()), (None, 2));
     let huge = Log::from_entry(4, Some(entry(4, 1 << 40)));
     assert!(!huge.is_narrow());
@@ -215,7 +221,7 @@ fn a_repair_widens_what_it_merges() {
         let entries = [entry(4_000, 7), entry(9_000, counts[0]), entry(9_001, counts[1])];
         let mut log = Log::from_entries(9_001, entries);
         assert!(log.is_narrow());
-        let remaining = log.look(&limit, 4_100).0;
+        let remaining = log.peek(&limit, 4_100).0;
         let merged = counts[0] + counts[1];
         assert_eq!(remaining, (1 << 20) - 7 - merged);
         assert_eq!(log.entries().collect::<Vec<_>>(), [entry(4_000, 7), entry(4_100, merged)]);

@@ -1,7 +1,7 @@
 //! The naive oracle: a list of everything that was admitted, exact arithmetic in 128 bits, and a search wherever the
 //! core solves. It shares nothing with the core but the types of its questions and answers.
 
-use slidegate_core::{Decision, Kind, Limit, Outcome, Receipt, Settled};
+use slidegate_core::{Decision, Limit, LimitKind, Outcome, Receipt, SettleEffect};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -40,7 +40,7 @@ impl Admitted {
 impl Oracle {
     /// Decides a cost; `id` names the admission.
     pub(crate) fn decide(&mut self, limit: &Limit, cost: u64, now_ms: u64, id: u64) -> Decision {
-        self.look(limit, now_ms);
+        self.peek(limit, now_ms);
         let before = self.remaining(limit, now_ms);
         let outcome = if cost <= before {
             Outcome::Fits
@@ -71,8 +71,8 @@ impl Oracle {
         receipt: &Receipt,
         cost: u64,
         now_ms: u64,
-    ) -> Option<Settled> {
-        self.look(limit, now_ms);
+    ) -> Option<SettleEffect> {
+        self.peek(limit, now_ms);
         let moved = |a: &Admitted| a.id == receipt.holder && a.stamp_ms != a.receipt_ms;
         if self.admitted.iter().any(moved) {
             return None;
@@ -80,17 +80,17 @@ impl Oracle {
         let (at_ms, window_ms) = (self.at_ms(limit, now_ms), limit.window_ms());
         // Units do not have names: what was recorded is taken off what came at the same stamp, or in the same window.
         let is_there = |a: &&mut Admitted| match limit.kind() {
-            Kind::InFlight => a.id == receipt.holder,
-            Kind::Counter | Kind::Fixed => {
+            LimitKind::InFlight => a.id == receipt.holder,
+            LimitKind::Counter | LimitKind::Fixed => {
                 in_view(limit, a.stamp_ms, at_ms) && a.stamp_ms / window_ms == receipt.stamp_ms / window_ms
             }
-            Kind::Log { .. } | Kind::Gcra { .. } => a.stamp_ms == receipt.stamp_ms,
+            LimitKind::Log { .. } | LimitKind::Gcra { .. } => a.stamp_ms == receipt.stamp_ms,
         };
         let found: Vec<&mut Admitted> = self.admitted.iter_mut().filter(is_there).collect();
-        let mut left = u128::from(if limit.kind() == Kind::InFlight { u64::MAX } else { receipt.cost });
+        let mut left = u128::from(if limit.kind() == LimitKind::InFlight { u64::MAX } else { receipt.cost });
         let mut instead = u128::from(cost);
         if found.is_empty() {
-            return Some(Settled::Gone);
+            return Some(SettleEffect::Gone);
         }
         for admitted in found {
             let taken = left.min(admitted.cost);
@@ -99,18 +99,18 @@ impl Oracle {
         }
         self.last_ms = self.last_ms.max(now_ms);
         self.admitted.retain(|a| a.cost > 0);
-        Some(Settled::Done)
+        Some(SettleEffect::Done)
     }
 
     /// Takes units off what was admitted and counts, the oldest first; answers as a look does.
     pub(crate) fn give_back(&mut self, limit: &Limit, units: u64, now_ms: u64) -> Decision {
-        self.look(limit, now_ms);
+        self.peek(limit, now_ms);
         // At once no more than all debts of a key together may be.
         let units = units.min(1 << 52);
         let (at_ms, mut left) = (self.at_ms(limit, now_ms), u128::from(units));
         match limit.kind() {
-            Kind::InFlight => {}
-            Kind::Gcra { .. } => {
+            LimitKind::InFlight => {}
+            LimitKind::Gcra { .. } => {
                 let owed = self.debt(limit, now_ms.max(self.last_ms));
                 if left > 0 && owed > 0 {
                     // What lies ahead of now, where the clock stepped back, is not given back.
@@ -119,7 +119,7 @@ impl Oracle {
                     self.write_meter(limit, owed, now_ms.max(self.last_ms));
                 }
             }
-            Kind::Log { .. } | Kind::Counter | Kind::Fixed => {
+            LimitKind::Log { .. } | LimitKind::Counter | LimitKind::Fixed => {
                 for admitted in self.admitted.iter_mut().filter(|a| in_view(limit, a.stamp_ms, at_ms)) {
                     let taken = left.min(admitted.cost);
                     left -= taken;
@@ -148,20 +148,20 @@ impl Oracle {
     }
 
     /// Applies the rule for a clock that stepped back, and forgets what no longer counts.
-    pub(crate) fn look(&mut self, limit: &Limit, now_ms: u64) {
+    pub(crate) fn peek(&mut self, limit: &Limit, now_ms: u64) {
         let window_ms = limit.window_ms();
-        if let Kind::Counter | Kind::Fixed = limit.kind() {
+        if let LimitKind::Counter | LimitKind::Fixed = limit.kind() {
             // These two know the window of their last write and the one before; a look is not a write.
             self.admitted.retain(|a| a.stamp_ms / window_ms + 1 >= self.last_ms / window_ms);
         }
         if self.last_ms > now_ms && self.last_ms - now_ms > window_ms {
-            if limit.kind() == Kind::Fixed {
+            if limit.kind() == LimitKind::Fixed {
                 self.admitted.retain(|a| a.stamp_ms / window_ms == self.last_ms / window_ms);
             }
             self.admitted.iter_mut().for_each(|a| a.stamp_ms = a.stamp_ms.min(now_ms));
             self.last_ms = now_ms;
         }
-        if let Kind::Gcra { .. } = limit.kind() {
+        if let LimitKind::Gcra { .. } = limit.kind() {
             if self.is_over(now_ms) {
                 *self = Self::default();
             }
@@ -169,23 +169,23 @@ impl Oracle {
         }
         let at_ms = self.at_ms(limit, now_ms);
         // The counter keeps what it last wrote, which a step back can bring into view again; the others forget.
-        if self.load(limit, at_ms) == 0 && (limit.kind() != Kind::Counter || self.admitted.is_empty()) {
+        if self.load(limit, at_ms) == 0 && (limit.kind() != LimitKind::Counter || self.admitted.is_empty()) {
             *self = Self::default();
         }
-        if let Kind::Log { .. } | Kind::InFlight = limit.kind() {
+        if let LimitKind::Log { .. } | LimitKind::InFlight = limit.kind() {
             self.admitted.retain(|a| a.stamp_ms + window_ms > at_ms);
         }
     }
 
     fn record(&mut self, limit: &Limit, cost: u64, now_ms: u64, id: u64) -> u64 {
         let at_ms = self.at_ms(limit, now_ms);
-        if let Kind::Gcra { .. } = limit.kind() {
+        if let LimitKind::Gcra { .. } = limit.kind() {
             let owed = self.debt(limit, now_ms) + u128::from(cost) * u128::from(limit.window_ms());
             self.write_meter(limit, owed, now_ms);
             return now_ms;
         }
         let stamp_ms = match limit.kind() {
-            Kind::Log { resolution_ms: r } => self.log_stamp_ms(limit, at_ms / r * r + r - 1),
+            LimitKind::Log { resolution_ms: r } => self.log_stamp_ms(limit, at_ms / r * r + r - 1),
             _ => at_ms,
         };
         self.last_ms = at_ms;
@@ -208,7 +208,7 @@ impl Oracle {
     /// The time at which a decision is made.
     fn at_ms(&self, limit: &Limit, now_ms: u64) -> u64 {
         match limit.kind() {
-            Kind::Gcra { .. } => now_ms,
+            LimitKind::Gcra { .. } => now_ms,
             _ => now_ms.max(self.last_ms),
         }
     }
@@ -227,14 +227,14 @@ impl Oracle {
         };
         let index = at_ms / window_ms;
         match limit.kind() {
-            Kind::Log { .. } | Kind::InFlight => sum(&|ms| ms + window_ms > at_ms),
-            Kind::Fixed => sum(&|ms| ms / window_ms == index),
-            Kind::Counter => {
+            LimitKind::Log { .. } | LimitKind::InFlight => sum(&|ms| ms + window_ms > at_ms),
+            LimitKind::Fixed => sum(&|ms| ms / window_ms == index),
+            LimitKind::Counter => {
                 let elapsed = u128::from(at_ms % window_ms / tick_ms(limit));
                 let previous = sum(&|ms| ms / window_ms + 1 == index);
                 previous * (scale(limit) - elapsed) + sum(&|ms| ms / window_ms == index) * scale(limit)
             }
-            Kind::Gcra { .. } => self.debt(limit, now_ms),
+            LimitKind::Gcra { .. } => self.debt(limit, now_ms),
         }
     }
 
@@ -281,15 +281,17 @@ impl Oracle {
 fn in_view(limit: &Limit, stamp_ms: u64, at_ms: u64) -> bool {
     let (came, now) = (stamp_ms / limit.window_ms(), at_ms / limit.window_ms());
     match limit.kind() {
-        Kind::Counter => came == now || came + 1 == now,
-        Kind::Fixed => came == now,
-        Kind::Log { .. } | Kind::Gcra { .. } | Kind::InFlight => stamp_ms + limit.window_ms() > at_ms,
+        LimitKind::Counter => came == now || came + 1 == now,
+        LimitKind::Fixed => came == now,
+        LimitKind::Log { .. } | LimitKind::Gcra { .. } | LimitKind::InFlight => {
+            stamp_ms + limit.window_ms() > at_ms
+        }
     }
 }
 
 fn ceiling(limit: &Limit) -> u64 {
     match limit.kind() {
-        Kind::Gcra { burst } => burst,
+        LimitKind::Gcra { burst } => burst,
         _ => limit.quota(),
     }
 }
@@ -301,8 +303,8 @@ fn tick_ms(limit: &Limit) -> u64 {
 /// What one unit weighs: the counter and GCRA count in fractions of a unit.
 fn scale(limit: &Limit) -> u128 {
     match limit.kind() {
-        Kind::Counter => u128::from(limit.window_ms() / tick_ms(limit)),
-        Kind::Gcra { .. } => u128::from(limit.window_ms()),
-        Kind::Log { .. } | Kind::Fixed | Kind::InFlight => 1,
+        LimitKind::Counter => u128::from(limit.window_ms() / tick_ms(limit)),
+        LimitKind::Gcra { .. } => u128::from(limit.window_ms()),
+        LimitKind::Log { .. } | LimitKind::Fixed | LimitKind::InFlight => 1,
     }
 }

@@ -4,7 +4,7 @@ use slidegate_core::{Outcome, State};
 use slidegate_testkit::cases::prove;
 use slidegate_testkit::ensure;
 
-use crate::run::{Run, Standing, look};
+use crate::run::{Run, Standing, peek};
 use crate::trace::{ALL, Extra, cost, trace};
 
 const EXTRAS: [Extra; 4] = [Extra::StepBack, Extra::StepForward, Extra::Settle, Extra::Quota];
@@ -20,7 +20,7 @@ fn remaining_is_exactly_the_largest_cost_that_fits() {
             let mut run = Run::new(limit, start_ms);
             for step in steps {
                 let decision = run.apply(step);
-                let standing = look(&mut run.state.clone(), &run.limit, run.now_ms());
+                let standing = peek(&mut run.state.clone(), &run.limit, run.now_ms());
                 if let Some(decision) = decision {
                     ensure!(decision.remaining == standing.remaining, "{decision:?}, then {standing:?}");
                     ensure!(
@@ -49,8 +49,8 @@ fn reset_after_is_exactly_when_the_key_is_as_never_seen() {
             for step in steps {
                 run.apply(step);
                 let (limit, now_ms) = (run.limit, run.now_ms());
-                let reset_ms = run.look().reset_after_ms;
-                let at = |ms| look(&mut run.state.clone(), &limit, ms);
+                let reset_ms = run.peek().reset_after_ms;
+                let at = |ms| peek(&mut run.state.clone(), &limit, ms);
                 let fresh = Standing { remaining: limit.ceiling(), reset_after_ms: 0 };
                 ensure!(at(now_ms + reset_ms) == fresh, "not fresh after {reset_ms} ms");
                 ensure!(is_new(&run, reset_ms), "traces are left after {reset_ms} ms");
@@ -90,7 +90,7 @@ fn a_denial_or_a_peek_leaves_the_state_identical() {
                 run.apply(step);
                 // What has left the window goes and a wrong clock is repaired, once; beyond that nothing changes.
                 let mut looked = run.clone();
-                looked.look();
+                looked.peek();
                 for cost in costs {
                     let mut other = run.clone();
                     let denied = other.check(cost).outcome != Outcome::Fits;

@@ -1,6 +1,6 @@
 //! A refusal or a peek changes nothing, whatever the quotas, bursts and resolutions between two decisions.
 
-use slidegate_core::{Attempt, Kind, Limit, Outcome, Resolution, State};
+use slidegate_core::{Attempt, Limit, LimitKind, Outcome, Resolution, State};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
@@ -20,9 +20,9 @@ pub(crate) fn changed(rng: &Rng, limit: &Limit) -> Limit {
     let quota = rng.pick(&[1, rng.between(1, 4 * limit.quota()), rng.magnitude(1 << 40), limit.quota()]);
     let other = with_quota(limit, quota);
     let changed = match other.kind() {
-        Kind::Gcra { burst } => other.gcra(rng.pick(&[1, burst, rng.between(1, 4 * burst), quota])),
-        Kind::Log { .. } => other.resolution(Resolution::Ms(rng.between(1, limit.window_ms()))),
-        Kind::Counter | Kind::Fixed | Kind::InFlight => Ok(other),
+        LimitKind::Gcra { burst } => other.gcra(rng.pick(&[1, burst, rng.between(1, 4 * burst), quota])),
+        LimitKind::Log { .. } => other.resolution(Resolution::Ms(rng.between(1, limit.window_ms()))),
+        LimitKind::Counter | LimitKind::Fixed | LimitKind::InFlight => Ok(other),
     };
     changed.unwrap_or(other)
 }
@@ -48,7 +48,7 @@ fn by_refusals_and_peeks_under_any_limits() {
         |(limit, start_ms, back_ms, last, interludes), steps| {
             let mut run = Run::new(*limit, *start_ms);
             run.apply_all(steps);
-            run.look();
+            run.peek();
             run.off_ms = -(*back_ms.min(&run.true_ms) as i64);
             let mut meddled = run.clone();
             for &Interlude { limit, after_ms, cost } in interludes {

@@ -57,7 +57,7 @@ fn every_wait_is_tight(limit: Limit, start_ms: u64, steps: &[Step]) -> Result<()
             wait_is_tight(&run, cost, decision)?;
         }
     }
-    run.look();
+    run.peek();
     let ceiling = run.limit.ceiling();
     for cost in [1, ceiling.div_ceil(2), ceiling] {
         wait_is_tight(&run, cost, run.probe(0, cost))?;
@@ -87,7 +87,7 @@ fn a_wait_counts_down() {
         |&(limit, start_ms), steps| {
             let mut run = Run::new(limit, start_ms);
             run.apply_all(steps);
-            run.look();
+            run.peek();
             let cost = run.limit.ceiling();
             let Outcome::RetryAfter(ms) = run.probe(0, cost).outcome else { return Ok(()) };
             for early_ms in [1, ms / 2, ms - 1] {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use slidegate_core::{Entry, Limit, Log, Resolution, State};
+use slidegate_core::{Limit, Log, LogEntry, Resolution, State};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
 use crate::oracle::Oracle;
-use crate::run::{Run, look};
+use crate::run::{Run, peek};
 use crate::trace::{DAY_MS, Step, Trace, start_ms};
 
 const NARROW_MS: u64 = 1 << 32;
@@ -65,16 +65,16 @@ fn the_layout_is_invisible() {
 }
 
 fn same_entries(run: &mut Run, oracle: &mut Oracle) -> Result<(), String> {
-    run.look();
-    oracle.look(&run.limit, run.now_ms());
+    run.peek();
+    oracle.peek(&run.limit, run.now_ms());
     let State::Log(log) = &run.state else { return Err("another kind".to_owned()) };
     let (entries, right) = (pairs(log), oracle.entries());
     ensure!(entries == right, "{entries:?}, not {right:?}");
     // The same history from its parts behaves alike and says the same.
     let copy = Log::from_entries(log.last_ms(), log.entries());
     ensure!(pairs(&copy) == right && copy.last_ms() == log.last_ms(), "a copy has {copy:?}");
-    let standing = look(&mut State::Log(copy), &run.limit, run.now_ms());
-    ensure!(standing == run.look(), "a copy stands at {standing:?}");
+    let standing = peek(&mut State::Log(copy), &run.limit, run.now_ms());
+    ensure!(standing == run.peek(), "a copy stands at {standing:?}");
     Ok(())
 }
 
@@ -84,7 +84,7 @@ fn pairs(log: &Log) -> Vec<(u64, u64)> {
 
 #[test]
 fn parts_out_of_order_or_empty_are_brought_into_order() {
-    let entry = |stamp_ms, count| Entry { stamp_ms, count };
+    let entry = |stamp_ms, count| LogEntry { stamp_ms, count };
     let log =
         Log::from_entries(9, [entry(5, 0), entry(7, 2), entry(6, 3), entry(7, 1), entry(9, 0), entry(8, 1)]);
     assert_eq!(pairs(&log), [(6, 3), (7, 3), (8, 1)]);
@@ -99,7 +99,7 @@ fn a_single_entry_takes_no_heap_and_many_take_little() {
     let mut run = Run::new(limit, 0);
     run.check(2);
     let State::Log(log) = &run.state else { panic!("another kind") };
-    assert_eq!(log.single(), Some(Entry { stamp_ms: 0, count: 2 }));
+    assert_eq!(log.single(), Some(LogEntry { stamp_ms: 0, count: 2 }));
     assert_eq!(run.state.heap_bytes(), 0);
     for _ in 0..9_998 {
         run.true_ms += 1;

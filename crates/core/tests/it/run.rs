@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slidegate_core::{
-    Attempt, Decision, Kind, Limit, Outcome, Receipt, Resolution, Settled, State, give_back_one,
+    Attempt, Decision, Limit, LimitKind, Outcome, Receipt, Resolution, SettleEffect, State, give_back_one,
 };
 
 use crate::trace::Step;
@@ -64,7 +64,7 @@ impl Run {
     }
 
     /// Settles an admission as often as it is asked to: permits are not this type's business.
-    pub(crate) fn settle(&mut self, of: usize, cost: u64) -> Settled {
+    pub(crate) fn settle(&mut self, of: usize, cost: u64) -> SettleEffect {
         let now_ms = self.now_ms();
         self.state.settle(&self.limit, &self.admitted[of].receipt, cost, now_ms)
     }
@@ -83,9 +83,9 @@ impl Run {
     }
 
     /// Where the key stands; a repair of the clock is kept, as it is in a store.
-    pub(crate) fn look(&mut self) -> Standing {
+    pub(crate) fn peek(&mut self) -> Standing {
         let now_ms = self.now_ms();
-        look(&mut self.state, &self.limit, now_ms)
+        peek(&mut self.state, &self.limit, now_ms)
     }
 
     /// Applies a step; gives the decision of a check, and the answer to what is given back.
@@ -124,7 +124,7 @@ impl Run {
 }
 
 /// Where a key stands: what a peek answers.
-pub(crate) fn look(state: &mut State, limit: &Limit, now_ms: u64) -> Standing {
+pub(crate) fn peek(state: &mut State, limit: &Limit, now_ms: u64) -> Standing {
     let Decision { remaining, reset_after_ms, .. } =
         state.decide(limit, Attempt { now_ms, cost: 0, holder: 0 });
     Standing { remaining, reset_after_ms }
@@ -135,11 +135,11 @@ pub(crate) fn with_quota(limit: &Limit, quota: u64) -> Limit {
     let window = Duration::from_millis(limit.window_ms());
     let log = Limit::new(quota, window);
     let changed = match limit.kind() {
-        Kind::Log { resolution_ms } => log.and_then(|log| log.resolution(Resolution::Ms(resolution_ms))),
-        Kind::Counter => log.and_then(Limit::counter),
-        Kind::Fixed => log.and_then(Limit::fixed),
-        Kind::Gcra { burst } => log.and_then(|log| log.gcra(burst)),
-        Kind::InFlight => Limit::in_flight(quota, window),
+        LimitKind::Log { resolution_ms } => log.and_then(|log| log.resolution(Resolution::Ms(resolution_ms))),
+        LimitKind::Counter => log.and_then(Limit::counter),
+        LimitKind::Fixed => log.and_then(Limit::fixed),
+        LimitKind::Gcra { burst } => log.and_then(|log| log.gcra(burst)),
+        LimitKind::InFlight => Limit::in_flight(quota, window),
     };
     changed.unwrap_or(*limit)
 }

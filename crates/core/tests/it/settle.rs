@@ -1,6 +1,6 @@
 //! Refunds and settlements: what was recorded is corrected where it was recorded, and once.
 
-use slidegate_core::{Limit, Receipt, Settled, State};
+use slidegate_core::{Limit, Receipt, SettleEffect, State};
 use slidegate_testkit::cases::prove;
 use slidegate_testkit::ensure;
 
@@ -31,9 +31,9 @@ fn settle_beside_oracle(limit: Limit, start_ms: u64, steps: &[Step]) -> Result<(
                 }
                 let receipt = run.admitted[index].receipt;
                 let right = oracle.settle(&limit, &receipt, cost, run.now_ms());
-                run.look();
+                run.peek();
                 // A permit from before a step back may name a stamp that others have used since: not defined.
-                let Some(right) = right.filter(|right| *right == Settled::Done || !stepped_back) else {
+                let Some(right) = right.filter(|right| *right == SettleEffect::Done || !stepped_back) else {
                     continue;
                 };
                 let settled = run.settle(index, cost);
@@ -71,18 +71,18 @@ fn a_refund_after_a_check_restores_the_state() {
         |&(limit, start_ms, cost, waits), steps| {
             let mut run = Run::new(limit, start_ms);
             run.apply_all(steps);
-            run.look();
+            run.peek();
             let mut refunded = run.clone();
             refunded.check(cost);
             if refunded.admitted.len() == run.admitted.len() {
                 return Ok(());
             }
             let settled = refunded.settle(run.admitted.len(), 0);
-            ensure!(settled == Settled::Done, "{settled:?}");
+            ensure!(settled == SettleEffect::Done, "{settled:?}");
             for after_ms in waits {
                 run.true_ms += after_ms;
                 refunded.true_ms += after_ms;
-                let (right, standing) = (run.look(), refunded.look());
+                let (right, standing) = (run.peek(), refunded.peek());
                 ensure!(standing == right, "{standing:?} after {after_ms} ms, not {right:?}");
             }
             for cost in [1, cost, limit.quota()] {
@@ -114,10 +114,10 @@ fn nothing_is_corrected_after_its_release() {
                 spent.push(receipt.holder);
                 let gone_ms = receipt.release_ms(&limit);
                 let settled = run.settle(index, cost);
-                ensure!((settled == Settled::Done) == (run.now_ms() < gone_ms), "{step:?}: {settled:?}");
+                ensure!((settled == SettleEffect::Done) == (run.now_ms() < gone_ms), "{step:?}: {settled:?}");
                 let after_ms = gone_ms.max(run.now_ms());
                 let again = run.state.clone().settle(&limit, &receipt, 0, after_ms);
-                ensure!(again == Settled::Gone, "{again:?} after the release, {settled:?} before");
+                ensure!(again == SettleEffect::Gone, "{again:?} after the release, {settled:?} before");
             }
             Ok(())
         },
@@ -128,7 +128,7 @@ fn nothing_is_corrected_after_its_release() {
 fn gcra_has_nothing_to_correct() {
     let limit = Limit::per_second(5).gcra(2).expect("a meter");
     let receipt = Receipt { stamp_ms: 0, cost: 1, holder: 0 };
-    assert_eq!(State::new(&limit).settle(&limit, &receipt, 0, 0), Settled::Unsupported);
+    assert_eq!(State::new(&limit).settle(&limit, &receipt, 0, 0), SettleEffect::Unsupported);
 }
 
 /// Thousands of debts at once stay a number: they end at 2^52 in all, and at the most places there are.
@@ -144,10 +144,10 @@ fn debts_never_overflow() {
             run.true_ms += 2;
         }
         for index in 0..run.admitted.len() {
-            assert_eq!(run.settle(index, u64::MAX), Settled::Done);
+            assert_eq!(run.settle(index, u64::MAX), SettleEffect::Done);
         }
-        assert_eq!(run.look().remaining, 0);
+        assert_eq!(run.peek().remaining, 0);
         run.true_ms += limit.window_ms();
-        assert_eq!(run.look().remaining, limit.quota());
+        assert_eq!(run.peek().remaining, limit.quota());
     }
 }

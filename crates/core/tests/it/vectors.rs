@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use slidegate_core::{
-    Ask, Attempt, Counter, Decision, Entry, Fixed, Gcra, Holder, InFlight, Kind, Limit, Log, Receipt,
-    Settled, State, Verdict, decide, decide_one,
+    Attempt, Counter, Decision, Fixed, Gcra, Holder, InFlight, Limit, LimitAttempt, LimitKind, Log, LogEntry,
+    Receipt, SettleEffect, State, Verdict, decide, decide_one,
 };
 use slidegate_testkit::vectors::{limit, list, number, text, to_json};
 
@@ -133,14 +133,19 @@ impl Run {
     }
 
     fn give_back(&mut self, step: &Value, at_ms: u64) -> Value {
-        let mut asks: Vec<Ask<'_>> = self
+        let mut attempts: Vec<LimitAttempt<'_>> = self
             .limits
             .iter()
             .zip(&mut self.states)
             .enumerate()
-            .map(|(index, (limit, state))| Ask { limit, cost: cost_of(step, index), holder: 0, state })
+            .map(|(index, (limit, state))| LimitAttempt {
+                limit,
+                cost: cost_of(step, index),
+                holder: 0,
+                state,
+            })
             .collect();
-        to_json(&slidegate_core::give_back(&mut asks, at_ms))
+        to_json(&slidegate_core::give_back(&mut attempts, at_ms))
     }
 
     fn check(&mut self, step: &Value, at_ms: u64, holder: u64) -> Value {
@@ -157,14 +162,14 @@ impl Run {
     /// Decides, and where there is one limit makes sure that the shorter ways give the same answer.
     fn decide(&mut self, cost: impl Fn(usize) -> u64, now_ms: u64, holder: u64) -> Verdict {
         let alone = self.states.first().cloned();
-        let mut asks: Vec<Ask<'_>> = self
+        let mut attempts: Vec<LimitAttempt<'_>> = self
             .limits
             .iter()
             .zip(&mut self.states)
             .enumerate()
-            .map(|(index, (limit, state))| Ask { limit, cost: cost(index), holder, state })
+            .map(|(index, (limit, state))| LimitAttempt { limit, cost: cost(index), holder, state })
             .collect();
-        let verdict = decide(&mut asks, now_ms);
+        let verdict = decide(&mut attempts, now_ms);
         if let (Some(before), [limit]) = (alone, &self.limits[..]) {
             let attempt = Attempt { now_ms, cost: cost(0), holder };
             let (mut direct, mut generic) = (before.clone(), before);
@@ -186,9 +191,9 @@ impl Run {
                     return "spent";
                 }
                 match receipt.as_ref().map(|receipt| state.settle(limit, receipt, cost, at_ms)) {
-                    Some(Settled::Done) => "done",
-                    Some(Settled::Gone) | None => "gone",
-                    Some(Settled::Unsupported) => "unsupported",
+                    Some(SettleEffect::Done) => "done",
+                    Some(SettleEffect::Gone) | None => "gone",
+                    Some(SettleEffect::Unsupported) => "unsupported",
                 }
             });
         json!({ "settled": settled.collect::<Vec<_>>() })
@@ -221,14 +226,14 @@ fn state(limit: &Limit, initial: &Value) -> State {
     let field = |name: &str| number(&initial[name]);
     let last_ms = field("last_ms");
     match limit.kind() {
-        Kind::Log { .. } => {
-            let entry = |e: &Value| Entry { stamp_ms: number(&e[0]), count: number(&e[1]) };
+        LimitKind::Log { .. } => {
+            let entry = |e: &Value| LogEntry { stamp_ms: number(&e[0]), count: number(&e[1]) };
             State::Log(Log::from_entries(last_ms, list(&initial["entries"]).iter().map(entry)))
         }
-        Kind::Counter => State::Counter(Counter::new(last_ms, field("previous"), field("current"))),
-        Kind::Fixed => State::Fixed(Fixed { last_ms, current: field("current") }),
-        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: field("debt"), quota: limit.quota() }),
-        Kind::InFlight => {
+        LimitKind::Counter => State::Counter(Counter::new(last_ms, field("previous"), field("current"))),
+        LimitKind::Fixed => State::Fixed(Fixed { last_ms, current: field("current") }),
+        LimitKind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: field("debt"), quota: limit.quota() }),
+        LimitKind::InFlight => {
             let holder =
                 |h: &Value| Holder { id: number(&h[0]), count: number(&h[1]), end_ms: number(&h[2]) };
             State::InFlight(InFlight::from_holders(last_ms, list(&initial["holders"]).iter().map(holder)))

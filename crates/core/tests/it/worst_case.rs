@@ -7,7 +7,7 @@ use slidegate_core::{Attempt, Limit, MAX_QUOTA, Outcome, State};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
-use crate::run::{Run, look};
+use crate::run::{Run, peek};
 use crate::trace::{DAY_MS, Of, Step, Trace, limit, small_limit, trace};
 
 /// Every sequence of admissions over three windows, a choice of cost in every millisecond.
@@ -46,7 +46,7 @@ impl Search<'_> {
         if now_ms == self.end_ms {
             return;
         }
-        let remaining = look(&mut state.clone(), self.limit, now_ms).remaining;
+        let remaining = peek(&mut state.clone(), self.limit, now_ms).remaining;
         for cost in 0..=remaining {
             let mut next = state.clone();
             let decision = next.decide(self.limit, Attempt { now_ms, cost, holder: 0 });
@@ -94,7 +94,7 @@ fn a_meter_that_is_emptied_every_millisecond_reaches_it() {
         |limit, _| {
             let mut run = Run::new(*limit, 1_000);
             for _ in 0..limit.window_ms() {
-                let remaining = run.look().remaining;
+                let remaining = run.peek().remaining;
                 run.check(remaining);
                 run.true_ms += 1;
             }
@@ -125,7 +125,7 @@ fn greedy_traffic_never_passes_it() {
             for step in steps {
                 let Step::Check { after_ms, cost } = *step else { continue };
                 run.true_ms += after_ms;
-                let remaining = run.look().remaining;
+                let remaining = run.peek().remaining;
                 run.check(cost.min(remaining));
             }
             let (most, stated) = (run.most_in_a_window(), limit.worst_case());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use slidegate_core::{Kind, Limit, LimitId, MAX_ENTRIES, MAX_QUOTA, Outcome, Source, Verdict};
+use slidegate_core::{Limit, LimitId, LimitKind, MAX_ENTRIES, MAX_QUOTA, Outcome, Source, Verdict};
 
 use super::Gate;
 use super::active_policy::ActivePolicy;
@@ -138,11 +138,11 @@ fn is_known(verdict: &Verdict) -> bool {
 fn roomy(limit: &Limit) -> Limit {
     let [head, _, window_ms, extra] = limit.to_words();
     let words = match limit.kind() {
-        Kind::Gcra { .. } => return *limit,
-        Kind::InFlight => [head, MAX_ENTRIES, window_ms, extra],
+        LimitKind::Gcra { .. } => return *limit,
+        LimitKind::InFlight => [head, MAX_ENTRIES, window_ms, extra],
         // A peek stamps nothing, so the coarsest resolution will do.
-        Kind::Log { .. } => [head, MAX_QUOTA, window_ms, window_ms],
-        Kind::Counter | Kind::Fixed => [head, MAX_QUOTA, window_ms, extra],
+        LimitKind::Log { .. } => [head, MAX_QUOTA, window_ms, window_ms],
+        LimitKind::Counter | LimitKind::Fixed => [head, MAX_QUOTA, window_ms, extra],
     };
     Limit::from_words(words).unwrap_or(*limit)
 }

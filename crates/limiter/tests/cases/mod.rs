@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use slidegate::{Kind, Limit, MAX_QUOTA, Resolution};
+use slidegate::{Limit, LimitKind, MAX_QUOTA, Resolution};
 
 // One way to run seeded cases, for the core and for what is built on it.
 #[path = "../../../core/tests/properties/cases.rs"]
@@ -44,11 +44,11 @@ pub(crate) fn with_quota(limit: &Limit, quota: u64) -> Limit {
     let window = Duration::from_millis(limit.window_ms());
     let log = Limit::new(quota, window);
     let changed = match limit.kind() {
-        Kind::Log { resolution_ms } => log.and_then(|log| log.resolution(Resolution::Ms(resolution_ms))),
-        Kind::Counter => log.and_then(Limit::counter),
-        Kind::Fixed => log.and_then(Limit::fixed),
-        Kind::Gcra { burst } => log.and_then(|log| log.gcra(burst)),
-        Kind::InFlight => Limit::in_flight(quota.min(64), window),
+        LimitKind::Log { resolution_ms } => log.and_then(|log| log.resolution(Resolution::Ms(resolution_ms))),
+        LimitKind::Counter => log.and_then(Limit::counter),
+        LimitKind::Fixed => log.and_then(Limit::fixed),
+        LimitKind::Gcra { burst } => log.and_then(|log| log.gcra(burst)),
+        LimitKind::InFlight => Limit::in_flight(quota.min(64), window),
     };
     // The name of a limit cannot be read back, but both can be tried.
     let named = |changed: Limit| {
@@ -61,12 +61,12 @@ pub(crate) fn with_quota(limit: &Limit, quota: u64) -> Limit {
 /// Another limit with the same history: another quota, and another burst or resolution.
 pub(crate) fn changed(rng: &Rng, limit: &Limit) -> Limit {
     let [head, quota, window_ms, extra] = limit.to_words();
-    let most = if let Kind::InFlight = limit.kind() { 64 } else { MAX_QUOTA };
+    let most = if let LimitKind::InFlight = limit.kind() { 64 } else { MAX_QUOTA };
     let quota = rng.pick(&[1, quota, rng.between(1, 2 * quota), rng.magnitude(1 << 40)]).min(most);
     let extra = match limit.kind() {
-        Kind::Gcra { .. } => rng.pick(&[1, extra, rng.between(1, 2 * extra), quota]),
-        Kind::Log { .. } => rng.pick(&[1, extra, rng.between(1, window_ms)]),
-        Kind::Counter | Kind::Fixed | Kind::InFlight => extra,
+        LimitKind::Gcra { .. } => rng.pick(&[1, extra, rng.between(1, 2 * extra), quota]),
+        LimitKind::Log { .. } => rng.pick(&[1, extra, rng.between(1, window_ms)]),
+        LimitKind::Counter | LimitKind::Fixed | LimitKind::InFlight => extra,
     };
     Limit::from_words([head, quota, window_ms, extra]).unwrap_or(*limit)
 }

@@ -6,7 +6,7 @@
 
 use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
 use slidegate::{Grant, Granted, Key, Limit, LimitId, Once, Reserve, Returns, SettleOutcome, Space, Verdict};
-use slidegate_core::{Ask, History, MAX_TIME_MS, Receipt, Settled, State, decide, give_back};
+use slidegate_core::{History, LimitAttempt, MAX_TIME_MS, Receipt, SettleEffect, State, decide, give_back};
 
 use crate::decides::Decides;
 
@@ -451,10 +451,11 @@ impl<S: Decides> Both<S> {
         };
         let mut states: Vec<Vec<State>> = subjects.iter().map(of_key).collect();
         let pairs = states.iter_mut().flat_map(|states| limits.iter().zip(states));
-        let mut asks: Vec<Ask<'_>> = pairs.map(|(limit, state)| Ask { limit, cost, holder, state }).collect();
+        let mut attempts: Vec<LimitAttempt<'_>> =
+            pairs.map(|(limit, state)| LimitAttempt { limit, cost, holder, state }).collect();
         let verdict = match verb {
-            Verb::Decide => decide(&mut asks, self.now_ms),
-            Verb::GiveBack => give_back(&mut asks, self.now_ms),
+            Verb::Decide => decide(&mut attempts, self.now_ms),
+            Verb::GiveBack => give_back(&mut attempts, self.now_ms),
         };
         for (key, states) in subjects.iter().zip(states) {
             for (index, state) in self.in_force.iter().zip(states) {
@@ -497,7 +498,7 @@ impl<S: Decides> Both<S> {
         for (limit, state) in self.limits.iter().zip(&mut self.keys[part.key].states) {
             if let Some((_, receipt)) = part.receipts.iter().find(|(of, _)| of.id() == limit.id()) {
                 let cost = if limit.needs_id() { places } else { cost };
-                done |= state.settle(limit, receipt, cost, now_ms) == Settled::Done;
+                done |= state.settle(limit, receipt, cost, now_ms) == SettleEffect::Done;
             }
         }
         // Places in flight are found by the holder's id: no memory of spent permits is needed for them.
@@ -516,7 +517,7 @@ fn includes(returns: Returns, limit: &Limit) -> bool {
     match returns {
         Returns::Nothing => false,
         Returns::Places => limit.needs_id(),
-        Returns::Everything => !matches!(limit.kind(), slidegate::Kind::Gcra { .. }),
+        Returns::Everything => !matches!(limit.kind(), slidegate::LimitKind::Gcra { .. }),
     }
 }
 

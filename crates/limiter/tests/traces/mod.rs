@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use slidegate::store::{Call, Charge, Charged, Settlement};
 use slidegate::{
-    Admission, Granted, Key, Kind, Limit, MAX_QUOTA, Reserve, Returns, SettleOutcome, Space, Verdict,
+    Admission, Granted, Key, Limit, LimitKind, MAX_QUOTA, Reserve, Returns, SettleOutcome, Space, Verdict,
 };
 use slidegate_core::Receipt;
 
@@ -217,23 +217,23 @@ impl<S: Decides> Run<S> {
         };
         let last_ms = number(&state["last_ms"]);
         match limit.kind() {
-            Kind::Log { .. } => {
+            LimitKind::Log { .. } => {
                 list(&state["entries"]).iter().for_each(|e| charge_at(number(&e[1]), number(&e[0]), 0));
             }
-            Kind::Counter => {
+            LimitKind::Counter => {
                 let previous_ms = last_ms - limit.window_ms();
                 let counts =
                     [(number(&state["previous"]), previous_ms), (number(&state["current"]), last_ms)];
                 self.pile(&limit, &counts);
             }
-            Kind::Fixed => charge_at(number(&state["current"]), last_ms, 0),
-            Kind::Gcra { .. } => {
+            LimitKind::Fixed => charge_at(number(&state["current"]), last_ms, 0),
+            LimitKind::Gcra { .. } => {
                 let (debt, window_ms) = (number(&state["debt"]), limit.window_ms());
                 let units = debt.div_ceil(window_ms);
                 // So much earlier that the rest of the last unit has drained.
                 charge_at(units, last_ms - (units * window_ms - debt) / limit.quota(), 0);
             }
-            Kind::InFlight => {
+            LimitKind::InFlight => {
                 for holder in list(&state["holders"]) {
                     let start_ms = number(&holder[2]) - limit.window_ms();
                     charge_at(number(&holder[1]), start_ms, number(&holder[0]));

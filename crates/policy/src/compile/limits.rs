@@ -4,7 +4,7 @@ use super::super::diagnostics::Diagnostics;
 use super::super::file::{LimitEntry, Spot};
 use super::super::limit_set::{self, Terms};
 use super::Seen;
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 use slidegate_store::MAX_LIMITS;
 
 /// Longer names would not fit a line of headers.
@@ -70,7 +70,7 @@ fn check_histories(entries: &[LimitEntry], diagnostics: &Diagnostics) {
 
 fn check_refundable(entries: &[LimitEntry], diagnostics: &Diagnostics) {
     for entry in entries {
-        if let Some(Kind::Gcra { .. }) = entry.limit.map(|limit| limit.kind()) {
+        if let Some(LimitKind::Gcra { .. }) = entry.limit.map(|limit| limit.kind()) {
             let what = "a gcra limit keeps nothing that could be given back, and the rule is refundable";
             diagnostics.report(entry.at, what, "use the log or the counter, or leave `refundable` out");
         }

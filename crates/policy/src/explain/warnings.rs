@@ -2,7 +2,7 @@
 
 use super::super::Rule;
 use super::super::file::{Mode, Percent};
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 
 /// A slot that is freed this late is worth a word.
 const LATE_MS: u64 = 60_000;
@@ -57,7 +57,7 @@ fn of_limit(limit: &Limit, name: &str) -> Option<String> {
     let late_ms = limit.resolution_ms() - 1;
     let (quota, worst) = (limit.quota(), limit.worst_case());
     match limit.kind() {
-        Kind::Log { .. } if late_ms >= LATE_MS => Some(format!(
+        LimitKind::Log { .. } if late_ms >= LATE_MS => Some(format!(
             "{name} frees a slot up to {} late; a finer `resolution` takes more memory per key",
             minutes(late_ms)
         )),

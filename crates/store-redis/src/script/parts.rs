@@ -1,6 +1,6 @@
 //! The parts that scripts are made of.
 
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 
 /// Names that stand for what a request brings or a limit is; all others that end in `_` are variables.
 pub(super) const GIVEN: [&str; 8] =
@@ -20,11 +20,11 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn of(limit: &Limit) -> Self {
         let file = match limit.kind() {
-            Kind::Log { .. } => include_str!("../lua/log.lua"),
-            Kind::Counter => include_str!("../lua/counter.lua"),
-            Kind::Fixed => include_str!("../lua/fixed.lua"),
-            Kind::Gcra { .. } => include_str!("../lua/gcra.lua"),
-            Kind::InFlight => include_str!("../lua/in_flight.lua"),
+            LimitKind::Log { .. } => include_str!("../lua/log.lua"),
+            LimitKind::Counter => include_str!("../lua/counter.lua"),
+            LimitKind::Fixed => include_str!("../lua/fixed.lua"),
+            LimitKind::Gcra { .. } => include_str!("../lua/gcra.lua"),
+            LimitKind::InFlight => include_str!("../lua/in_flight.lua"),
         };
         let part = |name| section(file, name);
         Self {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use slidegate_core::{Kind, Limit};
+use slidegate_core::{Limit, LimitKind};
 
 use super::parts::{GIVEN, Parts, section};
 use super::{Numbers, Purpose, ROW_HEAD, ROW_LIMIT, ROW_PERMIT, ROW_STAMP, numbers};
@@ -153,7 +153,7 @@ impl<'a> Writer<'a> {
     }
 
     fn is_meter(&self, index: usize) -> bool {
-        matches!(self.limits[index].kind(), Kind::Gcra { .. })
+        matches!(self.limits[index].kind(), LimitKind::Gcra { .. })
     }
 
     fn needs_holder(&self) -> bool {

@@ -1,8 +1,8 @@
 //! A small history in 14 bytes, and decisions on it where it is.
 
 use slidegate_core::{
-    Attempt, Counter, Decision, Entry, Fixed, Gcra, Glance, History, Kind, Limit, Log, Outcome, State,
-    decide_one, decide_pair,
+    Attempt, Counter, Decision, FastView, Fixed, Gcra, History, Limit, LimitKind, Log, LogEntry, Outcome,
+    State, decide_one, decide_pair,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -132,7 +132,7 @@ impl Pack for Log {
     fn unpack(_: &Limit, last_ms: u64, payload: u64) -> Self {
         let (offset, count) = halves(payload);
         let stamp_ms = last_ms.wrapping_add_signed(i64::from(offset as u32 as i32));
-        Self::from_entry(last_ms, (count != 0).then_some(Entry { stamp_ms, count }))
+        Self::from_entry(last_ms, (count != 0).then_some(LogEntry { stamp_ms, count }))
     }
 
     #[inline(always)]
@@ -174,11 +174,11 @@ impl Pack for Gcra {
 impl Pack for State {
     fn unpack(limit: &Limit, last_ms: u64, payload: u64) -> Self {
         match limit.kind() {
-            Kind::Counter => Self::Counter(Pack::unpack(limit, last_ms, payload)),
-            Kind::Log { .. } => Self::Log(Pack::unpack(limit, last_ms, payload)),
-            Kind::Fixed => Self::Fixed(Pack::unpack(limit, last_ms, payload)),
-            Kind::Gcra { .. } => Self::Gcra(Pack::unpack(limit, last_ms, payload)),
-            Kind::InFlight => Self::new(limit),
+            LimitKind::Counter => Self::Counter(Pack::unpack(limit, last_ms, payload)),
+            LimitKind::Log { .. } => Self::Log(Pack::unpack(limit, last_ms, payload)),
+            LimitKind::Fixed => Self::Fixed(Pack::unpack(limit, last_ms, payload)),
+            LimitKind::Gcra { .. } => Self::Gcra(Pack::unpack(limit, last_ms, payload)),
+            LimitKind::InFlight => Self::new(limit),
         }
     }
 
@@ -201,18 +201,18 @@ pub(super) fn charge_at_a_glance(
     cell: &mut Cell,
     (now_ms, cost): (u64, u64),
     elapsed_ms: u64,
-) -> Option<(Glance, bool)> {
-    let glance = cell.unpack::<Counter>(limit).glance(limit, now_ms, elapsed_ms)?;
-    let charged = cost != 0 && cost <= glance.remaining(limit);
+) -> Option<(FastView, bool)> {
+    let fast_view = cell.unpack::<Counter>(limit).fast_view(limit, now_ms, elapsed_ms)?;
+    let charged = cost != 0 && cost <= fast_view.remaining(limit);
     if charged {
-        if glance.current() + cost > COUNT {
+        if fast_view.current() + cost > COUNT {
             return None;
         }
         cell.add(now_ms, cost);
     } else if cost != 0 {
         cell.deny();
     }
-    Some((glance, charged))
+    Some((fast_view, charged))
 }
 
 /// Decides under one limit of any kind on its cell; `None`, and nothing changed, if what would have to be written does
@@ -220,11 +220,11 @@ pub(super) fn charge_at_a_glance(
 #[inline(never)]
 pub(super) fn decide_cell(limit: &Limit, cell: &mut Cell, asked: (u64, u64)) -> Option<Decision> {
     match limit.kind() {
-        Kind::Counter => decide_as::<Counter>(limit, cell, asked),
-        Kind::Log { .. } => decide_as::<Log>(limit, cell, asked),
-        Kind::Fixed => decide_as::<Fixed>(limit, cell, asked),
-        Kind::Gcra { .. } => decide_as::<Gcra>(limit, cell, asked),
-        Kind::InFlight => None,
+        LimitKind::Counter => decide_as::<Counter>(limit, cell, asked),
+        LimitKind::Log { .. } => decide_as::<Log>(limit, cell, asked),
+        LimitKind::Fixed => decide_as::<Fixed>(limit, cell, asked),
+        LimitKind::Gcra { .. } => decide_as::<Gcra>(limit, cell, asked),
+        LimitKind::InFlight => None,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 
-use slidegate_core::{Counter, Entry, Fixed, Gcra, Holder, InFlight, Kind, Ledger, Limit, Log, State};
+use slidegate_core::{
+    Counter, Fixed, Gcra, Holder, InFlight, Ledger, Limit, LimitKind, Log, LogEntry, State,
+};
 
 use super::snapshot_reader::{Words, damaged};
 use super::subject::Tracked;
@@ -45,18 +47,18 @@ pub(super) fn read_tracked(input: &mut Words<impl Read>) -> io::Result<Tracked> 
     let limit = Limit::from_words(input.take_array()?).map_err(|_| damaged())?;
     let last_ms = input.take()?;
     let state = match limit.kind() {
-        Kind::Counter => {
+        LimitKind::Counter => {
             let [previous, current] = input.take_array()?;
             State::Counter(Counter::new(last_ms, previous, current))
         }
-        Kind::Fixed => State::Fixed(Fixed { last_ms, current: input.take()? }),
-        Kind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: input.take()?, quota: limit.quota() }),
-        Kind::Log { .. } => {
+        LimitKind::Fixed => State::Fixed(Fixed { last_ms, current: input.take()? }),
+        LimitKind::Gcra { .. } => State::Gcra(Gcra { last_ms, debt: input.take()?, quota: limit.quota() }),
+        LimitKind::Log { .. } => {
             let entries = read_list(input)?.into_iter();
-            let entries = entries.map(|[stamp_ms, count]| Entry { stamp_ms, count });
+            let entries = entries.map(|[stamp_ms, count]| LogEntry { stamp_ms, count });
             State::Log(Log::from_entries(last_ms, entries))
         }
-        Kind::InFlight => {
+        LimitKind::InFlight => {
             let holders = read_list(input)?.into_iter();
             let holders = holders.map(|[id, count, end_ms]| Holder { id, count, end_ms });
             State::InFlight(InFlight::from_holders(last_ms, holders))

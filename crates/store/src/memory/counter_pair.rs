@@ -1,7 +1,7 @@
 //! Two counters of one subject, which are always written at the same time: one time for both, and decisions on them where
 //! they are.
 
-use slidegate_core::{Attempt, Counter, Decision, Glance, Limit, State, decide_pair};
+use slidegate_core::{Attempt, Counter, Decision, FastView, Limit, State, decide_pair};
 
 use super::cell::Cell;
 
@@ -106,10 +106,10 @@ pub(super) fn charge_both_at_a_glance<P: Both>(
     place: &mut P,
     (now_ms, cost): (u64, u64),
     elapsed_ms: (u64, u64),
-) -> Option<((Glance, Glance), bool)> {
+) -> Option<((FastView, FastView), bool)> {
     let (one, two) = place.unpack_both();
-    let one = one.glance(limits.0, now_ms, elapsed_ms.0)?;
-    let two = two.glance(limits.1, now_ms, elapsed_ms.1)?;
+    let one = one.fast_view(limits.0, now_ms, elapsed_ms.0)?;
+    let two = two.fast_view(limits.1, now_ms, elapsed_ms.1)?;
     let charged = cost != 0 && cost <= one.remaining(limits.0) && cost <= two.remaining(limits.1);
     if charged {
         if one.current().max(two.current()) + cost > P::MOST {

@@ -1,6 +1,6 @@
 //! Room for newcomers under a bound: what is dead goes for free, then the emptiest of a small sample.
 
-use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, Narrow, State};
+use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, NarrowLog, State};
 
 use super::budget::{Books, Footprint, Part};
 use super::cell::Cell;
@@ -243,9 +243,9 @@ impl At<'_> {
             }
             Self::Row(Row { content: Content::Log { spec, denied, head, ring }, .. }) => {
                 let spec = registry.spec(*spec)?;
-                let mut log = Narrow { head, ring };
-                let look = Attempt { now_ms: now_ms.min(MAX_TIME_MS), cost: 0, holder: 0 };
-                let fill = if log.fits(spec.first(), look) {
+                let mut log = NarrowLog { head, ring };
+                let peek = Attempt { now_ms: now_ms.min(MAX_TIME_MS), cost: 0, holder: 0 };
+                let fill = if log.fits(spec.first(), peek) {
                     Fill::of(spec.first(), &mut log, now_ms)
                 } else {
                     Fill::of(spec.first(), &mut Log::from_narrow(*head, ring.clone()), now_ms)

@@ -3,7 +3,9 @@
 
 use std::ops::Deref;
 
-use slidegate_core::{Attempt, Decision, Glance, Limit, MAX_TIME_MS, Narrow, Outcome, Verdict, decide_one};
+use slidegate_core::{
+    Attempt, Decision, FastView, Limit, MAX_TIME_MS, NarrowLog, Outcome, Verdict, decide_one,
+};
 
 use super::budget::{Books, Footprint};
 use super::bytes::{allocated, most_growth};
@@ -23,14 +25,14 @@ fn verdict(decided_at_ms: u64, one: Decision) -> Verdict {
 
 /// What is answered at a glance.
 #[inline(always)]
-fn answer(glance: Glance, charged: bool, limit: &Limit, (now_ms, cost): (u64, u64)) -> Decision {
+fn answer(fast_view: FastView, charged: bool, limit: &Limit, (now_ms, cost): (u64, u64)) -> Decision {
     let attempt = Attempt { now_ms, cost, holder: 0 };
-    if charged { glance.admit(limit, attempt) } else { glance.leave(limit, attempt) }
+    if charged { fast_view.admit(limit, attempt) } else { fast_view.leave(limit, attempt) }
 }
 
 #[inline(always)]
 fn answer_both(
-    (one, two): (Glance, Glance),
+    (one, two): (FastView, FastView),
     charged: bool,
     limits: (&Limit, &Limit),
     asked: (u64, u64),
@@ -60,9 +62,9 @@ impl Memory {
             if now_ms > MAX_TIME_MS || !terms.number.is(*spec) {
                 break 'in_place;
             }
-            if let Some((glance, charged)) = charge_at_a_glance(limit, cell, (now_ms, cost), elapsed_ms) {
+            if let Some((fast_view, charged)) = charge_at_a_glance(limit, cell, (now_ms, cost), elapsed_ms) {
                 drop(shard);
-                return verdict(now_ms, answer(glance, charged, limit, (now_ms, cost)));
+                return verdict(now_ms, answer(fast_view, charged, limit, (now_ms, cost)));
             }
             if let Some(decision) = decide_cell(limit, cell, (now_ms, cost)) {
                 return verdict(now_ms, decision);
@@ -92,7 +94,7 @@ impl Memory {
                     None => break 'in_place,
                 }
             };
-            let mut log = Narrow { head, ring };
+            let mut log = NarrowLog { head, ring };
             let attempt = Attempt { now_ms, cost, holder: 0 };
             if now_ms > MAX_TIME_MS || !terms.number.is(*spec) || !log.fits(limit, attempt) {
                 break 'in_place;
@@ -237,7 +239,7 @@ fn decide_slot_by_two(
 fn decide_growing(
     books: &mut Books,
     spec: Option<&Spec>,
-    mut log: Narrow<'_>,
+    mut log: NarrowLog<'_>,
     denied: &mut bool,
     (now_ms, cost): (u64, u64),
 ) -> Option<Decision> {

@@ -1,6 +1,6 @@
 //! Units given back without a permit.
 
-use slidegate_core::{Decisions, MAX_TIME_MS, Verdict, give_back, judge};
+use slidegate_core::{Decisions, MAX_TIME_MS, Verdict, evaluate, give_back};
 
 use super::Memory;
 use super::multi_subject::{Guest, Hall};
@@ -22,7 +22,7 @@ impl Memory {
     /// is as if nothing had been given back: the safe direction.
     fn give_back_to(&self, guest: &mut Guest, hall: &mut Hall<'_>, call: &Call<'_>) -> Decisions {
         let Call { now_ms, holder, .. } = *call;
-        let given = give_back(&mut guest.asks(holder), now_ms);
+        let given = give_back(&mut guest.attempts(holder), now_ms);
         guest.subject.drop_idle(now_ms);
         if guest.cost() == 0 || guest.subject.is_empty() {
             return given.decisions;
@@ -35,7 +35,7 @@ impl Memory {
                 guest.subject = Subject { booked: guest.subject.booked, ..original.clone() };
                 guest.limits.iter_mut().for_each(|(_, units)| *units = 0);
                 guest.line_up();
-                judge(&mut guest.asks(holder), now_ms).decisions
+                evaluate(&mut guest.attempts(holder), now_ms).decisions
             }
             _ => given.decisions,
         }

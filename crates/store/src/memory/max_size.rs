@@ -1,6 +1,6 @@
 //! How large a subject can get: filled as far as requests can fill it, and measured like any other.
 
-use slidegate_core::{Attempt, Kind, Limit, State};
+use slidegate_core::{Attempt, Limit, LimitKind, State};
 
 use super::budget::Footprint;
 use super::interner::Registry;
@@ -26,7 +26,7 @@ fn filled(limit: &Limit) -> State {
     let mut state = State::new(limit);
     let mut take = |now_ms, cost, holder| state.decide(limit, Attempt { now_ms, cost, holder });
     match limit.kind() {
-        Kind::Log { resolution_ms } => {
+        LimitKind::Log { resolution_ms } => {
             let most = limit.max_entries() as u64;
             // As far apart as they can be: stamps that are far apart take more.
             let step_ms = (limit.window_ms() / most / resolution_ms).max(1) * resolution_ms;
@@ -38,10 +38,10 @@ fn filled(limit: &Limit) -> State {
                 take(at_ms(entry), 1, 0);
             }
         }
-        Kind::Counter | Kind::Fixed | Kind::Gcra { .. } => {
+        LimitKind::Counter | LimitKind::Fixed | LimitKind::Gcra { .. } => {
             take(END_MS, limit.ceiling(), 0);
         }
-        Kind::InFlight => {
+        LimitKind::InFlight => {
             for holder in 0..limit.quota() {
                 take(END_MS, 1, holder);
             }

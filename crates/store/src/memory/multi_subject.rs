@@ -1,6 +1,6 @@
 //! Requests that touch several subjects: every shard is locked, in order, before anything is looked at.
 
-use slidegate_core::{Ask, Attempt, Decision, Decisions, Limit, Verdict, decide, judge};
+use slidegate_core::{Attempt, Decision, Decisions, Limit, LimitAttempt, Verdict, decide, evaluate};
 use smallvec::SmallVec;
 
 use super::Memory;
@@ -40,10 +40,10 @@ impl Guest {
     }
 
     /// What is asked of its limits, which are lined up.
-    pub(super) fn asks(&mut self, holder: u64) -> SmallVec<[Ask<'_>; 4]> {
+    pub(super) fn attempts(&mut self, holder: u64) -> SmallVec<[LimitAttempt<'_>; 4]> {
         let asked = self.limits.iter().zip(&mut self.subject.tracked);
         asked
-            .map(|((limit, cost), Tracked { state, .. })| Ask { limit, cost: *cost, holder, state })
+            .map(|((limit, cost), Tracked { state, .. })| LimitAttempt { limit, cost: *cost, holder, state })
             .collect()
     }
 }
@@ -167,12 +167,13 @@ pub(super) fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
     let Call { now_ms, holder, .. } = *call;
     let room = guests.iter().find_map(|guest| guest.room.err());
     let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
-    let mut asks: SmallVec<[Ask<'_>; 8]> = guests.iter_mut().flat_map(|guest| guest.asks(holder)).collect();
+    let mut attempts: SmallVec<[LimitAttempt<'_>; 8]> =
+        guests.iter_mut().flat_map(|guest| guest.attempts(holder)).collect();
     let verdict = match room.or(bound).filter(|_| !only_looks(call)) {
-        None => decide(&mut asks, now_ms),
-        Some(no_room) => refuse(judge(&mut asks, now_ms), no_room),
+        None => decide(&mut attempts, now_ms),
+        Some(no_room) => refuse(evaluate(&mut attempts, now_ms), no_room),
     };
-    drop(asks);
+    drop(attempts);
     for guest in guests {
         let cost = guest.cost();
         guest.subject.note(cost, verdict.is_allowed());
@@ -182,9 +183,9 @@ pub(super) fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
 
 /// What all limits would say, without a charge.
 pub(super) fn judge_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
-    let mut asks: SmallVec<[Ask<'_>; 8]> =
-        guests.iter_mut().flat_map(|guest| guest.asks(call.holder)).collect();
-    judge(&mut asks, call.now_ms)
+    let mut attempts: SmallVec<[LimitAttempt<'_>; 8]> =
+        guests.iter_mut().flat_map(|guest| guest.attempts(call.holder)).collect();
+    evaluate(&mut attempts, call.now_ms)
 }
 
 pub(super) fn only_looks(call: &Call<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! One subject in a cache line of its own: two or three small states, or a log, whose entries are elsewhere but are not
 //! needed to refuse.
 
-use slidegate_core::{Head, Ring};
+use slidegate_core::{LogHead, Ring};
 
 use super::cell::Cell;
 use super::counter_pair::Pair;
@@ -24,7 +24,7 @@ pub(super) enum Content {
     /// A cell for each limit of the spec.
     Cells { spec: u8, cells: [Cell; CELLS] },
     /// A log, and whether the subject was denied since it was written.
-    Log { spec: u8, denied: bool, head: Head, ring: Ring },
+    Log { spec: u8, denied: bool, head: LogHead, ring: Ring },
 }
 
 /// A place for a row, full or empty.

@@ -83,14 +83,14 @@ impl Shard {
         let Demand { space, limits, attempt } = demand;
         let mut subject = Subject::new(registry.group(space));
         subject.line_up(limits);
-        let judged = subject.judge(limits, attempt);
-        if attempt.cost == 0 || limits.is_empty() || !judged.is_allowed() {
-            return judged;
+        let evaluated = subject.evaluate(limits, attempt);
+        if attempt.cost == 0 || limits.is_empty() || !evaluated.is_allowed() {
+            return evaluated;
         }
         let verdict = subject.decide(limits, attempt);
         let footprint = subject.footprint(subject.shape(registry));
         if let Err(no_room) = self.set_aside(registry, &mut subject, footprint, attempt.now_ms) {
-            return refuse(judged, no_room);
+            return refuse(evaluated, no_room);
         }
         self.insert(registry, fingerprint, subject);
         verdict
@@ -109,7 +109,7 @@ impl Shard {
         subject.drop_idle(attempt.now_ms);
         let terms = subject.terms();
         subject.line_up(limits);
-        let mut verdict = subject.judge(limits, attempt);
+        let mut verdict = subject.evaluate(limits, attempt);
         if attempt.cost == 0 {
             subject.restore(&terms);
         } else if !verdict.is_allowed() {

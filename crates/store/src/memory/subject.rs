@@ -1,8 +1,8 @@
 //! Everything that is remembered of one subject.
 
 use slidegate_core::{
-    Ask, Attempt, Decision, Ledger, Limit, MAX_TIME_MS, Outcome, PermitState, Settled, State, Verdict,
-    decide, decide_pair, judge,
+    Attempt, Decision, Ledger, Limit, LimitAttempt, MAX_TIME_MS, Outcome, PermitState, SettleEffect, State,
+    Verdict, decide, decide_pair, evaluate,
 };
 use smallvec::SmallVec;
 
@@ -108,14 +108,14 @@ impl Subject {
 
     /// Decides under all of these limits, which are lined up.
     pub(super) fn decide(&mut self, limits: &[Limit], attempt: Attempt) -> Verdict {
-        let verdict = decide(&mut self.asks(limits, attempt), attempt.now_ms);
+        let verdict = decide(&mut self.attempts(limits, attempt), attempt.now_ms);
         self.note(attempt.cost, verdict.is_allowed());
         verdict
     }
 
     /// What [`Subject::decide`] would answer, without a charge.
-    pub(super) fn judge(&mut self, limits: &[Limit], attempt: Attempt) -> Verdict {
-        judge(&mut self.asks(limits, attempt), attempt.now_ms)
+    pub(super) fn evaluate(&mut self, limits: &[Limit], attempt: Attempt) -> Verdict {
+        evaluate(&mut self.attempts(limits, attempt), attempt.now_ms)
     }
 
     /// Remembers whether the last answer was a refusal.
@@ -126,10 +126,10 @@ impl Subject {
         }
     }
 
-    fn asks<'a>(&'a mut self, limits: &'a [Limit], attempt: Attempt) -> SmallVec<[Ask<'a>; 4]> {
+    fn attempts<'a>(&'a mut self, limits: &'a [Limit], attempt: Attempt) -> SmallVec<[LimitAttempt<'a>; 4]> {
         let Attempt { cost, holder, .. } = attempt;
         let pairs = limits.iter().zip(&mut self.tracked);
-        pairs.map(|(limit, Tracked { state, .. })| Ask { limit, cost, holder, state }).collect()
+        pairs.map(|(limit, Tracked { state, .. })| LimitAttempt { limit, cost, holder, state }).collect()
     }
 
     /// Whether the first states are those of these limits, with these quotas.
@@ -200,7 +200,7 @@ impl Subject {
             if let Some(tracked) = self.tracked.iter_mut().find(|t| t.limit.id() == *limit) {
                 let cost = settlement.cost_of(*limit);
                 let settled = tracked.state.settle(&tracked.limit, receipt, cost, settlement.now_ms);
-                found |= settled == Settled::Done;
+                found |= settled == SettleEffect::Done;
             }
         }
         found

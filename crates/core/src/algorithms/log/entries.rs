@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use core::hint::cold_path;
 
-use crate::algorithms::log::Entry;
+use crate::algorithms::log::LogEntry;
 use crate::history::Attempt;
 use crate::limit::{Limit, MAX_ENTRIES};
 use crate::settle::{MAX_DEBT, Receipt, settled_count};
-use crate::time::{Reading, read};
+use crate::time::{ClockReading, read};
 
 /// Entries in the order of their stamps, no two of them alike, each with at least one unit.
 pub(super) trait Entries {
@@ -27,7 +27,7 @@ pub(super) trait Entries {
     fn len(&self) -> usize;
 
     /// The entry at this place, which exists, counted from the oldest.
-    fn get(&self, index: usize) -> Entry;
+    fn get(&self, index: usize) -> LogEntry;
 
     fn clear(&mut self);
 
@@ -41,7 +41,7 @@ pub(super) trait Entries {
     fn merge(&mut self, last_ms: u64, count: u64);
 
     /// Adds an entry newer than all others. `most` is what the log will ever hold, so that it never grows past it.
-    fn push(&mut self, last_ms: u64, entry: Entry, most: usize);
+    fn push(&mut self, last_ms: u64, entry: LogEntry, most: usize);
 
     /// Sets the count of the entry at this place, which exists. An entry without units goes.
     fn set_count(&mut self, index: usize, count: u64);
@@ -53,12 +53,12 @@ pub(super) trait Entries {
     fn drop_expired(&mut self, at_ms: u64, window_ms: u64);
 
     /// [`insert`], out of the way of all other paths.
-    fn insert(&mut self, last_ms: u64, entry: Entry, most: usize) -> u64;
+    fn insert(&mut self, last_ms: u64, entry: LogEntry, most: usize) -> u64;
 }
 
 /// How many places a full list of entries gets: twice as many, but not beyond what the limit can ever need.
-pub(super) fn wanted(held: usize, most: usize) -> usize {
-    (held * 2).max(4).min(most).max(held + 1)
+pub(super) fn grown_capacity(len: usize, most: usize) -> usize {
+    (len * 2).max(4).min(most).max(len + 1)
 }
 
 /// Whether there are as many entries as units in the quota: then nothing is admitted before one of them leaves. Slots bound their
@@ -79,7 +79,7 @@ pub(super) fn slot_end_ms(limit: &Limit, at_ms: u64) -> u64 {
 
 /// What remains, and the time at which to decide.
 #[inline(always)]
-pub(super) fn look<E: Entries>(log: &mut E, limit: &Limit, now_ms: u64) -> (u64, u64) {
+pub(super) fn peek<E: Entries>(log: &mut E, limit: &Limit, now_ms: u64) -> (u64, u64) {
     let window_ms = limit.window_ms();
     let mut at_ms = if log.last_ms() <= now_ms { now_ms } else { log.step_back(now_ms, window_ms) };
     if log.oldest_ms() + window_ms <= at_ms {
@@ -115,7 +115,7 @@ pub(super) fn drop_expired<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) 
 /// The time at which to decide where the clock is behind the last write, and the repair if it was wrong then: every
 /// stamp ahead of now becomes now. Those are the newest, and become one entry.
 pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) -> u64 {
-    if let Reading::At(ms) = read(now_ms, log.last_ms(), window_ms) {
+    if let ClockReading::At(ms) = read(now_ms, log.last_ms(), window_ms) {
         return ms;
     }
     let mut count = 0;
@@ -124,7 +124,7 @@ pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) ->
     }
     if count > 0 {
         // A place for it has just become free.
-        add(log, now_ms, Entry { stamp_ms: now_ms, count }, 0);
+        add(log, now_ms, LogEntry { stamp_ms: now_ms, count }, 0);
     }
     log.set_last_ms(now_ms);
     now_ms
@@ -132,7 +132,7 @@ pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) ->
 
 /// Adds units at their stamp; gives the stamp, and that of the newest entry.
 #[inline(always)]
-pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: usize) -> (u64, u64) {
+pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, most: usize) -> (u64, u64) {
     let newest_ms = log.newest_ms();
     if newest_ms >= entry.stamp_ms && log.total() != 0 {
         if newest_ms > entry.stamp_ms {
@@ -148,7 +148,7 @@ pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: usi
 /// Adds units before the newest entry, which has a later stamp: a slot was longer before. Gives their stamp, which is that of the next
 /// entry only if there are as many as there may be, or just as many as the limit can need: then nobody expects the log to grow. With
 /// one longer slot ahead there are fewer; it takes entries of several resolutions.
-pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: usize) -> u64 {
+pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, most: usize) -> u64 {
     let mut later = log.len() - 1;
     while later > 0 && log.get(later - 1).stamp_ms > entry.stamp_ms {
         later -= 1;
@@ -156,14 +156,14 @@ pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: 
     let is_full = log.len() >= MAX_ENTRIES as usize || log.len() == most;
     let same = later.checked_sub(1).filter(|before| log.get(*before).stamp_ms == entry.stamp_ms);
     if let Some(index) = same.or(is_full.then_some(later)) {
-        let known = log.get(index);
-        log.set_count(index, known.count + entry.count);
+        let existing = log.get(index);
+        log.set_count(index, existing.count + entry.count);
         log.set_last_ms(last_ms);
-        return known.stamp_ms;
+        return existing.stamp_ms;
     }
     let mut ahead = Vec::with_capacity(log.len() - later);
     while log.len() > later {
-        ahead.push(Entry { stamp_ms: log.newest_ms(), count: log.pop_newest() });
+        ahead.push(LogEntry { stamp_ms: log.newest_ms(), count: log.pop_newest() });
     }
     log.push(last_ms, entry, most);
     ahead.into_iter().rev().for_each(|entry| log.push(last_ms, entry, most));
@@ -173,7 +173,7 @@ pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: Entry, most: 
 /// Writes a cost that fits; gives its stamp and how long until all has left the window.
 #[inline(always)]
 pub(super) fn record<E: Entries>(log: &mut E, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
-    let entry = Entry { stamp_ms: slot_end_ms(limit, at_ms), count: attempt.cost };
+    let entry = LogEntry { stamp_ms: slot_end_ms(limit, at_ms), count: attempt.cost };
     let (stamp_ms, newest_ms) = add(log, at_ms, entry, limit.max_entries());
     (stamp_ms, newest_ms + limit.window_ms() - attempt.now_ms)
 }
@@ -192,16 +192,16 @@ pub(super) fn wait_ms(
     limit: &Limit,
     attempt: Attempt,
 ) -> u64 {
-    let wanted = total + attempt.cost;
-    if wanted <= limit.quota() + 1 {
+    let requested = total + attempt.cost;
+    if requested <= limit.quota() + 1 {
         return oldest_ms + limit.window_ms() - attempt.now_ms;
     }
     cold_path();
-    (enough_ms(wanted - limit.quota()) + limit.window_ms()).saturating_sub(attempt.now_ms)
+    (enough_ms(requested - limit.quota()) + limit.window_ms()).saturating_sub(attempt.now_ms)
 }
 
 /// The stamp of the entry with which enough has left: not simply the oldest.
-pub(super) fn enough_ms(entries: impl Iterator<Item = Entry>, mut excess: u64) -> u64 {
+pub(super) fn enough_ms(entries: impl Iterator<Item = LogEntry>, mut excess: u64) -> u64 {
     for entry in entries {
         if entry.count >= excess {
             return entry.stamp_ms;

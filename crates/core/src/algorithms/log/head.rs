@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::algorithms::log::Entry;
+use crate::algorithms::log::LogEntry;
 use crate::limit::MAX_WINDOW_MS;
 use crate::time::MAX_TIME_MS;
 
@@ -11,7 +11,7 @@ use crate::time::MAX_TIME_MS;
 /// In 26 bytes without padding, so that it goes into any 64 bytes beside a fingerprint and a [`Ring`](super::Ring).
 #[derive(Clone, Copy)]
 #[repr(C, align(2))]
-pub struct Head {
+pub struct LogHead {
     /// The oldest stamp in the upper 48 bits, for one load and one shift, and the place of that entry in the ring.
     oldest_and_first: [u8; 8],
     /// The time of the last write in the upper 48 bits, and the number of entries.
@@ -21,14 +21,14 @@ pub struct Head {
     total: [u8; 4],
 }
 
-const _: () = assert!(size_of::<Head>() == 26 && align_of::<Head>() == 2);
+const _: () = assert!(size_of::<LogHead>() == 26 && align_of::<LogHead>() == 2);
 
 /// The latest time that a head holds. Every stamp is earlier; a last write as far ahead as this is repaired whatever
 /// the time and the window, so later ones are kept as this one.
-pub(super) const MAX_KEPT_MS: u64 = (1 << 48) - 1;
-const _: () = assert!(MAX_KEPT_MS - MAX_TIME_MS > MAX_WINDOW_MS);
+pub(super) const MAX_STORED_MS: u64 = (1 << 48) - 1;
+const _: () = assert!(MAX_STORED_MS - MAX_TIME_MS > MAX_WINDOW_MS);
 
-impl Head {
+impl LogHead {
     /// A log with nothing in it.
     pub const EMPTY: Self = Self {
         last_and_len: [0; 8],
@@ -40,12 +40,12 @@ impl Head {
 
     /// The head of a log of one entry or none, if that is narrow enough.
     #[inline(always)]
-    pub(super) fn single_of(last_ms: u64, entry: Option<Entry>) -> Option<Self> {
+    pub(super) fn single_of(last_ms: u64, entry: Option<LogEntry>) -> Option<Self> {
         let mut head = Self::EMPTY;
-        let last_ms = last_ms.min(MAX_KEPT_MS);
+        let last_ms = last_ms.min(MAX_STORED_MS);
         head.set_last(last_ms, 0);
         if let Some(entry) = entry {
-            let Entry { stamp_ms, count } = entry;
+            let LogEntry { stamp_ms, count } = entry;
             if stamp_ms > MAX_TIME_MS + MAX_WINDOW_MS || count == 0 || count > u64::from(u32::MAX) {
                 return None;
             }
@@ -80,8 +80,8 @@ impl Head {
 
     /// Its only entry, where it has just one.
     #[inline(always)]
-    pub fn single(&self) -> Option<Entry> {
-        let entry = Entry { stamp_ms: self.newest_ms(), count: self.total() };
+    pub fn single(&self) -> Option<LogEntry> {
+        let entry = LogEntry { stamp_ms: self.newest_ms(), count: self.total() };
         if self.len() == 1 { Some(entry) } else { None }
     }
 
@@ -127,7 +127,7 @@ impl Head {
 
     /// Counts an entry newer than all others.
     #[inline(always)]
-    pub(super) fn push(&mut self, last_ms: u64, entry: Entry) {
+    pub(super) fn push(&mut self, last_ms: u64, entry: LogEntry) {
         if self.is_empty() {
             self.set_oldest(entry.stamp_ms, self.first());
         }
@@ -143,9 +143,9 @@ impl Head {
     }
 }
 
-impl fmt::Debug for Head {
+impl fmt::Debug for LogHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Head")
+        f.debug_struct("LogHead")
             .field("last_ms", &self.last_ms())
             .field("oldest_ms", &self.oldest_ms())
             .field("newest_ms", &self.newest_ms())

@@ -4,11 +4,11 @@ mod ring_entries;
 mod slow_path;
 
 use super::entries::{self, slot_end_ms};
-use super::head::Head;
+use super::head::LogHead;
 use super::ring::Ring;
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
-use crate::time::{Reading, read};
+use crate::time::{ClockReading, read};
 
 /// The largest count of an entry in a ring.
 pub(super) const MAX_COUNT: u64 = u16::MAX as u64;
@@ -17,16 +17,16 @@ pub(super) const SPAN_MS: u64 = 1 << 32;
 /// The most entries of a narrow log.
 pub(super) const MAX_LEN: usize = u16::MAX as usize;
 
-/// A narrow log where its holder keeps it. [`Narrow::fits`] has to be asked before anything else.
+/// A narrow log where its holder keeps it. [`NarrowLog::fits`] has to be asked before anything else.
 #[derive(Debug)]
-pub struct Narrow<'a> {
+pub struct NarrowLog<'a> {
     /// Its numbers.
-    pub head: &'a mut Head,
+    pub head: &'a mut LogHead,
     /// Its entries.
     pub ring: &'a mut Ring,
 }
 
-impl Narrow<'_> {
+impl NarrowLog<'_> {
     /// Whether this attempt can be decided in narrow form, whatever comes of it and whatever the limit was before. If not,
     /// [`Log`](crate::Log) can.
     #[inline(always)]
@@ -44,7 +44,7 @@ impl Narrow<'_> {
 }
 
 #[inline(always)]
-pub(super) fn fits(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) -> bool {
+pub(super) fn fits(head: &LogHead, ring: &Ring, limit: &Limit, attempt: Attempt) -> bool {
     // Counts cannot outgrow their places if all units together do not, nor can entries: each has a unit. What is left
     // after a look is younger than the window; only a longer slot of before can lie too far ahead. A cost so large that the sum
     // wraps is never admitted.
@@ -56,7 +56,7 @@ pub(super) fn fits(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) ->
 /// Whether recording a cost may change the bytes on the heap: for want of a place, or because the log outgrows its
 /// narrow form.
 #[inline(always)]
-pub(super) fn may_grow(head: &Head, ring: &Ring, limit: &Limit) -> bool {
+pub(super) fn may_grow(head: &LogHead, ring: &Ring, limit: &Limit) -> bool {
     limit.quota() > MAX_COUNT || !is_short(limit) || {
         !head.is_empty() && ring.is_full_for(head) && !entries::is_spent(head.len(), limit)
     }
@@ -67,13 +67,13 @@ fn is_short(limit: &Limit) -> bool {
     limit.log_span_ms() < SPAN_MS
 }
 
-/// [`Narrow::fits`] for large quotas and long windows.
+/// [`NarrowLog::fits`] for large quotas and long windows.
 #[cold]
 #[inline(never)]
-fn may_fit(head: &Head, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64)) -> bool {
+fn may_fit(head: &LogHead, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64)) -> bool {
     let (at_ms, repairs) = match read(now_ms, head.last_ms(), limit.window_ms()) {
-        Reading::At(ms) => (ms, false),
-        Reading::Repair(ms) => (ms, true),
+        ClockReading::At(ms) => (ms, false),
+        ClockReading::Repair(ms) => (ms, true),
     };
     let stamp_ms = slot_end_ms(limit, at_ms);
     if !head.is_empty() && head.newest_ms() > stamp_ms {
@@ -101,17 +101,17 @@ fn may_fit(head: &Head, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64)) 
 }
 
 #[inline(always)]
-pub(super) fn reset_after_ms(head: &Head, limit: &Limit, now_ms: u64) -> u64 {
+pub(super) fn reset_after_ms(head: &LogHead, limit: &Limit, now_ms: u64) -> u64 {
     entries::reset_after_ms((head.newest_ms(), head.total()), limit, now_ms)
 }
 
 #[inline(always)]
-pub(super) fn wait_ms(head: &Head, ring: &Ring, limit: &Limit, attempt: Attempt) -> u64 {
+pub(super) fn wait_ms(head: &LogHead, ring: &Ring, limit: &Limit, attempt: Attempt) -> u64 {
     let enough_ms = |excess| slow_path::enough_ms(head, ring, excess);
     entries::wait_ms((head.oldest_ms(), head.total()), enough_ms, limit, attempt)
 }
 
-impl History for Narrow<'_> {
+impl History for NarrowLog<'_> {
     /// The time at which to decide.
     type View = u64;
 
@@ -121,8 +121,8 @@ impl History for Narrow<'_> {
     }
 
     #[inline(always)]
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
-        entries::look(self, limit, now_ms)
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
+        entries::peek(self, limit, now_ms)
     }
 
     #[inline(always)]

@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::entries::wanted;
-use super::head::Head;
-use crate::algorithms::log::Entry;
+use super::entries::grown_capacity;
+use super::head::LogHead;
+use crate::algorithms::log::LogEntry;
 
-/// The entries of a narrow log. A log of one entry needs none: its [`Head`] says all of it.
+/// The entries of a narrow log. A log of one entry needs none: its [`LogHead`] says all of it.
 ///
-/// Which places are in use is in the [`Head`] that belongs to it. No place at all is `None`, which can be a constant.
+/// Which places are in use is in the [`LogHead`] that belongs to it. No place at all is `None`, which can be a constant.
 #[derive(Clone, Debug)]
 pub struct Ring(Option<Box<[Packed]>>);
 
@@ -30,7 +30,7 @@ impl Packed {
     const NONE: Self = Self { stamp: [0; 4], count: [0; 2] };
 
     #[inline(always)]
-    pub(super) fn new(entry: Entry) -> Self {
+    pub(super) fn new(entry: LogEntry) -> Self {
         debug_assert!(entry.count <= u64::from(u16::MAX), "{entry:?} is not narrow");
         Self { stamp: (entry.stamp_ms as u32).to_le_bytes(), count: (entry.count as u16).to_le_bytes() }
     }
@@ -58,7 +58,7 @@ impl Ring {
     pub const EMPTY: Self = Self(None);
 
     /// One with these entries and no further place.
-    pub(super) fn exact(entries: impl Iterator<Item = Entry>) -> Self {
+    pub(super) fn exact(entries: impl Iterator<Item = LogEntry>) -> Self {
         Self(Some(entries.map(Packed::new).collect()))
     }
 
@@ -87,31 +87,31 @@ impl Ring {
 
     /// Whether no place is left. The first entry of all needs none.
     #[inline(always)]
-    pub(super) fn is_full_for(&self, head: &Head) -> bool {
+    pub(super) fn is_full_for(&self, head: &LogHead) -> bool {
         head.len() >= self.capacity()
     }
 
     /// The entry at this place, which is in use, counted from the oldest.
-    pub(super) fn get(&self, head: &Head, index: usize) -> Entry {
+    pub(super) fn get(&self, head: &LogHead, index: usize) -> LogEntry {
         let slots = self.slots();
         if slots.is_empty() {
-            return Entry { stamp_ms: head.newest_ms(), count: head.total() };
+            return LogEntry { stamp_ms: head.newest_ms(), count: head.total() };
         }
         let packed = slots[wrapped(head.first() + index, slots.len())];
-        Entry { stamp_ms: packed.stamp_ms(head.newest_ms()), count: packed.count() }
+        LogEntry { stamp_ms: packed.stamp_ms(head.newest_ms()), count: packed.count() }
     }
 
     /// The entries, oldest first.
-    pub(super) fn iter<'a>(&'a self, head: &'a Head) -> impl Iterator<Item = Entry> + 'a {
+    pub(super) fn iter<'a>(&'a self, head: &'a LogHead) -> impl Iterator<Item = LogEntry> + 'a {
         (0..head.len()).map(|index| self.get(head, index))
     }
 
     /// Gets more places: all that it has are in use.
-    pub(super) fn grow(&mut self, head: &Head, most: usize) {
-        let wanted = wanted(head.len(), most);
-        let mut grown = Vec::with_capacity(wanted);
+    pub(super) fn grow(&mut self, head: &LogHead, most: usize) {
+        let capacity = grown_capacity(head.len(), most);
+        let mut grown = Vec::with_capacity(capacity);
         grown.extend(self.iter(head).map(Packed::new));
-        grown.resize(wanted, Packed::NONE);
+        grown.resize(capacity, Packed::NONE);
         self.0 = Some(grown.into_boxed_slice());
     }
 }

@@ -2,41 +2,41 @@
 
 use alloc::collections::VecDeque;
 
-use super::entries::{self, Entries, enough_ms, wanted};
-use super::head::Head;
+use super::entries::{self, Entries, enough_ms, grown_capacity};
+use super::head::LogHead;
 use super::narrow::{MAX_COUNT, MAX_LEN, SPAN_MS};
 use super::ring::Ring;
-use crate::algorithms::log::Entry;
+use crate::algorithms::log::LogEntry;
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
 
 /// Rare, and so kept simple.
 #[derive(Clone, Debug)]
-pub(super) struct Wide {
+pub(super) struct WideLog {
     last_ms: u64,
     total: u64,
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LogEntry>,
 }
 
-impl Wide {
+impl WideLog {
     /// A log of these entries, which are in order, with this many places at least.
-    pub(super) fn new(last_ms: u64, from: impl IntoIterator<Item = Entry>, places: usize) -> Self {
+    pub(super) fn new(last_ms: u64, from: impl IntoIterator<Item = LogEntry>, places: usize) -> Self {
         let mut entries = VecDeque::with_capacity(places);
         entries.extend(from);
         Self { last_ms, total: entries.iter().map(|entry| entry.count).sum(), entries }
     }
 
     /// The same log in narrow form, if its counts and stamps allow that.
-    pub(super) fn narrowed(&self) -> Option<(Head, Ring)> {
+    pub(super) fn narrowed(&self) -> Option<(LogHead, Ring)> {
         if self.len() < 2 {
-            return Some((Head::single_of(self.last_ms, self.iter().next())?, Ring::EMPTY));
+            return Some((LogHead::single_of(self.last_ms, self.iter().next())?, Ring::EMPTY));
         }
         let (oldest_ms, newest_ms) = (self.oldest_ms(), self.newest_ms());
         let fits = self.iter().all(|entry| entry.count <= MAX_COUNT)
             && newest_ms - oldest_ms < SPAN_MS
             && self.total <= u64::from(u32::MAX)
             && self.len() <= MAX_LEN;
-        let mut head = Head::EMPTY;
+        let mut head = LogHead::EMPTY;
         head.set_last(self.last_ms, self.len());
         head.set_oldest(oldest_ms, 0);
         head.set_newest_ms(newest_ms);
@@ -44,7 +44,7 @@ impl Wide {
         fits.then(|| (head, Ring::exact(self.iter())))
     }
 
-    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = Entry> + '_ {
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = LogEntry> + '_ {
         self.entries.iter().copied()
     }
 
@@ -53,16 +53,16 @@ impl Wide {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        size_of::<Self>() + self.entries.capacity() * size_of::<Entry>()
+        size_of::<Self>() + self.entries.capacity() * size_of::<LogEntry>()
     }
 }
 
-impl History for Wide {
+impl History for WideLog {
     /// The time at which to decide.
     type View = u64;
 
-    fn look(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
-        entries::look(self, limit, now_ms)
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
+        entries::peek(self, limit, now_ms)
     }
 
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, _: u64) -> u64 {
@@ -87,7 +87,7 @@ impl History for Wide {
     }
 }
 
-impl Entries for Wide {
+impl Entries for WideLog {
     fn last_ms(&self) -> u64 {
         self.last_ms
     }
@@ -112,7 +112,7 @@ impl Entries for Wide {
         self.entries.len()
     }
 
-    fn get(&self, index: usize) -> Entry {
+    fn get(&self, index: usize) -> LogEntry {
         self.entries[index]
     }
 
@@ -139,11 +139,11 @@ impl Entries for Wide {
         }
     }
 
-    fn push(&mut self, last_ms: u64, entry: Entry, most: usize) {
+    fn push(&mut self, last_ms: u64, entry: LogEntry, most: usize) {
         self.last_ms = last_ms;
-        let held = self.entries.len();
-        if held == self.entries.capacity() {
-            self.entries.reserve_exact(wanted(held, most) - held);
+        let len = self.entries.len();
+        if len == self.entries.capacity() {
+            self.entries.reserve_exact(grown_capacity(len, most) - len);
         }
         self.entries.push_back(entry);
         self.total += entry.count;
@@ -165,7 +165,7 @@ impl Entries for Wide {
         entries::drop_expired(self, at_ms, window_ms);
     }
 
-    fn insert(&mut self, last_ms: u64, entry: Entry, most: usize) -> u64 {
+    fn insert(&mut self, last_ms: u64, entry: LogEntry, most: usize) -> u64 {
         entries::insert(self, last_ms, entry, most)
     }
 }

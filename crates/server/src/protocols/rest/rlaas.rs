@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
-use slidegate::{Ask, Clock, Kind, LimitAnswer, Request, Source};
+use slidegate::{Ask, Clock, LimitAnswer, LimitKind, Request, Source};
 
 use super::answer;
 use crate::protocols::http::query;
@@ -73,7 +73,7 @@ async fn count<C: Clock>(
 fn ttl_s(limit: &LimitAnswer<'_>, now_ms: u64) -> u64 {
     let window_ms = limit.limit.window_ms();
     let ttl_ms = match limit.limit.kind() {
-        Kind::Fixed => window_ms - limit.limit.elapsed_ms(now_ms),
+        LimitKind::Fixed => window_ms - limit.limit.elapsed_ms(now_ms),
         _ => window_ms,
     };
     ttl_ms.div_ceil(1_000)

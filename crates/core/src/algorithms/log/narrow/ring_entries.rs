@@ -2,12 +2,12 @@
 
 use core::hint::cold_path;
 
-use super::{Narrow, slow_path};
+use super::{NarrowLog, slow_path};
 use crate::algorithms::log::entries::Entries;
 use crate::algorithms::log::ring::{Packed, wrapped};
-use crate::algorithms::log::{Entry, Head};
+use crate::algorithms::log::{LogEntry, LogHead};
 
-impl Narrow<'_> {
+impl NarrowLog<'_> {
     /// Takes out an entry that is not the newest: those before it move up by one place.
     fn remove(&mut self, index: usize) {
         let first = self.head.first();
@@ -25,7 +25,7 @@ impl Narrow<'_> {
     }
 }
 
-impl Entries for Narrow<'_> {
+impl Entries for NarrowLog<'_> {
     #[inline(always)]
     fn last_ms(&self) -> u64 {
         self.head.last_ms()
@@ -56,14 +56,14 @@ impl Entries for Narrow<'_> {
         self.head.len()
     }
 
-    fn get(&self, index: usize) -> Entry {
+    fn get(&self, index: usize) -> LogEntry {
         self.ring.get(self.head, index)
     }
 
     #[inline(always)]
     fn clear(&mut self) {
         let last_ms = self.head.last_ms();
-        *self.head = Head::EMPTY;
+        *self.head = LogHead::EMPTY;
         self.head.set_last(last_ms, 0);
     }
 
@@ -111,7 +111,7 @@ impl Entries for Narrow<'_> {
     }
 
     #[inline(always)]
-    fn push(&mut self, last_ms: u64, entry: Entry, most: usize) {
+    fn push(&mut self, last_ms: u64, entry: LogEntry, most: usize) {
         let head = &mut *self.head;
         match self.ring.slots_mut() {
             Some(slots) if head.len() < slots.len() => {
@@ -149,7 +149,7 @@ impl Entries for Narrow<'_> {
     }
 
     #[inline(always)]
-    fn insert(&mut self, last_ms: u64, entry: Entry, most: usize) -> u64 {
+    fn insert(&mut self, last_ms: u64, entry: LogEntry, most: usize) -> u64 {
         slow_path::insert(self.head, self.ring, last_ms, entry, most)
     }
 }
