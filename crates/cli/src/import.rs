@@ -20,7 +20,6 @@ mod policy_writer;
 mod quote;
 mod rlaas;
 mod source;
-mod tree;
 mod warnings;
 
 use policy_writer::{PolicyDraft, WindowOption};

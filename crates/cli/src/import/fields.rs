@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use miette::Report;
+use slidegate::policy::yaml::{Entry, Kind, Node};
 
 use super::quote::excerpt;
 use super::source::SourceFile;
-use super::tree::{Entry, Kind, Node};
 
 impl SourceFile {
     /// Fields of a mapping.
@@ -25,7 +25,7 @@ impl SourceFile {
     pub(super) fn list<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Rc<Node>], Report> {
         match &node.kind {
             Kind::Sequence(nodes) => Ok(nodes),
-            _ if node.is_nothing() => Ok(&[]),
+            _ if node.is_null() => Ok(&[]),
             _ => Err(self.error(node.at, format!("{what} must be a list"), "write each item after a dash")),
         }
     }
@@ -33,7 +33,7 @@ impl SourceFile {
     /// A text, or a number or boolean as it is written; an absent value is the empty text.
     pub(super) fn text<'n>(&self, node: &'n Node, what: &str) -> Result<&'n str, Report> {
         match &node.kind {
-            _ if node.is_nothing() => Ok(""),
+            _ if node.is_null() => Ok(""),
             Kind::Scalar { text, .. } => Ok(text),
             _ => {
                 Err(self.error(node.at, format!("`{what}` must be a text"), format!("write `{what}: value`")))

@@ -3,15 +3,21 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::rc::Rc;
 
-use miette::{Diagnostic, NamedSource, Report, SourceSpan, miette};
+use miette::{Report, miette};
+use slidegate::policy::Diagnostics;
 use slidegate::policy::file::Span;
-use slidegate::policy::mask_secrets;
+use slidegate::policy::yaml::{self, Node, Options};
 
-use crate::policy;
+use crate::policy::{self, PolicyDiagnostics};
 
 /// Size limit of a file.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// YAML of other systems, which may use all of its features.
+const DIALECT: Options =
+    Options { max_depth: 64, max_values: 1_000_000, merge_keys: true, tags: true, multiple_documents: true };
 
 /// Configuration file of another system.
 pub(super) struct SourceFile {
@@ -19,22 +25,6 @@ pub(super) struct SourceFile {
     pub(super) text: String,
     /// Offsets of the lines.
     lines: Vec<usize>,
-}
-
-/// Error that prevents the conversion.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{file_name}:{line}:{column}: {what}")]
-struct ImportError {
-    what: String,
-    #[help]
-    remedy: String,
-    file_name: String,
-    line: usize,
-    column: usize,
-    #[source_code]
-    file: NamedSource<String>,
-    #[label("here")]
-    at: SourceSpan,
 }
 
 impl SourceFile {
@@ -50,6 +40,14 @@ impl SourceFile {
         Ok(Self { name, text, lines })
     }
 
+    /// Its YAML documents, without empty ones.
+    pub(super) fn documents(&self) -> Result<Vec<Rc<Node>>, Report> {
+        let diagnostics = Diagnostics::new(&self.name, &self.text);
+        let documents = yaml::documents(&self.text, &DIALECT, &diagnostics).unwrap_or_default();
+        self.result(diagnostics)?;
+        Ok(documents.into_iter().filter(|root| !root.is_null()).collect())
+    }
+
     /// Line and column of a span, both from 1.
     pub(super) fn location(&self, at: Span) -> (usize, usize) {
         let line = self.lines.partition_point(|start| *start <= at.start);
@@ -61,20 +59,15 @@ impl SourceFile {
         self.location(at).0
     }
 
-    /// Error at this span: the problem and its remedy.
-    pub(super) fn error(&self, at: Span, what: impl Into<String>, remedy: impl Into<String>) -> Report {
-        let (line, column) = self.location(at);
-        let start = at.start.min(self.text.len());
-        let len = at.len.min(self.text.len() - start);
-        Report::new(ImportError {
-            what: what.into(),
-            remedy: remedy.into(),
-            file_name: self.name.clone(),
-            line,
-            column,
-            file: NamedSource::new(&self.name, mask_secrets(&self.text)),
-            at: SourceSpan::from((start, len)),
-        })
+    /// Error at this span: its message, and help on how to fix it.
+    pub(super) fn error(&self, at: Span, message: impl Into<String>, help: impl Into<String>) -> Report {
+        let diagnostics = Diagnostics::new(&self.name, &self.text);
+        diagnostics.report(at, message, help);
+        self.result(diagnostics).expect_err("an error is reported")
+    }
+
+    fn result(&self, diagnostics: Diagnostics) -> Result<(), Report> {
+        diagnostics.into_result().map_err(|errors| Report::new(PolicyDiagnostics::new(&self.name, &errors)))
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct PolicyDiagnostics {
 }
 
 impl PolicyDiagnostics {
-    pub(super) fn new(name: &str, errors: &PolicyErrors) -> Self {
+    pub(crate) fn new(name: &str, errors: &PolicyErrors) -> Self {
         let (name, count) = (name.to_owned(), errors.count());
         Self { name, count, errors: errors.iter().cloned().collect() }
     }

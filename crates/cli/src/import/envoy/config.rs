@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use miette::Report;
 use slidegate::policy::file::Span;
+use slidegate::policy::yaml::{Entry, Node};
 
 use super::super::quote::excerpt;
 use super::super::source::SourceFile;
-use super::super::tree::{self, Entry, Node};
 
 /// A domain and its descriptors.
 pub(super) struct EnvoyConfig {
@@ -59,7 +59,7 @@ pub(super) struct EnvoyLimit {
 }
 
 pub(super) fn read(source: &SourceFile) -> Result<EnvoyConfig, Report> {
-    let documents = tree::documents(source)?;
+    let documents = source.documents()?;
     let root = match &*documents {
         [] => {
             return Err(source.error(
@@ -137,7 +137,7 @@ fn descriptor(source: &SourceFile, node: &Node) -> Result<DescriptorNode, Report
         match key.as_str() {
             "key" => source.text(value, key)?.clone_into(&mut read.key),
             "value" => read.value = test(source.text(value, key)?),
-            "rate_limit" if value.is_nothing() => {}
+            "rate_limit" if value.is_null() => {}
             "rate_limit" => read.limit = Some(limit(source, value)?),
             "descriptors" => read.children = level(source, value)?,
             "shadow_mode" => read.is_shadow = source.flag(value, key)?,

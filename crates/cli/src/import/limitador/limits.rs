@@ -2,10 +2,10 @@
 
 use miette::Report;
 use slidegate::policy::file::Span;
+use slidegate::policy::yaml::{Entry, Node};
 
 use super::super::quote::excerpt;
 use super::super::source::SourceFile;
-use super::super::tree::{self, Entry, Node};
 use super::super::warnings::Warnings;
 
 /// A limit of the file.
@@ -21,7 +21,7 @@ pub(super) struct LimitadorLimit {
 }
 
 pub(super) fn read(source: &SourceFile, warnings: &mut Warnings) -> Result<Vec<LimitadorLimit>, Report> {
-    let documents = tree::documents(source)?;
+    let documents = source.documents()?;
     if let [_, second, ..] = &*documents {
         return Err(source.error(second.head(), "more than one document", "put all limits in one list"));
     }

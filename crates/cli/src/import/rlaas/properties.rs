@@ -2,10 +2,10 @@
 
 use miette::Report;
 use slidegate::policy::file::Span;
+use slidegate::policy::yaml::{Kind, Node};
 
 use super::super::quote::excerpt;
 use super::super::source::SourceFile;
-use super::super::tree::{self, Kind, Node};
 use super::super::warnings::Warnings;
 use super::documents;
 
@@ -96,7 +96,7 @@ fn property(spelling: String, at: Span, value: String, value_at: Span) -> Proper
 }
 
 fn parse_yaml(source: &SourceFile) -> Result<Vec<Vec<Property>>, Report> {
-    let documents = tree::documents(source)?.into_iter().map(|document| {
+    let documents = source.documents()?.into_iter().map(|document| {
         let mut found = Vec::new();
         flatten(&document, "", document.at, &mut found);
         found
@@ -119,6 +119,8 @@ fn flatten(node: &Node, name: &str, at: Span, found: &mut Vec<Property>) {
                 flatten(node, &format!("{name}[{index}]"), node.at, found);
             }
         }
+        // An invalid file has no tree.
+        Kind::Invalid => {}
     }
 }
 

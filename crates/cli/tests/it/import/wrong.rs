@@ -5,7 +5,7 @@ use slidegate_testkit::program::{self, Ended, command, file, run};
 /// The system, the file, the place and what is said.
 const TABLE: [(&str, &str, &str, &str); 38] = [
     ("envoy", "", "1:1", "the file is empty"),
-    ("envoy", "a: [\n", "1:4", "invalid YAML"),
+    ("envoy", "a: [\n", "1:4", "unclosed `[`"),
     ("envoy", "- a\n", "1:1", "the file must be a mapping"),
     ("envoy", "descriptors: []\n", "1:1", "missing `domain`"),
     ("envoy", "domain: d\ndescriptor: []\n", "2:1", "unknown field `descriptor`"),
@@ -130,8 +130,8 @@ fn errors_say_what_is_wrong_and_where() {
         let ended = from_stdin(system, text);
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{text}\n{ended:?}");
         let said = unwrapped(&ended.stderr);
-        for expected in [&format!("standard input:{place}: "), what] {
-            assert!(said.contains(expected.trim_end()), "{expected} is not in\n{said}\nof\n{text}");
+        for expected in [&format!("[standard input:{place}]"), what] {
+            assert!(said.contains(expected), "{expected} is not in\n{said}\nof\n{text}");
         }
         assert!(said.contains("help: "), "{said}");
     }
