@@ -5,6 +5,7 @@
 //! - [`cases`]: seeded cases for properties, which shrink to the shortest list of steps that fails
 //! - [`certificates`]: certificates and directories of certificate files (feature `certificates`)
 //! - [`http2`]: HTTP/2 frames for clients that violate the protocol (feature `http2`)
+//! - [`process`]: tests in processes of their own
 //! - [`program`]: the `slidegate` program and an HTTP client for it (feature `program`)
 //! - [`servers`]: Redis and Valkey servers on loopback, and a proxy that breaks connections
 //!   (feature `servers`)
@@ -15,6 +16,7 @@ pub mod cases;
 pub mod certificates;
 #[cfg(feature = "http2")]
 pub mod http2;
+pub mod process;
 #[cfg(feature = "program")]
 pub mod program;
 #[cfg(feature = "servers")]

@@ -1,0 +1,132 @@
+//! The board in Redis: as in memory, whichever server it is, and the same for all that look at it.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use slidegate::store::redis::Config;
+use slidegate::store::{Forget, Posted};
+use slidegate::{Fallback, Limit, Memory, Redis, Space, Store};
+use slidegate_testkit::cases::prove_part;
+use slidegate_testkit::servers::{Cluster, Flavour, Server};
+use tokio::runtime::Runtime;
+
+use crate::notes::{NOW_MS, Step, generate, keeps_its_bounds, note, take};
+use crate::redis::cross_slot::config;
+use crate::redis::stores::{keys, patient};
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+/// Every case has a board of its own, by its prefix; two stores look at it, of which one changes it.
+fn compare(all: &Config) {
+    let (runtime, cases) = (runtime(), Cell::new(0));
+    prove_part(100, generate, |(), steps| {
+        cases.set(cases.get() + 1);
+        let config = all.clone().prefix(format!("case{}:", cases.get())).expect("a prefix");
+        let [redis, other] = [0; 2].map(|_| Redis::by_callers_clock(&config));
+        let (memory, mut now_ms) = (Memory::new(0), NOW_MS);
+        for step in steps {
+            if let Step::Forward { ms } = step {
+                now_ms += ms;
+            }
+            let (said, seen, expected) = runtime.block_on(async {
+                let said = take(&redis, step, now_ms).await;
+                (said, other.board().await.expect("a board").notes, take(&memory, step, now_ms).await)
+            });
+            if (&said, &seen) != (&expected, &said.1) {
+                let said = format!("redis  {said:?}\n  other  {seen:?}");
+                return Err(format!("{step:?} at {now_ms}\n  memory {expected:?}\n  {said}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn redis_says_what_memory_says() {
+    std::thread::scope(|scope| {
+        for flavour in Flavour::all() {
+            scope.spawn(move || compare(&patient(&Server::start(flavour).url())));
+        }
+    });
+}
+
+#[test]
+fn a_cluster_says_what_memory_says() {
+    compare(&config(&Cluster::start(Flavour::Redis70)));
+}
+
+#[tokio::test]
+async fn it_keeps_its_bounds() {
+    for flavour in Flavour::all() {
+        let server = Server::start(flavour);
+        keeps_its_bounds(&Redis::by_callers_clock(&patient(&server.url()))).await;
+        assert_eq!(keys(&server), ["sg:{board}"], "{flavour:?}");
+    }
+}
+
+/// By the server's clock: what has expired stays until the next note comes.
+#[tokio::test]
+async fn the_server_tells_when_a_note_has_expired() {
+    for flavour in Flavour::all() {
+        let server = Server::start(flavour);
+        let store = Redis::new(&patient(&server.url()));
+        let (old, new) = (note("old", "", 1), note("new", "", u64::MAX));
+        assert_eq!(store.post(&old, u64::MAX).await, Ok(Posted::Done));
+        assert_eq!(store.board().await.expect("a board").notes, [old]);
+        // What the caller thinks of the time does not matter.
+        assert_eq!(store.post(&new, 0).await, Ok(Posted::Done));
+        assert_eq!(store.post(&note("newer", "", u64::MAX), u64::MAX).await, Ok(Posted::Done));
+        assert_eq!(store.board().await.expect("a board").notes, [new, note("newer", "", u64::MAX)]);
+    }
+}
+
+/// A server that lost everything has another board, even if as much was put on it as before.
+#[tokio::test]
+async fn an_emptied_server_is_noticed() {
+    for flavour in Flavour::all() {
+        let server = Server::start(flavour);
+        let [here, there] = [0; 2].map(|_| Redis::new(&patient(&server.url())));
+        assert_eq!(here.post(&note("a", "before", u64::MAX), 0).await, Ok(Posted::Done));
+        let before = there.board().await.expect("a board");
+        server.must(&["FLUSHALL"]);
+        assert_eq!(here.post(&note("a", "after", u64::MAX), 0).await, Ok(Posted::Done));
+        let after = there.board().await.expect("a board");
+        assert!(after.version > before.version, "{before:?} to {after:?}");
+        assert_eq!(after.notes, [note("a", "after", u64::MAX)]);
+        server.must(&["FLUSHALL"]);
+        assert_eq!(there.board().await.expect("a board"), slidegate::store::Board::default());
+    }
+}
+
+/// A board that moves to another node of the Cluster is found there.
+#[tokio::test]
+async fn a_board_may_move() {
+    let cluster = Cluster::start(Flavour::Redis70);
+    let store = Redis::new(&config(&cluster));
+    assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(Posted::Done));
+    let slot = cluster.slot_of("sg:{board}");
+    let to = (cluster.primary_of(slot) + 1) % 3;
+    let migration = cluster.begin_migration(slot, to);
+    cluster.move_keys(&migration);
+    assert_eq!(store.post(&note("b", "", u64::MAX), 0).await, Ok(Posted::Done), "on its way");
+    cluster.finish_migration(&migration);
+    assert_eq!(store.withdraw("a").await, Ok(true));
+    assert_eq!(store.board().await.expect("a board").notes, [note("b", "", u64::MAX)]);
+}
+
+/// Nothing takes the place of a store that does not answer: an operator has to know.
+#[tokio::test]
+async fn that_it_does_not_answer_is_told() {
+    let mut server = Server::start(Flavour::Redis70);
+    let config = patient(&server.url()).timeout(Duration::from_millis(500));
+    let store = Fallback::new(Redis::new(&config), 1);
+    assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(Posted::Done));
+    server.kill();
+    let (key, limits) = ("key".into(), [Limit::per_hour(1).id()]);
+    let subject = Forget { space: Space::named(""), key: &key, limits: &limits };
+    assert!(store.forget(&subject).await.is_err());
+    assert!(store.post(&note("b", "", u64::MAX), 0).await.is_err());
+    assert!(store.withdraw("a").await.is_err() && store.board().await.is_err());
+}

@@ -1,0 +1,4 @@
+//! Telemetry of decisions in memory.
+
+mod record;
+mod top_k;

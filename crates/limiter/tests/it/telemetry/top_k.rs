@@ -1,0 +1,6 @@
+//! Top-k lists of subjects.
+
+mod common;
+mod counts;
+mod epochs;
+mod labels;
