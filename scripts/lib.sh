@@ -344,7 +344,7 @@ explore_schedules() {
 
 # flood KEYS
 flood() {
-    SLIDEGATE_FLOOD=$1 cargo test --quiet --release --package slidegate --test bound -- --nocapture
+    SLIDEGATE_FLOOD=$1 cargo test --quiet --workspace --all-features --test it -- --nocapture flood::a_flood
 }
 
 # many_subjects SUBJECTS
