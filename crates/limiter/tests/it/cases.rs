@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate::{LimitKind, Limit, MAX_QUOTA, Resolution};
+use slidegate::{Limit, LimitKind, MAX_QUOTA, Resolution};
 use slidegate_testkit::cases::Rng;
 
 /// A limit of any kind: mostly small, where edges meet; sometimes with as many units as 32 bits hold, or more.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use slidegate::store::{Call, Charge};
-use slidegate::{LimitKind, Limit, Limiter, Redis, Resolution, Space, Store, Verdict};
+use slidegate::{Limit, LimitKind, Limiter, Redis, Resolution, Space, Store, Verdict};
 use slidegate_testkit::servers::{Flavour, Reply, Server};
 
 use crate::redis::stores::{direct, eventually, keys, limit, patient};
