@@ -22,40 +22,40 @@ use slidegate_core::{Decisions, Limit, Source, Verdict};
 
 pub use active_policy::ActivePolicy;
 pub use answer::{Answer, LimitAnswer};
-pub use batch::{Answers, Demand, DemandAnswer};
-pub use inspect::{Forgotten, LimitLook, Looked};
-pub use request::{Ask, GateError};
+pub use batch::{BatchAnswer, BatchItem, ItemAnswer};
+pub use inspect::{Inspection, LimitUsage, ResetSubject};
+pub use request::{CheckRequest, GateError};
 pub use settlement::{SettlementPart, SettlementReport, Settlements};
-pub use sync::AtOnce;
+pub use sync::SyncAnswer;
 
 use crate::clock::{Clock, SystemClock};
 use crate::limiter::CallError;
 use crate::permit::{Permit, Signer};
-use crate::telemetry::Observer;
+use crate::telemetry::Telemetry;
 use crate::wait_queue::Lines;
 use answer::Applied;
-use charges::{Asked, returns};
-use in_flight::charged;
+use charges::{Charges, returns};
+use in_flight::split_charges;
 use slidegate_policy::{Choice, Hit, HitMode, Policy};
 use slidegate_store::fallback::share;
 use slidegate_store::random;
 use slidegate_store::{Admission, Call, Charge, Granted, Once, Reserve, Returns, Store};
 use slidegate_store::{Key, Space};
-use wait::Subjects;
+use wait::QueueKey;
 
 /// The most requests that wait for their turn at a time, where nothing else is said.
 const MAX_WAITING: usize = 10_000;
 /// The space of limits that come with the request. No rule can have this name.
-const AD_HOC: &str = "/v1/limit";
+const AD_HOC_SPACE: &str = "/v1/limit";
 /// The space of limits that come with one of several requests. No rule can have this name.
-const BROUGHT: &str = "/demand";
+const BATCH_SPACE: &str = "/item";
 
 /// Decides requests by the rules of a [`Policy`], over any [`Store`].
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use slidegate::policy::Policy;
-/// use slidegate::{Ask, Gate, Memory, Request};
+/// use slidegate::{CheckRequest, Gate, Memory, Request};
 ///
 /// let (policy, _) = Policy::parse("policy.yaml", "
 /// version: 1
@@ -64,7 +64,7 @@ const BROUGHT: &str = "/demand";
 /// ")?;
 /// let gate = Gate::new(policy, Memory::default());
 /// let request = Request::new().with("path", "/login").with("ip", "203.0.113.7");
-/// let answer = gate.check(&Ask::from(request)).await?;
+/// let answer = gate.check(&CheckRequest::from(request)).await?;
 /// assert!(answer.is_allowed());
 /// # Ok(())
 /// # }
@@ -76,13 +76,13 @@ pub struct Gate<S, C = SystemClock> {
     clock: C,
     signer: Signer,
     ids: AtomicU64,
-    settled: settlement::Counts,
+    settled: settlement::SettlementCounters,
     /// Requests that were refused because their idempotency keys could not be remembered.
     full: AtomicU64,
-    lines: Lines<Subjects>,
+    queue: Lines<QueueKey>,
     ad_hoc: Space,
-    brought: Space,
-    observer: Option<Arc<Observer>>,
+    batch_space: Space,
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 impl<S: Store> Gate<S> {
@@ -96,12 +96,12 @@ impl<S: Store> Gate<S> {
             clock: SystemClock::new(),
             signer: Signer::new(&random()),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
-            settled: settlement::Counts::default(),
+            settled: settlement::SettlementCounters::default(),
             full: AtomicU64::new(0),
-            lines: Lines::bounded(MAX_WAITING),
-            ad_hoc: Space::named(AD_HOC),
-            brought: Space::named(BROUGHT),
-            observer: None,
+            queue: Lines::bounded(MAX_WAITING),
+            ad_hoc: Space::named(AD_HOC_SPACE),
+            batch_space: Space::named(BATCH_SPACE),
+            telemetry: None,
         }
     }
 }
@@ -109,8 +109,9 @@ impl<S: Store> Gate<S> {
 impl<S, C> Gate<S, C> {
     /// Another clock.
     pub fn clock<D: Clock>(self, clock: D) -> Gate<S, D> {
-        let Self { policy, store, signer, ids, settled, full, lines, ad_hoc, brought, observer, .. } = self;
-        Gate { policy, store, clock, signer, ids, settled, full, lines, ad_hoc, brought, observer }
+        let Self { policy, store, signer, ids, settled, full, queue, ad_hoc, batch_space, telemetry, .. } =
+            self;
+        Gate { policy, store, clock, signer, ids, settled, full, queue, ad_hoc, batch_space, telemetry }
     }
 
     /// The secret that signs permits, which nodes share that take each other's.
@@ -120,20 +121,20 @@ impl<S, C> Gate<S, C> {
 
     /// The most requests that are held for their turn at a time; further ones are answered at once.
     pub fn max_waiting(self, requests: usize) -> Self {
-        Self { lines: Lines::bounded(requests), ..self }
+        Self { queue: Lines::bounded(requests), ..self }
     }
 
     /// Tells an observer of everything that is decided.
-    pub fn observe(self, observer: Arc<Observer>) -> Self {
+    pub fn observe(self, telemetry: Arc<Telemetry>) -> Self {
         let policy = Policy::clone(&self.policy.load());
-        self.policy.store(Arc::new(observer.attach(policy)));
-        Self { observer: Some(observer), ..self }
+        self.policy.store(Arc::new(telemetry.attach(policy)));
+        Self { telemetry: Some(telemetry), ..self }
     }
 
     /// Who is told of everything that is decided.
     #[inline]
-    pub fn observer(&self) -> Option<&Arc<Observer>> {
-        self.observer.as_ref()
+    pub fn telemetry(&self) -> Option<&Arc<Telemetry>> {
+        self.telemetry.as_ref()
     }
 
     /// The rules as they are now.
@@ -171,8 +172,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// Puts other rules in the place of these, at once. History is kept: it belongs to rules and limits by name.
     pub fn replace(&self, policy: Policy) {
         announce(&policy, &self.store);
-        let policy = match &self.observer {
-            Some(observer) => observer.attach(policy),
+        let policy = match &self.telemetry {
+            Some(telemetry) => telemetry.attach(policy),
             None => ActivePolicy::new(policy, Box::default()),
         };
         self.policy.store(Arc::new(policy));
@@ -186,17 +187,21 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 
     /// Decides a request by every rule that applies to it: all of them admit it, or none is charged.
-    pub async fn check(&self, ask: &Ask<'_>) -> Result<Answer, GateError<S::Error>> {
+    pub async fn check(&self, request: &CheckRequest<'_>) -> Result<Answer, GateError<S::Error>> {
         let policy = self.policy();
-        let choice = policy.choose(&ask.request)?;
-        self.answer(&policy, &choice, ask).await
+        let choice = policy.choose(&request.request)?;
+        self.answer(&policy, &choice, request).await
     }
 
     /// Decides a request by the rule of this name, whatever it matches; `None` if there is no such rule.
-    pub async fn check_rule(&self, rule: &str, ask: &Ask<'_>) -> Result<Option<Answer>, GateError<S::Error>> {
+    pub async fn check_rule(
+        &self,
+        rule: &str,
+        request: &CheckRequest<'_>,
+    ) -> Result<Option<Answer>, GateError<S::Error>> {
         let policy = self.policy();
-        match &policy.choose_rule(rule, &ask.request)? {
-            Some(choice) => self.answer(&policy, choice, ask).await.map(Some),
+        match &policy.choose_rule(rule, &request.request)? {
+            Some(choice) => self.answer(&policy, choice, request).await.map(Some),
             None => Ok(None),
         }
     }
@@ -218,9 +223,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let (key, limits) = (key.into(), [limit]);
         let charges = [Charge { space, key: &key, limits: &limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charged(&charges) };
+        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) };
         let verdict = self.store.decide(&call).await;
-        self.seen_limit(&charges[0], id, verdict.as_ref());
+        self.report_limit(&charges[0], id, verdict.as_ref());
         verdict
     }
 
@@ -247,20 +252,20 @@ impl<S: Store, C: Clock> Gate<S, C> {
         &self,
         policy: &Arc<ActivePolicy>,
         choice: &Choice<'_>,
-        ask: &Ask<'_>,
+        request: &CheckRequest<'_>,
     ) -> Result<Answer, GateError<S::Error>> {
         let hits = match choice {
             Choice::Barred { rule, why } => {
                 let now_ms = self.clock.now_ms();
-                self.seen_barred(policy, &ask.request, (*rule, *why), now_ms);
-                return Ok(Answer::barred_by(policy.clone(), (*rule, *why), now_ms));
+                self.report_blocked(policy, &request.request, (*rule, *why), now_ms);
+                return Ok(Answer::blocked_by(policy.clone(), (*rule, *why), now_ms));
             }
             Choice::Hits(hits) => hits,
         };
-        let enforced = Asked::of(policy, hits, HitMode::Enforced, ask.request.cost_asked());
+        let enforced = Charges::of(policy, hits, HitMode::Enforced, request.request.cost_asked());
         let id = self.id(policy, hits);
-        let decided = self.decide(&enforced, id, ask).await;
-        self.seen(policy, &ask.request, hits, decided.as_ref());
+        let decided = self.decide(&enforced, id, request).await;
+        self.report(policy, &request.request, hits, decided.as_ref());
         let (admission, id, mut replayed) = match decided? {
             Once::Decided(admission) => (admission, id, false),
             // Both get the same permit.
@@ -274,14 +279,20 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let (mut observed, mut permit) = (Vec::new(), None);
         if admission.verdict.is_allowed() && (id.is_some() || enforced.applied.len() < hits.len()) {
             // In a box, as all that few requests come to: the others would carry the room for it.
-            let looks = if replayed { &[] } else { &**hits };
+            let dry_run_hits = if replayed { &[] } else { &**hits };
             // Where no rule is enforced, those that only look on remember by themselves that they were charged.
-            let key = ask.idempotency_key.as_deref().filter(|_| enforced.charges.is_empty());
-            let completed = Box::pin(self.complete(policy, (&enforced, &admission), looks, (id, key))).await;
+            let key = request.idempotency_key.as_deref().filter(|_| enforced.charges.is_empty());
+            let completed =
+                Box::pin(self.complete(policy, (&enforced, &admission), dry_run_hits, (id, key))).await;
             replayed |= completed.replayed;
             (observed, permit) = (completed.observed, completed.permit);
             if !completed.replayed {
-                self.seen_apart(policy, &ask.request, looks, (&observed, admission.verdict.decided_at_ms));
+                self.report_dry_run(
+                    policy,
+                    &request.request,
+                    dry_run_hits,
+                    (&observed, admission.verdict.decided_at_ms),
+                );
             }
         }
         let (policy, applied, verdict) = (policy.clone(), enforced.applied, admission.verdict);
@@ -292,16 +303,16 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// Asks the store about the rules that are enforced.
     async fn decide(
         &self,
-        asked: &Asked<'_>,
+        enforced: &Charges<'_>,
         id: Option<u64>,
-        ask: &Ask<'_>,
+        request: &CheckRequest<'_>,
     ) -> Result<Once, GateError<S::Error>> {
-        let once = if asked.charges.is_empty() {
+        let once = if enforced.charges.is_empty() {
             Once::Decided(Verdict::new(self.clock.now_ms(), Decisions::default()).into())
-        } else if ask.wait.is_zero() {
-            self.decide_now(asked, id, ask).await?
+        } else if request.wait.is_zero() {
+            self.decide_immediately(enforced, id, request).await?
         } else {
-            Box::pin(self.decide_in_turn(asked, id, ask)).await?
+            Box::pin(self.decide_waiting(enforced, id, request)).await?
         };
         if let Once::Decided(Admission { granted: Granted::TooManyOpen, .. }) = once {
             self.settled.refuse_permit();
@@ -311,17 +322,17 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 
     /// One attempt.
-    async fn decide_now(
+    async fn decide_immediately(
         &self,
-        asked: &Asked<'_>,
+        enforced: &Charges<'_>,
         id: Option<u64>,
-        ask: &Ask<'_>,
+        request: &CheckRequest<'_>,
     ) -> Result<Once, GateError<S::Error>> {
-        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges: &asked.charges };
-        let request = Reserve { call, returns: &asked.returns };
-        let answer = match &ask.idempotency_key {
-            Some(key) => self.store.decide_once(&request, key.as_bytes()).await,
-            None if id.is_some() => self.store.reserve(&request).await.map(Once::Decided),
+        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges: &enforced.charges };
+        let reserve = Reserve { call, returns: &enforced.returns };
+        let answer = match &request.idempotency_key {
+            Some(key) => self.store.decide_once(&reserve, key.as_bytes()).await,
+            None if id.is_some() => self.store.reserve(&reserve).await.map(Once::Decided),
             None => self.store.decide(&call).await.map(|verdict| Once::Decided(verdict.into())),
         };
         answer.map_err(GateError::Store)

@@ -3,7 +3,7 @@
 use slidegate_core::{Limit, Summary, Verdict, Wait};
 use smallvec::SmallVec;
 
-use crate::gate::{Answer, Answers, LimitAnswer};
+use crate::gate::{Answer, BatchAnswer, LimitAnswer};
 
 /// Structured fields have integers of at most 15 digits; a larger quota is shown as this.
 const MAX_INTEGER: u64 = 999_999_999_999_999;
@@ -59,7 +59,7 @@ impl Headers {
     /// the least remaining is told.
     pub fn write_all(
         &self,
-        answers: &Answers,
+        answers: &BatchAnswer,
         random: impl FnOnce() -> u64,
         put: impl FnMut(&'static str, &str),
     ) {
@@ -124,12 +124,12 @@ impl Told for Answer {
 
 /// The limits of several requests, each name once.
 struct Together<'a> {
-    answers: &'a Answers,
+    answers: &'a BatchAnswer,
     limits: SmallVec<[LimitAnswer<'a>; 4]>,
 }
 
 impl<'a> Together<'a> {
-    fn new(answers: &'a Answers) -> Self {
+    fn new(answers: &'a BatchAnswer) -> Self {
         let mut limits: SmallVec<[LimitAnswer<'a>; 4]> = SmallVec::new();
         for limit in answers.each().flat_map(|one| one.limits()) {
             match limits.iter_mut().find(|known| known.name == limit.name) {

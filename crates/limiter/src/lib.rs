@@ -74,6 +74,8 @@ mod until_ready;
 mod wait_queue;
 
 #[cfg(feature = "policy")]
+mod former_names;
+#[cfg(feature = "policy")]
 mod gate;
 #[cfg(feature = "policy")]
 pub mod headers;
@@ -97,8 +99,14 @@ pub use builder::{BuildError, Builder};
 pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "policy")]
 pub use gate::{
-    ActivePolicy, Answer, Answers, Ask, AtOnce, Demand, DemandAnswer, Forgotten, Gate, GateError,
-    LimitAnswer, LimitLook, Looked, SettlementPart, SettlementReport, Settlements,
+    ActivePolicy, Answer, BatchAnswer, BatchItem, CheckRequest, Gate, GateError, Inspection, ItemAnswer,
+    LimitAnswer, LimitUsage, ResetSubject, SettlementPart, SettlementReport, Settlements, SyncAnswer,
+};
+#[cfg(feature = "policy")]
+#[doc(hidden)]
+pub use gate::{
+    BatchAnswer as Answers, BatchItem as Demand, CheckRequest as Ask, Inspection as Looked,
+    ItemAnswer as DemandAnswer, SyncAnswer as AtOnce,
 };
 pub use limiter::{CallError, Limiter, Reservation};
 pub use permit::{Permit, PermitError};

@@ -21,29 +21,36 @@ use std::sync::{Arc, OnceLock};
 
 use slidegate_core::{Decision, Limit, Source};
 
+#[doc(hidden)]
+pub use self::{
+    DenialDetail as Hears, DenialInterest as Hearing, KeylessRequests as WithoutKey, MAX_SERIES as MAX_LINES,
+    RequestCounts as Requests, Series as Line, SeriesCounts as Counts, SubjectDisplay as Appearance,
+    SubjectNaming as Naming, Telemetry as Observer, TelemetrySettings as ObserverSettings, Timer as Started,
+    TimingMode as Timed,
+};
 pub use denial::{Denial, DeniedLimit};
-pub use denial_interest::{Hearing, Hears};
-pub use keyless::WithoutKey;
+pub use denial_interest::{DenialDetail, DenialInterest};
+pub use keyless::KeylessRequests;
 pub use latency::Latency;
-pub(crate) use record::{Bar, Heard, Told};
-pub(crate) use requests::Came;
-pub use requests::Requests;
-pub(crate) use rule_series::RuleTally;
-pub use series::{AD_HOC, Counts, Line, MAX_LINES, MAX_ROUTES, OTHER};
+pub(crate) use record::{Block, LimitDecisions, RequestInfo};
+pub use requests::RequestCounts;
+pub(crate) use requests::RequestOutcome;
+pub(crate) use rule_series::RuleSeries;
+pub use series::{AD_HOC, MAX_ROUTES, MAX_SERIES, OTHER, Series, SeriesCounts};
 pub use skips::Skips;
-pub use subject_display::{Appearance, Naming, Subjects};
+pub use subject_display::{SubjectDisplay, SubjectNaming, Subjects};
 pub use top::{Subject, Top, TopEntry, TopList};
 
 use crate::gate::ActivePolicy;
 use latency::Histogram;
-use requests::Counters;
-use series::{LineTally, Lines};
-use skips::SkipTallies;
+use requests::RequestCounters;
+use series::{SeriesCounters, SeriesTable};
+use skips::SkipCounters;
 use slidegate_policy::Policy;
 use slidegate_policy::file::Percent;
 use slidegate_store::Space;
 
-/// Of so many decisions one is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
+/// DenialSource so many decisions one is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
 const SAMPLE: u32 = 17;
 
 thread_local! {
@@ -53,27 +60,27 @@ thread_local! {
 
 type Hook = Box<dyn Fn(&Denial<'_>) + Send + Sync>;
 
-/// Counts what a [`Gate`](crate::Gate) decides; see [`Gate::observe`](crate::Gate::observe).
-pub struct Observer {
+/// SeriesCounts what a [`Gate`](crate::Gate) decides; see [`Gate::observe`](crate::Gate::observe).
+pub struct Telemetry {
     near_miss: AtomicU32,
-    appearance: Arc<Appearance>,
-    timed: Timed,
+    display: Arc<SubjectDisplay>,
+    timed: TimingMode,
     clock: quanta::Clock,
-    requests: Counters,
-    lines: Lines,
-    skips: SkipTallies,
-    ad_hoc: Arc<LineTally>,
-    ad_hoc_naming: Arc<Naming>,
+    requests: RequestCounters,
+    series: SeriesTable,
+    skips: SkipCounters,
+    ad_hoc: Arc<SeriesCounters>,
+    ad_hoc_naming: Arc<SubjectNaming>,
     latency: Histogram,
     denied: Top,
     near: Top,
     hook: OnceLock<Hook>,
-    hearing: Arc<Hearing>,
+    interest: Arc<DenialInterest>,
 }
 
-/// What an [`Observer`] is set to.
+/// What an [`Telemetry`] is set to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ObserverSettings {
+pub struct TelemetrySettings {
     /// A charge is a near miss if it leaves at most this part of the quota.
     pub near_miss: Percent,
     /// How subjects appear in top lists and logs.
@@ -81,7 +88,7 @@ pub struct ObserverSettings {
 }
 
 /// 5 %, and subjects as they are.
-impl Default for ObserverSettings {
+impl Default for TelemetrySettings {
     fn default() -> Self {
         Self { near_miss: Percent(500), subjects: Subjects::Plain }
     }
@@ -89,7 +96,7 @@ impl Default for ObserverSettings {
 
 /// Which decisions are timed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Timed {
+pub enum TimingMode {
     /// One of 17, for stores that answer quicker than a clock can be read twice.
     #[default]
     Sample,
@@ -99,51 +106,51 @@ pub enum Timed {
 
 /// When a decision began.
 #[derive(Clone, Copy, Debug)]
-pub struct Started(u64);
+pub struct Timer(u64);
 
-impl Observer {
+impl Telemetry {
     /// Has seen nothing.
-    pub fn new(settings: ObserverSettings) -> Self {
-        let (lines, appearance) = (Lines::new(), Arc::new(Appearance::new(settings.subjects)));
-        let top = || Top::default().shown_by(Arc::clone(&appearance));
+    pub fn new(settings: TelemetrySettings) -> Self {
+        let (series, display) = (SeriesTable::new(), Arc::new(SubjectDisplay::new(settings.subjects)));
+        let top = || Top::default().displayed_by(Arc::clone(&display));
         Self {
             near_miss: AtomicU32::new(settings.near_miss.0),
-            timed: Timed::default(),
+            timed: TimingMode::default(),
             clock: quanta::Clock::new(),
-            requests: Counters::new(),
-            ad_hoc: lines.ad_hoc(),
-            ad_hoc_naming: Arc::new(Naming::new(AD_HOC, Space::named(AD_HOC), series::ad_hoc_subject)),
-            lines,
-            skips: SkipTallies::default(),
+            requests: RequestCounters::new(),
+            ad_hoc: series.ad_hoc(),
+            ad_hoc_naming: Arc::new(SubjectNaming::new(AD_HOC, Space::named(AD_HOC), series::ad_hoc_subject)),
+            series,
+            skips: SkipCounters::default(),
             latency: Histogram::new(),
             denied: top(),
             near: top(),
-            appearance,
+            display,
             hook: OnceLock::new(),
-            hearing: Arc::default(),
+            interest: Arc::default(),
         }
     }
 
     /// Which decisions are timed; a sample, unless it is said otherwise.
-    pub fn timed(self, timed: Timed) -> Self {
+    pub fn timed(self, timed: TimingMode) -> Self {
         Self { timed, ..self }
     }
 
     /// Other settings, from now on.
-    pub fn set(&self, settings: ObserverSettings) {
+    pub fn set(&self, settings: TelemetrySettings) {
         self.near_miss.store(settings.near_miss.0, Ordering::Relaxed);
-        self.appearance.set(settings.subjects);
+        self.display.set(settings.subjects);
     }
 
     /// Its settings.
-    pub fn settings(&self) -> ObserverSettings {
+    pub fn settings(&self) -> TelemetrySettings {
         let near_miss = Percent(self.near_miss.load(Ordering::Relaxed));
-        ObserverSettings { near_miss, subjects: self.appearance.subjects() }
+        TelemetrySettings { near_miss, subjects: self.display.subjects() }
     }
 
     /// How subjects are shown, in top lists and wherever else they are told.
-    pub fn appearance(&self) -> &Arc<Appearance> {
-        &self.appearance
+    pub fn display(&self) -> &Arc<SubjectDisplay> {
+        &self.display
     }
 
     /// Calls this for every denial, by a rule that is enforced or by one that only looks on. Only the first that is given counts.
@@ -153,28 +160,28 @@ impl Observer {
     }
 
     /// How much of denials whoever wants to know of them hears; each, unless that is changed.
-    pub fn hearing(&self) -> &Arc<Hearing> {
-        &self.hearing
+    pub fn interest(&self) -> &Arc<DenialInterest> {
+        &self.interest
     }
 
     /// Whole requests since the start, by what came of them.
-    pub fn requests(&self) -> Requests {
+    pub fn requests(&self) -> RequestCounts {
         self.requests.sums()
     }
 
     /// What every limit of every rule has said since the start, route by route: in the order of the policy, then of rules that are
-    /// gone, then of limits that came along. At most [`MAX_LINES`].
-    pub fn lines(&self) -> Vec<Line> {
-        self.lines.list()
+    /// gone, then of limits that came along. At most [`MAX_SERIES`].
+    pub fn series(&self) -> Vec<Series> {
+        self.series.list()
     }
 
-    /// Requests since the start that lacked an attribute of a key and shared one subject, for every rule where that is possible, in
+    /// RequestCounts since the start that lacked an attribute of a key and shared one subject, for every rule where that is possible, in
     /// the order of the policy.
-    pub fn without_key(&self) -> Vec<WithoutKey> {
-        self.lines.without_key()
+    pub fn without_key(&self) -> Vec<KeylessRequests> {
+        self.series.without_key()
     }
 
-    /// Requests that rules skipped since the start because they lacked an attribute of the key, by rule in the order of the policy.
+    /// RequestCounts that rules skipped since the start because they lacked an attribute of the key, by rule in the order of the policy.
     pub fn skips(&self) -> Vec<Skips> {
         self.skips.list()
     }
@@ -196,22 +203,22 @@ impl Observer {
 
     /// Begins to time a decision, if this one is to be.
     #[inline]
-    pub fn start(&self) -> Option<Started> {
+    pub fn start(&self) -> Option<Timer> {
         let is_timed = match self.timed {
-            Timed::Each => true,
-            Timed::Sample => {
+            TimingMode::Each => true,
+            TimingMode::Sample => {
                 let before = BEFORE_TIMED.get();
                 BEFORE_TIMED.set(before.checked_sub(1).unwrap_or(SAMPLE - 1));
                 before == 0
             }
         };
-        is_timed.then(|| Started(self.clock.raw()))
+        is_timed.then(|| Timer(self.clock.raw()))
     }
 
     /// Notes how long the decision took.
     #[inline]
-    pub fn finish(&self, started: Option<Started>) {
-        if let Some(Started(raw)) = started {
+    pub fn finish(&self, started: Option<Timer>) {
+        if let Some(Timer(raw)) = started {
             self.latency.note(self.clock.delta_as_nanos(raw, self.clock.raw()));
         }
     }
@@ -219,7 +226,7 @@ impl Observer {
     /// Gives the rules of a policy their lines.
     pub(crate) fn attach(&self, policy: Policy) -> ActivePolicy {
         let skips = self.skips.attach(&policy);
-        let tallies = self.lines.attach(&policy, skips);
+        let tallies = self.series.attach(&policy, skips);
         ActivePolicy::new(policy.with_routes(), tallies)
     }
 
@@ -232,8 +239,8 @@ impl Observer {
     }
 }
 
-impl fmt::Debug for Observer {
+impl fmt::Debug for Telemetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observer").field("requests", &self.requests()).finish_non_exhaustive()
+        f.debug_struct("Telemetry").field("requests", &self.requests()).finish_non_exhaustive()
     }
 }

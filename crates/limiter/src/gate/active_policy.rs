@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use crate::telemetry::RuleTally;
+use crate::telemetry::RuleSeries;
 use slidegate_policy::Policy;
 
 /// Policy that a [`Gate`](super::Gate) applies.
@@ -10,11 +10,11 @@ use slidegate_policy::Policy;
 pub struct ActivePolicy {
     policy: Policy,
     /// Counters of every rule, in the order of the policy; empty without telemetry.
-    tallies: Box<[RuleTally]>,
+    tallies: Box<[RuleSeries]>,
 }
 
 impl ActivePolicy {
-    pub(crate) fn new(policy: Policy, tallies: Box<[RuleTally]>) -> Self {
+    pub(crate) fn new(policy: Policy, tallies: Box<[RuleSeries]>) -> Self {
         Self { policy, tallies }
     }
 
@@ -28,7 +28,7 @@ impl ActivePolicy {
 
     /// Counters of the rule at this index.
     #[inline]
-    pub(crate) fn tally(&self, rule: usize) -> Option<&RuleTally> {
+    pub(crate) fn tally(&self, rule: usize) -> Option<&RuleSeries> {
         self.tallies.get(rule)
     }
 }

@@ -32,9 +32,9 @@ pub(super) struct Applied {
 }
 
 impl Applied {
-    pub(super) fn limits(self, policy: &Policy) -> Limits<'_> {
+    pub(super) fn limits(self, policy: &Policy) -> LimitEntries<'_> {
         let rule = &policy.rules()[self.rule];
-        Limits::new(Some(rule.name()), &rule.terms()[self.terms])
+        LimitEntries::new(Some(rule.name()), &rule.terms()[self.terms])
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn summary<'a>(source: Source, limits: impl Iterator<Item = LimitAnsw
 }
 
 impl Answer {
-    pub(super) fn barred_by(policy: Arc<ActivePolicy>, (rule, why): (usize, Barred), now_ms: u64) -> Self {
+    pub(super) fn blocked_by(policy: Arc<ActivePolicy>, (rule, why): (usize, Barred), now_ms: u64) -> Self {
         Self {
             policy,
             verdict: Verdict::new(now_ms, Decisions::default()),
@@ -114,8 +114,10 @@ impl Answer {
     /// Every limit that is enforced, rule by rule in the order of the policy.
     pub fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
         let limits = self.applied.iter().flat_map(|applied| applied.limits(&self.policy));
-        let origin = DecidedBy::new(&self.verdict, self.nodes);
-        limits.zip(&*self.verdict.decisions).map(move |(limit, decision)| limit.says(decision, origin))
+        let origin = DecisionOrigin::new(&self.verdict, self.nodes);
+        limits
+            .zip(&*self.verdict.decisions)
+            .map(move |(limit, decision)| limit.with_decision(decision, origin))
     }
 
     /// The numbers of the request: those of all these limits together.
@@ -131,9 +133,9 @@ impl Answer {
     /// Every limit of the rules that only look on.
     pub fn observed(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
         self.observed.iter().flat_map(|(applied, verdict)| {
-            let origin = DecidedBy::new(verdict, self.nodes);
+            let origin = DecisionOrigin::new(verdict, self.nodes);
             let limits = applied.limits(&self.policy).zip(&*verdict.decisions);
-            limits.map(move |(limit, decision)| limit.says(decision, origin))
+            limits.map(move |(limit, decision)| limit.with_decision(decision, origin))
         })
     }
 
@@ -149,31 +151,31 @@ impl Answer {
 }
 
 /// A limit whose answer is not known yet.
-pub(super) struct Named<'a> {
+pub(super) struct LimitEntry<'a> {
     rule: Option<&'a str>,
     name: &'a str,
     text: &'a str,
     limit: &'a Limit,
 }
 
-/// DecidedBy of a decision: who made it, when, and one of how many nodes if by its share.
+/// DecisionOrigin of a decision: who made it, when, and one of how many nodes if by its share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DecidedBy {
+pub(super) struct DecisionOrigin {
     pub(super) source: Source,
     pub(super) decided_at_ms: u64,
     pub(super) nodes: u64,
 }
 
-impl DecidedBy {
+impl DecisionOrigin {
     pub(super) fn new(verdict: &Verdict, nodes: u64) -> Self {
         Self { source: verdict.source, decided_at_ms: verdict.decided_at_ms, nodes }
     }
 }
 
-impl<'a> Named<'a> {
-    pub(super) fn says(self, decision: &'a Decision, origin: DecidedBy) -> LimitAnswer<'a> {
+impl<'a> LimitEntry<'a> {
+    pub(super) fn with_decision(self, decision: &'a Decision, origin: DecisionOrigin) -> LimitAnswer<'a> {
         let Self { rule, name, text, limit } = self;
-        let DecidedBy { source, decided_at_ms, nodes } = origin;
+        let DecisionOrigin { source, decided_at_ms, nodes } = origin;
         let (decisive, share_of) = match source {
             Source::Local => (share(limit, nodes), Some(limit)),
             Source::Store | Source::Cache | Source::Assumed => (*limit, None),
@@ -183,25 +185,25 @@ impl<'a> Named<'a> {
 }
 
 /// A set of limits, one after the other.
-pub(super) struct Limits<'a> {
+pub(super) struct LimitEntries<'a> {
     rule: Option<&'a str>,
     terms: &'a Terms,
     next: usize,
 }
 
-impl<'a> Limits<'a> {
+impl<'a> LimitEntries<'a> {
     pub(super) fn new(rule: Option<&'a str>, terms: &'a Terms) -> Self {
         Self { rule, terms, next: 0 }
     }
 }
 
-impl<'a> Iterator for Limits<'a> {
-    type Item = Named<'a>;
+impl<'a> Iterator for LimitEntries<'a> {
+    type Item = LimitEntry<'a>;
 
-    fn next(&mut self) -> Option<Named<'a>> {
+    fn next(&mut self) -> Option<LimitEntry<'a>> {
         let Self { rule, terms, next } = *self;
         let limit = terms.limits().get(next)?;
         self.next += 1;
-        Some(Named { rule, name: &terms.names()[next], text: &terms.texts()[next], limit })
+        Some(LimitEntry { rule, name: &terms.names()[next], text: &terms.texts()[next], limit })
     }
 }

@@ -7,12 +7,12 @@ use futures_util::future::join_all;
 use slidegate_core::{Decisions, Verdict};
 use smallvec::SmallVec;
 
-pub(in crate::gate) use answer::Part;
-pub use answer::{Answers, DemandAnswer};
-pub use item::Demand;
-pub(in crate::gate) use item::{By, Chosen};
+pub(in crate::gate) use answer::ItemRecord;
+pub use answer::{BatchAnswer, ItemAnswer};
+pub use item::BatchItem;
+pub(in crate::gate) use item::{ItemLimits, MatchedItem};
 
-use super::in_flight::charged;
+use super::in_flight::split_charges;
 use super::request::GateError;
 use super::{Applied, Gate};
 use crate::clock::Clock;
@@ -25,73 +25,83 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// Decides several requests together: all are admitted, or none is charged. What they cost the same subject adds up.
     ///
     /// What is given back is given back afterwards, and only if all was admitted; so are rules asked that only look on.
-    /// Where [`Answers::unanswered`] names a rule an observer is told that there was no answer.
-    pub async fn check_all(&self, demands: &[Demand<'_>]) -> Result<Answers, GateError<S::Error>> {
+    /// Where [`BatchAnswer::unanswered`] names a rule an observer is told that there was no answer.
+    pub async fn check_all(&self, items: &[BatchItem<'_>]) -> Result<BatchAnswer, GateError<S::Error>> {
         let policy = self.policy();
-        let mut chosen: SmallVec<[Chosen<'_>; 2]> = SmallVec::with_capacity(demands.len());
-        for demand in demands {
-            chosen.push(Chosen::new(&policy, demand)?);
+        let mut matched: SmallVec<[MatchedItem<'_>; 2]> = SmallVec::with_capacity(items.len());
+        for item in items {
+            matched.push(MatchedItem::new(&policy, item)?);
         }
-        let mut parts: SmallVec<[Part; 2]> = SmallVec::with_capacity(demands.len());
+        let mut parts: SmallVec<[ItemRecord; 2]> = SmallVec::with_capacity(items.len());
         let mut limits = 0;
-        for one in &chosen {
-            parts.push(Part::new(&policy, one, limits));
+        for one in &matched {
+            parts.push(ItemRecord::new(&policy, one, limits));
             limits = parts.last().map_or(0, |part| part.decisions.end);
         }
         if limits > MAX_LIMITS {
             return Err(RequestError::TooManyLimits { limits }.into());
         }
-        for rule in chosen.iter().flat_map(|one| &one.skipped) {
+        for rule in matched.iter().flat_map(|one| &one.skipped) {
             policy.record_skip(*rule);
         }
-        let verdict = self.decide_together(&policy, &chosen).await;
-        let answers = verdict.map(|verdict| Answers { policy, verdict, parts, nodes: self.store.nodes() });
-        self.seen_together(demands, &chosen, answers.as_ref());
+        let verdict = self.decide_batch(&policy, &matched).await;
+        let answers =
+            verdict.map(|verdict| BatchAnswer { policy, verdict, parts, nodes: self.store.nodes() });
+        self.report_batch(items, &matched, answers.as_ref());
         let mut answers = answers.map_err(GateError::Store)?;
-        if answers.is_allowed() && chosen.iter().any(|one| one.goes_on(&answers.policy)) {
+        if answers.is_allowed() && matched.iter().any(|one| one.has_follow_up(&answers.policy)) {
             // In a box, as all that few requests come to.
-            Box::pin(self.go_on(&chosen, &mut answers)).await.map_err(GateError::Store)?;
-            self.seen_together_apart(demands, &chosen, &answers);
+            Box::pin(self.complete_batch(&matched, &mut answers)).await.map_err(GateError::Store)?;
+            self.report_batch_dry_run(items, &matched, &answers);
         }
         Ok(answers)
     }
 
     /// What all limits that are enforced say. If one demand is refused anyhow, the others only look, so that what is told of them is true.
-    async fn decide_together(&self, policy: &Policy, chosen: &[Chosen<'_>]) -> Result<Verdict, S::Error> {
-        let is_barred = chosen.iter().any(Chosen::is_barred);
+    async fn decide_batch(&self, policy: &Policy, matched: &[MatchedItem<'_>]) -> Result<Verdict, S::Error> {
+        let is_barred = matched.iter().any(MatchedItem::is_barred);
         let mut charges: SmallVec<[Charge<'_>; 4]> = SmallVec::new();
-        for one in chosen {
-            charges.extend(one.charges(policy, self.brought, if is_barred { 0 } else { one.cost }));
+        for one in matched {
+            charges.extend(one.charges(policy, self.batch_space, if is_barred { 0 } else { one.cost }));
         }
         if charges.is_empty() {
             return Ok(Verdict::new(self.clock.now_ms(), Decisions::default()));
         }
         let held = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
         let holder = if held { self.next_id() } else { 0 };
-        let charges = charged(&charges);
+        let charges = split_charges(&charges);
         let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charges };
         let mut verdict = self.store.decide(&call).await?;
-        self.tell_apart(&charges, &mut verdict).await?;
+        self.decide_overlaid(&charges, &mut verdict).await?;
         Ok(verdict)
     }
 
     /// What is done once all is admitted.
-    async fn go_on(&self, chosen: &[Chosen<'_>], answers: &mut Answers) -> Result<(), S::Error> {
-        self.give_back_together(chosen, answers).await?;
-        let Answers { policy, parts, .. } = answers;
-        for (one, part) in chosen.iter().zip(parts) {
-            let said = join_all(one.hits(HitMode::Observed).map(|hit| self.look_on(policy, one, hit))).await;
+    async fn complete_batch(
+        &self,
+        matched: &[MatchedItem<'_>],
+        answers: &mut BatchAnswer,
+    ) -> Result<(), S::Error> {
+        self.give_back_batch(matched, answers).await?;
+        let BatchAnswer { policy, parts, .. } = answers;
+        for (one, part) in matched.iter().zip(parts) {
+            let said =
+                join_all(one.hits(HitMode::Observed).map(|hit| self.dry_run_item(policy, one, hit))).await;
             part.observed = one.hits(HitMode::Observed).map(Applied::from).zip(said).collect();
         }
         Ok(())
     }
 
     /// Gives back what the rules allow that are enforced, and puts what is then left in the place of what was.
-    async fn give_back_together(&self, chosen: &[Chosen<'_>], answers: &mut Answers) -> Result<(), S::Error> {
-        let Answers { policy, verdict, parts, .. } = answers;
+    async fn give_back_batch(
+        &self,
+        matched: &[MatchedItem<'_>],
+        answers: &mut BatchAnswer,
+    ) -> Result<(), S::Error> {
+        let BatchAnswer { policy, verdict, parts, .. } = answers;
         let mut charges: SmallVec<[Charge<'_>; 2]> = SmallVec::new();
         let mut places: SmallVec<[usize; 4]> = SmallVec::new();
-        for (one, part) in chosen.iter().zip(parts.iter()).filter(|(one, _)| one.units > 0) {
+        for (one, part) in matched.iter().zip(parts.iter()).filter(|(one, _)| one.units > 0) {
             let mut begin = part.decisions.start;
             for hit in one.hits(HitMode::Enforced) {
                 let given = charge(policy, hit, one.units);
@@ -108,7 +118,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         }
         let call = Call { now_ms: self.clock.now_ms(), holder: 0, charges: &charges };
         let mut left = self.store.give_back(&call).await?;
-        self.tell_apart(&charges, &mut left).await?;
+        self.decide_overlaid(&charges, &mut left).await?;
         if left.source.is_known() {
             for (place, decision) in places.into_iter().zip(&*left.decisions) {
                 verdict.decisions[place] = *decision;
@@ -118,10 +128,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 
     /// What a rule that only looks on says to a demand.
-    async fn look_on(&self, policy: &Policy, one: &Chosen<'_>, hit: &Hit<'_>) -> Verdict {
+    async fn dry_run_item(&self, policy: &Policy, one: &MatchedItem<'_>, hit: &Hit<'_>) -> Verdict {
         if one.units == 0 || !policy.rules()[hit.rule].refundable() {
             let charge = charge(policy, hit, one.cost);
-            return self.ask_apart(&charge, Some(self.next_id())).await;
+            return self.decide_dry_run(&charge, Some(self.next_id())).await;
         }
         let now_ms = self.clock.now_ms();
         let charges = [charge(policy, hit, one.units)];

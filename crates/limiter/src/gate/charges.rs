@@ -4,14 +4,14 @@ use slidegate_core::Verdict;
 use smallvec::SmallVec;
 
 use super::answer::Applied;
-use super::in_flight::parts;
+use super::in_flight::split_charge;
 use crate::permit::Refundable;
 use slidegate_policy::{Hit, HitMode, Policy};
 use slidegate_store::{Admission, Charge, Granted, Returns};
 
 /// Rules, and the charges of each: one, or two where it also takes a place in flight.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct Charges<'a> {
     pub(super) applied: SmallVec<[Applied; 2]>,
     pub(super) charges: SmallVec<[Charge<'a>; 2]>,
     /// What of each charge may be given back.
@@ -21,49 +21,49 @@ pub(super) struct Asked<'a> {
     pub(super) cost: u64,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Charges<'a> {
     pub(super) fn of(policy: &'a Policy, hits: &'a [Hit<'a>], mode: HitMode, cost: u64) -> Self {
         let (applied, charges, returned) = (SmallVec::new(), SmallVec::new(), SmallVec::new());
-        let mut asked = Self { applied, charges, returns: returned, ends: SmallVec::new(), cost };
+        let mut charges_ = Self { applied, charges, returns: returned, ends: SmallVec::new(), cost };
         for hit in hits.iter().filter(|hit| hit.asks(mode)) {
             let rule = &policy.rules()[hit.rule];
             let limits = rule.terms()[hit.terms].limits();
             let charge = Charge { space: rule.space(), key: &hit.key, limits, cost };
-            asked.applied.push(Applied::from(hit));
-            asked.charges.extend(parts(charge));
-            asked.returns.resize(asked.charges.len(), returns(policy, Applied::from(hit)));
-            asked.ends.push(asked.charges.len());
+            charges_.applied.push(Applied::from(hit));
+            charges_.charges.extend(split_charge(charge));
+            charges_.returns.resize(charges_.charges.len(), returns(policy, Applied::from(hit)));
+            charges_.ends.push(charges_.charges.len());
         }
-        asked
+        charges_
     }
 
     /// The charges of each rule, and what of them may be given back.
-    pub(super) fn apart(&self) -> impl Iterator<Item = (&[Charge<'a>], &[Returns])> {
+    pub(super) fn per_rule(&self) -> impl Iterator<Item = (&[Charge<'a>], &[Returns])> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         let spans = begins.zip(&self.ends);
         spans.map(|(begin, end)| (&self.charges[begin..*end], &self.returns[begin..*end]))
     }
 
     /// What an admission by all recorded, as far as it can be given back.
-    pub(super) fn recorded<'v>(
+    pub(super) fn refundable_parts<'v>(
         &'v self,
         verdict: &'v Verdict,
         granted: &'v Granted,
     ) -> impl Iterator<Item = Refundable<'v>> {
-        recorded((&self.charges, &self.returns), verdict, granted)
+        refundable_parts((&self.charges, &self.returns), verdict, granted)
     }
 
     /// What those recorded that admitted it, each by itself.
-    pub(super) fn recorded_apart<'v>(
+    pub(super) fn refundable_per_rule<'v>(
         &'v self,
         admissions: &'v [Admission],
     ) -> impl Iterator<Item = Refundable<'v>> {
-        let each = self.apart().zip(admissions);
-        each.flat_map(|(part, Admission { verdict, granted })| recorded(part, verdict, granted))
+        let each = self.per_rule().zip(admissions);
+        each.flat_map(|(part, Admission { verdict, granted })| refundable_parts(part, verdict, granted))
     }
 }
 
-fn recorded<'v>(
+fn refundable_parts<'v>(
     (charges, returns): (&'v [Charge<'v>], &'v [Returns]),
     verdict: &'v Verdict,
     granted: &'v Granted,

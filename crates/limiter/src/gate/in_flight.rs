@@ -14,18 +14,18 @@ pub(super) fn units(limit: &Limit, cost: u64) -> u64 {
 
 /// Charges as a store takes them, limit by limit in the same order: those with places in flight are in parts.
 #[inline]
-pub(super) fn charged<'c>(charges: &'c [Charge<'c>]) -> Cow<'c, [Charge<'c>]> {
+pub(super) fn split_charges<'c>(charges: &'c [Charge<'c>]) -> Cow<'c, [Charge<'c>]> {
     let takes_more = |charge: &Charge<'_>| charge.cost > 1 && charge.limits.iter().any(Limit::needs_id);
     if !charges.iter().any(takes_more) {
         return Cow::Borrowed(charges);
     }
-    charges.iter().flat_map(|charge| parts(*charge)).collect()
+    charges.iter().flat_map(|charge| split_charge(*charge)).collect()
 }
 
 /// A charge as a store takes it: whole, or its places in flight apart from the rest.
 #[inline]
-pub(super) fn parts<'c>(charge: Charge<'c>) -> impl Iterator<Item = Charge<'c>> {
+pub(super) fn split_charge<'c>(charge: Charge<'c>) -> impl Iterator<Item = Charge<'c>> {
     let together = move |one: &Limit, other: &Limit| charge.cost <= 1 || one.needs_id() == other.needs_id();
-    let parts = charge.limits.chunk_by(together);
-    parts.map(move |limits| Charge { limits, cost: units(&limits[0], charge.cost), ..charge })
+    let split_charge = charge.limits.chunk_by(together);
+    split_charge.map(move |limits| Charge { limits, cost: units(&limits[0], charge.cost), ..charge })
 }

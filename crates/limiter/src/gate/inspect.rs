@@ -17,20 +17,20 @@ use slidegate_store::{Call, Charge, Forget, MAX_LIMITS, Store};
 use slidegate_store::{Key, Space};
 
 /// How many subjects are asked about at a time: of every rule of a policy there may be one.
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 /// A space of which nothing is ever charged. No rule can have this name.
-const NOTHING: &str = "/look";
+const PROBE_SPACE: &str = "/charge";
 /// What nothing is ever charged under.
 static ONE: [Limit; 1] = [Limit::per_second(1)];
 
 /// A charge of a subject that can never fit: what it is asked together with only looks.
 pub(super) fn never<'k>(key: &'k Key<'k>) -> Charge<'k> {
-    Charge { space: Space::named(NOTHING), key, limits: &ONE, cost: 2 }
+    Charge { space: Space::named(PROBE_SPACE), key, limits: &ONE, cost: 2 }
 }
 
 /// A subject as it is now.
 #[derive(Clone, Debug)]
-pub struct Looked {
+pub struct Inspection {
     policy: Arc<ActivePolicy>,
     rule: usize,
     terms: usize,
@@ -45,7 +45,7 @@ pub struct Looked {
 
 /// One limit of a subject that was looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct LimitLook<'a> {
+pub struct LimitUsage<'a> {
     /// What it is called in headers.
     pub name: &'a str,
     /// As people write it.
@@ -67,7 +67,7 @@ pub struct LimitLook<'a> {
     pub reset_after_ms: Option<u64>,
 }
 
-impl Looked {
+impl Inspection {
     /// The rule whose subject it is.
     pub fn rule(&self) -> &str {
         self.of().name()
@@ -105,13 +105,13 @@ impl Looked {
     }
 
     /// Every limit that holds for these attributes.
-    pub fn limits(&self) -> impl Iterator<Item = LimitLook<'_>> {
+    pub fn limits(&self) -> impl Iterator<Item = LimitUsage<'_>> {
         let terms = &self.of().terms()[self.terms];
         let known = is_known(&self.verdict);
         let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
-        let said = self.verdict.decisions.iter().zip(&self.used).zip(&self.waits_ms);
+        let numbers = self.verdict.decisions.iter().zip(&self.used).zip(&self.waits_ms);
         let is_share = self.verdict.source == Source::Local;
-        named.zip(said).map(move |(((limit, name), text), ((decision, used), wait_ms))| LimitLook {
+        named.zip(numbers).map(move |(((limit, name), text), ((decision, used), wait_ms))| LimitUsage {
             name,
             text,
             limit: if is_share { share(limit, self.nodes) } else { *limit },
@@ -149,7 +149,7 @@ fn roomy(limit: &Limit) -> Limit {
 
 /// A subject that was reset.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Forgotten {
+pub struct ResetSubject {
     /// The rule whose subject it is.
     pub rule: String,
     /// Whom it is about, part by part of the rule's key.
@@ -162,47 +162,51 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// Looks at every subject that these attributes name: with `rule` at the one of that rule, otherwise at those of all rules
     /// whose key the attributes fill. Nothing is charged, and whether the rule's `match` and lists apply to the attributes does
     /// not matter. Rules without a key, and what requests that lack a part of the key share, are looked at by name only.
-    pub async fn look(
+    pub async fn inspect(
         &self,
         rule: Option<&str>,
         request: &Request<'_>,
-    ) -> Result<Vec<Looked>, GateError<S::Error>> {
+    ) -> Result<Vec<Inspection>, GateError<S::Error>> {
         let policy = self.policy();
         let named = policy.named(rule, request)?;
         let mut found = Vec::with_capacity(named.len());
-        for some in named.chunks(AT_ONCE) {
-            let looks = some.iter().map(|named| self.look_at(&policy, named));
-            found.extend(try_join_all(looks).await.map_err(GateError::Store)?);
+        for some in named.chunks(CONCURRENCY) {
+            let dry_run_hits = some.iter().map(|named| self.inspect_one(&policy, named));
+            found.extend(try_join_all(dry_run_hits).await.map_err(GateError::Store)?);
         }
         Ok(found)
     }
 
-    /// Resets every subject that [`Gate::look`] would find: all its limits, of all sets of limits of the rule, are as if it was never
+    /// Resets every subject that [`Gate::inspect`] would find: all its limits, of all sets of limits of the rule, are as if it was never
     /// seen. Other processes with the same store learn of it when they look at its board.
-    pub async fn forget(
+    pub async fn reset(
         &self,
         rule: Option<&str>,
         request: &Request<'_>,
-    ) -> Result<Vec<Forgotten>, GateError<S::Error>> {
+    ) -> Result<Vec<ResetSubject>, GateError<S::Error>> {
         let policy = self.policy();
         let named = policy.named(rule, request)?;
         let mut forgotten = Vec::with_capacity(named.len());
-        for some in named.chunks(AT_ONCE) {
-            let each = some.iter().map(|named| self.forget_one(&policy, named));
+        for some in named.chunks(CONCURRENCY) {
+            let each = some.iter().map(|named| self.reset_one(&policy, named));
             forgotten.extend(try_join_all(each).await.map_err(GateError::Store)?);
         }
         Ok(forgotten)
     }
 
-    async fn look_at(&self, policy: &Arc<ActivePolicy>, named: &Named<'_>) -> Result<Looked, S::Error> {
+    async fn inspect_one(
+        &self,
+        policy: &Arc<ActivePolicy>,
+        named: &Named<'_>,
+    ) -> Result<Inspection, S::Error> {
         let rule = &policy.rules()[named.rule];
         let limits = rule.terms()[named.terms].limits();
-        let look = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
-        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &[look] };
+        let charge = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
+        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &[charge] };
         let verdict = self.store.decide(&call).await?;
-        let used = self.used_of(&look, &verdict).await?;
-        let waits_ms = self.waits(&look, &verdict).await?;
-        Ok(Looked {
+        let used = self.used_of(&charge, &verdict).await?;
+        let waits_ms = self.waits(&charge, &verdict).await?;
+        Ok(Inspection {
             policy: Arc::clone(policy),
             rule: named.rule,
             terms: named.terms,
@@ -216,7 +220,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         })
     }
 
-    /// What the first subject that [`Gate::look`] would find has used of each of its limits, in one call; `None` if there is no such
+    /// What the first subject that [`Gate::inspect`] would find has used of each of its limits, in one call; `None` if there is no such
     /// subject, or the store does not say.
     pub async fn used(
         &self,
@@ -228,27 +232,29 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let Some(named) = named.first() else { return Ok(None) };
         let rule = &policy.rules()[named.rule];
         let limits = rule.terms()[named.terms].limits();
-        let look = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
-        self.used_in_all(&look).await.map_err(GateError::Store)
+        let charge = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
+        self.used_in_all(&charge).await.map_err(GateError::Store)
     }
 
     /// What is used under each limit: what remains tells it, unless nothing does; then more may be used than the quota.
-    async fn used_of(&self, look: &Charge<'_>, seen: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
-        if seen.source != Source::Store {
-            return Ok(vec![None; look.limits.len()]);
+    async fn used_of(&self, charge: &Charge<'_>, verdict: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
+        if verdict.source != Source::Store {
+            return Ok(vec![None; charge.limits.len()]);
         }
-        if seen.decisions.iter().any(|decision| decision.remaining == 0) {
-            let used = self.used_in_all(look).await?;
-            return Ok(used
-                .map_or_else(|| vec![None; look.limits.len()], |used| used.into_iter().map(Some).collect()));
+        if verdict.decisions.iter().any(|decision| decision.remaining == 0) {
+            let used = self.used_in_all(charge).await?;
+            return Ok(used.map_or_else(
+                || vec![None; charge.limits.len()],
+                |used| used.into_iter().map(Some).collect(),
+            ));
         }
-        let used = look.limits.iter().zip(&*seen.decisions);
+        let used = charge.limits.iter().zip(&*verdict.decisions);
         Ok(used.map(|(limit, decision)| Some(limit.ceiling() - decision.remaining)).collect())
     }
 
-    async fn used_in_all(&self, look: &Charge<'_>) -> Result<Option<Vec<u64>>, S::Error> {
-        let limits: Vec<Limit> = look.limits.iter().map(roomy).collect();
-        let charges = [Charge { limits: &limits, cost: 0, ..*look }];
+    async fn used_in_all(&self, charge: &Charge<'_>) -> Result<Option<Vec<u64>>, S::Error> {
+        let limits: Vec<Limit> = charge.limits.iter().map(roomy).collect();
+        let charges = [Charge { limits: &limits, cost: 0, ..*charge }];
         let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
         let verdict = self.store.decide(&call).await?;
         let used = limits.iter().zip(&*verdict.decisions);
@@ -260,14 +266,14 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// asked for, together with a cost that can never fit: then no clock and no other request can make it a charge. That
     /// one counts for the same key, and so for the same slot of a Cluster. What can never fit is always asked for,
     /// so the wait is exact even where a denial is remembered.
-    async fn waits(&self, look: &Charge<'_>, seen: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
-        let known = is_known(seen);
-        let used_up = |at: usize| known && seen.decisions.get(at).is_some_and(|one| one.remaining == 0);
-        let mut waits_ms = vec![None; look.limits.len()];
-        if look.limits.len() >= MAX_LIMITS || !(0..look.limits.len()).any(used_up) {
+    async fn waits(&self, charge: &Charge<'_>, verdict: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
+        let known = is_known(verdict);
+        let used_up = |at: usize| known && verdict.decisions.get(at).is_some_and(|one| one.remaining == 0);
+        let mut waits_ms = vec![None; charge.limits.len()];
+        if charge.limits.len() >= MAX_LIMITS || !(0..charge.limits.len()).any(used_up) {
             return Ok(waits_ms);
         }
-        let charges = [Charge { cost: 1, ..*look }, never(look.key)];
+        let charges = [Charge { cost: 1, ..*charge }, never(charge.key)];
         let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
         let verdict = self.store.decide(&call).await?;
         for (at, (wait_ms, decision)) in waits_ms.iter_mut().zip(&*verdict.decisions).enumerate() {
@@ -280,7 +286,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(waits_ms)
     }
 
-    async fn forget_one(&self, policy: &Policy, named: &Named<'_>) -> Result<Forgotten, S::Error> {
+    async fn reset_one(&self, policy: &Policy, named: &Named<'_>) -> Result<ResetSubject, S::Error> {
         let rule = &policy.rules()[named.rule];
         let all = || rule.terms().iter().flat_map(|terms| terms.limits().iter().zip(terms.texts()));
         let ids: BTreeSet<LimitId> = all().map(|(limit, _)| limit.id()).collect();
@@ -292,6 +298,6 @@ impl<S: Store, C: Clock> Gate<S, C> {
             let subject = Forget { space: rule.space(), key: &named.key, limits: some };
             self.store.forget(&subject).await?;
         }
-        Ok(Forgotten { rule: rule.name().to_owned(), key: named.shown.clone(), limits })
+        Ok(ResetSubject { rule: rule.name().to_owned(), key: named.shown.clone(), limits })
     }
 }

@@ -4,9 +4,9 @@ use slidegate_core::Verdict;
 
 use super::active_policy::ActivePolicy;
 use super::answer::Applied;
-use super::batch::{Answers, By, Chosen, Demand};
+use super::batch::{BatchAnswer, BatchItem, ItemLimits, MatchedItem};
 use super::{Gate, GateError};
-use crate::telemetry::{Bar, Came, Heard, Observer, Told};
+use crate::telemetry::{Block, LimitDecisions, RequestInfo, RequestOutcome, Telemetry};
 use slidegate_policy::Request;
 use slidegate_policy::{Barred, Hit, HitMode};
 use slidegate_store::{Admission, Charge, Once};
@@ -14,32 +14,36 @@ use slidegate_store::{Admission, Charge, Once};
 impl<S, C> Gate<S, C> {
     /// A request whose rules were asked without a future: all of them are enforced.
     #[inline(always)]
-    pub(super) fn seen_at_once(
+    pub(super) fn report_sync(
         &self,
         policy: &ActivePolicy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
         verdict: &Verdict,
     ) {
-        if let Some(observer) = &self.observer {
-            decided(observer, policy, request, hits, verdict);
+        if let Some(telemetry) = &self.telemetry {
+            decided(telemetry, policy, request, hits, verdict);
         }
     }
 
     /// A request whose rules that are enforced were asked, if the store answered.
     #[inline]
-    pub(super) fn seen<E>(
+    pub(super) fn report<E>(
         &self,
         policy: &ActivePolicy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
         answer: Result<&Once, &GateError<E>>,
     ) {
-        let Some(observer) = &self.observer else { return };
+        let Some(telemetry) = &self.telemetry else { return };
         match answer {
-            Ok(Once::Decided(Admission { verdict, .. })) => decided(observer, policy, request, hits, verdict),
-            Ok(Once::Replayed { .. }) => observer.came(Came::Replayed),
-            Ok(Once::Full) | Err(GateError::Store(_) | GateError::Full) => observer.came(Came::Failed),
+            Ok(Once::Decided(Admission { verdict, .. })) => {
+                decided(telemetry, policy, request, hits, verdict)
+            }
+            Ok(Once::Replayed { .. }) => telemetry.count_request(RequestOutcome::Replayed),
+            Ok(Once::Full) | Err(GateError::Store(_) | GateError::Full) => {
+                telemetry.count_request(RequestOutcome::Failed)
+            }
             // Its sender has to send something else.
             Ok(Once::Conflict)
             | Err(GateError::Request(_) | GateError::Conflict | GateError::TooManyPermits) => {}
@@ -47,107 +51,117 @@ impl<S, C> Gate<S, C> {
     }
 
     /// What the rules said to an admitted request that only look on, each by itself.
-    pub(super) fn seen_apart(
+    pub(super) fn report_dry_run(
         &self,
         policy: &ActivePolicy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
-        (said, now_ms): (&[(Applied, Verdict)], u64),
+        (verdicts, now_ms): (&[(Applied, Verdict)], u64),
     ) {
-        let Some(observer) = &self.observer else { return };
-        let told = Told::request(request);
-        let asked = hits.iter().filter(|hit| hit.asks(HitMode::Observed));
-        let would_deny = apart(observer, policy, &told, asked, said);
-        if would_bar(observer, policy, &told, hits, now_ms) || would_deny {
-            observer.came(Came::WouldDeny);
+        let Some(telemetry) = &self.telemetry else { return };
+        let info = RequestInfo::request(request);
+        let hits_of_mode = hits.iter().filter(|hit| hit.asks(HitMode::Observed));
+        let would_deny = report_dry_runs(telemetry, policy, &info, hits_of_mode, verdicts);
+        if would_bar(telemetry, policy, &info, hits, now_ms) || would_deny {
+            telemetry.count_request(RequestOutcome::WouldDeny);
         }
     }
 
     #[inline]
-    pub(super) fn seen_barred(
+    pub(super) fn report_blocked(
         &self,
         policy: &ActivePolicy,
         request: &Request<'_>,
         by: (usize, Barred),
         now_ms: u64,
     ) {
-        if let Some(observer) = &self.observer {
-            observer.came(Came::Barred);
-            barred(observer, policy, &Told::request(request), (by, Some(request)), now_ms);
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.count_request(RequestOutcome::Barred);
+            report_block(telemetry, policy, &RequestInfo::request(request), (by, Some(request)), now_ms);
         }
     }
 
     /// A limit that came along.
     #[inline]
-    pub(super) fn seen_limit<E>(&self, charge: &Charge<'_>, id: Option<&str>, verdict: Result<&Verdict, &E>) {
-        let Some(observer) = &self.observer else { return };
+    pub(super) fn report_limit<E>(
+        &self,
+        charge: &Charge<'_>,
+        id: Option<&str>,
+        verdict: Result<&Verdict, &E>,
+    ) {
+        let Some(telemetry) = &self.telemetry else { return };
         match verdict {
             Ok(verdict) => {
-                let heard = Heard::all(verdict);
-                let told = Told::new(charge.cost, id);
-                observer.decided(1, &told, &heard);
-                observer.ad_hoc(&told, charge.key, &charge.limits[0], &heard);
+                let decisions = LimitDecisions::all(verdict);
+                let info = RequestInfo::new(charge.cost, id);
+                telemetry.decided(1, &info, &decisions);
+                telemetry.ad_hoc(&info, charge.key, &charge.limits[0], &decisions);
             }
-            Err(_) => observer.came(Came::Failed),
+            Err(_) => telemetry.count_request(RequestOutcome::Failed),
         }
     }
 
     /// Requests that were decided together: they are one.
-    pub(super) fn seen_together<E>(
+    pub(super) fn report_batch<E>(
         &self,
-        demands: &[Demand<'_>],
-        chosen: &[Chosen<'_>],
-        answers: Result<&Answers, &E>,
+        items: &[BatchItem<'_>],
+        matched: &[MatchedItem<'_>],
+        answers: Result<&BatchAnswer, &E>,
     ) {
-        let Some(observer) = &self.observer else { return };
+        let Some(telemetry) = &self.telemetry else { return };
         let answers = answers.ok().filter(|answers| answers.unanswered().is_none());
-        let Some(Answers { policy, verdict, parts, .. }) = answers else {
-            return observer.came(Came::Failed);
+        let Some(BatchAnswer { policy, verdict, parts, .. }) = answers else {
+            return telemetry.count_request(RequestOutcome::Failed);
         };
-        let is_barred = chosen.iter().any(Chosen::is_barred);
+        let is_barred = matched.iter().any(MatchedItem::is_barred);
         if !is_barred {
             let hits = parts.last().map_or(0, |part| part.decisions.end);
-            let observed = chosen.iter().map(|one| one.hits(HitMode::Observed).count()).sum::<usize>();
-            let cost = chosen.iter().map(|one| one.cost).fold(0, u64::saturating_add);
-            observer.decided(hits + observed, &Told::new(cost, None), &Heard::all(verdict));
+            let observed = matched.iter().map(|one| one.hits(HitMode::Observed).count()).sum::<usize>();
+            let cost = matched.iter().map(|one| one.cost).fold(0, u64::saturating_add);
+            telemetry.decided(hits + observed, &RequestInfo::new(cost, None), &LimitDecisions::all(verdict));
         } else {
-            observer.came(Came::Barred);
+            telemetry.count_request(RequestOutcome::Barred);
         }
-        for ((one, part), demand) in chosen.iter().zip(parts).zip(demands) {
+        for ((one, part), item) in matched.iter().zip(parts).zip(items) {
             let cost = if is_barred { 0 } else { one.cost };
-            let told = Told::new(cost, demand.id());
-            let heard = Heard::some(verdict, &verdict.decisions[part.decisions.clone()]);
+            let info = RequestInfo::new(cost, item.id());
+            let decisions = LimitDecisions::some(verdict, &verdict.decisions[part.decisions.clone()]);
             match &one.by {
-                By::Rules(_) => {
-                    observer.rules(policy, &told, HitMode::Enforced, one.hits(HitMode::Enforced), heard);
+                ItemLimits::Rules(_) => {
+                    telemetry.rules(policy, &info, HitMode::Enforced, one.hits(HitMode::Enforced), decisions);
                 }
-                By::Limit(key, limit) => observer.ad_hoc(&told, key, limit, &heard),
-                By::Nothing(Some(by)) => {
-                    barred(observer, policy, &told, (*by, demand.request()), verdict.decided_at_ms);
+                ItemLimits::Limit(key, limit) => telemetry.ad_hoc(&info, key, limit, &decisions),
+                ItemLimits::Nothing(Some(by)) => {
+                    report_block(telemetry, policy, &info, (*by, item.request()), verdict.decided_at_ms);
                 }
-                By::Nothing(None) => {}
+                ItemLimits::Nothing(None) => {}
             }
         }
     }
 
     /// What the rules said to them that only look on.
-    pub(super) fn seen_together_apart(
+    pub(super) fn report_batch_dry_run(
         &self,
-        demands: &[Demand<'_>],
-        chosen: &[Chosen<'_>],
-        answers: &Answers,
+        items: &[BatchItem<'_>],
+        matched: &[MatchedItem<'_>],
+        answers: &BatchAnswer,
     ) {
-        let Some(observer) = &self.observer else { return };
+        let Some(telemetry) = &self.telemetry else { return };
         let mut would_deny = false;
-        for ((one, part), demand) in chosen.iter().zip(&answers.parts).zip(demands) {
-            let told = Told::new(one.cost, demand.id());
-            would_deny |=
-                apart(observer, &answers.policy, &told, one.hits(HitMode::Observed), &part.observed);
+        for ((one, part), item) in matched.iter().zip(&answers.parts).zip(items) {
+            let info = RequestInfo::new(one.cost, item.id());
+            would_deny |= report_dry_runs(
+                telemetry,
+                &answers.policy,
+                &info,
+                one.hits(HitMode::Observed),
+                &part.observed,
+            );
             let now_ms = answers.verdict.decided_at_ms;
-            would_deny |= would_bar(observer, &answers.policy, &told, one.all_hits(), now_ms);
+            would_deny |= would_bar(telemetry, &answers.policy, &info, one.every_hit(), now_ms);
         }
         if would_deny {
-            observer.came(Came::WouldDeny);
+            telemetry.count_request(RequestOutcome::WouldDeny);
         }
     }
 }
@@ -155,7 +169,7 @@ impl<S, C> Gate<S, C> {
 /// What the rules said to a request that are enforced.
 #[inline]
 fn decided(
-    observer: &Observer,
+    telemetry: &Telemetry,
     policy: &ActivePolicy,
     request: &Request<'_>,
     hits: &[Hit<'_>],
@@ -163,46 +177,46 @@ fn decided(
 ) {
     match (hits, &*verdict.decisions) {
         ([hit], [decision]) if hit.mode == HitMode::Enforced => {
-            observer.one(policy, request, hit, (verdict, decision));
+            telemetry.one(policy, request, hit, (verdict, decision));
         }
-        _ => decided_by_several(observer, policy, request, hits, verdict),
+        _ => decided_by_several(telemetry, policy, request, hits, verdict),
     }
 }
 
 #[inline(never)]
 fn decided_by_several(
-    observer: &Observer,
+    telemetry: &Telemetry,
     policy: &ActivePolicy,
     request: &Request<'_>,
     hits: &[Hit<'_>],
     verdict: &Verdict,
 ) {
-    let (told, heard) = (Told::request(request), Heard::all(verdict));
-    let asked = hits.iter().filter(|hit| hit.would_bar.is_none());
-    observer.decided(asked.count(), &told, &heard);
+    let (info, decisions) = (RequestInfo::request(request), LimitDecisions::all(verdict));
+    let hits_of_mode = hits.iter().filter(|hit| hit.would_bar.is_none());
+    telemetry.decided(hits_of_mode.count(), &info, &decisions);
     let enforced = hits.iter().filter(|hit| hit.mode == HitMode::Enforced);
-    observer.rules(policy, &told, HitMode::Enforced, enforced, heard);
+    telemetry.rules(policy, &info, HitMode::Enforced, enforced, decisions);
 }
 
 /// A rule that refuses a request without asking its limits.
-fn barred(
-    observer: &Observer,
+fn report_block(
+    telemetry: &Telemetry,
     policy: &ActivePolicy,
-    told: &Told<'_>,
+    info: &RequestInfo<'_>,
     ((rule, why), request): ((usize, Barred), Option<&Request<'_>>),
     now_ms: u64,
 ) {
     let placed = request.map(|request| policy.key_and_route_of(rule, request));
     let (key, route) = placed.unwrap_or_default();
-    let bar = Bar { why, mode: HitMode::Enforced, key: key.as_ref(), route, now_ms };
-    observer.bars((policy, rule), told, &bar);
+    let bar = Block { why, mode: HitMode::Enforced, key: key.as_ref(), route, now_ms };
+    telemetry.record_block((policy, rule), info, &bar);
 }
 
 /// Whether one of the rules that look on would have refused without asking its limits.
 fn would_bar(
-    observer: &Observer,
+    telemetry: &Telemetry,
     policy: &ActivePolicy,
-    told: &Told<'_>,
+    info: &RequestInfo<'_>,
     hits: &[Hit<'_>],
     now_ms: u64,
 ) -> bool {
@@ -210,7 +224,11 @@ fn would_bar(
     for hit in hits {
         if let Some(why) = hit.would_bar {
             let Hit { mode, route, ref key, .. } = *hit;
-            observer.bars((policy, hit.rule), told, &Bar { why, mode, key: Some(key), route, now_ms });
+            telemetry.record_block(
+                (policy, hit.rule),
+                info,
+                &Block { why, mode, key: Some(key), route, now_ms },
+            );
             any = true;
         }
     }
@@ -218,16 +236,16 @@ fn would_bar(
 }
 
 /// Whether one of them would have refused.
-fn apart<'h, 'k: 'h>(
-    observer: &Observer,
+fn report_dry_runs<'h, 'k: 'h>(
+    telemetry: &Telemetry,
     policy: &ActivePolicy,
-    told: &Told<'_>,
+    info: &RequestInfo<'_>,
     hits: impl Iterator<Item = &'h Hit<'k>>,
-    said: &[(Applied, Verdict)],
+    verdicts: &[(Applied, Verdict)],
 ) -> bool {
     let mut would_deny = false;
-    for (hit, (_, verdict)) in hits.zip(said) {
-        observer.rule(policy, told, (HitMode::Observed, hit), &Heard::all(verdict));
+    for (hit, (_, verdict)) in hits.zip(verdicts) {
+        telemetry.rule(policy, info, (HitMode::Observed, hit), &LimitDecisions::all(verdict));
         would_deny |= !verdict.is_allowed();
     }
     would_deny

@@ -7,7 +7,7 @@ use slidegate_policy::{Request, RequestError};
 
 /// A request, and how it is to be answered.
 #[derive(Clone, Debug)]
-pub struct Ask<'a> {
+pub struct CheckRequest<'a> {
     /// What is asked.
     pub request: Request<'a>,
     /// Under which key its sender may send it again; it is then charged once.
@@ -16,7 +16,7 @@ pub struct Ask<'a> {
     pub wait: Duration,
 }
 
-impl<'a> From<Request<'a>> for Ask<'a> {
+impl<'a> From<Request<'a>> for CheckRequest<'a> {
     fn from(request: Request<'a>) -> Self {
         Self { request, idempotency_key: None, wait: Duration::ZERO }
     }
@@ -35,7 +35,7 @@ pub enum GateError<E> {
     Conflict,
     /// There is no room to remember another idempotency key.
     #[error(
-        "no room to remember another idempotency key: nothing was decided or charged; try again in a minute, or without one"
+        "no room to remember another idempotency key: nothing was decided or split_charges; try again in a minute, or without one"
     )]
     Full,
     /// A subject has as many open permits as it may: nothing was charged.

@@ -29,7 +29,7 @@ pub struct Settlements {
 
 /// The same while it is counted.
 #[derive(Default, Debug)]
-pub(super) struct Counts {
+pub(super) struct SettlementCounters {
     settled: AtomicU64,
     expired: AtomicU64,
     already_spent: AtomicU64,
@@ -39,7 +39,7 @@ pub(super) struct Counts {
     debt_units: AtomicU64,
 }
 
-impl Counts {
+impl SettlementCounters {
     pub(super) fn add(&self, outcome: SettleOutcome, debt_units: u64) {
         let count = match outcome {
             SettleOutcome::Settled => &self.settled,
@@ -52,7 +52,7 @@ impl Counts {
         self.debt_units.fetch_add(debt_units, Ordering::Relaxed);
     }
 
-    /// Counts a request that was refused for want of room for its permit.
+    /// SettlementCounters a request that was refused for want of room for its permit.
     pub(super) fn refuse_permit(&self) {
         self.refused_permits.fetch_add(1, Ordering::Relaxed);
     }

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use slidegate_store::{Call, Charge, Store, has_less_room};
 
 /// A limit that another one decided for.
-struct Overruled<'a> {
+struct OverlaidLimit<'a> {
     /// Index of its decision.
     at: usize,
     /// Its subject, with all that the call costs there.
@@ -19,18 +19,18 @@ struct Overruled<'a> {
 
 impl<S: Store, C: Clock> Gate<S, C> {
     /// Puts the answers of limits that were overruled in the place of those that they were given.
-    pub(super) async fn tell_apart(
+    pub(super) async fn decide_overlaid(
         &self,
         charges: &[Charge<'_>],
         verdict: &mut Verdict,
     ) -> Result<(), S::Error> {
-        let overruled = overruled(charges);
-        if overruled.is_empty() || !verdict.source.is_known() {
+        let overlaid_limits = overlaid_limits(charges);
+        if overlaid_limits.is_empty() || !verdict.source.is_known() {
             return Ok(());
         }
         let is_allowed = verdict.is_allowed();
-        for Overruled { at, charge } in overruled {
-            let said = self.ask_alone(charge, is_allowed).await?;
+        for OverlaidLimit { at, charge } in overlaid_limits {
+            let said = self.decide_alone(charge, is_allowed).await?;
             // Of a store that does not answer any more nothing is mixed in.
             if let (true, Some(decision)) = (said.source == verdict.source, said.decisions.first()) {
                 let stamp_ms = verdict.decisions[at].stamp_ms;
@@ -41,7 +41,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 
     /// Asks a limit without charging it: what is left once all was charged, or what it says to what nobody was charged.
-    async fn ask_alone(&self, charge: Charge<'_>, is_allowed: bool) -> Result<Verdict, S::Error> {
+    async fn decide_alone(&self, charge: Charge<'_>, is_allowed: bool) -> Result<Verdict, S::Error> {
         let (now_ms, holder) = (self.clock.now_ms(), self.next_id());
         if is_allowed {
             let charges = [Charge { cost: 0, ..charge }];
@@ -53,7 +53,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
 }
 
 /// The limits of these charges that meet with one that has less room.
-fn overruled<'c>(charges: &[Charge<'c>]) -> SmallVec<[Overruled<'c>; 1]> {
+fn overlaid_limits<'c>(charges: &[Charge<'c>]) -> SmallVec<[OverlaidLimit<'c>; 1]> {
     let mut found = SmallVec::new();
     if charges.len() < 2 {
         return found;
@@ -70,7 +70,7 @@ fn overruled<'c>(charges: &[Charge<'c>]) -> SmallVec<[Overruled<'c>; 1]> {
             if meeting().any(|(other, _)| has_less_room(other, limit)) {
                 let cost = meeting().map(|(_, cost)| cost).fold(0, u64::saturating_add);
                 let limits = std::slice::from_ref(limit);
-                found.push(Overruled { at, charge: Charge { limits, cost, ..*charge } });
+                found.push(OverlaidLimit { at, charge: Charge { limits, cost, ..*charge } });
             }
             at += 1;
         }

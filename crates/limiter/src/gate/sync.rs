@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::Gate;
 use super::answer::Applied;
 use super::charges::returns;
-use super::in_flight::charged;
+use super::in_flight::split_charges;
 use crate::clock::Clock;
 use slidegate_policy::{Choice, Hit, HitMode, Policy};
 use slidegate_policy::{Request, RequestError};
@@ -16,14 +16,14 @@ use slidegate_store::{Key, Space};
 
 /// What came of a request, as long as it is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct AtOnce<'a> {
+pub struct SyncAnswer<'a> {
     policy: &'a Policy,
     hits: &'a [Hit<'a>],
     verdict: &'a Verdict,
     barred: bool,
 }
 
-impl<'a> AtOnce<'a> {
+impl<'a> SyncAnswer<'a> {
     /// Whether the request may pass.
     #[inline]
     pub fn is_allowed(&self) -> bool {
@@ -57,7 +57,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         &self,
         request: &Request<'_>,
         decide: impl FnOnce(&Call<'_>) -> Verdict,
-        tell: impl FnOnce(AtOnce<'_>) -> T,
+        tell: impl FnOnce(SyncAnswer<'_>) -> T,
     ) -> Result<Option<T>, RequestError> {
         let policy = &**self.policy.load();
         let choice = policy.choose(request)?;
@@ -73,7 +73,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         }
         let (now_ms, cost) = (self.clock.now_ms(), request.cost_asked());
         if let Choice::Barred { rule, why } = &choice {
-            self.seen_barred(policy, request, (*rule, *why), now_ms);
+            self.report_blocked(policy, request, (*rule, *why), now_ms);
         }
         let charge = |hit: &'_ Hit<'_>| (policy.rules()[hit.rule].space(), limits(policy, hit));
         let verdict = match hits {
@@ -95,9 +95,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
             }
         };
         if !barred {
-            self.seen_at_once(policy, request, hits, &verdict);
+            self.report_sync(policy, request, hits, &verdict);
         }
-        Ok(Some(tell(AtOnce { policy, hits, verdict: &verdict, barred })))
+        Ok(Some(tell(SyncAnswer { policy, hits, verdict: &verdict, barred })))
     }
 
     /// [`Gate::limit_in`] without an id, where `decide` asks this gate's store, which does not wait.
@@ -114,8 +114,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let limits = std::slice::from_ref(limit);
         let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        let verdict = decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &charged(&charges) });
-        self.seen_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
+        let verdict =
+            decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) });
+        self.report_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
         verdict
     }
 }

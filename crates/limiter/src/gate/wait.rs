@@ -5,38 +5,38 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::charges::Asked;
-use super::{Ask, Gate, GateError};
+use super::charges::Charges;
+use super::{CheckRequest, Gate, GateError};
 use crate::clock::Clock;
 use slidegate_store::{Admission, Charge, Granted, Once, Store};
 use slidegate_store::{Key, Space};
 
 /// How often to ask again for a place in flight, which may be released before its hold ends.
-const ASK_AGAIN_MS: u64 = 20;
+const POLL_MS: u64 = 20;
 
 /// Who waits in one line: requests on exactly these subjects.
-pub(super) type Subjects = SmallVec<[(Space, Key<'static>); 1]>;
+pub(super) type QueueKey = SmallVec<[(Space, Key<'static>); 1]>;
 
 impl<S: Store, C: Clock> Gate<S, C> {
     /// Decides when it is the request's turn, if that comes in time; who has waited in vain gets the answer of the last moment. A
     /// wait that would be too long is not begun.
-    pub(super) async fn decide_in_turn(
+    pub(super) async fn decide_waiting(
         &self,
-        asked: &Asked<'_>,
+        enforced: &Charges<'_>,
         id: Option<u64>,
-        ask: &Ask<'_>,
+        request: &CheckRequest<'_>,
     ) -> Result<Once, GateError<S::Error>> {
-        let deadline = Instant::now() + ask.wait;
-        let charges = &asked.charges;
+        let deadline = Instant::now() + request.wait;
+        let charges = &enforced.charges;
         let subjects = charges.iter().map(|charge| (charge.space, charge.key.clone().into_owned())).collect();
-        let Some(place) = self.lines.join(subjects) else {
-            return self.decide_now(asked, id, ask).await;
+        let Some(place) = self.queue.join(subjects) else {
+            return self.decide_immediately(enforced, id, request).await;
         };
         let Ok(_turn) = timeout_at(deadline, place.turn()).await else {
-            return self.decide_now(asked, id, ask).await;
+            return self.decide_immediately(enforced, id, request).await;
         };
         loop {
-            let answer = self.decide_now(asked, id, ask).await?;
+            let answer = self.decide_immediately(enforced, id, request).await?;
             let Some(pause) = pause(&answer, charges) else { return Ok(answer) };
             if Instant::now() + pause > deadline {
                 return Ok(answer);
@@ -51,5 +51,5 @@ fn pause(answer: &Once, charges: &[Charge<'_>]) -> Option<Duration> {
     let Once::Decided(Admission { verdict, granted }) = answer else { return None };
     let wait_ms = verdict.retry_after_ms().filter(|_| *granted != Granted::TooManyOpen)?;
     let in_flight = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
-    Some(Duration::from_millis(if in_flight { wait_ms.min(ASK_AGAIN_MS) } else { wait_ms }.max(1)))
+    Some(Duration::from_millis(if in_flight { wait_ms.min(POLL_MS) } else { wait_ms }.max(1)))
 }

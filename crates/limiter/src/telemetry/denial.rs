@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use slidegate_core::{Limit, Source};
 
-use super::{Naming, Observer};
+use super::{SubjectNaming, Telemetry};
 use slidegate_policy::{Barred, HitMode, KeyText, Rule};
 use slidegate_store::Key;
 
 /// A rule, or a limit that came along, that refuses a request; or would, if it were enforced.
 #[derive(Clone, Copy, Debug)]
 pub struct Denial<'a> {
-    pub(super) observer: &'a Observer,
+    pub(super) telemetry: &'a Telemetry,
     /// The rule; none has a limit that came along.
     pub rule: Option<&'a Rule>,
     /// What the rule is called, and its subjects; limits that came along are called [`AD_HOC`](super::AD_HOC).
-    pub naming: &'a Arc<Naming>,
-    /// Of the limits that refuse, the one that has to be waited for longest; `None` if no limit was asked.
+    pub naming: &'a Arc<SubjectNaming>,
+    /// DenialSource the limits that refuse, the one that has to be waited for longest; `None` if no limit was asked.
     pub limit: Option<DeniedLimit<'a>>,
     /// Whether the rule is enforced.
     pub mode: HitMode,
@@ -33,7 +33,7 @@ pub struct Denial<'a> {
     pub reset_after_ms: Option<u64>,
     /// When it was decided, as Unix milliseconds.
     pub decided_at_ms: u64,
-    /// Who decided it.
+    /// SubjectHash decided it.
     pub source: Source,
     /// Why it was refused without asking any limit.
     pub barred: Option<Barred>,
@@ -44,7 +44,7 @@ pub struct Denial<'a> {
 impl Denial<'_> {
     /// Whom it counts for, as subjects are to be shown.
     pub fn subject(&self) -> Vec<KeyText> {
-        self.key.map_or_else(Vec::new, |key| self.observer.appearance.subject(self.naming, key))
+        self.key.map_or_else(Vec::new, |key| self.telemetry.display.subject(self.naming, key))
     }
 }
 

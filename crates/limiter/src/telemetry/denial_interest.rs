@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::striped::Striped;
-use super::thread_stripe::Place;
+use super::thread_stripe::ThreadStripe;
 
 /// How much of denials is heard by whoever wants to know of them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(u8)]
-pub enum Hears {
+pub enum DenialDetail {
     /// Each.
     #[default]
     Each,
@@ -18,25 +18,25 @@ pub enum Hears {
     Nothing,
 }
 
-/// Told by whoever wants to know of denials how much of them it wants to know. To be called for nothing takes longer
+/// RequestInfo by whoever wants to know of denials how much of them it wants to know. To be called for nothing takes longer
 /// than to count, which matters when there are many.
 #[derive(Debug)]
-pub struct Hearing {
-    hears: AtomicU8,
+pub struct DenialInterest {
+    detail: AtomicU8,
     counted: Striped<1>,
 }
 
-/// Hears of each.
-impl Default for Hearing {
+/// DenialDetail of each.
+impl Default for DenialInterest {
     fn default() -> Self {
-        Self { hears: AtomicU8::new(Hears::Each as u8), counted: Striped::new() }
+        Self { detail: AtomicU8::new(DenialDetail::Each as u8), counted: Striped::new() }
     }
 }
 
-impl Hearing {
+impl DenialInterest {
     /// How much is heard from now on.
-    pub fn set(&self, hears: Hears) {
-        self.hears.store(hears as u8, Ordering::SeqCst);
+    pub fn set(&self, detail: DenialDetail) {
+        self.detail.store(detail as u8, Ordering::SeqCst);
     }
 
     /// How many denials were only counted.
@@ -46,13 +46,13 @@ impl Hearing {
 
     /// Whether a denial is to be told. If it is not, it is counted where it should be.
     #[inline(always)]
-    pub(super) fn wants(&self, place: Place) -> bool {
-        const EACH: u8 = Hears::Each as u8;
-        const NUMBER: u8 = Hears::Number as u8;
-        match self.hears.load(Ordering::Relaxed) {
+    pub(super) fn wants(&self, stripe: ThreadStripe) -> bool {
+        const EACH: u8 = DenialDetail::Each as u8;
+        const NUMBER: u8 = DenialDetail::Number as u8;
+        match self.detail.load(Ordering::Relaxed) {
             EACH => true,
             NUMBER => {
-                self.counted.add(place, 0);
+                self.counted.add(stripe, 0);
                 false
             }
             _ => false,
@@ -66,15 +66,19 @@ mod tests {
 
     #[test]
     fn what_is_not_told_is_counted_where_it_should_be() {
-        let hearing = Hearing::default();
-        for (hears, is_told, counted) in [
-            (Hears::Each, true, 0),
-            (Hears::Number, false, 1),
-            (Hears::Nothing, false, 1),
-            (Hears::Each, true, 1),
+        let interest = DenialInterest::default();
+        for (detail, is_told, counted) in [
+            (DenialDetail::Each, true, 0),
+            (DenialDetail::Number, false, 1),
+            (DenialDetail::Nothing, false, 1),
+            (DenialDetail::Each, true, 1),
         ] {
-            hearing.set(hears);
-            assert_eq!((hearing.wants(Place::here()), hearing.counted()), (is_told, counted), "{hears:?}");
+            interest.set(detail);
+            assert_eq!(
+                (interest.wants(ThreadStripe::here()), interest.counted()),
+                (is_told, counted),
+                "{detail:?}"
+            );
         }
     }
 }

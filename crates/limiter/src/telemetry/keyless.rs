@@ -1,4 +1,4 @@
-//! Requests that lack an attribute of a rule's key and share one subject (`missing: shared`).
+//! RequestCounts that lack an attribute of a rule's key and share one subject (`missing: shared`).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::striped::Striped;
-use super::thread_stripe::Place;
+use super::thread_stripe::ThreadStripe;
 use slidegate_policy::Rule;
 
-/// Requests without the key of a rule, since the start.
+/// RequestCounts without the key of a rule, since the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WithoutKey {
+pub struct KeylessRequests {
     /// The rule.
     pub rule: Arc<str>,
     /// Its key, as it is written: `api_key`, or `org, api_key|ip`. They lack one of these at least.
@@ -21,15 +21,15 @@ pub struct WithoutKey {
 }
 
 /// Counter of them for one rule. The first is logged.
-pub(super) struct KeylessTally {
+pub(super) struct KeylessCounter {
     rule: Arc<str>,
     key: Arc<str>,
     requests: Striped<1>,
     is_logged: AtomicBool,
 }
 
-impl KeylessTally {
-    /// Of a rule under which requests without its key share a subject; `None` for others. Counts of a rule of the same name and key
+impl KeylessCounter {
+    /// DenialSource a rule under which requests without its key share a subject; `None` for others. SeriesCounts of a rule of the same name and key
     /// go on.
     pub(super) fn of(rule: &Rule, before: &HashMap<Arc<str>, Arc<Self>>) -> Option<Arc<Self>> {
         let key = rule.shared_key()?;
@@ -48,7 +48,7 @@ impl KeylessTally {
     }
 
     pub(super) fn record(&self) {
-        self.requests.add(Place::here(), 0);
+        self.requests.add(ThreadStripe::here(), 0);
         if !self.is_logged.load(Ordering::Relaxed) && !self.is_logged.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 rule = &*self.rule,
@@ -59,13 +59,13 @@ impl KeylessTally {
         }
     }
 
-    pub(super) fn now(&self) -> WithoutKey {
+    pub(super) fn now(&self) -> KeylessRequests {
         let [requests] = self.requests.sums();
-        WithoutKey { rule: Arc::clone(&self.rule), key: Arc::clone(&self.key), requests }
+        KeylessRequests { rule: Arc::clone(&self.rule), key: Arc::clone(&self.key), requests }
     }
 }
 
-impl fmt::Debug for KeylessTally {
+impl fmt::Debug for KeylessCounter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.now().fmt(f)
     }

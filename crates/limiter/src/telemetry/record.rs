@@ -5,11 +5,11 @@ use std::sync::Arc;
 use slidegate_core::{Decision, Limit, Outcome, Source, Verdict, Wait};
 
 use super::denial::{Denial, DeniedLimit};
-use super::requests::Came;
-use super::series::{LineTally, Said, counter};
-use super::thread_stripe::Place;
+use super::requests::RequestOutcome;
+use super::series::{LimitOutcome, SeriesCounters, counter};
+use super::thread_stripe::ThreadStripe;
 use super::top::Subject;
-use super::{Hook, Naming, Observer};
+use super::{Hook, SubjectNaming, Telemetry};
 use crate::gate::ActivePolicy;
 use slidegate_policy::Request;
 use slidegate_policy::{Barred, Hit, HitMode, Rule};
@@ -17,17 +17,17 @@ use slidegate_store::Key;
 
 /// A request, as far as it is told of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told<'a> {
+pub(crate) struct RequestInfo<'a> {
     cost: u64,
     id: Option<&'a str>,
     /// Where the thread counts that tells of it.
-    place: Place,
+    stripe: ThreadStripe,
 }
 
-impl<'a> Told<'a> {
+impl<'a> RequestInfo<'a> {
     #[inline]
     pub(crate) fn new(cost: u64, id: Option<&'a str>) -> Self {
-        Self { cost, id, place: Place::here() }
+        Self { cost, id, stripe: ThreadStripe::here() }
     }
 
     /// One that was not cut into parts.
@@ -39,14 +39,14 @@ impl<'a> Told<'a> {
 
 /// What some limits said, among all that were decided together.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard<'v> {
+pub(crate) struct LimitDecisions<'v> {
     decisions: &'v [Decision],
     is_allowed: bool,
     source: Source,
     decided_at_ms: u64,
 }
 
-impl<'v> Heard<'v> {
+impl<'v> LimitDecisions<'v> {
     /// All of them.
     #[inline]
     pub(crate) fn all(verdict: &'v Verdict) -> Self {
@@ -71,7 +71,7 @@ impl<'v> Heard<'v> {
 
 /// A refusal without asking any limit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bar<'a> {
+pub(crate) struct Block<'a> {
     pub(crate) why: Barred,
     pub(crate) mode: HitMode,
     pub(crate) key: Option<&'a Key<'a>>,
@@ -81,39 +81,39 @@ pub(crate) struct Bar<'a> {
 
 /// What limits of one subject came to; the last counts most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Noticed {
+enum Severity {
     Nothing,
     Near,
     Denied,
 }
 
-/// Who is limited, and how.
+/// SubjectHash is limited, and how.
 #[derive(Clone, Copy)]
-struct Of<'a> {
+struct DenialSource<'a> {
     rule: Option<&'a Rule>,
-    naming: &'a Arc<Naming>,
+    naming: &'a Arc<SubjectNaming>,
     names: &'a [Box<str>],
     limits: &'a [Limit],
     key: &'a Key<'a>,
     mode: HitMode,
 }
 
-impl Observer {
+impl Telemetry {
     #[inline]
-    pub(crate) fn came(&self, came: Came) {
-        self.requests.count(Place::here(), came);
+    pub(crate) fn count_request(&self, outcome: RequestOutcome) {
+        self.requests.count(ThreadStripe::here(), outcome);
     }
 
     /// What came of a request to which so many rules or limits had something to say.
     #[inline(always)]
-    pub(crate) fn decided(&self, limits: usize, told: &Told<'_>, heard: &Heard<'_>) {
-        let came = match (heard.is_allowed, limits, told.cost) {
-            (false, ..) => Came::Denied,
-            (true, 0, _) => Came::Unlimited,
-            (true, _, 0) => Came::Looked,
-            (true, ..) => Came::Allowed,
+    pub(crate) fn decided(&self, limits: usize, info: &RequestInfo<'_>, decisions: &LimitDecisions<'_>) {
+        let outcome = match (decisions.is_allowed, limits, info.cost) {
+            (false, ..) => RequestOutcome::Denied,
+            (true, 0, _) => RequestOutcome::Unlimited,
+            (true, _, 0) => RequestOutcome::Looked,
+            (true, ..) => RequestOutcome::Allowed,
         };
-        self.requests.count(told.place, came);
+        self.requests.count(info.stripe, outcome);
     }
 
     /// What came of a request that one limit alone had to say something to, as is so for most: what [`Self::decided`] and
@@ -129,30 +129,35 @@ impl Observer {
         const MODE: HitMode = HitMode::Enforced;
         let Some(tally) = policy.tally(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
-        let [line, ..] = tally.lines(hit.terms, hit.route) else { return };
+        let [series, ..] = tally.series(hit.terms, hit.route) else { return };
         if hit.lacks_key {
             tally.record_keyless();
         }
-        let place = Place::here();
-        let count = |came, said| {
-            self.requests.count(place, came);
-            line.add(place, counter(MODE, said));
+        let stripe = ThreadStripe::here();
+        let count = |request_outcome, limit_outcome| {
+            self.requests.count(stripe, request_outcome);
+            series.add(stripe, counter(MODE, limit_outcome));
         };
         let subject = Subject { naming: tally.naming(), key: &hit.key };
         match decision.outcome {
-            Outcome::Fits if request.cost_asked() == 0 => count(Came::Looked, Said::Looked),
+            Outcome::Fits if request.cost_asked() == 0 => count(RequestOutcome::Looked, LimitOutcome::Looked),
             Outcome::Fits => {
-                count(Came::Allowed, Said::Allowed);
+                count(RequestOutcome::Allowed, LimitOutcome::Allowed);
                 if self.is_near(&rule.terms()[hit.terms].limits()[0], decision, verdict.source) {
-                    line.add(place, counter(MODE, Said::NearMiss));
+                    series.add(stripe, counter(MODE, LimitOutcome::NearMiss));
                     self.near.add(subject, verdict.decided_at_ms);
                 }
             }
             Outcome::RetryAfter(_) | Outcome::Never => {
-                count(Came::Denied, Said::Denied);
+                count(RequestOutcome::Denied, LimitOutcome::Denied);
                 self.denied.add(subject, verdict.decided_at_ms);
-                if self.hook(place).is_some() {
-                    self.tell_rule(policy, &Told::request(request), (MODE, hit), &Heard::all(verdict));
+                if self.hook(stripe).is_some() {
+                    self.call_hook_for_rule(
+                        policy,
+                        &RequestInfo::request(request),
+                        (MODE, hit),
+                        &LimitDecisions::all(verdict),
+                    );
                 }
             }
         }
@@ -163,16 +168,16 @@ impl Observer {
     pub(crate) fn rules<'h, 'k: 'h>(
         &self,
         policy: &ActivePolicy,
-        told: &Told<'_>,
+        info: &RequestInfo<'_>,
         mode: HitMode,
         hits: impl Iterator<Item = &'h Hit<'k>>,
-        mut heard: Heard<'_>,
+        mut decisions: LimitDecisions<'_>,
     ) {
         for hit in hits {
             let limits = policy.rules()[hit.rule].terms()[hit.terms].limits().len();
-            let (own, rest) = heard.decisions.split_at(limits.min(heard.decisions.len()));
-            self.rule(policy, told, (mode, hit), &Heard { decisions: own, ..heard });
-            heard.decisions = rest;
+            let (own, rest) = decisions.decisions.split_at(limits.min(decisions.decisions.len()));
+            self.rule(policy, info, (mode, hit), &LimitDecisions { decisions: own, ..decisions });
+            decisions.decisions = rest;
         }
     }
 
@@ -181,173 +186,194 @@ impl Observer {
     pub(crate) fn rule(
         &self,
         policy: &ActivePolicy,
-        told: &Told<'_>,
+        info: &RequestInfo<'_>,
         (mode, hit): (HitMode, &Hit<'_>),
-        heard: &Heard<'_>,
+        decisions: &LimitDecisions<'_>,
     ) {
         let Some(tally) = policy.tally(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
         if hit.lacks_key {
             tally.record_keyless();
         }
-        let (limits, lines) = (rule.terms()[hit.terms].limits(), tally.lines(hit.terms, hit.route));
-        let mut noticed = Noticed::Nothing;
-        for ((limit, decision), line) in limits.iter().zip(heard.decisions).zip(lines) {
-            noticed = noticed.max(self.count(line, mode, (limit, decision), told, heard));
+        let (limits, series_of_limits) =
+            (rule.terms()[hit.terms].limits(), tally.series(hit.terms, hit.route));
+        let mut severity = Severity::Nothing;
+        for ((limit, decision), series) in limits.iter().zip(decisions.decisions).zip(series_of_limits) {
+            severity = severity.max(self.count(series, mode, (limit, decision), info, decisions));
         }
         let subject = Subject { naming: tally.naming(), key: &hit.key };
-        if self.notice(subject, mode, (told.place, heard.decided_at_ms), noticed) {
-            self.tell_rule(policy, told, (mode, hit), heard);
+        if self.add_to_top_lists(subject, mode, (info.stripe, decisions.decided_at_ms), severity) {
+            self.call_hook_for_rule(policy, info, (mode, hit), decisions);
         }
     }
 
     /// What a limit said that came along.
     #[inline]
-    pub(crate) fn ad_hoc(&self, told: &Told<'_>, key: &Key<'_>, limit: &Limit, heard: &Heard<'_>) {
-        let (mode, [decision]) = (HitMode::Enforced, heard.decisions) else { return };
-        let noticed = self.count(&self.ad_hoc, mode, (limit, decision), told, heard);
+    pub(crate) fn ad_hoc(
+        &self,
+        info: &RequestInfo<'_>,
+        key: &Key<'_>,
+        limit: &Limit,
+        decisions: &LimitDecisions<'_>,
+    ) {
+        let (mode, [decision]) = (HitMode::Enforced, decisions.decisions) else { return };
+        let severity = self.count(&self.ad_hoc, mode, (limit, decision), info, decisions);
         let subject = Subject { naming: &self.ad_hoc_naming, key };
-        if self.notice(subject, mode, (told.place, heard.decided_at_ms), noticed) {
+        if self.add_to_top_lists(subject, mode, (info.stripe, decisions.decided_at_ms), severity) {
             let limits = std::slice::from_ref(limit);
-            self.tell(
-                told,
-                &Of { rule: None, naming: &self.ad_hoc_naming, names: &[], limits, key, mode },
-                heard,
+            self.call_hook(
+                info,
+                &DenialSource { rule: None, naming: &self.ad_hoc_naming, names: &[], limits, key, mode },
+                decisions,
             );
         }
     }
 
     /// A rule that refuses without asking its limits, or would.
     #[cold]
-    pub(crate) fn bars(&self, (policy, rule): (&ActivePolicy, usize), told: &Told<'_>, bar: &Bar<'_>) {
-        let Bar { why, mode, key, route, now_ms } = *bar;
+    pub(crate) fn record_block(
+        &self,
+        (policy, rule): (&ActivePolicy, usize),
+        info: &RequestInfo<'_>,
+        block: &Block<'_>,
+    ) {
+        let Block { why, mode, key, route, now_ms } = *block;
         let Some(tally) = policy.tally(rule) else { return };
         let rule = &policy.rules()[rule];
-        if let Some(line) = tally.bar(why, route) {
-            line.add(told.place, counter(mode, Said::Denied));
+        if let Some(series) = tally.block_series(why, route) {
+            series.add(info.stripe, counter(mode, LimitOutcome::Denied));
         }
         if let Some(key) = key
             && mode == HitMode::Enforced
         {
             self.denied.add(Subject { naming: tally.naming(), key }, now_ms);
         }
-        let Some(hook) = self.hook(told.place) else { return };
+        let Some(hook) = self.hook(info.stripe) else { return };
         hook(&Denial {
-            observer: self,
+            telemetry: self,
             rule: Some(rule),
             naming: tally.naming(),
             limit: None,
             mode,
             key,
-            cost: told.cost,
+            cost: info.cost,
             retry_after_ms: None,
             retry_after_at_most_ms: None,
             reset_after_ms: None,
             decided_at_ms: now_ms,
             source: Source::Store,
             barred: Some(why),
-            request_id: told.id,
+            request_id: info.id,
         });
     }
 
     #[inline(always)]
     fn count(
         &self,
-        line: &LineTally,
+        series: &SeriesCounters,
         mode: HitMode,
         (limit, decision): (&Limit, &Decision),
-        told: &Told<'_>,
-        heard: &Heard<'_>,
-    ) -> Noticed {
-        let place = told.place;
-        let said = match decision.outcome {
-            Outcome::RetryAfter(_) | Outcome::Never => Said::Denied,
-            Outcome::Fits if told.cost == 0 => Said::Looked,
-            Outcome::Fits if heard.is_allowed => Said::Allowed,
-            Outcome::Fits => Said::Uncharged,
+        info: &RequestInfo<'_>,
+        decisions: &LimitDecisions<'_>,
+    ) -> Severity {
+        let stripe = info.stripe;
+        let outcome = match decision.outcome {
+            Outcome::RetryAfter(_) | Outcome::Never => LimitOutcome::Denied,
+            Outcome::Fits if info.cost == 0 => LimitOutcome::Looked,
+            Outcome::Fits if decisions.is_allowed => LimitOutcome::Allowed,
+            Outcome::Fits => LimitOutcome::Uncharged,
         };
-        line.add(place, counter(mode, said));
-        match said {
-            Said::Denied => Noticed::Denied,
-            Said::Allowed if self.is_near(limit, decision, heard.source) => {
-                line.add(place, counter(mode, Said::NearMiss));
-                Noticed::Near
+        series.add(stripe, counter(mode, outcome));
+        match outcome {
+            LimitOutcome::Denied => Severity::Denied,
+            LimitOutcome::Allowed if self.is_near(limit, decision, decisions.source) => {
+                series.add(stripe, counter(mode, LimitOutcome::NearMiss));
+                Severity::Near
             }
-            _ => Noticed::Nothing,
+            _ => Severity::Nothing,
         }
     }
 
     /// Puts subjects on their lists. Says whether a denial is to be told.
     #[inline(always)]
-    fn notice(
+    fn add_to_top_lists(
         &self,
         subject: Subject<'_>,
         mode: HitMode,
-        (place, at_ms): (Place, u64),
-        noticed: Noticed,
+        (stripe, at_ms): (ThreadStripe, u64),
+        severity: Severity,
     ) -> bool {
-        let top = match noticed {
-            Noticed::Nothing => return false,
-            Noticed::Near => &self.near,
-            Noticed::Denied => &self.denied,
+        let top = match severity {
+            Severity::Nothing => return false,
+            Severity::Near => &self.near,
+            Severity::Denied => &self.denied,
         };
         if mode == HitMode::Enforced {
             top.add(subject, at_ms);
         }
-        noticed == Noticed::Denied && self.hook(place).is_some()
+        severity == Severity::Denied && self.hook(stripe).is_some()
     }
 
     /// That a rule refuses.
     #[cold]
-    fn tell_rule(
+    fn call_hook_for_rule(
         &self,
         policy: &ActivePolicy,
-        told: &Told<'_>,
+        info: &RequestInfo<'_>,
         (mode, hit): (HitMode, &Hit<'_>),
-        heard: &Heard<'_>,
+        decisions: &LimitDecisions<'_>,
     ) {
         let Some(tally) = policy.tally(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
         let terms = &rule.terms()[hit.terms];
         let (names, limits, key) = (terms.names(), terms.limits(), &hit.key);
-        self.tell(told, &Of { rule: Some(rule), naming: tally.naming(), names, limits, key, mode }, heard);
+        self.call_hook(
+            info,
+            &DenialSource { rule: Some(rule), naming: tally.naming(), names, limits, key, mode },
+            decisions,
+        );
     }
 
     #[cold]
-    fn tell(&self, told: &Told<'_>, of: &Of<'_>, heard: &Heard<'_>) {
+    fn call_hook(&self, info: &RequestInfo<'_>, of: &DenialSource<'_>, decisions: &LimitDecisions<'_>) {
         if let Some(hook) = self.hook.get() {
-            hook(&self.denial(told, of, heard));
+            hook(&self.denial(info, of, decisions));
         }
     }
 
-    /// Who is to be told of a denial.
+    /// SubjectHash is to be told of a denial.
     #[inline(always)]
-    fn hook(&self, place: Place) -> Option<&Hook> {
-        self.hook.get().filter(|_| self.hearing.wants(place))
+    fn hook(&self, stripe: ThreadStripe) -> Option<&Hook> {
+        self.hook.get().filter(|_| self.interest.wants(stripe))
     }
 
-    fn denial<'a>(&'a self, told: &Told<'a>, of: &Of<'a>, heard: &Heard<'_>) -> Denial<'a> {
-        let at = match heard.decisions {
+    fn denial<'a>(
+        &'a self,
+        info: &RequestInfo<'a>,
+        of: &DenialSource<'a>,
+        decisions: &LimitDecisions<'_>,
+    ) -> Denial<'a> {
+        let at = match decisions.decisions {
             [_] => 0,
             several => longest(several),
         };
-        let wait = Wait::of(&of.limits[at], &heard.decisions[at]);
-        let reset_after_ms = heard.decisions.iter().map(|one| one.reset_after_ms).max();
+        let wait = Wait::of(&of.limits[at], &decisions.decisions[at]);
+        let reset_after_ms = decisions.decisions.iter().map(|one| one.reset_after_ms).max();
         Denial {
-            observer: self,
+            telemetry: self,
             rule: of.rule,
             naming: of.naming,
             limit: Some(DeniedLimit { name: of.names.get(at).map(|name| &**name), limit: &of.limits[at] }),
             mode: of.mode,
             key: Some(of.key),
-            cost: told.cost,
+            cost: info.cost,
             retry_after_ms: wait.exact_ms(),
             retry_after_at_most_ms: wait.at_most_ms(),
-            reset_after_ms: reset_after_ms.filter(|_| heard.is_known()),
-            decided_at_ms: heard.decided_at_ms,
-            source: heard.source,
+            reset_after_ms: reset_after_ms.filter(|_| decisions.is_known()),
+            decided_at_ms: decisions.decided_at_ms,
+            source: decisions.source,
             barred: None,
-            request_id: told.id,
+            request_id: info.id,
         }
     }
 }

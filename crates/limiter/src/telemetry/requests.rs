@@ -1,12 +1,12 @@
 //! Whole requests, by what came of them.
 
 use super::striped::Striped;
-use super::thread_stripe::Place;
+use super::thread_stripe::ThreadStripe;
 
 /// How many requests there were since the start. Each is in exactly one of these; those that would have been refused are also
 /// among those that were allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Requests {
+pub struct RequestCounts {
     /// Admitted and charged.
     pub allowed: u64,
     /// Refused by a limit.
@@ -27,7 +27,7 @@ pub struct Requests {
 
 /// What came of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Came {
+pub(crate) enum RequestOutcome {
     Allowed,
     Denied,
     Barred,
@@ -39,24 +39,24 @@ pub(crate) enum Came {
     WouldDeny,
 }
 
-/// Those of [`Requests`].
+/// Those of [`RequestCounts`].
 const COUNTERS: usize = 8;
 
 #[derive(Debug)]
-pub(super) struct Counters(Striped<COUNTERS>);
+pub(super) struct RequestCounters(Striped<COUNTERS>);
 
-impl Counters {
+impl RequestCounters {
     pub(super) fn new() -> Self {
         Self(Striped::new())
     }
 
     #[inline]
-    pub(super) fn count(&self, place: Place, came: Came) {
-        self.0.add(place, came as usize);
+    pub(super) fn count(&self, stripe: ThreadStripe, outcome: RequestOutcome) {
+        self.0.add(stripe, outcome as usize);
     }
 
-    pub(super) fn sums(&self) -> Requests {
+    pub(super) fn sums(&self) -> RequestCounts {
         let [allowed, denied, barred, unlimited, looked, failed, replayed, would_deny] = self.0.sums();
-        Requests { allowed, denied, barred, unlimited, looked, failed, replayed, would_deny }
+        RequestCounts { allowed, denied, barred, unlimited, looked, failed, replayed, would_deny }
     }
 }

@@ -2,34 +2,35 @@
 
 use std::sync::Arc;
 
-use super::Naming;
-use super::keyless::KeylessTally;
-use super::series::{LineTally, MAX_ROUTES, Name, OTHER, reason};
-use super::skips::SkipTally;
+use super::SubjectNaming;
+use super::keyless::KeylessCounter;
+use super::series::{MAX_ROUTES, Name, OTHER, SeriesCounters, reason};
+use super::skips::SkipCounter;
 use slidegate_policy::{Barred, Rule};
 
 /// The lines of a rule, for all its sets of limits, all its reasons to refuse without asking one, and all its routes.
 #[derive(Debug)]
-pub(crate) struct RuleTally {
-    naming: Arc<Naming>,
-    terms: Box<[TermsTally]>,
-    bars: Box<[BarTally]>,
-    keyless: Option<Arc<KeylessTally>>,
-    skips: Option<Arc<SkipTally>>,
+pub(crate) struct RuleSeries {
+    naming: Arc<SubjectNaming>,
+    terms: Box<[LimitSetSeries]>,
+    record_block: Box<[BlockSeries]>,
+    keyless: Option<Arc<KeylessCounter>>,
+    skips: Option<Arc<SkipCounter>>,
 }
 
 /// The lines of a set of limits: route by route, one for each limit.
-type TermsTally = Box<[Box<[Arc<LineTally>]>]>;
+type LimitSetSeries = Box<[Box<[Arc<SeriesCounters>]>]>;
 
 /// Why it refuses, and the line for that of every route.
-type BarTally = (Barred, Box<[Arc<LineTally>]>);
+type BlockSeries = (Barred, Box<[Arc<SeriesCounters>]>);
 
-impl RuleTally {
+impl RuleSeries {
     /// The names of all lines of a rule, limit by limit.
     pub(super) fn names(rule: &Rule) -> impl Iterator<Item = Name> {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
         let limits = rule.terms().iter().flat_map(|terms| terms.names()).map(|name| Arc::from(&**name));
-        let limits: Vec<Arc<str>> = limits.chain(bars(rule).map(|why| Arc::from(reason(why)))).collect();
+        let limits: Vec<Arc<str>> =
+            limits.chain(record_block(rule).map(|why| Arc::from(reason(why)))).collect();
         limits.into_iter().flat_map(move |limit| {
             let of = |route: &Arc<str>| [name.clone(), limit.clone(), route.clone()];
             routes.iter().map(of).collect::<Vec<_>>()
@@ -38,25 +39,26 @@ impl RuleTally {
 
     pub(super) fn new(
         rule: &Rule,
-        (keyless, skips): (Option<Arc<KeylessTally>>, Option<Arc<SkipTally>>),
-        line: impl Fn(&Name) -> Arc<LineTally>,
+        (keyless, skips): (Option<Arc<KeylessCounter>>, Option<Arc<SkipCounter>>),
+        series: impl Fn(&Name) -> Arc<SeriesCounters>,
     ) -> Self {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
-        let line = |limit: &Arc<str>, route: &Arc<str>| line(&[name.clone(), limit.clone(), route.clone()]);
+        let series =
+            |limit: &Arc<str>, route: &Arc<str>| series(&[name.clone(), limit.clone(), route.clone()]);
         let terms = rule.terms().iter().map(|terms| {
             let limits: Vec<Arc<str>> = terms.names().iter().map(|limit| Arc::from(&**limit)).collect();
-            let of = |route: &Arc<str>| limits.iter().map(|limit| line(limit, route)).collect();
+            let of = |route: &Arc<str>| limits.iter().map(|limit| series(limit, route)).collect();
             routes.iter().map(of).collect()
         });
-        let bars = bars(rule).map(|why| {
+        let record_block = record_block(rule).map(|why| {
             let reason = Arc::from(reason(why));
-            (why, routes.iter().map(|route| line(&reason, route)).collect())
+            (why, routes.iter().map(|route| series(&reason, route)).collect())
         });
-        let naming = Arc::new(Naming::new(rule.name(), rule.space(), rule.key_reader()));
-        Self { terms: terms.collect(), bars: bars.collect(), keyless, skips, naming }
+        let naming = Arc::new(SubjectNaming::new(rule.name(), rule.space(), rule.key_reader()));
+        Self { terms: terms.collect(), record_block: record_block.collect(), keyless, skips, naming }
     }
 
-    /// Counts a request that lacks an attribute of the key.
+    /// SeriesCounts a request that lacks an attribute of the key.
     #[cold]
     pub(super) fn record_keyless(&self) {
         if let Some(keyless) = &self.keyless {
@@ -64,7 +66,7 @@ impl RuleTally {
         }
     }
 
-    /// Counts a request that the rule skips.
+    /// SeriesCounts a request that the rule skips.
     pub(crate) fn record_skip(&self) {
         if let Some(skips) = &self.skips {
             skips.record();
@@ -72,25 +74,25 @@ impl RuleTally {
     }
 
     /// What its subjects are called.
-    pub(super) fn naming(&self) -> &Arc<Naming> {
+    pub(super) fn naming(&self) -> &Arc<SubjectNaming> {
         &self.naming
     }
 
     /// The lines of a set of limits on one route.
     #[inline]
-    pub(super) fn lines(&self, terms: usize, route: u32) -> &[Arc<LineTally>] {
+    pub(super) fn series(&self, terms: usize, route: u32) -> &[Arc<SeriesCounters>] {
         &self.terms[terms][route as usize]
     }
 
     /// The line of what is refused for this reason on one route.
-    pub(super) fn bar(&self, why: Barred, route: u32) -> Option<&LineTally> {
-        let (_, lines) = self.bars.iter().find(|(other, _)| *other == why)?;
-        lines.get(route as usize).map(|line| &**line)
+    pub(super) fn block_series(&self, why: Barred, route: u32) -> Option<&SeriesCounters> {
+        let (_, series) = self.record_block.iter().find(|(other, _)| *other == why)?;
+        series.get(route as usize).map(|series| &**series)
     }
 }
 
 /// Why a rule may refuse without asking a limit.
-fn bars(rule: &Rule) -> impl Iterator<Item = Barred> {
+fn record_block(rule: &Rule) -> impl Iterator<Item = Barred> {
     Barred::ALL.into_iter().filter(|why| rule.may_bar(*why))
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::keyless::{KeylessTally, WithoutKey};
-use super::rule_series::RuleTally;
-use super::skips::SkipTally;
+use super::keyless::{KeylessCounter, KeylessRequests};
+use super::rule_series::RuleSeries;
+use super::skips::SkipCounter;
 use super::striped::Striped;
 use slidegate_policy::{Barred, HitMode, KeyText, Policy};
 use slidegate_store::Key;
 
 /// The most lines that are kept. What does not fit is counted under the rule [`OTHER`].
-pub const MAX_LINES: usize = 8_192;
+pub const MAX_SERIES: usize = 8_192;
 /// The most routes of one rule. The others are counted under the route [`OTHER`].
 pub const MAX_ROUTES: usize = 32;
 /// What has no line of its own.
@@ -23,7 +23,7 @@ pub const AD_HOC: &str = "(ad hoc)";
 
 /// What a limit of a rule has said on one route, since the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
+pub struct Series {
     /// The rule; [`AD_HOC`] for limits that came along, [`OTHER`] for what has no line of its own.
     pub rule: Arc<str>,
     /// What the limit is called in headers, as `login-5/min`; `(deny list)` or `(missing key)` where the rule refuses without asking one.
@@ -31,14 +31,14 @@ pub struct Line {
     /// The template that the path fits; empty for rules that are for every path, and where a rule was asked by its name.
     pub route: Arc<str>,
     /// Where the rule refuses.
-    pub enforced: Counts,
+    pub enforced: SeriesCounts,
     /// Where it only looks on.
-    pub observed: Counts,
+    pub observed: SeriesCounts,
 }
 
 /// What a limit has said.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counts {
+pub struct SeriesCounts {
     /// Charged.
     pub allowed: u64,
     /// It did not fit.
@@ -47,7 +47,7 @@ pub struct Counts {
     pub uncharged: u64,
     /// Only looked, at a cost of 0.
     pub looked: u64,
-    /// Of those that were charged, those that left little room.
+    /// DenialSource those that were charged, those that left little room.
     pub near_misses: u64,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn reason(why: Barred) -> &'static str {
 
 /// Which count.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Said {
+pub(super) enum LimitOutcome {
     Allowed,
     Denied,
     Uncharged,
@@ -83,17 +83,17 @@ pub(super) enum Said {
 
 const COUNTS: usize = 5;
 
-/// Where a [`Line`] is counted.
-pub(super) type LineTally = Striped<{ 2 * COUNTS }>;
+/// Where a [`Series`] is counted.
+pub(super) type SeriesCounters = Striped<{ 2 * COUNTS }>;
 
 /// Where one of its counts is.
 #[inline]
-pub(super) fn counter(mode: HitMode, said: Said) -> usize {
+pub(super) fn counter(mode: HitMode, outcome: LimitOutcome) -> usize {
     let first = match mode {
         HitMode::Enforced => 0,
         HitMode::Observed => COUNTS,
     };
-    first + said as usize
+    first + outcome as usize
 }
 
 /// Rule, limit and route.
@@ -101,106 +101,112 @@ pub(super) type Name = [Arc<str>; 3];
 
 /// All lines.
 #[derive(Debug)]
-pub(super) struct Lines(Mutex<Kept>);
+pub(super) struct SeriesTable(Mutex<SeriesIndex>);
 
 #[derive(Debug)]
-struct Kept {
-    by_name: HashMap<Name, Arc<LineTally>>,
+struct SeriesIndex {
+    by_name: HashMap<Name, Arc<SeriesCounters>>,
     /// In the order of the policy, then those of rules that are gone.
     order: Vec<Name>,
     /// The lines that everything else is counted in.
-    last: [(Name, Arc<LineTally>); 2],
-    /// Of the rules of the policy, in its order.
-    keyless: Vec<Arc<KeylessTally>>,
+    last: [(Name, Arc<SeriesCounters>); 2],
+    /// DenialSource the rules of the policy, in its order.
+    keyless: Vec<Arc<KeylessCounter>>,
 }
 
-impl Lines {
+impl SeriesTable {
     pub(super) fn new() -> Self {
-        let last = [AD_HOC, OTHER].map(|rule| ([rule, "", ""].map(Arc::from), Arc::new(LineTally::new())));
-        Self(Mutex::new(Kept { by_name: HashMap::new(), order: Vec::new(), last, keyless: Vec::new() }))
+        let last =
+            [AD_HOC, OTHER].map(|rule| ([rule, "", ""].map(Arc::from), Arc::new(SeriesCounters::new())));
+        Self(Mutex::new(SeriesIndex {
+            by_name: HashMap::new(),
+            order: Vec::new(),
+            last,
+            keyless: Vec::new(),
+        }))
     }
 
-    pub(super) fn ad_hoc(&self) -> Arc<LineTally> {
+    pub(super) fn ad_hoc(&self) -> Arc<SeriesCounters> {
         Arc::clone(&self.0.lock().last[0].1)
     }
 
-    /// Gives every rule its lines: those that it had before, by name. Lines of rules that are gone stay, unless there is no room.
-    pub(super) fn attach(&self, policy: &Policy, skips: Vec<Option<Arc<SkipTally>>>) -> Box<[RuleTally]> {
-        let kept = &mut *self.0.lock();
-        let wanted: Vec<Name> = policy.rules().iter().flat_map(RuleTally::names).collect();
-        kept.renew(wanted);
-        let before = std::mem::take(&mut kept.keyless).into_iter();
+    /// Gives every rule its lines: those that it had before, by name. SeriesTable of rules that are gone stay, unless there is no room.
+    pub(super) fn attach(&self, policy: &Policy, skips: Vec<Option<Arc<SkipCounter>>>) -> Box<[RuleSeries]> {
+        let index = &mut *self.0.lock();
+        let wanted: Vec<Name> = policy.rules().iter().flat_map(RuleSeries::names).collect();
+        index.renew(wanted);
+        let before = std::mem::take(&mut index.keyless).into_iter();
         let before: HashMap<_, _> = before.map(|tally| (Arc::clone(tally.rule()), tally)).collect();
         let each = policy.rules().iter().zip(skips).map(|(rule, skips)| {
-            let keyless = KeylessTally::of(rule, &before);
-            kept.keyless.extend(keyless.clone());
-            RuleTally::new(rule, (keyless, skips), |name| kept.line(name))
+            let keyless = KeylessCounter::of(rule, &before);
+            index.keyless.extend(keyless.clone());
+            RuleSeries::new(rule, (keyless, skips), |name| index.series(name))
         });
         each.collect()
     }
 
-    pub(super) fn without_key(&self) -> Vec<WithoutKey> {
+    pub(super) fn without_key(&self) -> Vec<KeylessRequests> {
         self.0.lock().keyless.iter().map(|tally| tally.now()).collect()
     }
 
     /// All lines, but not those that nothing could count in yet beside the rules' own.
-    pub(super) fn list(&self) -> Vec<Line> {
-        let kept = self.0.lock();
-        let mut lines: Vec<Line> = Vec::with_capacity(kept.order.len() + kept.last.len());
-        for name in &kept.order {
-            let Some(tally) = kept.by_name.get(name) else { continue };
-            let line = line(name, tally);
+    pub(super) fn list(&self) -> Vec<Series> {
+        let index = self.0.lock();
+        let mut all: Vec<Series> = Vec::with_capacity(index.order.len() + index.last.len());
+        for name in &index.order {
+            let Some(tally) = index.by_name.get(name) else { continue };
+            let series = series(name, tally);
             let is_by_name =
-                lines.last().is_some_and(|last| last.rule == line.rule && last.limit == line.limit);
-            if !(is_by_name && line.route.is_empty() && line.is_empty()) {
-                lines.push(line);
+                all.last().is_some_and(|last| last.rule == series.rule && last.limit == series.limit);
+            if !(is_by_name && series.route.is_empty() && series.is_empty()) {
+                all.push(series);
             }
         }
-        let last = kept.last.iter().map(|(name, tally)| line(name, tally));
-        lines.extend(last.filter(|line| !line.is_empty()));
-        lines
+        let last = index.last.iter().map(|(name, tally)| series(name, tally));
+        all.extend(last.filter(|series| !series.is_empty()));
+        all
     }
 }
 
-impl Line {
+impl Series {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.enforced == Counts::default() && self.observed == Counts::default()
+        self.enforced == SeriesCounts::default() && self.observed == SeriesCounts::default()
     }
 }
 
-impl Kept {
+impl SeriesIndex {
     /// The lines of a policy first, and after them as many of the others as there is room for.
     fn renew(&mut self, wanted: Vec<Name>) {
         let before = std::mem::take(&mut self.order);
         let mut known = HashMap::with_capacity(before.len() + wanted.len());
         for name in wanted.into_iter().chain(before) {
-            if known.len() < MAX_LINES - self.last.len() && !known.contains_key(&name) {
-                let line = self.by_name.remove(&name).unwrap_or_else(|| Arc::new(LineTally::new()));
-                known.insert(name.clone(), line);
+            if known.len() < MAX_SERIES - self.last.len() && !known.contains_key(&name) {
+                let series = self.by_name.remove(&name).unwrap_or_else(|| Arc::new(SeriesCounters::new()));
+                known.insert(name.clone(), series);
                 self.order.push(name);
             }
         }
         self.by_name = known;
     }
 
-    fn line(&self, name: &Name) -> Arc<LineTally> {
+    fn series(&self, name: &Name) -> Arc<SeriesCounters> {
         Arc::clone(self.by_name.get(name).unwrap_or(&self.last[1].1))
     }
 }
 
-fn line(name: &Name, tally: &LineTally) -> Line {
+fn series(name: &Name, tally: &SeriesCounters) -> Series {
     let sums = tally.sums();
     let counts = |mode| {
-        let of = |said| sums[counter(mode, said)];
-        Counts {
-            allowed: of(Said::Allowed),
-            denied: of(Said::Denied),
-            uncharged: of(Said::Uncharged),
-            looked: of(Said::Looked),
-            near_misses: of(Said::NearMiss),
+        let of = |outcome| sums[counter(mode, outcome)];
+        SeriesCounts {
+            allowed: of(LimitOutcome::Allowed),
+            denied: of(LimitOutcome::Denied),
+            uncharged: of(LimitOutcome::Uncharged),
+            looked: of(LimitOutcome::Looked),
+            near_misses: of(LimitOutcome::NearMiss),
         }
     };
     let [rule, limit, route] = name.clone();
-    Line { rule, limit, route, enforced: counts(HitMode::Enforced), observed: counts(HitMode::Observed) }
+    Series { rule, limit, route, enforced: counts(HitMode::Enforced), observed: counts(HitMode::Observed) }
 }

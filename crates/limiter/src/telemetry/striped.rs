@@ -1,10 +1,10 @@
-//! Counters that every thread has its own copy of.
+//! RequestCounters that every thread has its own copy of.
 
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::thread_stripe::{OWN, Place, SHARED};
+use super::thread_stripe::{OWN, SHARED, ThreadStripe};
 
 /// Some counters, in as many copies as threads use them.
 pub(super) struct Striped<const N: usize> {
@@ -12,11 +12,11 @@ pub(super) struct Striped<const N: usize> {
     shared: [Lazy<N>; SHARED],
 }
 
-type Lazy<const N: usize> = OnceLock<Box<Copied<N>>>;
+type Lazy<const N: usize> = OnceLock<Box<Stripe<N>>>;
 
 /// On cache lines of its own.
 #[repr(align(64))]
-struct Copied<const N: usize>([AtomicU64; N]);
+struct Stripe<const N: usize>([AtomicU64; N]);
 
 impl<const N: usize> Striped<N> {
     pub(super) fn new() -> Self {
@@ -25,22 +25,22 @@ impl<const N: usize> Striped<N> {
 
     /// Adds one.
     #[inline(always)]
-    pub(super) fn add(&self, place: Place, counter: usize) {
-        let Some(copy) = self.own.get(place.index()) else { return self.add_shared(place, counter) };
+    pub(super) fn add(&self, stripe: ThreadStripe, counter: usize) {
+        let Some(copy) = self.own.get(stripe.index()) else { return self.add_shared(stripe, counter) };
         let counter = &copy.get_or_init(Self::empty).0[counter];
         // Nobody else writes here, so that nothing can come between.
         counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     #[cold]
-    fn add_shared(&self, place: Place, counter: usize) {
-        let copy = &self.shared[place.index() - OWN];
+    fn add_shared(&self, stripe: ThreadStripe, counter: usize) {
+        let copy = &self.shared[stripe.index() - OWN];
         copy.get_or_init(Self::empty).0[counter].fetch_add(1, Ordering::Relaxed);
     }
 
     #[cold]
-    fn empty() -> Box<Copied<N>> {
-        Box::new(Copied([const { AtomicU64::new(0) }; N]))
+    fn empty() -> Box<Stripe<N>> {
+        Box::new(Stripe([const { AtomicU64::new(0) }; N]))
     }
 
     /// What all threads have counted.
@@ -75,7 +75,7 @@ mod tests {
                 for _ in 0..100 {
                     scope.spawn(|| {
                         for at in 0..1_000 {
-                            counters.add(Place::here(), at % 2);
+                            counters.add(ThreadStripe::here(), at % 2);
                         }
                     });
                 }

@@ -15,13 +15,13 @@ use slidegate_store::{Key, Space};
 type Show = dyn Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync;
 
 /// What the subjects of one rule are called: made once for a rule, and shared by all that speak of them.
-pub struct Naming {
+pub struct SubjectNaming {
     rule: Arc<str>,
     space: Space,
     show: Box<Show>,
 }
 
-impl Naming {
+impl SubjectNaming {
     /// For the rule of this name, whose keys count in this space and are shown like this.
     pub fn new(
         rule: impl Into<Arc<str>>,
@@ -48,19 +48,19 @@ impl Naming {
     }
 }
 
-impl fmt::Debug for Naming {
+impl fmt::Debug for SubjectNaming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Naming").field("rule", &self.rule).finish_non_exhaustive()
+        f.debug_struct("SubjectNaming").field("rule", &self.rule).finish_non_exhaustive()
     }
 }
 
 /// How subjects appear now: one for all lists and logs of a process, so that a subject is called the same in all of them.
-pub struct Appearance {
+pub struct SubjectDisplay {
     secret: [u8; 32],
     hashed: AtomicBool,
 }
 
-impl Appearance {
+impl SubjectDisplay {
     /// Under a new secret.
     pub fn new(subjects: Subjects) -> Self {
         Self { secret: random(), hashed: AtomicBool::new(subjects == Subjects::Hashed) }
@@ -77,7 +77,7 @@ impl Appearance {
     }
 
     /// A subject as it is to be shown.
-    pub fn subject(&self, naming: &Naming, key: &Key<'_>) -> Vec<KeyText> {
+    pub fn subject(&self, naming: &SubjectNaming, key: &Key<'_>) -> Vec<KeyText> {
         self.like(self.subjects(), naming.plain(key))
     }
 
@@ -111,14 +111,14 @@ impl Appearance {
     }
 }
 
-impl Default for Appearance {
+impl Default for SubjectDisplay {
     fn default() -> Self {
         Self::new(Subjects::default())
     }
 }
 
-impl fmt::Debug for Appearance {
+impl fmt::Debug for SubjectDisplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Appearance").field("subjects", &self.subjects()).finish_non_exhaustive()
+        f.debug_struct("SubjectDisplay").field("subjects", &self.subjects()).finish_non_exhaustive()
     }
 }

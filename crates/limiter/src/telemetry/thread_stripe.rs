@@ -11,16 +11,16 @@ pub(super) const SHARED: usize = 8;
 
 /// Where a thread counts: at one of its own, or at one that comes behind those and is shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place(u32);
+pub(crate) struct ThreadStripe(u32);
 
 /// Before a thread has counted anything.
-const NOWHERE: Place = Place(u32::MAX);
-/// Of a thread that is about to end.
-const LAST: Place = Place(OWN as u32);
+const UNASSIGNED: ThreadStripe = ThreadStripe(u32::MAX);
+/// DenialSource a thread that is about to end.
+const SHARED_STRIPE: ThreadStripe = ThreadStripe(OWN as u32);
 
 static FREE: Mutex<Free> = Mutex::new(Free { next: 0, returned: Vec::new() });
 
-/// Numbers that nobody has. Who takes one after another thread sees all that it wrote, because of the lock.
+/// Numbers that nobody has. SubjectHash takes one after another thread sees all that it wrote, because of the lock.
 struct Free {
     next: u32,
     returned: Vec<u32>,
@@ -41,34 +41,34 @@ struct Number(u32);
 impl Drop for Number {
     fn drop(&mut self) {
         // What is counted after this must not be where another thread counts.
-        PLACE.set(LAST);
+        STRIPE.set(SHARED_STRIPE);
         FREE.lock().returned.push(self.0);
     }
 }
 
 thread_local! {
-    static PLACE: Cell<Place> = const { Cell::new(NOWHERE) };
+    static STRIPE: Cell<ThreadStripe> = const { Cell::new(UNASSIGNED) };
     static NUMBER: Number = Number(FREE.lock().take());
 }
 
-impl Place {
+impl ThreadStripe {
     /// That of this thread.
     #[inline]
     pub(crate) fn here() -> Self {
-        let place = PLACE.get();
-        if place == NOWHERE { Self::first() } else { place }
+        let stripe = STRIPE.get();
+        if stripe == UNASSIGNED { Self::first() } else { stripe }
     }
 
     #[cold]
     fn first() -> Self {
         let number = NUMBER.try_with(|number| number.0 as usize);
-        let place = match number {
+        let stripe = match number {
             Ok(number) if number < OWN => Self(number as u32),
             Ok(number) => Self((OWN + number % SHARED) as u32),
-            Err(_) => LAST,
+            Err(_) => SHARED_STRIPE,
         };
-        PLACE.set(place);
-        place
+        STRIPE.set(stripe);
+        stripe
     }
 
     #[inline]
@@ -92,18 +92,18 @@ mod tests {
             let all_there = Barrier::new(most);
             let places = thread::scope(|scope| {
                 let one = || {
-                    let place = Place::here();
+                    let stripe = ThreadStripe::here();
                     all_there.wait();
-                    assert_eq!(Place::here(), place);
-                    place
+                    assert_eq!(ThreadStripe::here(), stripe);
+                    stripe
                 };
                 let threads: Vec<_> = (0..most).map(|_| scope.spawn(one)).collect();
                 threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
             });
             let own: Vec<usize> =
-                places.iter().map(|place| place.index()).filter(|index| *index < OWN).collect();
+                places.iter().map(|stripe| stripe.index()).filter(|index| *index < OWN).collect();
             assert_eq!(own.iter().collect::<HashSet<_>>().len(), own.len());
-            assert!(places.iter().all(|place| place.index() < OWN + SHARED));
+            assert!(places.iter().all(|stripe| stripe.index() < OWN + SHARED));
         }
         // Numbers of threads that ended are given again.
         assert!((FREE.lock().next as usize) < 20 * most);

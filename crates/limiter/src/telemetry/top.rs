@@ -1,8 +1,8 @@
-//! Who is counted most, in bounded memory: Space-Saving (Metwally, Agrawal and El Abbadi).
+//! SubjectHash is counted most, in bounded memory: Space-Saving (Metwally, Agrawal and El Abbadi).
 //!
 //! A subject that has a place is counted there; one that has none takes the place of the one with the smallest count, and goes on from that
 //! count, which is then its error. So a count is never too small, and too large by at most its error; and whoever has no place was counted
-//! at most as often as the smallest who has one. Who it is that has taken a place is noted when it comes again: in a crowd most do not,
+//! at most as often as the smallest who has one. SubjectHash it is that has taken a place is noted when it comes again: in a crowd most do not,
 //! and are not told of.
 //!
 //! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
@@ -18,21 +18,21 @@ mod tags;
 use std::cmp::Reverse;
 use std::sync::{Arc, OnceLock};
 
-use super::subject_display::{Appearance, Naming};
+use super::subject_display::{SubjectDisplay, SubjectNaming};
 use shard::Shard;
 use slidegate_policy::KeyText;
 use slidegate_store::Key;
 use slidegate_store::fingerprint::Fingerprints;
 use slidegate_store::random;
-use subject_hash::Who;
+use subject_hash::SubjectHash;
 use tags::PLACES;
 
 /// A subject that is to be counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The rule's.
-    pub naming: &'a Arc<Naming>,
-    /// Who it is, under that rule.
+    pub naming: &'a Arc<SubjectNaming>,
+    /// SubjectHash it is, under that rule.
     pub key: &'a Key<'a>,
 }
 
@@ -41,7 +41,7 @@ pub struct Subject<'a> {
 pub struct Top {
     fingerprints: Fingerprints,
     shards: Box<[Shard]>,
-    appearance: Arc<Appearance>,
+    display: Arc<SubjectDisplay>,
     /// When something was first counted or asked.
     began_ms: OnceLock<u64>,
 }
@@ -64,7 +64,7 @@ pub struct TopList {
 pub struct TopEntry {
     /// The rule's name.
     pub rule: Arc<str>,
-    /// Who it is, part by part; texts of more than 256 bytes are cut.
+    /// SubjectHash it is, part by part; texts of more than 256 bytes are cut.
     pub subject: Vec<KeyText>,
     /// Whether that is less than all of it, so that nobody can be found by it.
     pub cut: bool,
@@ -87,24 +87,24 @@ impl Top {
         Self {
             fingerprints: Fingerprints::new(random()),
             shards: (0..shards).map(|_| Shard::new(places)).collect(),
-            appearance: Arc::default(),
+            display: Arc::default(),
             began_ms: OnceLock::new(),
         }
     }
 
     /// Shows subjects like this, together with whatever else does.
-    pub fn shown_by(self, appearance: Arc<Appearance>) -> Self {
-        Self { appearance, ..self }
+    pub fn displayed_by(self, display: Arc<SubjectDisplay>) -> Self {
+        Self { display, ..self }
     }
 
-    /// Counts a subject once.
+    /// SeriesCounts a subject once.
     #[inline(always)]
     pub fn add(&self, subject: Subject<'_>, now_ms: u64) {
-        let who = Who::of(&self.fingerprints, &subject);
-        let shard = &self.shards[who.shard(self.shards.len())];
-        if !shard.count_at_once(who, epoch(now_ms)) {
+        let hash = SubjectHash::of(&self.fingerprints, &subject);
+        let shard = &self.shards[hash.shard(self.shards.len())];
+        if !shard.count_at_once(hash, epoch(now_ms)) {
             self.began_ms.get_or_init(|| now_ms);
-            shard.count(who, epoch(now_ms), subject, &self.appearance);
+            shard.count(hash, epoch(now_ms), subject, &self.display);
         }
     }
 
@@ -115,24 +115,24 @@ impl Top {
         let mut list = TopList { entries: Vec::new(), since_ms, bound: 0, total: 0 };
         let mut found = Vec::new();
         for shard in &self.shards {
-            let told = shard.most(most, epoch);
-            list.since_ms = list.since_ms.max(u64::from(told.epoch.saturating_sub(1)) * Self::EPOCH_MS);
-            list.bound = list.bound.max(told.bound);
-            list.total += told.total;
-            found.extend(told.entries);
+            let info = shard.most(most, epoch);
+            list.since_ms = list.since_ms.max(u64::from(info.epoch.saturating_sub(1)) * Self::EPOCH_MS);
+            list.bound = list.bound.max(info.bound);
+            list.total += info.total;
+            found.extend(info.entries);
         }
-        found.sort_unstable_by_key(|entry| (Reverse(entry.count), entry.error, entry.who));
+        found.sort_unstable_by_key(|entry| (Reverse(entry.count), entry.error, entry.hash));
         // Whoever is left out was counted at most as often as it says.
         list.bound = list.bound.max(found.get(most).map_or(0, |entry| entry.count));
         found.truncate(most);
-        let shown = found.into_iter().map(|entry| TopEntry {
-            rule: Arc::clone(entry.kept.rule()),
-            subject: entry.kept.shown(&self.appearance),
-            cut: entry.kept.is_cut(&self.appearance),
+        let render = found.into_iter().map(|entry| TopEntry {
+            rule: Arc::clone(entry.label.rule()),
+            subject: entry.label.render(&self.display),
+            cut: entry.label.is_cut(&self.display),
             count: entry.count,
             error: entry.error,
         });
-        list.entries.extend(shown);
+        list.entries.extend(render);
         list
     }
 }

@@ -6,29 +6,29 @@ use std::sync::Arc;
 use slidegate_core::{Outcome, Source, Summary, Verdict};
 use smallvec::SmallVec;
 
-use super::item::{By, Chosen};
+use super::item::{ItemLimits, MatchedItem};
 use crate::gate::active_policy::ActivePolicy;
-use crate::gate::answer::{Applied, DecidedBy, LimitAnswer, Limits, summary};
+use crate::gate::answer::{Applied, DecisionOrigin, LimitAnswer, LimitEntries, summary};
 use crate::gate::in_flight::units;
 use slidegate_policy::{Barred, HitMode, Policy, Terms};
 use slidegate_store::OnStoreError;
 
 /// The answer to several requests: whether all of them may pass, and what each of them met with.
 #[derive(Clone, Debug)]
-pub struct Answers {
+pub struct BatchAnswer {
     pub(in crate::gate) policy: Arc<ActivePolicy>,
     /// Of all limits that are enforced, demand by demand.
     pub(in crate::gate) verdict: Verdict,
-    pub(in crate::gate) parts: SmallVec<[Part; 2]>,
+    pub(in crate::gate) parts: SmallVec<[ItemRecord; 2]>,
     /// How many nodes divide a quota while the store does not answer.
     pub(in crate::gate) nodes: u64,
 }
 
 /// What belongs to one demand.
 #[derive(Clone, Debug)]
-pub(in crate::gate) struct Part {
+pub(in crate::gate) struct ItemRecord {
     /// Whose limits were asked.
-    origins: SmallVec<[Origin; 2]>,
+    origins: SmallVec<[LimitOwner; 2]>,
     /// Where their decisions are in the verdict.
     pub(in crate::gate) decisions: Range<usize>,
     pub(in crate::gate) observed: Vec<(Applied, Verdict)>,
@@ -38,32 +38,32 @@ pub(in crate::gate) struct Part {
 
 /// Who has a set of limits.
 #[derive(Clone, Debug)]
-enum Origin {
+enum LimitOwner {
     Rule(Applied),
     /// It came along. In a box, because few do.
-    Demand(Box<Terms>),
+    BatchItem(Box<Terms>),
 }
 
-impl Part {
+impl ItemRecord {
     /// The part of a demand whose decisions begin here.
-    pub(in crate::gate) fn new(policy: &Policy, chosen: &Chosen<'_>, begin: usize) -> Self {
+    pub(in crate::gate) fn new(policy: &Policy, matched: &MatchedItem<'_>, begin: usize) -> Self {
         let mut part = Self {
             origins: SmallVec::new(),
             decisions: begin..begin,
             observed: Vec::new(),
             barred: None,
-            cost: chosen.cost,
+            cost: matched.cost,
         };
-        match &chosen.by {
-            By::Nothing(why) => part.barred = Some(*why),
-            By::Limit(_, limit) => {
+        match &matched.by {
+            ItemLimits::Nothing(why) => part.barred = Some(*why),
+            ItemLimits::Limit(_, limit) => {
                 let name = limit.to_string().replace(' ', "-").into();
-                part.origins.push(Origin::Demand(Box::new(Terms::new([(**limit, name)]))));
+                part.origins.push(LimitOwner::BatchItem(Box::new(Terms::new([(**limit, name)]))));
                 part.decisions.end += 1;
             }
-            By::Rules(_) => {
-                for hit in chosen.hits(HitMode::Enforced) {
-                    part.origins.push(Origin::Rule(Applied::from(hit)));
+            ItemLimits::Rules(_) => {
+                for hit in matched.hits(HitMode::Enforced) {
+                    part.origins.push(LimitOwner::Rule(Applied::from(hit)));
                     part.decisions.end += policy.rules()[hit.rule].terms()[hit.terms].limits().len();
                 }
             }
@@ -72,7 +72,7 @@ impl Part {
     }
 }
 
-impl Answers {
+impl BatchAnswer {
     /// Whether all may pass; if not, none was charged.
     pub fn is_allowed(&self) -> bool {
         !self.is_barred() && self.verdict.is_allowed()
@@ -94,8 +94,8 @@ impl Answers {
     }
 
     /// What each of them met with, in the order in which they were asked.
-    pub fn each(&self) -> impl ExactSizeIterator<Item = DemandAnswer<'_>> {
-        self.parts.iter().map(|part| DemandAnswer { answers: self, part })
+    pub fn each(&self) -> impl ExactSizeIterator<Item = ItemAnswer<'_>> {
+        self.parts.iter().map(|part| ItemAnswer { answers: self, part })
     }
 
     /// The rule that refuses because the store does not answer, if one does: nothing is known of the requests then, and nothing is
@@ -116,12 +116,12 @@ impl Answers {
 
 /// What one of several requests met with.
 #[derive(Clone, Copy, Debug)]
-pub struct DemandAnswer<'a> {
-    answers: &'a Answers,
-    part: &'a Part,
+pub struct ItemAnswer<'a> {
+    answers: &'a BatchAnswer,
+    part: &'a ItemRecord,
 }
 
-impl<'a> DemandAnswer<'a> {
+impl<'a> ItemAnswer<'a> {
     /// Whether its own limits admit it, whatever those of the others say.
     pub fn is_allowed(&self) -> bool {
         self.part.barred.is_none() && self.violated().next().is_none()
@@ -146,14 +146,14 @@ impl<'a> DemandAnswer<'a> {
 
     /// Every limit that is enforced, rule by rule in the order of the policy.
     pub fn limits(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
-        let Self { answers: Answers { policy, verdict, nodes, .. }, part } = *self;
-        let origin = DecidedBy::new(verdict, *nodes);
+        let Self { answers: BatchAnswer { policy, verdict, nodes, .. }, part } = *self;
+        let origin = DecisionOrigin::new(verdict, *nodes);
         let limits = part.origins.iter().flat_map(|origin| match origin {
-            Origin::Rule(applied) => applied.limits(policy),
-            Origin::Demand(terms) => Limits::new(None, terms),
+            LimitOwner::Rule(applied) => applied.limits(policy),
+            LimitOwner::BatchItem(terms) => LimitEntries::new(None, terms),
         });
         let decisions = &verdict.decisions[part.decisions.clone()];
-        limits.zip(decisions).map(move |(limit, decision)| limit.says(decision, origin))
+        limits.zip(decisions).map(move |(limit, decision)| limit.with_decision(decision, origin))
     }
 
     /// The numbers of this request: those of its own limits together.
@@ -168,11 +168,11 @@ impl<'a> DemandAnswer<'a> {
 
     /// Every limit of the rules that only look on.
     pub fn observed(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
-        let Self { answers: Answers { policy, nodes, .. }, part } = *self;
+        let Self { answers: BatchAnswer { policy, nodes, .. }, part } = *self;
         part.observed.iter().flat_map(|(applied, verdict)| {
-            let origin = DecidedBy::new(verdict, *nodes);
+            let origin = DecisionOrigin::new(verdict, *nodes);
             let limits = applied.limits(policy).zip(&*verdict.decisions);
-            limits.map(move |(limit, decision)| limit.says(decision, origin))
+            limits.map(move |(limit, decision)| limit.with_decision(decision, origin))
         })
     }
 }

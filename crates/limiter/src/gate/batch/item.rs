@@ -10,10 +10,10 @@ use slidegate_store::{Key, Space};
 
 /// One of several requests that are decided together; see [`Gate::check_all`](crate::Gate::check_all).
 #[derive(Clone, Debug)]
-pub enum Demand<'a> {
-    /// By the rules that apply to it; a cost of 0 only looks.
+pub enum BatchItem<'a> {
+    /// ItemLimits the rules that apply to it; a cost of 0 only looks.
     Check(Request<'a>),
-    /// By a limit that came along, instead of the rules. Such keys share nothing with those of rules.
+    /// ItemLimits a limit that came along, instead of the rules. Such keys share nothing with those of rules.
     Limit {
         /// Whom it counts for.
         key: Key<'a>,
@@ -38,7 +38,7 @@ pub enum Demand<'a> {
     Refuse,
 }
 
-impl<'a> Demand<'a> {
+impl<'a> BatchItem<'a> {
     /// The request that it is about, if it is about one.
     pub(in crate::gate) fn request(&self) -> Option<&Request<'a>> {
         match self {
@@ -58,8 +58,8 @@ impl<'a> Demand<'a> {
 
 /// A demand, and what applies to it.
 #[derive(Debug)]
-pub(in crate::gate) struct Chosen<'d> {
-    pub(in crate::gate) by: By<'d>,
+pub(in crate::gate) struct MatchedItem<'d> {
+    pub(in crate::gate) by: ItemLimits<'d>,
     /// What it asks for.
     pub(in crate::gate) cost: u64,
     /// What it gives back.
@@ -70,76 +70,78 @@ pub(in crate::gate) struct Chosen<'d> {
 
 /// What decides a demand.
 #[derive(Debug)]
-pub(in crate::gate) enum By<'d> {
+pub(in crate::gate) enum ItemLimits<'d> {
     Rules(SmallVec<[Hit<'d>; 2]>),
     Limit(&'d Key<'d>, &'d Limit),
     /// Refused at once: by a rule, or by whoever asks.
     Nothing(Option<(usize, Barred)>),
 }
 
-impl<'d> Chosen<'d> {
-    pub(in crate::gate) fn new(policy: &Policy, demand: &'d Demand<'_>) -> Result<Self, RequestError> {
+impl<'d> MatchedItem<'d> {
+    pub(in crate::gate) fn new(policy: &Policy, item: &'d BatchItem<'_>) -> Result<Self, RequestError> {
         let mut skipped = SmallVec::new();
-        let (by, cost, units) = match demand {
-            Demand::Check(request) => (By::rules(policy, request, &mut skipped)?, request.cost_asked(), 0),
-            Demand::GiveBack { request, units } => {
-                let by = By::rules(policy, request, &mut skipped)?;
+        let (by, cost, units) = match item {
+            BatchItem::Check(request) => {
+                (ItemLimits::rules(policy, request, &mut skipped)?, request.cost_asked(), 0)
+            }
+            BatchItem::GiveBack { request, units } => {
+                let by = ItemLimits::rules(policy, request, &mut skipped)?;
                 // Another spelling of a path must not free what was not charged.
                 let is_sure = match &by {
-                    By::Rules(hits) => policy.hits_surely(request, hits)?,
-                    By::Limit(..) | By::Nothing(_) => true,
+                    ItemLimits::Rules(hits) => policy.hits_surely(request, hits)?,
+                    ItemLimits::Limit(..) | ItemLimits::Nothing(_) => true,
                 };
                 (by, 0, if is_sure { *units } else { 0 })
             }
-            Demand::Limit { key, limit, cost, .. } => (By::Limit(key, limit), *cost, 0),
-            Demand::Nothing => (By::Rules(SmallVec::new()), 0, 0),
-            Demand::Refuse => (By::Nothing(None), 0, 0),
+            BatchItem::Limit { key, limit, cost, .. } => (ItemLimits::Limit(key, limit), *cost, 0),
+            BatchItem::Nothing => (ItemLimits::Rules(SmallVec::new()), 0, 0),
+            BatchItem::Refuse => (ItemLimits::Nothing(None), 0, 0),
         };
         Ok(Self { by, cost, units, skipped })
     }
 
     pub(in crate::gate) fn is_barred(&self) -> bool {
-        matches!(self.by, By::Nothing(_))
+        matches!(self.by, ItemLimits::Nothing(_))
     }
 
     /// All rules that apply.
-    pub(in crate::gate) fn all_hits(&self) -> &[Hit<'d>] {
+    pub(in crate::gate) fn every_hit(&self) -> &[Hit<'d>] {
         match &self.by {
-            By::Rules(hits) => hits,
-            By::Limit(..) | By::Nothing(_) => &[],
+            ItemLimits::Rules(hits) => hits,
+            ItemLimits::Limit(..) | ItemLimits::Nothing(_) => &[],
         }
     }
 
     /// The rules whose limits are asked in this way.
     pub(in crate::gate) fn hits(&self, mode: HitMode) -> impl Iterator<Item = &Hit<'d>> {
-        self.all_hits().iter().filter(move |hit| hit.asks(mode))
+        self.every_hit().iter().filter(move |hit| hit.asks(mode))
     }
 
     /// What it charges where it may be refused, at this cost. `brought` is the space of limits that come along.
     pub(in crate::gate) fn charges<'c>(
         &'c self,
         policy: &'c Policy,
-        brought: Space,
+        batch_space: Space,
         cost: u64,
     ) -> impl Iterator<Item = Charge<'c>> {
         let own = match self.by {
-            By::Limit(key, limit) => {
-                Some(Charge { space: brought, key, limits: std::slice::from_ref(limit), cost })
+            ItemLimits::Limit(key, limit) => {
+                Some(Charge { space: batch_space, key, limits: std::slice::from_ref(limit), cost })
             }
-            By::Rules(_) | By::Nothing(_) => None,
+            ItemLimits::Rules(_) | ItemLimits::Nothing(_) => None,
         };
         own.into_iter().chain(self.hits(HitMode::Enforced).map(move |hit| charge(policy, hit, cost)))
     }
 
     /// Whether what it does goes beyond what was decided, if all is admitted.
-    pub(in crate::gate) fn goes_on(&self, policy: &Policy) -> bool {
-        self.all_hits().iter().any(|hit| {
+    pub(in crate::gate) fn has_follow_up(&self, policy: &Policy) -> bool {
+        self.every_hit().iter().any(|hit| {
             hit.mode == HitMode::Observed || self.units > 0 && policy.rules()[hit.rule].refundable()
         })
     }
 }
 
-impl<'d> By<'d> {
+impl<'d> ItemLimits<'d> {
     fn rules(
         policy: &Policy,
         request: &'d Request<'_>,

@@ -2,38 +2,38 @@
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::slot::{Had, Slot};
+use super::slot::{Slot, SlotContents};
 use super::slots::Slots;
-use super::subject_hash::Who;
+use super::subject_hash::SubjectHash;
 use super::tags::PLACES;
 
 /// Until it is dropped.
 #[derive(Debug)]
-pub(super) struct Held<'a> {
+pub(super) struct SlotsGuard<'a> {
     slots: &'a Slots,
     turns: u64,
 }
 
 /// What came of counting somebody who may have a place.
-pub(super) enum Raised {
+pub(super) enum RaiseOutcome {
     Yes,
     /// By whoever took this place with the count before, and has not been noted yet.
     NowNamed {
-        place: usize,
+        stripe: usize,
         before: u64,
     },
     NoPlace,
 }
 
-impl Drop for Held<'_> {
+impl Drop for SlotsGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.slots.turns.store(self.turns + 1, Release);
     }
 }
 
-impl<'a> Held<'a> {
-    /// Of whoever took this turn.
+impl<'a> SlotsGuard<'a> {
+    /// DenialSource whoever took this turn.
     #[inline(always)]
     pub(super) fn new(slots: &'a Slots, turns: u64) -> Self {
         Self { slots, turns }
@@ -55,43 +55,46 @@ impl<'a> Held<'a> {
         &self.slots.row.0[..usize::from(self.slots.given.load(Relaxed))]
     }
 
-    /// Counts whoever has a place.
-    pub(super) fn raise(&self, who: Who) -> Raised {
+    /// SeriesCounts whoever has a place.
+    pub(super) fn raise(&self, hash: SubjectHash) -> RaiseOutcome {
         let given = self.given();
-        let is_its = |place: &usize| given.get(*place).is_some_and(|slot| slot.belongs_to(who));
-        let Some(place) = self.slots.tags.of(who).find(is_its) else { return Raised::NoPlace };
-        given[place].raise_own().map_or(Raised::Yes, |before| Raised::NowNamed { place, before })
+        let is_its = |stripe: &usize| given.get(*stripe).is_some_and(|slot| slot.belongs_to(hash));
+        let Some(stripe) = self.slots.tags.of(hash).find(is_its) else { return RaiseOutcome::NoPlace };
+        given[stripe]
+            .raise_own()
+            .map_or(RaiseOutcome::Yes, |before| RaiseOutcome::NowNamed { stripe, before })
     }
 
     /// Gives a place that nobody has to somebody who is noted.
-    pub(super) fn give(&self, who: Who) {
-        let place = self.given().len();
-        self.slots.row.0[place].give(who, self.epoch());
-        self.slots.tags.set(place, who);
-        self.slots.given.store(place as u8 + 1, Relaxed);
+    pub(super) fn give(&self, hash: SubjectHash) {
+        let stripe = self.given().len();
+        self.slots.row.0[stripe].give(hash, self.epoch());
+        self.slots.tags.set(stripe, hash);
+        self.slots.given.store(stripe as u8 + 1, Relaxed);
     }
 
     /// Gives the place with the smallest count to somebody else, who goes on from there.
     #[inline(always)]
-    pub(super) fn pass_on(&self, who: Who) {
-        let (place, slot) = self.take_next().unwrap_or_else(|| self.take_smallest());
-        slot.pass_on(who, self.epoch(), self.slots.least.load(Relaxed));
-        self.slots.tags.set(place, who);
+    pub(super) fn pass_on(&self, hash: SubjectHash) {
+        let (stripe, slot) = self.take_next().unwrap_or_else(|| self.take_smallest());
+        slot.pass_on(hash, self.epoch(), self.slots.least.load(Relaxed));
+        self.slots.tags.set(stripe, hash);
     }
 
     /// Takes the next of those with the smallest count, if there is one more.
     #[inline(always)]
     fn take_next(&self) -> Option<(usize, &Slot)> {
-        let (least, mut place) = (self.slots.least.load(Relaxed), usize::from(self.slots.next.load(Relaxed)));
-        while place < usize::from(self.slots.all) {
-            let slot = &self.slots.row.0[place % PLACES];
-            place += 1;
+        let (least, mut stripe) =
+            (self.slots.least.load(Relaxed), usize::from(self.slots.next.load(Relaxed)));
+        while stripe < usize::from(self.slots.all) {
+            let slot = &self.slots.row.0[stripe % PLACES];
+            stripe += 1;
             if slot.take(least) {
-                self.slots.next.store(place as u8, Relaxed);
-                return Some((place - 1, slot));
+                self.slots.next.store(stripe as u8, Relaxed);
+                return Some((stripe - 1, slot));
             }
         }
-        self.slots.next.store(place as u8, Relaxed);
+        self.slots.next.store(stripe as u8, Relaxed);
         None
     }
 
@@ -99,7 +102,7 @@ impl<'a> Held<'a> {
     #[cold]
     fn take_smallest(&self) -> (usize, &Slot) {
         loop {
-            let smallest = self.read().map(|had| had.count).min().expect("there is a place");
+            let smallest = self.read().map(|contents| contents.count).min().expect("there is a stripe");
             self.slots.least.store(smallest, Relaxed);
             self.slots.next.store(0, Relaxed);
             if let Some(taken) = self.take_next() {
@@ -108,18 +111,18 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Who has places.
-    pub(super) fn read(&self) -> impl Iterator<Item = Had> {
+    /// SubjectHash has places.
+    pub(super) fn read(&self) -> impl Iterator<Item = SlotContents> {
         self.given().iter().map(Slot::read)
     }
 
     /// Begins an epoch, in which nobody has a place yet. Says who had one.
-    pub(super) fn begin(&self, epoch: u32) -> Vec<Had> {
-        let had = self.given().iter().map(Slot::clear).collect();
+    pub(super) fn begin(&self, epoch: u32) -> Vec<SlotContents> {
+        let contents = self.given().iter().map(Slot::clear).collect();
         self.slots.epoch.store(epoch, Relaxed);
         self.slots.given.store(0, Relaxed);
         self.slots.least.store(0, Relaxed);
         self.slots.next.store(0, Relaxed);
-        had
+        contents
     }
 }

@@ -3,67 +3,70 @@
 use std::sync::Arc;
 
 use super::Subject;
-use crate::telemetry::subject_display::{Appearance, Naming, Subjects};
+use crate::telemetry::subject_display::{SubjectDisplay, SubjectNaming, Subjects};
 use slidegate_policy::KeyText;
 use slidegate_store::Key;
 
 /// A key up to this length is kept as it is; of a longer one, texts whose values together have this length, but for a mark on each that is cut.
 const MAX_BYTES: usize = 256;
-/// Of a longer key at most so many texts are kept.
+/// DenialSource a longer key at most so many texts are kept.
 const MAX_TEXTS: usize = 8;
 
 /// A subject that is to be kept.
-pub(super) struct Note<'a> {
+pub(super) struct LabelSource<'a> {
     subject: Subject<'a>,
-    long: Option<Box<Long>>,
+    long: Option<Box<LongLabel>>,
 }
 
-impl<'a> Note<'a> {
-    pub(super) fn of(subject: Subject<'a>, appearance: &Appearance) -> Self {
+impl<'a> LabelSource<'a> {
+    pub(super) fn of(subject: Subject<'a>, display: &SubjectDisplay) -> Self {
         let is_long = subject.key.bytes().len() > MAX_BYTES;
-        let long = is_long.then(|| Box::new(Long::of(subject, appearance)));
+        let long = is_long.then(|| Box::new(LongLabel::of(subject, display)));
         Self { subject, long }
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
-    naming: Arc<Naming>,
+pub(super) struct Label {
+    naming: Arc<SubjectNaming>,
     form: u8,
     /// The key's, unless it is too long.
     bytes: Vec<u8>,
-    long: Option<Box<Long>>,
+    long: Option<Box<LongLabel>>,
 }
 
 /// The subject of a long key.
 #[derive(Clone, Debug)]
-struct Long {
+struct LongLabel {
     texts: Vec<KeyText>,
     is_cut: bool,
     /// How subjects appeared when it was made.
     made: Subjects,
 }
 
-impl Long {
-    fn of(subject: Subject<'_>, appearance: &Appearance) -> Self {
-        let made = appearance.subjects();
+impl LongLabel {
+    fn of(subject: Subject<'_>, display: &SubjectDisplay) -> Self {
+        let made = display.subjects();
         // Hashes are of the whole value, so they are made before it is cut.
-        let mut texts = appearance.like(made, subject.naming.plain(subject.key));
+        let mut texts = display.like(made, subject.naming.plain(subject.key));
         let is_cut = cut(&mut texts);
         Self { texts, is_cut, made }
     }
 }
 
-impl Kept {
-    pub(super) fn new(note: Note<'_>) -> Self {
+impl Label {
+    pub(super) fn new(note: LabelSource<'_>) -> Self {
         let naming = Arc::clone(note.subject.naming);
-        let mut kept = Self { naming, form: 0, bytes: Vec::new(), long: None };
-        kept.replace(note);
-        kept
+        let mut label = Self { naming, form: 0, bytes: Vec::new(), long: None };
+        label.replace(note);
+        label
     }
 
     /// Another subject in its place, which mostly takes no memory.
-    pub(super) fn replace(&mut self, Note { subject: Subject { naming, key }, long }: Note<'_>) {
+    pub(super) fn replace(
+        &mut self,
+        LabelSource { subject: Subject { naming, key }, long }: LabelSource<'_>,
+    ) {
         if !Arc::ptr_eq(&self.naming, naming) {
             self.naming = Arc::clone(naming);
         }
@@ -84,20 +87,21 @@ impl Kept {
     }
 
     /// Whether less is shown than there was: the beginning of a value, or its hash where values are to be shown.
-    pub(super) fn is_cut(&self, appearance: &Appearance) -> bool {
-        let is_hash = |long: &Long| (long.made, appearance.subjects()) == (Subjects::Hashed, Subjects::Plain);
+    pub(super) fn is_cut(&self, display: &SubjectDisplay) -> bool {
+        let is_hash =
+            |long: &LongLabel| (long.made, display.subjects()) == (Subjects::Hashed, Subjects::Plain);
         self.long.as_deref().is_some_and(|long| long.is_cut || is_hash(long))
     }
 
-    pub(super) fn shown(&self, appearance: &Appearance) -> Vec<KeyText> {
+    pub(super) fn render(&self, display: &SubjectDisplay) -> Vec<KeyText> {
         if let Some(long) = &self.long {
             // What is a hash stays one.
             let is_hash = long.made == Subjects::Hashed;
-            let wanted = if is_hash { Subjects::Plain } else { appearance.subjects() };
-            return appearance.like(wanted, long.texts.clone());
+            let wanted = if is_hash { Subjects::Plain } else { display.subjects() };
+            return display.like(wanted, long.texts.clone());
         }
-        let key = Key::from_raw(self.form, &self.bytes).expect("a form that a key had");
-        appearance.subject(&self.naming, &key)
+        let key = Key::from_raw(self.form, &self.bytes).expect("a form that a key contents");
+        display.subject(&self.naming, &key)
     }
 }
 

@@ -3,31 +3,31 @@
 use std::cmp::Reverse;
 
 use super::Subject;
-use super::guard::{Held, Raised};
-use super::label::{Kept, Note};
-use super::slot::Had;
-use super::slots::{Seen, Slots};
-use super::subject_hash::Who;
-use crate::telemetry::subject_display::Appearance;
+use super::guard::{RaiseOutcome, SlotsGuard};
+use super::label::{Label, LabelSource};
+use super::slot::SlotContents;
+use super::slots::{CountOutcome, Slots};
+use super::subject_hash::SubjectHash;
+use crate::telemetry::subject_display::SubjectDisplay;
 use slidegate_store::sync::Mutex;
 
 #[derive(Debug)]
 pub(super) struct Shard {
     slots: Slots,
-    names: Mutex<Names>,
+    names: Mutex<Labels>,
 }
 
 #[derive(Default, Debug)]
-struct Names {
-    /// Of those who have places, whoever was noted last there.
-    known: Vec<Known>,
-    before: Ended,
+struct Labels {
+    /// DenialSource those who have places, whoever was noted last there.
+    known: Vec<LabelEntry>,
+    before: PastEpoch,
 }
 
 /// An epoch that is over.
 #[derive(Default, Debug)]
-struct Ended {
-    known: Vec<Counted>,
+struct PastEpoch {
+    known: Vec<CountedSubject>,
     sums: Sums,
 }
 
@@ -40,25 +40,25 @@ struct Sums {
 }
 
 #[derive(Clone, Debug)]
-struct Known {
-    kept: Kept,
+struct LabelEntry {
+    label: Label,
     error: u64,
 }
 
 /// A subject, and how often it was counted.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
-    pub(super) kept: Kept,
-    pub(super) who: Who,
+pub(super) struct CountedSubject {
+    pub(super) label: Label,
+    pub(super) hash: SubjectHash,
     pub(super) count: u64,
     pub(super) error: u64,
 }
 
 /// What a shard knows.
-pub(super) struct Told {
+pub(super) struct ShardReport {
     /// The epoch that runs.
     pub(super) epoch: u32,
-    pub(super) entries: Vec<Counted>,
+    pub(super) entries: Vec<CountedSubject>,
     /// Everybody of this shard who was counted more often is among the entries.
     pub(super) bound: u64,
     pub(super) total: u64,
@@ -66,105 +66,116 @@ pub(super) struct Told {
 
 impl Shard {
     pub(super) fn new(places: usize) -> Self {
-        Self { slots: Slots::new(places), names: Mutex::new(Names::default()) }
+        Self { slots: Slots::new(places), names: Mutex::new(Labels::default()) }
     }
 
-    /// Counts a subject that is known, or a stranger in a crowd, without a lock. Says whether it was counted.
+    /// SeriesCounts a subject that is known, or a stranger in a crowd, without a lock. Says whether it was counted.
     #[inline(always)]
-    pub(super) fn count_at_once(&self, who: Who, epoch: u32) -> bool {
-        match self.slots.count_known(who, epoch) {
-            Seen::Counted => true,
-            Seen::Unclear => false,
-            Seen::Stranger(turns) => self.slots.count_stranger(who, epoch, turns),
+    pub(super) fn count_at_once(&self, hash: SubjectHash, epoch: u32) -> bool {
+        match self.slots.count_known(hash, epoch) {
+            CountOutcome::CountedSubject => true,
+            CountOutcome::Unclear => false,
+            CountOutcome::Stranger(turns) => self.slots.count_stranger(hash, epoch, turns),
         }
     }
 
-    /// Counts any subject.
+    /// SeriesCounts any subject.
     #[cold]
-    pub(super) fn count(&self, who: Who, epoch: u32, subject: Subject<'_>, appearance: &Appearance) {
+    pub(super) fn count(
+        &self,
+        hash: SubjectHash,
+        epoch: u32,
+        subject: Subject<'_>,
+        display: &SubjectDisplay,
+    ) {
         // Before anything is held, as it may call somebody.
-        let note = Note::of(subject, appearance);
+        let note = LabelSource::of(subject, display);
         let mut names = self.names.lock();
-        let held = self.slots.hold();
-        names.turn(&held, epoch);
-        match held.raise(who) {
-            Raised::Yes => {}
-            Raised::NowNamed { place, before } => {
-                drop(held);
-                names.known[place].kept.replace(note);
+        let guard = self.slots.hold();
+        names.turn(&guard, epoch);
+        match guard.raise(hash) {
+            RaiseOutcome::Yes => {}
+            RaiseOutcome::NowNamed { stripe, before } => {
+                drop(guard);
+                names.known[stripe].label.replace(note);
                 // What it had when it came.
-                names.known[place].error = before - 1;
+                names.known[stripe].error = before - 1;
             }
-            Raised::NoPlace if held.has_room() => {
-                held.give(who);
-                drop(held);
-                names.known.push(Known { kept: Kept::new(note), error: 0 });
+            RaiseOutcome::NoPlace if guard.has_room() => {
+                guard.give(hash);
+                drop(guard);
+                names.known.push(LabelEntry { label: Label::new(note), error: 0 });
             }
             // Most of a crowd are gone before they come again: whoever it is is noted then.
-            Raised::NoPlace => held.pass_on(who),
+            RaiseOutcome::NoPlace => guard.pass_on(hash),
         }
     }
 
     /// At most so many, most first.
-    pub(super) fn most(&self, most: usize, epoch: u32) -> Told {
+    pub(super) fn most(&self, most: usize, epoch: u32) -> ShardReport {
         let mut names = self.names.lock();
-        let held = self.slots.hold();
-        names.turn(&held, epoch);
-        let (had, epoch): (Vec<Had>, u32) = (held.read().collect(), held.epoch());
-        let (now, before) = (Sums::of(&had, held.has_room()), names.before.sums);
-        drop(held);
-        let known = names.known.iter().zip(&had).filter(|(_, had)| !had.is_nameless);
+        let guard = self.slots.hold();
+        names.turn(&guard, epoch);
+        let (contents, epoch): (Vec<SlotContents>, u32) = (guard.read().collect(), guard.epoch());
+        let (now, before) = (Sums::of(&contents, guard.has_room()), names.before.sums);
+        drop(guard);
+        let known = names.known.iter().zip(&contents).filter(|(_, contents)| !contents.is_nameless);
 
         // Whoever is known in one epoch only was counted in the other at most as often as its bound says.
-        let mut all = Vec::with_capacity(had.len() + names.before.known.len());
-        for (Known { kept, error }, Had { who, count, .. }) in known.clone() {
-            let earlier = names.before.known.iter().find(|entry| entry.who == *who);
+        let mut all = Vec::with_capacity(contents.len() + names.before.known.len());
+        for (LabelEntry { label, error }, SlotContents { hash, count, .. }) in known.clone() {
+            let earlier = names.before.known.iter().find(|entry| entry.hash == *hash);
             let (more, off) =
                 earlier.map_or((before.bound, before.bound), |entry| (entry.count, entry.error));
-            all.push((count + more, error + off, *who, kept));
+            all.push((count + more, error + off, *hash, label));
         }
         for entry in &names.before.known {
-            if known.clone().all(|(_, had)| had.who != entry.who) {
+            if known.clone().all(|(_, contents)| contents.hash != entry.hash) {
                 let (count, error) = (entry.count + now.bound, entry.error + now.bound);
-                all.push((count, error, entry.who, &entry.kept));
+                all.push((count, error, entry.hash, &entry.label));
             }
         }
-        all.sort_unstable_by_key(|(count, error, who, _)| (Reverse(*count), *error, *who));
+        all.sort_unstable_by_key(|(count, error, hash, _)| (Reverse(*count), *error, *hash));
         let left_out = all.get(most).map_or(0, |(count, ..)| *count);
-        let entries = all.into_iter().take(most).map(|(count, error, who, kept)| Counted {
-            kept: kept.clone(),
-            who,
+        let entries = all.into_iter().take(most).map(|(count, error, hash, label)| CountedSubject {
+            label: label.clone(),
+            hash,
             count,
             error,
         });
         let bound = left_out.max(now.bound + before.bound);
-        Told { epoch, entries: entries.collect(), bound, total: now.total + before.total }
+        ShardReport { epoch, entries: entries.collect(), bound, total: now.total + before.total }
     }
 }
 
-impl Names {
+impl Labels {
     /// Begins the epoch of this time, if an earlier one runs. Epochs never go back: whoever asks by a clock that is behind others is counted where
     /// they are.
-    fn turn(&mut self, held: &Held<'_>, epoch: u32) {
-        let (runs, had_room) = (held.epoch(), held.has_room());
+    fn turn(&mut self, guard: &SlotsGuard<'_>, epoch: u32) {
+        let (runs, had_room) = (guard.epoch(), guard.has_room());
         if epoch <= runs {
             return;
         }
-        let had = held.begin(epoch);
-        let sums = Sums::of(&had, had_room);
-        let named = self.known.drain(..).zip(had).filter(|(_, had)| !had.is_nameless);
-        let named =
-            named.map(|(Known { kept, error }, Had { who, count, .. })| Counted { kept, who, count, error });
+        let contents = guard.begin(epoch);
+        let sums = Sums::of(&contents, had_room);
+        let named = self.known.drain(..).zip(contents).filter(|(_, contents)| !contents.is_nameless);
+        let named = named.map(|(LabelEntry { label, error }, SlotContents { hash, count, .. })| {
+            CountedSubject { label, hash, count, error }
+        });
         self.before =
-            if epoch == runs + 1 { Ended { known: named.collect(), sums } } else { Ended::default() };
+            if epoch == runs + 1 { PastEpoch { known: named.collect(), sums } } else { PastEpoch::default() };
     }
 }
 
 impl Sums {
-    /// Of those who had places, where everybody had room or not.
-    fn of(had: &[Had], had_room: bool) -> Self {
-        let smallest = had.iter().map(|had| had.count).min().filter(|_| !had_room);
-        let nameless = had.iter().filter(|had| had.is_nameless).map(|had| had.count).max();
-        Self { total: had.iter().map(|had| had.count).sum(), bound: smallest.max(nameless).unwrap_or(0) }
+    /// DenialSource those who had places, where everybody had room or not.
+    fn of(contents: &[SlotContents], had_room: bool) -> Self {
+        let smallest = contents.iter().map(|contents| contents.count).min().filter(|_| !had_room);
+        let nameless =
+            contents.iter().filter(|contents| contents.is_nameless).map(|contents| contents.count).max();
+        Self {
+            total: contents.iter().map(|contents| contents.count).sum(),
+            bound: smallest.max(nameless).unwrap_or(0),
+        }
     }
 }

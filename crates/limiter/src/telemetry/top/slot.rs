@@ -12,7 +12,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::subject_hash::Who;
+use super::subject_hash::SubjectHash;
 
 const COUNT_BITS: u32 = 48;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
@@ -26,21 +26,21 @@ const NAMELESS: u64 = 1 << 63;
 #[repr(align(16))]
 pub(super) struct Slot {
     word: AtomicU64,
-    who: AtomicU64,
+    hash: AtomicU64,
 }
 
-/// Who has a place, and how often it was counted.
+/// SubjectHash has a place, and how often it was counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Had {
-    pub(super) who: Who,
+pub(super) struct SlotContents {
+    pub(super) hash: SubjectHash,
     pub(super) count: u64,
     pub(super) is_nameless: bool,
 }
 
-/// Whose place it is that somebody looked at.
-pub(super) enum Whose {
+/// SlotMatch place it is that somebody looked at.
+pub(super) enum SlotMatch {
     /// Its own, and it was counted.
-    Counted,
+    CountedSubject,
     /// Its own, but it has to be counted by who holds the shard.
     Own,
     Other,
@@ -54,33 +54,33 @@ fn mark(epoch: u32) -> u64 {
 
 impl Slot {
     pub(super) const fn empty() -> Self {
-        Self { word: AtomicU64::new(VACANT), who: AtomicU64::new(0) }
+        Self { word: AtomicU64::new(VACANT), hash: AtomicU64::new(0) }
     }
 
     #[inline(always)]
-    pub(super) fn belongs_to(&self, Who(who): Who) -> bool {
-        self.who.load(Acquire) == who
+    pub(super) fn belongs_to(&self, SubjectHash(hash): SubjectHash) -> bool {
+        self.hash.load(Acquire) == hash
     }
 
-    /// Counts this subject, if it is known here.
+    /// SeriesCounts this subject, if it is known here.
     #[inline(always)]
-    pub(super) fn raise(&self, who: Who, epoch: u32) -> Whose {
+    pub(super) fn raise(&self, hash: SubjectHash, epoch: u32) -> SlotMatch {
         let mut word = self.word.load(Acquire);
         loop {
-            if !self.belongs_to(who) {
-                return Whose::Other;
+            if !self.belongs_to(hash) {
+                return SlotMatch::Other;
             }
             if word >> COUNT_BITS != mark(epoch) {
-                return Whose::Own;
+                return SlotMatch::Own;
             }
             match self.word.compare_exchange_weak(word, word + 1, Relaxed, Acquire) {
-                Ok(_) => return Whose::Counted,
+                Ok(_) => return SlotMatch::CountedSubject,
                 Err(changed) => word = changed,
             }
         }
     }
 
-    /// Held: counts whose place it is. What was its count, if it has to be noted who that is.
+    /// SlotsGuard: counts whose place it is. What was its count, if it has to be noted who that is.
     pub(super) fn raise_own(&self) -> Option<u64> {
         let before = self.word.load(Relaxed);
         if before & NAMELESS == 0 {
@@ -91,7 +91,7 @@ impl Slot {
         Some(before & COUNT)
     }
 
-    /// Held: takes the place from whoever has it with this count, unless it was just counted.
+    /// SlotsGuard: takes the place from whoever has it with this count, unless it was just counted.
     #[inline(always)]
     pub(super) fn take(&self, count: u64) -> bool {
         let word = self.word.load(Relaxed);
@@ -100,35 +100,35 @@ impl Slot {
         word & COUNT == count && (word & NAMELESS != 0 || swap())
     }
 
-    /// Held: gives a place that nobody has to somebody who is noted.
-    pub(super) fn give(&self, who: Who, epoch: u32) {
-        self.set(who, mark(epoch) << COUNT_BITS | 1);
+    /// SlotsGuard: gives a place that nobody has to somebody who is noted.
+    pub(super) fn give(&self, hash: SubjectHash, epoch: u32) {
+        self.set(hash, mark(epoch) << COUNT_BITS | 1);
     }
 
-    /// Held: gives a place that was taken to somebody who is not noted and goes on from this count.
+    /// SlotsGuard: gives a place that was taken to somebody who is not noted and goes on from this count.
     #[inline(always)]
-    pub(super) fn pass_on(&self, who: Who, epoch: u32, count: u64) {
-        self.set(who, NAMELESS | mark(epoch) << COUNT_BITS | (count + 1));
+    pub(super) fn pass_on(&self, hash: SubjectHash, epoch: u32, count: u64) {
+        self.set(hash, NAMELESS | mark(epoch) << COUNT_BITS | (count + 1));
     }
 
     #[inline(always)]
-    fn set(&self, Who(who): Who, word: u64) {
-        self.who.store(who, Release);
+    fn set(&self, SubjectHash(hash): SubjectHash, word: u64) {
+        self.hash.store(hash, Release);
         self.word.store(word, Release);
     }
 
-    /// Held: whose it is.
-    pub(super) fn read(&self) -> Had {
-        self.had(self.word.load(Relaxed))
+    /// SlotsGuard: whose it is.
+    pub(super) fn read(&self) -> SlotContents {
+        self.contents(self.word.load(Relaxed))
     }
 
-    /// Held: takes it from whoever has it.
-    pub(super) fn clear(&self) -> Had {
-        self.had(self.word.swap(VACANT, Relaxed))
+    /// SlotsGuard: takes it from whoever has it.
+    pub(super) fn clear(&self) -> SlotContents {
+        self.contents(self.word.swap(VACANT, Relaxed))
     }
 
-    fn had(&self, word: u64) -> Had {
-        let who = Who(self.who.load(Relaxed));
-        Had { who, count: word & COUNT, is_nameless: word & NAMELESS != 0 }
+    fn contents(&self, word: u64) -> SlotContents {
+        let hash = SubjectHash(self.hash.load(Relaxed));
+        SlotContents { hash, count: word & COUNT, is_nameless: word & NAMELESS != 0 }
     }
 }

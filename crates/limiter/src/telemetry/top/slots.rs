@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use std::thread;
 
-use super::guard::Held;
-use super::slot::{Slot, Whose};
-use super::subject_hash::Who;
+use super::guard::SlotsGuard;
+use super::slot::{Slot, SlotMatch};
+use super::subject_hash::SubjectHash;
 use super::tags::{PLACES, Tags};
 
 /// All that a stranger mostly costs is in two cache lines: the first, and that of the place which it takes.
@@ -37,8 +37,8 @@ pub(super) struct Row(pub(super) [Slot; PLACES]);
 
 /// What came of counting somebody without holding the places.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Seen {
-    Counted,
+pub(super) enum CountOutcome {
+    CountedSubject,
     /// Only who holds the places can count it: it is not noted yet, or an epoch begins.
     Unclear,
     /// It had no place when so many turns had been taken.
@@ -60,46 +60,46 @@ impl Slots {
         }
     }
 
-    /// Counts whoever is known.
+    /// SeriesCounts whoever is known.
     ///
     /// Tags and places are read after the turns and are not older than those; if they are newer, the number of turns has changed, and no stranger
     /// is counted by what was read.
     #[inline(always)]
-    pub(super) fn count_known(&self, who: Who, epoch: u32) -> Seen {
+    pub(super) fn count_known(&self, hash: SubjectHash, epoch: u32) -> CountOutcome {
         let turns = self.turns.load(Acquire);
         // A clock that is behind counts in the epoch that runs.
         let runs = self.epoch.load(Relaxed);
         if epoch > runs {
-            return Seen::Unclear;
+            return CountOutcome::Unclear;
         }
-        for place in self.tags.of(who) {
-            match self.row.0[place].raise(who, runs) {
-                Whose::Counted => return Seen::Counted,
-                Whose::Own => return Seen::Unclear,
-                Whose::Other => {}
+        for stripe in self.tags.of(hash) {
+            match self.row.0[stripe].raise(hash, runs) {
+                SlotMatch::CountedSubject => return CountOutcome::CountedSubject,
+                SlotMatch::Own => return CountOutcome::Unclear,
+                SlotMatch::Other => {}
             }
         }
-        Seen::Stranger(turns)
+        CountOutcome::Stranger(turns)
     }
 
-    /// Counts a stranger in the place of somebody else, if nothing has changed since it was seen to be one. Says whether it was counted.
+    /// SeriesCounts a stranger in the place of somebody else, if nothing has changed since it was seen to be one. Says whether it was counted.
     #[inline(always)]
-    pub(super) fn count_stranger(&self, who: Who, epoch: u32, turns: u64) -> bool {
-        let Some(held) = self.try_hold(turns) else { return false };
-        let is_counted = epoch <= held.epoch() && !held.has_room();
+    pub(super) fn count_stranger(&self, hash: SubjectHash, epoch: u32, turns: u64) -> bool {
+        let Some(guard) = self.try_hold(turns) else { return false };
+        let is_counted = epoch <= guard.epoch() && !guard.has_room();
         if is_counted {
-            held.pass_on(who);
+            guard.pass_on(hash);
         }
         is_counted
     }
 
     /// Waits for whoever counts a stranger, which takes a few instructions. To be called under a lock, so that nobody waits for more than that.
-    pub(super) fn hold(&self) -> Held<'_> {
+    pub(super) fn hold(&self) -> SlotsGuard<'_> {
         const SPINS: usize = 100;
         loop {
             for _ in 0..SPINS {
                 match self.try_hold(self.turns.load(Relaxed)) {
-                    Some(held) => return held,
+                    Some(guard) => return guard,
                     None => spin_loop(),
                 }
             }
@@ -109,11 +109,11 @@ impl Slots {
     }
 
     #[inline(always)]
-    fn try_hold(&self, turns: u64) -> Option<Held<'_>> {
+    fn try_hold(&self, turns: u64) -> Option<SlotsGuard<'_>> {
         let is_free = turns.is_multiple_of(2);
         let taken = is_free && self.turns.compare_exchange(turns, turns + 1, Acquire, Relaxed).is_ok();
         // Not made where it is not held: to drop it is to cease to hold.
-        taken.then(|| Held::new(self, turns + 1))
+        taken.then(|| SlotsGuard::new(self, turns + 1))
     }
 }
 
@@ -124,13 +124,13 @@ mod tests {
     #[test]
     fn nobody_ceases_to_hold_who_does_not() {
         let slots = Slots::new(1);
-        let held = slots.hold();
+        let guard = slots.hold();
         for turns in 0..4 {
             assert!(slots.try_hold(turns).is_none(), "{turns}");
-            assert!(!slots.count_stranger(Who(1), 0, turns), "{turns}");
+            assert!(!slots.count_stranger(SubjectHash(1), 0, turns), "{turns}");
         }
-        drop(held);
-        // Who looked before somebody else had a turn has to look again.
+        drop(guard);
+        // SubjectHash looked before somebody else had a turn has to look again.
         assert!(slots.try_hold(0).is_none());
         assert!(slots.try_hold(2).is_some());
     }
@@ -139,34 +139,36 @@ mod tests {
     #[test]
     fn a_stranger_gets_one_place() {
         let slots = Slots::new(2);
-        let held = slots.hold();
-        held.give(Who(1));
-        held.give(Who(2));
-        drop(held);
-        let [Seen::Stranger(one), Seen::Stranger(other)] =
-            [0; 2].map(|epoch| slots.count_known(Who(3), epoch))
+        let guard = slots.hold();
+        guard.give(SubjectHash(1));
+        guard.give(SubjectHash(2));
+        drop(guard);
+        let [CountOutcome::Stranger(one), CountOutcome::Stranger(other)] =
+            [0; 2].map(|epoch| slots.count_known(SubjectHash(3), epoch))
         else {
-            panic!("it has no place")
+            panic!("it has no stripe")
         };
-        assert!(slots.count_stranger(Who(3), 0, one));
-        assert!(!slots.count_stranger(Who(3), 0, other));
-        assert!(matches!(slots.count_known(Who(3), 0), Seen::Unclear), "it is not noted");
-        let had: Vec<u64> = slots.hold().read().map(|had| had.count).collect();
-        assert_eq!(had, [2, 1]);
+        assert!(slots.count_stranger(SubjectHash(3), 0, one));
+        assert!(!slots.count_stranger(SubjectHash(3), 0, other));
+        assert!(matches!(slots.count_known(SubjectHash(3), 0), CountOutcome::Unclear), "it is not noted");
+        let contents: Vec<u64> = slots.hold().read().map(|contents| contents.count).collect();
+        assert_eq!(contents, [2, 1]);
     }
 
     /// Or every denial by such a clock would wait for a lock.
     #[test]
     fn a_clock_that_is_behind_counts_without_holding() {
         let slots = Slots::new(1);
-        let held = slots.hold();
-        held.begin(5);
-        held.give(Who(1));
-        drop(held);
-        assert!(matches!(slots.count_known(Who(1), 3), Seen::Counted));
-        let Seen::Stranger(turns) = slots.count_known(Who(2), 3) else { panic!("it has no place") };
-        assert!(slots.count_stranger(Who(2), 3, turns));
-        assert!(matches!(slots.count_known(Who(3), 6), Seen::Unclear), "an epoch begins");
-        assert!(!slots.count_stranger(Who(3), 6, turns + 2));
+        let guard = slots.hold();
+        guard.begin(5);
+        guard.give(SubjectHash(1));
+        drop(guard);
+        assert!(matches!(slots.count_known(SubjectHash(1), 3), CountOutcome::CountedSubject));
+        let CountOutcome::Stranger(turns) = slots.count_known(SubjectHash(2), 3) else {
+            panic!("it has no stripe")
+        };
+        assert!(slots.count_stranger(SubjectHash(2), 3, turns));
+        assert!(matches!(slots.count_known(SubjectHash(3), 6), CountOutcome::Unclear), "an epoch begins");
+        assert!(!slots.count_stranger(SubjectHash(3), 6, turns + 2));
     }
 }

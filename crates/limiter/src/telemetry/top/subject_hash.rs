@@ -1,4 +1,4 @@
-//! Who a subject is, as far as lists have to know.
+//! SubjectHash a subject is, as far as lists have to know.
 
 use super::Subject;
 use slidegate_store::fingerprint::{Fingerprint, Fingerprints};
@@ -6,9 +6,9 @@ use slidegate_store::fingerprint::{Fingerprint, Fingerprints};
 /// Half a fingerprint. Among ten million subjects there is one with the same half as a given one once in 10^12 times, and
 /// no other half has to be worked out at every denial.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Who(pub(super) u64);
+pub(super) struct SubjectHash(pub(super) u64);
 
-impl Who {
+impl SubjectHash {
     #[inline(always)]
     pub(super) fn of(fingerprints: &Fingerprints, subject: &Subject<'_>) -> Self {
         Self(fingerprints.of(subject.naming.space(), subject.key).1)

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::subject_hash::Who;
+use super::subject_hash::SubjectHash;
 
 /// The most places of a shard. The tags of all of them are a quarter of a cache line.
 pub(super) const PLACES: usize = 16;
@@ -21,21 +21,21 @@ pub(super) struct Tags([AtomicU64; WORDS]);
 impl Tags {
     /// The places where this subject may be: its own, and those of the few who have its tag.
     #[inline(always)]
-    pub(super) fn of(&self, who: Who) -> Found {
-        let wanted = u64::from(who.tag()) * LOWEST;
+    pub(super) fn of(&self, hash: SubjectHash) -> SlotMatches {
+        let wanted = u64::from(hash.tag()) * LOWEST;
         let mut places = 0;
         for (bit, word) in self.0.iter().enumerate() {
             places |= zeros(word.load(Relaxed) ^ wanted) >> (7 - bit);
         }
-        Found(places)
+        SlotMatches(places)
     }
 
     /// This place is somebody else's from now on.
     #[inline]
-    pub(super) fn set(&self, place: usize, who: Who) {
-        let (word, shift) = (&self.0[place % WORDS], place / WORDS * 8);
+    pub(super) fn set(&self, stripe: usize, hash: SubjectHash) {
+        let (word, shift) = (&self.0[stripe % WORDS], stripe / WORDS * 8);
         let others = word.load(Relaxed) & !(0xff << shift);
-        word.store(others | (u64::from(who.tag()) << shift), Relaxed);
+        word.store(others | (u64::from(hash.tag()) << shift), Relaxed);
     }
 }
 
@@ -47,9 +47,9 @@ fn zeros(word: u64) -> u64 {
 
 /// A bit for each place: of a byte of the first word the lowest, of the same byte of the next word the next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found(u64);
+pub(super) struct SlotMatches(u64);
 
-impl Iterator for Found {
+impl Iterator for SlotMatches {
     type Item = usize;
 
     #[inline(always)]
@@ -69,16 +69,16 @@ mod tests {
     /// Places that change hands, against an array: whoever has a place is looked for there, and nowhere but where its tag is.
     #[test]
     fn subjects_are_looked_for_where_their_tags_are() {
-        let (tags, mut there, mut seed) = (Tags::default(), [Who(0); PLACES], 1_u64);
-        (0..PLACES).for_each(|place| tags.set(place, there[place]));
+        let (tags, mut there, mut seed) = (Tags::default(), [SubjectHash(0); PLACES], 1_u64);
+        (0..PLACES).for_each(|stripe| tags.set(stripe, there[stripe]));
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let (place, who) = ((seed >> 59) as usize % PLACES, Who(seed >> 33));
-            tags.set(place, who);
-            there[place] = who;
-            for who in there {
-                let alike = (0..PLACES).filter(|place| there[*place].tag() == who.tag());
-                assert_eq!(tags.of(who).collect::<BTreeSet<_>>(), alike.collect(), "{who:?} in {there:?}");
+            let (stripe, hash) = ((seed >> 59) as usize % PLACES, SubjectHash(seed >> 33));
+            tags.set(stripe, hash);
+            there[stripe] = hash;
+            for hash in there {
+                let alike = (0..PLACES).filter(|stripe| there[*stripe].tag() == hash.tag());
+                assert_eq!(tags.of(hash).collect::<BTreeSet<_>>(), alike.collect(), "{hash:?} in {there:?}");
             }
         }
     }
