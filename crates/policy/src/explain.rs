@@ -193,7 +193,7 @@ pub(super) fn conditions(Conditions(all): &Conditions) -> String {
 
 pub(super) fn key(parts: &[Spot<String>]) -> String {
     if parts.is_empty() {
-        return "none: all requests count together".to_owned();
+        return "none: all requests share one bucket".to_owned();
     }
     let texts = parts.iter().filter_map(|part| part.value.as_deref());
     texts.map(|part| part.replace('|', " or else ")).collect::<Vec<_>>().join(" and ")
@@ -202,18 +202,18 @@ pub(super) fn key(parts: &[Spot<String>]) -> String {
 pub(super) fn missing(rule: &file::Rule) -> &'static str {
     match rule.missing {
         Missing::Shared if rule.missing_is_given => {
-            "requests without it count together, Envoy's descriptors too"
+            "requests missing it share one bucket, as do Envoy's descriptors"
         }
-        Missing::Shared => "requests without it count together",
-        Missing::Skip => "requests without it are not limited",
-        Missing::Deny => "requests without it are refused",
+        Missing::Shared => "requests missing it share one bucket",
+        Missing::Skip => "requests missing it are not limited",
+        Missing::Deny => "requests missing it are denied",
     }
 }
 
 pub(super) fn mode(mode: &Mode) -> String {
     match mode {
         Mode::Enforce => "enforced".to_owned(),
-        Mode::Observe => "observed: counts, and refuses nothing".to_owned(),
+        Mode::Observe => "observed: counts, but denies nothing".to_owned(),
         Mode::Share(share) => {
             format!("enforced for {} of its keys, observed for the others", percent(*share))
         }
@@ -233,8 +233,8 @@ fn percent(Percent(hundredths): Percent) -> String {
 
 pub(super) fn on_store_error(on_store_error: OnStoreError) -> &'static str {
     match on_store_error {
-        OnStoreError::Local => "each node decides by its share of the quota",
-        OnStoreError::Allow => "everything is allowed",
-        OnStoreError::Deny => "everything is refused",
+        OnStoreError::Local => "local limit (quota ÷ instances)",
+        OnStoreError::Allow => "allow all requests",
+        OnStoreError::Deny => "deny all requests",
     }
 }

@@ -34,8 +34,7 @@ fn warnings(policy: &str) -> Vec<String> {
 #[test]
 fn an_open_data_plane_is_warned_of() {
     let all = warnings(OPEN);
-    let starts =
-        ["server.http: 0.0.0.0:0 can", "server.grpc: [::]:8081 can", "server.resp: 192.0.2.1:6380 can"];
+    let starts = ["server.http: 0.0.0.0:0 is", "server.grpc: [::]:8081 is", "server.resp: 192.0.2.1:6380 is"];
     assert_eq!(all.len(), starts.len(), "{all:?}");
     for (warning, start) in all.iter().zip(starts) {
         assert!(warning.starts_with(start) && warning.contains("server.token"), "{warning}");
@@ -55,7 +54,7 @@ fn it_is_warned_of_at_the_start() {
     let policy = file(&OPEN.replace("[::]:8081", "127.0.0.1:0").replace("192.0.2.1:6380", "127.0.0.1:0"));
     let arguments = ["serve", path(&policy), "--admin", "127.0.0.1:0"];
     let (_, said) = Server::spawn(&mut program::command(&arguments)).terminate();
-    assert!(said.starts_with("warning: server.http: 0.0.0.0:0 can be reached by other machines"), "{said}");
+    assert!(said.starts_with("warning: server.http: 0.0.0.0:0 is reachable from other machines"), "{said}");
     // Flags count as the file does.
     let more = [&arguments[..], &["--token", "correct-horse-battery"]].concat();
     let (_, said) = Server::spawn(&mut program::command(&more)).terminate();

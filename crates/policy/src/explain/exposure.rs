@@ -22,8 +22,8 @@ impl Settings {
             let (address, tls) = listener?;
             server.is_open_at(address, tls.as_ref()).then(|| {
                 format!(
-                    "{setting}: {address} can be reached by other machines, and anybody there can use up limits and read what \
-                     is left of them: set server.token, or tls with a client_ca, or listen at 127.0.0.1"
+                    "{setting}: {address} is reachable from other machines, where anyone can use up limits and read their usage: \
+                     set server.token, or tls with a client_ca, or listen on 127.0.0.1"
                 )
             })
         });

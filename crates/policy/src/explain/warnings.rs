@@ -1,10 +1,10 @@
-//! What may surprise whoever wrote a rule.
+//! Warnings about a rule.
 
 use super::super::Rule;
 use super::super::file::{Mode, Percent};
 use slidegate_core::{Limit, LimitKind};
 
-/// A slot that is freed this late is worth a word.
+/// Delay of a freed slot from which there is a warning.
 const LATE_MS: u64 = 60_000;
 
 impl Rule {
@@ -23,20 +23,21 @@ impl Rule {
     fn of_lists(&self, warnings: &mut Vec<String>) {
         let written = &self.written;
         if written.mode != Mode::Enforce && !written.deny.is_empty() {
-            warnings.push("its deny list refuses only where the rule is enforced".to_owned());
+            warnings.push("the deny list applies only where the rule is enforced".to_owned());
         }
         if written.deny.iter().any(|conditions| conditions.0.is_empty()) {
             warnings
-                .push("its deny list has an entry without conditions: every request is refused".to_owned());
+                .push("the deny list has an entry without conditions: it denies every request".to_owned());
         } else if written.allow.iter().any(|conditions| conditions.0.is_empty()) {
-            warnings.push("its allow list has an entry without conditions: it limits nothing".to_owned());
+            warnings
+                .push("the allow list has an entry without conditions: the rule limits nothing".to_owned());
         }
         if written.mode == Mode::Share(Percent(0)) {
-            warnings.push("it is enforced for 0% of its keys, which is to observe".to_owned());
+            warnings.push("enforcing 0% of the keys is the same as `mode: observe`".to_owned());
         }
     }
 
-    /// The first that matches is taken: the same conditions again are never reached.
+    /// Overrides that are never reached: the first match applies.
     fn of_overrides(&self, warnings: &mut Vec<String>) {
         let overrides = &self.written.overrides;
         let same = |one: &super::Conditions, other: &super::Conditions| {
@@ -46,7 +47,7 @@ impl Rule {
             if overrides[..index].iter().any(|earlier| same(&earlier.when, &other.when)) {
                 let when = super::conditions(&other.when);
                 warnings.push(format!(
-                    "its override where {when} comes after another for the same, and never applies"
+                    "the override where {when} never applies: an earlier one has the same conditions"
                 ));
             }
         }
@@ -58,17 +59,17 @@ fn of_limit(limit: &Limit, name: &str) -> Option<String> {
     let (quota, worst) = (limit.quota(), limit.worst_case());
     match limit.kind() {
         LimitKind::Log { .. } if late_ms >= LATE_MS => Some(format!(
-            "{name} frees a slot up to {} late; a finer `resolution` takes more memory per key",
+            "{name} frees a slot up to {} late; a finer `resolution` uses more memory per key",
             minutes(late_ms)
         )),
-        _ if worst > quota => {
-            Some(format!("{name} can let {worst} through within one window of {quota}; the log never does"))
-        }
+        _ if worst > quota => Some(format!(
+            "{name} can admit {worst} in one window, above its quota of {quota}; a log never does"
+        )),
         _ => None,
     }
 }
 
-/// Rounded up, since it is a bound.
+/// A bound in minutes or hours, rounded up.
 fn minutes(ms: u64) -> String {
     match ms.div_ceil(60_000) {
         minutes @ 0..120 => format!("{minutes} minutes"),

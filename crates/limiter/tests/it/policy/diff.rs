@@ -65,7 +65,7 @@ fn every_change_of_a_rule_is_told() {
         (
             "limits: [5/min]",
             "limits: [5/min], mode: observe",
-            &["mode enforced -> observed: counts, and refuses nothing"],
+            &["mode enforced -> observed: counts, but denies nothing"],
         ),
         (
             "limits: [5/min], mode: { enforce_for: [{ org: a }] }",
@@ -76,7 +76,7 @@ fn every_change_of_a_rule_is_told() {
         (
             "limits: [5/min]",
             "limits: [5/min], on_store_error: deny",
-            &["on_store_error each node decides by its share of the quota -> everything is refused"],
+            &["on_store_error local limit (quota ÷ instances) -> deny all requests"],
         ),
     ];
     for (from, to, expected) in rows {

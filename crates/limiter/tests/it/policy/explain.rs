@@ -35,9 +35,9 @@ fn a_plain_rule() {
     assert_eq!(login.name, "login");
     assert_eq!(login.matches, "method is POST and path is /login or /signin");
     assert_eq!(login.key, "ip");
-    assert_eq!(login.missing.as_deref(), Some("requests without it count together"));
+    assert_eq!(login.missing.as_deref(), Some("requests missing it share one bucket"));
     assert_eq!(login.mode, "enforced");
-    assert_eq!(login.on_store_error, "everything is refused");
+    assert_eq!(login.on_store_error, "deny all requests");
     assert!(login.warnings.is_empty(), "{:?}", login.warnings);
     let [terms] = &login.terms[..] else { panic!("one set") };
     assert_eq!(terms.applies_to, "all requests");
@@ -53,7 +53,7 @@ fn a_rule_with_everything() {
     let search = &reports()[1];
     assert_eq!(search.matches, "path starts with /search");
     assert_eq!(search.key, "org and api_key or else ip");
-    assert_eq!(search.missing.as_deref(), Some("requests without it are not limited"));
+    assert_eq!(search.missing.as_deref(), Some("requests missing it are not limited"));
     assert_eq!(search.mode, "enforced for 12.50% of its keys, observed for the others");
     assert_eq!(
         (&*search.allow, &*search.deny),
@@ -73,10 +73,10 @@ fn a_rule_with_everything() {
     assert_eq!(
         search.warnings,
         [
-            "search-600/min-counter can let 1199 through within one window of 600; the log never does",
-            "search-10000/day frees a slot up to 12 minutes late; a finer `resolution` takes more memory per key",
-            "its deny list refuses only where the rule is enforced",
-            "its override where org is acme or emca comes after another for the same, and never applies",
+            "search-600/min-counter can admit 1199 in one window, above its quota of 600; a log never does",
+            "search-10000/day frees a slot up to 12 minutes late; a finer `resolution` uses more memory per key",
+            "the deny list applies only where the rule is enforced",
+            "the override where org is acme or emca never applies: an earlier one has the same conditions",
         ]
     );
 }
