@@ -9,7 +9,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::limiter::Limiter;
 use crate::permit::Signer;
 use slidegate_store::Space;
-use slidegate_store::memory::{Memory, SnapshotError, Terms};
+use slidegate_store::memory::{Memory, PreparedLimits, SnapshotError};
 use slidegate_store::random;
 use slidegate_store::{MAX_LIMITS, Store};
 
@@ -79,7 +79,7 @@ impl<S: Store, C: Clock> Builder<S, C> {
             refundable: self.refundable,
             clock: self.clock,
             in_flight: self.limits.iter().any(Limit::needs_id),
-            terms: Terms::new(space, self.limits.into_boxed_slice()),
+            terms: PreparedLimits::new(space, self.limits.into_boxed_slice()),
             signer: Signer::new(&self.secret.unwrap_or_else(random)),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             #[cfg(feature = "tokio")]

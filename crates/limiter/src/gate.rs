@@ -39,7 +39,9 @@ use in_flight::split_charges;
 use slidegate_policy::{Choice, Hit, HitMode, Policy};
 use slidegate_store::fallback::share;
 use slidegate_store::random;
-use slidegate_store::{Admission, Call, Charge, Granted, Once, Reserve, Returns, Store};
+use slidegate_store::{
+    Admission, Charge, ChargeRequest, Grants, IdempotentOutcome, RefundScope, ReserveRequest, Store,
+};
 use slidegate_store::{Key, Space};
 use wait::QueueKey;
 
@@ -178,7 +180,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         };
         self.policy.store(Arc::new(policy));
         // After that: what old rules refused must not be repeated under the new ones.
-        self.store.forget_denials();
+        self.store.clear_deny_cache();
     }
 
     /// What time it is by its clock, as Unix milliseconds.
@@ -223,7 +225,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let (key, limits) = (key.into(), [limit]);
         let charges = [Charge { space, key: &key, limits: &limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) };
         let verdict = self.store.decide(&call).await;
         self.report_limit(&charges[0], id, verdict.as_ref());
         verdict
@@ -267,11 +269,11 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let decided = self.decide(&enforced, id, request).await;
         self.report(policy, &request.request, hits, decided.as_ref());
         let (admission, id, mut replayed) = match decided? {
-            Once::Decided(admission) => (admission, id, false),
+            IdempotentOutcome::Decided(admission) => (admission, id, false),
             // Both get the same permit.
-            Once::Replayed { admission, holder } => (admission, id.map(|_| holder), true),
-            Once::Conflict => return Err(GateError::Conflict),
-            Once::Full => {
+            IdempotentOutcome::Replayed { admission, holder } => (admission, id.map(|_| holder), true),
+            IdempotentOutcome::Conflict => return Err(GateError::Conflict),
+            IdempotentOutcome::Full => {
                 self.full.fetch_add(1, Ordering::Relaxed);
                 return Err(GateError::Full);
             }
@@ -306,15 +308,15 @@ impl<S: Store, C: Clock> Gate<S, C> {
         enforced: &Charges<'_>,
         id: Option<u64>,
         request: &CheckRequest<'_>,
-    ) -> Result<Once, GateError<S::Error>> {
+    ) -> Result<IdempotentOutcome, GateError<S::Error>> {
         let once = if enforced.charges.is_empty() {
-            Once::Decided(Verdict::new(self.clock.now_ms(), Decisions::default()).into())
+            IdempotentOutcome::Decided(Verdict::new(self.clock.now_ms(), Decisions::default()).into())
         } else if request.wait.is_zero() {
             self.decide_immediately(enforced, id, request).await?
         } else {
             Box::pin(self.decide_waiting(enforced, id, request)).await?
         };
-        if let Once::Decided(Admission { granted: Granted::TooManyOpen, .. }) = once {
+        if let IdempotentOutcome::Decided(Admission { grants: Grants::TooManyOpen, .. }) = once {
             self.settled.refuse_permit();
             return Err(GateError::TooManyPermits);
         }
@@ -327,20 +329,24 @@ impl<S: Store, C: Clock> Gate<S, C> {
         enforced: &Charges<'_>,
         id: Option<u64>,
         request: &CheckRequest<'_>,
-    ) -> Result<Once, GateError<S::Error>> {
-        let call = Call { now_ms: self.clock.now_ms(), holder: id.unwrap_or(0), charges: &enforced.charges };
-        let reserve = Reserve { call, returns: &enforced.returns };
+    ) -> Result<IdempotentOutcome, GateError<S::Error>> {
+        let call = ChargeRequest {
+            now_ms: self.clock.now_ms(),
+            holder: id.unwrap_or(0),
+            charges: &enforced.charges,
+        };
+        let reserve = ReserveRequest { charge: call, refunds: &enforced.returns };
         let answer = match &request.idempotency_key {
-            Some(key) => self.store.decide_once(&reserve, key.as_bytes()).await,
-            None if id.is_some() => self.store.reserve(&reserve).await.map(Once::Decided),
-            None => self.store.decide(&call).await.map(|verdict| Once::Decided(verdict.into())),
+            Some(key) => self.store.decide_idempotent(&reserve, key.as_bytes()).await,
+            None if id.is_some() => self.store.reserve(&reserve).await.map(IdempotentOutcome::Decided),
+            None => self.store.decide(&call).await.map(|verdict| IdempotentOutcome::Decided(verdict.into())),
         };
         answer.map_err(GateError::Store)
     }
 
     /// An id for the request, where it is held in flight or may be given back.
     fn id(&self, policy: &Policy, hits: &[Hit<'_>]) -> Option<u64> {
-        let returns = hits.iter().any(|hit| returns(policy, Applied::from(hit)) != Returns::Nothing);
+        let returns = hits.iter().any(|hit| returns(policy, Applied::from(hit)) != RefundScope::Nothing);
         returns.then(|| self.next_id())
     }
 }

@@ -122,8 +122,8 @@ pub use slidegate_policy as policy;
 #[cfg(feature = "policy")]
 pub use slidegate_policy::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Policy, Request, RequestError};
 pub use slidegate_store::{
-    Admission, Fallback, Granted, Key, Memory, OnStoreError, Once, Part, Reserve, Returns, SettleOutcome,
-    Space, Store,
+    Admission, Fallback, Grants, IdempotentOutcome, Key, KeySegment, Memory, OnStoreError, RefundScope,
+    ReserveRequest, SettleOutcome, Space, Store,
 };
 #[cfg(feature = "redis")]
 pub use slidegate_store_redis::Redis;

@@ -10,8 +10,10 @@ use crate::builder::Builder;
 use crate::clock::{Clock, SystemClock};
 use crate::permit::{Permit, PermitError, Refundable, Signer};
 use slidegate_store::Key;
-use slidegate_store::memory::{Memory, SnapshotError, Terms};
-use slidegate_store::{Admission, Call, Charge, Granted, Reserve, Returns, SettleOutcome, Store};
+use slidegate_store::memory::{Memory, PreparedLimits, SnapshotError};
+use slidegate_store::{
+    Admission, Charge, ChargeRequest, Grants, RefundScope, ReserveRequest, SettleOutcome, Store,
+};
 
 /// Decides requests by key, under one or several limits at once.
 ///
@@ -31,7 +33,7 @@ use slidegate_store::{Admission, Call, Charge, Granted, Reserve, Returns, Settle
 pub struct Limiter<S = Memory, C = SystemClock> {
     pub(crate) store: S,
     pub(crate) clock: C,
-    pub(crate) terms: Terms<Box<[Limit]>>,
+    pub(crate) terms: PreparedLimits<Box<[Limit]>>,
     /// Whether one of the limits is in flight, so that requests need ids.
     pub(crate) in_flight: bool,
     /// Whether charges may be given back.
@@ -106,9 +108,9 @@ impl<S, C> Limiter<S, C> {
     }
 
     fn reservation(&self, id: u64, charge: Charge<'_>, admission: Admission) -> Reservation {
-        let Admission { verdict, granted } = admission;
+        let Admission { verdict, grants: granted } = admission;
         let refundable = granted.of(0).map(|grant| {
-            let returns = Returns::Everything;
+            let returns = RefundScope::Everything;
             Refundable { charge: &charge, decisions: &verdict.decisions, returns, grant }
         });
         let permit = self.signer.issue(id, refundable);
@@ -126,7 +128,7 @@ impl<S: Store, C: Clock> Limiter<S, C> {
     pub async fn charge<'k>(&self, key: impl Into<Key<'k>>, cost: u64) -> Result<Verdict, S::Error> {
         let key = key.into();
         let charges = [self.charge_on(&key, cost)];
-        let call = Call { now_ms: self.clock.now_ms(), holder: self.holder(), charges: &charges };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: self.holder(), charges: &charges };
         self.store.decide(&call).await
     }
 
@@ -143,15 +145,15 @@ impl<S: Store, C: Clock> Limiter<S, C> {
     ) -> Result<Reservation, CallError<S::Error>> {
         self.check_refundable()?;
         // Places in flight are never remembered as taken.
-        if S::REMEMBERS_DENIALS && !self.refundable && !self.limits().iter().all(Limit::needs_id) {
+        if S::HAS_DENY_CACHE && !self.refundable && !self.limits().iter().all(Limit::needs_id) {
             return Err(PermitError::NotDeclared.into());
         }
         let (key, id) = (key.into(), self.next_id());
         let charges = [self.charge_on(&key, cost)];
-        let call = Call { now_ms: self.clock.now_ms(), holder: id, charges: &charges };
-        let request = Reserve { call, returns: &[Returns::Everything] };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: id, charges: &charges };
+        let request = ReserveRequest { charge: call, refunds: &[RefundScope::Everything] };
         let admission = self.store.reserve(&request).await.map_err(CallError::Store)?;
-        if admission.granted == Granted::TooManyOpen {
+        if admission.grants == Grants::TooManyOpen {
             return Err(PermitError::TooManyOpen.into());
         }
         Ok(self.reservation(id, charges[0], admission))

@@ -9,7 +9,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use slidegate_core::{Decision, Grant, Limit, LimitId, MAX_OPEN_PERMITS, Receipt};
 
-use slidegate_store::{Charge, Charged, Returns, Settlement};
+use slidegate_store::{Charge, ChargeRecord, RefundScope, Settlement};
 use slidegate_store::{Key, Space};
 
 const VERSION: u8 = 2;
@@ -69,7 +69,7 @@ pub(crate) struct Refundable<'a> {
     pub(crate) charge: &'a Charge<'a>,
     /// One for every limit of the charge.
     pub(crate) decisions: &'a [Decision],
-    pub(crate) returns: Returns,
+    pub(crate) returns: RefundScope,
     pub(crate) grant: Grant,
 }
 
@@ -154,7 +154,7 @@ fn push_words(bytes: &mut Vec<u8>, words: &[u64]) {
     bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
 }
 
-fn parse(mut input: &[u8]) -> Option<(u64, Vec<Charged<'_>>)> {
+fn parse(mut input: &[u8]) -> Option<(u64, Vec<ChargeRecord<'_>>)> {
     let input = &mut input;
     if byte(input)? != VERSION {
         return None;
@@ -165,7 +165,7 @@ fn parse(mut input: &[u8]) -> Option<(u64, Vec<Charged<'_>>)> {
     input.is_empty().then_some((id, subjects?))
 }
 
-fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<Charged<'a>> {
+fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<ChargeRecord<'a>> {
     let space = Space(words(input)?);
     let form = byte(input)?;
     let [length] = words(input)?;
@@ -179,7 +179,7 @@ fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<Charged<'a>> {
         Some((limit, Receipt { stamp_ms, cost, holder: id }))
     });
     let receipts = receipts.collect::<Option<Vec<_>>>()?;
-    Some(Charged { space, key: Key::from_raw(form, key)?, grant, receipts })
+    Some(ChargeRecord { space, key: Key::from_raw(form, key)?, grant, receipts })
 }
 
 fn byte(input: &mut &[u8]) -> Option<u8> {

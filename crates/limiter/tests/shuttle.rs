@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
-use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Grant, Key, Limit, Memory, Reserve, Returns, SettleOutcome, Space};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
+use slidegate::{Grant, Key, Limit, Memory, RefundScope, ReserveRequest, SettleOutcome, Space};
 use slidegate_core::Receipt;
 
 const SCHEDULES: usize = 10_000;
@@ -52,21 +52,24 @@ impl Subjects {
             cost: 1,
         };
         let charges: Vec<Charge<'_>> = subjects.iter().map(charge).collect();
-        self.store.decide_now(&Call { now_ms: 0, holder: 0, charges: &charges }).is_allowed()
+        self.store.decide_now(&ChargeRequest { now_ms: 0, holder: 0, charges: &charges }).is_allowed()
     }
 
     /// A unit of each of the first two subjects, with permits.
     fn reserve(&self) -> [Grant; 2] {
         let space = Space::named("");
         let charges = [0, 1].map(|n| Charge { space, key: &self.keys[n], limits: &self.limits, cost: 1 });
-        let call = Call { now_ms: 0, holder: 1, charges: &charges };
-        let granted = self.store.reserve_now(&Reserve { call, returns: &[Returns::Everything; 2] }).granted;
+        let call = ChargeRequest { now_ms: 0, holder: 1, charges: &charges };
+        let granted = self
+            .store
+            .reserve_now(&ReserveRequest { charge: call, refunds: &[RefundScope::Everything; 2] })
+            .grants;
         [0, 1].map(|charge| granted.of(charge).expect("a permit"))
     }
 
     fn give_back(&self, grants: [Grant; 2], subjects: &[usize]) -> SettleOutcome {
         let receipt = Receipt { stamp_ms: 0, cost: 1, holder: 1 };
-        let charged = |n: &usize| Charged {
+        let charged = |n: &usize| ChargeRecord {
             space: Space::named(""),
             key: self.keys[*n].clone(),
             grant: grants[*n],
@@ -81,7 +84,7 @@ impl Subjects {
         [0, 1, 2].map(|n: usize| {
             let key = &self.keys[n];
             let charges = [Charge { space: Space::named(""), key, limits: &self.limits, cost: 0 }];
-            let seen = self.store.decide_now(&Call { now_ms: 0, holder: 0, charges: &charges });
+            let seen = self.store.decide_now(&ChargeRequest { now_ms: 0, holder: 0, charges: &charges });
             u64::from(QUOTA) - seen.remaining().expect("there is a limit")
         })
     }

@@ -7,7 +7,7 @@ use super::file::{self, Conditions, Missing, Mode, Percent, Spot, Test};
 use super::{Policy, Rule, Terms};
 use slidegate_core::{Limit, LimitKind};
 use slidegate_store::OnStoreError;
-use slidegate_store::memory::largest_bytes;
+use slidegate_store::memory::max_subject_bytes;
 
 mod exposure;
 mod warnings;
@@ -73,7 +73,7 @@ impl PermitReport {
         let admits = |limit: &Limit| limit.quota().saturating_mul(lasts_ms(limit) / limit.window_ms());
         let rates = limits.iter().filter(|limit| !limit.needs_id());
         let most = rates.max_by_key(|limit| lasts_ms(limit)).map_or(0, admits).min(MAX_OPEN_PERMITS);
-        let bytes = |open: u64| largest_bytes(&[], open as usize) - largest_bytes(&[], 0);
+        let bytes = |open: u64| max_subject_bytes(&[], open as usize) - max_subject_bytes(&[], 0);
         let bytes_at_most = bytes(most.min(1)) + MAX_PERMIT_BYTES * most as usize;
         Self { most_open: most, bytes: bytes(most), bytes_at_most }
     }
@@ -145,7 +145,7 @@ impl Rule {
         let terms = &self.terms[index];
         let permits = self.written.refundable.then(|| PermitReport::of(terms.limits()));
         let open = permits.as_ref().map_or(0, |permits| permits.most_open);
-        let bytes_per_key = largest_bytes(terms.limits(), open as usize);
+        let bytes_per_key = max_subject_bytes(terms.limits(), open as usize);
         TermsReport { applies_to, bytes_per_key, permits, limits: limits(terms) }
     }
 }
@@ -161,7 +161,7 @@ fn limits(terms: &Terms) -> Vec<LimitReport> {
         resolution_ms: matches!(limit.kind(), LimitKind::Log { .. }).then(|| limit.resolution_ms()),
         late_ms: limit.resolution_ms() - 1,
         worst_case: limit.worst_case(),
-        bytes_per_key: largest_bytes(&[*limit], 0),
+        bytes_per_key: max_subject_bytes(&[*limit], 0),
     });
     reports.collect()
 }

@@ -17,7 +17,7 @@ use super::readings::canonical;
 use super::request_view::{Asked, Reading, Source};
 use super::template::Template;
 use crate::request::RequestError;
-use slidegate_store::{Form, Key};
+use slidegate_store::{Key, KeyEncoding};
 
 /// What a rule's key is made of.
 #[derive(Clone, Default, Debug)]
@@ -168,7 +168,7 @@ impl KeyParts {
     /// Whom a key stands for, from what [`KeyParts::subject`] wrote.
     pub(super) fn read(&self, key: &Key<'_>) -> Vec<KeyText> {
         let mut written = key.parts();
-        let is_short = key.form() == Form::Single;
+        let is_short = key.form() == KeyEncoding::Single;
         let shown = self.parts.iter().map(|part| {
             let first = written.next().unwrap_or_default();
             let text = |attribute: &[u8], value: &[u8]| KeyText {

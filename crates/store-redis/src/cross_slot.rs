@@ -20,15 +20,15 @@ use super::script::Purpose;
 use super::script_reply::Row;
 use super::{FULL, Inner, Redis, read, text};
 use slidegate_store::Key;
-use slidegate_store::idempotency::{MAX_REMEMBERED_MS, digest, lives_ms};
+use slidegate_store::idempotency::{MAX_IDEMPOTENCY_MS, digest, lifetime_ms};
 use slidegate_store::random;
-use slidegate_store::{Call, Charge, Once, Reserve, Store};
+use slidegate_store::{Charge, ChargeRequest, IdempotentOutcome, ReserveRequest, Store};
 
 /// The pause before a server that did not answer is told again to undo something; it doubles up to the other.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// What came of charging one group.
-enum Charged {
+enum GroupOutcome {
     Decided(Row),
     /// And the id under which it was charged.
     Replayed(Row, [u8; 8]),
@@ -47,20 +47,20 @@ struct Ticket {
     asked: [u8; 8],
     /// Tells attempts under one id apart.
     attempt: [u8; 8],
-    lives_ms: u64,
+    lifetime_ms: u64,
 }
 
 impl Ticket {
     /// For a request under an id that no other has.
     fn new() -> Self {
-        let (id, lives_ms) = (random::<16>().to_vec(), MAX_REMEMBERED_MS);
-        Self { id, owner: None, asked: [0; 8], attempt: random(), lives_ms }
+        let (id, lifetime_ms) = (random::<16>().to_vec(), MAX_IDEMPOTENCY_MS);
+        Self { id, owner: None, asked: [0; 8], attempt: random(), lifetime_ms }
     }
 
     fn once(idempotency_key: &[u8], charges: &[Charge<'_>], owner: Option<Owner>) -> Self {
         let id = [b"once ", idempotency_key].concat();
         let asked = *digest(charges).first_chunk().expect("a digest has 16 bytes");
-        Self { id, owner, asked, attempt: random(), lives_ms: lives_ms(charges) }
+        Self { id, owner, asked, attempt: random(), lifetime_ms: lifetime_ms(charges) }
     }
 }
 
@@ -68,10 +68,10 @@ impl Redis {
     /// Decides a request that its sender may send again.
     pub(super) async fn charge_once(
         &self,
-        request: &Reserve<'_>,
+        request: &ReserveRequest<'_>,
         idempotency_key: &[u8],
-    ) -> Result<Once, RedisError> {
-        let (plan, call) = (self.0.plan(request)?, &request.call);
+    ) -> Result<IdempotentOutcome, RedisError> {
+        let (plan, call) = (self.0.plan(request)?, &request.charge);
         self.expect_to_take_back(call);
         // Where slots do not matter, all requests under one key find one ticket, whomever they charge. In a Cluster it has
         // to lie where the charge is: other charges elsewhere do not find it.
@@ -81,26 +81,26 @@ impl Redis {
         let charged = self.spawn(&plan, ticket).await?;
         // Groups are charged in turn, and the first says whose request it is.
         let holder = match charged.first() {
-            Some(Charged::Replayed(_, holder)) => Some(u64::from_le_bytes(*holder)),
+            Some(GroupOutcome::Replayed(_, holder)) => Some(u64::from_le_bytes(*holder)),
             _ => None,
         };
         let mut rows = Vec::with_capacity(charged.len());
         for charged in charged {
             match charged {
-                Charged::Decided(row) | Charged::Replayed(row, _) => rows.push(row),
-                Charged::Conflict => return Ok(Once::Conflict),
-                Charged::Full => return Ok(Once::Decided(plan.too_many_open())),
+                GroupOutcome::Decided(row) | GroupOutcome::Replayed(row, _) => rows.push(row),
+                GroupOutcome::Conflict => return Ok(IdempotentOutcome::Conflict),
+                GroupOutcome::Full => return Ok(IdempotentOutcome::Decided(plan.too_many_open())),
             }
         }
         let admission = plan.admission(&rows);
         Ok(match holder {
-            Some(holder) if admission.is_admitted() => Once::Replayed { admission, holder },
-            _ => Once::Decided(admission),
+            Some(holder) if admission.is_admitted() => IdempotentOutcome::Replayed { admission, holder },
+            _ => IdempotentOutcome::Decided(admission),
         })
     }
 
     /// What is charged under a ticket may be taken back, so that a denial by it may end early.
-    pub(super) fn expect_to_take_back(&self, call: &Call<'_>) {
+    pub(super) fn expect_to_take_back(&self, call: &ChargeRequest<'_>) {
         call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
     }
 
@@ -111,15 +111,15 @@ impl Redis {
             return rows.into_iter().collect::<Result<_, _>>().map(Some);
         }
         let row = |charged| match charged {
-            Charged::Decided(row) | Charged::Replayed(row, _) => Ok(Some(row)),
-            Charged::Full => Ok(None),
-            Charged::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
+            GroupOutcome::Decided(row) | GroupOutcome::Replayed(row, _) => Ok(Some(row)),
+            GroupOutcome::Full => Ok(None),
+            GroupOutcome::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
         };
         self.spawn(plan, Ticket::new()).await?.into_iter().map(row).collect()
     }
 
     /// In a task of its own: a caller that stops waiting must not leave a request half charged.
-    async fn spawn(&self, plan: &Plan, ticket: Ticket) -> Result<Vec<Charged>, RedisError> {
+    async fn spawn(&self, plan: &Plan, ticket: Ticket) -> Result<Vec<GroupOutcome>, RedisError> {
         let (inner, plan) = (self.0.clone(), plan.clone());
         let task = tokio::spawn(async move { inner.charge_all(&plan, &ticket).await });
         task.await.map_err(|error| RedisError::Lost(error.to_string()))?
@@ -128,7 +128,11 @@ impl Redis {
 
 impl Inner {
     /// Charges every group in turn; where one refuses, the others are as if they had not been asked.
-    async fn charge_all(self: &Arc<Self>, plan: &Plan, ticket: &Ticket) -> Result<Vec<Charged>, RedisError> {
+    async fn charge_all(
+        self: &Arc<Self>,
+        plan: &Plan,
+        ticket: &Ticket,
+    ) -> Result<Vec<GroupOutcome>, RedisError> {
         let deadline = self.deadline();
         let mut charged = Vec::with_capacity(plan.groups.len());
         let mut of_another = None;
@@ -146,17 +150,17 @@ impl Inner {
                     self.forget(plan, &plan.groups[..last], ticket);
                     return Err(failure.into());
                 }
-                Ok(refusal @ (Charged::Conflict | Charged::Full)) => {
+                Ok(refusal @ (GroupOutcome::Conflict | GroupOutcome::Full)) => {
                     let charged = plan.groups[..index].iter();
                     join_all(charged.map(|group| self.undo(plan, group, ticket, deadline))).await;
                     return Ok(vec![refusal]);
                 }
-                Ok(Charged::Decided(row)) if !row.is_admitted() => {
+                Ok(GroupOutcome::Decided(row)) if !row.is_admitted() => {
                     return self.withdraw(plan, ticket, (index, row), deadline).await;
                 }
                 Ok(admitted) => {
                     // Where the same request came before, the rest of it is charged under the same id: both have one permit.
-                    if let Charged::Replayed(_, holder) = admitted
+                    if let GroupOutcome::Replayed(_, holder) = admitted
                         && index == 0
                     {
                         let mut same = plan.clone();
@@ -177,14 +181,14 @@ impl Inner {
         ticket: &Ticket,
         (refused, row): (usize, Row),
         deadline: Instant,
-    ) -> Result<Vec<Charged>, RedisError> {
+    ) -> Result<Vec<GroupOutcome>, RedisError> {
         // A group that was never charged loses nothing by being told to forget.
         let ask = async |(index, group): (usize, &Group)| match index {
             _ if index == refused => Ok(row.clone()),
             _ => self.undo(plan, group, ticket, deadline).await,
         };
         let rows = join_all(plan.groups.iter().enumerate().map(ask)).await;
-        rows.into_iter().map(|row| row.map(Charged::Decided)).collect()
+        rows.into_iter().map(|row| row.map(GroupOutcome::Decided)).collect()
     }
 
     /// Has a group forget the request, and say where it stands.
@@ -207,14 +211,14 @@ impl Inner {
     fn forget(self: &Arc<Self>, plan: &Plan, groups: &[Group], ticket: &Ticket) {
         for group in groups {
             let undo = self.with_ticket(Purpose::Undo, plan, group, ticket);
-            tokio::spawn(self.clone().insist(undo, ticket.lives_ms));
+            tokio::spawn(self.clone().insist(undo, ticket.lifetime_ms));
         }
     }
 
     /// Has a request forgotten by a server that may not answer, as soon as it does, while there is something to forget.
     /// Twice is the same as once here, so that even what may have run is sent again.
-    async fn insist(self: Arc<Self>, undo: Invocation, lives_ms: u64) {
-        let (end, [mut pause, longest]) = (Instant::now() + Duration::from_millis(lives_ms), PAUSES);
+    async fn insist(self: Arc<Self>, undo: Invocation, lifetime_ms: u64) {
+        let (end, [mut pause, longest]) = (Instant::now() + Duration::from_millis(lifetime_ms), PAUSES);
         while Instant::now() < end {
             if self.link.call(undo.clone(), self.deadline()).await.is_ok() {
                 return;
@@ -226,7 +230,7 @@ impl Inner {
     }
 
     fn with_ticket(&self, purpose: Purpose, plan: &Plan, group: &Group, ticket: &Ticket) -> Invocation {
-        let mut own = vec![ticket.asked.to_vec(), text(ticket.lives_ms), ticket.attempt.to_vec()];
+        let mut own = vec![ticket.asked.to_vec(), text(ticket.lifetime_ms), ticket.attempt.to_vec()];
         if purpose == Purpose::Undo {
             own.push(plan.holder.to_vec());
         }
@@ -237,18 +241,18 @@ impl Inner {
     }
 }
 
-fn understand(reply: &[u8], group: &Group) -> Result<Charged, RedisError> {
+fn understand(reply: &[u8], group: &Group) -> Result<GroupOutcome, RedisError> {
     match reply {
-        b"conflict" => Ok(Charged::Conflict),
-        FULL => Ok(Charged::Full),
+        b"conflict" => Ok(GroupOutcome::Conflict),
+        FULL => Ok(GroupOutcome::Full),
         // An attempt is undone only by the one who makes it.
         b"undone" => Err(RedisError::Protocol("a request that was already taken back".to_owned())),
         _ => match reply.strip_prefix(b"replayed") {
             Some(kept) => {
                 let (holder, row) = kept.split_first_chunk().ok_or_else(too_short)?;
-                Ok(Charged::Replayed(read(row, group)?, *holder))
+                Ok(GroupOutcome::Replayed(read(row, group)?, *holder))
             }
-            None => read(reply, group).map(Charged::Decided),
+            None => read(reply, group).map(GroupOutcome::Decided),
         },
     }
 }

@@ -8,13 +8,13 @@ use super::plan::{Group, Plan};
 use super::script::Purpose;
 use super::script_reply::Row;
 use super::{Inner, read};
-use slidegate_store::{Call, Reserve};
+use slidegate_store::{ChargeRequest, ReserveRequest};
 
 impl Inner {
     /// Remembered denials are no concern: none is remembered for a space in which charges may be given back. What a slot was given
     /// back stays so if another does not answer, since to take it away again might refuse what fits by now.
-    pub(super) async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
-        let plan = self.plan(&Reserve::nothing(*call))?;
+    pub(super) async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, RedisError> {
+        let plan = self.plan(&ReserveRequest::without_refunds(*call))?;
         let rows = join_all(plan.groups.iter().map(|group| self.give_back_to(&plan, group))).await;
         let rows = rows.into_iter().collect::<Result<Vec<Row>, RedisError>>()?;
         Ok(plan.verdict(&rows))

@@ -75,7 +75,7 @@ impl Owner {
 }
 
 /// The key of the board, and its slot.
-pub(super) fn board(prefix: &[u8]) -> (Vec<u8>, u16) {
+pub(super) fn notes(prefix: &[u8]) -> (Vec<u8>, u16) {
     const TAG: &[u8] = b"board";
     ([prefix, b"{", TAG, b"}"].concat(), slot_of(TAG))
 }
@@ -123,6 +123,6 @@ mod tests {
         let owner = Owner::new(b"sg:", &Key::from("alice"));
         let key = owner.key(Space::named(""), Use::State(Limit::per_minute(5).id()));
         assert_eq!(String::from_utf8(key).expect("text"), "sg:{1255dacaa637f70c}OkN9PF-v");
-        assert_eq!(board(b"sg:").0, b"sg:{board}");
+        assert_eq!(notes(b"sg:").0, b"sg:{board}");
     }
 }

@@ -59,7 +59,8 @@ use script_cache::Scripts;
 use script_reply::Row;
 use slidegate_store::Space;
 use slidegate_store::{
-    Admission, Board, Call, Forget, Note, Once, Posted, Reserve, SettleOutcome, Settlement, Store,
+    Admission, ChargeRequest, ForgetRequest, IdempotentOutcome, Note, Notes, PostOutcome, ReserveRequest,
+    SettleOutcome, Settlement, Store,
 };
 
 /// The store in Redis or Valkey. Clones share everything.
@@ -126,18 +127,18 @@ impl Redis {
     }
 
     /// How many requests were refused by a denial that still held, without asking a server.
-    pub fn repeated_denials(&self) -> u64 {
+    pub fn deny_cache_hits(&self) -> u64 {
         self.0.denials.hits()
     }
 
     /// Asks the server again about every key that it denied: to be called when limits change or a key was reset.
-    pub fn forget_denials(&self) {
+    pub fn clear_deny_cache(&self) {
         self.0.denials.clear();
     }
 
     /// [`Store::reserve`], before it is counted how it went.
-    async fn ask(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
-        let (plan, call) = (self.0.plan(request)?, &request.call);
+    async fn ask(&self, request: &ReserveRequest<'_>) -> Result<Admission, RedisError> {
+        let (plan, call) = (self.0.plan(request)?, &request.charge);
         if let Some(verdict) = self.0.recall(&plan) {
             return Ok(verdict.into());
         }
@@ -157,7 +158,7 @@ impl Redis {
 }
 
 impl Inner {
-    fn plan(&self, request: &Reserve<'_>) -> Result<Plan, RedisError> {
+    fn plan(&self, request: &ReserveRequest<'_>) -> Result<Plan, RedisError> {
         let plan = Plan::new(&self.prefix, request, self.link.slots());
         match plan.items().count() {
             0..=MAX_ITEMS => Ok(plan),
@@ -232,7 +233,7 @@ impl Inner {
         Some(Verdict { source: Source::Cache, ..verdict })
     }
 
-    fn note_denials(&self, call: &Call<'_>, plan: &Plan, rows: &[Row], sent: Instant) {
+    fn note_denials(&self, call: &ChargeRequest<'_>, plan: &Plan, rows: &[Row], sent: Instant) {
         let refundable = self.refundable.read().unwrap_or_else(PoisonError::into_inner);
         for (item, decision) in plan.items().zip(rows.iter().flat_map(|row| &row.decisions)) {
             if let Outcome::RetryAfter(wait_ms) = decision.outcome
@@ -247,7 +248,7 @@ impl Inner {
 impl Store for Redis {
     type Error = RedisError;
 
-    const REMEMBERS_DENIALS: bool = true;
+    const HAS_DENY_CACHE: bool = true;
 
     fn expect_refunds(&self, space: Space) {
         if !self.0.refundable.read().unwrap_or_else(PoisonError::into_inner).contains(&space) {
@@ -255,20 +256,24 @@ impl Store for Redis {
         }
     }
 
-    fn forget_denials(&self) {
+    fn clear_deny_cache(&self) {
         self.0.denials.clear();
     }
 
-    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
-        let admission = self.ask(&Reserve::nothing(*call)).await;
+    async fn decide(&self, call: &ChargeRequest<'_>) -> Result<Verdict, RedisError> {
+        let admission = self.ask(&ReserveRequest::without_refunds(*call)).await;
         self.0.errors.counted(admission.map(|admission| admission.verdict))
     }
 
-    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
+    async fn reserve(&self, request: &ReserveRequest<'_>) -> Result<Admission, RedisError> {
         self.0.errors.counted(self.ask(request).await)
     }
 
-    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+    async fn decide_idempotent(
+        &self,
+        request: &ReserveRequest<'_>,
+        idempotency_key: &[u8],
+    ) -> Result<IdempotentOutcome, RedisError> {
         self.0.errors.counted(self.charge_once(request, idempotency_key).await)
     }
 
@@ -276,15 +281,15 @@ impl Store for Redis {
         self.0.errors.counted(self.0.settle(settlement).await)
     }
 
-    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+    async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, RedisError> {
         self.0.errors.counted(self.0.give_back(call).await)
     }
 
-    async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
+    async fn forget(&self, subject: &ForgetRequest<'_>) -> Result<(), RedisError> {
         self.0.errors.counted(self.0.forget_subject(subject).await)
     }
 
-    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<PostOutcome, RedisError> {
         self.0.errors.counted(self.0.post(note, now_ms).await)
     }
 
@@ -292,8 +297,8 @@ impl Store for Redis {
         self.0.errors.counted(self.0.withdraw_note(id).await)
     }
 
-    async fn board(&self) -> Result<Board, RedisError> {
-        self.0.errors.counted(self.0.board().await)
+    async fn notes(&self) -> Result<Notes, RedisError> {
+        self.0.errors.counted(self.0.notes().await)
     }
 }
 

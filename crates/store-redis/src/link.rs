@@ -41,7 +41,7 @@ pub(super) use self::tls::Tls;
 use self::checks::Checks;
 use self::cluster::Cluster;
 use self::endpoint::Address;
-use self::job::{Form, Manner};
+use self::job::{Manner, ScriptRef};
 use self::node::{Node, Request, Target};
 use self::reply::{Setback, Step};
 use self::sentinel::Sentinels;
@@ -72,7 +72,7 @@ enum Topology {
 struct Route {
     /// Instead of the node that has the slot.
     instead: Option<Address>,
-    form: Form,
+    form: ScriptRef,
     manner: Manner,
 }
 
@@ -115,7 +115,7 @@ impl Link {
 
     async fn run(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, FailedAttempt> {
         let invocation = Arc::new(invocation);
-        let mut route = Route { instead: None, form: Form::Sha, manner: Manner::Ordinary };
+        let mut route = Route { instead: None, form: ScriptRef::Sha, manner: Manner::Ordinary };
         let mut last: Option<FailedAttempt> = None;
         let (mut attempt, mut most) = (0, ATTEMPTS);
         while attempt < most {
@@ -180,7 +180,7 @@ impl Link {
             Topology::One(_) => None,
         };
         match step {
-            Step::Text => route.form = Form::Text,
+            Step::Text => route.form = ScriptRef::Text,
             Step::Ask(address) => {
                 (route.instead, route.manner) = (Some(address.clone()), Manner::Asking);
             }

@@ -13,8 +13,8 @@ use super::invocation::{Invocation, Script};
 use super::keys::{self, Owner, Use};
 use super::script::{Time, write_board, write_forget};
 use super::{Inner, text};
-use slidegate_store::Forget;
-use slidegate_store::notes::{Board, MAX_NOTES, Note, Posted};
+use slidegate_store::ForgetRequest;
+use slidegate_store::notes::{MAX_NOTES, Note, Notes, PostOutcome};
 
 /// The least time that these may take: few are asked for, and a board may be large.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -27,12 +27,12 @@ pub(super) struct Boards {
     key: Vec<u8>,
     slot: u16,
     /// Every process asks every second, and most boards stay as they are for long.
-    last: Mutex<Board>,
+    last: Mutex<Notes>,
 }
 
 impl Boards {
     pub(super) fn new(prefix: &[u8], time: Time) -> Self {
-        let (key, slot) = keys::board(prefix);
+        let (key, slot) = keys::notes(prefix);
         let (script, forget) = (Arc::new(write_board(time)), Arc::new(write_forget()));
         Self { script, forget, key, slot, last: Mutex::default() }
     }
@@ -48,7 +48,7 @@ impl Boards {
 
 impl Inner {
     /// What it was known by goes first; then all nodes are told, which may still repeat that it was denied.
-    pub(super) async fn forget_subject(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
+    pub(super) async fn forget_subject(&self, subject: &ForgetRequest<'_>) -> Result<(), RedisError> {
         let owner = Owner::new(&self.prefix, subject.key);
         let mut keys = vec![owner.key(subject.space, Use::Ledger)];
         keys.extend(subject.limits.iter().map(|id| owner.key(subject.space, Use::State(*id))));
@@ -60,16 +60,16 @@ impl Inner {
         self.tell(self.boards.invoke("turn", 0, Vec::new())).await.map(drop)
     }
 
-    pub(super) async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
+    pub(super) async fn post(&self, note: &Note, now_ms: u64) -> Result<PostOutcome, RedisError> {
         if !note.fits() {
-            return Ok(Posted::TooLarge);
+            return Ok(PostOutcome::TooLarge);
         }
         let content = format!("{} {}", note.expires_at_ms, note.text).into_bytes();
         let own = vec![note.id.clone().into_bytes(), content, text(MAX_NOTES as u64)];
         let reply = self.tell(self.boards.invoke("post", now_ms, own)).await?;
         match reply.as_slice() {
-            b"done" => Ok(Posted::Done),
-            b"full" => Ok(Posted::Full),
+            b"done" => Ok(PostOutcome::Done),
+            b"full" => Ok(PostOutcome::Full),
             _ => Err(unreadable(&reply)),
         }
     }
@@ -84,7 +84,7 @@ impl Inner {
         }
     }
 
-    pub(super) async fn board(&self) -> Result<Board, RedisError> {
+    pub(super) async fn notes(&self) -> Result<Notes, RedisError> {
         let known = self.boards.last.lock().version;
         let reply = self.tell(self.boards.invoke("read", 0, vec![text(known)])).await?;
         let mut last = self.boards.last.lock();
@@ -107,7 +107,7 @@ fn unreadable(reply: &[u8]) -> RedisError {
 }
 
 /// A version in digits, a blank, and notes: the lengths of the id and of the rest, in 4 bytes each, and both.
-fn read(reply: &[u8]) -> Option<Board> {
+fn read(reply: &[u8]) -> Option<Notes> {
     let blank = reply.iter().position(|byte| *byte == b' ')?;
     let (version, mut rest) = (number(&reply[..blank])?, &reply[blank + 1..]);
     let mut notes = Vec::new();
@@ -120,7 +120,7 @@ fn read(reply: &[u8]) -> Option<Board> {
         rest = behind;
     }
     notes.sort_by(|one: &Note, other| one.id.cmp(&other.id));
-    rest.is_empty().then_some(Board { version, notes })
+    rest.is_empty().then_some(Notes { version, notes })
 }
 
 fn read_note(id: &[u8], content: &[u8]) -> Option<Note> {
@@ -146,8 +146,8 @@ mod tests {
     fn a_board_is_read_or_refused_as_a_whole() {
         let reply = b"17 \x01\0\0\0\x04\0\0\0b9 x \x02\0\0\0\x02\0\0\0aa7 ";
         let notes = vec![note("aa", "", 7), note("b", "x ", 9)];
-        assert_eq!(read(reply), Some(Board { version: 17, notes }));
-        assert_eq!(read(b"3 "), Some(Board { version: 3, notes: Vec::new() }));
+        assert_eq!(read(reply), Some(Notes { version: 17, notes }));
+        assert_eq!(read(b"3 "), Some(Notes { version: 3, notes: Vec::new() }));
         for cut in 0..reply.len() {
             assert!(read(&reply[..cut]).is_none_or(|board| board.notes.len() < 2), "{cut} bytes");
         }

@@ -5,7 +5,7 @@ use slidegate_core::{Decision, Grant, Limit, Verdict};
 use super::keys::{Owner, Use};
 use super::link::Slots;
 use super::script_reply::Row;
-use slidegate_store::{Admission, Granted, Reserve, Returns, lower};
+use slidegate_store::{Admission, Grants, RefundScope, ReserveRequest, stricter};
 
 /// Costs above this never fit, whatever the limit: larger ones would not be exact.
 const MAX_COST: u64 = 1 << 52;
@@ -59,8 +59,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(prefix: &[u8], request: &Reserve<'_>, slots: Slots) -> Self {
-        let call = &request.call;
+    pub(super) fn new(prefix: &[u8], request: &ReserveRequest<'_>, slots: Slots) -> Self {
+        let call = &request.charge;
         let mut groups: Vec<Group> = Vec::with_capacity(1);
         let mut places = Vec::new();
         let charges = call.charges.iter().enumerate().filter(|(_, charge)| !charge.limits.is_empty());
@@ -72,7 +72,7 @@ impl Plan {
                 groups.push(Group { owner: owner.clone(), items, permits: Vec::new() });
                 groups.len() - 1
             });
-            let returns = request.returns_of(charge_index);
+            let returns = request.refund_scope(charge_index);
             let mut covers = vec![u8::from(returns.is_numbered(charge.limits))];
             for limit in charge.limits {
                 let key = owner.key(charge.space, Use::State(limit.id()));
@@ -85,7 +85,7 @@ impl Plan {
                     covers.push(place);
                 }
             }
-            if returns != Returns::Nothing && charge.cost > 0 && covers.len() > 1 {
+            if returns != RefundScope::Nothing && charge.cost > 0 && covers.len() > 1 {
                 let key = owner.key(charge.space, Use::Ledger);
                 groups[group].permits.push(PermitItem { key, charge: charge_index, covers });
             }
@@ -129,12 +129,12 @@ impl Plan {
                 grants[permit.charge] = Some(*grant);
             }
         }
-        Admission { verdict, granted: Granted::new(grants) }
+        Admission { verdict, grants: Grants::new(grants) }
     }
 
     /// The answer to a request that was not charged because a subject has no room for its permit.
     pub(super) fn too_many_open(&self) -> Admission {
-        Admission { verdict: self.verdict(&self.unknown()), granted: Granted::TooManyOpen }
+        Admission { verdict: self.verdict(&self.unknown()), grants: Grants::TooManyOpen }
     }
 
     /// Answers before anything is known.
@@ -155,7 +155,7 @@ impl Group {
         if let Some(known) = self.items.iter().position(|item| item.key == key) {
             let item = &mut self.items[known];
             item.cost = (item.cost + cost).min(MAX_COST);
-            item.limit = lower(&item.limit, limit);
+            item.limit = stricter(&item.limit, limit);
             return known;
         }
         self.items.push(Item { key, limit: *limit, cost, charge });

@@ -9,7 +9,7 @@ use super::keys::{Owner, Use};
 use super::script::Purpose;
 use super::script_reply::PLACES;
 use super::{Inner, text};
-use slidegate_store::{Charged, SettleOutcome, Settlement, stand_in};
+use slidegate_store::{ChargeRecord, SettleOutcome, Settlement, settle_limit};
 
 impl Inner {
     /// Every subject by itself, and all of them whatever comes of one: a permit whose settlement was cut off is settled where it was not
@@ -22,7 +22,7 @@ impl Inner {
     async fn settle_one(
         &self,
         settlement: &Settlement<'_>,
-        charged: &Charged<'_>,
+        charged: &ChargeRecord<'_>,
     ) -> Result<SettleOutcome, RedisError> {
         let reply = self.link.call(self.settle_call(settlement, charged), self.deadline()).await?;
         match reply.as_slice() {
@@ -34,11 +34,11 @@ impl Inner {
         }
     }
 
-    fn settle_call(&self, settlement: &Settlement<'_>, charged: &Charged<'_>) -> Invocation {
+    fn settle_call(&self, settlement: &Settlement<'_>, charged: &ChargeRecord<'_>) -> Invocation {
         let owner = Owner::new(&self.prefix, &charged.key);
         let receipts = charged.receipts.iter();
         let (limits, receipts): (Vec<Limit>, Vec<Receipt>) =
-            receipts.filter_map(|(id, receipt)| Some((stand_in(*id)?, *receipt))).unzip();
+            receipts.filter_map(|(id, receipt)| Some((settle_limit(*id)?, *receipt))).unzip();
         let chosen = self.scripts.choose(Purpose::Settle, &limits);
         let mut head = vec![settlement.id.to_le_bytes().to_vec(), text(charged.release_ms())];
         head.extend([settlement.cost, settlement.places].map(|units| text(units.min(MAX_QUOTA))));

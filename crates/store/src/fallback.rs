@@ -11,8 +11,8 @@ use slidegate_core::{Decision, Limit, LimitKind, Outcome, Source, Verdict};
 use super::idempotency::Remembered;
 use super::memory::Memory;
 use super::{
-    Admission, Board, Call, Charge, Forget, Granted, Note, Once, Posted, Reserve, Returns, SettleOutcome,
-    Settlement, Store,
+    Admission, Charge, ChargeRequest, ForgetRequest, Grants, IdempotentOutcome, Note, Notes, PostOutcome,
+    RefundScope, ReserveRequest, SettleOutcome, Settlement, Store,
 };
 use crate::key::Space;
 
@@ -111,26 +111,26 @@ impl<S: Store> Fallback<S> {
     }
 
     /// What holds for each charge.
-    fn modes(&self, call: &Call<'_>) -> Vec<OnStoreError> {
+    fn modes(&self, call: &ChargeRequest<'_>) -> Vec<OnStoreError> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
         let mode = |charge: &Charge<'_>| rules.get(&charge.space).copied().unwrap_or(self.otherwise);
         call.charges.iter().map(mode).collect()
     }
 
     /// Records what the store admitted.
-    fn warm(&self, call: &Call<'_>, verdict: &Verdict) {
+    fn warm(&self, call: &ChargeRequest<'_>, verdict: &Verdict) {
         if verdict.is_allowed() && call.charges.iter().any(|charge| charge.cost != 0) {
             // By the store's clock, so that a permit names the same stamps here as there.
-            self.local.decide_now(&Call { now_ms: verdict.decided_at_ms, ..*call });
+            self.local.decide_now(&ChargeRequest { now_ms: verdict.decided_at_ms, ..*call });
         }
     }
 
-    fn decide_without(&self, call: &Call<'_>) -> Verdict {
-        self.reserve_without(&Reserve::nothing(*call)).verdict
+    fn decide_without(&self, call: &ChargeRequest<'_>) -> Verdict {
+        self.reserve_without(&ReserveRequest::without_refunds(*call)).verdict
     }
 
-    fn reserve_without(&self, request: &Reserve<'_>) -> Admission {
-        let call = &request.call;
+    fn reserve_without(&self, request: &ReserveRequest<'_>) -> Admission {
+        let call = &request.charge;
         let modes = self.modes(call);
         // A request that is refused anyhow only looks.
         let refused = modes.contains(&OnStoreError::Deny);
@@ -140,30 +140,30 @@ impl<S: Store> Fallback<S> {
         // What is recorded nowhere cannot be given back.
         let is_local = |charge: usize| modes[charge] == OnStoreError::Local;
         let local = (0..charges.len()).filter(|charge| is_local(*charge));
-        let returns: Vec<Returns> = local.map(|charge| request.returns_of(charge)).collect();
-        let mut granted = Granted::Nothing;
-        let call = Call { charges: &charges, ..*call };
+        let returns: Vec<RefundScope> = local.map(|charge| request.refund_scope(charge)).collect();
+        let mut granted = Grants::Nothing;
+        let call = ChargeRequest { charges: &charges, ..*call };
         let verdict = self.answer_without(&call, &modes, |kept| {
-            let admission = self.local.reserve_now(&Reserve { call: *kept, returns: &returns });
-            granted = admission.granted;
+            let admission = self.local.reserve_now(&ReserveRequest { charge: *kept, refunds: &returns });
+            granted = admission.grants;
             admission.verdict
         });
-        if let Granted::Permits(grants) = &mut granted {
+        if let Grants::Permits(grants) = &mut granted {
             let mut own = std::mem::take(grants).into_iter();
             *grants = (0..charges.len())
                 .map(|charge| is_local(charge).then(|| own.next()).flatten().flatten())
                 .collect();
         }
-        Admission { verdict, granted }
+        Admission { verdict, grants: granted }
     }
 
     /// Has this node's own state answer for the charges that it answers for, by its shares, and puts what is assumed for the others
     /// beside that.
     fn answer_without(
         &self,
-        call: &Call<'_>,
+        call: &ChargeRequest<'_>,
         modes: &[OnStoreError],
-        ask_local: impl FnOnce(&Call<'_>) -> Verdict,
+        ask_local: impl FnOnce(&ChargeRequest<'_>) -> Verdict,
     ) -> Verdict {
         let shares: Vec<Vec<Limit>> = call
             .charges
@@ -173,7 +173,7 @@ impl<S: Store> Fallback<S> {
         let kept =
             call.charges.iter().zip(&shares).zip(modes).filter(|(_, mode)| **mode == OnStoreError::Local);
         let kept: Vec<Charge<'_>> = kept.map(|((charge, limits), _)| Charge { limits, ..*charge }).collect();
-        let local = ask_local(&Call { charges: &kept, ..*call });
+        let local = ask_local(&ChargeRequest { charges: &kept, ..*call });
         let mut local_decisions = local.decisions.iter().copied();
         let decisions = call.charges.iter().zip(modes).flat_map(|(charge, mode)| {
             let decisions: Vec<Decision> = match mode {
@@ -207,7 +207,7 @@ fn refusal() -> Decision {
 impl<S: Store> Store for Fallback<S> {
     type Error = S::Error;
 
-    const REMEMBERS_DENIALS: bool = S::REMEMBERS_DENIALS;
+    const HAS_DENY_CACHE: bool = S::HAS_DENY_CACHE;
 
     fn expect_refunds(&self, space: Space) {
         self.store.expect_refunds(space);
@@ -218,15 +218,15 @@ impl<S: Store> Store for Fallback<S> {
         self.store.on_store_error(space, answer);
     }
 
-    fn forget_denials(&self) {
-        self.store.forget_denials();
+    fn clear_deny_cache(&self) {
+        self.store.clear_deny_cache();
     }
 
     fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
+    async fn decide(&self, call: &ChargeRequest<'_>) -> Result<Verdict, S::Error> {
         let verdict = match self.store.decide(call).await {
             Ok(verdict) => {
                 self.warm(call, &verdict);
@@ -243,12 +243,16 @@ impl<S: Store> Store for Fallback<S> {
 
     /// A request that this node answered by itself, and that comes again when the store is back, is asked there like any
     /// other: the store never heard of it, and what all nodes share has not been charged yet.
-    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, S::Error> {
-        let call = &request.call;
-        let once = match self.store.decide_once(request, idempotency_key).await {
+    async fn decide_idempotent(
+        &self,
+        request: &ReserveRequest<'_>,
+        idempotency_key: &[u8],
+    ) -> Result<IdempotentOutcome, S::Error> {
+        let call = &request.charge;
+        let once = match self.store.decide_idempotent(request, idempotency_key).await {
             Ok(once) => {
                 // An answer that is given again was recorded here when it was given first.
-                if let Once::Decided(admission) = &once
+                if let IdempotentOutcome::Decided(admission) = &once
                     && admission.is_admitted()
                 {
                     self.warm(call, &admission.verdict);
@@ -260,17 +264,17 @@ impl<S: Store> Store for Fallback<S> {
                 self.remembered.once(call, idempotency_key, || self.reserve_without(request))
             }
         };
-        if let Once::Decided(admission) | Once::Replayed { admission, .. } = &once {
+        if let IdempotentOutcome::Decided(admission) | IdempotentOutcome::Replayed { admission, .. } = &once {
             self.answers.add(admission.verdict.source);
         }
         Ok(once)
     }
 
-    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, S::Error> {
+    async fn reserve(&self, request: &ReserveRequest<'_>) -> Result<Admission, S::Error> {
         let admission = match self.store.reserve(request).await {
             Ok(admission) => {
                 if admission.is_admitted() {
-                    self.warm(&request.call, &admission.verdict);
+                    self.warm(&request.charge, &admission.verdict);
                 }
                 admission
             }
@@ -307,11 +311,11 @@ impl<S: Store> Store for Fallback<S> {
 
     /// What a store that does not answer should have been given back stays used there until it has left its windows; this node has
     /// it back where it decides by itself.
-    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, S::Error> {
+    async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, S::Error> {
         match self.store.give_back(call).await {
             Ok(verdict) => {
                 // By the store's clock, as what it admitted was recorded.
-                self.local.give_back_now(&Call { now_ms: verdict.decided_at_ms, ..*call });
+                self.local.give_back_now(&ChargeRequest { now_ms: verdict.decided_at_ms, ..*call });
                 Ok(verdict)
             }
             Err(_) => {
@@ -322,12 +326,12 @@ impl<S: Store> Store for Fallback<S> {
     }
 
     /// Also what this node would decide by itself, whether the store answers or not.
-    async fn forget(&self, subject: &Forget<'_>) -> Result<(), S::Error> {
+    async fn forget(&self, subject: &ForgetRequest<'_>) -> Result<(), S::Error> {
         self.local.forget_now(subject);
         self.store.forget(subject).await
     }
 
-    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, S::Error> {
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<PostOutcome, S::Error> {
         self.store.post(note, now_ms).await
     }
 
@@ -335,8 +339,8 @@ impl<S: Store> Store for Fallback<S> {
         self.store.withdraw(id).await
     }
 
-    async fn board(&self) -> Result<Board, S::Error> {
-        self.store.board().await
+    async fn notes(&self) -> Result<Notes, S::Error> {
+        self.store.notes().await
     }
 }
 

@@ -10,20 +10,20 @@ use sha2::{Digest, Sha256};
 use slidegate_core::MAX_TIME_MS;
 use smallvec::SmallVec;
 
-use super::{Admission, Call, Charge, Once};
+use super::{Admission, Charge, ChargeRequest, IdempotentOutcome};
 use crate::fingerprint::{Fingerprint, Fingerprints};
 use crate::key::{Key, Space};
 use crate::random::random;
 use crate::sync::Mutex;
 
 /// The most answers that a process remembers; one with more than two decisions counts as several, one for every two. Beyond that, and
-/// for a subject beyond its share, requests under new idempotency keys are refused ([`Once::Full`]).
-pub const MAX_REMEMBERED: usize = 262_144;
+/// for a subject beyond its share, requests under new idempotency keys are refused ([`IdempotentOutcome::Full`]).
+pub const MAX_IDEMPOTENCY_ENTRIES: usize = 262_144;
 
 /// The longest for which an answer is remembered.
-pub const MAX_REMEMBERED_MS: u64 = 60_000;
+pub const MAX_IDEMPOTENCY_MS: u64 = 60_000;
 /// No answer ends later than this from now, unless the clock was set back by more than it could have been remembered.
-const MAX_AHEAD_MS: u64 = 2 * MAX_REMEMBERED_MS;
+const MAX_AHEAD_MS: u64 = 2 * MAX_IDEMPOTENCY_MS;
 /// A request is decided under the lock of its part, so there are many.
 const SHARDS: usize = 64;
 /// Every answer that comes takes the place of more than one that is over, so that these never pile up.
@@ -73,9 +73,9 @@ struct Place {
 }
 
 /// The shortest window of what is asked for, or a minute.
-pub fn lives_ms(charges: &[Charge<'_>]) -> u64 {
+pub fn lifetime_ms(charges: &[Charge<'_>]) -> u64 {
     let windows = charges.iter().flat_map(|charge| charge.limits).map(|limit| limit.window_ms());
-    windows.min().unwrap_or(0).min(MAX_REMEMBERED_MS)
+    windows.min().unwrap_or(0).min(MAX_IDEMPOTENCY_MS)
 }
 
 /// Tells what is asked from anything else that could be. Quotas have no part in it.
@@ -107,15 +107,15 @@ impl Remembered {
     /// at the same time are charged once.
     pub(crate) fn once(
         &self,
-        call: &Call<'_>,
+        call: &ChargeRequest<'_>,
         idempotency_key: &[u8],
         decide: impl FnOnce() -> Admission,
-    ) -> Once {
+    ) -> IdempotentOutcome {
         let key = self.fingerprints.of(Space([0, 0]), &Key::from(idempotency_key));
-        let (asked, lives_ms) = (digest(call.charges), lives_ms(call.charges));
-        if lives_ms == 0 {
+        let (asked, lifetime_ms) = (digest(call.charges), lifetime_ms(call.charges));
+        if lifetime_ms == 0 {
             // Without limits there is nothing that could be charged twice.
-            return Once::Decided(decide());
+            return IdempotentOutcome::Decided(decide());
         }
         let now_ms = call.now_ms.min(MAX_TIME_MS);
         let place = self.place(call.charges);
@@ -125,8 +125,10 @@ impl Remembered {
         let mut shard = self.shards[key.below(SHARDS)].lock();
         if let Some(answer) = shard.answers.get(&key).filter(|answer| is_live(answer.end_ms, now_ms)) {
             return match answer.asked == asked {
-                true => Once::Replayed { admission: answer.admission.clone(), holder: answer.holder },
-                false => Once::Conflict,
+                true => {
+                    IdempotentOutcome::Replayed { admission: answer.admission.clone(), holder: answer.holder }
+                }
+                false => IdempotentOutcome::Conflict,
             };
         }
         shard.forget(key, &self.room);
@@ -135,16 +137,16 @@ impl Remembered {
             shard.forget(key, &self.room);
         }
         if !self.room.take(&place) {
-            return Once::Full;
+            return IdempotentOutcome::Full;
         }
         let admission = decide();
         if admission.is_admitted() {
-            let (end_ms, holder) = (now_ms + lives_ms, call.holder);
+            let (end_ms, holder) = (now_ms + lifetime_ms, call.holder);
             shard.keep(key, Answer { asked, admission: admission.clone(), holder, end_ms, place });
         } else {
             self.room.give_back(&place);
         }
-        Once::Decided(admission)
+        IdempotentOutcome::Decided(admission)
     }
 
     /// What an answer to these charges takes. Up to two decisions need no memory of their own.
@@ -183,7 +185,7 @@ impl Room {
 
     /// A request on several subjects counts as of the one that holds least: what all requests share says nothing of who fills it.
     fn is_short_for(&self, place: &Place) -> bool {
-        let free = MAX_REMEMBERED.saturating_sub(self.taken.load(Ordering::Relaxed));
+        let free = MAX_IDEMPOTENCY_ENTRIES.saturating_sub(self.taken.load(Ordering::Relaxed));
         let least = place.subjects.iter().map(|subject| self.held(*subject)).min().unwrap_or(0);
         place.weight > free || least > SHARE * (free - place.weight)
     }
@@ -194,7 +196,7 @@ impl Room {
             return false;
         }
         // Requests at the same time may each have seen the last of it: the sum is what counts.
-        if self.taken.fetch_add(place.weight, Ordering::Relaxed) + place.weight > MAX_REMEMBERED {
+        if self.taken.fetch_add(place.weight, Ordering::Relaxed) + place.weight > MAX_IDEMPOTENCY_ENTRIES {
             self.taken.fetch_sub(place.weight, Ordering::Relaxed);
             return false;
         }

@@ -10,13 +10,13 @@ use sha2::{Digest, Sha256};
 /// same key as its decimal text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Key<'a> {
-    form: Form,
+    form: KeyEncoding,
     bytes: Cow<'a, [u8]>,
 }
 
 /// Encoding of the bytes of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Form {
+pub enum KeyEncoding {
     /// The bytes are the one part.
     Single = 0,
     /// Each part is preceded by its length.
@@ -26,17 +26,17 @@ pub enum Form {
 impl<'a> Key<'a> {
     #[inline]
     const fn single(bytes: Cow<'a, [u8]>) -> Self {
-        Self { form: Form::Single, bytes }
+        Self { form: KeyEncoding::Single, bytes }
     }
 
     /// A key of any number of parts.
-    pub fn from_parts<P: Part>(parts: impl IntoIterator<Item = P>) -> Self {
+    pub fn from_parts<P: KeySegment>(parts: impl IntoIterator<Item = P>) -> Self {
         // Room for most keys, so that they are allocated once.
         let mut bytes = Vec::with_capacity(64);
         for part in parts {
             push_part(&mut bytes, &part);
         }
-        Self { form: Form::Parts, bytes: Cow::Owned(bytes) }
+        Self { form: KeyEncoding::Parts, bytes: Cow::Owned(bytes) }
     }
 
     /// The same key, independent of what it was made from.
@@ -46,7 +46,7 @@ impl<'a> Key<'a> {
 
     /// Encoding of its bytes.
     #[inline]
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> KeyEncoding {
         self.form
     }
 
@@ -59,9 +59,9 @@ impl<'a> Key<'a> {
     /// Its parts; a key that is one part has one.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.bytes();
-        let mut single = (self.form() == Form::Single).then_some(rest);
+        let mut single = (self.form() == KeyEncoding::Single).then_some(rest);
         std::iter::from_fn(move || {
-            if self.form() == Form::Single {
+            if self.form() == KeyEncoding::Single {
                 return single.take();
             }
             let (length, after) = rest.split_first_chunk()?;
@@ -75,15 +75,15 @@ impl<'a> Key<'a> {
     /// A key from what [`Key::form`] and [`Key::bytes`] gave.
     pub fn from_raw(form: u8, bytes: &'a [u8]) -> Option<Self> {
         let form = match form {
-            0 => Form::Single,
-            1 => Form::Parts,
+            0 => KeyEncoding::Single,
+            1 => KeyEncoding::Parts,
             _ => return None,
         };
         Some(Self { form, bytes: Cow::Borrowed(bytes) })
     }
 }
 
-fn push_part(bytes: &mut Vec<u8>, part: &impl Part) {
+fn push_part(bytes: &mut Vec<u8>, part: &impl KeySegment) {
     part.with_bytes(|part| {
         bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
         bytes.extend_from_slice(part);
@@ -91,24 +91,24 @@ fn push_part(bytes: &mut Vec<u8>, part: &impl Part) {
 }
 
 /// What can be a part of a key: text, bytes and integers.
-pub trait Part {
+pub trait KeySegment {
     /// Shows the part's bytes.
     fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R;
 }
 
-impl Part for &str {
+impl KeySegment for &str {
     fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
         show(self.as_bytes())
     }
 }
 
-impl Part for &String {
+impl KeySegment for &String {
     fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
         show(self.as_bytes())
     }
 }
 
-impl Part for &[u8] {
+impl KeySegment for &[u8] {
     fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
         show(self)
     }
@@ -149,7 +149,7 @@ impl From<Vec<u8>> for Key<'_> {
 
 macro_rules! integers {
     ($($integer:ty),*) => {$(
-        impl Part for $integer {
+        impl KeySegment for $integer {
             fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
                 show(self.to_string().as_bytes())
             }
@@ -166,12 +166,12 @@ integers!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize);
 
 macro_rules! tuples {
     ($(($($part:ident),+))*) => {$(
-        impl<$($part: Part),+> From<($($part,)+)> for Key<'_> {
+        impl<$($part: KeySegment),+> From<($($part,)+)> for Key<'_> {
             #[expect(non_snake_case, reason = "a part is named as its type")]
             fn from(($($part,)+): ($($part,)+)) -> Self {
                 let mut bytes = Vec::new();
                 $(push_part(&mut bytes, &$part);)+
-                Self { form: Form::Parts, bytes: Cow::Owned(bytes) }
+                Self { form: KeyEncoding::Parts, bytes: Cow::Owned(bytes) }
             }
         }
     )*};

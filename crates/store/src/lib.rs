@@ -6,7 +6,7 @@
 //!
 //! | module | contains |
 //! |---|---|
-//! | (this file) | [`Store`] and its arguments and answers: [`Call`], [`Charge`], [`Settlement`], [`Admission`] |
+//! | (this file) | [`Store`] and its arguments and answers: [`ChargeRequest`], [`Charge`], [`Settlement`], [`Admission`] |
 //! | `key`, `fingerprint` | [`Key`] and [`Space`] of a subject, and the keyed 128-bit hash that represents it |
 //! | `memory` | the in-memory store |
 //! | ├ `table`, `shard`, `slot`, `row`, `cell`, `counter_pair`, `layout`, `subject`, `interner` | where a subject is, and how its state is packed |
@@ -33,10 +33,10 @@ mod random;
 pub mod sync;
 
 pub use fallback::{Fallback, OnStoreError};
-pub use idempotency::MAX_REMEMBERED;
-pub use key::{Form, Key, Part, Space};
+pub use idempotency::MAX_IDEMPOTENCY_ENTRIES;
+pub use key::{Key, KeyEncoding, KeySegment, Space};
 pub use memory::Memory;
-pub use notes::{Board, MAX_NOTE_BYTES, MAX_NOTE_ID_BYTES, MAX_NOTES, Note, Posted};
+pub use notes::{MAX_NOTE_BYTES, MAX_NOTE_ID_BYTES, MAX_NOTES, Note, Notes, PostOutcome};
 pub use random::random;
 
 /// The most limits that one request may touch.
@@ -48,7 +48,7 @@ pub trait Store: Send + Sync {
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Whether it may repeat a denial without looking. Then a space whose charges may be given back has to be known before.
-    const REMEMBERS_DENIALS: bool = false;
+    const HAS_DENY_CACHE: bool = false;
 
     /// Told of a space in which charges may be given back: by permits, or because a request on several subjects is denied by
     /// another of them.
@@ -57,8 +57,8 @@ pub trait Store: Send + Sync {
     /// Told what is answered for a space while the store does not answer. Only [`Fallback`] has a use for it.
     fn on_store_error(&self, _space: Space, _answer: OnStoreError) {}
 
-    /// Drops what it remembers of denials: to be called when limits change, and when the version of the [`Board`] moved.
-    fn forget_denials(&self) {}
+    /// Drops what it remembers of denials: to be called when limits change, and when the version of the [`Notes`] moved.
+    fn clear_deny_cache(&self) {}
 
     /// How many nodes divide each quota among them while the store does not answer: what [`Source::Local`](slidegate_core::Source::Local) decides by.
     fn nodes(&self) -> u64 {
@@ -66,19 +66,22 @@ pub trait Store: Send + Sync {
     }
 
     /// Decides a request: charges everything, or nothing.
-    fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
+    fn decide(&self, call: &ChargeRequest<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
 
     /// Decides a request like [`Store::decide`], and opens permits for what it is charged.
-    fn reserve(&self, request: &Reserve<'_>) -> impl Future<Output = Result<Admission, Self::Error>> + Send;
+    fn reserve(
+        &self,
+        request: &ReserveRequest<'_>,
+    ) -> impl Future<Output = Result<Admission, Self::Error>> + Send;
 
     /// Decides a request that its sender may send again, under a key that a trusted sender chose. It is charged once: the
     /// same charges under the same key get the answer that admitted them again, however often, for the shortest of
     /// their windows or a minute. Quotas may change meanwhile. Denials are not remembered.
-    fn decide_once(
+    fn decide_idempotent(
         &self,
-        request: &Reserve<'_>,
+        request: &ReserveRequest<'_>,
         idempotency_key: &[u8],
-    ) -> impl Future<Output = Result<Once, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<IdempotentOutcome, Self::Error>> + Send;
 
     /// Replaces the costs that an admitted request recorded, once. Gives an outcome for every subject of the settlement, in
     /// their order: each is settled by itself.
@@ -90,28 +93,32 @@ pub trait Store: Send + Sync {
     /// Gives units back without a permit, the oldest first and never below nothing; [`Charge::cost`] says how many. Answers what
     /// is then left, as a look (cost 0) would. Places in flight stay taken. Each subject by itself is atomic, several are not.
     /// Only for spaces that [`Store::expect_refunds`] was told of: elsewhere a denial may be repeated that no longer holds.
-    fn give_back(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
+    fn give_back(
+        &self,
+        call: &ChargeRequest<'_>,
+    ) -> impl Future<Output = Result<Verdict, Self::Error>> + Send;
 
     /// Forgets a subject under these limits: it is as if never seen, and permits from before are void. What was answered under
     /// idempotency keys stays, so that a request that is sent again is still not charged twice.
-    fn forget(&self, subject: &Forget<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn forget(&self, subject: &ForgetRequest<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Puts a note on the board, which every process with this store reads. One with the same id is replaced, and what has
     /// expired is cleared away: by the store's clock, or by `now_ms` where it has none.
-    fn post(&self, note: &Note, now_ms: u64) -> impl Future<Output = Result<Posted, Self::Error>> + Send;
+    fn post(&self, note: &Note, now_ms: u64)
+    -> impl Future<Output = Result<PostOutcome, Self::Error>> + Send;
 
     /// Takes a note off the board; whether it was there.
     fn withdraw(&self, id: &str) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
     /// What the board says now.
-    fn board(&self) -> impl Future<Output = Result<Board, Self::Error>> + Send;
+    fn notes(&self) -> impl Future<Output = Result<Notes, Self::Error>> + Send;
 }
 
 /// Limiters of different names may share a store; see `Builder::store`.
 impl<S: Store> Store for Arc<S> {
     type Error = S::Error;
 
-    const REMEMBERS_DENIALS: bool = S::REMEMBERS_DENIALS;
+    const HAS_DENY_CACHE: bool = S::HAS_DENY_CACHE;
 
     fn expect_refunds(&self, space: Space) {
         S::expect_refunds(self, space);
@@ -121,28 +128,31 @@ impl<S: Store> Store for Arc<S> {
         S::on_store_error(self, space, answer);
     }
 
-    fn forget_denials(&self) {
-        S::forget_denials(self);
+    fn clear_deny_cache(&self) {
+        S::clear_deny_cache(self);
     }
 
     fn nodes(&self) -> u64 {
         S::nodes(self)
     }
 
-    fn decide(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
+    fn decide(&self, call: &ChargeRequest<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
         S::decide(self, call)
     }
 
-    fn reserve(&self, request: &Reserve<'_>) -> impl Future<Output = Result<Admission, Self::Error>> + Send {
+    fn reserve(
+        &self,
+        request: &ReserveRequest<'_>,
+    ) -> impl Future<Output = Result<Admission, Self::Error>> + Send {
         S::reserve(self, request)
     }
 
-    fn decide_once(
+    fn decide_idempotent(
         &self,
-        request: &Reserve<'_>,
+        request: &ReserveRequest<'_>,
         idempotency_key: &[u8],
-    ) -> impl Future<Output = Result<Once, Self::Error>> + Send {
-        S::decide_once(self, request, idempotency_key)
+    ) -> impl Future<Output = Result<IdempotentOutcome, Self::Error>> + Send {
+        S::decide_idempotent(self, request, idempotency_key)
     }
 
     fn settle(
@@ -152,15 +162,22 @@ impl<S: Store> Store for Arc<S> {
         S::settle(self, settlement)
     }
 
-    fn give_back(&self, call: &Call<'_>) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
+    fn give_back(
+        &self,
+        call: &ChargeRequest<'_>,
+    ) -> impl Future<Output = Result<Verdict, Self::Error>> + Send {
         S::give_back(self, call)
     }
 
-    fn forget(&self, subject: &Forget<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send {
+    fn forget(&self, subject: &ForgetRequest<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send {
         S::forget(self, subject)
     }
 
-    fn post(&self, note: &Note, now_ms: u64) -> impl Future<Output = Result<Posted, Self::Error>> + Send {
+    fn post(
+        &self,
+        note: &Note,
+        now_ms: u64,
+    ) -> impl Future<Output = Result<PostOutcome, Self::Error>> + Send {
         S::post(self, note, now_ms)
     }
 
@@ -168,14 +185,14 @@ impl<S: Store> Store for Arc<S> {
         S::withdraw(self, id)
     }
 
-    fn board(&self) -> impl Future<Output = Result<Board, Self::Error>> + Send {
-        S::board(self)
+    fn notes(&self) -> impl Future<Output = Result<Notes, Self::Error>> + Send {
+        S::notes(self)
     }
 }
 
 /// One request, as a store sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct ChargeRequest<'a> {
     /// The time of the request, for stores without a clock of their own.
     pub now_ms: u64,
     /// An id that no other request has, for in-flight limits and permits.
@@ -186,28 +203,28 @@ pub struct Call<'a> {
 
 /// A request, and what of its charges may be given back.
 #[derive(Clone, Copy, Debug)]
-pub struct Reserve<'a> {
+pub struct ReserveRequest<'a> {
     /// The request.
-    pub call: Call<'a>,
+    pub charge: ChargeRequest<'a>,
     /// One for every charge.
-    pub returns: &'a [Returns],
+    pub refunds: &'a [RefundScope],
 }
 
-impl<'a> Reserve<'a> {
+impl<'a> ReserveRequest<'a> {
     /// A request of which nothing may be given back.
-    pub fn nothing(call: Call<'a>) -> Self {
-        Self { call, returns: &[] }
+    pub fn without_refunds(charge: ChargeRequest<'a>) -> Self {
+        Self { charge, refunds: &[] }
     }
 
     /// What of a charge may be given back.
-    pub fn returns_of(&self, charge: usize) -> Returns {
-        self.returns.get(charge).copied().unwrap_or_default()
+    pub fn refund_scope(&self, charge: usize) -> RefundScope {
+        self.refunds.get(charge).copied().unwrap_or_default()
     }
 }
 
 /// What of a charge may be given back.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Returns {
+pub enum RefundScope {
     /// Nothing: no permit is opened.
     #[default]
     Nothing,
@@ -217,7 +234,7 @@ pub enum Returns {
     Everything,
 }
 
-impl Returns {
+impl RefundScope {
     /// Whether what a charge recorded under this limit may be given back.
     pub fn includes(self, limit: &Limit) -> bool {
         match self {
@@ -239,12 +256,12 @@ pub struct Admission {
     /// The answer.
     pub verdict: Verdict,
     /// What was opened.
-    pub granted: Granted,
+    pub grants: Grants,
 }
 
 /// The permits of one request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Granted {
+pub enum Grants {
     /// None: it was refused, or nothing of it may be given back.
     Nothing,
     /// One for every charge of which something may be given back.
@@ -253,7 +270,7 @@ pub enum Granted {
     TooManyOpen,
 }
 
-impl Granted {
+impl Grants {
     /// The permits of a request's charges.
     pub fn new(grants: Vec<Option<Grant>>) -> Self {
         if grants.iter().any(Option::is_some) { Self::Permits(grants) } else { Self::Nothing }
@@ -271,13 +288,13 @@ impl Granted {
 impl Admission {
     /// Whether the request was charged.
     pub fn is_admitted(&self) -> bool {
-        self.verdict.is_allowed() && self.granted != Granted::TooManyOpen
+        self.verdict.is_allowed() && self.grants != Grants::TooManyOpen
     }
 }
 
 impl From<Verdict> for Admission {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, granted: Granted::Nothing }
+        Self { verdict, grants: Grants::Nothing }
     }
 }
 
@@ -295,19 +312,19 @@ pub struct Charge<'a> {
 }
 
 /// Which limit decides where charges of one request meet on one history: the one with less room.
-pub fn lower(one: &Limit, other: &Limit) -> Limit {
-    if has_less_room(other, one) { *other } else { *one }
+pub fn stricter(one: &Limit, other: &Limit) -> Limit {
+    if is_stricter(other, one) { *other } else { *one }
 }
 
 /// Whether a limit decides before another one of the same history.
-pub fn has_less_room(one: &Limit, other: &Limit) -> bool {
+pub fn is_stricter(one: &Limit, other: &Limit) -> bool {
     let room = |limit: &Limit| (limit.ceiling(), limit.quota());
     room(one) < room(other)
 }
 
 /// A subject that is to be as if never seen.
 #[derive(Clone, Copy, Debug)]
-pub struct Forget<'a> {
+pub struct ForgetRequest<'a> {
     /// The rule or limiter whose subject it is.
     pub space: Space,
     /// The subject.
@@ -318,14 +335,14 @@ pub struct Forget<'a> {
 
 /// The answer to a request that may have been sent before.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Once {
+pub enum IdempotentOutcome {
     /// It was not known, and was decided now.
     Decided(Admission),
     /// It was admitted before, and is charged once.
     Replayed {
         /// The answer of then.
         admission: Admission,
-        /// [`Call::holder`] of then, under which it can be settled.
+        /// [`ChargeRequest::holder`] of then, under which it can be settled.
         holder: u64,
     },
     /// Something else was asked for under this key, and admitted.
@@ -346,7 +363,7 @@ pub struct Settlement<'a> {
     /// The places in flight that stay taken; 0 releases.
     pub places: u64,
     /// What was recorded, subject by subject.
-    pub subjects: Vec<Charged<'a>>,
+    pub subjects: Vec<ChargeRecord<'a>>,
 }
 
 impl Settlement<'_> {
@@ -358,7 +375,7 @@ impl Settlement<'_> {
 
 /// What an admitted request recorded for one subject.
 #[derive(Clone, Debug)]
-pub struct Charged<'a> {
+pub struct ChargeRecord<'a> {
     /// The rule or limiter whose subject it is.
     pub space: Space,
     /// The subject.
@@ -369,16 +386,17 @@ pub struct Charged<'a> {
     pub receipts: Vec<(LimitId, Receipt)>,
 }
 
-impl Charged<'_> {
+impl ChargeRecord<'_> {
     /// When all of it has left its windows.
     pub fn release_ms(&self) -> u64 {
-        let each = self.receipts.iter().filter_map(|(id, receipt)| Some(receipt.release_ms(&stand_in(*id)?)));
+        let each =
+            self.receipts.iter().filter_map(|(id, receipt)| Some(receipt.release_ms(&settle_limit(*id)?)));
         each.max().unwrap_or(0)
     }
 }
 
 /// A limit of this name: what settling does is the same whatever the quota. A meter keeps nothing that could be settled.
-pub fn stand_in(id: LimitId) -> Option<Limit> {
+pub fn settle_limit(id: LimitId) -> Option<Limit> {
     let [head, window_ms] = id.to_words();
     let limit = Limit::from_words([head, 1, window_ms, 1]).ok()?;
     (!matches!(limit.kind(), LimitKind::Gcra { .. })).then_some(limit)

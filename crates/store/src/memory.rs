@@ -17,7 +17,8 @@ use crate::key::{Key, Space};
 use crate::random::random;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{
-    Admission, Board, Call, Charge, Forget, Note, Once, Posted, Reserve, SettleOutcome, Settlement, Store,
+    Admission, Charge, ChargeRequest, ForgetRequest, IdempotentOutcome, Note, Notes, PostOutcome,
+    ReserveRequest, SettleOutcome, Settlement, Store,
 };
 
 #[cfg(test)]
@@ -46,7 +47,7 @@ mod subject;
 mod table;
 
 use interner::{Number, Registry};
-pub use max_size::largest_bytes;
+pub use max_size::max_subject_bytes;
 use shard::{Demand, SHARD_BYTES, Shard};
 pub use snapshot::SnapshotError;
 
@@ -80,7 +81,7 @@ pub struct Memory {
     registry: Registry,
     shards: Box<[Locked]>,
     remembered: Remembered,
-    board: Mutex<Board>,
+    board: Mutex<Notes>,
     /// What makes the generations of its ledgers others than the ids of requests.
     generations: u64,
 }
@@ -88,7 +89,7 @@ pub struct Memory {
 /// What a limiter decides by: its limits, in a box of its own, or borrowed for one call; and what can be known of them
 /// before anything is asked.
 #[derive(Debug)]
-pub struct Terms<L> {
+pub struct PreparedLimits<L> {
     /// Space of the limiter.
     pub space: Space,
     /// Its limits.
@@ -110,7 +111,7 @@ enum Way {
     Several,
 }
 
-impl<L: Deref<Target = [Limit]>> Terms<L> {
+impl<L: Deref<Target = [Limit]>> PreparedLimits<L> {
     /// Of a limiter with these limits.
     pub fn new(space: Space, limits: L) -> Self {
         let (way, first, second) = match &*limits {
@@ -160,7 +161,7 @@ impl Memory {
             registry: Registry::new(),
             shards,
             remembered: Remembered::new(),
-            board: Mutex::new(Board::default()),
+            board: Mutex::new(Notes::default()),
             generations: 0,
         }
     }
@@ -171,17 +172,23 @@ impl Memory {
     }
 
     /// [`Store::decide`] without waiting, which cannot fail.
-    pub fn decide_now(&self, call: &Call<'_>) -> Verdict {
-        let Call { now_ms, holder, charges: [charge] } = *call else { return self.decide_several(call) };
+    pub fn decide_now(&self, call: &ChargeRequest<'_>) -> Verdict {
+        let ChargeRequest { now_ms, holder, charges: [charge] } = *call else {
+            return self.decide_several(call);
+        };
         let Charge { space, key, limits, cost } = *charge;
-        let terms = Terms::new(space, limits);
+        let terms = PreparedLimits::new(space, limits);
         terms.number.look_up(&self.registry, space, limits);
         self.decide_subject(key, &terms, (now_ms, cost), holder)
     }
 
-    /// [`Store::decide_once`] without waiting, which cannot fail.
-    pub fn decide_once_now(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Once {
-        self.remembered.once(&request.call, idempotency_key, || self.reserve_now(request))
+    /// [`Store::decide_idempotent`] without waiting, which cannot fail.
+    pub fn decide_idempotent_now(
+        &self,
+        request: &ReserveRequest<'_>,
+        idempotency_key: &[u8],
+    ) -> IdempotentOutcome {
+        self.remembered.once(&request.charge, idempotency_key, || self.reserve_now(request))
     }
 
     /// Decides a request on one subject. The parts that most requests come to are apart, and each is small, so that it
@@ -190,7 +197,7 @@ impl Memory {
     pub fn decide_subject<L: Deref<Target = [Limit]>>(
         &self,
         key: &Key<'_>,
-        terms: &Terms<L>,
+        terms: &PreparedLimits<L>,
         asked: (u64, u64),
         holder: u64,
     ) -> Verdict {
@@ -210,7 +217,7 @@ impl Memory {
     fn decide_anywhere<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        Terms { space, limits, number, .. }: &Terms<L>,
+        PreparedLimits { space, limits, number, .. }: &PreparedLimits<L>,
         (now_ms, cost): (u64, u64),
         holder: u64,
     ) -> Verdict {
@@ -260,32 +267,36 @@ impl Default for Memory {
 impl Store for Memory {
     type Error = Infallible;
 
-    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, Infallible> {
+    async fn decide(&self, call: &ChargeRequest<'_>) -> Result<Verdict, Infallible> {
         Ok(self.decide_now(call))
     }
 
-    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, Infallible> {
+    async fn reserve(&self, request: &ReserveRequest<'_>) -> Result<Admission, Infallible> {
         Ok(self.reserve_now(request))
     }
 
-    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, Infallible> {
-        Ok(self.decide_once_now(request, idempotency_key))
+    async fn decide_idempotent(
+        &self,
+        request: &ReserveRequest<'_>,
+        idempotency_key: &[u8],
+    ) -> Result<IdempotentOutcome, Infallible> {
+        Ok(self.decide_idempotent_now(request, idempotency_key))
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, Infallible> {
         Ok(self.settle_now(settlement))
     }
 
-    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, Infallible> {
+    async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, Infallible> {
         Ok(self.give_back_now(call))
     }
 
-    async fn forget(&self, subject: &Forget<'_>) -> Result<(), Infallible> {
+    async fn forget(&self, subject: &ForgetRequest<'_>) -> Result<(), Infallible> {
         self.forget_now(subject);
         Ok(())
     }
 
-    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, Infallible> {
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<PostOutcome, Infallible> {
         Ok(self.post_now(note, now_ms))
     }
 
@@ -293,7 +304,7 @@ impl Store for Memory {
         Ok(self.withdraw_now(id))
     }
 
-    async fn board(&self) -> Result<Board, Infallible> {
-        Ok(self.board_now())
+    async fn notes(&self) -> Result<Notes, Infallible> {
+        Ok(self.notes_now())
     }
 }

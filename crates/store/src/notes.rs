@@ -20,7 +20,7 @@ pub struct Note {
 
 /// What a store's board says.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Board {
+pub struct Notes {
     /// Grows with every note that is put up or taken off, and with every subject that is forgotten.
     pub version: u64,
     /// The notes by their ids, those included that have expired and were not yet cleared away.
@@ -30,7 +30,7 @@ pub struct Board {
 /// What came of putting up a note.
 #[must_use = "a note may be refused"]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Posted {
+pub enum PostOutcome {
     /// It is there.
     Done,
     /// There are [`MAX_NOTES`] others, none of which has expired. Take one off first.
@@ -46,15 +46,15 @@ impl Note {
     }
 }
 
-impl Board {
+impl Notes {
     /// Clears away what has expired, and puts the note up if there is room, in the place of one with its id.
-    pub(super) fn post(&mut self, note: &Note, now_ms: u64) -> Posted {
+    pub(super) fn post(&mut self, note: &Note, now_ms: u64) -> PostOutcome {
         if !note.fits() {
-            return Posted::TooLarge;
+            return PostOutcome::TooLarge;
         }
         let others = |other: &&Note| other.id != note.id && other.expires_at_ms > now_ms;
         if self.notes.iter().filter(others).count() >= MAX_NOTES {
-            return Posted::Full;
+            return PostOutcome::Full;
         }
         self.notes.retain(|other| other.id == note.id || other.expires_at_ms > now_ms);
         match self.find(&note.id) {
@@ -62,7 +62,7 @@ impl Board {
             Err(place) => self.notes.insert(place, note.clone()),
         }
         self.version += 1;
-        Posted::Done
+        PostOutcome::Done
     }
 
     /// Takes a note off; whether it was there.

@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use item::charge;
 use slidegate_policy::RequestError;
 use slidegate_policy::{Hit, HitMode, Policy};
-use slidegate_store::{Call, Charge, MAX_LIMITS, Store};
+use slidegate_store::{Charge, ChargeRequest, MAX_LIMITS, Store};
 
 impl<S: Store, C: Clock> Gate<S, C> {
     /// Decides several requests together: all are admitted, or none is charged. What they cost the same subject adds up.
@@ -70,7 +70,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let held = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
         let holder = if held { self.next_id() } else { 0 };
         let charges = split_charges(&charges);
-        let call = Call { now_ms: self.clock.now_ms(), holder, charges: &charges };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder, charges: &charges };
         let mut verdict = self.store.decide(&call).await?;
         self.decide_overlaid(&charges, &mut verdict).await?;
         Ok(verdict)
@@ -116,7 +116,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         if charges.is_empty() {
             return Ok(());
         }
-        let call = Call { now_ms: self.clock.now_ms(), holder: 0, charges: &charges };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: 0, charges: &charges };
         let mut left = self.store.give_back(&call).await?;
         self.decide_overlaid(&charges, &mut left).await?;
         if left.source.is_known() {
@@ -135,7 +135,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         }
         let now_ms = self.clock.now_ms();
         let charges = [charge(policy, hit, one.units)];
-        let left = self.store.give_back(&Call { now_ms, holder: 0, charges: &charges }).await;
+        let left = self.store.give_back(&ChargeRequest { now_ms, holder: 0, charges: &charges }).await;
         left.unwrap_or_else(|_| Verdict::new(now_ms, Decisions::default()))
     }
 }

@@ -7,7 +7,7 @@ use super::answer::Applied;
 use super::in_flight::split_charge;
 use crate::permit::Refundable;
 use slidegate_policy::{Hit, HitMode, Policy};
-use slidegate_store::{Admission, Charge, Granted, Returns};
+use slidegate_store::{Admission, Charge, Grants, RefundScope};
 
 /// Rules, and the charges of each: one, or two where it also takes a place in flight.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Charges<'a> {
     pub(super) applied: SmallVec<[Applied; 2]>,
     pub(super) charges: SmallVec<[Charge<'a>; 2]>,
     /// What of each charge may be given back.
-    pub(super) returns: SmallVec<[Returns; 2]>,
+    pub(super) returns: SmallVec<[RefundScope; 2]>,
     /// Where the charges of each rule end.
     ends: SmallVec<[usize; 2]>,
     pub(super) cost: u64,
@@ -38,7 +38,7 @@ impl<'a> Charges<'a> {
     }
 
     /// The charges of each rule, and what of them may be given back.
-    pub(super) fn per_rule(&self) -> impl Iterator<Item = (&[Charge<'a>], &[Returns])> {
+    pub(super) fn per_rule(&self) -> impl Iterator<Item = (&[Charge<'a>], &[RefundScope])> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         let spans = begins.zip(&self.ends);
         spans.map(|(begin, end)| (&self.charges[begin..*end], &self.returns[begin..*end]))
@@ -48,7 +48,7 @@ impl<'a> Charges<'a> {
     pub(super) fn refundable_parts<'v>(
         &'v self,
         verdict: &'v Verdict,
-        granted: &'v Granted,
+        granted: &'v Grants,
     ) -> impl Iterator<Item = Refundable<'v>> {
         refundable_parts((&self.charges, &self.returns), verdict, granted)
     }
@@ -59,14 +59,16 @@ impl<'a> Charges<'a> {
         admissions: &'v [Admission],
     ) -> impl Iterator<Item = Refundable<'v>> {
         let each = self.per_rule().zip(admissions);
-        each.flat_map(|(part, Admission { verdict, granted })| refundable_parts(part, verdict, granted))
+        each.flat_map(|(part, Admission { verdict, grants: granted })| {
+            refundable_parts(part, verdict, granted)
+        })
     }
 }
 
 fn refundable_parts<'v>(
-    (charges, returns): (&'v [Charge<'v>], &'v [Returns]),
+    (charges, returns): (&'v [Charge<'v>], &'v [RefundScope]),
     verdict: &'v Verdict,
-    granted: &'v Granted,
+    granted: &'v Grants,
 ) -> impl Iterator<Item = Refundable<'v>> {
     let mut decisions = &*verdict.decisions;
     let each = charges.iter().zip(returns).enumerate();
@@ -80,14 +82,14 @@ fn refundable_parts<'v>(
 
 /// What a rule gives back: everything if it says so, and places in flight always.
 #[inline]
-pub(super) fn returns(policy: &Policy, applied: Applied) -> Returns {
+pub(super) fn returns(policy: &Policy, applied: Applied) -> RefundScope {
     let rule = &policy.rules()[applied.rule];
     let has_places = || rule.terms()[applied.terms].limits().iter().any(|limit| limit.needs_id());
     if rule.refundable() {
-        Returns::Everything
+        RefundScope::Everything
     } else if has_places() {
-        Returns::Places
+        RefundScope::Places
     } else {
-        Returns::Nothing
+        RefundScope::Nothing
     }
 }

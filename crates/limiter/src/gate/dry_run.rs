@@ -11,7 +11,9 @@ use crate::clock::Clock;
 use crate::permit::Permit;
 use slidegate_policy::{Hit, HitMode, Policy};
 use slidegate_store::Space;
-use slidegate_store::{Admission, Call, Charge, Once, Reserve, Returns, Store};
+use slidegate_store::{
+    Admission, Charge, ChargeRequest, IdempotentOutcome, RefundScope, ReserveRequest, Store,
+};
 
 /// What came of an admitted request beside the rules that are enforced.
 pub(super) struct DryRun {
@@ -37,7 +39,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let first = holders.iter().find_map(|holder| *holder);
         let replayed = first.is_some() && holders.iter().all(Option::is_some);
         let id = id.map(|id| first.unwrap_or(id));
-        let Admission { verdict, granted } = admission;
+        let Admission { verdict, grants: granted } = admission;
         let refundable_parts =
             enforced.refundable_parts(verdict, granted).chain(observed.refundable_per_rule(&admissions));
         let permit = id.and_then(|id| self.signer.issue(id, refundable_parts));
@@ -55,21 +57,23 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// remember it.
     async fn charge_dry_run(
         &self,
-        (charges, returns): (&[Charge<'_>], &[Returns]),
+        (charges, returns): (&[Charge<'_>], &[RefundScope]),
         id: Option<u64>,
         idempotency_key: Option<&str>,
     ) -> (Admission, Option<u64>) {
         let now_ms = self.clock.now_ms();
-        let call = Call { now_ms, holder: id.unwrap_or(0), charges };
-        let request = Reserve { call, returns };
+        let call = ChargeRequest { now_ms, holder: id.unwrap_or(0), charges };
+        let request = ReserveRequest { charge: call, refunds: returns };
         let decided = match (idempotency_key, charges) {
-            (Some(key), [charge, ..]) => self.store.decide_once(&request, &dry_run_key(charge, key)).await,
-            _ => self.store.reserve(&request).await.map(Once::Decided),
+            (Some(key), [charge, ..]) => {
+                self.store.decide_idempotent(&request, &dry_run_key(charge, key)).await
+            }
+            _ => self.store.reserve(&request).await.map(IdempotentOutcome::Decided),
         };
         match decided {
-            Ok(Once::Decided(admission)) => (admission, None),
-            Ok(Once::Replayed { admission, holder }) => (admission, Some(holder)),
-            Ok(Once::Conflict | Once::Full) | Err(_) => {
+            Ok(IdempotentOutcome::Decided(admission)) => (admission, None),
+            Ok(IdempotentOutcome::Replayed { admission, holder }) => (admission, Some(holder)),
+            Ok(IdempotentOutcome::Conflict | IdempotentOutcome::Full) | Err(_) => {
                 (Verdict::new(now_ms, Decisions::default()).into(), None)
             }
         }

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use slidegate_policy::Request;
 use slidegate_policy::{HitMode, KeyText, Listed, Named, Policy, Rule};
 use slidegate_store::fallback::share;
-use slidegate_store::{Call, Charge, Forget, MAX_LIMITS, Store};
+use slidegate_store::{Charge, ChargeRequest, ForgetRequest, MAX_LIMITS, Store};
 use slidegate_store::{Key, Space};
 
 /// How many subjects are asked about at a time: of every rule of a policy there may be one.
@@ -202,7 +202,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let rule = &policy.rules()[named.rule];
         let limits = rule.terms()[named.terms].limits();
         let charge = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
-        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &[charge] };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &[charge] };
         let verdict = self.store.decide(&call).await?;
         let used = self.used_of(&charge, &verdict).await?;
         let waits_ms = self.waits(&charge, &verdict).await?;
@@ -255,7 +255,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     async fn used_in_all(&self, charge: &Charge<'_>) -> Result<Option<Vec<u64>>, S::Error> {
         let limits: Vec<Limit> = charge.limits.iter().map(roomy).collect();
         let charges = [Charge { limits: &limits, cost: 0, ..*charge }];
-        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
         let verdict = self.store.decide(&call).await?;
         let used = limits.iter().zip(&*verdict.decisions);
         let used = used.map(|(limit, decision)| limit.ceiling().saturating_sub(decision.remaining));
@@ -274,7 +274,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             return Ok(waits_ms);
         }
         let charges = [Charge { cost: 1, ..*charge }, never(charge.key)];
-        let call = Call { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &charges };
         let verdict = self.store.decide(&call).await?;
         for (at, (wait_ms, decision)) in waits_ms.iter_mut().zip(&*verdict.decisions).enumerate() {
             if let Outcome::RetryAfter(ms) = decision.outcome
@@ -295,7 +295,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let texts = all().map(|(_, text)| text).filter(|text| known.insert(&***text));
         let limits = texts.map(|text| text.to_string()).collect();
         for some in ids.chunks(MAX_LIMITS) {
-            let subject = Forget { space: rule.space(), key: &named.key, limits: some };
+            let subject = ForgetRequest { space: rule.space(), key: &named.key, limits: some };
             self.store.forget(&subject).await?;
         }
         Ok(ResetSubject { rule: rule.name().to_owned(), key: named.shown.clone(), limits })

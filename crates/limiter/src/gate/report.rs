@@ -9,7 +9,7 @@ use super::{Gate, GateError};
 use crate::telemetry::{Block, LimitDecisions, RequestInfo, RequestOutcome, Telemetry};
 use slidegate_policy::Request;
 use slidegate_policy::{Barred, Hit, HitMode};
-use slidegate_store::{Admission, Charge, Once};
+use slidegate_store::{Admission, Charge, IdempotentOutcome};
 
 impl<S, C> Gate<S, C> {
     /// A request whose rules were asked without a future: all of them are enforced.
@@ -33,19 +33,19 @@ impl<S, C> Gate<S, C> {
         policy: &ActivePolicy,
         request: &Request<'_>,
         hits: &[Hit<'_>],
-        answer: Result<&Once, &GateError<E>>,
+        answer: Result<&IdempotentOutcome, &GateError<E>>,
     ) {
         let Some(telemetry) = &self.telemetry else { return };
         match answer {
-            Ok(Once::Decided(Admission { verdict, .. })) => {
+            Ok(IdempotentOutcome::Decided(Admission { verdict, .. })) => {
                 decided(telemetry, policy, request, hits, verdict)
             }
-            Ok(Once::Replayed { .. }) => telemetry.count_request(RequestOutcome::Replayed),
-            Ok(Once::Full) | Err(GateError::Store(_) | GateError::Full) => {
+            Ok(IdempotentOutcome::Replayed { .. }) => telemetry.count_request(RequestOutcome::Replayed),
+            Ok(IdempotentOutcome::Full) | Err(GateError::Store(_) | GateError::Full) => {
                 telemetry.count_request(RequestOutcome::Failed)
             }
             // Its sender has to send something else.
-            Ok(Once::Conflict)
+            Ok(IdempotentOutcome::Conflict)
             | Err(GateError::Request(_) | GateError::Conflict | GateError::TooManyPermits) => {}
         }
     }

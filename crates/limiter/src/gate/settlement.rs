@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use slidegate_core::MAX_QUOTA;
 
 use slidegate_policy::Policy;
-use slidegate_store::{Charged, SettleOutcome, Settlement};
+use slidegate_store::{ChargeRecord, SettleOutcome, Settlement};
 
 /// What came of the permits that were given back or settled.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -92,7 +92,7 @@ pub struct SettlementPart {
 impl SettlementReport {
     pub(super) fn new(policy: &Policy, settlement: &Settlement<'_>, outcomes: &[SettleOutcome]) -> Self {
         let rule_of = |space| policy.rules().iter().find(|rule| rule.space() == space);
-        let all: Vec<(&Charged<'_>, SettleOutcome)> =
+        let all: Vec<(&ChargeRecord<'_>, SettleOutcome)> =
             settlement.subjects.iter().zip(outcomes.iter().copied()).collect();
         // A rule that also takes a place in flight may have been charged in two parts.
         let by_rule = all.chunk_by(|(one, _), (other, _)| one.space == other.space && one.key == other.key);

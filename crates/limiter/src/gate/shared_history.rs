@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::Gate;
 use super::inspect::never;
 use crate::clock::Clock;
-use slidegate_store::{Call, Charge, Store, has_less_room};
+use slidegate_store::{Charge, ChargeRequest, Store, is_stricter};
 
 /// A limit that another one decided for.
 struct OverlaidLimit<'a> {
@@ -45,10 +45,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let (now_ms, holder) = (self.clock.now_ms(), self.next_id());
         if is_allowed {
             let charges = [Charge { cost: 0, ..charge }];
-            return self.store.decide(&Call { now_ms, holder, charges: &charges }).await;
+            return self.store.decide(&ChargeRequest { now_ms, holder, charges: &charges }).await;
         }
         let charges = [charge, never(charge.key)];
-        self.store.decide(&Call { now_ms, holder, charges: &charges }).await
+        self.store.decide(&ChargeRequest { now_ms, holder, charges: &charges }).await
     }
 }
 
@@ -67,7 +67,7 @@ fn overlaid_limits<'c>(charges: &[Charge<'c>]) -> SmallVec<[OverlaidLimit<'c>; 1
                 let with = move |other: &Charge<'c>| find(other.limits, limit).map(|met| (met, other.cost));
                 of_subject.filter_map(with)
             };
-            if meeting().any(|(other, _)| has_less_room(other, limit)) {
+            if meeting().any(|(other, _)| is_stricter(other, limit)) {
                 let cost = meeting().map(|(_, cost)| cost).fold(0, u64::saturating_add);
                 let limits = std::slice::from_ref(limit);
                 found.push(OverlaidLimit { at, charge: Charge { limits, cost, ..*charge } });

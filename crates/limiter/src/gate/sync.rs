@@ -11,7 +11,7 @@ use super::in_flight::split_charges;
 use crate::clock::Clock;
 use slidegate_policy::{Choice, Hit, HitMode, Policy};
 use slidegate_policy::{Request, RequestError};
-use slidegate_store::{Call, Charge, Returns, Store};
+use slidegate_store::{Charge, ChargeRequest, RefundScope, Store};
 use slidegate_store::{Key, Space};
 
 /// What came of a request, as long as it is looked at.
@@ -56,7 +56,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     pub fn check_at_once<T>(
         &self,
         request: &Request<'_>,
-        decide: impl FnOnce(&Call<'_>) -> Verdict,
+        decide: impl FnOnce(&ChargeRequest<'_>) -> Verdict,
         tell: impl FnOnce(SyncAnswer<'_>) -> T,
     ) -> Result<Option<T>, RequestError> {
         let policy = &**self.policy.load();
@@ -66,7 +66,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             Choice::Barred { .. } => (&[][..], true),
         };
         let is_plain = |hit: &Hit<'_>| {
-            hit.mode == HitMode::Enforced && returns(policy, Applied::from(hit)) == Returns::Nothing
+            hit.mode == HitMode::Enforced && returns(policy, Applied::from(hit)) == RefundScope::Nothing
         };
         if !hits.iter().all(is_plain) {
             return Ok(None);
@@ -81,7 +81,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             [hit] => {
                 let (space, limits) = charge(hit);
                 let charges = [Charge { space, key: &hit.key, limits, cost }];
-                decide(&Call { now_ms, holder: 0, charges: &charges })
+                decide(&ChargeRequest { now_ms, holder: 0, charges: &charges })
             }
             several => {
                 let charges: SmallVec<[Charge<'_>; 4]> = several
@@ -91,7 +91,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
                         Charge { space, key: &hit.key, limits, cost }
                     })
                     .collect();
-                decide(&Call { now_ms, holder: 0, charges: &charges })
+                decide(&ChargeRequest { now_ms, holder: 0, charges: &charges })
             }
         };
         if !barred {
@@ -108,14 +108,14 @@ impl<S: Store, C: Clock> Gate<S, C> {
         key: impl Into<Key<'k>>,
         limit: &Limit,
         cost: u64,
-        decide: impl FnOnce(&Call<'_>) -> Verdict,
+        decide: impl FnOnce(&ChargeRequest<'_>) -> Verdict,
     ) -> Verdict {
         let key = key.into();
         let limits = std::slice::from_ref(limit);
         let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
         let verdict =
-            decide(&Call { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) });
+            decide(&ChargeRequest { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) });
         self.report_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
         verdict
     }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::charges::Charges;
 use super::{CheckRequest, Gate, GateError};
 use crate::clock::Clock;
-use slidegate_store::{Admission, Charge, Granted, Once, Store};
+use slidegate_store::{Admission, Charge, Grants, IdempotentOutcome, Store};
 use slidegate_store::{Key, Space};
 
 /// How often to ask again for a place in flight, which may be released before its hold ends.
@@ -25,7 +25,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         enforced: &Charges<'_>,
         id: Option<u64>,
         request: &CheckRequest<'_>,
-    ) -> Result<Once, GateError<S::Error>> {
+    ) -> Result<IdempotentOutcome, GateError<S::Error>> {
         let deadline = Instant::now() + request.wait;
         let charges = &enforced.charges;
         let subjects = charges.iter().map(|charge| (charge.space, charge.key.clone().into_owned())).collect();
@@ -47,9 +47,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
 }
 
 /// How long to wait before asking again; nothing if that is of no use.
-fn pause(answer: &Once, charges: &[Charge<'_>]) -> Option<Duration> {
-    let Once::Decided(Admission { verdict, granted }) = answer else { return None };
-    let wait_ms = verdict.retry_after_ms().filter(|_| *granted != Granted::TooManyOpen)?;
+fn pause(answer: &IdempotentOutcome, charges: &[Charge<'_>]) -> Option<Duration> {
+    let IdempotentOutcome::Decided(Admission { verdict, grants: granted }) = answer else { return None };
+    let wait_ms = verdict.retry_after_ms().filter(|_| *granted != Grants::TooManyOpen)?;
     let in_flight = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
     Some(Duration::from_millis(if in_flight { wait_ms.min(POLL_MS) } else { wait_ms }.max(1)))
 }

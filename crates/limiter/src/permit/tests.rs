@@ -6,7 +6,7 @@ use slidegate_core::Verdict;
 
 use super::*;
 use slidegate_store::memory::Memory;
-use slidegate_store::{Admission, Call, Reserve, SettleOutcome};
+use slidegate_store::{Admission, ChargeRequest, ReserveRequest, SettleOutcome};
 
 const NOW_MS: u64 = 1_000_000;
 const ID: u64 = 7;
@@ -32,14 +32,15 @@ impl Scene {
     }
 
     fn decide(&self, cost: u64) -> Verdict {
-        self.store.decide_now(&Call { now_ms: NOW_MS, holder: ID, charges: &self.charges(cost) })
+        self.store.decide_now(&ChargeRequest { now_ms: NOW_MS, holder: ID, charges: &self.charges(cost) })
     }
 
     /// A permit for a request of three units to both.
-    fn permit(&self, returns: [Returns; 2]) -> Option<Permit> {
+    fn permit(&self, returns: [RefundScope; 2]) -> Option<Permit> {
         let charges = self.charges(3);
-        let call = Call { now_ms: NOW_MS, holder: ID, charges: &charges };
-        let Admission { verdict, granted } = self.store.reserve_now(&Reserve { call, returns: &returns });
+        let call = ChargeRequest { now_ms: NOW_MS, holder: ID, charges: &charges };
+        let Admission { verdict, grants: granted } =
+            self.store.reserve_now(&ReserveRequest { charge: call, refunds: &returns });
         assert_eq!(self.remaining(), [7; 4]);
         let parts = charges.iter().zip(verdict.decisions.chunks(2)).zip(returns).enumerate();
         let parts = parts.filter_map(|(index, ((charge, decisions), returns))| {
@@ -59,7 +60,7 @@ impl Scene {
 
 #[test]
 fn a_permit_gives_back_what_is_written_in() {
-    use Returns::{Everything, Places};
+    use RefundScope::{Everything, Places};
     let cases = [
         ([Everything, Everything], [10; 4]),
         ([Places, Places], [7, 10, 7, 10]),
@@ -77,7 +78,7 @@ fn a_permit_gives_back_what_is_written_in() {
 #[test]
 fn places_are_released_and_the_rest_is_settled_once() {
     let scene = Scene::new();
-    let permit = scene.permit([Returns::Everything; 2]).expect("a permit");
+    let permit = scene.permit([RefundScope::Everything; 2]).expect("a permit");
     assert_eq!(scene.settle(&permit, 5), [SettleOutcome::Settled; 2]);
     assert_eq!(scene.remaining(), [5, 10, 5, 10]);
     assert_eq!(scene.settle(&permit, 0), [SettleOutcome::AlreadySpent; 2]);
@@ -87,7 +88,7 @@ fn places_are_released_and_the_rest_is_settled_once() {
 #[test]
 fn what_is_not_written_in_costs_what_it_cost() {
     let scene = Scene::new();
-    let permit = scene.permit([Returns::Places; 2]).expect("a permit");
+    let permit = scene.permit([RefundScope::Places; 2]).expect("a permit");
     assert_eq!(scene.settle(&permit, 5), [SettleOutcome::Settled; 2]);
     assert_eq!(scene.remaining(), [7, 10, 7, 10]);
     assert_eq!(scene.settle(&permit, 5), [SettleOutcome::AlreadySpent; 2]);
@@ -99,7 +100,7 @@ fn where_nothing_can_be_given_back_there_is_no_permit() {
     assert_eq!(scene.signer.issue(ID, []), None);
     let charge = Charge { limits: &scene.limits[..1], ..scene.charges(1)[0] };
     let decisions = &scene.decide(1).decisions[..1];
-    let (returns, grant) = (Returns::Places, Grant { generation: 1, number: None });
+    let (returns, grant) = (RefundScope::Places, Grant { generation: 1, number: None });
     assert_eq!(scene.signer.issue(ID, [Refundable { charge: &charge, decisions, returns, grant }]), None);
 }
 
@@ -107,7 +108,7 @@ fn where_nothing_can_be_given_back_there_is_no_permit() {
 #[test]
 fn bytes_stay() {
     let scene = Scene::new();
-    let permit = scene.permit([Returns::Places, Returns::Everything]).expect("a permit");
+    let permit = scene.permit([RefundScope::Places, RefundScope::Everything]).expect("a permit");
     let mut expected = vec![VERSION];
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     expected.extend(words(&[ID]));

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{Key, Limit, Limiter, ManualClock, Memory, Space};
 use slidegate_testkit::cases::Rng;
 
@@ -97,7 +97,8 @@ fn several_subjects_are_charged_all_or_none() {
             subjects.truncate(rng.between(2, 4) as usize);
             let charge = |n: &usize| Charge { space, key: &keys[*n], limits: &limits, cost: 1 };
             let charges: Vec<Charge<'_>> = subjects.iter().map(charge).collect();
-            if store.decide_now(&Call { now_ms: NOW_MS, holder: 0, charges: &charges }).is_allowed() {
+            if store.decide_now(&ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &charges }).is_allowed()
+            {
                 subjects.iter().for_each(|n| {
                     told[*n].fetch_add(1, Ordering::Relaxed);
                 });
@@ -106,7 +107,7 @@ fn several_subjects_are_charged_all_or_none() {
     });
     for (key, told) in keys.iter().zip(told) {
         let charge = Charge { space, key, limits: &limits, cost: 0 };
-        let seen = store.decide_now(&Call { now_ms: NOW_MS, holder: 0, charges: &[charge] });
+        let seen = store.decide_now(&ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &[charge] });
         let used: Vec<u64> =
             limits.iter().zip(&*seen.decisions).map(|(l, d)| l.quota() - d.remaining).collect();
         let told = told.into_inner();
@@ -130,7 +131,10 @@ fn opposite_orders_admit_the_quota_to_both() {
                 charges.reverse();
             }
             for _ in 0..2_000 {
-                if store.decide_now(&Call { now_ms: NOW_MS, holder: 0, charges: &charges }).is_allowed() {
+                if store
+                    .decide_now(&ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &charges })
+                    .is_allowed()
+                {
                     admitted.fetch_add(1, Ordering::Relaxed);
                 }
             }

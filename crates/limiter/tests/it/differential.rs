@@ -4,8 +4,11 @@
 //! outside only if the clock then steps back to a time at which the state was still there. So before and after a step
 //! all keys are looked at, here and there, and a key for which even that leaves two right answers is not asked again.
 
-use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
-use slidegate::{Grant, Granted, Key, Limit, LimitId, Once, Reserve, Returns, SettleOutcome, Space, Verdict};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, ForgetRequest, Settlement};
+use slidegate::{
+    Grant, Grants, IdempotentOutcome, Key, Limit, LimitId, RefundScope, ReserveRequest, SettleOutcome, Space,
+    Verdict,
+};
 use slidegate_core::{History, LimitAttempt, MAX_TIME_MS, Receipt, SettleEffect, State, decide, give_back};
 
 use crate::drivers::Driver;
@@ -50,7 +53,7 @@ pub(crate) enum Step {
         key: usize,
         cost: u64,
         way: Way,
-        returns: Returns,
+        returns: RefundScope,
     },
     /// A check under an idempotency key, with permits.
     Once {
@@ -174,7 +177,7 @@ impl<S: Driver> Both<S> {
 
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), String> {
         match *step {
-            Step::Check { key, cost, way } => self.check(key, cost, way, Returns::Nothing),
+            Step::Check { key, cost, way } => self.check(key, cost, way, RefundScope::Nothing),
             Step::Reserve { key, cost, way, returns } => self.check(key, cost, way, returns),
             Step::Once { key, cost, name } => self.once(key, cost, name),
             Step::Settle { of, cost, places } => self.settle(of, cost, places),
@@ -235,14 +238,14 @@ impl<S: Driver> Both<S> {
         let Plain { name, states, era } = &mut self.keys[key];
         let limits: Vec<LimitId> = self.limits.iter().map(Limit::id).collect();
         let space = Space::named("");
-        self.store.forget(&Forget { space, key: &name.as_str().into(), limits: &limits });
+        self.store.forget(&ForgetRequest { space, key: &name.as_str().into(), limits: &limits });
         *states = self.limits.iter().map(State::new).collect();
         *era += 1;
         self.look_at_all()
     }
 
     fn look_at_all(&mut self) -> Result<(), String> {
-        (0..KEYS).try_for_each(|key| self.check(key, 0, Way::Together, Returns::Nothing))
+        (0..KEYS).try_for_each(|key| self.check(key, 0, Way::Together, RefundScope::Nothing))
     }
 
     /// A counter whose windows are out of view: kept, or dropped already. And what is not in force, which a store may set right with
@@ -279,7 +282,7 @@ impl<S: Driver> Both<S> {
         self.permits.retain(|permit| !permit.parts.iter().any(&is_over));
     }
 
-    fn check(&mut self, key: usize, cost: u64, way: Way, returns: Returns) -> Result<(), String> {
+    fn check(&mut self, key: usize, cost: u64, way: Way, returns: RefundScope) -> Result<(), String> {
         let subjects = subjects(key, way);
         let (expected, granted) = self.ask(Verb::Decide, &subjects, cost, (way, returns))?;
         self.permit(&subjects, cost, (way, returns), (&expected, granted))
@@ -290,10 +293,10 @@ impl<S: Driver> Both<S> {
         &mut self,
         subjects: &[usize],
         cost: u64,
-        (way, returns): (Way, Returns),
-        (expected, granted): (&Verdict, Granted),
+        (way, returns): (Way, RefundScope),
+        (expected, granted): (&Verdict, Grants),
     ) -> Result<(), String> {
-        let Granted::Permits(grants) = granted else { return Ok(()) };
+        let Grants::Permits(grants) = granted else { return Ok(()) };
         if !expected.is_allowed() || cost == 0 {
             return Err(format!("permits for what was not charged: {grants:?}"));
         }
@@ -329,17 +332,17 @@ impl<S: Driver> Both<S> {
         let asked = (key_name, cost, limits.iter().map(Limit::id).collect::<Vec<_>>());
         let store_key: Key<'_> = asked.0.as_str().into();
         let charges = [Charge { space: Space::named(""), key: &store_key, limits: &limits, cost }];
-        let call = Call { now_ms: self.now_ms, holder: self.ids, charges: &charges };
-        let request = Reserve { call, returns: &[Returns::Everything] };
+        let call = ChargeRequest { now_ms: self.now_ms, holder: self.ids, charges: &charges };
+        let request = ReserveRequest { charge: call, refunds: &[RefundScope::Everything] };
         let got = self.store.once(&request, &format!("{} {name}", self.senders));
         let known = self.names_known[name].as_ref().filter(|known| known.end_ms > now_ms);
         let admission = match (known, got) {
-            (Some(known), Once::Replayed { admission, holder }) if known.asked == asked => {
+            (Some(known), IdempotentOutcome::Replayed { admission, holder }) if known.asked == asked => {
                 let right = (&admission.verdict, holder) == (&known.verdict, known.id);
                 return right.then_some(()).ok_or(format!("replayed {admission:?} of {holder}"));
             }
-            (Some(known), Once::Conflict) if known.asked != asked => return Ok(()),
-            (None, Once::Decided(admission)) => admission,
+            (Some(known), IdempotentOutcome::Conflict) if known.asked != asked => return Ok(()),
+            (None, IdempotentOutcome::Decided(admission)) => admission,
             (known, got) => {
                 let known = known.map(|known| &known.asked);
                 return Err(format!("{got:?}, asked {asked:?}, known {known:?}"));
@@ -356,12 +359,12 @@ impl<S: Driver> Both<S> {
             let (end_ms, id) = (now_ms + shortest_ms.min(60_000), self.ids);
             self.names_known[name] = Some(Remembered { asked, verdict: admission.verdict, id, end_ms });
         }
-        self.permit(&[key], cost, (Way::Together, Returns::Everything), (&expected, admission.granted))
+        self.permit(&[key], cost, (Way::Together, RefundScope::Everything), (&expected, admission.grants))
     }
 
     fn give_back(&mut self, key: usize, units: u64, way: Way) -> Result<(), String> {
         let subjects = subjects(key, way);
-        self.ask(Verb::GiveBack, &subjects, units, (way, Returns::Nothing))?;
+        self.ask(Verb::GiveBack, &subjects, units, (way, RefundScope::Nothing))?;
         // A store may drop what is empty, and then says of a permit that there is nothing left, or not: both are right.
         for key in subjects {
             let states = &self.keys[key].states;
@@ -381,8 +384,8 @@ impl<S: Driver> Both<S> {
         verb: Verb,
         subjects: &[usize],
         cost: u64,
-        (way, returns): (Way, Returns),
-    ) -> Result<(Verdict, Granted), String> {
+        (way, returns): (Way, RefundScope),
+    ) -> Result<(Verdict, Grants), String> {
         self.ids += 1;
         let (mut got, granted) = self.ask_store(verb, subjects, cost, (way, returns));
         // Later times count as the last one, whichever of them the verdict names.
@@ -416,14 +419,14 @@ impl<S: Driver> Both<S> {
         verb: Verb,
         subjects: &[usize],
         cost: u64,
-        (way, returns): (Way, Returns),
-    ) -> (Verdict, Granted) {
+        (way, returns): (Way, RefundScope),
+    ) -> (Verdict, Grants) {
         let name = self.keys[subjects[0]].name.as_str();
         if way == Way::Limiter
-            && returns == Returns::Nothing
+            && returns == RefundScope::Nothing
             && let Some(verdict) = self.store.limiter(&self.limits_in_force(), name, cost, self.now_ms)
         {
-            return (verdict, Granted::Nothing);
+            return (verdict, Grants::Nothing);
         }
         let keys: Vec<Key<'_>> = self.keys.iter().map(|plain| plain.name.as_str().into()).collect();
         let parts = self.charges(subjects, cost, way);
@@ -434,13 +437,15 @@ impl<S: Driver> Both<S> {
             cost: *cost,
         });
         let charges: Vec<Charge<'_>> = charges.collect();
-        let call = Call { now_ms: self.now_ms, holder: self.ids, charges: &charges };
+        let call = ChargeRequest { now_ms: self.now_ms, holder: self.ids, charges: &charges };
         match verb {
-            Verb::GiveBack => (self.store.give_back(&call), Granted::Nothing),
-            Verb::Decide if returns == Returns::Nothing => (self.store.decide(&call), Granted::Nothing),
+            Verb::GiveBack => (self.store.give_back(&call), Grants::Nothing),
+            Verb::Decide if returns == RefundScope::Nothing => (self.store.decide(&call), Grants::Nothing),
             Verb::Decide => {
-                let admission = self.store.reserve(&Reserve { call, returns: &vec![returns; charges.len()] });
-                (admission.verdict, admission.granted)
+                let admission = self
+                    .store
+                    .reserve(&ReserveRequest { charge: call, refunds: &vec![returns; charges.len()] });
+                (admission.verdict, admission.grants)
             }
         }
     }
@@ -473,7 +478,7 @@ impl<S: Driver> Both<S> {
         let subjects = permit.parts.iter().map(|part| {
             let receipts = part.receipts.iter().map(|(limit, receipt)| (limit.id(), *receipt)).collect();
             let key = self.keys[part.key].name.as_str().into();
-            Charged { space: Space::named(""), key, grant: part.grant, receipts }
+            ChargeRecord { space: Space::named(""), key, grant: part.grant, receipts }
         });
         let (now_ms, id) = (self.now_ms, permit.id);
         let settlement = Settlement { now_ms, id, cost, places, subjects: subjects.collect() };
@@ -514,11 +519,11 @@ impl<S: Driver> Both<S> {
 }
 
 /// Whether what a limit recorded may be given back.
-fn includes(returns: Returns, limit: &Limit) -> bool {
+fn includes(returns: RefundScope, limit: &Limit) -> bool {
     match returns {
-        Returns::Nothing => false,
-        Returns::Places => limit.needs_id(),
-        Returns::Everything => !matches!(limit.kind(), slidegate::LimitKind::Gcra { .. }),
+        RefundScope::Nothing => false,
+        RefundScope::Places => limit.needs_id(),
+        RefundScope::Everything => !matches!(limit.kind(), slidegate::LimitKind::Gcra { .. }),
     }
 }
 

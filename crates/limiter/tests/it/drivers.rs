@@ -1,7 +1,9 @@
 //! Stores behind one interface, which decide at the time that the test sets.
 
-use slidegate::store::{Call, Forget, Settlement};
-use slidegate::{Admission, Limit, Limiter, ManualClock, Memory, Once, Reserve, SettleOutcome, Verdict};
+use slidegate::store::{ChargeRequest, ForgetRequest, Settlement};
+use slidegate::{
+    Admission, IdempotentOutcome, Limit, Limiter, ManualClock, Memory, ReserveRequest, SettleOutcome, Verdict,
+};
 
 #[cfg(feature = "redis")]
 mod redis;
@@ -11,18 +13,18 @@ pub(crate) use redis::RedisDriver;
 
 /// A store as a test calls it.
 pub(crate) trait Driver {
-    fn decide(&self, call: &Call<'_>) -> Verdict;
+    fn decide(&self, call: &ChargeRequest<'_>) -> Verdict;
 
-    fn reserve(&self, request: &Reserve<'_>) -> Admission;
+    fn reserve(&self, request: &ReserveRequest<'_>) -> Admission;
 
     /// A request under an idempotency key.
-    fn once(&self, request: &Reserve<'_>, name: &str) -> Once;
+    fn once(&self, request: &ReserveRequest<'_>, name: &str) -> IdempotentOutcome;
 
     fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome>;
 
-    fn give_back(&self, call: &Call<'_>) -> Verdict;
+    fn give_back(&self, call: &ChargeRequest<'_>) -> Verdict;
 
-    fn forget(&self, subject: &Forget<'_>);
+    fn forget(&self, subject: &ForgetRequest<'_>);
 
     /// The limiter's answer, where there is one with these limits.
     fn limiter(&self, _limits: &[Limit], _key: &str, _cost: u64, _now_ms: u64) -> Option<Verdict> {
@@ -45,27 +47,27 @@ impl MemoryDriver {
 }
 
 impl Driver for MemoryDriver {
-    fn decide(&self, call: &Call<'_>) -> Verdict {
+    fn decide(&self, call: &ChargeRequest<'_>) -> Verdict {
         self.limiter.store().decide_now(call)
     }
 
-    fn reserve(&self, request: &Reserve<'_>) -> Admission {
+    fn reserve(&self, request: &ReserveRequest<'_>) -> Admission {
         self.limiter.store().reserve_now(request)
     }
 
-    fn once(&self, request: &Reserve<'_>, name: &str) -> Once {
-        self.limiter.store().decide_once_now(request, name.as_bytes())
+    fn once(&self, request: &ReserveRequest<'_>, name: &str) -> IdempotentOutcome {
+        self.limiter.store().decide_idempotent_now(request, name.as_bytes())
     }
 
     fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         self.limiter.store().settle_now(settlement)
     }
 
-    fn give_back(&self, call: &Call<'_>) -> Verdict {
+    fn give_back(&self, call: &ChargeRequest<'_>) -> Verdict {
         self.limiter.store().give_back_now(call)
     }
 
-    fn forget(&self, subject: &Forget<'_>) {
+    fn forget(&self, subject: &ForgetRequest<'_>) {
         self.limiter.store().forget_now(subject);
     }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use slidegate::store::memory::Stats;
-use slidegate::store::{Call, Charge, Charged, Settlement};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
-    Key, Limit, Limiter, ManualClock, Memory, Outcome, Reserve, Resolution, Returns, SettleOutcome, Space,
-    Verdict,
+    Key, Limit, Limiter, ManualClock, Memory, Outcome, RefundScope, ReserveRequest, Resolution,
+    SettleOutcome, Space, Verdict,
 };
 use slidegate_core::Receipt;
 
@@ -22,7 +22,7 @@ fn ask(
 ) -> Verdict {
     let charge = |key| Charge { space: Space::named(rule), key, limits, cost };
     let charges: Vec<Charge<'_>> = keys.iter().map(charge).collect();
-    store.decide_now(&Call { now_ms, holder: now_ms, charges: &charges })
+    store.decide_now(&ChargeRequest { now_ms, holder: now_ms, charges: &charges })
 }
 
 fn check(store: &Memory, rule: &str, key: u64, limits: &[Limit], now_ms: u64) -> Verdict {
@@ -121,16 +121,17 @@ fn a_flood_of_permits_stays_within_the_bound() {
     for key in 0..15_000_u64 {
         let (key, limits) = (Key::from(key), [limit]);
         let charges = [Charge { space: Space::named("rule"), key: &key, limits: &limits, cost: 1 }];
-        let call = Call { now_ms: NOW_MS, holder: settled + void + 1, charges: &charges };
-        let admission = store.reserve_now(&Reserve { call, returns: &[Returns::Everything] });
+        let call = ChargeRequest { now_ms: NOW_MS, holder: settled + void + 1, charges: &charges };
+        let admission =
+            store.reserve_now(&ReserveRequest { charge: call, refunds: &[RefundScope::Everything] });
         assert_bound(&store);
-        let Some(grant) = admission.granted.of(0) else {
+        let Some(grant) = admission.grants.of(0) else {
             refused += 1;
             continue;
         };
         let receipt = Receipt { stamp_ms: admission.verdict.decisions[0].stamp_ms, cost: 1, holder: 0 };
         let receipts = vec![(limit.id(), receipt)];
-        let subjects = vec![Charged { space: Space::named("rule"), key: key.clone(), grant, receipts }];
+        let subjects = vec![ChargeRecord { space: Space::named("rule"), key: key.clone(), grant, receipts }];
         let settlement = Settlement { now_ms: NOW_MS, id: 0, cost: 0, places: 0, subjects };
         match store.settle_now(&settlement)[0] {
             SettleOutcome::Settled => settled += 1,

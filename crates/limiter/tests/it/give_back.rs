@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Grant, Key, Limit, Memory, Outcome, Reserve, Returns, SettleOutcome, Space, Verdict};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
+use slidegate::{
+    Grant, Key, Limit, Memory, Outcome, RefundScope, ReserveRequest, SettleOutcome, Space, Verdict,
+};
 use slidegate_core::Receipt;
 
 const NOW_MS: u64 = 1_745_000_000_000;
@@ -20,10 +22,10 @@ fn kinds(quota: u64) -> [Limit; 4] {
 /// A subject, its limits, and units.
 type Part<'a> = (&'a Key<'a>, &'a [Limit], u64);
 
-fn call<T>(parts: &[Part<'_>], holder: u64, ask: impl FnOnce(&Call<'_>) -> T) -> T {
+fn call<T>(parts: &[Part<'_>], holder: u64, ask: impl FnOnce(&ChargeRequest<'_>) -> T) -> T {
     let charge = |&(key, limits, cost)| Charge { space: Space::named("rule"), key, limits, cost };
     let charges: Vec<Charge<'_>> = parts.iter().map(charge).collect();
-    ask(&Call { now_ms: NOW_MS, holder, charges: &charges })
+    ask(&ChargeRequest { now_ms: NOW_MS, holder, charges: &charges })
 }
 
 fn charge(store: &Memory, parts: &[Part<'_>]) -> Verdict {
@@ -32,9 +34,10 @@ fn charge(store: &Memory, parts: &[Part<'_>]) -> Verdict {
 
 /// A charge with a permit for its only subject.
 fn reserve(store: &Memory, parts: &[Part<'_>]) -> (Verdict, Grant) {
-    let returns = [Returns::Everything];
-    let admission = call(parts, 1, |call| store.reserve_now(&Reserve { call: *call, returns: &returns }));
-    let grant = admission.granted.of(0).expect("a permit");
+    let returns = [RefundScope::Everything];
+    let admission =
+        call(parts, 1, |call| store.reserve_now(&ReserveRequest { charge: *call, refunds: &returns }));
+    let grant = admission.grants.of(0).expect("a permit");
     (admission.verdict, grant)
 }
 
@@ -94,7 +97,7 @@ fn a_permit_settled_afterwards_takes_nothing_below_zero() {
         let receipt = Receipt { stamp_ms: admitted.decisions[0].stamp_ms, cost: 5, holder: 1 };
         let settle = |cost| {
             let receipts = vec![(limit.id(), receipt)];
-            let subject = Charged { space: Space::named("rule"), key: key.clone(), grant, receipts };
+            let subject = ChargeRecord { space: Space::named("rule"), key: key.clone(), grant, receipts };
             let subjects = vec![subject];
             store.settle_now(&Settlement { now_ms: NOW_MS, id: 1, cost, places: cost, subjects })[0]
         };
@@ -120,7 +123,7 @@ fn a_permit_stays_spent_for_the_longest_of_its_windows() {
         .zip(admitted.decisions.iter())
         .map(|(limit, decision)| (limit.id(), Receipt { stamp_ms: decision.stamp_ms, cost: 3, holder: 1 }));
     let receipts = receipts.collect();
-    let subject = Charged { space: Space::named("rule"), key: key.clone(), grant, receipts };
+    let subject = ChargeRecord { space: Space::named("rule"), key: key.clone(), grant, receipts };
     let settle = |now_ms| {
         let subjects = vec![subject.clone()];
         store.settle_now(&Settlement { now_ms, id: 1, cost: 0, places: 0, subjects })[0]

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Memory, Once, Reserve, Space, Verdict};
+use slidegate::store::{Charge, ChargeRequest};
+use slidegate::{IdempotentOutcome, Key, Limit, Memory, ReserveRequest, Space, Verdict};
 
 const NOW_MS: u64 = 1_745_000_000_000;
 
@@ -20,9 +20,10 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn once(&self, store: &Memory, idempotency_key: &str) -> Once {
-        let once =
-            |call: &Call<'_>| store.decide_once_now(&Reserve::nothing(*call), idempotency_key.as_bytes());
+    fn once(&self, store: &Memory, idempotency_key: &str) -> IdempotentOutcome {
+        let once = |call: &ChargeRequest<'_>| {
+            store.decide_idempotent_now(&ReserveRequest::without_refunds(*call), idempotency_key.as_bytes())
+        };
         self.call(self.cost, once)
     }
 
@@ -31,10 +32,10 @@ impl Asked<'_> {
         self.call(0, |call| store.decide_now(call)).decisions[0].remaining
     }
 
-    fn call<R>(&self, cost: u64, ask: impl FnOnce(&Call<'_>) -> R) -> R {
+    fn call<R>(&self, cost: u64, ask: impl FnOnce(&ChargeRequest<'_>) -> R) -> R {
         let (space, key) = (Space::named(""), Key::from(self.key));
         let charges = [Charge { space, key: &key, limits: self.limits, cost }];
-        ask(&Call { now_ms: self.now_ms, holder: 7, charges: &charges })
+        ask(&ChargeRequest { now_ms: self.now_ms, holder: 7, charges: &charges })
     }
 }
 
@@ -43,13 +44,13 @@ fn ten_an_hour() -> [Limit; 1] {
 }
 
 /// The answer of then, under the id of then.
-fn replayed(verdict: Verdict) -> Once {
-    Once::Replayed { admission: verdict.into(), holder: 7 }
+fn replayed(verdict: Verdict) -> IdempotentOutcome {
+    IdempotentOutcome::Replayed { admission: verdict.into(), holder: 7 }
 }
 
-fn decided(once: Once) -> Verdict {
+fn decided(once: IdempotentOutcome) -> Verdict {
     match once {
-        Once::Decided(admission) => admission.verdict,
+        IdempotentOutcome::Decided(admission) => admission.verdict,
         other => panic!("not decided now: {other:?}"),
     }
 }
@@ -76,11 +77,11 @@ fn something_else_under_the_same_key_is_a_conflict() {
     let (store, limits) = (Memory::default(), ten_an_hour());
     let asked = Asked { key: "key", limits: &limits, cost: 2, now_ms: NOW_MS };
     let verdict = decided(asked.once(&store, "a"));
-    assert_eq!(Asked { cost: 3, ..asked }.once(&store, "a"), Once::Conflict);
+    assert_eq!(Asked { cost: 3, ..asked }.once(&store, "a"), IdempotentOutcome::Conflict);
     let day = Asked { limits: &[Limit::per_day(10)], ..asked };
     let bob = Asked { key: "bob", ..asked };
     for other in [day, bob] {
-        assert_eq!(other.once(&store, "a"), Once::Conflict);
+        assert_eq!(other.once(&store, "a"), IdempotentOutcome::Conflict);
         assert_eq!((asked.remaining(&store), other.remaining(&store)), (8, 10), "nothing is charged");
     }
     assert_eq!(asked.once(&store, "a"), replayed(verdict.clone()), "nor forgotten");
@@ -97,8 +98,8 @@ fn a_denial_is_not_remembered() {
     assert!(!denied.is_allowed());
     let other = Asked { cost: 4, ..asked };
     assert!(decided(other.once(&store, "b")).is_allowed(), "under that key there is nothing yet");
-    assert!(matches!(other.once(&store, "b"), Once::Replayed { .. }));
-    assert_eq!(other.once(&store, "a"), Once::Conflict);
+    assert!(matches!(other.once(&store, "b"), IdempotentOutcome::Replayed { .. }));
+    assert_eq!(other.once(&store, "a"), IdempotentOutcome::Conflict);
 }
 
 #[test]
@@ -125,10 +126,13 @@ fn looks_are_remembered_and_requests_without_limits_are_not() {
     store_one(&store, &limits);
     assert_eq!(look.once(&store, "a"), replayed(verdict));
     let free = Asked { limits: &[], cost: 1, ..look };
-    let nothing = Call { now_ms: NOW_MS, holder: 0, charges: &[] };
+    let nothing = ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &[] };
     for _ in 0..2 {
         assert!(decided(free.once(&store, "b")).is_allowed());
-        assert!(decided(store.decide_once_now(&Reserve::nothing(nothing), b"c")).is_allowed());
+        assert!(
+            decided(store.decide_idempotent_now(&ReserveRequest::without_refunds(nothing), b"c"))
+                .is_allowed()
+        );
     }
 }
 
@@ -144,13 +148,13 @@ fn all_subjects_of_a_request_are_charged_once() {
     let (alice, bob) = (Key::from("alice"), Key::from("bob"));
     let charge = |key, cost| Charge { space: Space::named(""), key, limits: &limits, cost };
     let ask = |charges: &[Charge<'_>]| {
-        let call = Call { now_ms: NOW_MS, holder: 7, charges };
-        store.decide_once_now(&Reserve::nothing(call), b"a")
+        let call = ChargeRequest { now_ms: NOW_MS, holder: 7, charges };
+        store.decide_idempotent_now(&ReserveRequest::without_refunds(call), b"a")
     };
     let verdict = decided(ask(&[charge(&alice, 2), charge(&bob, 3)]));
     assert_eq!(ask(&[charge(&alice, 2), charge(&bob, 3)]), replayed(verdict));
     for other in [&[charge(&alice, 2)][..], &[charge(&bob, 3)], &[charge(&alice, 2), charge(&bob, 4)]] {
-        assert_eq!(ask(other), Once::Conflict);
+        assert_eq!(ask(other), IdempotentOutcome::Conflict);
     }
     let left = |key| Asked { key, limits: &limits, cost: 0, now_ms: NOW_MS }.remaining(&store);
     assert_eq!((left("alice"), left("bob")), (8, 7));
@@ -172,11 +176,13 @@ fn requests_at_the_same_time_are_charged_once() {
                     start.wait();
                     for _ in 0..TIMES {
                         match asked.once(&store, "a") {
-                            Once::Decided(admission) => {
+                            IdempotentOutcome::Decided(admission) => {
                                 decisions.fetch_add(1, Ordering::Relaxed);
                                 assert_eq!(left(&admission.verdict), 999);
                             }
-                            Once::Replayed { admission, .. } => assert_eq!(left(&admission.verdict), 999),
+                            IdempotentOutcome::Replayed { admission, .. } => {
+                                assert_eq!(left(&admission.verdict), 999)
+                            }
                             other => panic!("it is the same: {other:?}"),
                         }
                     }

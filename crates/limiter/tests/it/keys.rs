@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{Key, Limit, Limiter, ManualClock, Memory, Space};
 use slidegate_testkit::cases::Rng;
 
@@ -134,7 +134,7 @@ fn spaces_are_apart() {
     let names: Vec<String> = (0..1_000).map(|n| format!("rule {n}")).collect();
     let check = |name: &str| {
         let charge = Charge { space: Space::named(name), key: &key, limits: &[limit], cost: 1 };
-        store.decide_now(&Call { now_ms: 0, holder: 0, charges: &[charge] }).is_allowed()
+        store.decide_now(&ChargeRequest { now_ms: 0, holder: 0, charges: &[charge] }).is_allowed()
     };
     assert!(names.iter().all(|name| check(name)), "a space shares the state of one before it");
     assert!(!names.iter().any(|name| check(name)), "a space lost its state");

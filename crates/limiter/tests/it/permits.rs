@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use slidegate::SettleOutcome::{AlreadySpent, Expired, Settled, Void};
-use slidegate::store::{Admission, Call, Charge, Charged, Forget, Settlement};
+use slidegate::store::{Admission, Charge, ChargeRecord, ChargeRequest, ForgetRequest, Settlement};
 use slidegate::{
-    Key, Limit, Limiter, MAX_OPEN_PERMITS, ManualClock, Memory, Permit, PermitError, Reservation, Reserve,
-    Returns, Space,
+    Key, Limit, Limiter, MAX_OPEN_PERMITS, ManualClock, Memory, Permit, PermitError, RefundScope,
+    Reservation, ReserveRequest, Space,
 };
 use slidegate_core::Receipt;
 
@@ -165,7 +165,7 @@ fn beyond_the_most_open_permits_a_reservation_is_refused_by_name() {
 
 fn forget(limiter: &Manual) {
     let limits: Vec<_> = limiter.limits().iter().map(Limit::id).collect();
-    let subject = Forget { space: Space::named(""), key: &"key".into(), limits: &limits };
+    let subject = ForgetRequest { space: Space::named(""), key: &"key".into(), limits: &limits };
     limiter.store().forget_now(&subject);
 }
 
@@ -352,15 +352,16 @@ fn charges_that_met_on_a_subject_are_refunded_together() {
     let limits = [Limit::per_second(10), Limit::per_minute(10)];
     let (store, space, key) = (Memory::new(0), Space::named(""), Key::from("key"));
     let charge = |limits, cost| [Charge { space, key: &key, limits, cost }];
-    let ask = |charges: &[Charge<'_>]| store.decide_now(&Call { now_ms: 5, holder: 0, charges });
+    let ask = |charges: &[Charge<'_>]| store.decide_now(&ChargeRequest { now_ms: 5, holder: 0, charges });
     let charges = [charge(&limits[..1], 3)[0], charge(&limits[1..], 3)[0]];
-    let call = Call { now_ms: 5, holder: 1, charges: &charges };
-    let returns = [Returns::Everything; 2];
-    let Admission { verdict, granted } = store.reserve_now(&Reserve { call, returns: &returns });
+    let call = ChargeRequest { now_ms: 5, holder: 1, charges: &charges };
+    let returns = [RefundScope::Everything; 2];
+    let Admission { verdict, grants: granted } =
+        store.reserve_now(&ReserveRequest { charge: call, refunds: &returns });
     let subjects = limits.iter().zip(&*verdict.decisions).enumerate().map(|(index, (limit, decision))| {
         let receipt = Receipt { stamp_ms: decision.stamp_ms, cost: 3, holder: 1 };
         let grant = granted.of(index).expect("a permit");
-        Charged { space, key: key.clone(), grant, receipts: vec![(limit.id(), receipt)] }
+        ChargeRecord { space, key: key.clone(), grant, receipts: vec![(limit.id(), receipt)] }
     });
     let settlement = Settlement { now_ms: 5, id: 1, cost: 0, places: 0, subjects: subjects.collect() };
     assert_eq!(store.settle_now(&settlement), [Settled; 2]);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use slidegate::store::memory::SnapshotError;
-use slidegate::store::{Call, Charge, MAX_NOTE_BYTES, MAX_NOTES, Note, Posted};
+use slidegate::store::{Charge, ChargeRequest, MAX_NOTE_BYTES, MAX_NOTES, Note, PostOutcome};
 use slidegate::{Clock, Key, Limit, Limiter, ManualClock, Memory, Permit, PermitError, SettleOutcome, Space};
 use slidegate_testkit::cases::{Rng, prove};
 
@@ -104,7 +104,8 @@ fn a_debt_comes_back_under_the_quota_it_was_written_with() {
     clock.advance_ms(1_000);
     let (key, space) = (Key::from("key"), Space::named(""));
     let charges = [Charge { space, key: &key, limits: &[fast], cost: 0 }];
-    let looked = original.store().decide_now(&Call { now_ms: clock.now_ms(), holder: 0, charges: &charges });
+    let looked =
+        original.store().decide_now(&ChargeRequest { now_ms: clock.now_ms(), holder: 0, charges: &charges });
     assert_eq!(looked.decisions[0].remaining, 10_000_000);
     original.save(&path).expect("a snapshot");
     let copy = loaded(&[slow], &path, &clock).expect("a snapshot that can be read");
@@ -134,17 +135,17 @@ fn the_board_comes_back() {
     let path = folder.path().join("snapshot");
     let store = Memory::new(1 << 20);
     for count in [0, 1, 25, MAX_NOTES] {
-        for n in store.board_now().notes.len()..count {
+        for n in store.notes_now().notes.len()..count {
             let text = if n < 25 { "ä".repeat(n) } else { "x".repeat(MAX_NOTE_BYTES) };
             assert_eq!(
                 store.post_now(&note(&format!("{n:0>width$}", width = 1 + n % 120), &text), NOW_MS),
-                Posted::Done
+                PostOutcome::Done
             );
         }
         assert!(!store.withdraw_now("none of them"));
         store.save(&path, NOW_MS + 1).expect("a snapshot");
         let loaded = Memory::load(&path, 1 << 20).expect("the snapshot");
-        assert_eq!(loaded.board_now(), store.board_now(), "{count} notes");
+        assert_eq!(loaded.notes_now(), store.notes_now(), "{count} notes");
     }
 }
 
@@ -166,7 +167,7 @@ fn a_file_of_version_1_is_read() {
     }
     let permit: Permit = PERMIT_OF_ALICE.parse().expect("a permit");
     assert_eq!(limiter.refund_now(&permit), Err(PermitError::Malformed), "a permit of then names no ledger");
-    assert_eq!(limiter.store().board_now(), slidegate::store::Board::default());
+    assert_eq!(limiter.store().notes_now(), slidegate::store::Notes::default());
 }
 
 /// The permit that the file says was used.
@@ -179,7 +180,10 @@ fn saved(folder: &Path) -> (Vec<Limit>, Vec<u8>) {
     limiter.refund_now(&permit).expect("a permit of ours");
     (0..6).for_each(|_| drop(limiter.check_now("alice")));
     limiter.check_now("bob");
-    assert_eq!(limiter.store().post_now(&note("a note", "of seven and two words"), NOW_MS), Posted::Done);
+    assert_eq!(
+        limiter.store().post_now(&note("a note", "of seven and two words"), NOW_MS),
+        PostOutcome::Done
+    );
     limiter.save(folder.join("snapshot")).expect("a snapshot");
     (limits, fs::read(folder.join("snapshot")).expect("the snapshot"))
 }

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use slidegate::store::{Call, Charge, Charged, Settlement};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
-    Admission, Granted, Key, Limit, LimitKind, MAX_QUOTA, Reserve, Returns, SettleOutcome, Space, Verdict,
+    Admission, Grants, Key, Limit, LimitKind, MAX_QUOTA, RefundScope, ReserveRequest, SettleOutcome, Space,
+    Verdict,
 };
 use slidegate_core::Receipt;
 use slidegate_testkit::vectors::{limit, list, number, text, to_json};
@@ -80,7 +81,7 @@ fn beyond_reach(trace: &Value) -> Option<&'static str> {
 #[derive(Clone)]
 struct Recorded {
     receipts: Vec<Option<Receipt>>,
-    granted: Granted,
+    granted: Grants,
     /// How many limits a charge has.
     limits_a_charge: usize,
 }
@@ -138,7 +139,7 @@ impl<S: Driver> Run<S> {
             self.permits.push(None);
             return to_json(&self.give_back(&costs, at_ms));
         }
-        let Admission { verdict, granted } = self.check(&costs, at_ms, index);
+        let Admission { verdict, grants: granted } = self.check(&costs, at_ms, index);
         let receipts = verdict.decisions.iter().zip(&costs).map(|(decision, &cost)| {
             (cost > 0).then_some(Receipt { stamp_ms: decision.stamp_ms, cost, holder: index })
         });
@@ -168,7 +169,7 @@ impl<S: Driver> Run<S> {
         let key = key();
         let given = |(limits, cost)| Charge { space: space(), key: &key, limits, cost };
         let given: Vec<Charge<'_>> = self.charges(costs).into_iter().map(given).collect();
-        self.store.give_back(&Call { now_ms, holder: 0, charges: &given })
+        self.store.give_back(&ChargeRequest { now_ms, holder: 0, charges: &given })
     }
 
     fn limits_a_charge(&self, costs: &[u64]) -> usize {
@@ -188,11 +189,11 @@ impl<S: Driver> Run<S> {
         let Recorded { receipts, granted, limits_a_charge } = recorded;
         let limits: Vec<(&Limit, &Option<Receipt>)> = self.limits.iter().zip(receipts).collect();
         let parts = limits.chunks(*limits_a_charge).zip(list(expect).chunks(*limits_a_charge)).enumerate();
-        let parts: Vec<(Charged<'_>, &[Value])> = parts
+        let parts: Vec<(ChargeRecord<'_>, &[Value])> = parts
             .filter_map(|(index, (limits, words))| {
                 let receipts = limits.iter().filter_map(|(limit, receipt)| Some((limit.id(), (**receipt)?)));
                 let (receipts, grant) = (receipts.collect(), granted.of(index)?);
-                Some((Charged { space: space(), key: key(), grant, receipts }, words))
+                Some((ChargeRecord { space: space(), key: key(), grant, receipts }, words))
             })
             .collect();
         let subjects = parts.iter().map(|(charged, _)| charged.clone()).collect();
@@ -251,13 +252,13 @@ impl<S: Driver> Run<S> {
         };
         let parts = counts.iter().flat_map(halves).filter(|(units, _)| *units > 0);
         let charged = parts.map(|(units, at_ms)| {
-            let Admission { verdict, granted } = charge(store, &[(&[roomy], 1)], at_ms, 0);
+            let Admission { verdict, grants: granted } = charge(store, &[(&[roomy], 1)], at_ms, 0);
             let receipt = Receipt { stamp_ms: verdict.decisions[0].stamp_ms, cost: 1, holder: 0 };
             (units, receipt, granted.of(0).expect("a permit"), at_ms)
         });
         for (units, receipt, grant, now_ms) in charged.collect::<Vec<_>>() {
             let receipts = vec![(limit.id(), receipt)];
-            let subjects = vec![Charged { space: space(), key: key(), grant, receipts }];
+            let subjects = vec![ChargeRecord { space: space(), key: key(), grant, receipts }];
             let settlement = Settlement { now_ms, id: 0, cost: units, places: 0, subjects };
             assert_eq!(store.settle(&settlement), [SettleOutcome::Settled]);
         }
@@ -277,6 +278,6 @@ fn charge(store: &impl Driver, charges: &[(&[Limit], u64)], now_ms: u64, holder:
     let key = key();
     let charge = |&(limits, cost)| Charge { space: space(), key: &key, limits, cost };
     let charges: Vec<Charge<'_>> = charges.iter().map(charge).collect();
-    let call = Call { now_ms, holder, charges: &charges };
-    store.reserve(&Reserve { call, returns: &vec![Returns::Everything; charges.len()] })
+    let call = ChargeRequest { now_ms, holder, charges: &charges };
+    store.reserve(&ReserveRequest { charge: call, refunds: &vec![RefundScope::Everything; charges.len()] })
 }

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::redis::{Config as RedisConfig, RedisError};
-use slidegate::store::{Admission, Board, Call, Forget, Note, Posted, Reserve, Settlement};
-use slidegate::{Fallback, Memory, OnStoreError, Once, Redis, SettleOutcome, Space, Store, Verdict};
+use slidegate::store::{
+    Admission, ChargeRequest, ForgetRequest, Note, Notes, PostOutcome, ReserveRequest, Settlement,
+};
+use slidegate::{
+    Fallback, IdempotentOutcome, Memory, OnStoreError, Redis, SettleOutcome, Space, Store, Verdict,
+};
 
 use crate::config::{Config, ConfigError, value};
 
@@ -86,7 +90,7 @@ fn infallible<T>(result: Result<T, std::convert::Infallible>) -> Result<T, Redis
 impl Store for Backend {
     type Error = RedisError;
 
-    const REMEMBERS_DENIALS: bool = true;
+    const HAS_DENY_CACHE: bool = true;
 
     fn expect_refunds(&self, space: Space) {
         match self {
@@ -102,10 +106,10 @@ impl Store for Backend {
         }
     }
 
-    fn forget_denials(&self) {
+    fn clear_deny_cache(&self) {
         match self {
-            Self::Memory(memory) => memory.forget_denials(),
-            Self::Redis(redis) => redis.forget_denials(),
+            Self::Memory(memory) => memory.clear_deny_cache(),
+            Self::Redis(redis) => redis.clear_deny_cache(),
         }
     }
 
@@ -116,24 +120,28 @@ impl Store for Backend {
         }
     }
 
-    async fn decide(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+    async fn decide(&self, call: &ChargeRequest<'_>) -> Result<Verdict, RedisError> {
         match self {
             Self::Memory(memory) => Ok(memory.decide_now(call)),
             Self::Redis(redis) => Box::pin(redis.decide(call)).await,
         }
     }
 
-    async fn reserve(&self, request: &Reserve<'_>) -> Result<Admission, RedisError> {
+    async fn reserve(&self, request: &ReserveRequest<'_>) -> Result<Admission, RedisError> {
         match self {
             Self::Memory(memory) => Ok(memory.reserve_now(request)),
             Self::Redis(redis) => Box::pin(redis.reserve(request)).await,
         }
     }
 
-    async fn decide_once(&self, request: &Reserve<'_>, idempotency_key: &[u8]) -> Result<Once, RedisError> {
+    async fn decide_idempotent(
+        &self,
+        request: &ReserveRequest<'_>,
+        idempotency_key: &[u8],
+    ) -> Result<IdempotentOutcome, RedisError> {
         match self {
-            Self::Memory(memory) => infallible(memory.decide_once(request, idempotency_key).await),
-            Self::Redis(redis) => Box::pin(redis.decide_once(request, idempotency_key)).await,
+            Self::Memory(memory) => infallible(memory.decide_idempotent(request, idempotency_key).await),
+            Self::Redis(redis) => Box::pin(redis.decide_idempotent(request, idempotency_key)).await,
         }
     }
 
@@ -144,21 +152,21 @@ impl Store for Backend {
         }
     }
 
-    async fn give_back(&self, call: &Call<'_>) -> Result<Verdict, RedisError> {
+    async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, RedisError> {
         match self {
             Self::Memory(memory) => Ok(memory.give_back_now(call)),
             Self::Redis(redis) => Box::pin(redis.give_back(call)).await,
         }
     }
 
-    async fn forget(&self, subject: &Forget<'_>) -> Result<(), RedisError> {
+    async fn forget(&self, subject: &ForgetRequest<'_>) -> Result<(), RedisError> {
         match self {
             Self::Memory(memory) => infallible(memory.forget(subject).await),
             Self::Redis(redis) => Box::pin(redis.forget(subject)).await,
         }
     }
 
-    async fn post(&self, note: &Note, now_ms: u64) -> Result<Posted, RedisError> {
+    async fn post(&self, note: &Note, now_ms: u64) -> Result<PostOutcome, RedisError> {
         match self {
             Self::Memory(memory) => Ok(memory.post_now(note, now_ms)),
             Self::Redis(redis) => Box::pin(redis.post(note, now_ms)).await,
@@ -172,10 +180,10 @@ impl Store for Backend {
         }
     }
 
-    async fn board(&self) -> Result<Board, RedisError> {
+    async fn notes(&self) -> Result<Notes, RedisError> {
         match self {
-            Self::Memory(memory) => Ok(memory.board_now()),
-            Self::Redis(redis) => Box::pin(redis.board()).await,
+            Self::Memory(memory) => Ok(memory.notes_now()),
+            Self::Redis(redis) => Box::pin(redis.notes()).await,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slidegate::policy::Exception;
-use slidegate::store::{Note, Posted};
+use slidegate::store::{Note, PostOutcome};
 use slidegate::{Clock, Store};
 use tokio::time::{sleep, timeout};
 
@@ -84,9 +84,9 @@ impl<C: Clock> App<C> {
 
         let _turn = self.board_turn().lock().await;
         match self.gate().store().post(&note, created_at_ms).await? {
-            Posted::Done => {}
-            Posted::Full => return Err(OverrideError::Full),
-            Posted::TooLarge => return Err(OverrideError::TooLarge),
+            PostOutcome::Done => {}
+            PostOutcome::Full => return Err(OverrideError::Full),
+            PostOutcome::TooLarge => return Err(OverrideError::TooLarge),
         }
         let mut now = self.live().now.lock();
         let id = note.id.clone();
@@ -116,7 +116,7 @@ impl<C: Clock> App<C> {
     /// Reads the board once. While the store does not answer, what is known stays.
     async fn read_board(&self) {
         let _turn = self.board_turn().lock().await;
-        match self.gate().store().board().await {
+        match self.gate().store().notes().await {
             Ok(board) => {
                 let mut now = self.live().now.lock();
                 let changed = now.overrides.take(board, self.gate().now_ms());
@@ -127,7 +127,7 @@ impl<C: Clock> App<C> {
                     self.renew(&mut now);
                 } else if changed.version {
                     // A subject was forgotten somewhere: what was refused to it may be admitted.
-                    self.gate().store().forget_denials();
+                    self.gate().store().clear_deny_cache();
                 }
             }
             Err(error) => self.note_silence(&error),

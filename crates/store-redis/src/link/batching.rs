@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::job::{Form, Job, Manner};
+use super::job::{Job, Manner, ScriptRef};
 use crate::invocation::Invocation;
 
 /// Whether keys of different slots may travel in one call.
@@ -19,7 +19,7 @@ pub(crate) enum Slots {
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     example: Arc<Invocation>,
-    form: Form,
+    form: ScriptRef,
     slot: Option<u16>,
 }
 

@@ -57,7 +57,7 @@ impl Drop for Task {
 }
 
 /// What is sent as one unit: nothing of another call comes in between.
-pub(super) enum Call {
+pub(super) enum WireCommand {
     Plain(Cmd),
     /// ASKING holds for the next command only, so the two have to stay together.
     Asking(Cmd),
@@ -84,7 +84,7 @@ impl Connection {
     }
 
     /// Sends a call and waits for its answer, which may be an error that the server sent.
-    pub(super) async fn send(&self, call: &Call) -> Result<Value, Failure> {
+    pub(super) async fn send(&self, call: &WireCommand) -> Result<Value, Failure> {
         let before = self.traffic.written();
         let error = match self.exchange(call).await {
             Ok(value) => return Ok(value),
@@ -100,11 +100,11 @@ impl Connection {
         Err(Failure::MayHaveRun(RedisError::Lost(format!("{}: {error}", self.address))))
     }
 
-    async fn exchange(&self, call: &Call) -> redis::RedisResult<Value> {
+    async fn exchange(&self, call: &WireCommand) -> redis::RedisResult<Value> {
         let mut handle = self.handle.clone();
         match call {
-            Call::Plain(command) => handle.send_packed_command(command).await,
-            Call::Asking(command) => {
+            WireCommand::Plain(command) => handle.send_packed_command(command).await,
+            WireCommand::Asking(command) => {
                 let mut pair = Pipeline::new();
                 pair.cmd("ASKING").add_command(command.clone());
                 let mut answers = handle.send_packed_commands(&pair, 0, 2).await?;
@@ -119,7 +119,7 @@ impl Connection {
         for word in words {
             command.arg(*word);
         }
-        self.send(&Call::Plain(command)).await.map_err(RedisError::from)
+        self.send(&WireCommand::Plain(command)).await.map_err(RedisError::from)
     }
 
     /// Waits until the connection is closed, by whichever side.

@@ -18,7 +18,7 @@ pub(super) type Answer = Result<Vec<u8>, Setback>;
 
 /// How the script is named.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Form {
+pub(super) enum ScriptRef {
     Sha,
     Text,
 }
@@ -42,7 +42,7 @@ pub(super) enum Purpose {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) invocation: Arc<Invocation>,
-    pub(super) form: Form,
+    pub(super) form: ScriptRef,
     pub(super) manner: Manner,
     pub(super) purpose: Purpose,
     answer: oneshot::Sender<Answer>,
@@ -61,7 +61,7 @@ pub(super) struct Pending {
 impl Job {
     pub(super) fn new(
         invocation: Arc<Invocation>,
-        form: Form,
+        form: ScriptRef,
         manner: Manner,
         purpose: Purpose,
         place: Option<OwnedSemaphorePermit>,

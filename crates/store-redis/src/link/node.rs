@@ -12,7 +12,7 @@ use super::breaker::{Gate, Health, Outcome};
 use super::checks::Checks;
 use super::connection::{Connection, Dialer};
 use super::endpoint::Endpoint;
-use super::job::{Answer, Form, Job, Manner, Purpose};
+use super::job::{Answer, Job, Manner, Purpose, ScriptRef};
 use super::node_task::Driver;
 use super::refusal::Mark;
 use super::reply::Setback;
@@ -64,7 +64,7 @@ impl Server {
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) invocation: Arc<Invocation>,
-    pub(super) form: Form,
+    pub(super) form: ScriptRef,
     pub(super) manner: Manner,
 }
 

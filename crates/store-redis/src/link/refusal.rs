@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::batching::Slots;
-use super::job::{Form, Manner};
+use super::job::{Manner, ScriptRef};
 use super::key_slot::slot_of;
 use super::node::{Node, Request};
 use super::reply::{Setback, Step};
@@ -93,7 +93,8 @@ async fn probe(node: Weak<Node>, prefix: Arc<str>, slots: Slots, slot: u16) {
     loop {
         sleep(PROBE_INTERVAL).await;
         let Some(node) = node.upgrade() else { return };
-        let request = Request { invocation: invocation.clone(), form: Form::Text, manner: Manner::Ordinary };
+        let request =
+            Request { invocation: invocation.clone(), form: ScriptRef::Text, manner: Manner::Ordinary };
         match node.attempt(request, Instant::now() + PROBE_INTERVAL).await {
             Ok(_) => tracing::info!("Redis {} writes again", node.server.name()),
             // The slot is elsewhere, and whoever has it now speaks for itself.

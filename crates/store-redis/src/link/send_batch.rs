@@ -3,8 +3,8 @@
 use redis::Cmd;
 
 use super::batching::{Batch, Kind};
-use super::connection::{Call, Connection};
-use super::job::{Form, Job, Manner};
+use super::connection::{Connection, WireCommand};
+use super::job::{Job, Manner, ScriptRef};
 use super::reply::{self, Setback, Step};
 
 /// What its end means for the connection and for those that wait.
@@ -29,13 +29,13 @@ pub(super) async fn fly(connection: Connection, batch: Batch) -> Landing {
 }
 
 /// `EVALSHA sha numkeys keys… head… arguments…`, with the keys and arguments of all requests one after the other.
-fn call(jobs: &[Job]) -> Option<Call> {
+fn call(jobs: &[Job]) -> Option<WireCommand> {
     let first = jobs.first()?;
     let script = &first.invocation.script;
     let mut command = Cmd::new();
     match first.form {
-        Form::Sha => command.arg("EVALSHA").arg(&script.sha),
-        Form::Text => command.arg("EVAL").arg(&script.text),
+        ScriptRef::Sha => command.arg("EVALSHA").arg(&script.sha),
+        ScriptRef::Text => command.arg("EVAL").arg(&script.text),
     };
     command.arg(jobs.iter().map(|job| job.invocation.keys.len()).sum::<usize>());
     let keys = jobs.iter().flat_map(|job| &job.invocation.keys);
@@ -44,8 +44,8 @@ fn call(jobs: &[Job]) -> Option<Call> {
         command.arg(bytes.as_slice());
     }
     Some(match first.manner {
-        Manner::Ordinary => Call::Plain(command),
-        Manner::Asking => Call::Asking(command),
+        Manner::Ordinary => WireCommand::Plain(command),
+        Manner::Asking => WireCommand::Asking(command),
     })
 }
 

@@ -17,19 +17,19 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn once(&self, remembered: &Remembered, name: u64) -> Once {
+    fn once(&self, remembered: &Remembered, name: u64) -> IdempotentOutcome {
         let keys: Vec<Key<'_>> = self.subjects.iter().map(|subject| Key::from(*subject)).collect();
         let charge = |key| Charge { space: Space::named(""), key, limits: self.limits, cost: 1 };
         let charges: Vec<Charge<'_>> = keys.iter().map(charge).collect();
-        let call = Call { now_ms: self.now_ms, holder: name, charges: &charges };
+        let call = ChargeRequest { now_ms: self.now_ms, holder: name, charges: &charges };
         let decided = Cell::new(false);
         let decisions = self.limits.len() * self.subjects.len();
         let once = remembered.once(&call, &name.to_le_bytes(), || {
             decided.set(true);
             Verdict::new(self.now_ms, (0..decisions).map(|_| Decision::default()).collect()).into()
         });
-        assert_eq!(matches!(once, Once::Decided(_)), decided.get(), "{once:?}");
-        if let Once::Replayed { holder, .. } = once {
+        assert_eq!(matches!(once, IdempotentOutcome::Decided(_)), decided.get(), "{once:?}");
+        if let IdempotentOutcome::Replayed { holder, .. } = once {
             assert_eq!(holder, name, "the id of then");
         }
         once
@@ -37,12 +37,12 @@ impl Asked<'_> {
 
     /// Whether it was decided now.
     fn is_new(&self, remembered: &Remembered, name: u64) -> bool {
-        matches!(self.once(remembered, name), Once::Decided(_))
+        matches!(self.once(remembered, name), IdempotentOutcome::Decided(_))
     }
 
     /// How many of these are decided before one is refused for want of room.
     fn fit(&self, remembered: &Remembered, names: std::ops::Range<u64>) -> usize {
-        names.take_while(|name| self.once(remembered, *name) != Once::Full).count()
+        names.take_while(|name| self.once(remembered, *name) != IdempotentOutcome::Full).count()
     }
 }
 
@@ -62,7 +62,7 @@ fn audit(remembered: &Remembered) -> usize {
         count += shard.answers.len();
     }
     assert_eq!(remembered.room.taken.load(Ordering::Relaxed), taken);
-    assert!(taken <= MAX_REMEMBERED);
+    assert!(taken <= MAX_IDEMPOTENCY_ENTRIES);
     for shard in &remembered.room.subjects {
         shard.lock().iter().for_each(|(subject, units)| assert_eq!(held.remove(subject), Some(*units)));
     }
@@ -81,11 +81,11 @@ fn nothing_is_forgotten_before_its_time_and_one_subject_leaves_room_for_others()
     let of = |subjects| Asked { limits: &limits, now_ms: NOW_MS, subjects };
     let greedy = of(&["greedy"]);
     let most = greedy.fit(&remembered, 0..u64::MAX);
-    assert_eq!(most, MAX_REMEMBERED / 8 * 7);
+    assert_eq!(most, MAX_IDEMPOTENCY_ENTRIES / 8 * 7);
     assert_eq!(audit(&remembered), most);
     for other in 1_000_000..1_002_000 {
         assert!(of(&["modest"]).is_new(&remembered, other), "others find room");
-        assert_eq!(greedy.once(&remembered, 2_000_000 + other), Once::Full);
+        assert_eq!(greedy.once(&remembered, 2_000_000 + other), IdempotentOutcome::Full);
     }
     for name in 0..most as u64 {
         assert!(!greedy.is_new(&remembered, name), "and all is remembered");
@@ -103,7 +103,7 @@ fn a_shared_subject_fills_nothing_for_those_who_hold_little() {
     let (limits, remembered) = (minute(), Remembered::new());
     let of = |subjects| Asked { limits: &limits, now_ms: NOW_MS, subjects };
     of(&["greedy", "all"]).fit(&remembered, 0..u64::MAX);
-    assert_eq!(of(&["greedy", "all"]).once(&remembered, u64::MAX), Once::Full);
+    assert_eq!(of(&["greedy", "all"]).once(&remembered, u64::MAX), IdempotentOutcome::Full);
     assert_eq!(of(&["modest", "all"]).fit(&remembered, 1_000_000..1_001_000), 1_000);
     audit(&remembered);
 }
@@ -111,12 +111,12 @@ fn a_shared_subject_fills_nothing_for_those_who_hold_little() {
 #[test]
 fn many_subjects_fill_it_to_its_bound_and_no_further() {
     let (limits, remembered) = (minute(), Remembered::new());
-    for name in 0..2 * MAX_REMEMBERED as u64 {
+    for name in 0..2 * MAX_IDEMPOTENCY_ENTRIES as u64 {
         let subject = name.to_string();
         let once = Asked { limits: &limits, now_ms: NOW_MS, subjects: &[&subject] }.once(&remembered, name);
-        assert_eq!(once == Once::Full, name >= MAX_REMEMBERED as u64, "{name}");
+        assert_eq!(once == IdempotentOutcome::Full, name >= MAX_IDEMPOTENCY_ENTRIES as u64, "{name}");
     }
-    assert_eq!(audit(&remembered), MAX_REMEMBERED);
+    assert_eq!(audit(&remembered), MAX_IDEMPOTENCY_ENTRIES);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn answers_with_many_decisions_count_as_several() {
     let limits: Vec<Limit> = (0..32).map(|n| Limit::per_hour(1).named(&n.to_string())).collect();
     let remembered = Remembered::new();
     let asked = Asked { limits: &limits, now_ms: NOW_MS, subjects: &["key"] };
-    assert_eq!(asked.fit(&remembered, 0..u64::MAX), MAX_REMEMBERED / 16 / 8 * 7);
+    assert_eq!(asked.fit(&remembered, 0..u64::MAX), MAX_IDEMPOTENCY_ENTRIES / 16 / 8 * 7);
     audit(&remembered);
 }
 
@@ -134,11 +134,11 @@ fn denials_take_no_room() {
     let (limits, remembered) = (minute(), Remembered::new());
     let key = Key::from("key");
     let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: 1 }];
-    let call = Call { now_ms: NOW_MS, holder: 0, charges: &charges };
+    let call = ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &charges };
     for name in 0..10_u64 {
         let denied = Decision { outcome: slidegate_core::Outcome::Never, ..Decision::default() };
         let deny = || Verdict::new(NOW_MS, [denied].into()).into();
-        assert!(matches!(remembered.once(&call, &name.to_le_bytes(), deny), Once::Decided(_)));
+        assert!(matches!(remembered.once(&call, &name.to_le_bytes(), deny), IdempotentOutcome::Decided(_)));
     }
     assert_eq!(audit(&remembered), 0);
 }

@@ -11,7 +11,9 @@ use super::row::Content;
 use super::shard::Shard;
 use super::slot::Holding;
 use crate::key::{Key, Space};
-use crate::{Admission, Call, Charge, Charged, Forget, Reserve, Returns, Settlement};
+use crate::{
+    Admission, Charge, ChargeRecord, ChargeRequest, ForgetRequest, RefundScope, ReserveRequest, Settlement,
+};
 
 /// What is in the tables of a shard, added up.
 fn held(shard: &Shard) -> [usize; 3] {
@@ -88,16 +90,16 @@ fn the_books_say_what_the_tables_hold() {
             let charge = |key| Charge { space, key, limits: chosen, cost };
             let charges = [charge(&keys[0]), charge(&keys[1])];
             let charges = if random.below(5) == 0 { &charges[..] } else { &charges[..1] };
-            let call = Call { now_ms, holder: step, charges };
-            let request = Reserve { call, returns: &[Returns::Everything] };
+            let call = ChargeRequest { now_ms, holder: step, charges };
+            let request = ReserveRequest { charge: call, refunds: &[RefundScope::Everything] };
             let is_reserved = random.below(4) == 0;
-            let Admission { verdict, granted } =
+            let Admission { verdict, grants: granted } =
                 if is_reserved { store.reserve_now(&request) } else { store.decide_now(&call).into() };
             if let Some(grant) = granted.of(0) {
                 let receipt = |stamp_ms| Receipt { stamp_ms, cost, holder: step };
                 let stamps = verdict.decisions.iter().map(|decision| receipt(decision.stamp_ms));
                 let receipts = chosen.iter().map(Limit::id).zip(stamps).collect();
-                admitted.push((step, Charged { space, key: keys[0].clone(), grant, receipts }));
+                admitted.push((step, ChargeRecord { space, key: keys[0].clone(), grant, receipts }));
             }
             if random.below(6) == 0
                 && let Some((id, charged)) = admitted.pop()
@@ -106,11 +108,11 @@ fn the_books_say_what_the_tables_hold() {
                 store.settle_now(&Settlement { now_ms, id, cost, places: cost, subjects: vec![charged] });
             }
             if random.below(6) == 0 {
-                store.give_back_now(&Call { now_ms, holder: step, charges });
+                store.give_back_now(&ChargeRequest { now_ms, holder: step, charges });
             }
             if random.below(20) == 0 {
                 let key = &Key::from(random.below(600));
-                store.forget_now(&Forget { space, key, limits: &[] });
+                store.forget_now(&ForgetRequest { space, key, limits: &[] });
             }
             if step % 500 == 0 {
                 audit(&store);

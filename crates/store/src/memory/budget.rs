@@ -51,7 +51,7 @@ impl Footprint {
 
 /// What there may be too little of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Part {
+pub(super) enum Resource {
     Slots,
     Rows,
     Heap,
@@ -117,17 +117,17 @@ impl Books {
     }
 
     /// Of what there is not enough for the group to have this much more.
-    pub(super) fn lacks(&self, group: u8, more: Footprint) -> Option<Part> {
+    pub(super) fn lacks(&self, group: u8, more: Footprint) -> Option<Resource> {
         let usage = self.usage(group);
         let has_room = |held: usize, free: usize| free > 0 && held <= SHARE * free;
         if more.slots > 0 && !has_room(usage.slots, self.max_slots().saturating_sub(self.all.slots)) {
-            return Some(Part::Slots);
+            return Some(Resource::Slots);
         }
         if more.rows > 0 && !has_room(usage.rows, self.max_rows().saturating_sub(self.all.rows)) {
-            return Some(Part::Rows);
+            return Some(Resource::Rows);
         }
         let free = self.budget.saturating_sub(self.bytes_with(more));
-        (more.heap_bytes > 0 && !has_room(usage.heap_bytes, free)).then_some(Part::Heap)
+        (more.heap_bytes > 0 && !has_room(usage.heap_bytes, free)).then_some(Resource::Heap)
     }
 
     /// Whether some group might not have this many more bytes of the heap: then each has to be asked about.
@@ -137,12 +137,12 @@ impl Books {
     }
 
     /// Whether the group holds nothing of something.
-    pub(super) fn is_without(&self, group: u8, part: Part) -> bool {
+    pub(super) fn is_without(&self, group: u8, part: Resource) -> bool {
         let usage = self.usage(group);
         0 == match part {
-            Part::Slots => usage.slots,
-            Part::Rows => usage.rows,
-            Part::Heap => usage.heap_bytes,
+            Resource::Slots => usage.slots,
+            Resource::Rows => usage.rows,
+            Resource::Heap => usage.heap_bytes,
         }
     }
 

@@ -8,7 +8,7 @@ use slidegate_core::{
 
 use super::snapshot_reader::{Words, damaged};
 use super::subject::Tracked;
-use crate::notes::{Board, Note};
+use crate::notes::{Note, Notes};
 
 /// A count that precedes that many groups of `N` words, and the groups.
 fn read_list<const N: usize>(input: &mut Words<impl Read>) -> io::Result<Vec<[u64; N]>> {
@@ -84,7 +84,7 @@ pub(super) fn skip_spent(input: &mut Words<impl Read>) -> io::Result<Ledger> {
     Ok(Ledger::default())
 }
 
-pub(super) fn write_board(board: &Board, words: &mut Vec<u64>) {
+pub(super) fn write_board(board: &Notes, words: &mut Vec<u64>) {
     words.extend([board.version, board.notes.len() as u64]);
     for Note { id, text, expires_at_ms } in &board.notes {
         words.push(*expires_at_ms);
@@ -93,14 +93,14 @@ pub(super) fn write_board(board: &Board, words: &mut Vec<u64>) {
     }
 }
 
-pub(super) fn read_board(input: &mut Words<impl Read>) -> io::Result<Board> {
+pub(super) fn read_board(input: &mut Words<impl Read>) -> io::Result<Notes> {
     let [version, count] = input.take_array()?;
     let read_note = |_| {
         let expires_at_ms = input.take()?;
         Ok(Note { id: read_text(input)?, text: read_text(input)?, expires_at_ms })
     };
     let notes = (0..count).map(read_note).collect::<io::Result<_>>()?;
-    Ok(Board { version, notes })
+    Ok(Notes { version, notes })
 }
 
 /// Its length in bytes, and the bytes, with zeros up to a whole word.

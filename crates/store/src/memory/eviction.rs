@@ -2,7 +2,7 @@
 
 use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, NarrowLog, State};
 
-use super::budget::{Books, Footprint, Part};
+use super::budget::{Books, Footprint, Resource};
 use super::cell::Cell;
 use super::counter_pair::Both;
 use super::fullness::Fill;
@@ -91,9 +91,9 @@ impl Shard {
             self.forget(registry, victim.fingerprint);
             // Its place is there to be taken, whatever share of them the group holds.
             match part {
-                Part::Slots => more.slots = 0,
-                Part::Rows => more.rows = 0,
-                Part::Heap => {}
+                Resource::Slots => more.slots = 0,
+                Resource::Rows => more.rows = 0,
+                Resource::Heap => {}
             }
         }
         if self.books.lacks(group, more).is_none() {
@@ -108,7 +108,7 @@ impl Shard {
     fn emptiest(
         &mut self,
         registry: &Registry,
-        (group, more, part): (u8, Footprint, Part),
+        (group, more, part): (u8, Footprint, Resource),
         now_ms: u64,
         retry_after_ms: &mut u64,
     ) -> Option<Seen> {
@@ -120,11 +120,11 @@ impl Shard {
         while looked < SAMPLE && passed < PASSED {
             passed += 1;
             let place = match part {
-                Part::Slots => self.random_below(self.slots.places()),
-                Part::Rows => self.slots.places() + self.random_below(self.rows.places()),
-                Part::Heap => (start + passed) % self.places().max(1),
+                Resource::Slots => self.random_below(self.slots.places()),
+                Resource::Rows => self.slots.places() + self.random_below(self.rows.places()),
+                Resource::Heap => (start + passed) % self.places().max(1),
             };
-            if part == Part::Heap && !self.is_on_heap(place) {
+            if part == Resource::Heap && !self.is_on_heap(place) {
                 continue;
             }
             looked += 1;

@@ -15,7 +15,7 @@ use super::interner::{Number, Spec};
 use super::row::{Content, Row};
 use super::shard::Shard;
 use super::slot::{Holding, Slot};
-use super::{Memory, Terms};
+use super::{Memory, PreparedLimits};
 use crate::fingerprint::Fingerprint;
 
 #[inline(always)]
@@ -46,7 +46,7 @@ impl Memory {
     pub(super) fn decide_counter<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &Terms<L>,
+        terms: &PreparedLimits<L>,
         (now_ms, cost): (u64, u64),
     ) -> Verdict {
         let limit = &terms.first;
@@ -78,7 +78,7 @@ impl Memory {
     pub(super) fn decide_log<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &Terms<L>,
+        terms: &PreparedLimits<L>,
         (now_ms, cost): (u64, u64),
     ) -> Verdict {
         let limit = &terms.first;
@@ -118,7 +118,7 @@ impl Memory {
     pub(super) fn decide_two<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &Terms<L>,
+        terms: &PreparedLimits<L>,
         asked: (u64, u64),
         holder: u64,
     ) -> Verdict {
@@ -167,7 +167,7 @@ impl Memory {
     pub(super) fn decide_one<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &Terms<L>,
+        terms: &PreparedLimits<L>,
         asked: (u64, u64),
         holder: u64,
     ) -> Verdict {

@@ -5,11 +5,11 @@ use slidegate_core::{Decisions, MAX_TIME_MS, Verdict, evaluate, give_back};
 use super::Memory;
 use super::multi_subject::{Guest, Hall};
 use super::subject::Subject;
-use crate::Call;
+use crate::ChargeRequest;
 
 impl Memory {
     /// [`Store::give_back`](crate::Store::give_back) without waiting, which cannot fail.
-    pub fn give_back_now(&self, call: &Call<'_>) -> Verdict {
+    pub fn give_back_now(&self, call: &ChargeRequest<'_>) -> Verdict {
         self.host(call, |guests, hall| {
             let given: Vec<Decisions> =
                 guests.iter_mut().map(|guest| self.give_back_to(guest, hall, call)).collect();
@@ -20,8 +20,8 @@ impl Memory {
 
     /// What is left takes no more units, but may take another place, and a repair of the clock more memory. Where there is none, it
     /// is as if nothing had been given back: the safe direction.
-    fn give_back_to(&self, guest: &mut Guest, hall: &mut Hall<'_>, call: &Call<'_>) -> Decisions {
-        let Call { now_ms, holder, .. } = *call;
+    fn give_back_to(&self, guest: &mut Guest, hall: &mut Hall<'_>, call: &ChargeRequest<'_>) -> Decisions {
+        let ChargeRequest { now_ms, holder, .. } = *call;
         let given = give_back(&mut guest.attempts(holder), now_ms);
         guest.subject.drop_idle(now_ms);
         if guest.cost() == 0 || guest.subject.is_empty() {

@@ -12,7 +12,7 @@ use super::subject::{Subject, Tracked};
 const END_MS: u64 = 20_000 * 86_400_000;
 
 /// The most bytes that a subject takes under these limits with so many open permits, its place in the table included.
-pub fn largest_bytes(limits: &[Limit], open_permits: usize) -> usize {
+pub fn max_subject_bytes(limits: &[Limit], open_permits: usize) -> usize {
     let tracked = |limit: &Limit| Tracked { limit: *limit, state: filled(limit) };
     let mut subject = Subject { tracked: limits.iter().map(tracked).collect(), ..Subject::new(0) };
     (0..open_permits).for_each(|_| {
@@ -56,7 +56,7 @@ mod tests {
 
     fn largest(limits: &[&str]) -> usize {
         let limits: Vec<Limit> = limits.iter().map(|text| text.parse().expect("a limit")).collect();
-        largest_bytes(&limits, 0)
+        max_subject_bytes(&limits, 0)
     }
 
     /// A row, and 6 bytes for every entry with 16 of the allocator.
@@ -79,27 +79,27 @@ mod tests {
         let counter = minute.counter().expect("a counter");
         let others = [counter, minute.fixed().expect("fixed"), minute.gcra(20).expect("a meter")];
         for limit in others {
-            assert_eq!(largest_bytes(&[limit], 0), 32, "{limit}");
+            assert_eq!(max_subject_bytes(&[limit], 0), 32, "{limit}");
         }
         let second = Limit::per_second(10).counter().expect("a counter");
-        assert_eq!(largest_bytes(&[counter, second], 0), 32, "two counters of 16 bits");
+        assert_eq!(max_subject_bytes(&[counter, second], 0), 32, "two counters of 16 bits");
         let large = Limit::per_minute(100_000).counter().expect("a counter");
-        assert_eq!(largest_bytes(&[large, second], 0), 64);
-        assert_eq!(largest_bytes(&others, 0), 64);
+        assert_eq!(max_subject_bytes(&[large, second], 0), 64);
+        assert_eq!(max_subject_bytes(&others, 0), 64);
     }
 
     #[test]
     fn places_in_flight() {
         let holders = |count| Limit::in_flight(count, std::time::Duration::from_secs(30)).expect("in flight");
-        let alone = largest_bytes(&[holders(4)], 0) - 4 * 24;
-        assert_eq!(largest_bytes(&[holders(64)], 0), alone + 64 * 24);
-        assert!(largest_bytes(&[holders(20)], 0) >= alone + 20 * 24);
+        let alone = max_subject_bytes(&[holders(4)], 0) - 4 * 24;
+        assert_eq!(max_subject_bytes(&[holders(64)], 0), alone + 64 * 24);
+        assert!(max_subject_bytes(&[holders(20)], 0) >= alone + 20 * 24);
     }
 
     #[test]
     fn a_permit_takes_a_few_bits() {
         let limits = [Limit::per_minute(5)];
-        assert!(largest_bytes(&limits, 1) > largest_bytes(&limits, 0));
-        assert!(largest_bytes(&limits, 1_000_000) - largest_bytes(&limits, 1) <= 250_000);
+        assert!(max_subject_bytes(&limits, 1) > max_subject_bytes(&limits, 0));
+        assert!(max_subject_bytes(&limits, 1_000_000) - max_subject_bytes(&limits, 1) <= 250_000);
     }
 }

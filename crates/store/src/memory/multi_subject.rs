@@ -10,7 +10,7 @@ use super::shard::{Shard, refuse};
 use super::subject::{Subject, Tracked};
 use crate::fingerprint::Fingerprint;
 use crate::sync::MutexGuard;
-use crate::{Call, lower};
+use crate::{ChargeRequest, stricter};
 
 /// One subject of the request, out of its shard while the request is decided.
 pub(super) struct Guest {
@@ -66,7 +66,7 @@ impl Memory {
         Hall(order.into_iter().map(|index| (index, self.shards[index].lock())).collect())
     }
 
-    pub(super) fn decide_several(&self, call: &Call<'_>) -> Verdict {
+    pub(super) fn decide_several(&self, call: &ChargeRequest<'_>) -> Verdict {
         self.host(call, |guests, hall| {
             // Who only looks leaves nothing behind.
             if !only_looks(call) {
@@ -80,7 +80,7 @@ impl Memory {
     /// of the charges.
     pub(super) fn host(
         &self,
-        call: &Call<'_>,
+        call: &ChargeRequest<'_>,
         answer: impl FnOnce(&mut [Guest], &mut Hall<'_>) -> Verdict,
     ) -> Verdict {
         let fingerprints: SmallVec<[Fingerprint; 4]> =
@@ -103,7 +103,12 @@ impl Memory {
     }
 
     /// Takes every subject out of its shard, and sums the charges that meet on one limit.
-    fn invite(&self, call: &Call<'_>, fingerprints: &[Fingerprint], hall: &mut Hall<'_>) -> Vec<Guest> {
+    fn invite(
+        &self,
+        call: &ChargeRequest<'_>,
+        fingerprints: &[Fingerprint],
+        hall: &mut Hall<'_>,
+    ) -> Vec<Guest> {
         let mut guests: Vec<Guest> = Vec::with_capacity(fingerprints.len());
         for (charge, fingerprint) in call.charges.iter().zip(fingerprints) {
             let known = guests.iter().position(|guest| guest.fingerprint == *fingerprint);
@@ -129,7 +134,7 @@ impl Memory {
                 match limits.iter_mut().find(|(other, _)| other.id() == limit.id()) {
                     Some((known, cost)) => {
                         *cost = cost.saturating_add(charge.cost);
-                        *known = lower(known, limit);
+                        *known = stricter(known, limit);
                     }
                     None => limits.push((*limit, charge.cost)),
                 }
@@ -142,7 +147,7 @@ impl Memory {
     /// Sets memory aside for what may be charged, so that the next subject does not count on it too.
     pub(super) fn set_aside_all(
         &self,
-        call: &Call<'_>,
+        call: &ChargeRequest<'_>,
         guests: &mut [Guest],
         hall: &mut Hall<'_>,
         permits: impl Fn(&Guest) -> usize,
@@ -163,8 +168,8 @@ impl Memory {
     }
 }
 
-pub(super) fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
-    let Call { now_ms, holder, .. } = *call;
+pub(super) fn decide_guests(guests: &mut [Guest], call: &ChargeRequest<'_>) -> Verdict {
+    let ChargeRequest { now_ms, holder, .. } = *call;
     let room = guests.iter().find_map(|guest| guest.room.err());
     let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
     let mut attempts: SmallVec<[LimitAttempt<'_>; 8]> =
@@ -182,13 +187,13 @@ pub(super) fn decide_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
 }
 
 /// What all limits would say, without a charge.
-pub(super) fn judge_guests(guests: &mut [Guest], call: &Call<'_>) -> Verdict {
+pub(super) fn judge_guests(guests: &mut [Guest], call: &ChargeRequest<'_>) -> Verdict {
     let mut attempts: SmallVec<[LimitAttempt<'_>; 8]> =
         guests.iter_mut().flat_map(|guest| guest.attempts(call.holder)).collect();
     evaluate(&mut attempts, call.now_ms)
 }
 
-pub(super) fn only_looks(call: &Call<'_>) -> bool {
+pub(super) fn only_looks(call: &ChargeRequest<'_>) -> bool {
     call.charges.iter().all(|charge| charge.cost == 0)
 }
 

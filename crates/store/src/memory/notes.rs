@@ -1,22 +1,22 @@
 //! The board of a store in memory, and subjects that are forgotten because somebody says so.
 
 use super::Memory;
-use crate::Forget;
-use crate::notes::{Board, Note, Posted};
+use crate::ForgetRequest;
+use crate::notes::{Note, Notes, PostOutcome};
 
 impl Memory {
     /// [`Store::forget`](crate::Store::forget) without waiting, which cannot fail.
     ///
     /// All limits of a subject are in one place here, and the whole subject goes, whichever of them are named: also the mark
     /// that it was denied, and which of its permits were used.
-    pub fn forget_now(&self, subject: &Forget<'_>) {
+    pub fn forget_now(&self, subject: &ForgetRequest<'_>) {
         let fingerprint = self.fingerprints.of(subject.space, subject.key);
         self.shards[self.shard_of(&fingerprint)].lock().forget(&self.registry, fingerprint);
         self.board.lock().version += 1;
     }
 
     /// [`Store::post`](crate::Store::post) without waiting, which cannot fail.
-    pub fn post_now(&self, note: &Note, now_ms: u64) -> Posted {
+    pub fn post_now(&self, note: &Note, now_ms: u64) -> PostOutcome {
         self.board.lock().post(note, now_ms)
     }
 
@@ -26,7 +26,7 @@ impl Memory {
     }
 
     /// [`Store::board`](crate::Store::board) without waiting, which cannot fail.
-    pub fn board_now(&self) -> Board {
+    pub fn notes_now(&self) -> Notes {
         self.board.lock().clone()
     }
 }

@@ -9,7 +9,7 @@ use super::multi_subject::{Guest, decide_guests, find, judge_guests, only_looks}
 use super::shard::Shard;
 use super::subject::Subject;
 use crate::fingerprint::Fingerprint;
-use crate::{Admission, Charge, Granted, Reserve, Returns, SettleOutcome, Settlement};
+use crate::{Admission, Charge, Grants, RefundScope, ReserveRequest, SettleOutcome, Settlement};
 
 /// A subject of a settlement, out of its shard.
 struct Found {
@@ -20,25 +20,25 @@ struct Found {
 
 impl Memory {
     /// [`Store::reserve`](crate::Store::reserve) without waiting, which cannot fail.
-    pub fn reserve_now(&self, request: &Reserve<'_>) -> Admission {
-        let call = &request.call;
-        let returns = |charge: usize| request.returns_of(charge);
-        if only_looks(call) || request.returns.iter().all(|returns| *returns == Returns::Nothing) {
+    pub fn reserve_now(&self, request: &ReserveRequest<'_>) -> Admission {
+        let call = &request.charge;
+        let returns = |charge: usize| request.refund_scope(charge);
+        if only_looks(call) || request.refunds.iter().all(|returns| *returns == RefundScope::Nothing) {
             return self.decide_now(call).into();
         }
         let fingerprints: SmallVec<[Fingerprint; 4]> =
             call.charges.iter().map(|charge| self.fingerprints.of(charge.space, charge.key)).collect();
         let permits_of = |guest: &Guest| {
             let charges = (0..call.charges.len()).filter(|&charge| fingerprints[charge] == guest.fingerprint);
-            charges.filter(|&charge| returns(charge) != Returns::Nothing).count()
+            charges.filter(|&charge| returns(charge) != RefundScope::Nothing).count()
         };
-        let mut granted = Granted::Nothing;
+        let mut granted = Grants::Nothing;
         let verdict = self.host(call, |guests, hall| {
             guests.iter_mut().for_each(|guest| guest.subject.ledger.prune(call.now_ms));
             let numbered = |charge: usize| returns(charge).is_numbered(call.charges[charge].limits);
             let has_room = |charge: usize| !guest(guests, &fingerprints[charge]).subject.ledger.is_full();
             if (0..call.charges.len()).any(|charge| numbered(charge) && !has_room(charge)) {
-                granted = Granted::TooManyOpen;
+                granted = Grants::TooManyOpen;
                 return judge_guests(guests, call);
             }
             // Where nothing is written, nothing is needed.
@@ -53,11 +53,11 @@ impl Memory {
                     let ledger = &mut guest_mut(guests, fingerprint).subject.ledger;
                     Some(grant(ledger, call.holder ^ self.generations, until_ms, numbered(index)))
                 });
-                granted = Granted::new(grants.collect());
+                granted = Grants::new(grants.collect());
             }
             verdict
         });
-        Admission { verdict, granted }
+        Admission { verdict, grants: granted }
     }
 
     /// [`Store::settle`](crate::Store::settle) without waiting, which cannot fail.
@@ -142,7 +142,7 @@ fn release_ms(
     verdict: &Verdict,
     fingerprint: &Fingerprint,
     charge: &Charge<'_>,
-    returns: Returns,
+    returns: RefundScope,
 ) -> Option<u64> {
     let limits = charge.limits.iter().filter(|limit| returns.includes(limit));
     let ends = limits.map(|limit| {

@@ -95,7 +95,7 @@ impl Memory {
             emit(&words)?;
         }
         let mut words = vec![END];
-        codec::write_board(&self.board_now(), &mut words);
+        codec::write_board(&self.notes_now(), &mut words);
         emit(&words)?;
         file.write_all(&digest.finalize())?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()

@@ -10,7 +10,7 @@ use super::budget::{Books, Footprint};
 use super::bytes::most_growth;
 use super::eviction::NoRoom;
 use super::fullness::Fill;
-use crate::{Charged, MAX_LIMITS, SettleOutcome, Settlement};
+use crate::{ChargeRecord, MAX_LIMITS, SettleOutcome, Settlement};
 
 /// The limits of one subject and its permits.
 #[derive(Clone, Debug)]
@@ -176,7 +176,11 @@ impl Subject {
     }
 
     /// Replaces what a permit recorded here, once.
-    pub(super) fn settle(&mut self, charged: &Charged<'_>, settlement: &Settlement<'_>) -> SettleOutcome {
+    pub(super) fn settle(
+        &mut self,
+        charged: &ChargeRecord<'_>,
+        settlement: &Settlement<'_>,
+    ) -> SettleOutcome {
         if charged.release_ms() <= settlement.now_ms {
             return SettleOutcome::Expired;
         }
@@ -194,7 +198,7 @@ impl Subject {
     }
 
     /// Replaces what was recorded, whatever the ledger says; whether any of it was found.
-    pub(super) fn replace(&mut self, charged: &Charged<'_>, settlement: &Settlement<'_>) -> bool {
+    pub(super) fn replace(&mut self, charged: &ChargeRecord<'_>, settlement: &Settlement<'_>) -> bool {
         let mut found = false;
         for (limit, receipt) in &charged.receipts {
             if let Some(tracked) = self.tracked.iter_mut().find(|t| t.limit.id() == *limit) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate::{Limit, Resolution, Returns};
+use slidegate::{Limit, RefundScope, Resolution};
 use slidegate_core::MAX_TIME_MS;
 use slidegate_testkit::cases::Rng;
 
@@ -41,7 +41,7 @@ pub(crate) fn generate_long(rng: &Rng) -> (Setting, Vec<Step>) {
     let step = |_| match rng.below(40) {
         0 => Step::Forward { ms: rng.below(window.as_millis() as u64 + 2) },
         1 => Step::Settle { of: rng.below(64) as usize, cost: rng.pick(&[0, 0, 1, 3, 70_000]), places: 0 },
-        21..=24 => Step::Reserve { key: 0, cost: 1, way: Way::Together, returns: Returns::Everything },
+        21..=24 => Step::Reserve { key: 0, cost: 1, way: Way::Together, returns: RefundScope::Everything },
         7 if rng.one_in(2) => {
             Step::GiveBack { key: 0, units: rng.pick(&[1, 3, rng.between(1, quota)]), way: Way::Together }
         }
@@ -92,7 +92,7 @@ fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
         }
         15..=18 => {
             let way = rng.pick(&[Way::Together, Way::Apart, Way::Pair, Way::Twice]);
-            let returns = rng.pick(&[Returns::Everything, Returns::Everything, Returns::Places]);
+            let returns = rng.pick(&[RefundScope::Everything, RefundScope::Everything, RefundScope::Places]);
             Step::Reserve { key: rng.below(KEYS as u64) as usize, cost: cost(rng, of), way, returns }
         }
         _ => {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
-use slidegate::{Admission, Once, Redis, Reserve, SettleOutcome, Space, Store, Verdict};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, ForgetRequest, Settlement};
+use slidegate::{Admission, IdempotentOutcome, Redis, ReserveRequest, SettleOutcome, Space, Store, Verdict};
 use tokio::runtime::Runtime;
 
 use super::Driver;
@@ -40,45 +40,52 @@ impl RedisDriver {
     }
 
     /// The charges of a call, in this part.
-    fn here<'a>(&self, call: &Call<'a>) -> Vec<Charge<'a>> {
+    fn here<'a>(&self, call: &ChargeRequest<'a>) -> Vec<Charge<'a>> {
         call.charges.iter().map(|charge| Charge { space: self.space, ..*charge }).collect()
     }
 }
 
 impl Driver for RedisDriver {
-    fn decide(&self, call: &Call<'_>) -> Verdict {
+    fn decide(&self, call: &ChargeRequest<'_>) -> Verdict {
         let charges = self.here(call);
-        self.runtime.block_on(self.store.decide(&Call { charges: &charges, ..*call })).expect("a decision")
+        self.runtime
+            .block_on(self.store.decide(&ChargeRequest { charges: &charges, ..*call }))
+            .expect("a decision")
     }
 
-    fn reserve(&self, request: &Reserve<'_>) -> Admission {
-        let charges = self.here(&request.call);
-        let call = Call { charges: &charges, ..request.call };
-        self.runtime.block_on(self.store.reserve(&Reserve { call, ..*request })).expect("a decision")
+    fn reserve(&self, request: &ReserveRequest<'_>) -> Admission {
+        let charges = self.here(&request.charge);
+        let call = ChargeRequest { charges: &charges, ..request.charge };
+        self.runtime
+            .block_on(self.store.reserve(&ReserveRequest { charge: call, ..*request }))
+            .expect("a decision")
     }
 
-    fn once(&self, request: &Reserve<'_>, name: &str) -> Once {
-        let charges = self.here(&request.call);
-        let request = Reserve { call: Call { charges: &charges, ..request.call }, ..*request };
+    fn once(&self, request: &ReserveRequest<'_>, name: &str) -> IdempotentOutcome {
+        let charges = self.here(&request.charge);
+        let request =
+            ReserveRequest { charge: ChargeRequest { charges: &charges, ..request.charge }, ..*request };
         // Keys are the sender's, whatever is charged: here every part is a sender.
         let name = format!("{:?} {name}", self.space);
-        self.runtime.block_on(self.store.decide_once(&request, name.as_bytes())).expect("a decision")
+        self.runtime.block_on(self.store.decide_idempotent(&request, name.as_bytes())).expect("a decision")
     }
 
     fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         let subjects = settlement.subjects.iter().cloned();
-        let subjects = subjects.map(|subject| Charged { space: self.space, ..subject }).collect();
+        let subjects = subjects.map(|subject| ChargeRecord { space: self.space, ..subject }).collect();
         let settlement = Settlement { subjects, ..*settlement };
         self.runtime.block_on(self.store.settle(&settlement)).expect("a settlement")
     }
 
-    fn give_back(&self, call: &Call<'_>) -> Verdict {
+    fn give_back(&self, call: &ChargeRequest<'_>) -> Verdict {
         let charges = self.here(call);
-        self.runtime.block_on(self.store.give_back(&Call { charges: &charges, ..*call })).expect("an answer")
+        self.runtime
+            .block_on(self.store.give_back(&ChargeRequest { charges: &charges, ..*call }))
+            .expect("an answer")
     }
 
-    fn forget(&self, subject: &Forget<'_>) {
-        let subject = Forget { space: self.space, ..*subject };
+    fn forget(&self, subject: &ForgetRequest<'_>) {
+        let subject = ForgetRequest { space: self.space, ..*subject };
         self.runtime.block_on(self.store.forget(&subject)).expect("an answer");
     }
 }

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use slidegate::policy::Barred;
-use slidegate::store::{Call, Charge, MAX_REMEMBERED};
+use slidegate::store::{Charge, ChargeRequest, MAX_IDEMPOTENCY_ENTRIES};
 use slidegate::{
-    Ask, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, Reserve, SettleOutcome, Space,
+    Ask, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, ReserveRequest, SettleOutcome,
+    Space,
 };
 
 use crate::gates::{self, START_MS, ask, check, gate, left, policy, request};
@@ -293,10 +294,10 @@ async fn a_full_memory_of_idempotency_keys_refuses_new_ones() {
     let once = |key: &'static str| Ask { idempotency_key: Some(key.into()), ..Ask::from(request("user=a")) };
     assert!(gate.check(&once("a")).await.expect("an answer").is_allowed());
     let (space, limits) = (Space::named("others"), [Limit::per_minute(1_000_000)]);
-    for name in 0..MAX_REMEMBERED as u64 {
+    for name in 0..MAX_IDEMPOTENCY_ENTRIES as u64 {
         let charges = [Charge { space, key: &Key::from(name), limits: &limits, cost: 1 }];
-        let call = Call { now_ms: gate.now_ms(), holder: 0, charges: &charges };
-        gate.store().decide_once_now(&Reserve::nothing(call), &name.to_le_bytes());
+        let call = ChargeRequest { now_ms: gate.now_ms(), holder: 0, charges: &charges };
+        gate.store().decide_idempotent_now(&ReserveRequest::without_refunds(call), &name.to_le_bytes());
     }
     let error = gate.check(&once("b")).await.expect_err("no room");
     assert!(matches!(error, GateError::Full), "{error}");

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charge, Forget, Note, Posted};
-use slidegate::{Key, Limit, Limiter, Once, Redis, Reserve, SettleOutcome, Space, Store};
+use slidegate::store::{Charge, ChargeRequest, ForgetRequest, Note, PostOutcome};
+use slidegate::{IdempotentOutcome, Key, Limit, Limiter, Redis, ReserveRequest, SettleOutcome, Space, Store};
 use slidegate_testkit::servers::{Cluster, Flavour, Guarded};
 
 use crate::redis::stores::{eventually, keys, limit, patient};
@@ -55,13 +55,21 @@ async fn ask_for_everything(store: &Redis) -> Result<(), Box<dyn Error>> {
     assert_eq!(limiter.refund(&permit).await?, SettleOutcome::Settled);
     let (key, limits) = (Key::from("key"), [Limit::per_hour(100)]);
     let charges = [Charge { space: Space::named("once"), key: &key, limits: &limits, cost: 1 }];
-    let call = Call { now_ms: 0, holder: 1, charges: &charges };
-    assert!(matches!(store.decide_once(&Reserve::nothing(call), b"a").await?, Once::Decided(_)));
-    assert!(matches!(store.decide_once(&Reserve::nothing(call), b"a").await?, Once::Replayed { .. }));
-    store.forget(&Forget { space: Space::named("once"), key: &key, limits: &[limits[0].id()] }).await?;
+    let call = ChargeRequest { now_ms: 0, holder: 1, charges: &charges };
+    assert!(matches!(
+        store.decide_idempotent(&ReserveRequest::without_refunds(call), b"a").await?,
+        IdempotentOutcome::Decided(_)
+    ));
+    assert!(matches!(
+        store.decide_idempotent(&ReserveRequest::without_refunds(call), b"a").await?,
+        IdempotentOutcome::Replayed { .. }
+    ));
+    store
+        .forget(&ForgetRequest { space: Space::named("once"), key: &key, limits: &[limits[0].id()] })
+        .await?;
     let note = Note { id: "a".to_owned(), text: "b".to_owned(), expires_at_ms: u64::MAX };
-    assert_eq!(store.post(&note, 0).await?, Posted::Done);
-    assert_eq!(store.board().await?.notes, [note]);
+    assert_eq!(store.post(&note, 0).await?, PostOutcome::Done);
+    assert_eq!(store.notes().await?.notes, [note]);
     assert!(store.withdraw("a").await?);
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use slidegate::store::redis::{Config, RedisError};
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{Key, Limit, Redis, Space, Store, Verdict};
 use slidegate_testkit::servers::Cluster;
 
@@ -61,7 +61,7 @@ pub(crate) async fn ask(
         .iter()
         .map(|(subject, cost)| Charge { space, key: &subject.key, limits: &subject.limits, cost: *cost })
         .collect();
-    store.decide(&Call { now_ms: NOW_MS, holder, charges: &charges }).await
+    store.decide(&ChargeRequest { now_ms: NOW_MS, holder, charges: &charges }).await
 }
 
 /// What remains of each limit of a subject.

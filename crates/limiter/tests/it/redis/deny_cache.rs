@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge, Forget};
+use slidegate::store::{Charge, ChargeRequest, ForgetRequest};
 use slidegate::{
-    CallError, Limit, Limiter, Outcome, PermitError, Redis, Reserve, Source, Space, Store, Verdict,
+    CallError, Limit, Limiter, Outcome, PermitError, Redis, ReserveRequest, Source, Space, Store, Verdict,
 };
 use slidegate_testkit::servers::{Flavour, Server};
 
@@ -67,7 +67,7 @@ async fn what_may_fit_is_asked_for() {
     assert!(!asks(&server, &lower, 3).await, "what does not fit a quota does not fit a lower one");
     let higher = direct(&store, [Limit::per_hour(6)]);
     assert!(asks(&server, &higher, 3).await && used(&higher).await == 6, "a larger quota may have room");
-    store.forget_denials();
+    store.clear_deny_cache();
     assert!(asks(&server, &limiter, 4).await, "forgotten");
 }
 
@@ -93,15 +93,15 @@ async fn a_key_that_is_forgotten_is_denied_nowhere() {
         used_up(&one).await;
         assert!(!two.check("key").await.expect("a decision").is_allowed());
         assert!(!asks(&server, &one, 1).await && !asks(&server, &two, 1).await);
-        let seen = there.board().await.expect("a board").version;
+        let seen = there.notes().await.expect("a board").version;
         let limits = [one.limits()[0].id(), one.limits()[1].id()];
-        let forget = Forget { space: Space::named(""), key: &"key".into(), limits: &limits };
+        let forget = ForgetRequest { space: Space::named(""), key: &"key".into(), limits: &limits };
         here.forget(&forget).await.expect("an answer");
         assert!(one.charge("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
         here.forget(&forget).await.expect("an answer");
         assert!(!asks(&server, &two, 1).await, "it does not know yet");
-        assert!(there.board().await.expect("a board").version > seen);
-        Store::forget_denials(&there);
+        assert!(there.notes().await.expect("a board").version > seen);
+        Store::clear_deny_cache(&there);
         assert!(two.charge("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
     }
 }
@@ -196,8 +196,8 @@ async fn what_may_be_taken_back_is_asked_for() {
     let limiter = direct(&store, [Limit::per_hour(3)]);
     let charges =
         [Charge { space: Space::named(""), key: &"other".into(), limits: limiter.limits(), cost: 1 }];
-    let call = Call { now_ms: 0, holder: 0, charges: &charges };
-    store.decide_once(&Reserve::nothing(call), b"once").await.expect("a decision");
+    let call = ChargeRequest { now_ms: 0, holder: 0, charges: &charges };
+    store.decide_idempotent(&ReserveRequest::without_refunds(call), b"once").await.expect("a decision");
     used_up(&limiter).await;
     assert!(asks(&server, &limiter, 1).await && asks(&server, &limiter, 1).await);
 }

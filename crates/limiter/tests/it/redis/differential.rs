@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::thread;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charged, Forget, MAX_LIMITS, Settlement};
-use slidegate::{Admission, Grant, Limit, Once, Reserve, SettleOutcome, Verdict};
+use slidegate::store::{ChargeRecord, ChargeRequest, ForgetRequest, MAX_LIMITS, Settlement};
+use slidegate::{Admission, Grant, IdempotentOutcome, Limit, ReserveRequest, SettleOutcome, Verdict};
 use slidegate_core::MAX_TIME_MS;
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::servers::{Flavour, Server};
@@ -21,39 +21,39 @@ use crate::drivers::{Driver, MemoryDriver, RedisDriver};
 struct Pair(MemoryDriver, RedisDriver, RefCell<HashMap<u64, Vec<Grant>>>);
 
 impl Driver for Pair {
-    fn decide(&self, call: &Call<'_>) -> Verdict {
+    fn decide(&self, call: &ChargeRequest<'_>) -> Verdict {
         agree(&self.0.decide(call), self.1.decide(call), call)
     }
 
     /// A ledger whose permits are all over may be there still, or another may have begun: so their names may differ.
-    fn reserve(&self, request: &Reserve<'_>) -> Admission {
+    fn reserve(&self, request: &ReserveRequest<'_>) -> Admission {
         let (memory, redis) = (self.0.reserve(request), self.1.reserve(request));
         agree(&memory.verdict, redis.verdict, request);
-        let charges = 0..request.call.charges.len();
+        let charges = 0..request.charge.charges.len();
         agree(
-            &charges.clone().map(|charge| memory.granted.of(charge).is_some()).collect::<Vec<_>>(),
-            charges.clone().map(|charge| redis.granted.of(charge).is_some()).collect(),
+            &charges.clone().map(|charge| memory.grants.of(charge).is_some()).collect::<Vec<_>>(),
+            charges.clone().map(|charge| redis.grants.of(charge).is_some()).collect(),
             request,
         );
-        let grants = charges.filter_map(|charge| redis.granted.of(charge)).collect();
-        self.2.borrow_mut().insert(request.call.holder, grants);
+        let grants = charges.filter_map(|charge| redis.grants.of(charge)).collect();
+        self.2.borrow_mut().insert(request.charge.holder, grants);
         memory
     }
 
-    fn once(&self, request: &Reserve<'_>, name: &str) -> Once {
+    fn once(&self, request: &ReserveRequest<'_>, name: &str) -> IdempotentOutcome {
         let (memory, redis) = (self.0.once(request, name), self.1.once(request, name));
         match (&memory, redis) {
-            (Once::Decided(memory), Once::Decided(redis)) => {
+            (IdempotentOutcome::Decided(memory), IdempotentOutcome::Decided(redis)) => {
                 agree(&memory.verdict, redis.verdict.clone(), request);
-                let grants = (0..request.call.charges.len()).filter_map(|charge| redis.granted.of(charge));
-                self.2.borrow_mut().insert(request.call.holder, grants.collect());
+                let grants = (0..request.charge.charges.len()).filter_map(|charge| redis.grants.of(charge));
+                self.2.borrow_mut().insert(request.charge.holder, grants.collect());
             }
             (
-                Once::Replayed { admission: memory, holder },
-                Once::Replayed { admission: redis, holder: other },
+                IdempotentOutcome::Replayed { admission: memory, holder },
+                IdempotentOutcome::Replayed { admission: redis, holder: other },
             ) => {
                 agree(&(&memory.verdict, holder), (&redis.verdict, &other), request);
-                let grants = (0..request.call.charges.len()).filter_map(|charge| redis.granted.of(charge));
+                let grants = (0..request.charge.charges.len()).filter_map(|charge| redis.grants.of(charge));
                 agree(&self.2.borrow()[holder], grants.collect(), request);
             }
             (memory, redis) => {
@@ -66,16 +66,16 @@ impl Driver for Pair {
     fn settle(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         let grants = self.2.borrow()[&settlement.id].clone();
         let subjects = settlement.subjects.iter().cloned().zip(grants);
-        let subjects = subjects.map(|(subject, grant)| Charged { grant, ..subject }).collect();
+        let subjects = subjects.map(|(subject, grant)| ChargeRecord { grant, ..subject }).collect();
         let redis = self.1.settle(&Settlement { subjects, ..*settlement });
         agree(&self.0.settle(settlement), redis, settlement)
     }
 
-    fn give_back(&self, call: &Call<'_>) -> Verdict {
+    fn give_back(&self, call: &ChargeRequest<'_>) -> Verdict {
         agree(&self.0.give_back(call), self.1.give_back(call), call)
     }
 
-    fn forget(&self, subject: &Forget<'_>) {
+    fn forget(&self, subject: &ForgetRequest<'_>) {
         self.0.forget(subject);
         self.1.forget(subject);
     }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{Limit, LimitKind, Limiter, Redis, Resolution, Space, Store, Verdict};
 use slidegate_testkit::servers::{Flavour, Reply, Server};
 
@@ -155,7 +155,7 @@ async fn so_does_what_is_given_back() {
             let (key, limits) = ("key".into(), [limit]);
             for (units, is_left) in [(1, true), (1, true), (1, false)] {
                 let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: units }];
-                let call = Call { now_ms: 0, holder: 0, charges: &charges };
+                let call = ChargeRequest { now_ms: 0, holder: 0, charges: &charges };
                 let given = limiter.store().give_back(&call).await.expect("an answer");
                 if is_left {
                     assert_lives_by(&server, limit, &given);

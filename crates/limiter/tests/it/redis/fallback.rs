@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use slidegate::store::redis::RedisError;
-use slidegate::store::{Call, Charge, Charged, Forget, Settlement};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, ForgetRequest, Settlement};
 use slidegate::{
-    Admission, CallError, Clock, Fallback, Key, Limit, Limiter, OnStoreError, Once, Outcome, Redis, Reserve,
-    Returns, SettleOutcome, Source, Space, Store, SystemClock, Verdict,
+    Admission, CallError, Clock, Fallback, IdempotentOutcome, Key, Limit, Limiter, OnStoreError, Outcome,
+    Redis, RefundScope, ReserveRequest, SettleOutcome, Source, Space, Store, SystemClock, Verdict,
 };
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Flavour, Server};
@@ -109,7 +109,7 @@ async fn what_is_answered_can_change_at_any_time() {
     }
     // The store cannot forget, and says so; this node does.
     let limits = [limiter.limits()[0].id()];
-    let forget = Forget { space: rule, key: &"key".into(), limits: &limits };
+    let forget = ForgetRequest { space: rule, key: &"key".into(), limits: &limits };
     assert!(limiter.store().forget(&forget).await.is_err());
     assert_eq!(admitted_alone(&limiter).await, 1);
 }
@@ -146,7 +146,7 @@ async fn rules_have_their_own_way() {
     let charge = |name: &str| Charge { space: Space::named(name), key: &key, limits: &limits, cost: 1 };
     let decide = async |names: &[&str]| {
         let charges: Vec<Charge<'_>> = names.iter().map(|name| charge(name)).collect();
-        let call = Call { now_ms: 1_000_000, holder: 1, charges: &charges };
+        let call = ChargeRequest { now_ms: 1_000_000, holder: 1, charges: &charges };
         store.decide(&call).await.expect("a decision")
     };
     assert_eq!(decide(&["open"]).await.source, Source::Assumed);
@@ -202,18 +202,23 @@ async fn a_permit_that_a_node_gave_alone_is_taken_back_there() {
 }
 
 /// A request of two units that its sender may send again.
-async fn once(store: &Fallback<Redis>, idempotency_key: &[u8], cost: u64) -> Once {
+async fn once(store: &Fallback<Redis>, idempotency_key: &[u8], cost: u64) -> IdempotentOutcome {
     let (key, limits) = (Key::from("key"), [Limit::per_hour(10)]);
     let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost }];
     let now_ms = SystemClock::new().now_ms();
-    let call = Call { now_ms, holder: 1, charges: &charges };
-    store.decide_once(&Reserve::nothing(call), idempotency_key).await.expect("a decision")
+    let call = ChargeRequest { now_ms, holder: 1, charges: &charges };
+    store
+        .decide_idempotent(&ReserveRequest::without_refunds(call), idempotency_key)
+        .await
+        .expect("a decision")
 }
 
-fn told(once: Once) -> (&'static str, Source, Option<u64>) {
+fn told(once: IdempotentOutcome) -> (&'static str, Source, Option<u64>) {
     match once {
-        Once::Decided(Admission { verdict, .. }) => ("decided", verdict.source, verdict.remaining()),
-        Once::Replayed { admission: Admission { verdict, .. }, .. } => {
+        IdempotentOutcome::Decided(Admission { verdict, .. }) => {
+            ("decided", verdict.source, verdict.remaining())
+        }
+        IdempotentOutcome::Replayed { admission: Admission { verdict, .. }, .. } => {
             ("replayed", verdict.source, verdict.remaining())
         }
         other => panic!("nothing else was asked for: {other:?}"),
@@ -231,12 +236,12 @@ async fn a_request_that_comes_again_is_charged_once_by_a_node_alone() {
     server.kill();
     let first = once(&fallback, b"b", 2).await;
     assert_eq!(told(first.clone()), ("decided", Source::Local, Some(6)), "what came again was let in once");
-    let Once::Decided(verdict) = first else { panic!("decided") };
+    let IdempotentOutcome::Decided(verdict) = first else { panic!("decided") };
     for _ in 0..30 {
-        let again = Once::Replayed { admission: verdict.clone(), holder: 1 };
+        let again = IdempotentOutcome::Replayed { admission: verdict.clone(), holder: 1 };
         assert_eq!(once(&fallback, b"b", 2).await, again);
     }
-    assert_eq!(once(&fallback, b"b", 3).await, Once::Conflict);
+    assert_eq!(once(&fallback, b"b", 3).await, IdempotentOutcome::Conflict);
     assert_eq!(told(once(&fallback, b"c", 2).await), ("decided", Source::Local, Some(4)));
     assert_eq!(fallback.failures(), 33, "all of which the store did not answer");
 }
@@ -273,8 +278,8 @@ async fn permits_of_the_store_and_of_the_node_are_told_apart() {
         let node = Fallback::new(store(&server), 1);
         let key = Key::from("key");
         let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: 1 }];
-        let call = |holder| Call { now_ms: SystemClock::new().now_ms(), holder, charges: &charges };
-        let reserve = |holder| Reserve { call: call(holder), returns: &[Returns::Everything] };
+        let call = |holder| ChargeRequest { now_ms: SystemClock::new().now_ms(), holder, charges: &charges };
+        let reserve = |holder| ReserveRequest { charge: call(holder), refunds: &[RefundScope::Everything] };
         // The same request, once at the store and once at the node, as if the answer had been lost.
         store(&server).reserve(&reserve(1)).await.expect("an answer");
         server.must(&["REPLICAOF", "127.0.0.1", "1"]);
@@ -295,14 +300,14 @@ async fn permits_of_the_store_and_of_the_node_are_told_apart() {
         let settlement = |admission: &Admission, holder| {
             let stamp_ms = admission.verdict.decisions[0].stamp_ms;
             let receipts = vec![(limits[0].id(), Receipt { stamp_ms, cost: 1, holder })];
-            let grant = admission.granted.of(0).expect("a permit");
-            let subjects = vec![Charged { space: Space::named(""), key: key.clone(), grant, receipts }];
+            let grant = admission.grants.of(0).expect("a permit");
+            let subjects = vec![ChargeRecord { space: Space::named(""), key: key.clone(), grant, receipts }];
             Settlement { now_ms: SystemClock::new().now_ms(), id: holder, cost: 0, places: 0, subjects }
         };
         let used = async || {
             let look = [Charge { cost: 0, ..charges[0] }];
             let verdict =
-                store(&server).decide(&Call { charges: &look, ..call(0) }).await.expect("an answer");
+                store(&server).decide(&ChargeRequest { charges: &look, ..call(0) }).await.expect("an answer");
             5 - verdict.decisions[0].remaining
         };
         assert_eq!(used().await, 2, "what was lost, and what was told");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use slidegate::store::redis::{Config, RedisError};
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{
     Clock, Fallback, Key, Limit, OnStoreError, Outcome, Redis, Source, Space, Store, SystemClock, Verdict,
 };
@@ -24,10 +24,10 @@ fn space() -> Space {
 }
 
 /// A call about one key.
-async fn about<T>(limits: &[Limit], cost: u64, ask: impl AsyncFnOnce(&Call<'_>) -> T) -> T {
+async fn about<T>(limits: &[Limit], cost: u64, ask: impl AsyncFnOnce(&ChargeRequest<'_>) -> T) -> T {
     let key = Key::from("key");
     let charges = [Charge { space: space(), key: &key, limits, cost }];
-    ask(&Call { now_ms: SystemClock::new().now_ms(), holder: 1, charges: &charges }).await
+    ask(&ChargeRequest { now_ms: SystemClock::new().now_ms(), holder: 1, charges: &charges }).await
 }
 
 async fn charge<S: Store>(store: &S, limits: &[Limit], cost: u64) -> Verdict {
@@ -145,9 +145,10 @@ async fn rules_have_their_own_way() {
     let charge = |name: &str, cost| Charge { space: Space::named(name), key: &key, limits: &limits, cost };
     let now_ms = 1_000_000;
     let mine = [charge("mine", 2)];
-    store.decide(&Call { now_ms, holder: 1, charges: &mine }).await.expect("a decision");
+    store.decide(&ChargeRequest { now_ms, holder: 1, charges: &mine }).await.expect("a decision");
     let all = [charge("open", 1), charge("mine", 1), charge("shut", 1)];
-    let given = store.give_back(&Call { now_ms, holder: 1, charges: &all }).await.expect("an answer");
+    let given =
+        store.give_back(&ChargeRequest { now_ms, holder: 1, charges: &all }).await.expect("an answer");
     let outcomes: Vec<Outcome> = given.decisions.iter().map(|decision| decision.outcome).collect();
     assert_eq!(outcomes, [Outcome::Fits, Outcome::Fits, Outcome::RetryAfter(1_000)]);
     assert_eq!((given.source, given.decisions[1].remaining), (Source::Assumed, 1));

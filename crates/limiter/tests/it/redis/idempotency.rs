@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Once, Redis, Reserve, Space, Store, Verdict};
+use slidegate::store::{Charge, ChargeRequest};
+use slidegate::{IdempotentOutcome, Key, Limit, Redis, ReserveRequest, Space, Store, Verdict};
 use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
 
 mod memory_oracle;
@@ -20,17 +20,20 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// With some key of the sender's.
-    async fn once(&self, store: &Redis, idempotency_key: &str) -> Once {
+    async fn once(&self, store: &Redis, idempotency_key: &str) -> IdempotentOutcome {
         let key = Key::from("key");
         let charges = [self.charge(&key, self.cost)];
-        let call = Call { now_ms: self.now_ms, holder: 7, charges: &charges };
-        store.decide_once(&Reserve::nothing(call), idempotency_key.as_bytes()).await.expect("a decision")
+        let call = ChargeRequest { now_ms: self.now_ms, holder: 7, charges: &charges };
+        store
+            .decide_idempotent(&ReserveRequest::without_refunds(call), idempotency_key.as_bytes())
+            .await
+            .expect("a decision")
     }
 
     /// What the first limit has left.
     async fn remaining(&self, store: &Redis) -> u64 {
         let key = Key::from("key");
-        let call = Call { now_ms: self.now_ms, holder: 8, charges: &[self.charge(&key, 0)] };
+        let call = ChargeRequest { now_ms: self.now_ms, holder: 8, charges: &[self.charge(&key, 0)] };
         store.decide(&call).await.expect("a decision").decisions[0].remaining
     }
 
@@ -40,13 +43,13 @@ impl Asked<'_> {
 }
 
 /// The answer of then, under the id of then.
-fn replayed(verdict: Verdict) -> Once {
-    Once::Replayed { admission: verdict.into(), holder: 7 }
+fn replayed(verdict: Verdict) -> IdempotentOutcome {
+    IdempotentOutcome::Replayed { admission: verdict.into(), holder: 7 }
 }
 
-fn decided(once: Once) -> Verdict {
+fn decided(once: IdempotentOutcome) -> Verdict {
     match once {
-        Once::Decided(admission) => admission.verdict,
+        IdempotentOutcome::Decided(admission) => admission.verdict,
         other => panic!("not decided now: {other:?}"),
     }
 }
@@ -75,13 +78,16 @@ async fn something_else_under_the_same_key_is_a_conflict() {
     let limits = [Limit::per_hour(10)];
     let asked = Asked { limits: &limits, cost: 2, now_ms: 0 };
     let verdict = decided(asked.once(&store, "a").await);
-    assert_eq!(Asked { cost: 3, ..asked }.once(&store, "a").await, Once::Conflict);
+    assert_eq!(Asked { cost: 3, ..asked }.once(&store, "a").await, IdempotentOutcome::Conflict);
     let other = Asked { limits: &[Limit::per_day(10)], ..asked };
-    assert_eq!(other.once(&store, "a").await, Once::Conflict);
+    assert_eq!(other.once(&store, "a").await, IdempotentOutcome::Conflict);
     assert_eq!((asked.remaining(&store).await, other.remaining(&store).await), (8, 10), "nothing is charged");
     assert_eq!(asked.once(&store, "a").await, replayed(verdict), "nor forgotten");
     let raised = Asked { limits: &[Limit::per_hour(20)], ..asked };
-    assert!(matches!(raised.once(&store, "a").await, Once::Replayed { .. }), "a new quota is no new request");
+    assert!(
+        matches!(raised.once(&store, "a").await, IdempotentOutcome::Replayed { .. }),
+        "a new quota is no new request"
+    );
 }
 
 #[tokio::test]
@@ -147,17 +153,20 @@ async fn a_sender_that_lost_an_answer_is_charged_once() {
         let asked = Asked { limits: &[Limit::per_hour(100)], cost: 1, now_ms: 0 };
         let key = Key::from("key");
         let charges = [asked.charge(&key, 1)];
-        let call = Call { now_ms: 0, holder: 7, charges: &charges };
-        let look = Call { charges: &[asked.charge(&key, 0)], ..call };
+        let call = ChargeRequest { now_ms: 0, holder: 7, charges: &charges };
+        let look = ChargeRequest { charges: &[asked.charge(&key, 0)], ..call };
         for sent in 0..3 {
             proxy.pass();
             eventually("an answer", async || store.decide(&look).await.is_ok()).await;
             proxy.drop_replies(then);
             let name = sent.to_string();
-            store.decide_once(&Reserve::nothing(call), name.as_bytes()).await.expect_err("no reply");
+            store
+                .decide_idempotent(&ReserveRequest::without_refunds(call), name.as_bytes())
+                .await
+                .expect_err("no reply");
             proxy.pass();
             eventually("the answer", async || {
-                store.decide_once(&Reserve::nothing(call), name.as_bytes()).await.is_ok()
+                store.decide_idempotent(&ReserveRequest::without_refunds(call), name.as_bytes()).await.is_ok()
             })
             .await;
             assert_eq!(asked.remaining(&beside).await, 99 - sent, "{then:?}");

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Forget, Posted};
+use slidegate::store::{ForgetRequest, PostOutcome};
 use slidegate::{Fallback, Limit, Memory, Redis, Space, Store};
 use slidegate_testkit::cases::prove_part;
 use slidegate_testkit::servers::{Cluster, Flavour, Server};
@@ -32,7 +32,7 @@ fn compare(all: &Config) {
             }
             let (said, seen, expected) = runtime.block_on(async {
                 let said = take(&redis, step, now_ms).await;
-                (said, other.board().await.expect("a board").notes, take(&memory, step, now_ms).await)
+                (said, other.notes().await.expect("a board").notes, take(&memory, step, now_ms).await)
             });
             if (&said, &seen) != (&expected, &said.1) {
                 let said = format!("redis  {said:?}\n  other  {seen:?}");
@@ -73,12 +73,12 @@ async fn the_server_tells_when_a_note_has_expired() {
         let server = Server::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         let (old, new) = (note("old", "", 1), note("new", "", u64::MAX));
-        assert_eq!(store.post(&old, u64::MAX).await, Ok(Posted::Done));
-        assert_eq!(store.board().await.expect("a board").notes, [old]);
+        assert_eq!(store.post(&old, u64::MAX).await, Ok(PostOutcome::Done));
+        assert_eq!(store.notes().await.expect("a board").notes, [old]);
         // What the caller thinks of the time does not matter.
-        assert_eq!(store.post(&new, 0).await, Ok(Posted::Done));
-        assert_eq!(store.post(&note("newer", "", u64::MAX), u64::MAX).await, Ok(Posted::Done));
-        assert_eq!(store.board().await.expect("a board").notes, [new, note("newer", "", u64::MAX)]);
+        assert_eq!(store.post(&new, 0).await, Ok(PostOutcome::Done));
+        assert_eq!(store.post(&note("newer", "", u64::MAX), u64::MAX).await, Ok(PostOutcome::Done));
+        assert_eq!(store.notes().await.expect("a board").notes, [new, note("newer", "", u64::MAX)]);
     }
 }
 
@@ -88,15 +88,15 @@ async fn an_emptied_server_is_noticed() {
     for flavour in Flavour::all() {
         let server = Server::start(flavour);
         let [here, there] = [0; 2].map(|_| Redis::new(&patient(&server.url())));
-        assert_eq!(here.post(&note("a", "before", u64::MAX), 0).await, Ok(Posted::Done));
-        let before = there.board().await.expect("a board");
+        assert_eq!(here.post(&note("a", "before", u64::MAX), 0).await, Ok(PostOutcome::Done));
+        let before = there.notes().await.expect("a board");
         server.must(&["FLUSHALL"]);
-        assert_eq!(here.post(&note("a", "after", u64::MAX), 0).await, Ok(Posted::Done));
-        let after = there.board().await.expect("a board");
+        assert_eq!(here.post(&note("a", "after", u64::MAX), 0).await, Ok(PostOutcome::Done));
+        let after = there.notes().await.expect("a board");
         assert!(after.version > before.version, "{before:?} to {after:?}");
         assert_eq!(after.notes, [note("a", "after", u64::MAX)]);
         server.must(&["FLUSHALL"]);
-        assert_eq!(there.board().await.expect("a board"), slidegate::store::Board::default());
+        assert_eq!(there.notes().await.expect("a board"), slidegate::store::Notes::default());
     }
 }
 
@@ -105,15 +105,15 @@ async fn an_emptied_server_is_noticed() {
 async fn a_board_may_move() {
     let cluster = Cluster::start(Flavour::Redis70);
     let store = Redis::new(&config(&cluster));
-    assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(Posted::Done));
+    assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(PostOutcome::Done));
     let slot = cluster.slot_of("sg:{board}");
     let to = (cluster.primary_of(slot) + 1) % 3;
     let migration = cluster.begin_migration(slot, to);
     cluster.move_keys(&migration);
-    assert_eq!(store.post(&note("b", "", u64::MAX), 0).await, Ok(Posted::Done), "on its way");
+    assert_eq!(store.post(&note("b", "", u64::MAX), 0).await, Ok(PostOutcome::Done), "on its way");
     cluster.finish_migration(&migration);
     assert_eq!(store.withdraw("a").await, Ok(true));
-    assert_eq!(store.board().await.expect("a board").notes, [note("b", "", u64::MAX)]);
+    assert_eq!(store.notes().await.expect("a board").notes, [note("b", "", u64::MAX)]);
 }
 
 /// Nothing takes the place of a store that does not answer: an operator has to know.
@@ -122,11 +122,11 @@ async fn that_it_does_not_answer_is_told() {
     let mut server = Server::start(Flavour::Redis70);
     let config = patient(&server.url()).timeout(Duration::from_millis(500));
     let store = Fallback::new(Redis::new(&config), 1);
-    assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(Posted::Done));
+    assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(PostOutcome::Done));
     server.kill();
     let (key, limits) = ("key".into(), [Limit::per_hour(1).id()]);
-    let subject = Forget { space: Space::named(""), key: &key, limits: &limits };
+    let subject = ForgetRequest { space: Space::named(""), key: &key, limits: &limits };
     assert!(store.forget(&subject).await.is_err());
     assert!(store.post(&note("b", "", u64::MAX), 0).await.is_err());
-    assert!(store.withdraw("a").await.is_err() && store.board().await.is_err());
+    assert!(store.withdraw("a").await.is_err() && store.notes().await.is_err());
 }

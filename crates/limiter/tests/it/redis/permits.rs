@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use slidegate::SettleOutcome::{AlreadySpent, PartlySettled, Settled, Void};
-use slidegate::store::{Admission, Call, Charge, Charged, Settlement};
+use slidegate::store::{Admission, Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
-    Ask, Fallback, Gate, Key, Limit, Limiter, Memory, Policy, Redis, Request, Reserve, Returns,
+    Ask, Fallback, Gate, Key, Limit, Limiter, Memory, Policy, Redis, RefundScope, Request, ReserveRequest,
     SettleOutcome, Space, Store,
 };
 use slidegate_core::Receipt;
@@ -103,13 +103,13 @@ async fn what_was_settled_in_part_is_finished() {
     let keys = ["alice", "bob"].map(Key::from);
     let charge = |key| Charge { space: Space::named(""), key, limits: &limits, cost: 4 };
     let charges = [charge(&keys[0]), charge(&keys[1])];
-    let call = Call { now_ms: 0, holder: 7, charges: &charges };
-    let request = Reserve { call, returns: &[Returns::Everything; 2] };
-    let Admission { verdict, granted } = store.reserve(&request).await.expect("an answer");
+    let call = ChargeRequest { now_ms: 0, holder: 7, charges: &charges };
+    let request = ReserveRequest { charge: call, refunds: &[RefundScope::Everything; 2] };
+    let Admission { verdict, grants: granted } = store.reserve(&request).await.expect("an answer");
     let subjects = (0..2).map(|index| {
         let receipt = Receipt { stamp_ms: verdict.decisions[index].stamp_ms, cost: 4, holder: 7 };
         let (grant, receipts) = (granted.of(index).expect("a permit"), vec![(limits[0].id(), receipt)]);
-        Charged { space: Space::named(""), key: keys[index].clone(), grant, receipts }
+        ChargeRecord { space: Space::named(""), key: keys[index].clone(), grant, receipts }
     });
     let all = Settlement { now_ms: 0, id: 7, cost: 0, places: 0, subjects: subjects.collect() };
     let first = Settlement { subjects: all.subjects[..1].to_vec(), ..all.clone() };
@@ -119,7 +119,7 @@ async fn what_was_settled_in_part_is_finished() {
     assert_eq!(SettleOutcome::of_all(&outcomes), Settled, "all of it is settled now");
     assert_eq!(store.settle(&all).await.expect("an answer"), [AlreadySpent; 2]);
     let look = [Charge { cost: 0, ..charges[0] }, Charge { cost: 0, ..charges[1] }];
-    let left = store.decide(&Call { charges: &look, ..call }).await.expect("an answer");
+    let left = store.decide(&ChargeRequest { charges: &look, ..call }).await.expect("an answer");
     assert!(left.decisions.iter().all(|decision| decision.remaining == 10), "{left:?}");
 }
 

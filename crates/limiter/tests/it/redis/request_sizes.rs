@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use slidegate::store::redis::{Config, RedisError};
-use slidegate::store::{Call, Charge, Charged, Settlement};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
-    Admission, Key, Limit, LimitKind, Once, Redis, Reserve, Returns, SettleOutcome, Space, Store,
+    Admission, IdempotentOutcome, Key, Limit, LimitKind, Redis, RefundScope, ReserveRequest, SettleOutcome,
+    Space, Store,
 };
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Flavour, Server};
@@ -26,16 +27,16 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
     let id = 7;
     for cost in [0, 1, 2] {
         let charges = [Charge { space, key, limits, cost }];
-        let call = Call { now_ms: 0, holder: id, charges: &charges };
+        let call = ChargeRequest { now_ms: 0, holder: id, charges: &charges };
         let verdict = store.decide(&call).await.expect("a decision");
         assert!(verdict.is_allowed(), "{} of {}: {verdict:?}", limits.len(), limits[0]);
     }
     let charges = [Charge { space, key, limits, cost: 1 }];
-    let call = Call { now_ms: 0, holder: id + 1, charges: &charges };
+    let call = ChargeRequest { now_ms: 0, holder: id + 1, charges: &charges };
     let idempotency_key = format!("{key:?}");
-    let request = Reserve { call, returns: &[Returns::Everything] };
-    let once = store.decide_once(&request, idempotency_key.as_bytes()).await.expect("a decision");
-    let Once::Decided(Admission { verdict, granted }) = once else { panic!("{once:?}") };
+    let request = ReserveRequest { charge: call, refunds: &[RefundScope::Everything] };
+    let once = store.decide_idempotent(&request, idempotency_key.as_bytes()).await.expect("a decision");
+    let IdempotentOutcome::Decided(Admission { verdict, grants: granted }) = once else { panic!("{once:?}") };
     assert_eq!(verdict.remaining(), Some(1));
     let receipts = limits.iter().zip(verdict.decisions.iter()).map(|(limit, decision)| {
         (limit.id(), Receipt { stamp_ms: decision.stamp_ms, cost: 1, holder: id + 1 })
@@ -44,7 +45,7 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
     let Some(grant) = granted.of(0) else {
         return assert!(matches!(limits[0].kind(), LimitKind::Gcra { .. }));
     };
-    let subject = Charged { space, key: key.clone(), grant, receipts: receipts.collect() };
+    let subject = ChargeRecord { space, key: key.clone(), grant, receipts: receipts.collect() };
     let settlement = Settlement { now_ms: 0, id: id + 1, cost: 0, places: 0, subjects: vec![subject] };
     assert_eq!(store.settle(&settlement).await.expect("a settlement"), [SettleOutcome::Settled]);
 }
@@ -68,6 +69,6 @@ async fn more_limits_than_a_script_decides_are_refused() {
     let store = Redis::new(&Config::parse(&server.url()).expect("a URL"));
     let limits: Vec<Limit> = (0..=MOST).map(|n| Limit::per_hour(5).named(&n.to_string())).collect();
     let charges = [Charge { space: Space::named(""), key: &"alice".into(), limits: &limits, cost: 1 }];
-    let call = Call { now_ms: 0, holder: 0, charges: &charges };
+    let call = ChargeRequest { now_ms: 0, holder: 0, charges: &charges };
     assert_eq!(store.decide(&call).await, Err(RedisError::TooManyLimits(MOST + 1)));
 }

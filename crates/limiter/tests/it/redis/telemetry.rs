@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slidegate::policy::file::Percent;
 use slidegate::policy::{Barred, Choice, Exception, Hit, Policy};
-use slidegate::store::Call;
+use slidegate::store::ChargeRequest;
 use slidegate::telemetry::{Observer, ObserverSettings};
 use slidegate::{Answer, Ask, Clock, Demand, ManualClock, Memory, Redis, Store, Verdict};
 use slidegate_testkit::cases::{Rng, prove_part};
@@ -171,7 +171,7 @@ struct Twins<'g, S> {
     seen: &'g Timed<S>,
     unseen: Timed<Memory>,
     /// What asks the store of the first, if that does not wait.
-    at_once: Option<fn(&S, &Call<'_>) -> Verdict>,
+    at_once: Option<fn(&S, &ChargeRequest<'_>) -> Verdict>,
     recount: Recount,
 }
 
@@ -217,7 +217,7 @@ impl<S: Store> Twins<'_, S> {
     async fn at_once(&mut self, attributes: &str, cost: u64) {
         let ask = Ask::from(request(attributes).cost(cost));
         let said = self.at_once.and_then(|decide| {
-            let decide = |call: &Call<'_>| decide(self.seen.store(), call);
+            let decide = |call: &ChargeRequest<'_>| decide(self.seen.store(), call);
             let said = self.seen.check_at_once(&ask.request, decide, |answer| answer.is_allowed());
             said.expect("a request")
         });
@@ -268,7 +268,7 @@ impl<S: Store> Twins<'_, S> {
         let limit = "3/s".parse().expect("a limit");
         let said = match self.at_once.filter(|_| cost % 2 == 1) {
             Some(decide) => {
-                let (gate, decide) = (self.seen, |call: &Call<'_>| decide(self.seen.store(), call));
+                let (gate, decide) = (self.seen, |call: &ChargeRequest<'_>| decide(self.seen.store(), call));
                 gate.limit_at_once(gate.ad_hoc(), key, &limit, cost, decide)
             }
             None => self.seen.limit(key, limit, cost).await.expect("an answer"),
@@ -281,7 +281,7 @@ impl<S: Store> Twins<'_, S> {
 
 async fn compare<S: Store>(
     gate: &Timed<S>,
-    at_once: Option<fn(&S, &Call<'_>) -> Verdict>,
+    at_once: Option<fn(&S, &ChargeRequest<'_>) -> Verdict>,
     clock: &ManualClock,
     steps: &[Step],
 ) -> Result<(), String> {

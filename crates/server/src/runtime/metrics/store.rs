@@ -94,7 +94,7 @@ fn gather_redis(sink: &mut impl Sink, redis: &Fallback<Redis>) {
     ANSWERS.put(sink, ["cache"], answers.cache);
     ANSWERS.put(sink, ["local"], answers.local);
     ANSWERS.put(sink, ["assumed"], answers.assumed);
-    DENY_CACHE_HITS.put(sink, [], redis.store().repeated_denials());
+    DENY_CACHE_HITS.put(sink, [], redis.store().deny_cache_hits());
     let health = redis.store().health();
     for (server, health) in &health {
         BREAKER_OPEN.put(sink, [server], *health != Health::Closed);

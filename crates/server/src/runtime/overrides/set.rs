@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use slidegate::policy::{Exception, Policy};
-use slidegate::store::{Board, Note};
+use slidegate::store::{Note, Notes};
 
 use super::{Override, error, note};
 
@@ -74,8 +74,8 @@ impl Overrides {
     }
 
     /// What a board says takes the place of what was known.
-    pub(super) fn take(&mut self, board: Board, now_ms: u64) -> News {
-        let Board { version, notes } = board;
+    pub(super) fn take(&mut self, board: Notes, now_ms: u64) -> News {
+        let Notes { version, notes } = board;
         let version_is_new = self.version.replace(version) != Some(version);
         let (before, mut kept) = (self.known.len(), 0);
         let known = std::mem::take(&mut self.known).into_iter();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use slidegate::policy::Policy;
-use slidegate::store::{Note, Posted};
+use slidegate::store::{Note, PostOutcome};
 use slidegate::{Ask, Request};
 use tempfile::TempDir;
 use tracing::span;
@@ -63,7 +63,7 @@ async fn what_was_saved_is_there_after_a_restart() {
     assert_eq!((state(&app).restored, state(&app).last_saved_at_ms), (Restored::Nothing, None));
     charge(&app, "192.0.2.1", 30).await;
     charge(&app, "192.0.2.2", 7).await;
-    assert_eq!(memory(&app).post_now(&note, 0), Posted::Done);
+    assert_eq!(memory(&app).post_now(&note, 0), PostOutcome::Done);
     app.save_snapshot();
     assert_eq!((state(&app).saves, state(&app).failures), (1, 0));
     // Admitted after the last save: lost, and nothing else.
@@ -75,7 +75,7 @@ async fn what_was_saved_is_there_after_a_restart() {
     assert_eq!(state(&app).restored, Restored::Keys(2));
     assert!(state(&app).last_saved_at_ms.is_some());
     assert_eq!([charge(&app, "192.0.2.1", 0).await, charge(&app, "192.0.2.2", 0).await], [70, 93]);
-    assert_eq!(memory(&app).board_now().notes, [note]);
+    assert_eq!(memory(&app).notes_now().notes, [note]);
     assert_eq!(names(&folder), ["state", "state.lock"]);
 }
 

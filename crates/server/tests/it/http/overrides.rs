@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use slidegate::policy::{Exception, Policy};
-use slidegate::store::{Note, Posted};
+use slidegate::store::{Note, PostOutcome};
 use slidegate::{Store, SystemClock};
 use slidegate_server::{App, Config, NewOverride, Override, OverrideError, PolicySource};
 use slidegate_testkit::servers::{Flavour, Server};
@@ -237,7 +237,7 @@ async fn one_that_does_not_fit_hinders_nothing() {
         [("odd", "{}"), ("older", r#"{"exception":"{\"rule\":1}","reason":"x","created_at_ms":1}"#)]
     {
         let note = Note { id: id.to_owned(), text: text.to_owned(), expires_at_ms };
-        assert_eq!(app.gate().store().post(&note, 0).await.expect("memory"), Posted::Done);
+        assert_eq!(app.gate().store().post(&note, 0).await.expect("memory"), PostOutcome::Done);
     }
     // Which rule it is for, whether it is in force, and whether it is said why not.
     let summary = || -> Vec<(String, bool, bool)> {
@@ -301,7 +301,10 @@ async fn everything_has_a_bound() {
             text: String::new(),
             expires_at_ms: app.gate().now_ms() + HOUR_MS,
         };
-        assert_eq!(app.gate().store().post(&note, app.gate().now_ms()).await.expect("memory"), Posted::Done);
+        assert_eq!(
+            app.gate().store().post(&note, app.gate().now_ms()).await.expect("memory"),
+            PostOutcome::Done
+        );
     }
     let full = app.add_override(new(&raised(4), HOUR_MS)).await.expect_err("an error");
     assert!(matches!(full, OverrideError::Full), "{full}");

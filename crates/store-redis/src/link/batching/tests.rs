@@ -20,7 +20,7 @@ fn job(given: Given) -> (Job, Pending) {
     let head = vec![head.as_bytes().to_vec()];
     let invocation =
         Invocation { script: Arc::new(script), slot, head, keys: Vec::new(), arguments: Vec::new() };
-    Job::new(Arc::new(invocation), Form::Sha, manner, Purpose::Call, None)
+    Job::new(Arc::new(invocation), ScriptRef::Sha, manner, Purpose::Call, None)
 }
 
 /// Pushes requests whose callers stay.

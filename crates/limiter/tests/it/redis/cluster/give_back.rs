@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Admission, Limit, Memory, Redis, Reserve, Returns, SettleOutcome, Store};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
+use slidegate::{Admission, Limit, Memory, Redis, RefundScope, ReserveRequest, SettleOutcome, Store};
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Cluster, Flavour};
 
@@ -25,8 +25,8 @@ impl Both {
             .iter()
             .map(|subject| Charge { space: space(), key: &subject.key, limits: &subject.limits, cost })
             .collect();
-        let call = Call { now_ms: NOW_MS, holder: id, charges: &charges };
-        let request = Reserve { call, returns: &vec![Returns::Everything; charges.len()] };
+        let call = ChargeRequest { now_ms: NOW_MS, holder: id, charges: &charges };
+        let request = ReserveRequest { charge: call, refunds: &vec![RefundScope::Everything; charges.len()] };
         let admission = self.redis.reserve(&request).await.expect("a decision");
         assert_eq!(admission, self.memory.reserve_now(&request));
         admission
@@ -34,7 +34,7 @@ impl Both {
 
     /// Settles what a charge recorded.
     async fn settle(&self, id: u64, recorded: (&Admission, u64), cost: u64) -> SettleOutcome {
-        let (Admission { verdict, granted }, recorded) = recorded;
+        let (Admission { verdict, grants: granted }, recorded) = recorded;
         let mut stamps = verdict.decisions.iter().map(|decision| decision.stamp_ms);
         let mut charged = |(index, subject): (usize, &Subject)| {
             let receipts = subject.limits.iter().map(|limit| {
@@ -43,7 +43,7 @@ impl Both {
             });
             let receipts = receipts.collect();
             let grant = granted.of(index).expect("a permit");
-            Charged { space: space(), key: subject.key.clone(), grant, receipts }
+            ChargeRecord { space: space(), key: subject.key.clone(), grant, receipts }
         };
         let subjects = self.subjects.iter().enumerate().map(&mut charged).collect();
         let settlement = Settlement { now_ms: NOW_MS + 1, id, cost, places: cost, subjects };

@@ -1,14 +1,14 @@
 //! Requests across slots that their sender may send again, and charges that come after they were taken back.
 
 use futures_util::future::join_all;
-use slidegate::store::{Call, Charge};
-use slidegate::{Limit, Once, Redis, Reserve, Store};
+use slidegate::store::{Charge, ChargeRequest};
+use slidegate::{IdempotentOutcome, Limit, Redis, ReserveRequest, Store};
 use slidegate_testkit::servers::{Cluster, Flavour, Reply, Server};
 
 use super::{five_a_minute, space};
 use crate::redis::cross_slot::{NOW_MS, Subject, ask, config, remaining};
 
-async fn once(store: &Redis, name: &str, costs: &[(&Subject, u64)]) -> Once {
+async fn once(store: &Redis, name: &str, costs: &[(&Subject, u64)]) -> IdempotentOutcome {
     let charges: Vec<Charge<'_>> = costs
         .iter()
         .map(|(subject, cost)| Charge {
@@ -18,8 +18,11 @@ async fn once(store: &Redis, name: &str, costs: &[(&Subject, u64)]) -> Once {
             cost: *cost,
         })
         .collect();
-    let call = Call { now_ms: NOW_MS, holder: 1, charges: &charges };
-    store.decide_once(&Reserve::nothing(call), name.as_bytes()).await.expect("a decision")
+    let call = ChargeRequest { now_ms: NOW_MS, holder: 1, charges: &charges };
+    store
+        .decide_idempotent(&ReserveRequest::without_refunds(call), name.as_bytes())
+        .await
+        .expect("a decision")
 }
 
 fn one_each(subjects: &[Subject]) -> Vec<(&Subject, u64)> {
@@ -36,13 +39,13 @@ async fn a_request_that_is_sent_again_is_charged_once() {
     let store = Redis::by_callers_clock(&config(&cluster));
     let subjects = five_a_minute(&cluster, 3);
     let [a, b, c] = &subjects[..] else { panic!("three") };
-    let Once::Decided(verdict) = once(&store, "x", &[(a, 1), (b, 2), (c, 1)]).await else {
+    let IdempotentOutcome::Decided(verdict) = once(&store, "x", &[(a, 1), (b, 2), (c, 1)]).await else {
         panic!("it was never seen")
     };
     assert!(verdict.is_admitted());
     for _ in 0..30 {
         let again = once(&store, "x", &[(a, 1), (b, 2), (c, 1)]).await;
-        assert_eq!(again, Once::Replayed { admission: verdict.clone(), holder: 1 });
+        assert_eq!(again, IdempotentOutcome::Replayed { admission: verdict.clone(), holder: 1 });
     }
     assert_eq!(all_remaining(&store, &subjects).await, [4, 3, 4]);
 }
@@ -53,7 +56,7 @@ async fn something_else_under_the_same_key_is_a_conflict() {
     let store = Redis::by_callers_clock(&config(&cluster));
     let subjects = five_a_minute(&cluster, 3);
     let [a, b, c] = &subjects[..] else { panic!("three") };
-    assert!(matches!(once(&store, "x", &[(b, 1), (c, 1)]).await, Once::Decided(_)));
+    assert!(matches!(once(&store, "x", &[(b, 1), (c, 1)]).await, IdempotentOutcome::Decided(_)));
     let others: [&[(&Subject, u64)]; 6] = [
         &[(b, 2), (c, 1)],
         &[(b, 1), (c, 2)],
@@ -64,10 +67,10 @@ async fn something_else_under_the_same_key_is_a_conflict() {
         &[(a, 1), (b, 1), (c, 1)],
     ];
     for other in others {
-        assert_eq!(once(&store, "x", other).await, Once::Conflict, "{other:?}");
+        assert_eq!(once(&store, "x", other).await, IdempotentOutcome::Conflict, "{other:?}");
         assert_eq!(all_remaining(&store, &subjects).await, [5, 4, 4], "after {other:?}");
     }
-    assert!(matches!(once(&store, "x", &[(b, 1), (c, 1)]).await, Once::Replayed { .. }));
+    assert!(matches!(once(&store, "x", &[(b, 1), (c, 1)]).await, IdempotentOutcome::Replayed { .. }));
 }
 
 #[tokio::test]
@@ -87,11 +90,11 @@ async fn after_a_denial_the_same_key_may_be_tried_again() {
         let mut left = [5; 3];
         left[full] = 0;
         let denied = once(&store, "x", &one_each(&subjects)).await;
-        assert!(matches!(denied, Once::Decided(admission) if !admission.is_admitted()));
+        assert!(matches!(denied, IdempotentOutcome::Decided(admission) if !admission.is_admitted()));
         assert_eq!(all_remaining(&store, &subjects).await, left, "with {full} full");
         let admitted = once(&store, "x", &one_each(&roomy)).await;
-        assert!(matches!(admitted, Once::Decided(admission) if admission.is_admitted()));
-        assert!(matches!(once(&store, "x", &one_each(&roomy)).await, Once::Replayed { .. }));
+        assert!(matches!(admitted, IdempotentOutcome::Decided(admission) if admission.is_admitted()));
+        assert!(matches!(once(&store, "x", &one_each(&roomy)).await, IdempotentOutcome::Replayed { .. }));
         assert_eq!(all_remaining(&store, &roomy).await, left.map(|left| left + 45 - 1));
     }
 }
@@ -105,7 +108,9 @@ async fn the_same_request_many_times_at_once_is_charged_once() {
     for round in 1..=5 {
         let name = round.to_string();
         for answer in join_all(stores.iter().map(|store| once(store, &name, &costs))).await {
-            let (Once::Decided(admission) | Once::Replayed { admission, .. }) = answer else {
+            let (IdempotentOutcome::Decided(admission) | IdempotentOutcome::Replayed { admission, .. }) =
+                answer
+            else {
                 panic!("{answer:?}")
             };
             assert!(admission.is_admitted());

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use slidegate::store::{Call, Charge, Forget};
+use slidegate::store::{Charge, ChargeRequest, ForgetRequest};
 use slidegate::{Limit, LimitId, Memory, Redis, Space, Store};
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::ensure;
@@ -103,7 +103,7 @@ impl Both<'_> {
                 Some(Charge { space: self.space, key: &subject.key, limits, cost: (*cost)? })
             })
             .collect();
-        let call = Call { now_ms: self.now_ms, holder: self.holder, charges: &charges };
+        let call = ChargeRequest { now_ms: self.now_ms, holder: self.holder, charges: &charges };
         let (memory, redis) = match verb {
             Verb::Decide => (self.memory.decide_now(&call), self.runtime.block_on(self.redis.decide(&call))),
             Verb::GiveBack => {
@@ -121,7 +121,7 @@ impl Both<'_> {
 
     fn forget(&self, limits: &Setting, subject: usize) -> Result<(), String> {
         let ids: Vec<LimitId> = limits[subject].iter().map(Limit::id).collect();
-        let subject = Forget { space: self.space, key: &self.subjects[subject].key, limits: &ids };
+        let subject = ForgetRequest { space: self.space, key: &self.subjects[subject].key, limits: &ids };
         self.memory.forget_now(&subject);
         self.runtime.block_on(self.redis.forget(&subject)).map_err(|error| error.to_string())
     }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charge};
+use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{Key, Redis, Source, Space, Store, Verdict};
 use slidegate_testkit::cases::number;
 use tempfile::{NamedTempFile, TempPath};
@@ -102,7 +102,7 @@ async fn ask(store: Redis, requests: u64) -> Vec<Answer> {
     let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: 1 }];
     for _ in 0..requests {
         let from_ms = unix_ms();
-        let call = Call { now_ms: from_ms, holder: 0, charges: &charges };
+        let call = ChargeRequest { now_ms: from_ms, holder: 0, charges: &charges };
         let verdict = store.decide(&call).await.expect("a decision");
         let answer = understand(&verdict, from_ms);
         answers.push(answer);

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use slidegate::store::{Call, Charge};
-use slidegate::{Key, Limit, Memory, Once, Redis, Reserve, Space, Store};
+use slidegate::store::{Charge, ChargeRequest};
+use slidegate::{IdempotentOutcome, Key, Limit, Memory, Redis, ReserveRequest, Space, Store};
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::servers::{Flavour, Server};
 
@@ -138,14 +138,14 @@ impl Both<'_> {
     async fn ask(&mut self, parts: &[Part], name: usize, quotas: Quotas) -> Result<(), String> {
         let (keys, parts) = (self.keys(parts), with_quotas(parts, quotas));
         let charges = self.charges(&keys, &parts);
-        let call = Call { now_ms: self.now_ms, holder: self.holder, charges: &charges };
+        let call = ChargeRequest { now_ms: self.now_ms, holder: self.holder, charges: &charges };
         let (left, _) = self.names[name];
         let idempotency_key = format!("{} {name} {left}", self.case);
-        let request = Reserve::nothing(call);
-        let Ok(expected) = self.memory.decide_once(&request, idempotency_key.as_bytes()).await;
-        let got = self.redis.decide_once(&request, idempotency_key.as_bytes()).await;
+        let request = ReserveRequest::without_refunds(call);
+        let Ok(expected) = self.memory.decide_idempotent(&request, idempotency_key.as_bytes()).await;
+        let got = self.redis.decide_idempotent(&request, idempotency_key.as_bytes()).await;
         self.compare(&expected, &got.map_err(|error| error.to_string())?)?;
-        if matches!(expected, Once::Decided(admission) if admission.is_admitted()) {
+        if matches!(expected, IdempotentOutcome::Decided(admission) if admission.is_admitted()) {
             let shortest_ms = parts.iter().flat_map(|part| &part.limits).map(Limit::window_ms).min();
             self.names[name].1 = self.now_ms + shortest_ms.unwrap_or(0).min(60_000);
         }
@@ -159,7 +159,8 @@ impl Both<'_> {
         for part in self.requests.iter().flatten() {
             let parts = [Part { cost: 0, ..part.clone() }];
             let keys = self.keys(&parts);
-            let call = Call { now_ms: self.now_ms, holder: 0, charges: &self.charges(&keys, &parts) };
+            let call =
+                ChargeRequest { now_ms: self.now_ms, holder: 0, charges: &self.charges(&keys, &parts) };
             let Ok(expected) = self.memory.decide(&call).await;
             self.compare(&expected, &self.redis.decide(&call).await.map_err(|error| error.to_string())?)?;
             if expected.decisions.iter().any(|decision| decision.reset_after_ms == 0) {

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use slidegate::SettleOutcome::{AlreadySpent, Settled, Void};
 use slidegate::store::redis::Config;
-use slidegate::store::{Call, Charge, Charged, Settlement};
-use slidegate::{Admission, Key, Limit, Limiter, Once, Permit, Redis, Reserve, Returns, Space, Store};
+use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
+use slidegate::{
+    Admission, IdempotentOutcome, Key, Limit, Limiter, Permit, Redis, RefundScope, ReserveRequest, Space,
+    Store,
+};
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Cluster, Flavour, Reply, Server, wait_for};
 
@@ -197,20 +200,20 @@ async fn idempotent_checks_reuse_no_permit_either() {
         let (key, limits) = (Key::from("key"), [kinds()[1]]);
         let once = async |holder: u64, idempotency_key: &str| {
             let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: 4 }];
-            let call = Call { now_ms: 0, holder, charges: &charges };
-            let request = Reserve { call, returns: &[Returns::Everything] };
-            store.decide_once(&request, idempotency_key.as_bytes()).await
+            let call = ChargeRequest { now_ms: 0, holder, charges: &charges };
+            let request = ReserveRequest { charge: call, refunds: &[RefundScope::Everything] };
+            store.decide_idempotent(&request, idempotency_key.as_bytes()).await
         };
         let refund = async |id: u64, admission: &Admission| {
             let receipt = Receipt { stamp_ms: admission.verdict.decisions[0].stamp_ms, cost: 4, holder: id };
             let (grant, receipts) =
-                (admission.granted.of(0).expect("a permit"), vec![(limits[0].id(), receipt)]);
-            let subject = Charged { space: Space::named(""), key: key.clone(), grant, receipts };
+                (admission.grants.of(0).expect("a permit"), vec![(limits[0].id(), receipt)]);
+            let subject = ChargeRecord { space: Space::named(""), key: key.clone(), grant, receipts };
             let settlement = Settlement { now_ms: 0, id, cost: 0, places: 0, subjects: vec![subject] };
             store.settle(&settlement).await.expect("an answer")[0]
         };
-        let decided = |once: Result<Once, _>| match once.expect("an answer") {
-            Once::Decided(admission) => admission,
+        let decided = |once: Result<IdempotentOutcome, _>| match once.expect("an answer") {
+            IdempotentOutcome::Decided(admission) => admission,
             other => panic!("{flavour:?}: {other:?}"),
         };
         let survivor = decided(once(1, "survivor").await);
@@ -218,11 +221,11 @@ async fn idempotent_checks_reuse_no_permit_either() {
         let lost = decided(once(2, "lost").await);
         server.restart();
         eventually("an answer", async || {
-            matches!(once(3, "survivor").await, Ok(Once::Replayed { admission, holder: 1 }) if admission == survivor)
+            matches!(once(3, "survivor").await, Ok(IdempotentOutcome::Replayed { admission, holder: 1 }) if admission == survivor)
         })
         .await;
         let again = decided(once(4, "lost").await);
-        assert_ne!(again.granted.of(0), lost.granted.of(0), "{flavour:?}");
+        assert_ne!(again.grants.of(0), lost.grants.of(0), "{flavour:?}");
         assert_eq!(refund(2, &lost).await, Void, "{flavour:?}");
         for outcome in [Settled, AlreadySpent] {
             assert_eq!(refund(4, &again).await, outcome, "{flavour:?}");
