@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use miette::{IntoDiagnostic, WrapErr, miette};
-use slidegate::policy::file::Spot;
+use slidegate::policy::file::Spanned;
 use slidegate_server::{App, Config, Listeners};
 use tokio::task::JoinHandle;
 
@@ -107,7 +107,7 @@ async fn serve(
         if any { WhenPortInUse::PickAnother } else { WhenPortInUse::Fail }
     };
     let http = listener::bind(address, "--http", in_use("--http"))?;
-    let bind = |listen: Option<&Spot<SocketAddr>>, flag| {
+    let bind = |listen: Option<&Spanned<SocketAddr>>, flag| {
         let address = listen.and_then(|listen| listen.value);
         address.map(|address| listener::bind(address, flag, in_use(flag))).transpose()
     };

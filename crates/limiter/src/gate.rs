@@ -257,14 +257,14 @@ impl<S: Store, C: Clock> Gate<S, C> {
         request: &CheckRequest<'_>,
     ) -> Result<Answer, GateError<S::Error>> {
         let hits = match choice {
-            Choice::Barred { rule, why } => {
+            Choice::Blocked { rule, reason: why } => {
                 let now_ms = self.clock.now_ms();
                 self.report_blocked(policy, &request.request, (*rule, *why), now_ms);
                 return Ok(Answer::blocked_by(policy.clone(), (*rule, *why), now_ms));
             }
             Choice::Hits(hits) => hits,
         };
-        let enforced = Charges::of(policy, hits, HitMode::Enforced, request.request.cost_asked());
+        let enforced = Charges::of(policy, hits, HitMode::Enforce, request.request.requested_cost());
         let id = self.id(policy, hits);
         let decided = self.decide(&enforced, id, request).await;
         self.report(policy, &request.request, hits, decided.as_ref());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::diagnostics::{Diagnostics, InvalidValue};
 use super::file::{self, File, Span};
-use super::limit_set::Terms;
+use super::limit_set::LimitSet;
 use super::readings::PathRules;
 use super::rule::Rule;
 use super::template::Template;
@@ -19,7 +19,7 @@ mod rule;
 mod settings;
 
 /// What can only be said of all rules together.
-pub(super) struct Seen {
+pub(super) struct UsedNames {
     /// Whether all that is written was read: conditions that could not be are reported, and not there.
     read_all: bool,
     /// Where each rule was named.
@@ -28,12 +28,14 @@ pub(super) struct Seen {
     limits: HashMap<Box<str>, Box<str>>,
 }
 
-impl Seen {
+impl UsedNames {
     /// What was said of rules that are right.
     pub(super) fn of(rules: &[Rule]) -> Self {
-        let named = rules.iter().flat_map(|rule| rule.terms.iter().map(move |terms| (rule, terms)));
-        let limits = named
-            .flat_map(|(rule, terms)| terms.names().iter().map(|name| (name.clone(), rule.name.clone())));
+        let named =
+            rules.iter().flat_map(|rule| rule.limit_sets.iter().map(move |limit_set| (rule, limit_set)));
+        let limits = named.flat_map(|(rule, limit_set)| {
+            limit_set.names().iter().map(|name| (name.clone(), rule.name.clone()))
+        });
         Self { read_all: true, rules: HashMap::new(), limits: limits.collect() }
     }
 }
@@ -44,19 +46,19 @@ pub(super) fn conditions_of(
     templates: &[Template],
     paths: PathRules,
     diagnostics: &Diagnostics,
-) -> super::condition::Conditions {
-    conditions::of(written, conditions::In { templates, paths }, diagnostics)
+) -> super::condition::Predicates {
+    conditions::of(written, conditions::RuleContext { templates, paths }, diagnostics)
 }
 
 /// The limits of an exception from a rule.
-pub(super) fn terms_of(
-    written: &file::Spot<Vec<file::LimitEntry>>,
+pub(super) fn limit_set_of(
+    written: &file::Spanned<Vec<file::LimitEntry>>,
     rule: &Rule,
-    seen: &mut Seen,
+    used: &mut UsedNames,
     diagnostics: &Diagnostics,
-) -> Terms {
-    let of = limits::Of { name: &rule.name, refundable: rule.written.refundable };
-    limits::compile(written, of, seen, diagnostics)
+) -> LimitSet {
+    let of = limits::LimitContext { name: &rule.name, refundable: rule.written.refundable };
+    limits::compile(written, of, used, diagnostics)
 }
 
 /// Reports all that is wrong. If nothing is, what comes back can be used.
@@ -76,10 +78,10 @@ pub(super) fn compile(file: File, diagnostics: &Diagnostics) -> (Policy, Setting
     settings::check_observe(&observe, diagnostics);
 
     let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);
-    let mut seen = Seen { read_all, rules: HashMap::new(), limits: HashMap::new() };
+    let mut used = UsedNames { read_all, rules: HashMap::new(), limits: HashMap::new() };
     let path_rules = PathRules { ignore_case: paths.ignore_case };
-    let of = rule::Of { ipv6_prefix, paths: path_rules };
-    let rules = rules.into_iter().map(|rule| rule::compile(rule, of, &mut seen, diagnostics));
+    let of = rule::FileContext { ipv6_prefix, paths: path_rules };
+    let rules = rules.into_iter().map(|rule| rule::compile(rule, of, &mut used, diagnostics));
     (policy(rules.collect(), path_rules), Settings { server, store, observe, paths, ipv6_prefix })
 }
 
@@ -100,7 +102,7 @@ pub(super) fn policy(rules: Box<[Rule]>, paths: PathRules) -> Policy {
 
 /// The good ones of some texts; the others are reported, or were.
 fn each<T>(
-    texts: &[file::Spot<String>],
+    texts: &[file::Spanned<String>],
     diagnostics: &Diagnostics,
     make: impl Fn(&str) -> Result<T, InvalidValue>,
 ) -> Vec<T> {

@@ -2,38 +2,38 @@
 
 use ipnet::IpNet;
 
-use super::request_view::{Asked, IP, METHOD, PATH, Reading, Source};
+use super::request_view::{IP, METHOD, PATH, Reading, RequestView, Source};
 use super::template::Template;
 use crate::request::RequestError;
 
 /// All have to hold; none at all hold for everything.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Conditions(Box<[Condition]>);
+pub(super) struct Predicates(Box<[Predicate]>);
 
 #[derive(Clone, Debug)]
-pub(super) enum Condition {
+pub(super) enum Predicate {
     Path(Box<[Template]>),
     /// Upper and lower case are the same.
     Method {
-        how: How,
+        how: Comparison,
         texts: Box<[Box<str>]>,
     },
     Text {
         source: Source,
-        how: How,
+        how: Comparison,
         texts: Box<[Box<str>]>,
     },
     Address(Box<[IpNet]>),
 }
 
-/// How a value is compared with a text.
+/// Comparison a value is compared with a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum How {
+pub(super) enum Comparison {
     Whole,
     Prefix,
 }
 
-impl How {
+impl Comparison {
     fn fits(self, value: &[u8], text: &str, same: impl Fn(&[u8], &[u8]) -> bool) -> bool {
         let compared = match self {
             Self::Whole => Some(value),
@@ -43,20 +43,20 @@ impl How {
     }
 }
 
-impl Conditions {
+impl Predicates {
     /// Addresses come last: what is no address is an error only where nothing else keeps the rule from looking.
-    pub(super) fn new(mut conditions: Vec<Condition>) -> Self {
-        conditions.sort_by_key(|condition| matches!(condition, Condition::Address(_)));
+    pub(super) fn new(mut conditions: Vec<Predicate>) -> Self {
+        conditions.sort_by_key(|condition| matches!(condition, Predicate::Address(_)));
         Self(conditions.into())
     }
 
     /// Whether one of them looks at this attribute.
     pub(super) fn reads(&self, name: &str) -> bool {
         self.0.iter().any(|condition| match condition {
-            Condition::Path(_) => name == PATH,
-            Condition::Method { .. } => name == METHOD,
-            Condition::Text { source, .. } => name == source.name(),
-            Condition::Address(_) => name == IP,
+            Predicate::Path(_) => name == PATH,
+            Predicate::Method { .. } => name == METHOD,
+            Predicate::Text { source, .. } => name == source.name(),
+            Predicate::Address(_) => name == IP,
         })
     }
 
@@ -83,12 +83,12 @@ impl Conditions {
 /// For what denies: whether a request meets any of them by any reading.
 #[inline]
 pub(super) fn any_holds(
-    list: &[Conditions],
-    asked: &Asked<'_, '_>,
+    list: &[Predicates],
+    view: &RequestView<'_, '_>,
     templates: &[Template],
 ) -> Result<bool, RequestError> {
     for conditions in list {
-        if asked.any(|reading| conditions.hold(reading, templates))? {
+        if view.any(|reading| conditions.hold(reading, templates))? {
             return Ok(true);
         }
     }
@@ -98,33 +98,33 @@ pub(super) fn any_holds(
 /// For what exempts or selects: the index of the first that a request meets by every reading.
 #[inline]
 pub(super) fn first_that_holds(
-    list: &[Conditions],
-    asked: &Asked<'_, '_>,
+    list: &[Predicates],
+    view: &RequestView<'_, '_>,
     templates: &[Template],
 ) -> Result<Option<usize>, RequestError> {
     if list.is_empty() {
         return Ok(None);
     }
     for (index, conditions) in list.iter().enumerate() {
-        if asked.every(|reading| conditions.hold(reading, templates))? {
+        if view.every(|reading| conditions.hold(reading, templates))? {
             return Ok(Some(index));
         }
     }
     Ok(None)
 }
 
-impl Condition {
+impl Predicate {
     fn holds(&self, reading: &Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
         Ok(match self {
             Self::Path(of) => reading.path.is_some_and(|path| of.iter().any(|one| one.matches(path))),
-            Self::Method { how, texts } => Source::Method.sent(reading.asked).is_some_and(|value| {
+            Self::Method { how, texts } => Source::Method.sent(reading.view).is_some_and(|value| {
                 texts.iter().any(|text| how.fits(&value, text, <[u8]>::eq_ignore_ascii_case))
             }),
             Self::Text { source, how, texts } => source.value(reading, templates).is_some_and(|value| {
                 texts.iter().any(|text| how.fits(&value, text, |value, text| value == text))
             }),
             Self::Address(nets) => reading
-                .asked
+                .view
                 .address()?
                 .is_some_and(|(_, address)| nets.iter().any(|net| net.contains(&address))),
         })

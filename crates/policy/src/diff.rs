@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::explain;
-use super::file::{Condition, Conditions, LimitEntry, Mode, Override, Spot, Test};
+use super::file::{Condition, Conditions, LimitEntry, Mode, Override, Spanned, Test};
 use super::readings::PathRules;
 use super::request_view::{IP, METHOD, PATH};
 use super::{Policy, Rule};
@@ -56,14 +56,14 @@ impl fmt::Display for Change {
 
 impl Policy {
     /// What is different in another policy, rule by rule.
-    pub fn changes(&self, to: &Policy) -> Vec<Change> {
+    pub fn diff(&self, to: &Policy) -> Vec<Change> {
         let name = |rule: &Rule| rule.name.to_string();
         let removed = self.rules.iter().filter(|rule| !to.by_name.contains_key(&rule.name));
         let mut changes: Vec<Change> = removed.map(|rule| Change::Removed { rule: name(rule) }).collect();
         for rule in &to.rules {
             match self.by_name.get(&rule.name) {
                 None => {
-                    let limits = limits(&rule.written.limits, Shown::Short);
+                    let limits = limits(&rule.written.limits, Detail::Short);
                     changes.push(Change::Added { rule: name(rule), limits });
                 }
                 Some(&index) => {
@@ -91,8 +91,8 @@ impl Rule {
     fn changes(&self, to: &Rule) -> Vec<String> {
         let (from, to_written) = (&self.written, &to.written);
         let mut changes = Vec::new();
-        if same(&from.matches) != same(&to_written.matches) {
-            changes.push(arrow("match", [shown(&from.matches), shown(&to_written.matches)]));
+        if condition_key(&from.matches) != condition_key(&to_written.matches) {
+            changes.push(arrow("match", [render(&from.matches), render(&to_written.matches)]));
         }
         let keys = [from, to_written].map(|rule| explain::key(&rule.key));
         differs(&mut changes, "key", keys);
@@ -122,31 +122,31 @@ fn differs(changes: &mut Vec<String>, what: &str, both: [String; 2]) {
     }
 }
 
-type Limits = Spot<Vec<LimitEntry>>;
+type Limits = Spanned<Vec<LimitEntry>>;
 
 fn limits_differ(changes: &mut Vec<String>, what: &str, both: [&Limits; 2]) {
-    let full = both.map(|written| limits(written, Shown::Full));
+    let full = both.map(|written| limits(written, Detail::Full));
     if full[0] != full[1] {
-        let short = both.map(|written| limits(written, Shown::Short));
+        let short = both.map(|written| limits(written, Detail::Short));
         changes.push(arrow(what, if short[0] == short[1] { full } else { short }));
     }
 }
 
 #[derive(Clone, Copy)]
-enum Shown {
+enum Detail {
     /// As people write them.
     Short,
     /// With all that makes them different.
     Full,
 }
 
-fn limits(written: &Limits, how: Shown) -> String {
+fn limits(written: &Limits, how: Detail) -> String {
     let each = written.value.iter().flatten().filter_map(|LimitEntry { limit, name, .. }| {
         let limit = (*limit)?;
         Some(match (how, name) {
-            (Shown::Short, _) => limit.to_string(),
-            (Shown::Full, None) => format!("{limit} ({} ms)", limit.resolution_ms()),
-            (Shown::Full, Some(name)) => format!("{limit} ({} ms, {name})", limit.resolution_ms()),
+            (Detail::Short, _) => limit.to_string(),
+            (Detail::Full, None) => format!("{limit} ({} ms)", limit.resolution_ms()),
+            (Detail::Full, Some(name)) => format!("{limit} ({} ms, {name})", limit.resolution_ms()),
         })
     });
     each.collect::<Vec<_>>().join(", ")
@@ -157,12 +157,12 @@ fn overrides(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
     let (by_old, by_new): (HashMap<_, _>, HashMap<_, _>) =
         (old.iter().cloned().collect(), new.iter().cloned().collect());
     for (_, gone) in old.iter().filter(|(name, _)| !by_new.contains_key(name)) {
-        changes.push(format!("override where {} was removed", shown(&gone.when)));
+        changes.push(format!("override where {} was removed", render(&gone.when)));
     }
     for (name, one) in &new {
-        let what = format!("override where {}", shown(&one.when));
+        let what = format!("override where {}", render(&one.when));
         match by_old.get(name) {
-            None => changes.push(format!("{what} was added: {}", limits(&one.limits, Shown::Short))),
+            None => changes.push(format!("{what} was added: {}", limits(&one.limits, Detail::Short))),
             Some(other) => limits_differ(changes, &format!("{what}: limits"), [&other.limits, &one.limits]),
         }
     }
@@ -174,11 +174,11 @@ fn overrides(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
 }
 
 /// Overrides by their conditions, and by how many before them have the same.
-fn ranked(overrides: &[Override]) -> Vec<((Same<'_>, usize), &Override)> {
-    let mut seen: HashMap<Same<'_>, usize> = HashMap::new();
+fn ranked(overrides: &[Override]) -> Vec<((ConditionKey<'_>, usize), &Override)> {
+    let mut used: HashMap<ConditionKey<'_>, usize> = HashMap::new();
     let each = overrides.iter().map(|one| {
-        let before = seen.entry(same(&one.when)).and_modify(|count| *count += 1).or_insert(0);
-        ((same(&one.when), *before), one)
+        let before = used.entry(condition_key(&one.when)).and_modify(|count| *count += 1).or_insert(0);
+        ((condition_key(&one.when), *before), one)
     });
     each.collect()
 }
@@ -190,7 +190,7 @@ fn tiers(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
     }
     for (tier, written) in new {
         match old.get(tier) {
-            None => changes.push(format!("tier {tier} was added: {}", limits(written, Shown::Short))),
+            None => changes.push(format!("tier {tier} was added: {}", limits(written, Detail::Short))),
             Some(other) => limits_differ(changes, &format!("tier {tier}: limits"), [other, written]),
         }
     }
@@ -198,8 +198,8 @@ fn tiers(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
 
 fn list(changes: &mut Vec<String>, what: &str, [old, new]: [&[Conditions]; 2]) {
     let missing = |some: &[Conditions], of: &[Conditions]| -> Vec<String> {
-        let known: HashSet<Same<'_>> = some.iter().map(same).collect();
-        of.iter().filter(|one| !known.contains(&same(one))).map(shown).collect()
+        let known: HashSet<ConditionKey<'_>> = some.iter().map(condition_key).collect();
+        of.iter().filter(|one| !known.contains(&condition_key(one))).map(render).collect()
     };
     changes.extend(missing(new, old).iter().map(|gone| format!("{what} where {gone} was removed")));
     changes.extend(missing(old, new).iter().map(|one| format!("{what} where {one} was added")));
@@ -208,14 +208,14 @@ fn list(changes: &mut Vec<String>, what: &str, [old, new]: [&[Conditions]; 2]) {
 fn mode(changes: &mut Vec<String>, [old, new]: [&Mode; 2]) {
     match (old, new) {
         (Mode::For(old), Mode::For(new)) => list(changes, "mode: enforced", [old, new]),
-        _ => differs(changes, "mode", [old, new].map(mode_shown)),
+        _ => differs(changes, "mode", [old, new].map(render_mode)),
     }
 }
 
-fn mode_shown(mode: &Mode) -> String {
+fn render_mode(mode: &Mode) -> String {
     match mode {
         Mode::For(list) => {
-            let list: Vec<String> = list.iter().map(shown).collect();
+            let list: Vec<String> = list.iter().map(render).collect();
             format!("enforced where {}", list.join(", or "))
         }
         other => explain::mode(other),
@@ -223,31 +223,31 @@ fn mode_shown(mode: &Mode) -> String {
 }
 
 /// Conditions without where they stand, so that they can be compared.
-type Same<'a> = Vec<(&'a str, Kind, Vec<&'a str>)>;
+type ConditionKey<'a> = Vec<(&'a str, TestKind, Vec<&'a str>)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+enum TestKind {
     Is,
     Prefix,
 }
 
-fn same(Conditions(all): &Conditions) -> Same<'_> {
+fn condition_key(Conditions(all): &Conditions) -> ConditionKey<'_> {
     let each = all.iter().map(|Condition { attribute, test, .. }| {
         let (kind, spots) = match test {
-            Test::Is(spots) => (Kind::Is, spots),
-            Test::Prefix(spots) => (Kind::Prefix, spots),
+            Test::Is(spots) => (TestKind::Is, spots),
+            Test::Prefix(spots) => (TestKind::Prefix, spots),
         };
         (attribute.as_str(), kind, spots.iter().filter_map(|spot| spot.value.as_deref()).collect())
     });
     each.collect()
 }
 
-fn shown(conditions: &Conditions) -> String {
+fn render(conditions: &Conditions) -> String {
     let Conditions(mut all) = conditions.clone();
     for Condition { attribute, test, .. } in &mut all {
         if ![PATH, METHOD, IP].contains(&attribute.as_str()) {
             let (Test::Is(spots) | Test::Prefix(spots)) = test;
-            *spots = vec![Spot::of("…".to_owned())];
+            *spots = vec![Spanned::of("…".to_owned())];
         }
     }
     explain::conditions(&Conditions(all))

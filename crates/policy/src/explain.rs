@@ -3,8 +3,8 @@
 use serde::Serialize;
 use slidegate_core::{MAX_OPEN_PERMITS, MAX_PERMIT_BYTES};
 
-use super::file::{self, Conditions, Missing, Mode, Percent, Spot, Test};
-use super::{Policy, Rule, Terms};
+use super::file::{self, Conditions, Missing, Mode, Percent, Spanned, Test};
+use super::{LimitSet, Policy, Rule};
 use slidegate_core::{Limit, LimitKind};
 use slidegate_store::OnStoreError;
 use slidegate_store::memory::max_subject_bytes;
@@ -33,15 +33,16 @@ pub struct RuleReport {
     pub allow: Vec<String>,
     /// Requests that it refuses at once.
     pub deny: Vec<String>,
-    /// Its sets of limits, in the order of [`Rule::terms`].
-    pub terms: Vec<TermsReport>,
+    /// Its sets of limits, in the order of [`Rule::limit_sets`].
+    #[serde(rename = "terms")]
+    pub limit_sets: Vec<LimitSetReport>,
     /// What may surprise.
     pub warnings: Vec<String>,
 }
 
 /// What a set of limits will do.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct TermsReport {
+pub struct LimitSetReport {
     /// For which of the rule's requests.
     pub applies_to: String,
     /// The most bytes that one key takes in memory, under all of its limits together. Permits count as if none were spent.
@@ -123,7 +124,7 @@ impl Rule {
             refundable: written.refundable,
             allow: list(&written.allow),
             deny: list(&written.deny),
-            terms: (0..self.terms.len()).map(|index| self.explain_terms(index)).collect(),
+            limit_sets: (0..self.limit_sets.len()).map(|index| self.explain_limit_set(index)).collect(),
             warnings: self.warnings(),
         }
     }
@@ -134,24 +135,24 @@ impl Rule {
         let overrides = written.overrides.iter().map(|other| conditions(&other.when));
         let tiers = written.tiers.keys().map(|tier| format!("tier is {tier}"));
         match index.checked_sub(1) {
-            None if self.terms.len() > 1 => "all others".to_owned(),
+            None if self.limit_sets.len() > 1 => "all others".to_owned(),
             None => "all requests".to_owned(),
             Some(index) => overrides.chain(tiers).nth(index).unwrap_or_default(),
         }
     }
 
-    fn explain_terms(&self, index: usize) -> TermsReport {
+    fn explain_limit_set(&self, index: usize) -> LimitSetReport {
         let applies_to = self.applies_to(index);
-        let terms = &self.terms[index];
-        let permits = self.written.refundable.then(|| PermitReport::of(terms.limits()));
+        let limit_set = &self.limit_sets[index];
+        let permits = self.written.refundable.then(|| PermitReport::of(limit_set.limits()));
         let open = permits.as_ref().map_or(0, |permits| permits.most_open);
-        let bytes_per_key = max_subject_bytes(terms.limits(), open as usize);
-        TermsReport { applies_to, bytes_per_key, permits, limits: limits(terms) }
+        let bytes_per_key = max_subject_bytes(limit_set.limits(), open as usize);
+        LimitSetReport { applies_to, bytes_per_key, permits, limits: limits(limit_set) }
     }
 }
 
-fn limits(terms: &Terms) -> Vec<LimitReport> {
-    let both = terms.limits().iter().zip(terms.names());
+fn limits(limit_set: &LimitSet) -> Vec<LimitReport> {
+    let both = limit_set.limits().iter().zip(limit_set.names());
     let reports = both.map(|(limit, name)| LimitReport {
         name: name.to_string(),
         limit: limit.to_string(),
@@ -180,7 +181,7 @@ pub(super) fn conditions(Conditions(all): &Conditions) -> String {
     if all.is_empty() {
         return "all requests".to_owned();
     }
-    let one = |spots: &[Spot<String>]| {
+    let one = |spots: &[Spanned<String>]| {
         let texts: Vec<&str> = spots.iter().filter_map(|spot| spot.value.as_deref()).collect();
         texts.join(" or ")
     };
@@ -191,7 +192,7 @@ pub(super) fn conditions(Conditions(all): &Conditions) -> String {
     texts.collect::<Vec<_>>().join(" and ")
 }
 
-pub(super) fn key(parts: &[Spot<String>]) -> String {
+pub(super) fn key(parts: &[Spanned<String>]) -> String {
     if parts.is_empty() {
         return "none: all requests share one bucket".to_owned();
     }

@@ -17,12 +17,12 @@ use super::schema::{self, Only};
 
 pub use condition::{Condition, Conditions, Test};
 pub use limit::LimitEntry;
-pub use listening::{Admin, Connections, Entrance, Tls};
+pub use listening::{Admin, Connections, ListenerSettings, Tls};
 pub use observe::{Observe, Otlp, Subjects};
 pub use paths::Paths;
 pub use rule::{Missing, Mode, Override, Rule};
 pub use server::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server};
-pub use span::{Span, Spot};
+pub use span::{Span, Spanned};
 pub use store::{Sentinel, Store, StoreKind};
 pub use units::{Bytes, DurationMs, Percent};
 
@@ -32,7 +32,7 @@ pub use units::{Bytes, DurationMs, Percent};
 pub struct File {
     /// The version of this format: 1.
     #[schemars(extend("const" = 1))]
-    pub version: Spot<u64>,
+    pub version: Spanned<u64>,
     /// How the service listens and answers.
     pub server: Server,
     /// Where state is kept.
@@ -43,7 +43,7 @@ pub struct File {
     pub paths: Paths,
     /// IPv6 addresses that share this many bits are one client.
     #[schemars(schema_with = "schema::whole::<1, 128>", extend("default" = 64))]
-    pub ipv6_prefix: Spot<u8>,
+    pub ipv6_prefix: Spanned<u8>,
     /// The rules, in the order in which they are reported.
     pub rules: Vec<Rule>,
 }
@@ -51,12 +51,12 @@ pub struct File {
 impl Default for File {
     fn default() -> Self {
         Self {
-            version: Spot::of(1),
+            version: Spanned::of(1),
             server: Server::default(),
             store: Store::default(),
             observe: Observe::default(),
             paths: Paths::default(),
-            ipv6_prefix: Spot::of(64),
+            ipv6_prefix: Spanned::of(64),
             rules: Vec::new(),
         }
     }

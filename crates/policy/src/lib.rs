@@ -43,18 +43,18 @@ pub mod yaml;
 
 pub use address::embedded_ipv4;
 pub use diff::Change;
-pub use explain::{LimitReport, PermitReport, RuleReport, TermsReport};
-pub use lookup::{Listed, Named};
+pub use explain::{LimitReport, LimitSetReport, PermitReport, RuleReport};
+pub use lookup::{ListMatch, RuleSubject};
 pub use matching::{Choice, Hit};
 
 pub use diagnostics::{Diagnostics, PolicyError, PolicyErrors, mask_secrets};
-pub use limit_set::Terms;
+pub use limit_set::LimitSet;
 pub use read::decode;
 pub use readings::MAX_READINGS;
 pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, RequestError};
-pub use rule::{Barred, HitMode, Rule};
+pub use rule::{Blocked, HitMode, Rule};
 pub use subject::KeyText;
-pub use temporary_override::Exception;
+pub use temporary_override::TemporaryOverride;
 
 use readings::PathRules;
 

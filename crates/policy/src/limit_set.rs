@@ -4,13 +4,13 @@ use slidegate_core::{Limit, LimitKind};
 
 /// A set of limits that a rule can apply: its own, an override's or a tier's.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Terms {
+pub struct LimitSet {
     limits: Box<[Limit]>,
     names: Box<[Box<str>]>,
     texts: Box<[Box<str>]>,
 }
 
-impl Terms {
+impl LimitSet {
     /// From limits and their names.
     pub fn new(named: impl IntoIterator<Item = (Limit, Box<str>)>) -> Self {
         let (limits, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();

@@ -1,99 +1,108 @@
-//! The subjects that attributes name, for those who look after them rather than limit them.
+//! Lookup of subjects by their attributes, for inspection and resets.
 
 use super::condition::{any_holds, first_that_holds};
 use super::file::Missing;
-use super::request_view::Asked;
+use super::request_view::RequestView;
 use super::rule::HitMode;
-use super::subject::{Found, KeyText, Subject};
+use super::subject::{KeyCoverage, KeyText, RequestSubject};
 use super::{Policy, Rule};
 use crate::request::{Request, RequestError};
 use slidegate_store::Key;
 
-/// A rule's subject, whatever the rule's `match` and lists say of the attributes that name it.
+/// RequestSubject of a rule that a set of attributes identifies, whether or not the rule's `match` and lists fit them.
 #[derive(Debug)]
-pub struct Named<'r> {
+pub struct RuleSubject<'r> {
     /// The index of the rule.
     pub rule: usize,
-    /// The index of the limits that hold for these attributes.
-    pub terms: usize,
+    /// Index of the limit set that applies to these attributes.
+    pub limit_set: usize,
     /// Key that the rule counts it under.
     pub key: Key<'r>,
-    /// The same as text, part by part.
-    pub shown: Vec<KeyText>,
-    /// Whether the rule refuses.
+    /// Parts of the key as text.
+    pub parts: Vec<KeyText>,
+    /// Whether the rule enforces its limits for it.
     pub mode: HitMode,
-    /// List of the rule that it is on, if it is.
-    pub listed: Option<Listed>,
+    /// List of the rule that matches it, if one does.
+    pub list: Option<ListMatch>,
 }
 
-/// Which list of a rule a request is on, so that its limits do not matter.
+/// List of a rule that matches a request, so that the limits do not apply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Listed {
-    /// It is never limited.
+pub enum ListMatch {
+    /// Allow list: never limited.
     Allow,
-    /// It is always refused.
+    /// Deny list: always refused.
     Deny,
 }
 
 impl Policy {
-    /// The subject of the rule of this name, or those of all rules whose key the attributes fill. What counts for
-    /// everybody, or for everybody who lacks something, is found by name only.
-    pub fn named<'r>(
+    /// RequestSubject of the named rule, or the subjects of all rules whose key the attributes fill.
+    ///
+    /// A subject that is shared by all requests, or by all that lack an attribute, is coverage by the name of its
+    /// rule only.
+    pub fn lookup<'r>(
         &self,
         rule: Option<&str>,
         request: &'r Request<'_>,
-    ) -> Result<Vec<Named<'r>>, RequestError> {
-        let asked = Asked::new(request, self.paths)?;
-        let mut named = Vec::new();
+    ) -> Result<Vec<RuleSubject<'r>>, RequestError> {
+        let view = RequestView::new(request, self.paths)?;
+        let mut subjects = Vec::new();
         match rule {
             Some(name) => {
                 if let Some(&index) = self.by_name.get(name) {
-                    named.extend(self.rules[index].named(index, &asked, Wanted::ByName)?);
+                    subjects.extend(self.rules[index].lookup(index, &view, LookupBy::Name)?);
                 }
             }
             None => {
                 for (index, rule) in self.rules.iter().enumerate() {
-                    named.extend(rule.named(index, &asked, Wanted::ByKey)?);
+                    subjects.extend(rule.lookup(index, &view, LookupBy::Key)?);
                 }
             }
         }
-        Ok(named)
+        Ok(subjects)
     }
 }
 
 /// How a subject is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    ByName,
-    ByKey,
+enum LookupBy {
+    Name,
+    Key,
 }
 
 impl Rule {
-    fn named<'r>(
+    fn lookup<'r>(
         &self,
         index: usize,
-        asked: &Asked<'r, '_>,
-        wanted: Wanted,
-    ) -> Result<Option<Named<'r>>, RequestError> {
-        if wanted == Wanted::ByKey && self.key.parts.is_empty() {
+        view: &RequestView<'r, '_>,
+        by: LookupBy,
+    ) -> Result<Option<RuleSubject<'r>>, RequestError> {
+        if by == LookupBy::Key && self.key.parts.is_empty() {
             return Ok(None);
         }
-        let subject = self.key.subject(asked, &self.templates)?;
-        if !self.is_clear(&subject, asked) {
+        let subject = self.key.subject(view, &self.templates)?;
+        if !self.is_clear(&subject, view) {
             return Err(self.ambiguous());
         }
-        let Subject { key, found, .. } = subject;
-        let counts_together = wanted == Wanted::ByName && self.written.missing == Missing::Shared;
-        if found == Found::NotAll && !counts_together {
+        let RequestSubject { key, coverage, .. } = subject;
+        let is_shared = by == LookupBy::Name && self.written.missing == Missing::Shared;
+        if coverage == KeyCoverage::NotAll && !is_shared {
             return Ok(None);
         }
-        let listed = if any_holds(&self.deny, asked, &self.templates)? {
-            Some(Listed::Deny)
+        let list = if any_holds(&self.deny, view, &self.templates)? {
+            Some(ListMatch::Deny)
         } else {
-            first_that_holds(&self.allow, asked, &self.templates)?.map(|_| Listed::Allow)
+            first_that_holds(&self.allow, view, &self.templates)?.map(|_| ListMatch::Allow)
         };
-        let mode = self.mode_for(asked, &key)?;
-        let shown = self.key.read(&key);
-        Ok(Some(Named { rule: index, terms: self.terms_for(asked, mode)?, key, shown, mode, listed }))
+        let mode = self.mode_for(view, &key)?;
+        let parts = self.key.read(&key);
+        Ok(Some(RuleSubject {
+            rule: index,
+            limit_set: self.limit_set_for(view, mode)?,
+            key,
+            parts,
+            mode,
+            list,
+        }))
     }
 }

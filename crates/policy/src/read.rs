@@ -16,7 +16,7 @@ use super::diagnostics::{Diagnostics, PolicyErrors};
 use std::rc::Rc;
 
 use super::file::{File, Span};
-use super::temporary_override::Exception;
+use super::temporary_override::TemporaryOverride;
 use super::yaml::{self, Node};
 
 /// The longest file.
@@ -52,13 +52,13 @@ pub(crate) fn file(text: &str, diagnostics: &Diagnostics) -> Option<File> {
 }
 
 /// An exception and its text. `None`: it is none, and that was reported.
-pub(crate) fn exception(text: &str, diagnostics: &Diagnostics) -> Option<Exception> {
+pub(crate) fn exception(text: &str, diagnostics: &Diagnostics) -> Option<TemporaryOverride> {
     if text.len() > MAX_BYTES {
         diagnostics.report(Span::default(), format!("the override has {} bytes", text.len()), "say less");
         return None;
     }
     let tree = document(text, diagnostics)?;
-    Some(Exception { text: text.into(), ..Exception::read(&tree, diagnostics)? })
+    Some(TemporaryOverride { text: text.into(), ..TemporaryOverride::read(&tree, diagnostics)? })
 }
 
 impl File {

@@ -23,7 +23,7 @@ type Text<'a> = Cow<'a, str>;
 ///
 /// let request = Request::new().with("path", "/login").with("ip", "203.0.113.7").cost(2);
 /// assert_eq!(request.get("path"), Some("/login"));
-/// assert_eq!(request.cost_asked(), 2);
+/// assert_eq!(request.requested_cost(), 2);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
@@ -106,7 +106,7 @@ impl<'a> Request<'a> {
 
     /// The units asked for.
     #[inline]
-    pub fn cost_asked(&self) -> u64 {
+    pub fn requested_cost(&self) -> u64 {
         self.cost
     }
 
@@ -218,6 +218,6 @@ mod tests {
     fn the_first_of_a_name_is_found() {
         let request = Request::new().with("user", "alice").with("user", "bob").with("User", "eve");
         assert_eq!((request.get("user"), request.get("USER")), (Some("alice"), None));
-        assert_eq!(request.cost_asked(), 1);
+        assert_eq!(request.requested_cost(), 1);
     }
 }

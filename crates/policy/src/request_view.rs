@@ -16,14 +16,14 @@ pub(super) const PATH: &str = "path";
 pub(super) const IP: &str = "ip";
 pub(super) const TIER: &str = "tier";
 
-pub(super) struct Asked<'r, 'a> {
+pub(super) struct RequestView<'r, 'a> {
     request: &'r Request<'a>,
     readings: Readings<'r>,
     /// Once it was looked at.
     address: Cell<Option<IpAddr>>,
 }
 
-impl<'r, 'a> Asked<'r, 'a> {
+impl<'r, 'a> RequestView<'r, 'a> {
     #[inline(always)]
     pub(super) fn new(request: &'r Request<'a>, rules: PathRules) -> Result<Self, RequestError> {
         let readings = match request.get(PATH) {
@@ -36,7 +36,7 @@ impl<'r, 'a> Asked<'r, 'a> {
     /// The request by the first reading of its path.
     #[inline]
     pub(super) fn first(&self) -> Reading<'_, 'r, 'a> {
-        Reading { asked: self, path: self.readings.first().map(Path::view) }
+        Reading { view: self, path: self.readings.first().map(Path::view) }
     }
 
     /// Whether all servers read the path alike.
@@ -48,7 +48,7 @@ impl<'r, 'a> Asked<'r, 'a> {
     /// The request by every reading of its path; by none of a path if it has none.
     pub(super) fn readings(&self) -> impl Iterator<Item = Reading<'_, 'r, 'a>> {
         let others = self.readings.all().skip(1);
-        let others = others.map(|path| Reading { asked: self, path: Some(path.view()) });
+        let others = others.map(|path| Reading { view: self, path: Some(path.view()) });
         std::iter::once(self.first()).chain(others)
     }
 
@@ -79,14 +79,14 @@ impl<'r, 'a> Asked<'r, 'a> {
         mut holds: impl FnMut(&Reading<'_, 'r, 'a>) -> Result<bool, RequestError>,
     ) -> Result<bool, RequestError> {
         let path = self.readings.first().map(Path::view_without_slash);
-        if !holds(&Reading { asked: self, path })? {
+        if !holds(&Reading { view: self, path })? {
             return Ok(false);
         }
         if self.is_single() {
             return Ok(true);
         }
         for path in self.readings.all().skip(1) {
-            if !holds(&Reading { asked: self, path: Some(path.view_without_slash()) })? {
+            if !holds(&Reading { view: self, path: Some(path.view_without_slash()) })? {
                 return Ok(false);
             }
         }
@@ -116,7 +116,7 @@ impl<'r, 'a> Asked<'r, 'a> {
 /// A request by one reading of its path.
 #[derive(Clone, Copy)]
 pub(super) struct Reading<'v, 'r, 'a> {
-    pub(super) asked: &'v Asked<'r, 'a>,
+    pub(super) view: &'v RequestView<'r, 'a>,
     pub(super) path: Option<PathView<'v, 'r>>,
 }
 
@@ -169,7 +169,7 @@ impl Source {
             Cow::Borrowed(_) => part,
             Cow::Owned(part) => Cow::Owned(with_percent_signs(&part)),
         });
-        captured.or_else(|| self.sent(reading.asked))
+        captured.or_else(|| self.sent(reading.view))
     }
 
     /// What stands in the path, if it is a parameter.
@@ -188,7 +188,7 @@ impl Source {
     }
 
     /// The attribute of its name.
-    pub(super) fn sent<'r>(&self, asked: &Asked<'r, '_>) -> Option<Cow<'r, [u8]>> {
-        asked.text(self.name()).map(|text| Cow::Borrowed(text.as_bytes()))
+    pub(super) fn sent<'r>(&self, view: &RequestView<'r, '_>) -> Option<Cow<'r, [u8]>> {
+        view.text(self.name()).map(|text| Cow::Borrowed(text.as_bytes()))
     }
 }

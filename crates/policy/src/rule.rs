@@ -1,125 +1,125 @@
-//! A rule, ready to be asked: what it does with a request that it is for.
+//! Compiled rule: what it does with a request that matches it.
 
 use sha2::{Digest, Sha256};
 
-use super::condition::{Conditions, any_holds, first_that_holds};
+use super::condition::{Predicates, any_holds, first_that_holds};
 use super::file;
 use super::file::{Missing, Percent, Test};
-use super::limit_set::Terms;
-use super::request_view::{Asked, PATH, Reading, TIER};
-use super::subject::{self, Found, KeyParts, KeyText, Subject};
+use super::limit_set::LimitSet;
+use super::request_view::{PATH, Reading, RequestView, TIER};
+use super::subject::{self, KeyCoverage, KeyParts, KeyText, RequestSubject};
 use super::template::Template;
 use crate::request::RequestError;
 use slidegate_store::OnStoreError;
 use slidegate_store::{Key, Space};
 
-/// A rule of a policy.
+/// Rule of a policy.
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub(super) name: Box<str>,
     pub(super) space: Space,
-    /// Of its `match`; a rule with none is for every path.
+    /// Path templates of its `match`. A rule without them matches every path.
     pub(super) templates: Box<[Template]>,
     /// Its `match` without the path.
-    pub(super) matches: Conditions,
+    pub(super) matches: Predicates,
     pub(super) key: KeyParts,
-    /// Its own, then those of its overrides, then those of its tiers.
-    pub(super) terms: Box<[Terms]>,
-    pub(super) overrides: Box<[Conditions]>,
+    /// Its own limits, then those of its overrides, then those of its tiers.
+    pub(super) limit_sets: Box<[LimitSet]>,
+    pub(super) overrides: Box<[Predicates]>,
     pub(super) tiers: Box<[Box<str>]>,
-    pub(super) allow: Box<[Conditions]>,
-    pub(super) deny: Box<[Conditions]>,
-    pub(super) mode: Mode,
-    /// As it stands in the file, for those who ask what it does.
+    pub(super) allow: Box<[Predicates]>,
+    pub(super) deny: Box<[Predicates]>,
+    pub(super) mode: Enforcement,
+    /// Source in the file, for explanations and diffs.
     pub(super) written: file::Rule,
 }
 
-/// Where a rule refuses.
+/// Compiled mode of a rule.
 #[derive(Clone, Debug)]
-pub(super) enum Mode {
+pub(super) enum Enforcement {
     Enforce,
     Observe,
     Share(Percent),
-    For(Box<[Conditions]>),
+    For(Box<[Predicates]>),
 }
 
-/// Whether a rule's answer counts.
+/// Mode of a rule for one request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HitMode {
-    /// It refuses what does not fit.
-    Enforced,
-    /// It counts, and tells what it would refuse.
-    Observed,
+    /// The rule denies what exceeds its limits.
+    Enforce,
+    /// The rule counts and reports what it would deny.
+    Observe,
 }
 
-/// Why a request is refused without asking any limit.
+/// Reason reason a request is blocked: refused without consulting any limit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Barred {
-    /// It is on a deny list.
+pub enum Blocked {
+    /// A deny list matches it.
     DenyList,
-    /// It lacks an attribute of a key, in a rule with `missing: deny`.
+    /// It lacks an attribute of the key of a rule with `missing: deny`.
     MissingKey,
 }
 
-impl Barred {
-    /// Every reason.
+impl Blocked {
+    /// All reasons.
     pub const ALL: [Self; 2] = [Self::DenyList, Self::MissingKey];
 }
 
-/// What a rule says to a request that it is for.
+/// Result of a rule for a request that matches it.
 pub(super) enum Ruling<'r> {
-    Bars(Barred),
+    Blocks(Blocked),
     Passes,
-    /// It is not for requests that lack an attribute of its key.
+    /// The request lacks an attribute of the key, and the rule skips such requests.
     Skips,
     Limits {
-        terms: usize,
+        limit_set: usize,
         key: Key<'r>,
         mode: HitMode,
         lacks_key: bool,
     },
-    /// It looks on, and would bar.
-    WouldBar {
+    /// In observe mode: the request would be blocked.
+    WouldBlock {
         key: Key<'r>,
-        why: Barred,
+        reason: Blocked,
     },
 }
 
 impl Rule {
-    /// Its name in the file.
+    /// Name in the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where its subjects count: in the space of its name.
+    /// Key space of its subjects, derived from its name.
     #[inline]
     pub fn space(&self) -> Space {
         self.space
     }
 
-    /// All sets of limits that it can apply: its own, those of its overrides, those of its tiers.
+    /// All limit sets: its own, those of its overrides, those of its tiers.
     #[inline]
-    pub fn terms(&self) -> &[Terms] {
-        &self.terms
+    pub fn limit_sets(&self) -> &[LimitSet] {
+        &self.limit_sets
     }
 
-    /// What is answered while the store does not.
+    /// Behavior while the store is unavailable.
     pub fn on_store_error(&self) -> OnStoreError {
         self.written.on_store_error
     }
 
-    /// Whether what it charges can be given back or corrected.
+    /// Whether a charge can be refunded or corrected.
     #[inline]
     pub fn refundable(&self) -> bool {
         self.written.refundable
     }
 
-    /// Whom a key of it stands for: attributes and values, part by part of its `key`.
+    /// Attributes and values of a key, one for each part of the `key` field.
     pub fn subject_of(&self, key: &Key<'_>) -> Vec<KeyText> {
         self.key.read(key)
     }
 
-    /// The templates of its path, as they are written; of a prefix with `/*` behind it. None if it is for every path.
+    /// Path templates as in the file, a prefix with `/*` appended. Empty if the rule matches every path.
     pub fn routes(&self) -> impl Iterator<Item = String> {
         let path = self.written.matches.0.iter().find(|condition| condition.attribute == PATH);
         let (spots, is_prefix) = match path.map(|path| &path.test) {
@@ -134,15 +134,15 @@ impl Rule {
         })
     }
 
-    /// Whether it may refuse without asking its limits, for this reason.
-    pub fn may_bar(&self, why: Barred) -> bool {
-        match why {
-            Barred::DenyList => !self.deny.is_empty(),
-            Barred::MissingKey => self.written.missing == Missing::Deny,
+    /// Whether it may block a request for this reason.
+    pub fn may_block(&self, reason: Blocked) -> bool {
+        match reason {
+            Blocked::DenyList => !self.deny.is_empty(),
+            Blocked::MissingKey => self.written.missing == Missing::Deny,
         }
     }
 
-    /// Its key, as it is written, if requests that lack an attribute of it share one subject.
+    /// The key as in the file, if requests that lack an attribute of it share one subject.
     pub fn shared_key(&self) -> Option<String> {
         let parts: Vec<String> = self.key.parts.iter().map(ToString::to_string).collect();
         (self.written.missing == Missing::Shared && !parts.is_empty()).then(|| parts.join(", "))
@@ -154,17 +154,17 @@ impl Rule {
         move |subject| key.read(subject)
     }
 
-    /// Whether it tells requests apart by their attributes.
+    /// Whether it has a key.
     pub fn has_key(&self) -> bool {
         !self.key.parts.is_empty()
     }
 
-    /// Whether what it does depends on this attribute of a request.
+    /// Whether its result depends on this attribute of a request.
     pub(super) fn reads(&self, name: &str) -> bool {
         let lists = [&self.overrides, &self.allow, &self.deny];
         let mode = match &self.mode {
-            Mode::For(list) => &**list,
-            Mode::Enforce | Mode::Observe | Mode::Share(_) => &[],
+            Enforcement::For(list) => &**list,
+            Enforcement::Enforce | Enforcement::Observe | Enforcement::Share(_) => &[],
         };
         let mut conditions = lists.into_iter().flatten().chain(mode).chain([&self.matches]);
         let mut sources = self.key.parts.iter().flat_map(|part| &part.alternatives);
@@ -174,32 +174,32 @@ impl Rule {
             || name == TIER && !self.tiers.is_empty()
     }
 
-    /// Which of its routes a request came by, where that matters.
+    /// Index of the route of a request, or 0 if routes are not tracked.
     #[inline]
-    pub(super) fn route_of(&self, asked: &Asked<'_, '_>, routes_matter: bool) -> u32 {
-        if self.templates.len() > 1 && routes_matter { self.first_route(asked) } else { 0 }
+    pub(super) fn route_of(&self, view: &RequestView<'_, '_>, routes_matter: bool) -> u32 {
+        if self.templates.len() > 1 && routes_matter { self.first_route(view) } else { 0 }
     }
 
-    /// The first that fits, or else none of them.
-    pub(super) fn first_route(&self, asked: &Asked<'_, '_>) -> u32 {
+    /// Index of the first route that matches, or the number of routes if none does.
+    pub(super) fn first_route(&self, view: &RequestView<'_, '_>) -> u32 {
         let fits = |template: &Template| {
-            asked.readings().filter_map(|reading| reading.path).any(|path| template.matches(path))
+            view.readings().filter_map(|reading| reading.path).any(|path| template.matches(path))
         };
         self.templates.iter().position(fits).unwrap_or(self.templates.len()) as u32
     }
 
-    /// Whether its `match` is for a request whose path fits by one of its readings.
+    /// Whether its `match` fits a request by at least one reading of the path.
     #[inline(always)]
-    pub(super) fn is_for(&self, asked: &Asked<'_, '_>) -> Result<bool, RequestError> {
-        if asked.is_single() {
-            return self.matches.hold(&asked.first(), &self.templates);
+    pub(super) fn is_for(&self, view: &RequestView<'_, '_>) -> Result<bool, RequestError> {
+        if view.is_single() {
+            return self.matches.hold(&view.first(), &self.templates);
         }
-        asked.any(|reading| self.is_for_reading(reading))
+        view.any(|reading| self.is_for_reading(reading))
     }
 
-    /// Whether its `match` is for a request however its path is read.
-    pub(super) fn is_surely_for(&self, asked: &Asked<'_, '_>) -> Result<bool, RequestError> {
-        asked.every(|reading| self.is_for_reading(reading))
+    /// Whether its `match` fits a request by every reading of the path.
+    pub(super) fn is_for_every_reading(&self, view: &RequestView<'_, '_>) -> Result<bool, RequestError> {
+        view.every(|reading| self.is_for_reading(reading))
     }
 
     #[cold]
@@ -207,67 +207,69 @@ impl Rule {
         Ok(subject::is_for(&self.templates, reading) && self.matches.hold(reading, &self.templates)?)
     }
 
-    /// The deny list comes first, then the allow list. Where a rule is only observed it bars nobody, and its limits are not asked
-    /// either: enforced they would not be.
+    /// Result for a request: the deny list comes first, then the allow list, then the limits. In observe mode nothing
+    /// is blocked, and the limits of a request that would be blocked are not consulted.
     #[inline]
-    pub(super) fn ruling<'r>(&self, asked: &Asked<'r, '_>) -> Result<Ruling<'r>, RequestError> {
+    pub(super) fn ruling<'r>(&self, view: &RequestView<'r, '_>) -> Result<Ruling<'r>, RequestError> {
         if self.is_plain() {
-            let Subject { key, found, agrees } = self.key.subject(asked, &self.templates)?;
-            if found == Found::All && agrees {
-                return Ok(Ruling::Limits { terms: 0, key, mode: HitMode::Enforced, lacks_key: false });
+            let RequestSubject { key, coverage, agrees } = self.key.subject(view, &self.templates)?;
+            if coverage == KeyCoverage::All && agrees {
+                return Ok(Ruling::Limits { limit_set: 0, key, mode: HitMode::Enforce, lacks_key: false });
             }
         }
-        self.ruling_by_lists(asked)
+        self.ruling_by_lists(view)
     }
 
-    /// Whether it has nothing but its limits, as most rules.
+    /// Whether it has nothing but its limits, like most rules.
     #[inline(always)]
     fn is_plain(&self) -> bool {
         let lists = self.deny.len() | self.allow.len() | self.overrides.len() | self.tiers.len();
-        lists == 0 && matches!(self.mode, Mode::Enforce)
+        lists == 0 && matches!(self.mode, Enforcement::Enforce)
     }
 
     #[inline(never)]
-    fn ruling_by_lists<'r>(&self, asked: &Asked<'r, '_>) -> Result<Ruling<'r>, RequestError> {
-        let denied = any_holds(&self.deny, asked, &self.templates)?;
-        if denied && matches!(self.mode, Mode::Enforce) {
-            return Ok(Ruling::Bars(Barred::DenyList));
+    fn ruling_by_lists<'r>(&self, view: &RequestView<'r, '_>) -> Result<Ruling<'r>, RequestError> {
+        let denied = any_holds(&self.deny, view, &self.templates)?;
+        if denied && matches!(self.mode, Enforcement::Enforce) {
+            return Ok(Ruling::Blocks(Blocked::DenyList));
         }
-        if !denied && first_that_holds(&self.allow, asked, &self.templates)?.is_some() {
+        if !denied && first_that_holds(&self.allow, view, &self.templates)?.is_some() {
             return Ok(Ruling::Passes);
         }
-        let subject = self.key.subject(asked, &self.templates)?;
-        let is_clear = self.is_clear(&subject, asked);
-        let Subject { key, found, .. } = subject;
-        let barred = match found {
-            _ if denied => Some(Barred::DenyList),
-            Found::NotAll if self.missing_for(asked) == Missing::Skip => return Ok(Ruling::Skips),
-            Found::NotAll | Found::InSome if self.written.missing == Missing::Deny => {
-                Some(Barred::MissingKey)
+        let subject = self.key.subject(view, &self.templates)?;
+        let is_clear = self.is_clear(&subject, view);
+        let RequestSubject { key, coverage, .. } = subject;
+        let blocked = match coverage {
+            _ if denied => Some(Blocked::DenyList),
+            KeyCoverage::NotAll if self.missing_for(view) == Missing::Skip => return Ok(Ruling::Skips),
+            KeyCoverage::NotAll | KeyCoverage::InSome if self.written.missing == Missing::Deny => {
+                Some(Blocked::MissingKey)
             }
             _ => None,
         };
-        let mode = self.mode_for(asked, &key)?;
-        Ok(match (barred, mode) {
-            (Some(why), HitMode::Enforced) => Ruling::Bars(why),
-            (Some(why), HitMode::Observed) => Ruling::WouldBar { key, why },
-            (None, HitMode::Enforced) if !is_clear => return Err(self.ambiguous()),
+        let mode = self.mode_for(view, &key)?;
+        Ok(match (blocked, mode) {
+            (Some(reason), HitMode::Enforce) => Ruling::Blocks(reason),
+            (Some(reason), HitMode::Observe) => Ruling::WouldBlock { key, reason },
+            (None, HitMode::Enforce) if !is_clear => return Err(self.ambiguous()),
             (None, _) => {
-                let (terms, lacks_key) = (self.terms_for(asked, mode)?, found == Found::NotAll);
-                Ruling::Limits { terms, key, mode, lacks_key }
+                let (limit_set, lacks_key) =
+                    (self.limit_set_for(view, mode)?, coverage == KeyCoverage::NotAll);
+                Ruling::Limits { limit_set, key, mode, lacks_key }
             }
         })
     }
 
-    /// What happens to a request that lacks an attribute of the key.
-    fn missing_for(&self, asked: &Asked<'_, '_>) -> Missing {
-        let by_default = !self.written.missing_is_given && asked.skips_incomplete();
+    /// The `missing` behavior for a request.
+    fn missing_for(&self, view: &RequestView<'_, '_>) -> Missing {
+        let by_default = !self.written.missing_is_given && view.skips_incomplete();
         if by_default { Missing::Skip } else { self.written.missing }
     }
 
-    /// Whether it counts for the same subject however the path is read. What `missing: skip` lets pass has no subject.
-    pub(super) fn is_clear(&self, subject: &Subject<'_>, asked: &Asked<'_, '_>) -> bool {
-        subject.agrees && (subject.found != Found::InSome || self.missing_for(asked) != Missing::Shared)
+    /// Whether all readings of the path give the same subject. A request that `missing: skip` exempts has none.
+    pub(super) fn is_clear(&self, subject: &RequestSubject<'_>, view: &RequestView<'_, '_>) -> bool {
+        subject.agrees
+            && (subject.coverage != KeyCoverage::InSome || self.missing_for(view) != Missing::Shared)
     }
 
     #[cold]
@@ -275,54 +277,63 @@ impl Rule {
         RequestError::AmbiguousPath { rule: self.name.to_string() }
     }
 
-    /// The limits for a request. Where it is enforced they are as tight as all that a reading of the path could select.
-    pub(super) fn terms_for(&self, asked: &Asked<'_, '_>, mode: HitMode) -> Result<usize, RequestError> {
-        let terms = self.terms_by_all(asked)?;
-        if asked.is_single() || mode == HitMode::Observed || self.are_tightest(terms, asked)? {
-            return Ok(terms);
+    /// Index of the limit set for a request. In enforce mode it is as tight as any that a reading of the path selects.
+    pub(super) fn limit_set_for(
+        &self,
+        view: &RequestView<'_, '_>,
+        mode: HitMode,
+    ) -> Result<usize, RequestError> {
+        let limit_set = self.limit_set_of_every_reading(view)?;
+        if view.is_single() || mode == HitMode::Observe || self.are_tightest(limit_set, view)? {
+            return Ok(limit_set);
         }
         Err(self.ambiguous())
     }
 
-    /// Whether no override is tighter that comes before these limits and holds by some readings.
+    /// Whether no earlier override that matches by some readings is tighter than this limit set.
     #[cold]
-    fn are_tightest(&self, terms: usize, asked: &Asked<'_, '_>) -> Result<bool, RequestError> {
-        let is_override = (1..=self.overrides.len()).contains(&terms);
-        let before = if is_override { terms - 1 } else { self.overrides.len() };
-        for (conditions, others) in self.overrides[..before].iter().zip(&self.terms[1..]) {
-            let is_looser = !self.terms[terms].are_as_tight_as(others);
-            if is_looser && asked.any(|reading| conditions.hold(reading, &self.templates))? {
+    fn are_tightest(&self, limit_set: usize, view: &RequestView<'_, '_>) -> Result<bool, RequestError> {
+        let is_override = (1..=self.overrides.len()).contains(&limit_set);
+        let before = if is_override { limit_set - 1 } else { self.overrides.len() };
+        for (conditions, others) in self.overrides[..before].iter().zip(&self.limit_sets[1..]) {
+            let is_looser = !self.limit_sets[limit_set].are_as_tight_as(others);
+            if is_looser && view.any(|reading| conditions.hold(reading, &self.templates))? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// The limits that a request has however its path is read.
-    fn terms_by_all(&self, asked: &Asked<'_, '_>) -> Result<usize, RequestError> {
-        if let Some(index) = first_that_holds(&self.overrides, asked, &self.templates)? {
+    /// Index of the limit set that every reading of the path selects.
+    fn limit_set_of_every_reading(&self, view: &RequestView<'_, '_>) -> Result<usize, RequestError> {
+        if let Some(index) = first_that_holds(&self.overrides, view, &self.templates)? {
             return Ok(1 + index);
         }
         if self.tiers.is_empty() {
             return Ok(0);
         }
         let tier =
-            asked.text(TIER).and_then(|tier| self.tiers.binary_search_by(|name| (**name).cmp(tier)).ok());
+            view.text(TIER).and_then(|tier| self.tiers.binary_search_by(|name| (**name).cmp(tier)).ok());
         Ok(tier.map_or(0, |index| 1 + self.overrides.len() + index))
     }
 
-    pub(super) fn mode_for(&self, asked: &Asked<'_, '_>, key: &Key<'_>) -> Result<HitMode, RequestError> {
+    pub(super) fn mode_for(
+        &self,
+        view: &RequestView<'_, '_>,
+        key: &Key<'_>,
+    ) -> Result<HitMode, RequestError> {
         let enforced = match &self.mode {
-            Mode::Enforce => true,
-            Mode::Observe => false,
-            Mode::Share(share) => is_in_share(key, *share),
-            Mode::For(list) => any_holds(list, asked, &self.templates)?,
+            Enforcement::Enforce => true,
+            Enforcement::Observe => false,
+            Enforcement::Share(share) => is_in_share(key, *share),
+            Enforcement::For(list) => any_holds(list, view, &self.templates)?,
         };
-        Ok(if enforced { HitMode::Enforced } else { HitMode::Observed })
+        Ok(if enforced { HitMode::Enforce } else { HitMode::Observe })
     }
 }
 
-/// Whether a subject belongs to a share: the same on every node and after every start, and still so when the share grows.
+/// Whether a subject belongs to a share. The result is the same on every node and after every start, and a growing
+/// share only adds subjects.
 fn is_in_share(key: &Key<'_>, Percent(hundredths): Percent) -> bool {
     let digest = Sha256::new().chain_update([key.form() as u8]).chain_update(key.bytes()).finalize();
     let (words, _) = digest.as_chunks::<8>();

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::address;
 use super::readings::canonical;
-use super::request_view::{Asked, Reading, Source};
+use super::request_view::{Reading, RequestView, Source};
 use super::template::Template;
 use crate::request::RequestError;
 use slidegate_store::{Key, KeyEncoding};
@@ -33,9 +33,9 @@ pub(super) struct KeyPart {
 }
 
 /// A request's subject.
-pub(super) struct Subject<'r> {
+pub(super) struct RequestSubject<'r> {
     pub(super) key: Key<'r>,
-    pub(super) found: Found,
+    pub(super) coverage: KeyCoverage,
     /// Whether it is the same one however the path is read.
     pub(super) agrees: bool,
 }
@@ -51,16 +51,16 @@ pub struct KeyText {
 
 /// Whether the request has all that makes the key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found {
+pub(super) enum KeyCoverage {
     All,
     /// By some readings of its path. The key is by one of these.
     InSome,
     NotAll,
 }
 
-impl<'r> Subject<'r> {
-    fn new(key: Key<'r>, found: Found) -> Self {
-        Self { key, found, agrees: true }
+impl<'r> RequestSubject<'r> {
+    fn new(key: Key<'r>, coverage: KeyCoverage) -> Self {
+        Self { key, coverage, agrees: true }
     }
 }
 
@@ -72,20 +72,20 @@ impl fmt::Display for KeyPart {
     }
 }
 
-/// An alternative, and the value that was found for it.
+/// An alternative, and the value that was coverage for it.
 type Taken<'r> = Option<(usize, Cow<'r, [u8]>)>;
 
 impl KeyParts {
     #[inline(always)]
     pub(super) fn subject<'r>(
         &self,
-        asked: &Asked<'r, '_>,
+        view: &RequestView<'r, '_>,
         templates: &[Template],
-    ) -> Result<Subject<'r>, RequestError> {
-        if asked.is_single() {
-            self.subject_by(&asked.first(), templates)
+    ) -> Result<RequestSubject<'r>, RequestError> {
+        if view.is_single() {
+            self.subject_by(&view.first(), templates)
         } else {
-            self.subject_by_all(asked, templates)
+            self.subject_by_all(view, templates)
         }
     }
 
@@ -93,24 +93,24 @@ impl KeyParts {
     #[cold]
     fn subject_by_all<'r>(
         &self,
-        asked: &Asked<'r, '_>,
+        view: &RequestView<'r, '_>,
         templates: &[Template],
-    ) -> Result<Subject<'r>, RequestError> {
+    ) -> Result<RequestSubject<'r>, RequestError> {
         let is_for = |reading: &Reading<'_, 'r, '_>| is_for(templates, reading);
-        let any = asked.readings().any(|reading| is_for(&reading));
-        let (mut full, mut lacking) = (None::<Subject<'r>>, None::<Subject<'r>>);
-        for reading in asked.readings().filter(|reading| !any || is_for(reading)) {
+        let any = view.readings().any(|reading| is_for(&reading));
+        let (mut full, mut lacking) = (None::<RequestSubject<'r>>, None::<RequestSubject<'r>>);
+        for reading in view.readings().filter(|reading| !any || is_for(reading)) {
             let subject = self.subject_by(&reading, templates)?;
-            let same_kind = if subject.found == Found::All { &mut full } else { &mut lacking };
+            let same_kind = if subject.coverage == KeyCoverage::All { &mut full } else { &mut lacking };
             match same_kind {
                 Some(known) => known.agrees &= known.key == subject.key,
                 None => *same_kind = Some(subject),
             }
         }
         Ok(match (full, lacking) {
-            (Some(full), Some(_)) => Subject { found: Found::InSome, ..full },
+            (Some(full), Some(_)) => RequestSubject { coverage: KeyCoverage::InSome, ..full },
             (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => Subject::new(Key::from(""), Found::NotAll),
+            (None, None) => RequestSubject::new(Key::from(""), KeyCoverage::NotAll),
         })
     }
 
@@ -119,22 +119,22 @@ impl KeyParts {
         &self,
         reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
-    ) -> Result<Subject<'r>, RequestError> {
+    ) -> Result<RequestSubject<'r>, RequestError> {
         match &*self.parts {
-            [] => Ok(Subject::new(Key::from(""), Found::All)),
+            [] => Ok(RequestSubject::new(Key::from(""), KeyCoverage::All)),
             [KeyPart { alternatives }] if let [source] = &**alternatives => {
                 Ok(match self.value(source, reading, templates)? {
-                    Some(value) if !value.is_empty() => Subject::new(single(value), Found::All),
-                    _ => Subject::new(Key::from(""), Found::NotAll),
+                    Some(value) if !value.is_empty() => RequestSubject::new(single(value), KeyCoverage::All),
+                    _ => RequestSubject::new(Key::from(""), KeyCoverage::NotAll),
                 })
             }
             [part] => Ok(match self.take(part, reading, templates)? {
-                Some((0, value)) => Subject::new(single(value), Found::All),
+                Some((0, value)) => RequestSubject::new(single(value), KeyCoverage::All),
                 Some((index, value)) => {
                     let name = part.alternatives[index].name().as_bytes();
-                    Subject::new(Key::from_parts([name, &value]), Found::All)
+                    RequestSubject::new(Key::from_parts([name, &value]), KeyCoverage::All)
                 }
-                None => Subject::new(Key::from(""), Found::NotAll),
+                None => RequestSubject::new(Key::from(""), KeyCoverage::NotAll),
             }),
             parts => self.several(parts, reading, templates),
         }
@@ -145,9 +145,9 @@ impl KeyParts {
         parts: &[KeyPart],
         reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
-    ) -> Result<Subject<'r>, RequestError> {
+    ) -> Result<RequestSubject<'r>, RequestError> {
         let mut written: SmallVec<[Cow<'_, [u8]>; 8]> = SmallVec::new();
-        let mut found = Found::All;
+        let mut coverage = KeyCoverage::All;
         for part in parts {
             match self.take(part, reading, templates)? {
                 Some((index, value)) => {
@@ -158,11 +158,11 @@ impl KeyParts {
                 }
                 None => {
                     written.push(Cow::Borrowed(b""));
-                    found = Found::NotAll;
+                    coverage = KeyCoverage::NotAll;
                 }
             }
         }
-        Ok(Subject::new(Key::from_parts(written.iter().map(|part| &**part)), found))
+        Ok(RequestSubject::new(Key::from_parts(written.iter().map(|part| &**part)), coverage))
     }
 
     /// Whom a key stands for, from what [`KeyParts::subject`] wrote.
@@ -210,7 +210,7 @@ impl KeyParts {
     ) -> Result<Option<Cow<'r, [u8]>>, RequestError> {
         match source {
             Source::Ip => {
-                let address = reading.asked.address()?;
+                let address = reading.view.address()?;
                 Ok(address.map(|(text, address)| address::subject(text, address, self.ipv6_prefix)))
             }
             _ => Ok(text_value(source, reading, templates)),
@@ -229,22 +229,22 @@ fn text_value<'r>(
             root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
             path => path,
         }),
-        Source::Method => source.sent(reading.asked).map(|method| {
+        Source::Method => source.sent(reading.view).map(|method| {
             let is_lower = method.iter().any(u8::is_ascii_lowercase);
             if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
         }),
         Source::Parameter(_) => {
             let captured = source.captured(reading, templates).map(|value| counted(value, reading));
-            captured.or_else(|| source.sent(reading.asked))
+            captured.or_else(|| source.sent(reading.view))
         }
-        Source::Attribute(_) | Source::Ip => source.sent(reading.asked),
+        Source::Attribute(_) | Source::Ip => source.sent(reading.view),
     }
 }
 
 /// A part of the path as it counts: the same for all readings of it that differ in nothing but what servers drop or decode.
 #[inline]
 fn counted<'r>(part: Cow<'r, [u8]>, reading: &Reading<'_, 'r, '_>) -> Cow<'r, [u8]> {
-    if reading.asked.is_single() { part } else { Cow::Owned(canonical(&part)) }
+    if reading.view.is_single() { part } else { Cow::Owned(canonical(&part)) }
 }
 
 /// Whether a rule with these templates is for a request by this reading.
@@ -275,7 +275,7 @@ mod tests {
             .with("ip", "192.0.2.1")
             .with("path", "/users/42")
             .with("method", "GET");
-        let asked = Asked::new(&request, PathRules::default()).expect("a plain path");
+        let view = RequestView::new(&request, PathRules::default()).expect("a plain path");
         let sources: [(&[&str], &str); 5] = [
             (&["user"], "alice"),
             (&["user", "ip"], "alice"),
@@ -286,8 +286,8 @@ mod tests {
         for (names, within) in sources {
             let alternatives = names.iter().map(|name| Source::new(name, &templates)).collect();
             let key = KeyParts { parts: [KeyPart { alternatives }].into(), ipv6_prefix: 64 };
-            let subject = key.subject(&asked, &templates).expect("no error");
-            assert_eq!(subject.found, Found::All);
+            let subject = key.subject(&view, &templates).expect("no error");
+            assert_eq!(subject.coverage, KeyCoverage::All);
             let text = request.attributes().map(|(_, value)| value).find(|value| *value == within);
             let place = text.expect("an attribute").as_bytes().as_ptr_range();
             assert!(place.contains(&subject.key.bytes().as_ptr()), "{names:?} is copied");

@@ -3,33 +3,33 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::compile::{self, Seen};
-use super::condition::Conditions;
+use super::compile::{self, UsedNames};
+use super::condition::Predicates;
 use super::diagnostics::{Diagnostics, PolicyErrors};
 use super::explain;
-use super::file::{self, LimitEntry, Spot};
-use super::limit_set::Terms;
+use super::file::{self, LimitEntry, Spanned};
+use super::limit_set::LimitSet;
 use super::rule::Rule;
 use super::{Policy, read};
 
 /// What a rule does otherwise for some of its requests, for a while.
 ///
 /// ```
-/// use slidegate::policy::{Exception, Policy};
+/// use slidegate::policy::{TemporaryOverride, Policy};
 ///
 /// let (policy, _) = Policy::parse("policy.yaml", "
 /// version: 1
 /// rules: [{ name: search, key: [org], limits: [10/s] }]
 /// ")?;
-/// let exception = Exception::parse(r#"{"rule": "search", "when": {"org": "acme"}, "limits": ["50/s"]}"#)?;
+/// let exception = TemporaryOverride::parse(r#"{"rule": "search", "when": {"org": "acme"}, "limits": ["50/s"]}"#)?;
 /// assert_eq!(exception.to_string(), "rule search, where org is acme: limits 50/s");
 /// let meanwhile = policy.with(&[exception])?;
 /// # let _ = meanwhile;
 /// # Ok::<(), slidegate::policy::PolicyErrors>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Exception {
-    pub(super) rule: Spot<String>,
+pub struct TemporaryOverride {
+    pub(super) rule: Spanned<String>,
     pub(super) when: file::Conditions,
     pub(super) effect: Effect,
     pub(super) text: Box<str>,
@@ -38,7 +38,7 @@ pub struct Exception {
 /// What happens to a request that an exception is for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
-    Limits(Spot<Vec<LimitEntry>>),
+    Limits(Spanned<Vec<LimitEntry>>),
     Allow,
     Deny,
 }
@@ -46,7 +46,7 @@ pub(super) enum Effect {
 /// What the errors of an exception call it.
 const NAME: &str = "override";
 
-impl Exception {
+impl TemporaryOverride {
     /// From JSON: `rule`, `when` with conditions as in a file (`{}`: all requests of the rule), and one of `limits`,
     /// `"allow": true` and `"deny": true`. Or all that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, PolicyErrors> {
@@ -68,7 +68,7 @@ impl Exception {
 }
 
 /// In a line, for people and logs.
-impl fmt::Display for Exception {
+impl fmt::Display for TemporaryOverride {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rule {}, ", self.rule())?;
         match &*self.when.0 {
@@ -90,9 +90,9 @@ impl fmt::Display for Exception {
 /// What exceptions add to a rule, ready to be asked.
 #[derive(Default)]
 struct Added {
-    overrides: Vec<(file::Override, Conditions, Terms)>,
-    allow: Vec<(file::Conditions, Conditions)>,
-    deny: Vec<(file::Conditions, Conditions)>,
+    overrides: Vec<(file::Override, Predicates, LimitSet)>,
+    allow: Vec<(file::Conditions, Predicates)>,
+    deny: Vec<(file::Conditions, Predicates)>,
 }
 
 impl Policy {
@@ -101,19 +101,19 @@ impl Policy {
     ///
     /// Limits go before the rule's own overrides and tiers, and count on the same history. What the rule's deny list names stays
     /// refused, whatever is allowed for a while, and what its allow list names stays allowed unless it is denied.
-    pub fn with(&self, exceptions: &[Exception]) -> Result<Policy, PolicyErrors> {
+    pub fn with(&self, exceptions: &[TemporaryOverride]) -> Result<Policy, PolicyErrors> {
         let (policy, fits) = self.with_each(exceptions);
         fits.into_iter().collect::<Result<(), _>>()?;
         Ok(policy)
     }
 
     /// The same, without those that do not fit these rules. For every exception it says whether it is in force, or why not.
-    pub fn with_each(&self, exceptions: &[Exception]) -> (Policy, Vec<Result<(), PolicyErrors>>) {
-        let mut seen = Seen::of(&self.rules);
+    pub fn with_each(&self, exceptions: &[TemporaryOverride]) -> (Policy, Vec<Result<(), PolicyErrors>>) {
+        let mut used = UsedNames::of(&self.rules);
         let mut added: HashMap<usize, Added> = HashMap::new();
         let fits = exceptions.iter().map(|exception| {
             let diagnostics = Diagnostics::new(NAME, &exception.text);
-            self.add(exception, &mut added, &mut seen, &diagnostics);
+            self.add(exception, &mut added, &mut used, &diagnostics);
             diagnostics.into_result()
         });
         let fits = fits.collect();
@@ -127,9 +127,9 @@ impl Policy {
     /// Adds an exception, unless something is wrong with it.
     fn add(
         &self,
-        exception: &Exception,
+        exception: &TemporaryOverride,
         to: &mut HashMap<usize, Added>,
-        seen: &mut Seen,
+        used: &mut UsedNames,
         diagnostics: &Diagnostics,
     ) {
         let Some(&index) = self.by_name.get(exception.rule()) else {
@@ -147,10 +147,10 @@ impl Policy {
         let written = exception.when.clone();
         match &exception.effect {
             Effect::Limits(limits) => {
-                let terms = compile::terms_of(limits, rule, seen, diagnostics);
+                let limit_set = compile::limit_set_of(limits, rule, used, diagnostics);
                 if diagnostics.is_empty() {
                     let written = file::Override { when: written, limits: limits.clone() };
-                    to.entry(index).or_default().overrides.push((written, when, terms));
+                    to.entry(index).or_default().overrides.push((written, when, limit_set));
                 }
             }
             _ if !diagnostics.is_empty() => {}
@@ -165,15 +165,16 @@ impl Rule {
         let mut rule = self.clone();
         let (allow_written, allow) = added.allow.into_iter().unzip();
         let (deny_written, deny) = added.deny.into_iter().unzip();
-        let (mut overrides_written, mut overrides, mut terms) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut overrides_written, mut overrides, mut limit_set) = (Vec::new(), Vec::new(), Vec::new());
         for (written, when, of) in added.overrides {
             overrides_written.push(written);
             overrides.push(when);
-            terms.push(of);
+            limit_set.push(of);
         }
-        let own = std::mem::take(&mut rule.terms).into_vec();
+        let own = std::mem::take(&mut rule.limit_sets).into_vec();
         let mut own = own.into_iter();
-        rule.terms = own.by_ref().take(1).chain(terms).collect::<Vec<_>>().into_iter().chain(own).collect();
+        rule.limit_sets =
+            own.by_ref().take(1).chain(limit_set).collect::<Vec<_>>().into_iter().chain(own).collect();
         rule.overrides = in_front(overrides, rule.overrides.into_vec()).into();
         rule.allow = in_front(allow, rule.allow.into_vec()).into();
         rule.deny = in_front(deny, rule.deny.into_vec()).into();

@@ -1,4 +1,4 @@
-//! Templates by segment: one walk along a path finds every template that matches it, however many there are.
+//! Trie of path templates by segment: one walk along a path finds all templates that match it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,28 +8,29 @@ use smallvec::SmallVec;
 use super::path::PathView;
 use super::template::{End, Segment, Template};
 
-/// What a walk finds: the numbers that templates were inserted under.
-pub(super) type Found = SmallVec<[u32; 16]>;
+/// Indexes of the rules whose templates match.
+pub(super) type RuleIndexes = SmallVec<[u32; 16]>;
 
+/// Trie of path templates.
 #[derive(Clone, Debug)]
 pub(super) struct Trie {
     /// The first is the root.
-    nodes: Vec<Node>,
+    nodes: Vec<TrieNode>,
 }
 
-/// All templates that begin alike.
+/// Templates with a common beginning.
 #[derive(Clone, Default, Debug)]
-struct Node {
+struct TrieNode {
     literals: HashMap<Box<[u8]>, u32, BuildHasherDefault<Fnv>>,
     parameter: Option<u32>,
-    /// Those that end here.
+    /// Templates that end here.
     here: Vec<u32>,
-    /// Those that go on with anything.
+    /// Templates that continue with anything.
     rest: Vec<u32>,
 }
 
-/// FNV-1a: quick for short texts. What is in the map was chosen by whoever wrote the policy, so that nobody can fill it with
-/// texts that collide.
+/// FNV-1a, which is fast for short texts. Only the author of the policy chooses the keys of the map, so that nobody
+/// else can fill it with colliding ones.
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -61,13 +62,13 @@ impl Hasher for Fnv {
 
 /// Few as they are, one by one is quicker than a copy.
 #[inline(always)]
-fn add(numbers: &[u32], found: &mut Found) {
+fn add(numbers: &[u32], found: &mut RuleIndexes) {
     numbers.iter().for_each(|number| found.push(*number));
 }
 
 impl Default for Trie {
     fn default() -> Self {
-        Self { nodes: vec![Node::default()] }
+        Self { nodes: vec![TrieNode::default()] }
     }
 }
 
@@ -82,7 +83,7 @@ impl Trie {
                 Segment::Parameter(_) => *node.parameter.get_or_insert(fresh),
             };
             if next == fresh {
-                self.nodes.push(Node::default());
+                self.nodes.push(TrieNode::default());
             }
             at = next as usize;
         }
@@ -97,7 +98,7 @@ impl Trie {
 
     /// Adds the numbers of all templates that match. A number that was inserted several times may come several times.
     #[inline(always)]
-    pub(super) fn collect(&self, path: PathView<'_, '_>, found: &mut Found) {
+    pub(super) fn collect(&self, path: PathView<'_, '_>, found: &mut RuleIndexes) {
         let mut nodes: SmallVec<[u32; 8]> = SmallVec::from_slice(&[0]);
         let mut next: SmallVec<[u32; 8]> = SmallVec::new();
         for segment in path.segments() {

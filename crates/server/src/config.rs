@@ -10,7 +10,7 @@ use hyper::header::HeaderName;
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use slidegate::headers::{Headers, Reset, Style};
-use slidegate::policy::file::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server, Spot};
+use slidegate::policy::file::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server, Spanned};
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::ConfigError as RedisConfigError;
 
@@ -160,13 +160,13 @@ impl HttpSettings {
 }
 
 /// What a setting says.
-pub(crate) fn value<'a, T>(spot: &'a Spot<T>, name: &'static str) -> Result<&'a T, ConfigError> {
+pub(crate) fn value<'a, T>(spot: &'a Spanned<T>, name: &'static str) -> Result<&'a T, ConfigError> {
     spot.value.as_ref().ok_or(ConfigError::Missing(name))
 }
 
 /// What requests have to bring. One that is empty would be none, and look like one.
 pub(crate) fn token<'a>(
-    token: Option<&'a Spot<String>>,
+    token: Option<&'a Spanned<String>>,
     name: &'static str,
 ) -> Result<Option<&'a str>, ConfigError> {
     let Some(token) = token else { return Ok(None) };

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use anstyle::Style;
 use slidegate::policy::Settings;
-use slidegate::policy::file::{Entrance, Spot, Store, StoreKind, Tls};
+use slidegate::policy::file::{ListenerSettings, Spanned, Store, StoreKind, Tls};
 use slidegate_server::Listeners;
 use tokio::net::TcpListener;
 
@@ -58,7 +58,8 @@ pub(super) fn text(
     let url = |tls: Option<&Tls>, scheme: &str, address| {
         format!("{scheme}{}://{address}", if tls.is_some() { "s" } else { "" })
     };
-    let tls = |entrance: &'_ Option<Entrance>| entrance.as_ref().and_then(|entrance| entrance.tls.clone());
+    let tls =
+        |entrance: &'_ Option<ListenerSettings>| entrance.as_ref().and_then(|entrance| entrance.tls.clone());
     let http = url(server.tls.as_ref(), "http", address);
     line(&mut text, &format!("listening on {STRONG}{http}{STRONG:#}"));
     if let Some(grpc) = grpc {
@@ -93,7 +94,7 @@ fn store(store: &Store) -> String {
     }
 }
 
-fn text_of(spot: &Spot<String>) -> &str {
+fn text_of(spot: &Spanned<String>) -> &str {
     spot.value.as_deref().unwrap_or_default()
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
-use slidegate::policy::file::{Bytes, Entrance, HeaderStyle, Spot, StoreKind};
+use slidegate::policy::file::{Bytes, HeaderStyle, ListenerSettings, Spanned, StoreKind};
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::Config;
 
@@ -56,31 +56,31 @@ impl Flags {
     pub(crate) fn apply(&self, settings: &mut Settings) {
         let Settings { server, store, .. } = settings;
         if let Some(http) = self.http {
-            server.http = Spot::of(http);
+            server.http = Spanned::of(http);
         }
         for (flag, entrance) in [(self.grpc, &mut server.grpc), (self.resp, &mut server.resp)] {
             if let Some(address) = flag {
-                entrance.get_or_insert_with(|| Entrance::at(address)).listen = Spot::of(address);
+                entrance.get_or_insert_with(|| ListenerSettings::at(address)).listen = Spanned::of(address);
             }
         }
         if let Some(address) = self.admin {
-            server.admin.get_or_insert_default().listen = Spot::of(address);
+            server.admin.get_or_insert_default().listen = Spanned::of(address);
         }
         if let (Some(token), Some(admin)) = (&self.admin_token, &mut server.admin) {
-            admin.token = Some(Spot::of(token.clone()));
+            admin.token = Some(Spanned::of(token.clone()));
         }
         if let Some(headers) = self.headers {
             server.headers = headers;
         }
         if let Some(token) = &self.token {
-            server.token = Some(Spot::of(token.clone()));
+            server.token = Some(Spanned::of(token.clone()));
         }
         if let Some(max_memory) = self.max_memory {
             store.max_memory = max_memory;
         }
         if let Some(url) = &self.redis {
             store.kind = StoreKind::Redis;
-            store.url = Some(Spot::of(url.clone()));
+            store.url = Some(Spanned::of(url.clone()));
             store.nodes.clear();
             store.sentinel = None;
         }

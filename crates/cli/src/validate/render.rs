@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use slidegate::policy::{LimitReport, PermitReport, RuleReport, TermsReport};
+use slidegate::policy::{LimitReport, LimitSetReport, PermitReport, RuleReport};
 
 const STRONG: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -35,22 +35,22 @@ fn rule(text: &mut String, rule: &RuleReport) {
     }
     rule.allow.iter().for_each(|conditions| line(text, &format!("  allow: {conditions}")));
     rule.deny.iter().for_each(|conditions| line(text, &format!("  deny: {conditions}")));
-    for terms in &rule.terms {
-        limits(text, terms);
+    for set in &rule.limit_sets {
+        limits(text, set);
     }
     for warning in &rule.warnings {
         line(text, &format!("  {WARNING}warning:{WARNING:#} {warning}"));
     }
 }
 
-fn limits(text: &mut String, terms: &TermsReport) {
-    let TermsReport { applies_to, bytes_per_key, .. } = terms;
+fn limits(text: &mut String, set: &LimitSetReport) {
+    let LimitSetReport { applies_to, bytes_per_key, .. } = set;
     let word = if applies_to.starts_with("all ") { "for" } else { "where" };
     line(text, &format!("  limits {word} {applies_to} (at most {bytes_per_key} bytes per key):"));
-    for limit in &terms.limits {
+    for limit in &set.limits {
         line(text, &format!("    {}: {}", limit.name, behaviour(limit)));
     }
-    if let Some(PermitReport { most_open, bytes, bytes_at_most }) = &terms.permits {
+    if let Some(PermitReport { most_open, bytes, bytes_at_most }) = &set.permits {
         line(
             text,
             &format!(

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::active_policy::ActivePolicy;
 use crate::permit::Permit;
-use slidegate_policy::{Barred, Hit, Policy, Terms};
+use slidegate_policy::{Blocked, Hit, LimitSet, Policy};
 use slidegate_store::fallback::share;
 
 /// The answer to a request: the verdict of the rules that are enforced, and what those that only look on would have said.
@@ -17,7 +17,7 @@ pub struct Answer {
     pub(super) verdict: Verdict,
     pub(super) applied: SmallVec<[Applied; 2]>,
     pub(super) observed: Vec<(Applied, Verdict)>,
-    pub(super) barred: Option<(usize, Barred)>,
+    pub(super) barred: Option<(usize, Blocked)>,
     pub(super) permit: Option<Permit>,
     pub(super) replayed: bool,
     /// How many nodes divide a quota while the store does not answer.
@@ -34,13 +34,13 @@ pub(super) struct Applied {
 impl Applied {
     pub(super) fn limits(self, policy: &Policy) -> LimitEntries<'_> {
         let rule = &policy.rules()[self.rule];
-        LimitEntries::new(Some(rule.name()), &rule.terms()[self.terms])
+        LimitEntries::new(Some(rule.name()), &rule.limit_sets()[self.terms])
     }
 }
 
 impl From<&Hit<'_>> for Applied {
     fn from(hit: &Hit<'_>) -> Self {
-        Self { rule: hit.rule, terms: hit.terms }
+        Self { rule: hit.rule, terms: hit.limit_set }
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn summary<'a>(source: Source, limits: impl Iterator<Item = LimitAnsw
 }
 
 impl Answer {
-    pub(super) fn blocked_by(policy: Arc<ActivePolicy>, (rule, why): (usize, Barred), now_ms: u64) -> Self {
+    pub(super) fn blocked_by(policy: Arc<ActivePolicy>, (rule, why): (usize, Blocked), now_ms: u64) -> Self {
         Self {
             policy,
             verdict: Verdict::new(now_ms, Decisions::default()),
@@ -102,7 +102,7 @@ impl Answer {
     }
 
     /// The rule that refuses the request whatever its limits say, and why.
-    pub fn barred(&self) -> Option<(&str, Barred)> {
+    pub fn barred(&self) -> Option<(&str, Blocked)> {
         self.barred.map(|(rule, why)| (self.policy.rules()[rule].name(), why))
     }
 
@@ -187,12 +187,12 @@ impl<'a> LimitEntry<'a> {
 /// A set of limits, one after the other.
 pub(super) struct LimitEntries<'a> {
     rule: Option<&'a str>,
-    terms: &'a Terms,
+    terms: &'a LimitSet,
     next: usize,
 }
 
 impl<'a> LimitEntries<'a> {
-    pub(super) fn new(rule: Option<&'a str>, terms: &'a Terms) -> Self {
+    pub(super) fn new(rule: Option<&'a str>, terms: &'a LimitSet) -> Self {
         Self { rule, terms, next: 0 }
     }
 }

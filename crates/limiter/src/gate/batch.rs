@@ -86,8 +86,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let BatchAnswer { policy, parts, .. } = answers;
         for (one, part) in matched.iter().zip(parts) {
             let said =
-                join_all(one.hits(HitMode::Observed).map(|hit| self.dry_run_item(policy, one, hit))).await;
-            part.observed = one.hits(HitMode::Observed).map(Applied::from).zip(said).collect();
+                join_all(one.hits(HitMode::Observe).map(|hit| self.dry_run_item(policy, one, hit))).await;
+            part.observed = one.hits(HitMode::Observe).map(Applied::from).zip(said).collect();
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let mut places: SmallVec<[usize; 4]> = SmallVec::new();
         for (one, part) in matched.iter().zip(parts.iter()).filter(|(one, _)| one.units > 0) {
             let mut begin = part.decisions.start;
-            for hit in one.hits(HitMode::Enforced) {
+            for hit in one.hits(HitMode::Enforce) {
                 let given = charge(policy, hit, one.units);
                 let end = begin + given.limits.len();
                 if policy.rules()[hit.rule].refundable() {

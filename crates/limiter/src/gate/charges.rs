@@ -25,9 +25,9 @@ impl<'a> Charges<'a> {
     pub(super) fn of(policy: &'a Policy, hits: &'a [Hit<'a>], mode: HitMode, cost: u64) -> Self {
         let (applied, charges, returned) = (SmallVec::new(), SmallVec::new(), SmallVec::new());
         let mut charges_ = Self { applied, charges, returns: returned, ends: SmallVec::new(), cost };
-        for hit in hits.iter().filter(|hit| hit.asks(mode)) {
+        for hit in hits.iter().filter(|hit| hit.consults(mode)) {
             let rule = &policy.rules()[hit.rule];
-            let limits = rule.terms()[hit.terms].limits();
+            let limits = rule.limit_sets()[hit.limit_set].limits();
             let charge = Charge { space: rule.space(), key: &hit.key, limits, cost };
             charges_.applied.push(Applied::from(hit));
             charges_.charges.extend(split_charge(charge));
@@ -84,7 +84,7 @@ fn refundable_parts<'v>(
 #[inline]
 pub(super) fn returns(policy: &Policy, applied: Applied) -> RefundScope {
     let rule = &policy.rules()[applied.rule];
-    let has_places = || rule.terms()[applied.terms].limits().iter().any(|limit| limit.needs_id());
+    let has_places = || rule.limit_sets()[applied.terms].limits().iter().any(|limit| limit.needs_id());
     if rule.refundable() {
         RefundScope::Everything
     } else if has_places() {

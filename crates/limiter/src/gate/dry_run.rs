@@ -32,7 +32,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         dry_run_hits: &[Hit<'_>],
         (id, idempotency_key): (Option<u64>, Option<&str>),
     ) -> DryRun {
-        let observed = Charges::of(policy, dry_run_hits, HitMode::Observed, enforced.cost);
+        let observed = Charges::of(policy, dry_run_hits, HitMode::Observe, enforced.cost);
         let per_rule = observed.per_rule().map(|part| self.charge_dry_run(part, id, idempotency_key));
         let (admissions, holders): (Vec<Admission>, Vec<Option<u64>>) =
             join_all(per_rule).await.into_iter().unzip();

@@ -11,7 +11,7 @@ use super::active_policy::ActivePolicy;
 use super::request::GateError;
 use crate::clock::Clock;
 use slidegate_policy::Request;
-use slidegate_policy::{HitMode, KeyText, Listed, Named, Policy, Rule};
+use slidegate_policy::{HitMode, KeyText, ListMatch, Policy, Rule, RuleSubject};
 use slidegate_store::fallback::share;
 use slidegate_store::{Charge, ChargeRequest, ForgetRequest, MAX_LIMITS, Store};
 use slidegate_store::{Key, Space};
@@ -36,7 +36,7 @@ pub struct Inspection {
     terms: usize,
     key: Vec<KeyText>,
     mode: HitMode,
-    listed: Option<Listed>,
+    listed: Option<ListMatch>,
     verdict: Verdict,
     used: Vec<Option<u64>>,
     waits_ms: Vec<Option<u64>>,
@@ -84,11 +84,11 @@ impl Inspection {
     }
 
     /// The list of the rule that these attributes are on.
-    pub fn listed(&self) -> Option<Listed> {
+    pub fn listed(&self) -> Option<ListMatch> {
         self.listed
     }
 
-    /// Which of the rule's sets of limits holds for these attributes, as [`TermsReport`](crate::policy::TermsReport)
+    /// Which of the rule's sets of limits holds for these attributes, as [`LimitSetReport`](crate::policy::LimitSetReport)
     /// tells it.
     pub fn applies_to(&self) -> String {
         self.of().applies_to(self.terms)
@@ -106,7 +106,7 @@ impl Inspection {
 
     /// Every limit that holds for these attributes.
     pub fn limits(&self) -> impl Iterator<Item = LimitUsage<'_>> {
-        let terms = &self.of().terms()[self.terms];
+        let terms = &self.of().limit_sets()[self.terms];
         let known = is_known(&self.verdict);
         let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
         let numbers = self.verdict.decisions.iter().zip(&self.used).zip(&self.waits_ms);
@@ -168,7 +168,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         request: &Request<'_>,
     ) -> Result<Vec<Inspection>, GateError<S::Error>> {
         let policy = self.policy();
-        let named = policy.named(rule, request)?;
+        let named = policy.lookup(rule, request)?;
         let mut found = Vec::with_capacity(named.len());
         for some in named.chunks(CONCURRENCY) {
             let dry_run_hits = some.iter().map(|named| self.inspect_one(&policy, named));
@@ -185,7 +185,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         request: &Request<'_>,
     ) -> Result<Vec<ResetSubject>, GateError<S::Error>> {
         let policy = self.policy();
-        let named = policy.named(rule, request)?;
+        let named = policy.lookup(rule, request)?;
         let mut forgotten = Vec::with_capacity(named.len());
         for some in named.chunks(CONCURRENCY) {
             let each = some.iter().map(|named| self.reset_one(&policy, named));
@@ -197,10 +197,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
     async fn inspect_one(
         &self,
         policy: &Arc<ActivePolicy>,
-        named: &Named<'_>,
+        named: &RuleSubject<'_>,
     ) -> Result<Inspection, S::Error> {
         let rule = &policy.rules()[named.rule];
-        let limits = rule.terms()[named.terms].limits();
+        let limits = rule.limit_sets()[named.limit_set].limits();
         let charge = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
         let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: self.next_id(), charges: &[charge] };
         let verdict = self.store.decide(&call).await?;
@@ -209,10 +209,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(Inspection {
             policy: Arc::clone(policy),
             rule: named.rule,
-            terms: named.terms,
-            key: named.shown.clone(),
+            terms: named.limit_set,
+            key: named.parts.clone(),
             mode: named.mode,
-            listed: named.listed,
+            listed: named.list,
             verdict,
             used,
             waits_ms,
@@ -228,10 +228,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
         request: &Request<'_>,
     ) -> Result<Option<Vec<u64>>, GateError<S::Error>> {
         let policy = self.policy();
-        let named = policy.named(Some(rule), request)?;
+        let named = policy.lookup(Some(rule), request)?;
         let Some(named) = named.first() else { return Ok(None) };
         let rule = &policy.rules()[named.rule];
-        let limits = rule.terms()[named.terms].limits();
+        let limits = rule.limit_sets()[named.limit_set].limits();
         let charge = Charge { space: rule.space(), key: &named.key, limits, cost: 0 };
         self.used_in_all(&charge).await.map_err(GateError::Store)
     }
@@ -286,9 +286,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(waits_ms)
     }
 
-    async fn reset_one(&self, policy: &Policy, named: &Named<'_>) -> Result<ResetSubject, S::Error> {
+    async fn reset_one(&self, policy: &Policy, named: &RuleSubject<'_>) -> Result<ResetSubject, S::Error> {
         let rule = &policy.rules()[named.rule];
-        let all = || rule.terms().iter().flat_map(|terms| terms.limits().iter().zip(terms.texts()));
+        let all = || rule.limit_sets().iter().flat_map(|terms| terms.limits().iter().zip(terms.texts()));
         let ids: BTreeSet<LimitId> = all().map(|(limit, _)| limit.id()).collect();
         let ids: Vec<LimitId> = ids.into_iter().collect();
         let mut known = BTreeSet::new();
@@ -298,6 +298,6 @@ impl<S: Store, C: Clock> Gate<S, C> {
             let subject = ForgetRequest { space: rule.space(), key: &named.key, limits: some };
             self.store.forget(&subject).await?;
         }
-        Ok(ResetSubject { rule: rule.name().to_owned(), key: named.shown.clone(), limits })
+        Ok(ResetSubject { rule: rule.name().to_owned(), key: named.parts.clone(), limits })
     }
 }

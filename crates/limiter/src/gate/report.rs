@@ -8,7 +8,7 @@ use super::batch::{BatchAnswer, BatchItem, ItemLimits, MatchedItem};
 use super::{Gate, GateError};
 use crate::telemetry::{Block, LimitDecisions, RequestInfo, RequestOutcome, Telemetry};
 use slidegate_policy::Request;
-use slidegate_policy::{Barred, Hit, HitMode};
+use slidegate_policy::{Blocked, Hit, HitMode};
 use slidegate_store::{Admission, Charge, IdempotentOutcome};
 
 impl<S, C> Gate<S, C> {
@@ -60,9 +60,9 @@ impl<S, C> Gate<S, C> {
     ) {
         let Some(telemetry) = &self.telemetry else { return };
         let info = RequestInfo::request(request);
-        let hits_of_mode = hits.iter().filter(|hit| hit.asks(HitMode::Observed));
+        let hits_of_mode = hits.iter().filter(|hit| hit.consults(HitMode::Observe));
         let would_deny = report_dry_runs(telemetry, policy, &info, hits_of_mode, verdicts);
-        if would_bar(telemetry, policy, &info, hits, now_ms) || would_deny {
+        if would_block(telemetry, policy, &info, hits, now_ms) || would_deny {
             telemetry.count_request(RequestOutcome::WouldDeny);
         }
     }
@@ -72,11 +72,11 @@ impl<S, C> Gate<S, C> {
         &self,
         policy: &ActivePolicy,
         request: &Request<'_>,
-        by: (usize, Barred),
+        by: (usize, Blocked),
         now_ms: u64,
     ) {
         if let Some(telemetry) = &self.telemetry {
-            telemetry.count_request(RequestOutcome::Barred);
+            telemetry.count_request(RequestOutcome::Blocked);
             report_block(telemetry, policy, &RequestInfo::request(request), (by, Some(request)), now_ms);
         }
     }
@@ -116,11 +116,11 @@ impl<S, C> Gate<S, C> {
         let is_barred = matched.iter().any(MatchedItem::is_barred);
         if !is_barred {
             let hits = parts.last().map_or(0, |part| part.decisions.end);
-            let observed = matched.iter().map(|one| one.hits(HitMode::Observed).count()).sum::<usize>();
+            let observed = matched.iter().map(|one| one.hits(HitMode::Observe).count()).sum::<usize>();
             let cost = matched.iter().map(|one| one.cost).fold(0, u64::saturating_add);
             telemetry.decided(hits + observed, &RequestInfo::new(cost, None), &LimitDecisions::all(verdict));
         } else {
-            telemetry.count_request(RequestOutcome::Barred);
+            telemetry.count_request(RequestOutcome::Blocked);
         }
         for ((one, part), item) in matched.iter().zip(parts).zip(items) {
             let cost = if is_barred { 0 } else { one.cost };
@@ -128,7 +128,7 @@ impl<S, C> Gate<S, C> {
             let decisions = LimitDecisions::some(verdict, &verdict.decisions[part.decisions.clone()]);
             match &one.by {
                 ItemLimits::Rules(_) => {
-                    telemetry.rules(policy, &info, HitMode::Enforced, one.hits(HitMode::Enforced), decisions);
+                    telemetry.rules(policy, &info, HitMode::Enforce, one.hits(HitMode::Enforce), decisions);
                 }
                 ItemLimits::Limit(key, limit) => telemetry.ad_hoc(&info, key, limit, &decisions),
                 ItemLimits::Nothing(Some(by)) => {
@@ -154,11 +154,11 @@ impl<S, C> Gate<S, C> {
                 telemetry,
                 &answers.policy,
                 &info,
-                one.hits(HitMode::Observed),
+                one.hits(HitMode::Observe),
                 &part.observed,
             );
             let now_ms = answers.verdict.decided_at_ms;
-            would_deny |= would_bar(telemetry, &answers.policy, &info, one.every_hit(), now_ms);
+            would_deny |= would_block(telemetry, &answers.policy, &info, one.every_hit(), now_ms);
         }
         if would_deny {
             telemetry.count_request(RequestOutcome::WouldDeny);
@@ -176,7 +176,7 @@ fn decided(
     verdict: &Verdict,
 ) {
     match (hits, &*verdict.decisions) {
-        ([hit], [decision]) if hit.mode == HitMode::Enforced => {
+        ([hit], [decision]) if hit.mode == HitMode::Enforce => {
             telemetry.one(policy, request, hit, (verdict, decision));
         }
         _ => decided_by_several(telemetry, policy, request, hits, verdict),
@@ -192,10 +192,10 @@ fn decided_by_several(
     verdict: &Verdict,
 ) {
     let (info, decisions) = (RequestInfo::request(request), LimitDecisions::all(verdict));
-    let hits_of_mode = hits.iter().filter(|hit| hit.would_bar.is_none());
+    let hits_of_mode = hits.iter().filter(|hit| hit.would_block.is_none());
     telemetry.decided(hits_of_mode.count(), &info, &decisions);
-    let enforced = hits.iter().filter(|hit| hit.mode == HitMode::Enforced);
-    telemetry.rules(policy, &info, HitMode::Enforced, enforced, decisions);
+    let enforced = hits.iter().filter(|hit| hit.mode == HitMode::Enforce);
+    telemetry.rules(policy, &info, HitMode::Enforce, enforced, decisions);
 }
 
 /// A rule that refuses a request without asking its limits.
@@ -203,17 +203,17 @@ fn report_block(
     telemetry: &Telemetry,
     policy: &ActivePolicy,
     info: &RequestInfo<'_>,
-    ((rule, why), request): ((usize, Barred), Option<&Request<'_>>),
+    ((rule, why), request): ((usize, Blocked), Option<&Request<'_>>),
     now_ms: u64,
 ) {
     let placed = request.map(|request| policy.key_and_route_of(rule, request));
     let (key, route) = placed.unwrap_or_default();
-    let bar = Block { why, mode: HitMode::Enforced, key: key.as_ref(), route, now_ms };
+    let bar = Block { why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
     telemetry.record_block((policy, rule), info, &bar);
 }
 
 /// Whether one of the rules that look on would have refused without asking its limits.
-fn would_bar(
+fn would_block(
     telemetry: &Telemetry,
     policy: &ActivePolicy,
     info: &RequestInfo<'_>,
@@ -222,7 +222,7 @@ fn would_bar(
 ) -> bool {
     let mut any = false;
     for hit in hits {
-        if let Some(why) = hit.would_bar {
+        if let Some(why) = hit.would_block {
             let Hit { mode, route, ref key, .. } = *hit;
             telemetry.record_block(
                 (policy, hit.rule),
@@ -245,7 +245,7 @@ fn report_dry_runs<'h, 'k: 'h>(
 ) -> bool {
     let mut would_deny = false;
     for (hit, (_, verdict)) in hits.zip(verdicts) {
-        telemetry.rule(policy, info, (HitMode::Observed, hit), &LimitDecisions::all(verdict));
+        telemetry.rule(policy, info, (HitMode::Observe, hit), &LimitDecisions::all(verdict));
         would_deny |= !verdict.is_allowed();
     }
     would_deny

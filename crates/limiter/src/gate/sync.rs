@@ -46,7 +46,7 @@ impl<'a> SyncAnswer<'a> {
 
 #[inline]
 fn limits<'a>(policy: &'a Policy, hit: &Hit<'_>) -> &'a [Limit] {
-    policy.rules()[hit.rule].terms()[hit.terms].limits()
+    policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits()
 }
 
 impl<S: Store, C: Clock> Gate<S, C> {
@@ -63,16 +63,16 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let choice = policy.choose(request)?;
         let (hits, barred) = match &choice {
             Choice::Hits(hits) => (&**hits, false),
-            Choice::Barred { .. } => (&[][..], true),
+            Choice::Blocked { .. } => (&[][..], true),
         };
         let is_plain = |hit: &Hit<'_>| {
-            hit.mode == HitMode::Enforced && returns(policy, Applied::from(hit)) == RefundScope::Nothing
+            hit.mode == HitMode::Enforce && returns(policy, Applied::from(hit)) == RefundScope::Nothing
         };
         if !hits.iter().all(is_plain) {
             return Ok(None);
         }
-        let (now_ms, cost) = (self.clock.now_ms(), request.cost_asked());
-        if let Choice::Barred { rule, why } = &choice {
+        let (now_ms, cost) = (self.clock.now_ms(), request.requested_cost());
+        if let Choice::Blocked { rule, reason: why } = &choice {
             self.report_blocked(policy, request, (*rule, *why), now_ms);
         }
         let charge = |hit: &'_ Hit<'_>| (policy.rules()[hit.rule].space(), limits(policy, hit));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use slidegate_core::{Limit, Source};
 
 use super::{SubjectNaming, Telemetry};
-use slidegate_policy::{Barred, HitMode, KeyText, Rule};
+use slidegate_policy::{Blocked, HitMode, KeyText, Rule};
 use slidegate_store::Key;
 
 /// A rule, or a limit that came along, that refuses a request; or would, if it were enforced.
@@ -36,7 +36,7 @@ pub struct Denial<'a> {
     /// SubjectHash decided it.
     pub source: Source,
     /// Why it was refused without asking any limit.
-    pub barred: Option<Barred>,
+    pub barred: Option<Blocked>,
     /// Under which id the sender knows the request.
     pub request_id: Option<&'a str>,
 }

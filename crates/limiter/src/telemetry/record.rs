@@ -12,7 +12,7 @@ use super::top::Subject;
 use super::{Hook, SubjectNaming, Telemetry};
 use crate::gate::ActivePolicy;
 use slidegate_policy::Request;
-use slidegate_policy::{Barred, Hit, HitMode, Rule};
+use slidegate_policy::{Blocked, Hit, HitMode, Rule};
 use slidegate_store::Key;
 
 /// A request, as far as it is told of.
@@ -33,7 +33,7 @@ impl<'a> RequestInfo<'a> {
     /// One that was not cut into parts.
     #[inline]
     pub(crate) fn request(request: &'a Request<'_>) -> Self {
-        Self::new(request.cost_asked(), request.id())
+        Self::new(request.requested_cost(), request.id())
     }
 }
 
@@ -72,7 +72,7 @@ impl<'v> LimitDecisions<'v> {
 /// A refusal without asking any limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'a> {
-    pub(crate) why: Barred,
+    pub(crate) why: Blocked,
     pub(crate) mode: HitMode,
     pub(crate) key: Option<&'a Key<'a>>,
     pub(crate) route: u32,
@@ -126,10 +126,10 @@ impl Telemetry {
         hit: &Hit<'_>,
         (verdict, decision): (&Verdict, &Decision),
     ) {
-        const MODE: HitMode = HitMode::Enforced;
+        const MODE: HitMode = HitMode::Enforce;
         let Some(tally) = policy.tally(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
-        let [series, ..] = tally.series(hit.terms, hit.route) else { return };
+        let [series, ..] = tally.series(hit.limit_set, hit.route) else { return };
         if hit.lacks_key {
             tally.record_keyless();
         }
@@ -140,10 +140,12 @@ impl Telemetry {
         };
         let subject = Subject { naming: tally.naming(), key: &hit.key };
         match decision.outcome {
-            Outcome::Fits if request.cost_asked() == 0 => count(RequestOutcome::Looked, LimitOutcome::Looked),
+            Outcome::Fits if request.requested_cost() == 0 => {
+                count(RequestOutcome::Looked, LimitOutcome::Looked)
+            }
             Outcome::Fits => {
                 count(RequestOutcome::Allowed, LimitOutcome::Allowed);
-                if self.is_near(&rule.terms()[hit.terms].limits()[0], decision, verdict.source) {
+                if self.is_near(&rule.limit_sets()[hit.limit_set].limits()[0], decision, verdict.source) {
                     series.add(stripe, counter(MODE, LimitOutcome::NearMiss));
                     self.near.add(subject, verdict.decided_at_ms);
                 }
@@ -174,7 +176,7 @@ impl Telemetry {
         mut decisions: LimitDecisions<'_>,
     ) {
         for hit in hits {
-            let limits = policy.rules()[hit.rule].terms()[hit.terms].limits().len();
+            let limits = policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits().len();
             let (own, rest) = decisions.decisions.split_at(limits.min(decisions.decisions.len()));
             self.rule(policy, info, (mode, hit), &LimitDecisions { decisions: own, ..decisions });
             decisions.decisions = rest;
@@ -196,7 +198,7 @@ impl Telemetry {
             tally.record_keyless();
         }
         let (limits, series_of_limits) =
-            (rule.terms()[hit.terms].limits(), tally.series(hit.terms, hit.route));
+            (rule.limit_sets()[hit.limit_set].limits(), tally.series(hit.limit_set, hit.route));
         let mut severity = Severity::Nothing;
         for ((limit, decision), series) in limits.iter().zip(decisions.decisions).zip(series_of_limits) {
             severity = severity.max(self.count(series, mode, (limit, decision), info, decisions));
@@ -216,7 +218,7 @@ impl Telemetry {
         limit: &Limit,
         decisions: &LimitDecisions<'_>,
     ) {
-        let (mode, [decision]) = (HitMode::Enforced, decisions.decisions) else { return };
+        let (mode, [decision]) = (HitMode::Enforce, decisions.decisions) else { return };
         let severity = self.count(&self.ad_hoc, mode, (limit, decision), info, decisions);
         let subject = Subject { naming: &self.ad_hoc_naming, key };
         if self.add_to_top_lists(subject, mode, (info.stripe, decisions.decided_at_ms), severity) {
@@ -244,7 +246,7 @@ impl Telemetry {
             series.add(info.stripe, counter(mode, LimitOutcome::Denied));
         }
         if let Some(key) = key
-            && mode == HitMode::Enforced
+            && mode == HitMode::Enforce
         {
             self.denied.add(Subject { naming: tally.naming(), key }, now_ms);
         }
@@ -308,7 +310,7 @@ impl Telemetry {
             Severity::Near => &self.near,
             Severity::Denied => &self.denied,
         };
-        if mode == HitMode::Enforced {
+        if mode == HitMode::Enforce {
             top.add(subject, at_ms);
         }
         severity == Severity::Denied && self.hook(stripe).is_some()
@@ -325,7 +327,7 @@ impl Telemetry {
     ) {
         let Some(tally) = policy.tally(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
-        let terms = &rule.terms()[hit.terms];
+        let terms = &rule.limit_sets()[hit.limit_set];
         let (names, limits, key) = (terms.names(), terms.limits(), &hit.key);
         self.call_hook(
             info,

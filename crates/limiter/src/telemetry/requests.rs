@@ -30,7 +30,7 @@ pub struct RequestCounts {
 pub(crate) enum RequestOutcome {
     Allowed,
     Denied,
-    Barred,
+    Blocked,
     Unlimited,
     Looked,
     Failed,

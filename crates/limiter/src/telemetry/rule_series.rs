@@ -6,7 +6,7 @@ use super::SubjectNaming;
 use super::keyless::KeylessCounter;
 use super::series::{MAX_ROUTES, Name, OTHER, SeriesCounters, reason};
 use super::skips::SkipCounter;
-use slidegate_policy::{Barred, Rule};
+use slidegate_policy::{Blocked, Rule};
 
 /// The lines of a rule, for all its sets of limits, all its reasons to refuse without asking one, and all its routes.
 #[derive(Debug)]
@@ -22,13 +22,13 @@ pub(crate) struct RuleSeries {
 type LimitSetSeries = Box<[Box<[Arc<SeriesCounters>]>]>;
 
 /// Why it refuses, and the line for that of every route.
-type BlockSeries = (Barred, Box<[Arc<SeriesCounters>]>);
+type BlockSeries = (Blocked, Box<[Arc<SeriesCounters>]>);
 
 impl RuleSeries {
     /// The names of all lines of a rule, limit by limit.
     pub(super) fn names(rule: &Rule) -> impl Iterator<Item = Name> {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
-        let limits = rule.terms().iter().flat_map(|terms| terms.names()).map(|name| Arc::from(&**name));
+        let limits = rule.limit_sets().iter().flat_map(|terms| terms.names()).map(|name| Arc::from(&**name));
         let limits: Vec<Arc<str>> =
             limits.chain(record_block(rule).map(|why| Arc::from(reason(why)))).collect();
         limits.into_iter().flat_map(move |limit| {
@@ -45,7 +45,7 @@ impl RuleSeries {
         let (name, routes) = (Arc::<str>::from(rule.name()), routes(rule));
         let series =
             |limit: &Arc<str>, route: &Arc<str>| series(&[name.clone(), limit.clone(), route.clone()]);
-        let terms = rule.terms().iter().map(|terms| {
+        let terms = rule.limit_sets().iter().map(|terms| {
             let limits: Vec<Arc<str>> = terms.names().iter().map(|limit| Arc::from(&**limit)).collect();
             let of = |route: &Arc<str>| limits.iter().map(|limit| series(limit, route)).collect();
             routes.iter().map(of).collect()
@@ -85,15 +85,15 @@ impl RuleSeries {
     }
 
     /// The line of what is refused for this reason on one route.
-    pub(super) fn block_series(&self, why: Barred, route: u32) -> Option<&SeriesCounters> {
+    pub(super) fn block_series(&self, why: Blocked, route: u32) -> Option<&SeriesCounters> {
         let (_, series) = self.record_block.iter().find(|(other, _)| *other == why)?;
         series.get(route as usize).map(|series| &**series)
     }
 }
 
 /// Why a rule may refuse without asking a limit.
-fn record_block(rule: &Rule) -> impl Iterator<Item = Barred> {
-    Barred::ALL.into_iter().filter(|why| rule.may_bar(*why))
+fn record_block(rule: &Rule) -> impl Iterator<Item = Blocked> {
+    Blocked::ALL.into_iter().filter(|why| rule.may_block(*why))
 }
 
 /// What the routes of a rule are called, and last that of requests by its name.

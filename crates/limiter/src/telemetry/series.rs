@@ -9,7 +9,7 @@ use super::keyless::{KeylessCounter, KeylessRequests};
 use super::rule_series::RuleSeries;
 use super::skips::SkipCounter;
 use super::striped::Striped;
-use slidegate_policy::{Barred, HitMode, KeyText, Policy};
+use slidegate_policy::{Blocked, HitMode, KeyText, Policy};
 use slidegate_store::Key;
 
 /// The most lines that are kept. What does not fit is counted under the rule [`OTHER`].
@@ -64,10 +64,10 @@ pub(super) fn ad_hoc_subject(key: &Key<'_>) -> Vec<KeyText> {
 }
 
 /// What stands for a limit where a rule refuses without asking one.
-pub(super) fn reason(why: Barred) -> &'static str {
+pub(super) fn reason(why: Blocked) -> &'static str {
     match why {
-        Barred::DenyList => "(deny list)",
-        Barred::MissingKey => "(missing key)",
+        Blocked::DenyList => "(deny list)",
+        Blocked::MissingKey => "(missing key)",
     }
 }
 
@@ -90,8 +90,8 @@ pub(super) type SeriesCounters = Striped<{ 2 * COUNTS }>;
 #[inline]
 pub(super) fn counter(mode: HitMode, outcome: LimitOutcome) -> usize {
     let first = match mode {
-        HitMode::Enforced => 0,
-        HitMode::Observed => COUNTS,
+        HitMode::Enforce => 0,
+        HitMode::Observe => COUNTS,
     };
     first + outcome as usize
 }
@@ -208,5 +208,5 @@ fn series(name: &Name, tally: &SeriesCounters) -> Series {
         }
     };
     let [rule, limit, route] = name.clone();
-    Series { rule, limit, route, enforced: counts(HitMode::Enforced), observed: counts(HitMode::Observed) }
+    Series { rule, limit, route, enforced: counts(HitMode::Enforce), observed: counts(HitMode::Observe) }
 }

@@ -1,7 +1,7 @@
 //! Random policies and requests, from few values, so that they meet.
 
 use slidegate::policy::file::{
-    Condition, Conditions, File, LimitEntry, Missing, Mode, Override, Percent, Rule, Spot, Test,
+    Condition, Conditions, File, LimitEntry, Missing, Mode, Override, Percent, Rule, Spanned, Test,
 };
 use slidegate::{Limit, Request};
 use slidegate_testkit::cases::Rng;
@@ -72,11 +72,11 @@ const PREFIXES: [&str; 4] = ["/users", "/", "/files/a", "/users/{id}"];
 const NETS: [&str; 6] =
     ["10.0.0.0/8", "10.0.0.1", "2001:db8::/48", "::ffff:10.0.0.2", "0.0.0.0/0", "2001:db8::1"];
 
-pub(crate) fn spot(text: &str) -> Spot<String> {
-    Spot::of(text.to_owned())
+pub(crate) fn spot(text: &str) -> Spanned<String> {
+    Spanned::of(text.to_owned())
 }
 
-fn some(rng: &Rng, of: &[&str]) -> Vec<Spot<String>> {
+fn some(rng: &Rng, of: &[&str]) -> Vec<Spanned<String>> {
     (0..rng.between(1, 2)).map(|_| spot(rng.pick(of))).collect()
 }
 
@@ -109,14 +109,14 @@ pub(crate) fn entry(limit: Limit) -> LimitEntry {
     LimitEntry { at: Default::default(), limit: Some(limit), name: None }
 }
 
-pub(crate) fn limits(texts: &[&str]) -> Spot<Vec<LimitEntry>> {
-    Spot::of(texts.iter().map(|text| entry(text.parse().expect("a limit"))).collect())
+pub(crate) fn limits(texts: &[&str]) -> Spanned<Vec<LimitEntry>> {
+    Spanned::of(texts.iter().map(|text| entry(text.parse().expect("a limit"))).collect())
 }
 
-fn some_limits(rng: &Rng) -> Spot<Vec<LimitEntry>> {
+fn some_limits(rng: &Rng) -> Spanned<Vec<LimitEntry>> {
     match rng.below(6) {
         // Many, so that two rules have more than a request may touch.
-        0 => Spot::of(
+        0 => Spanned::of(
             (1..=rng.between(14, 20))
                 .map(|n| entry(Limit::new(5, std::time::Duration::from_secs(n)).expect("a limit")))
                 .collect(),
@@ -170,7 +170,7 @@ fn rule(rng: &Rng, index: u64) -> Rule {
 
 pub(crate) fn file(rng: &Rng) -> File {
     let rules = (0..rng.below(7)).map(|index| rule(rng, index)).collect();
-    File { ipv6_prefix: Spot::of(rng.pick(&[64, 48, 128, 1])), rules, ..File::default() }
+    File { ipv6_prefix: Spanned::of(rng.pick(&[64, 48, 128, 1])), rules, ..File::default() }
 }
 
 pub(crate) fn attributes(rng: &Rng) -> Attributes {

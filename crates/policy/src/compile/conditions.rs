@@ -1,9 +1,9 @@
-//! Conditions of a file as conditions that can be asked.
+//! Predicates of a file as conditions that can be asked.
 
 use super::super::address;
-use super::super::condition::{Condition, Conditions, How};
+use super::super::condition::{Comparison, Predicate, Predicates};
 use super::super::diagnostics::Diagnostics;
-use super::super::file::{self, Spot, Test};
+use super::super::file::{self, Spanned, Test};
 use super::super::readings::{PathRules, fold_case};
 use super::super::request_view::{IP, METHOD, PATH, Source};
 use super::super::template::Template;
@@ -11,7 +11,7 @@ use super::each;
 
 /// The rule whose conditions they are: its templates, and how paths are read.
 #[derive(Clone, Copy)]
-pub(super) struct In<'t> {
+pub(super) struct RuleContext<'t> {
     pub(super) templates: &'t [Template],
     pub(super) paths: PathRules,
 }
@@ -21,34 +21,38 @@ pub(super) fn of_match(
     matches: &file::Conditions,
     paths: PathRules,
     diagnostics: &Diagnostics,
-) -> (Box<[Template]>, Conditions) {
+) -> (Box<[Template]>, Predicates) {
     let path = matches.0.iter().position(|condition| condition.attribute == PATH);
     let templates = path.map(|path| templates(&matches.0[path].test, paths, diagnostics)).unwrap_or_default();
-    let within = In { templates: &templates, paths };
+    let context = RuleContext { templates: &templates, paths };
     let others = matches.0.iter().enumerate().filter(|(index, _)| Some(*index) != path);
-    let others = others.map(|(_, other)| condition(other, within, diagnostics)).collect();
-    (templates, Conditions::new(others))
+    let others = others.map(|(_, other)| condition(other, context, diagnostics)).collect();
+    (templates, Predicates::new(others))
 }
 
 /// The conditions of a rule with these templates.
-pub(super) fn of(written: &file::Conditions, within: In<'_>, diagnostics: &Diagnostics) -> Conditions {
-    Conditions::new(written.0.iter().map(|one| condition(one, within, diagnostics)).collect())
+pub(super) fn of(
+    written: &file::Conditions,
+    context: RuleContext<'_>,
+    diagnostics: &Diagnostics,
+) -> Predicates {
+    Predicates::new(written.0.iter().map(|one| condition(one, context, diagnostics)).collect())
 }
 
 /// The same for a list of them.
 pub(super) fn list(
     written: &[file::Conditions],
-    within: In<'_>,
+    context: RuleContext<'_>,
     diagnostics: &Diagnostics,
-) -> Box<[Conditions]> {
-    written.iter().map(|conditions| of(conditions, within, diagnostics)).collect()
+) -> Box<[Predicates]> {
+    written.iter().map(|conditions| of(conditions, context, diagnostics)).collect()
 }
 
-fn condition(written: &file::Condition, within: In<'_>, diagnostics: &Diagnostics) -> Condition {
+fn condition(written: &file::Condition, context: RuleContext<'_>, diagnostics: &Diagnostics) -> Predicate {
     let file::Condition { at, attribute, test } = written;
     let (how, spots) = match test {
-        Test::Is(spots) => (How::Whole, spots),
-        Test::Prefix(spots) => (How::Prefix, spots),
+        Test::Is(spots) => (Comparison::Whole, spots),
+        Test::Prefix(spots) => (Comparison::Prefix, spots),
     };
     if attribute.is_empty() {
         diagnostics.report(*at, "an attribute without a name", "name it, as in `{ user: alice }`");
@@ -58,20 +62,20 @@ fn condition(written: &file::Condition, within: In<'_>, diagnostics: &Diagnostic
         diagnostics.report(*at, what, "list at least one value");
     }
     match &**attribute {
-        PATH => Condition::Path(templates(test, within.paths, diagnostics)),
+        PATH => Predicate::Path(templates(test, context.paths, diagnostics)),
         IP => {
-            if how == How::Prefix {
+            if how == Comparison::Prefix {
                 let help = "write a network instead, such as `ip: 10.0.0.0/8`";
                 diagnostics.report(*at, "an address has no prefix as a text", help);
-                return Condition::Address(Box::default());
+                return Predicate::Address(Box::default());
             }
-            Condition::Address(each(spots, diagnostics, address::network).into())
+            Predicate::Address(each(spots, diagnostics, address::network).into())
         }
-        METHOD => Condition::Method { how, texts: texts(spots) },
+        METHOD => Predicate::Method { how, texts: texts(spots) },
         name => {
-            let source = Source::new(name, within.templates);
-            let folds = within.paths.ignore_case && matches!(source, Source::Parameter(_));
-            Condition::Text { source, how, texts: if folds { folded(spots) } else { texts(spots) } }
+            let source = Source::new(name, context.templates);
+            let folds = context.paths.ignore_case && matches!(source, Source::Parameter(_));
+            Predicate::Text { source, how, texts: if folds { folded(spots) } else { texts(spots) } }
         }
     }
 }
@@ -84,12 +88,12 @@ fn templates(test: &Test, paths: PathRules, diagnostics: &Diagnostics) -> Box<[T
     .into()
 }
 
-fn texts(spots: &[Spot<String>]) -> Box<[Box<str>]> {
+fn texts(spots: &[Spanned<String>]) -> Box<[Box<str>]> {
     spots.iter().filter_map(|spot| spot.value.as_deref().map(Box::from)).collect()
 }
 
 /// Texts that parts of a path are compared with where case does not matter.
-fn folded(spots: &[Spot<String>]) -> Box<[Box<str>]> {
+fn folded(spots: &[Spanned<String>]) -> Box<[Box<str>]> {
     let fold = |text: &str| String::from_utf8_lossy(&fold_case(text.as_bytes())).into();
     spots.iter().filter_map(|spot| spot.value.as_deref().map(fold)).collect()
 }

@@ -1,21 +1,21 @@
 //! What a rule's key is made of.
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::Spot;
+use super::super::file::Spanned;
 use super::super::request_view::Source;
 use super::super::subject::{KeyPart, KeyParts};
 use super::super::template::Template;
 use crate::request::MAX_NAME_BYTES;
 
 pub(super) fn compile(
-    written: &[Spot<String>],
+    written: &[Spanned<String>],
     templates: &[Template],
     ipv6_prefix: u8,
     diagnostics: &Diagnostics,
 ) -> KeyParts {
     let mut names: Vec<&str> = Vec::new();
     let mut parts = Vec::new();
-    for Spot { at, value } in written {
+    for Spanned { at, value } in written {
         let Some(text) = value else { continue };
         let mut alternatives = Vec::new();
         for name in text.split('|').map(str::trim) {

@@ -1,9 +1,9 @@
 //! The sets of limits of a rule.
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::{LimitEntry, Spot};
-use super::super::limit_set::{self, Terms};
-use super::Seen;
+use super::super::file::{LimitEntry, Spanned};
+use super::super::limit_set::{self, LimitSet};
+use super::UsedNames;
 use slidegate_core::{Limit, LimitKind};
 use slidegate_store::MAX_LIMITS;
 
@@ -12,17 +12,17 @@ const MAX_NAME: usize = 64;
 
 /// A rule, as far as its limits are concerned.
 #[derive(Clone, Copy)]
-pub(super) struct Of<'a> {
+pub(super) struct LimitContext<'a> {
     pub(super) name: &'a str,
     pub(super) refundable: bool,
 }
 
 pub(super) fn compile(
-    written: &Spot<Vec<LimitEntry>>,
-    of: Of<'_>,
-    seen: &mut Seen,
+    written: &Spanned<Vec<LimitEntry>>,
+    of: LimitContext<'_>,
+    used: &mut UsedNames,
     diagnostics: &Diagnostics,
-) -> Terms {
+) -> LimitSet {
     let entries = written.value.as_deref().unwrap_or_default();
     if written.value.is_some() && entries.is_empty() {
         diagnostics.report(
@@ -45,14 +45,14 @@ pub(super) fn compile(
         let Some(limit) = entry.limit else { continue };
         let name = limit_set::name(of.name, &limit, entry.name.as_deref());
         let is_taken = named.iter().any(|(_, known)| *known == name)
-            || **seen.limits.entry(name.clone()).or_insert(of.name.into()) != *of.name;
+            || **used.limits.entry(name.clone()).or_insert(of.name.into()) != *of.name;
         if is_taken {
             let what = format!("another limit is called `{name}` in answers, too");
             diagnostics.report(entry.at, what, "give one of them another `name`");
         }
         named.push((limit, name));
     }
-    Terms::new(named)
+    LimitSet::new(named)
 }
 
 /// Limits of one kind and window are one history, unless they have names.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::{Admin, Bytes, Connections, DurationMs, MIN_SECRET_CHARS, Server, Spot};
+use super::super::file::{Admin, Bytes, Connections, DurationMs, MIN_SECRET_CHARS, Server, Spanned};
 use super::settings::SHORT_SECRET;
 
 /// More connections than a process can have.
@@ -22,8 +22,8 @@ pub(super) fn check(server: &Server, diagnostics: &Diagnostics) {
     check_addresses(server, diagnostics);
 }
 
-fn check_token(token: Option<&Spot<String>>, diagnostics: &Diagnostics) {
-    if let Some(Spot { at, value: Some(token) }) = token
+fn check_token(token: Option<&Spanned<String>>, diagnostics: &Diagnostics) {
+    if let Some(Spanned { at, value: Some(token) }) = token
         && token.chars().count() < MIN_SECRET_CHARS
     {
         diagnostics.report(*at, "the token is too short, and could be guessed", SHORT_SECRET);
@@ -83,7 +83,7 @@ fn check_connections(connections: &Connections, diagnostics: &Diagnostics) {
     check_size(&connections.max_body, 1, diagnostics);
 }
 
-fn check_size(size: &Spot<Bytes>, least: u64, diagnostics: &Diagnostics) {
+fn check_size(size: &Spanned<Bytes>, least: u64, diagnostics: &Diagnostics) {
     if let Some(Bytes(bytes)) = size.value.filter(|size| !(least..=MAX_BYTES).contains(&size.0)) {
         let help = format!("choose {least} bytes to 16MiB; 64KiB is usual");
         diagnostics.report(size.at, format!("at most {bytes} bytes of a request"), help);

@@ -1,14 +1,14 @@
 //! What can be wrong with the settings of the service and of the store.
 
 use super::super::diagnostics::{Diagnostics, quote};
-use super::super::file::{MIN_SECRET_CHARS, Observe, Server, Span, Spot, Store, StoreKind};
+use super::super::file::{MIN_SECRET_CHARS, Observe, Server, Span, Spanned, Store, StoreKind};
 
 /// Remedy for a token or a permit secret that is too short.
 pub(super) const SHORT_SECRET: &str =
     "use at least 16 characters, such as those of `openssl rand -base64 32`";
 
 pub(super) fn check_server(server: &Server, diagnostics: &Diagnostics) {
-    if let Some(Spot { at, value: Some(secret) }) = &server.permit_secret
+    if let Some(Spanned { at, value: Some(secret) }) = &server.permit_secret
         && secret.chars().count() < MIN_SECRET_CHARS
     {
         let what = "the permit secret is too short to keep permits from being forged";
@@ -68,7 +68,7 @@ fn check_snapshot(store: &Store, diagnostics: &Diagnostics) {
         let help = "leave `snapshot` out: Redis keeps state by itself";
         diagnostics.report(path.at, "a snapshot is of memory, and the store is Redis", help);
     }
-    if let Spot { at, value: Some(interval) } = &store.snapshot_interval
+    if let Spanned { at, value: Some(interval) } = &store.snapshot_interval
         && interval.0 < MIN_SNAPSHOT_INTERVAL_MS
     {
         let what = format!("a snapshot every {} ms", interval.0);
@@ -81,7 +81,7 @@ const MIN_METRICS_MS: u64 = 1_000;
 
 pub(super) fn check_observe(observe: &Observe, diagnostics: &Diagnostics) {
     let Some(otlp) = &observe.otlp else { return };
-    if let Spot { at, value: Some(endpoint) } = &otlp.endpoint {
+    if let Spanned { at, value: Some(endpoint) } = &otlp.endpoint {
         let host = ["http://", "https://"].iter().find_map(|scheme| endpoint.strip_prefix(scheme));
         if !host.is_some_and(|host| {
             host.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'[')
@@ -90,7 +90,7 @@ pub(super) fn check_observe(observe: &Observe, diagnostics: &Diagnostics) {
             diagnostics.report(*at, what, "write its address, as in `endpoint: http://127.0.0.1:4318`");
         }
     }
-    if let Spot { at, value: Some(every) } = &otlp.metrics_every
+    if let Spanned { at, value: Some(every) } = &otlp.metrics_every
         && every.0 < MIN_METRICS_MS
     {
         diagnostics.report(*at, format!("metrics every {} ms", every.0), "write 1s or more; 10s is usual");

@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 
 use super::super::Settings;
-use super::super::file::{Entrance, Server, Tls};
+use super::super::file::{ListenerSettings, Server, Tls};
 
 impl Settings {
     /// What may surprise about the settings: listeners of the data plane that other machines reach without a token or a client
     /// certificate.
     pub fn warnings(&self) -> Vec<String> {
         let server = &self.server;
-        let entrance = |entrance: &Option<Entrance>| {
+        let entrance = |entrance: &Option<ListenerSettings>| {
             entrance.as_ref().and_then(|entrance| Some((entrance.listen.value?, entrance.tls.clone())))
         };
         let listeners = [

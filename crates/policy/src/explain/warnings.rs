@@ -10,8 +10,8 @@ const LATE_MS: u64 = 60_000;
 impl Rule {
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for terms in &self.terms {
-            for (limit, name) in terms.limits().iter().zip(terms.names()) {
+        for limit_set in &self.limit_sets {
+            for (limit, name) in limit_set.limits().iter().zip(limit_set.names()) {
                 warnings.extend(of_limit(limit, name).filter(|warning| !warnings.contains(warning)));
             }
         }

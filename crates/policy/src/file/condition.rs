@@ -1,6 +1,6 @@
 //! What a request has to be like.
 
-use super::{Span, Spot};
+use super::{Span, Spanned};
 
 /// Attributes and what they have to be: all have to hold, and none at all hold for every request.
 ///
@@ -24,7 +24,7 @@ pub struct Condition {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Test {
     /// One of these. Numbers and booleans count as their text.
-    Is(Vec<Spot<String>>),
+    Is(Vec<Spanned<String>>),
     /// Something that starts with one of these.
-    Prefix(Vec<Spot<String>>),
+    Prefix(Vec<Spanned<String>>),
 }

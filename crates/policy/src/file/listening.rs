@@ -6,39 +6,39 @@ use std::net::{Ipv4Addr, SocketAddr};
 use schemars::JsonSchema;
 
 use super::super::schema::{self, Only};
-use super::{Bytes, DurationMs, Spot};
+use super::{Bytes, DurationMs, Spanned};
 
 /// Where operators reach the service. An address alone stands for `listen`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Admin {
     /// Where to listen.
-    pub listen: Spot<SocketAddr>,
+    pub listen: Spanned<SocketAddr>,
     /// What requests have to bring.
-    pub token: Option<Spot<String>>,
+    pub token: Option<Spanned<String>>,
     /// Certificates.
     pub tls: Option<Tls>,
 }
 
 impl Default for Admin {
     fn default() -> Self {
-        let listen = Spot::of(SocketAddr::from((Ipv4Addr::LOCALHOST, 8090)));
+        let listen = Spanned::of(SocketAddr::from((Ipv4Addr::LOCALHOST, 8090)));
         Self { listen, token: None, tls: None }
     }
 }
 
 /// Where one more protocol is spoken. An address alone stands for `listen`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entrance {
+pub struct ListenerSettings {
     /// Where to listen.
-    pub listen: Spot<SocketAddr>,
+    pub listen: Spanned<SocketAddr>,
     /// Certificates.
     pub tls: Option<Tls>,
 }
 
-impl Entrance {
+impl ListenerSettings {
     /// Without certificates.
     pub fn at(listen: SocketAddr) -> Self {
-        Self { listen: Spot::of(listen), tls: None }
+        Self { listen: Spanned::of(listen), tls: None }
     }
 }
 
@@ -63,13 +63,13 @@ impl fmt::Debug for Admin {
 pub struct Tls {
     /// The file with the certificate and those that vouch for it, as PEM.
     #[schemars(length(min = 1))]
-    pub certificate: Spot<String>,
+    pub certificate: Spanned<String>,
     /// The file with its private key, as PEM.
     #[schemars(length(min = 1))]
-    pub key: Spot<String>,
+    pub key: Spanned<String>,
     /// If set, clients need a certificate that one of this file's authorities vouches for.
     #[schemars(with = "String", length(min = 1))]
-    pub client_ca: Option<Spot<String>>,
+    pub client_ca: Option<Spanned<String>>,
 }
 
 /// What connections may take. Each listener has as much to give. What takes too long is ended not before its time, and at the
@@ -81,46 +81,46 @@ pub struct Connections {
     /// longest idle is closed; if none has been idle for a second, it is told to come again (503). Each may take about `max_head` and
     /// twice `max_body` of memory; one that waits for its next request takes 20 KiB or less.
     #[schemars(schema_with = "schema::whole::<1, 1_000_000>", extend("default" = 16_384))]
-    pub max: Spot<u32>,
+    pub max: Spanned<u32>,
     /// The most from one address, of which a gateway has only one. IPv6 addresses that share `ipv6_prefix` bits are one.
     #[schemars(schema_with = "schema::whole::<1, 1_000_000>", extend("default" = 4_096))]
-    pub max_per_address: Spot<u32>,
+    pub max_per_address: Spanned<u32>,
     /// How long a request's head may take, from the first byte; of a new connection, from its beginning, with the
     /// handshake of TLS. A part of a request that came is told 408.
     #[schemars(extend("default" = "10s"))]
-    pub head_timeout: Spot<DurationMs>,
+    pub head_timeout: Spanned<DurationMs>,
     /// How long a request's body may take (408).
     #[schemars(extend("default" = "10s"))]
-    pub body_timeout: Spot<DurationMs>,
+    pub body_timeout: Spanned<DurationMs>,
     /// How long a client may take to accept an answer.
     #[schemars(extend("default" = "10s"))]
-    pub write_timeout: Spot<DurationMs>,
+    pub write_timeout: Spanned<DurationMs>,
     /// How long a connection may wait for its next request.
     #[schemars(extend("default" = "75s"))]
-    pub idle_timeout: Spot<DurationMs>,
+    pub idle_timeout: Spanned<DurationMs>,
     /// After how many requests a connection is ended. 0: it is not.
     #[schemars(schema_with = "schema::whole::<0, { u32::MAX as u64 }>", extend("default" = 0))]
     pub max_requests: u32,
     /// The largest head of a request, at least 8KiB (431).
     #[schemars(extend("default" = "64KiB"))]
-    pub max_head: Spot<Bytes>,
+    pub max_head: Spanned<Bytes>,
     /// The largest body of a request (413).
     #[schemars(extend("default" = "64KiB"))]
-    pub max_body: Spot<Bytes>,
+    pub max_body: Spanned<Bytes>,
 }
 
 impl Default for Connections {
     fn default() -> Self {
         Self {
-            max: Spot::of(16_384),
-            max_per_address: Spot::of(4_096),
-            head_timeout: Spot::of(DurationMs(10_000)),
-            body_timeout: Spot::of(DurationMs(10_000)),
-            write_timeout: Spot::of(DurationMs(10_000)),
-            idle_timeout: Spot::of(DurationMs(75_000)),
+            max: Spanned::of(16_384),
+            max_per_address: Spanned::of(4_096),
+            head_timeout: Spanned::of(DurationMs(10_000)),
+            body_timeout: Spanned::of(DurationMs(10_000)),
+            write_timeout: Spanned::of(DurationMs(10_000)),
+            idle_timeout: Spanned::of(DurationMs(75_000)),
             max_requests: 0,
-            max_head: Spot::of(Bytes(64 << 10)),
-            max_body: Spot::of(Bytes(64 << 10)),
+            max_head: Spanned::of(Bytes(64 << 10)),
+            max_body: Spanned::of(Bytes(64 << 10)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 
 use super::super::schema::{self, Only};
-use super::{DurationMs, Percent, Spot};
+use super::{DurationMs, Percent, Spanned};
 
 /// What is counted and told of decisions: metrics, top lists, the console, the log of denials.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
@@ -44,21 +44,21 @@ impl Default for Observe {
 pub struct Otlp {
     /// The collector. Metrics go to `/v1/metrics` below it, traces to `/v1/traces`.
     #[schemars(length(min = 1), extend("examples" = ["http://127.0.0.1:4318"]))]
-    pub endpoint: Spot<String>,
+    pub endpoint: Spanned<String>,
     /// The share of requests that leave a trace. Where a caller sends `traceparent`, it decides.
     #[schemars(extend("default" = "1%"))]
     pub traces: Percent,
     /// How often metrics are sent, at least 1s.
     #[schemars(extend("default" = "10s"))]
-    pub metrics_every: Spot<DurationMs>,
+    pub metrics_every: Spanned<DurationMs>,
 }
 
 impl Default for Otlp {
     fn default() -> Self {
         Self {
-            endpoint: Spot::of("http://127.0.0.1:4318".to_owned()),
+            endpoint: Spanned::of("http://127.0.0.1:4318".to_owned()),
             traces: Percent(100),
-            metrics_every: Spot::of(DurationMs(10_000)),
+            metrics_every: Spanned::of(DurationMs(10_000)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 
 use super::super::schema::Only;
-use super::{Conditions, LimitEntry, Percent, Spot};
+use super::{Conditions, LimitEntry, Percent, Spanned};
 use slidegate_store::OnStoreError;
 
 /// Which requests are limited, by what they are told apart, and how often they may come. All rules that match a
@@ -15,17 +15,17 @@ use slidegate_store::OnStoreError;
 pub struct Rule {
     /// The name in answers, headers and metrics: up to 64 letters, digits and `_ . : -`, once per file.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.:-]{1,64}$"))]
-    pub name: Spot<String>,
+    pub name: Spanned<String>,
     /// Which requests it is for. Left out: all.
     #[schemars(rename = "match")]
     pub matches: Conditions,
     /// The attributes that tell clients apart. `api_key|ip` takes the first that the request has. Left out: all requests
     /// count together.
     #[schemars(inner(length(min = 1)), extend("examples" = [["ip"], ["org", "api_key|ip"]]))]
-    pub key: Vec<Spot<String>>,
+    pub key: Vec<Spanned<String>>,
     /// What is allowed. A request has to fit all of them.
     #[schemars(length(min = 1), extend("examples" = [["5/min"], ["10/s", "600/min"]]))]
-    pub limits: Spot<Vec<LimitEntry>>,
+    pub limits: Spanned<Vec<LimitEntry>>,
     /// What happens to a request that lacks an attribute of the key. Left out: `shared`, but `skip` for descriptors of Envoy's service.
     pub missing: Missing,
     /// Whether the file has `missing`. Without it, Envoy's descriptors that lack an entry of the key are skipped.
@@ -35,7 +35,7 @@ pub struct Rule {
     pub overrides: Vec<Override>,
     /// Other limits by the attribute `tier`.
     #[schemars(extend("examples" = [{ "enterprise": ["200/s"] }]))]
-    pub tiers: BTreeMap<String, Spot<Vec<LimitEntry>>>,
+    pub tiers: BTreeMap<String, Spanned<Vec<LimitEntry>>>,
     /// Requests that this rule does not limit.
     #[schemars(extend("examples" = [[{ "ip": "10.0.0.0/8" }]]))]
     pub allow: Vec<Conditions>,
@@ -61,7 +61,7 @@ pub struct Override {
     pub when: Conditions,
     /// What is allowed to them.
     #[schemars(length(min = 1), extend("examples" = [["5/min"], ["10/s", "600/min"]]))]
-    pub limits: Spot<Vec<LimitEntry>>,
+    pub limits: Spanned<Vec<LimitEntry>>,
 }
 
 /// What happens to a request that lacks an attribute of the key.

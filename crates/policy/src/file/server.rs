@@ -8,7 +8,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use schemars::JsonSchema;
 
 use super::super::schema::{self, Only};
-use super::{Admin, Connections, DurationMs, Entrance, Percent, Spot, Tls};
+use super::{Admin, Connections, DurationMs, ListenerSettings, Percent, Spanned, Tls};
 
 /// Fewest characters of a token or a permit secret: shorter ones can be guessed.
 pub const MIN_SECRET_CHARS: usize = 16;
@@ -19,16 +19,16 @@ pub const MIN_SECRET_CHARS: usize = 16;
 pub struct Server {
     /// Where checks are answered.
     #[schemars(schema_with = "schema::socket", extend("default" = "127.0.0.1:8080"))]
-    pub http: Spot<SocketAddr>,
+    pub http: Spanned<SocketAddr>,
     /// If set, `http` is reached by TLS alone.
     #[schemars(with = "Tls")]
     pub tls: Option<Tls>,
     /// Where Envoy's rate limit service is spoken, over gRPC. Left out: nowhere.
-    #[schemars(with = "Entrance")]
-    pub grpc: Option<Entrance>,
+    #[schemars(with = "ListenerSettings")]
+    pub grpc: Option<ListenerSettings>,
     /// Where the protocol of Redis is spoken. Left out: nowhere.
-    #[schemars(with = "Entrance")]
-    pub resp: Option<Entrance>,
+    #[schemars(with = "ListenerSettings")]
+    pub resp: Option<ListenerSettings>,
     /// Where operators reach it: health, metrics, keys, overrides, reload. Left out: nowhere.
     #[schemars(with = "Admin")]
     pub admin: Option<Admin>,
@@ -42,10 +42,10 @@ pub struct Server {
     pub shutdown_timeout: DurationMs,
     /// Proxies whose word on the client's address is taken.
     #[schemars(schema_with = "schema::networks", extend("default" = ["127.0.0.0/8", "::1/128"]))]
-    pub trusted_proxies: Vec<Spot<IpNet>>,
+    pub trusted_proxies: Vec<Spanned<IpNet>>,
     /// For forward-auth: attributes, and the request headers that they are read from.
     #[schemars(extend("examples" = [{ "org": "X-Org" }]))]
-    pub attributes: BTreeMap<String, Spot<String>>,
+    pub attributes: BTreeMap<String, Spanned<String>>,
     /// Which rate limit headers an answer has.
     #[schemars(extend("default" = "draft"))]
     pub headers: HeaderStyle,
@@ -57,10 +57,10 @@ pub struct Server {
     pub retry_jitter: Percent,
     /// If set, requests need `Authorization: Bearer …` with it; clients of `resp` need `AUTH` with it. At least 16 characters.
     #[schemars(with = "String", length(min = 16))]
-    pub token: Option<Spot<String>>,
+    pub token: Option<Spanned<String>>,
     /// What permits are signed with: at least 16 characters, the same on all nodes. Left out: permits end with the process.
     #[schemars(with = "String", length(min = 16))]
-    pub permit_secret: Option<Spot<String>>,
+    pub permit_secret: Option<Spanned<String>>,
     /// Whether limits may come in a request (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`, limits in descriptors of gRPC and `/json`). Left
     /// out: only where it listens at a loopback address.
     #[schemars(with = "bool")]
@@ -80,7 +80,7 @@ impl Default for Server {
             IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128)),
         ];
         Self {
-            http: Spot::of(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
+            http: Spanned::of(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
             tls: None,
             grpc: None,
             resp: None,
@@ -88,7 +88,7 @@ impl Default for Server {
             connections: Connections::default(),
             shutdown_delay: DurationMs(0),
             shutdown_timeout: DurationMs(10_000),
-            trusted_proxies: loopback.map(Spot::of).into(),
+            trusted_proxies: loopback.map(Spanned::of).into(),
             attributes: BTreeMap::new(),
             headers: HeaderStyle::Draft,
             reset: ResetStyle::Delta,

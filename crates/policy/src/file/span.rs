@@ -18,21 +18,21 @@ impl Span {
 
 /// A value and where it stands. A default stands nowhere: at the start of the file, with no length.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Spot<T> {
+pub struct Spanned<T> {
     /// Where it stands; for a value that is missing, what lacks it.
     pub at: Span,
     /// `None`: it is wrong, and that was reported.
     pub value: Option<T>,
 }
 
-impl<T> Spot<T> {
+impl<T> Spanned<T> {
     /// A value that does not stand in the file.
     pub fn of(value: T) -> Self {
         Self { at: Span::default(), value: Some(value) }
     }
 }
 
-impl<T: Default> Default for Spot<T> {
+impl<T: Default> Default for Spanned<T> {
     fn default() -> Self {
         Self::of(T::default())
     }

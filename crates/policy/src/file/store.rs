@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 
 use super::super::schema::{self, Only};
-use super::{Bytes, DurationMs, Span, Spot};
+use super::{Bytes, DurationMs, Span, Spanned};
 
 /// Where state is kept.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
@@ -23,16 +23,16 @@ pub struct Store {
     /// A file that memory is saved to and restored from, so that a restart forgets nothing. What was admitted after
     /// the last save is lost if the process is killed.
     #[schemars(with = "String", length(min = 1), extend("examples" = ["/var/lib/slidegate/state.snapshot"]))]
-    pub snapshot: Option<Spot<String>>,
+    pub snapshot: Option<Spanned<String>>,
     /// How often that is saved, beside the end of the process.
     #[schemars(extend("default" = "1min"))]
-    pub snapshot_interval: Spot<DurationMs>,
+    pub snapshot_interval: Spanned<DurationMs>,
     /// The server. With `kind: redis` exactly one of `url`, `nodes` and `sentinel` is given.
     #[schemars(with = "String", length(min = 1), extend("examples" = ["redis://127.0.0.1:6379"]))]
-    pub url: Option<Spot<String>>,
+    pub url: Option<Spanned<String>>,
     /// Some nodes of a Cluster; they know the others.
     #[schemars(inner(length(min = 1)))]
-    pub nodes: Vec<Spot<String>>,
+    pub nodes: Vec<Spanned<String>>,
     /// The sentinels that know the server.
     #[schemars(with = "Sentinel")]
     pub sentinel: Option<Sentinel>,
@@ -41,7 +41,7 @@ pub struct Store {
     pub timeout: DurationMs,
     /// What the names of all keys start with. Left out: `sg:`.
     #[schemars(with = "String", length(min = 1), extend("default" = "sg:"))]
-    pub prefix: Option<Spot<String>>,
+    pub prefix: Option<Spanned<String>>,
     /// The longest that a node refuses by itself what the store has refused. 0 turns that off.
     #[schemars(extend("default" = "500ms"))]
     pub deny_cache: DurationMs,
@@ -57,7 +57,7 @@ impl Default for Store {
             kind: StoreKind::Memory,
             max_memory: Bytes(256 << 20),
             snapshot: None,
-            snapshot_interval: Spot::of(DurationMs(60_000)),
+            snapshot_interval: Spanned::of(DurationMs(60_000)),
             url: None,
             nodes: Vec::new(),
             sentinel: None,
@@ -102,10 +102,10 @@ pub enum StoreKind {
 pub struct Sentinel {
     /// Where the sentinels are.
     #[schemars(inner(length(min = 1)))]
-    pub nodes: Vec<Spot<String>>,
+    pub nodes: Vec<Spanned<String>>,
     /// The name that they know the primary by.
     #[schemars(length(min = 1))]
-    pub name: Spot<String>,
+    pub name: Spanned<String>,
 }
 
 /// Without URLs, which may hold a password.

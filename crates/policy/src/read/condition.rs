@@ -1,7 +1,7 @@
 //! Conditions: an attribute, and what its value has to be.
 
 use super::super::diagnostics::{Diagnostics, quote};
-use super::super::file::{Condition, Conditions, Spot, Test};
+use super::super::file::{Condition, Conditions, Spanned, Test};
 use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::{Fields, expected};
@@ -42,7 +42,7 @@ impl Read for Test {
 }
 
 /// A value or a list of them, as texts.
-struct Values(Vec<Spot<String>>);
+struct Values(Vec<Spanned<String>>);
 
 impl Read for Values {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
@@ -54,7 +54,7 @@ impl Read for Values {
 }
 
 /// The text of a scalar, whatever it means to YAML: `tier: 1` asks for the tier `1`.
-fn value(node: &Node, diagnostics: &Diagnostics) -> Spot<String> {
+fn value(node: &Node, diagnostics: &Diagnostics) -> Spanned<String> {
     let value = match &node.kind {
         Kind::Scalar { text, .. } if !node.is_null() => Some(text.clone()),
         _ => {
@@ -63,5 +63,5 @@ fn value(node: &Node, diagnostics: &Diagnostics) -> Spot<String> {
             None
         }
     };
-    Spot { at: node.at, value }
+    Spanned { at: node.at, value }
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::super::diagnostics::{Diagnostics, quote};
-use super::super::file::{Span, Spot};
+use super::super::file::{Span, Spanned};
 use super::super::suggest::closest;
 use super::super::yaml::{Entry, Kind, Node};
 use super::Read;
@@ -70,15 +70,15 @@ impl<'n> Fields<'n> {
     }
 
     /// A field that has to be there.
-    pub(super) fn required<T: Read>(&self, name: &'static str, example: &'static str) -> Spot<T> {
+    pub(super) fn required<T: Read>(&self, name: &'static str, example: &'static str) -> Spanned<T> {
         match self.find(name) {
             Some(entry) => {
                 let value = self.read(entry, &format!("give it one, as in {example}"));
-                Spot { at: entry.value.at, value }
+                Spanned { at: entry.value.at, value }
             }
             None => {
                 self.missing.borrow_mut().push((name, example));
-                Spot { at: self.head(), value: None }
+                Spanned { at: self.head(), value: None }
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::diagnostics::{Diagnostics, quote};
-use super::super::file::{DurationMs, LimitEntry, Spot};
+use super::super::file::{DurationMs, LimitEntry, Spanned};
 use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::{Fields, expected};
@@ -100,7 +100,7 @@ impl Long<'_> {
     fn rate(&self) -> Option<Limit> {
         let quota = self.fields.required::<u64>("quota", "quota: 600");
         let window = self.fields.required::<DurationMs>("window", "window: 1min");
-        let algorithm = match self.fields.get::<Spot<Algorithm>>("algorithm") {
+        let algorithm = match self.fields.get::<Spanned<Algorithm>>("algorithm") {
             Some(algorithm) => algorithm.value,
             None => Some(Algorithm::Log),
         };

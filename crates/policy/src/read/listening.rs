@@ -1,7 +1,7 @@
 //! Listeners: certificates, the address of operators, what connections may take.
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::{Admin, Connections, Entrance, Spot, Tls};
+use super::super::file::{Admin, Connections, ListenerSettings, Spanned, Tls};
 use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::Fields;
@@ -23,12 +23,12 @@ impl Read for Tls {
 impl Read for Admin {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         if let Kind::Scalar { .. } = node.kind {
-            return Some(Self { listen: Spot::read(node, diagnostics)?, ..Self::default() });
+            return Some(Self { listen: Spanned::read(node, diagnostics)?, ..Self::default() });
         }
         let fields = Fields::of(node, "admin", diagnostics)?;
         let admin = Self {
             listen: fields.required("listen", "listen: 127.0.0.1:8090"),
-            token: fields.get("token").map(Secret::told),
+            token: fields.get("token").map(Secret::reveal),
             tls: fields.get("tls"),
         };
         fields.done();
@@ -36,10 +36,10 @@ impl Read for Admin {
     }
 }
 
-impl Read for Entrance {
+impl Read for ListenerSettings {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         if let Kind::Scalar { .. } = node.kind {
-            return Some(Self { listen: Spot::read(node, diagnostics)?, tls: None });
+            return Some(Self { listen: Spanned::read(node, diagnostics)?, tls: None });
         }
         let fields = Fields::of(node, "a listener", diagnostics)?;
         let entrance =

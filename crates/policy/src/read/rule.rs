@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::{Conditions, Missing, Mode, Override, Percent, Rule, Spot};
+use super::super::file::{Conditions, Missing, Mode, Override, Percent, Rule, Spanned};
 use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::{Fields, expected};
@@ -75,8 +75,8 @@ impl Read for Mode {
             }
             Kind::Mapping(_) => {
                 let fields = Fields::of(node, "a mode", diagnostics)?;
-                let share = fields.get::<Spot<Percent>>("enforce");
-                let some = fields.get::<Spot<Vec<Conditions>>>("enforce_for");
+                let share = fields.get::<Spanned<Percent>>("enforce");
+                let some = fields.get::<Spanned<Vec<Conditions>>>("enforce_for");
                 let head = fields.head();
                 fields.done();
                 match (share, some) {

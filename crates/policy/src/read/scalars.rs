@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use slidegate_core::parse_count;
 
 use super::super::diagnostics::{Diagnostics, quote};
-use super::super::file::Spot;
+use super::super::file::Spanned;
 use super::super::suggest::closest;
 use super::super::yaml::{Kind, Node, ScalarType, scalar_type};
 use super::Read;
 use super::fields::expected;
 
 /// Never fails: what is wrong is reported, and its place stays known.
-impl<T: Read> Read for Spot<T> {
+impl<T: Read> Read for Spanned<T> {
     const IS_SECRET: bool = T::IS_SECRET;
 
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Texts that no error repeats: tokens, and addresses with a password in them.
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::Spot;
+use super::super::file::Spanned;
 use super::super::yaml::{Kind, Node, ScalarType, scalar_type};
 use super::Read;
 use super::fields::expected;
@@ -10,8 +10,8 @@ use super::fields::expected;
 pub(super) struct Secret(String);
 
 impl Secret {
-    pub(super) fn told(Spot { at, value }: Spot<Self>) -> Spot<String> {
-        Spot { at, value: value.map(|Self(text)| text) }
+    pub(super) fn reveal(Spanned { at, value }: Spanned<Self>) -> Spanned<String> {
+        Spanned { at, value: value.map(|Self(text)| text) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The file as a whole, the server and the store.
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::{File, HeaderStyle, Paths, ResetStyle, Sentinel, Server, Spot, Store, StoreKind};
+use super::super::file::{File, HeaderStyle, Paths, ResetStyle, Sentinel, Server, Spanned, Store, StoreKind};
 use super::super::yaml::Node;
 use super::Read;
 use super::fields::Fields;
@@ -55,8 +55,8 @@ impl Read for Server {
             headers: fields.or("headers", usual.headers),
             reset: fields.or("reset", usual.reset),
             retry_jitter: fields.or("retry_jitter", usual.retry_jitter),
-            token: fields.get("token").map(Secret::told),
-            permit_secret: fields.get("permit_secret").map(Secret::told),
+            token: fields.get("token").map(Secret::reveal),
+            permit_secret: fields.get("permit_secret").map(Secret::reveal),
             ad_hoc_limits: fields.get("ad_hoc_limits"),
             max_wait: fields.or("max_wait", usual.max_wait),
             max_waiting: fields.or("max_waiting", usual.max_waiting),
@@ -70,16 +70,17 @@ impl Read for Store {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let fields = Fields::of(node, "a store", diagnostics)?;
         let usual = Self::default();
-        let url = fields.get("url").map(Secret::told);
+        let url = fields.get("url").map(Secret::reveal);
         let nodes = fields.get("nodes").map(nodes).unwrap_or_default();
-        let sentinel = fields.get::<Spot<Sentinel>>("sentinel").map(|Spot { at, value }| {
-            let wrong = || Sentinel { nodes: vec![Spot { at, value: None }], name: Spot { at, value: None } };
+        let sentinel = fields.get::<Spanned<Sentinel>>("sentinel").map(|Spanned { at, value }| {
+            let wrong =
+                || Sentinel { nodes: vec![Spanned { at, value: None }], name: Spanned { at, value: None } };
             value.unwrap_or_else(wrong)
         });
         // If it cannot be read, it is most likely what the rest is for.
         let is_shared = url.is_some() || !nodes.is_empty() || sentinel.is_some();
-        let kind = match fields.get::<Spot<StoreKind>>("kind") {
-            Some(Spot { value: None, .. }) if is_shared => StoreKind::Redis,
+        let kind = match fields.get::<Spanned<StoreKind>>("kind") {
+            Some(Spanned { value: None, .. }) if is_shared => StoreKind::Redis,
             kind => kind.and_then(|kind| kind.value).unwrap_or(usual.kind),
         };
         let store = Self {
@@ -126,9 +127,9 @@ impl Read for Sentinel {
 }
 
 /// A list that cannot be read is not an empty one: something was meant.
-fn nodes(list: Spot<Vec<Spot<Secret>>>) -> Vec<Spot<String>> {
-    let nodes = list.value.unwrap_or_else(|| vec![Spot { at: list.at, value: None }]);
-    nodes.into_iter().map(Secret::told).collect()
+fn nodes(list: Spanned<Vec<Spanned<Secret>>>) -> Vec<Spanned<String>> {
+    let nodes = list.value.unwrap_or_else(|| vec![Spanned { at: list.at, value: None }]);
+    nodes.into_iter().map(Secret::reveal).collect()
 }
 
 impl Read for StoreKind {

@@ -1,26 +1,26 @@
 //! An exception that holds for a while.
 
 use super::super::diagnostics::Diagnostics;
-use super::super::file::{Conditions, LimitEntry, Spot};
-use super::super::temporary_override::{Effect, Exception};
+use super::super::file::{Conditions, LimitEntry, Spanned};
+use super::super::temporary_override::{Effect, TemporaryOverride};
 use super::super::yaml::Node;
 use super::Read;
 use super::fields::Fields;
 
 const FORMS: &str = "write one of \"limits\": [\"50/s\"], \"allow\": true and \"deny\": true";
 
-impl Read for Exception {
+impl Read for TemporaryOverride {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let fields = Fields::of(node, "an override", diagnostics)?;
         let rule = fields.required::<String>("rule", "\"rule\": \"login\"");
         // To be written even if it is for all: what was forgotten must not shut everybody out.
         let when =
             fields.required::<Conditions>("when", "\"when\": {\"user\": \"alice\"}, or {} for all requests");
-        let limits = fields.get::<Spot<Vec<LimitEntry>>>("limits");
-        let (allow, deny) = (fields.get::<Spot<bool>>("allow"), fields.get::<Spot<bool>>("deny"));
+        let limits = fields.get::<Spanned<Vec<LimitEntry>>>("limits");
+        let (allow, deny) = (fields.get::<Spanned<bool>>("allow"), fields.get::<Spanned<bool>>("deny"));
         let head = fields.head();
         fields.done();
-        for Spot { at, value } in [&allow, &deny].into_iter().flatten() {
+        for Spanned { at, value } in [&allow, &deny].into_iter().flatten() {
             if *value == Some(false) {
                 diagnostics.report(*at, "an override does not say what it is not", FORMS);
             }

@@ -34,7 +34,8 @@ fn section(page: &mut String, name: &str, schema: &Value) {
         table(page, fields, schema["required"].as_array());
     } else if let Some(forms) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()) {
         let described = forms.iter().filter(|form| form["description"].is_string());
-        let lines = described.map(|form| format!("| `{}` | {} |\n", shown(form), text(&form["description"])));
+        let lines =
+            described.map(|form| format!("| `{}` | {} |\n", form_text(form), text(&form["description"])));
         let lines: String = lines.collect();
         if !lines.is_empty() {
             let _ = write!(page, "\n| value | meaning |\n|---|---|\n{lines}");
@@ -68,7 +69,7 @@ fn table(page: &mut String, fields: &Map<String, Value>, required: Option<&Vec<V
 }
 
 /// What a form is written like.
-fn shown(form: &Value) -> String {
+fn form_text(form: &Value) -> String {
     match (form.get("const"), form["properties"].as_object()) {
         (Some(value), _) => yaml(value),
         (None, Some(fields)) => {

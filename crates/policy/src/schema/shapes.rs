@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use slidegate_core::{MAX_ENTRIES, MAX_QUOTA, window_units};
 
 use super::super::file::{
-    Admin, Bytes, Conditions, DurationMs, Entrance, LimitEntry, Mode, Percent, Spot, Tls,
+    Admin, Bytes, Conditions, DurationMs, LimitEntry, ListenerSettings, Mode, Percent, Spanned, Tls,
 };
 use super::{COUNT, Only, socket, whole};
 
 /// Where something stands is no part of the file.
-impl<T: JsonSchema> JsonSchema for Spot<T> {
+impl<T: JsonSchema> JsonSchema for Spanned<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }
@@ -71,7 +71,7 @@ shape!(Bytes, "Size", |_generator| json_schema!({
 }));
 
 shape!(Admin, "Admin", |generator| {
-    let (address, long) = (socket(generator), generator.subschema_for::<Listener>());
+    let (address, long) = (socket(generator), generator.subschema_for::<AdminListener>());
     json_schema!({
         "description": "Where operators reach the service: an address of this machine alone, or the long form.",
         "anyOf": [address, long],
@@ -79,8 +79,8 @@ shape!(Admin, "Admin", |generator| {
     })
 });
 
-shape!(Entrance, "Entrance", |generator| {
-    let (address, long) = (socket(generator), generator.subschema_for::<Entry>());
+shape!(ListenerSettings, "ListenerSettings", |generator| {
+    let (address, long) = (socket(generator), generator.subschema_for::<Listener>());
     json_schema!({
         "description": "Where one more protocol is spoken: an address, or the long form.",
         "anyOf": [address, long],
@@ -92,7 +92,7 @@ shape!(Entrance, "Entrance", |generator| {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("listen"))]
 #[allow(dead_code, reason = "it is only described")]
-struct Entry {
+struct Listener {
     /// Where to listen.
     #[schemars(schema_with = "socket")]
     listen: (),
@@ -104,7 +104,7 @@ struct Entry {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("listen"))]
 #[allow(dead_code, reason = "it is only described")]
-struct Listener {
+struct AdminListener {
     /// Where to listen.
     #[schemars(schema_with = "socket")]
     listen: (),
@@ -116,7 +116,7 @@ struct Listener {
 }
 
 shape!(Conditions, "Conditions", |generator| {
-    let test = generator.subschema_for::<Test>();
+    let test = generator.subschema_for::<TestForm>();
     json_schema!({
         "description": "Attributes and what they have to be. All have to hold; none at all hold for every request.",
         "type": "object",
@@ -126,9 +126,9 @@ shape!(Conditions, "Conditions", |generator| {
 });
 
 /// What an attribute has to be.
-struct Test;
+struct TestForm;
 
-shape!(Test, "Test", |_generator| {
+shape!(TestForm, "Test", |_generator| {
     let value = json_schema!({ "type": ["string", "number", "boolean"] });
     let list = json_schema!({ "type": "array", "items": value, "minItems": 1 });
     json_schema!({

@@ -64,7 +64,7 @@ fn a_walk_finds_what_a_scan_finds() {
             // A path that can be read in too many ways is refused before it is looked for.
             let Ok(readings) = Readings::new(path, PathRules::default()) else { continue };
             for read in readings.all() {
-                let mut found = Found::new();
+                let mut found = RuleIndexes::new();
                 trie.collect(read.view(), &mut found);
                 found.sort_unstable();
                 found.dedup();
@@ -98,7 +98,7 @@ fn matchit_agrees_where_it_can() {
         }
         for path in paths {
             let path = if path.is_empty() { "/" } else { path };
-            let mut found = Found::new();
+            let mut found = RuleIndexes::new();
             readings(path).all().for_each(|read| trie.collect(read.view(), &mut found));
             let expected = router.at(path).ok().map(|matched| *matched.value);
             compared.set(compared.get() + usize::from(expected.is_some()));

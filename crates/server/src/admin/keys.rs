@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use slidegate::policy::{HitMode, KeyText, Listed, Policy};
+use slidegate::policy::{HitMode, KeyText, ListMatch, Policy};
 use slidegate::{Clock, GateError, Looked, Request, Source};
 
 use super::json;
@@ -145,12 +145,12 @@ fn shown(one: &Looked) -> Value {
         "key": key(one.key()),
         "applies_to": one.applies_to(),
         "mode": match one.mode() {
-            HitMode::Enforced => "enforced",
-            HitMode::Observed => "observed",
+            HitMode::Enforce => "enforced",
+            HitMode::Observe => "observed",
         },
         "listed": one.listed().map(|listed| match listed {
-            Listed::Allow => "allow",
-            Listed::Deny => "deny",
+            ListMatch::Allow => "allow",
+            ListMatch::Deny => "deny",
         }),
         "source": match one.source() {
             Source::Store => "store",

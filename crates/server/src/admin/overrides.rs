@@ -5,7 +5,7 @@ use hyper::header::{HeaderValue, LOCATION};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use slidegate::Clock;
-use slidegate::policy::Exception;
+use slidegate::policy::TemporaryOverride;
 use slidegate::policy::file::DurationMs;
 
 use super::json;
@@ -41,8 +41,8 @@ pub(super) async fn add<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -
             format!("expires_in: {expires_in:?} is no duration: {remedy}"),
         )
     })?;
-    let exception =
-        Exception::parse(&text).map_err(|errors| refused(&OverrideError::Exception(errors), told))?;
+    let exception = TemporaryOverride::parse(&text)
+        .map_err(|errors| refused(&OverrideError::TemporaryOverride(errors), told))?;
     told.what = Some(format!("{exception} for {expires_in}"));
     let set = app.add_override(NewOverride { exception, expires_in_ms, reason }).await;
     let set = set.map_err(|error| refused(&error, told))?;

@@ -59,7 +59,7 @@ impl Backend {
 }
 
 fn redis_config(store: &file::Store) -> Result<RedisConfig, ConfigError> {
-    let urls = |nodes: &'_ [file::Spot<String>]| -> Vec<String> {
+    let urls = |nodes: &'_ [file::Spanned<String>]| -> Vec<String> {
         nodes.iter().filter_map(|node| node.value.clone()).collect()
     };
     let config = if let Some(url) = &store.url {

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slidegate::policy::Exception;
+use slidegate::policy::TemporaryOverride;
 use slidegate::store::{Note, PostOutcome};
 use slidegate::{Clock, Store};
 use tokio::time::{sleep, timeout};
@@ -35,7 +35,7 @@ pub struct Override {
     /// What it is called when it is to be removed.
     pub id: String,
     /// What it says. `None`: it was set by a program of another version, which this one does not understand.
-    pub exception: Option<Exception>,
+    pub exception: Option<TemporaryOverride>,
     /// Why it was set.
     pub reason: String,
     /// When it was set, as Unix milliseconds.
@@ -52,7 +52,7 @@ pub struct Override {
 #[derive(Clone, Debug)]
 pub struct NewOverride {
     /// What it says.
-    pub exception: Exception,
+    pub exception: TemporaryOverride,
     /// How long it holds: a second to 90 days.
     pub expires_in_ms: u64,
     /// Why it is set, for those who find it.
@@ -75,7 +75,7 @@ impl<C: Clock> App<C> {
             return Err(OverrideError::Reason);
         }
         let fits = self.live().now.lock().file.with(std::slice::from_ref(&exception)).map(drop);
-        fits.map_err(OverrideError::Exception)?;
+        fits.map_err(OverrideError::TemporaryOverride)?;
         let created_at_ms = self.gate().now_ms();
         let text = note::write(&exception, &reason, created_at_ms);
         let expires_at_ms = created_at_ms + expires_in_ms;

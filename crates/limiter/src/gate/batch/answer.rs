@@ -10,7 +10,7 @@ use super::item::{ItemLimits, MatchedItem};
 use crate::gate::active_policy::ActivePolicy;
 use crate::gate::answer::{Applied, DecisionOrigin, LimitAnswer, LimitEntries, summary};
 use crate::gate::in_flight::units;
-use slidegate_policy::{Barred, HitMode, Policy, Terms};
+use slidegate_policy::{Blocked, HitMode, LimitSet, Policy};
 use slidegate_store::OnStoreError;
 
 /// The answer to several requests: whether all of them may pass, and what each of them met with.
@@ -32,7 +32,7 @@ pub(in crate::gate) struct ItemRecord {
     /// Where their decisions are in the verdict.
     pub(in crate::gate) decisions: Range<usize>,
     pub(in crate::gate) observed: Vec<(Applied, Verdict)>,
-    barred: Option<Option<(usize, Barred)>>,
+    barred: Option<Option<(usize, Blocked)>>,
     cost: u64,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::gate) struct ItemRecord {
 enum LimitOwner {
     Rule(Applied),
     /// It came along. In a box, because few do.
-    BatchItem(Box<Terms>),
+    BatchItem(Box<LimitSet>),
 }
 
 impl ItemRecord {
@@ -58,13 +58,13 @@ impl ItemRecord {
             ItemLimits::Nothing(why) => part.barred = Some(*why),
             ItemLimits::Limit(_, limit) => {
                 let name = limit.to_string().replace(' ', "-").into();
-                part.origins.push(LimitOwner::BatchItem(Box::new(Terms::new([(**limit, name)]))));
+                part.origins.push(LimitOwner::BatchItem(Box::new(LimitSet::new([(**limit, name)]))));
                 part.decisions.end += 1;
             }
             ItemLimits::Rules(_) => {
-                for hit in matched.hits(HitMode::Enforced) {
+                for hit in matched.hits(HitMode::Enforce) {
                     part.origins.push(LimitOwner::Rule(Applied::from(hit)));
-                    part.decisions.end += policy.rules()[hit.rule].terms()[hit.terms].limits().len();
+                    part.decisions.end += policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits().len();
                 }
             }
         }
@@ -139,7 +139,7 @@ impl<'a> ItemAnswer<'a> {
     }
 
     /// The rule that refuses it whatever its limits say, and why.
-    pub fn barred(&self) -> Option<(&'a str, Barred)> {
+    pub fn barred(&self) -> Option<(&'a str, Blocked)> {
         let (rule, why) = self.part.barred.flatten()?;
         Some((self.answers.policy.rules()[rule].name(), why))
     }

@@ -3,7 +3,7 @@
 use slidegate_core::Limit;
 use smallvec::SmallVec;
 
-use slidegate_policy::{Barred, Choice, Hit, HitMode, Policy};
+use slidegate_policy::{Blocked, Choice, Hit, HitMode, Policy};
 use slidegate_policy::{Request, RequestError};
 use slidegate_store::Charge;
 use slidegate_store::{Key, Space};
@@ -74,7 +74,7 @@ pub(in crate::gate) enum ItemLimits<'d> {
     Rules(SmallVec<[Hit<'d>; 2]>),
     Limit(&'d Key<'d>, &'d Limit),
     /// Refused at once: by a rule, or by whoever asks.
-    Nothing(Option<(usize, Barred)>),
+    Nothing(Option<(usize, Blocked)>),
 }
 
 impl<'d> MatchedItem<'d> {
@@ -82,13 +82,13 @@ impl<'d> MatchedItem<'d> {
         let mut skipped = SmallVec::new();
         let (by, cost, units) = match item {
             BatchItem::Check(request) => {
-                (ItemLimits::rules(policy, request, &mut skipped)?, request.cost_asked(), 0)
+                (ItemLimits::rules(policy, request, &mut skipped)?, request.requested_cost(), 0)
             }
             BatchItem::GiveBack { request, units } => {
                 let by = ItemLimits::rules(policy, request, &mut skipped)?;
                 // Another spelling of a path must not free what was not charged.
                 let is_sure = match &by {
-                    ItemLimits::Rules(hits) => policy.hits_surely(request, hits)?,
+                    ItemLimits::Rules(hits) => policy.hits_every_reading(request, hits)?,
                     ItemLimits::Limit(..) | ItemLimits::Nothing(_) => true,
                 };
                 (by, 0, if is_sure { *units } else { 0 })
@@ -114,7 +114,7 @@ impl<'d> MatchedItem<'d> {
 
     /// The rules whose limits are asked in this way.
     pub(in crate::gate) fn hits(&self, mode: HitMode) -> impl Iterator<Item = &Hit<'d>> {
-        self.every_hit().iter().filter(move |hit| hit.asks(mode))
+        self.every_hit().iter().filter(move |hit| hit.consults(mode))
     }
 
     /// What it charges where it may be refused, at this cost. `brought` is the space of limits that come along.
@@ -130,13 +130,13 @@ impl<'d> MatchedItem<'d> {
             }
             ItemLimits::Rules(_) | ItemLimits::Nothing(_) => None,
         };
-        own.into_iter().chain(self.hits(HitMode::Enforced).map(move |hit| charge(policy, hit, cost)))
+        own.into_iter().chain(self.hits(HitMode::Enforce).map(move |hit| charge(policy, hit, cost)))
     }
 
     /// Whether what it does goes beyond what was decided, if all is admitted.
     pub(in crate::gate) fn has_follow_up(&self, policy: &Policy) -> bool {
         self.every_hit().iter().any(|hit| {
-            hit.mode == HitMode::Observed || self.units > 0 && policy.rules()[hit.rule].refundable()
+            hit.mode == HitMode::Observe || self.units > 0 && policy.rules()[hit.rule].refundable()
         })
     }
 }
@@ -148,7 +148,7 @@ impl<'d> ItemLimits<'d> {
         skipped: &mut SmallVec<[usize; 2]>,
     ) -> Result<Self, RequestError> {
         Ok(match policy.choose_and_skip(request, |rule| skipped.push(rule))? {
-            Choice::Barred { rule, why } => Self::Nothing(Some((rule, why))),
+            Choice::Blocked { rule, reason: why } => Self::Nothing(Some((rule, why))),
             Choice::Hits(hits) => Self::Rules(hits),
         })
     }
@@ -157,5 +157,5 @@ impl<'d> ItemLimits<'d> {
 /// What a rule that applies is charged.
 pub(in crate::gate) fn charge<'c>(policy: &'c Policy, hit: &'c Hit<'_>, cost: u64) -> Charge<'c> {
     let rule = &policy.rules()[hit.rule];
-    Charge { space: rule.space(), key: &hit.key, limits: rule.terms()[hit.terms].limits(), cost }
+    Charge { space: rule.space(), key: &hit.key, limits: rule.limit_sets()[hit.limit_set].limits(), cost }
 }

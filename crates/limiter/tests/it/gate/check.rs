@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use slidegate::policy::Barred;
+use slidegate::policy::Blocked;
 use slidegate::store::{Charge, ChargeRequest, MAX_IDEMPOTENCY_ENTRIES};
 use slidegate::{
     Ask, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, ReserveRequest, SettleOutcome,
@@ -88,9 +88,9 @@ async fn lists_and_missing_attributes_bar_a_request_whatever_its_limits() {
 ",
     );
     let barred = check(&gate, "user=mallory").await;
-    assert_eq!(barred.barred(), Some(("lists", Barred::DenyList)));
+    assert_eq!(barred.barred(), Some(("lists", Blocked::DenyList)));
     assert!(!barred.is_allowed());
-    assert_eq!(check(&gate, "path=/keyed user=bob").await.barred(), Some(("keyed", Barred::MissingKey)));
+    assert_eq!(check(&gate, "path=/keyed user=bob").await.barred(), Some(("keyed", Blocked::MissingKey)));
     for _ in 0..3 {
         assert!(check(&gate, "user=root").await.is_allowed());
     }
@@ -168,7 +168,7 @@ async fn where_a_rule_only_looks_on_its_lists_bar_nobody() {
 ",
     );
     assert!(check(&gate, "user=mallory").await.is_allowed());
-    assert_eq!(check(&gate, "user=eve").await.barred(), Some(("keyed", Barred::MissingKey)));
+    assert_eq!(check(&gate, "user=eve").await.barred(), Some(("keyed", Blocked::MissingKey)));
 }
 
 #[tokio::test]

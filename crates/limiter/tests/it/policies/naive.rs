@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sha2::{Digest, Sha256};
 use slidegate::policy::file::{Condition, Conditions, File, LimitEntry, Missing, Mode, Percent, Rule, Test};
-use slidegate::policy::{Barred, Choice, Hit, HitMode};
+use slidegate::policy::{Blocked, Choice, Hit, HitMode};
 use slidegate::store::MAX_LIMITS;
 use slidegate::{Key, Limit, Request, RequestError};
 
@@ -281,7 +281,7 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
         }
         let denied = denies(&any, &rule.deny)?;
         if denied && rule.mode == Mode::Enforce {
-            return Ok(Choice::Barred { rule: index, why: Barred::DenyList });
+            return Ok(Choice::Blocked { rule: index, reason: Blocked::DenyList });
         }
         if !denied && selects(&every, &rule.allow)?.is_some() {
             continue;
@@ -291,8 +291,8 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
             continue;
         }
         let why = match (denied, any_lacks, rule.missing) {
-            (true, ..) => Some(Barred::DenyList),
-            (false, true, Missing::Deny) => Some(Barred::MissingKey),
+            (true, ..) => Some(Blocked::DenyList),
+            (false, true, Missing::Deny) => Some(Blocked::MissingKey),
             _ => None,
         };
         let enforced = match &rule.mode {
@@ -307,17 +307,17 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
         };
         if let Some(why) = why {
             if enforced {
-                return Ok(Choice::Barred { rule: index, why });
+                return Ok(Choice::Blocked { rule: index, reason: why });
             }
-            let would_bar = Some(why);
+            let would_block = Some(why);
             hits.push(Hit {
                 rule: index,
-                terms: 0,
+                limit_set: 0,
                 key,
-                mode: HitMode::Observed,
+                mode: HitMode::Observe,
                 route: 0,
                 lacks_key: false,
-                would_bar,
+                would_block,
             });
             continue;
         }
@@ -326,12 +326,12 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
         }
         let tier = rule.tiers.keys().position(|tier| Some(tier.as_str()) == request.get("tier"));
         let of_tier = tier.map_or(0, |tier| 1 + rule.overrides.len() + tier);
-        let terms =
+        let limit_set =
             selects(&every, rule.overrides.iter().map(|other| &other.when))?.map_or(of_tier, |at| 1 + at);
         let sets = std::iter::once(&rule.limits).chain(rule.overrides.iter().map(|other| &other.limits));
-        let set = sets.chain(rule.tiers.values()).nth(terms).and_then(|set| set.value.as_ref());
+        let set = sets.chain(rule.tiers.values()).nth(limit_set).and_then(|set| set.value.as_ref());
         for (at, other) in rule.overrides.iter().enumerate() {
-            let is_before = at + 1 < terms || terms == 0 || terms > rule.overrides.len();
+            let is_before = at + 1 < limit_set || limit_set == 0 || limit_set > rule.overrides.len();
             let is_tighter = !are_as_tight(set, other.limits.value.as_ref());
             let is_asked = enforced && has_others && is_before && is_tighter;
             if is_asked && denies(&any, std::slice::from_ref(&other.when))? {
@@ -341,8 +341,16 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
             }
         }
         counts[usize::from(enforced)] += set.map_or(0, Vec::len);
-        let mode = if enforced { HitMode::Enforced } else { HitMode::Observed };
-        hits.push(Hit { rule: index, terms, key, mode, route: 0, lacks_key: !complete, would_bar: None });
+        let mode = if enforced { HitMode::Enforce } else { HitMode::Observe };
+        hits.push(Hit {
+            rule: index,
+            limit_set,
+            key,
+            mode,
+            route: 0,
+            lacks_key: !complete,
+            would_block: None,
+        });
     }
     for limits in [counts[1], counts[0]] {
         if limits > MAX_LIMITS {

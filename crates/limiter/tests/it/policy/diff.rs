@@ -12,7 +12,7 @@ fn parsed(rules: &str) -> Policy {
 }
 
 fn changes(from: &str, to: &str) -> Vec<String> {
-    parsed(from).changes(&parsed(to)).iter().map(ToString::to_string).collect()
+    parsed(from).diff(&parsed(to)).iter().map(ToString::to_string).collect()
 }
 
 /// Two rules, and what is said of the change from one to the other.
@@ -105,7 +105,7 @@ fn a_prefix_is_told() {
             format!("version: 1\nipv6_prefix: {prefix}\nrules: [{{ name: a, key: [ip], limits: [1/s] }}]");
         Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}")).0
     };
-    let said: Vec<String> = policy(64).changes(&policy(56)).iter().map(ToString::to_string).collect();
+    let said: Vec<String> = policy(64).diff(&policy(56)).iter().map(ToString::to_string).collect();
     assert_eq!(said, ["rule a: ipv6_prefix 64 -> 56"]);
 }
 
@@ -118,9 +118,9 @@ fn no_change_goes_untold() {
     let generate = |rng: &Rng| ((file(rng), file(rng)), Vec::<()>::new());
     prove(generate, |(one, other), _| {
         let (one, other) = (compiled(one), compiled(other));
-        ensure!(one.changes(&one).is_empty(), "{:?}", one.changes(&one));
+        ensure!(one.diff(&one).is_empty(), "{:?}", one.diff(&one));
         let differ = one.explain() != other.explain();
-        ensure!(!differ || !one.changes(&other).is_empty(), "nothing is told");
+        ensure!(!differ || !one.diff(&other).is_empty(), "nothing is told");
         Ok(())
     });
 }

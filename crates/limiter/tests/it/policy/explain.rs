@@ -39,7 +39,7 @@ fn a_plain_rule() {
     assert_eq!(login.mode, "enforced");
     assert_eq!(login.on_store_error, "deny all requests");
     assert!(login.warnings.is_empty(), "{:?}", login.warnings);
-    let [terms] = &login.terms[..] else { panic!("one set") };
+    let [terms] = &login.limit_sets[..] else { panic!("one set") };
     assert_eq!(terms.applies_to, "all requests");
     let limit = &terms.limits[0];
     assert_eq!((&*limit.name, &*limit.limit, limit.algorithm), ("login-5/min", "5/min", "log"));
@@ -59,15 +59,15 @@ fn a_rule_with_everything() {
         (&*search.allow, &*search.deny),
         (&["ip is 10.0.0.0/8".to_owned()][..], &["user is mallory".to_owned()][..])
     );
-    let sets: Vec<&str> = search.terms.iter().map(|terms| &*terms.applies_to).collect();
+    let sets: Vec<&str> = search.limit_sets.iter().map(|terms| &*terms.applies_to).collect();
     assert_eq!(sets, ["all others", "org is acme or emca", "org is acme or emca", "tier is gold"]);
-    let names = search.terms.iter().flat_map(|terms| terms.limits.iter().map(|limit| &*limit.name));
+    let names = search.limit_sets.iter().flat_map(|terms| terms.limits.iter().map(|limit| &*limit.name));
     let expected =
         ["search-10/s", "search-600/min-counter", "search-10000/day", "search-50/s", "search-slots"];
     assert_eq!(names.collect::<Vec<_>>(), expected);
-    let counter = &search.terms[0].limits[1];
+    let counter = &search.limit_sets[0].limits[1];
     assert_eq!((counter.worst_case, counter.resolution_ms, counter.bytes_per_key), (1_199, None, 32));
-    let daily = &search.terms[1].limits[0];
+    let daily = &search.limit_sets[1].limits[0];
     assert_eq!((daily.resolution_ms, daily.late_ms, daily.worst_case), (Some(675_000), 674_999, 10_000));
     assert_eq!(daily.bytes_per_key, 64 + 16 + 130 * 6);
     assert_eq!(

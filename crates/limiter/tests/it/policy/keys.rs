@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use slidegate::policy::file::{File, Missing, Rule, Spot};
-use slidegate::policy::{Barred, Choice, Policy};
+use slidegate::policy::file::{File, Missing, Rule, Spanned};
+use slidegate::policy::{Blocked, Choice, Policy};
 use slidegate::{Key, Request};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
@@ -118,7 +118,7 @@ fn the_prefix_is_configurable() {
     for (bits, same_48, same_32) in prefixes {
         let rule =
             Rule { name: spot("r"), key: vec![spot("ip")], limits: limits(&["5/min"]), ..Rule::default() };
-        let file = File { ipv6_prefix: Spot::of(bits), ..file_of(rule) };
+        let file = File { ipv6_prefix: Spanned::of(bits), ..file_of(rule) };
         let policy = Policy::compile(file).expect("a policy").0;
         let of = |address| key(&policy, &[("ip", address)]);
         assert_eq!(of("2001:db8:0:1::1") == of("2001:db8:0:2::1"), same_48, "{bits}");
@@ -143,7 +143,7 @@ fn what_is_missing() {
 
         let deny = policy(written, Missing::Deny);
         let request = Request::new().with("org", "acme");
-        assert_eq!(deny.choose(&request), Ok(Choice::Barred { rule: 0, why: Barred::MissingKey }));
+        assert_eq!(deny.choose(&request), Ok(Choice::Blocked { rule: 0, reason: Blocked::MissingKey }));
         assert_eq!(key(&deny, complete), key(&shared, complete));
     }
     let none = policy(&[], Missing::Deny);

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use slidegate::policy::file::{File, Rule, Test};
-use slidegate::policy::{Barred, Choice, HitMode, Policy};
+use slidegate::policy::{Blocked, Choice, HitMode, Policy};
 use slidegate::{Key, Request, RequestError};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
@@ -51,8 +51,8 @@ fn it_says_what_a_naive_reading_says() {
             let (said, expected) = (policy.choose(&request), naive::choose(file, &request));
             ensure!(said == expected, "{attributes:?}: {said:?}, expected {expected:?}");
             let what = match &said {
-                Ok(Choice::Barred { why: Barred::DenyList, .. }) => 0,
-                Ok(Choice::Barred { why: Barred::MissingKey, .. }) => 1,
+                Ok(Choice::Blocked { reason: Blocked::DenyList, .. }) => 0,
+                Ok(Choice::Blocked { reason: Blocked::MissingKey, .. }) => 1,
                 Ok(Choice::Hits(hits)) if hits.len() > 1 => 2,
                 Err(RequestError::NotAnAddress { .. }) => 3,
                 Err(RequestError::TooManyLimits { .. }) => 4,
@@ -85,7 +85,7 @@ fn one_rule_by_its_name() {
             let alone = File { rules: vec![alone], ..file.clone() };
             let expected = naive::choose(&alone, &request).map(|mut choice| {
                 match &mut choice {
-                    Choice::Barred { rule, .. } => *rule = index,
+                    Choice::Blocked { rule, .. } => *rule = index,
                     Choice::Hits(hits) => hits.iter_mut().for_each(|hit| hit.rule = index),
                 }
                 Some(choice)
@@ -211,16 +211,16 @@ fn lists_in_their_order() {
     let (enforced, observed) = (policy(vec![search]), policy(vec![observed]));
     let asked = |policy: &Policy, user, ip| {
         policy.choose(&Request::new().with("user", user).with("ip", ip)).map(|choice| match choice {
-            Choice::Barred { why, .. } => Err(why),
-            Choice::Hits(hits) => Ok(hits.iter().map(|hit| (hit.mode, hit.would_bar)).collect::<Vec<_>>()),
+            Choice::Blocked { reason: why, .. } => Err(why),
+            Choice::Hits(hits) => Ok(hits.iter().map(|hit| (hit.mode, hit.would_block)).collect::<Vec<_>>()),
         })
     };
-    let would_bar = || vec![(HitMode::Observed, Some(Barred::DenyList))];
+    let would_block = || vec![(HitMode::Observe, Some(Blocked::DenyList))];
     for (user, ip, if_enforced, if_observed) in [
-        ("mallory", "10.0.0.1", Err(Barred::DenyList), Ok(would_bar())),
-        ("mallory", "192.0.2.1", Err(Barred::DenyList), Ok(would_bar())),
+        ("mallory", "10.0.0.1", Err(Blocked::DenyList), Ok(would_block())),
+        ("mallory", "192.0.2.1", Err(Blocked::DenyList), Ok(would_block())),
         ("alice", "10.0.0.1", Ok(vec![]), Ok(vec![])),
-        ("alice", "192.0.2.1", Ok(vec![(HitMode::Enforced, None)]), Ok(vec![(HitMode::Observed, None)])),
+        ("alice", "192.0.2.1", Ok(vec![(HitMode::Enforce, None)]), Ok(vec![(HitMode::Observe, None)])),
     ] {
         assert_eq!(asked(&enforced, user, ip), Ok(if_enforced), "{user} {ip}");
         assert_eq!(asked(&observed, user, ip), Ok(if_observed), "{user} {ip}");

@@ -21,7 +21,7 @@ fn policy(mode: Mode) -> Policy {
 
 fn is_enforced(policy: &Policy, request: &Request<'_>) -> bool {
     match policy.choose(request) {
-        Ok(Choice::Hits(hits)) => hits[0].mode == HitMode::Enforced,
+        Ok(Choice::Hits(hits)) => hits[0].mode == HitMode::Enforce,
         other => panic!("{other:?}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Paths that servers read differently: what limits or denies is for any reading, what exempts or selects for all of them.
 
-use slidegate::policy::{Barred, Choice, HitMode, Policy};
+use slidegate::policy::{Blocked, Choice, HitMode, Policy};
 use slidegate::{Demand, Gate, Key, ManualClock, Memory, Request, RequestError};
 
 fn policy(rest: &str) -> Policy {
@@ -17,16 +17,16 @@ fn terms(policy: &Policy, path: &str) -> Option<usize> {
     match policy.choose(&at(path)) {
         Ok(Choice::Hits(hits)) => {
             assert!(hits.len() < 2, "{path}: a rule is charged once: {hits:?}");
-            hits.first().map(|hit| hit.terms)
+            hits.first().map(|hit| hit.limit_set)
         }
         other => panic!("{path}: {other:?}"),
     }
 }
 
 /// Why the request is refused without a limit.
-fn barred(policy: &Policy, path: &str) -> Option<Barred> {
+fn barred(policy: &Policy, path: &str) -> Option<Blocked> {
     match policy.choose(&at(path)) {
-        Ok(Choice::Barred { why, .. }) => Some(why),
+        Ok(Choice::Blocked { reason: why, .. }) => Some(why),
         _ => None,
     }
 }
@@ -57,9 +57,9 @@ fn what_limits_or_denies_is_for_any_reading() {
     let canary = policy("rules: [{ name: all, limits: [5/min], mode: { enforce_for: [{ path: /login }] } }]");
     for path in spellings("login") {
         assert_eq!(terms(&limits, &path), Some(0), "{path}");
-        assert_eq!(barred(&denies, &path), Some(Barred::DenyList), "{path}");
+        assert_eq!(barred(&denies, &path), Some(Blocked::DenyList), "{path}");
         match canary.choose(&at(&path)) {
-            Ok(Choice::Hits(hits)) => assert_eq!(hits[0].mode, HitMode::Enforced, "{path}"),
+            Ok(Choice::Hits(hits)) => assert_eq!(hits[0].mode, HitMode::Enforce, "{path}"),
             other => panic!("{other:?}"),
         }
     }
@@ -150,7 +150,7 @@ fn parameters_in_lists() {
     let denies = policy(&format!("rules: [{{ {rule}, deny: [{{ id: mallory }}] }}]"));
     let exempts = policy(&format!("rules: [{{ {rule}, allow: [{{ id: alice }}] }}]"));
     for path in ["/users/mallory", "/users/mallory;x", "/x/..;/users/mallory", "/users%2Fmallory"] {
-        assert_eq!(barred(&denies, path), Some(Barred::DenyList), "{path}");
+        assert_eq!(barred(&denies, path), Some(Blocked::DenyList), "{path}");
     }
     assert_eq!(terms(&exempts, "/users/alice"), None);
     assert_eq!(terms(&exempts, "/users/alice/"), None);
@@ -166,7 +166,7 @@ fn percent_signs_in_lists() {
     let denies =
         policy(&format!("rules: [{{ {rule}, deny: [{{ id: 50% }}, {{ id: {{ prefix: 7%4 }} }}] }}]"));
     for path in ["/users/50%25", "/users/50%", "/users/50%25;x", "/users/7%2542", "/users//7%25404"] {
-        assert_eq!(barred(&denies, path), Some(Barred::DenyList), "{path}");
+        assert_eq!(barred(&denies, path), Some(Blocked::DenyList), "{path}");
     }
     for path in ["/users/50%2525", "/users/7B", "/users/7%2F42"] {
         assert_eq!(terms(&denies, path), Some(0), "{path}");
@@ -234,7 +234,7 @@ fn what_is_missing_by_some_readings() {
     // `/users/7` to Tomcat, `/users` to those that decode before.
     let path = "/users/7;%2F..";
     assert_eq!(terms(&by("skip"), path), Some(0));
-    assert_eq!(barred(&by("deny"), path), Some(Barred::MissingKey));
+    assert_eq!(barred(&by("deny"), path), Some(Blocked::MissingKey));
     assert_eq!(key(&by("shared"), path), Err(RequestError::AmbiguousPath { rule: "u".to_owned() }));
 }
 
@@ -277,8 +277,8 @@ fn case_where_back_ends_ignore_it() {
     }
     assert_eq!(key(&folded, "/users/Alice"), key(&folded, "/USERS/alice"));
     assert_ne!(key(&exact, "/users/Alice"), key(&exact, "/users/alice"));
-    assert_eq!(barred(&folded, "/users/MALLORY"), Some(Barred::DenyList));
-    let changes: Vec<String> = exact.changes(&folded).iter().map(ToString::to_string).collect();
+    assert_eq!(barred(&folded, "/users/MALLORY"), Some(Blocked::DenyList));
+    let changes: Vec<String> = exact.diff(&folded).iter().map(ToString::to_string).collect();
     assert_eq!(changes, ["paths: ignore_case false -> true"]);
 }
 

@@ -140,7 +140,7 @@ fn without_places(file: &File) -> String {
     }
     // A prefix is not filled in by the reader but by the store.
     said.push_str(rest);
-    said.replace("Some(Spot { at: , value: Some(\"sg:\") })", "None")
+    said.replace("Some(Spanned { at: , value: Some(\"sg:\") })", "None")
 }
 
 #[test]

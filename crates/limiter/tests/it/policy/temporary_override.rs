@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use slidegate::policy::file::{Condition, Conditions, File, Override, Test};
-use slidegate::policy::{Choice, Exception, Policy};
+use slidegate::policy::{Choice, Policy, TemporaryOverride};
 use slidegate::{Ask, Gate, ManualClock, Memory, Request};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
@@ -17,8 +17,8 @@ fn parsed(text: &str) -> Policy {
     Policy::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}")).0
 }
 
-fn exception(json: &Value) -> Exception {
-    Exception::parse(&json.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+fn exception(json: &Value) -> TemporaryOverride {
+    TemporaryOverride::parse(&json.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn no_exceptions_are_no_change() {
     prove(generate, |file, asked| {
         let policy = compiled(file);
         let same = policy.with(&[]).map_err(|errors| errors.to_string())?;
-        ensure!(policy.changes(&same).is_empty(), "{:?}", policy.changes(&same));
+        ensure!(policy.diff(&same).is_empty(), "{:?}", policy.diff(&same));
         ensure!(policy.explain() == same.explain(), "they explain themselves differently");
         for attributes in asked {
             let request = request(attributes);
@@ -64,7 +64,7 @@ fn exceptions_are_as_if_written_first() {
         if file.rules.is_empty() {
             return Ok(());
         }
-        let given: Vec<Exception> = exceptions
+        let given: Vec<TemporaryOverride> = exceptions
             .iter()
             .map(|(rule, when, effect)| {
                 let name = file.rules[*rule].name.value.clone();
@@ -101,7 +101,7 @@ fn exceptions_are_as_if_written_first() {
 fn written(Conditions(all): &Conditions) -> Value {
     let each = all.iter().map(|Condition { attribute, test, .. }| {
         let values = |spots: &[_]| -> Vec<Value> {
-            spots.iter().map(|spot: &slidegate::policy::file::Spot<String>| json!(spot.value)).collect()
+            spots.iter().map(|spot: &slidegate::policy::file::Spanned<String>| json!(spot.value)).collect()
         };
         let value = match test {
             Test::Is(spots) => json!(values(spots)),
@@ -130,10 +130,10 @@ rules:
 fn quota(policy: &Policy, user: &str, tier: &str) -> Option<u64> {
     let request = Request::new().with("path", "/search").with("user", user).with("tier", tier);
     match policy.choose(&request).expect("a good request") {
-        Choice::Barred { .. } => Some(0),
+        Choice::Blocked { .. } => Some(0),
         Choice::Hits(hits) => {
             let hit = hits.iter().find(|hit| hit.rule == 0)?;
-            Some(policy.rules()[0].terms()[hit.terms].limits()[0].quota())
+            Some(policy.rules()[0].limit_sets()[hit.limit_set].limits()[0].quota())
         }
     }
 }
@@ -148,7 +148,7 @@ fn what_goes_before_what() {
     let limited = || all(json!({ "limits": ["50/h"] }));
     let (allowed, denied) = (|| all(json!({ "allow": true })), || all(json!({ "deny": true })));
     let users = [("eve", ""), ("bob", ""), ("eve", "gold"), ("root", ""), ("mallory", "")];
-    let rows: [(Vec<Exception>, [Option<u64>; 5]); 6] = [
+    let rows: [(Vec<TemporaryOverride>, [Option<u64>; 5]); 6] = [
         (vec![], [Some(2), Some(3), Some(4), None, Some(0)]),
         // Before overrides and tiers, but not before the lists of the file.
         (vec![limited()], [Some(50), Some(50), Some(50), None, Some(0)]),
@@ -220,7 +220,7 @@ fn what_is_wrong_is_told() {
         (r#"{"rule":"a","when":"alice","deny":true}"#, "conditions are a mapping"),
     ];
     for (text, expected) in rows {
-        let errors = Exception::parse(text).expect_err(text);
+        let errors = TemporaryOverride::parse(text).expect_err(text);
         assert!(errors.iter().any(|error| error.message.contains(expected)), "{text}: {errors}");
     }
     let empty = exception(&json!({ "rule": "search", "when": {}, "limits": [] }));

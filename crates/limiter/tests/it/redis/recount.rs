@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slidegate::policy::{Barred, HitMode};
+use slidegate::policy::{Blocked, HitMode};
 use slidegate::telemetry::{Counts, Line, Observer, Requests, TopList};
 use slidegate::{Answer, Answers, Limit, LimitAnswer, Outcome, Source, Verdict};
 
@@ -30,7 +30,7 @@ pub(crate) struct Way<'a> {
     /// Whom a rule counts it for.
     pub(crate) subject: &'a dyn Fn(&str) -> String,
     /// Rules that look on and would refuse it without asking a limit.
-    pub(crate) would_bar: &'a [(String, Barred)],
+    pub(crate) would_block: &'a [(String, Blocked)],
 }
 
 fn fits(limit: &LimitAnswer<'_>) -> bool {
@@ -41,7 +41,7 @@ impl Recount {
     pub(crate) fn answer(&mut self, answer: &Answer, way: &Way<'_>) {
         if let Some((rule, why)) = answer.barred() {
             self.requests.barred += 1;
-            self.bar(rule, why, HitMode::Enforced, way);
+            self.bar(rule, why, HitMode::Enforce, way);
             return;
         }
         if answer.replayed() {
@@ -50,10 +50,10 @@ impl Recount {
         }
         let (limits, observed): (Vec<_>, Vec<_>) = (answer.limits().collect(), answer.observed().collect());
         self.whole(answer.is_allowed(), limits.len() + observed.len(), way.cost);
-        self.limits(&limits, HitMode::Enforced, answer.is_allowed(), way);
+        self.limits(&limits, HitMode::Enforce, answer.is_allowed(), way);
         self.apart(&observed, way);
-        let would_bar = answer.is_allowed() && self.would_bar(way);
-        self.requests.would_deny += u64::from(would_bar || !observed.iter().all(fits));
+        let would_block = answer.is_allowed() && self.would_block(way);
+        self.requests.would_deny += u64::from(would_block || !observed.iter().all(fits));
     }
 
     /// `way` shows how each of them is counted.
@@ -65,14 +65,14 @@ impl Recount {
                 let way = &Way { cost: if answers.is_barred() { 0 } else { way.cost }, ..*way };
                 let (enforced, observed): (Vec<_>, Vec<_>) =
                     (one.limits().collect(), one.observed().collect());
-                self.limits(&enforced, HitMode::Enforced, answers.verdict().is_allowed(), way);
+                self.limits(&enforced, HitMode::Enforce, answers.verdict().is_allowed(), way);
                 self.apart(&observed, way);
                 limits += enforced.len() + observed.len();
                 cost += way.cost;
                 would_deny |= !observed.iter().all(fits);
-                would_deny |= answers.is_allowed() && self.would_bar(way);
+                would_deny |= answers.is_allowed() && self.would_block(way);
                 if let Some((rule, why)) = one.barred() {
-                    self.bar(rule, why, HitMode::Enforced, way);
+                    self.bar(rule, why, HitMode::Enforce, way);
                 }
             });
         }
@@ -97,21 +97,21 @@ impl Recount {
             source: verdict.source,
             decided_at_ms: verdict.decided_at_ms,
         };
-        self.limits(&[answer], HitMode::Enforced, verdict.is_allowed(), way);
+        self.limits(&[answer], HitMode::Enforce, verdict.is_allowed(), way);
     }
 
     /// Whether a rule that looks on would refuse without asking a limit.
-    fn would_bar(&mut self, way: &Way<'_>) -> bool {
-        for (rule, why) in way.would_bar {
-            self.bar(rule, *why, HitMode::Observed, way);
+    fn would_block(&mut self, way: &Way<'_>) -> bool {
+        for (rule, why) in way.would_block {
+            self.bar(rule, *why, HitMode::Observe, way);
         }
-        !way.would_bar.is_empty()
+        !way.would_block.is_empty()
     }
 
-    fn bar(&mut self, rule: &str, why: Barred, mode: HitMode, way: &Way<'_>) {
-        let reason = if why == Barred::DenyList { "(deny list)" } else { "(missing key)" };
+    fn bar(&mut self, rule: &str, why: Blocked, mode: HitMode, way: &Way<'_>) {
+        let reason = if why == Blocked::DenyList { "(deny list)" } else { "(missing key)" };
         self.count(Some((rule, reason)), false, mode, false, false, way);
-        if mode == HitMode::Enforced {
+        if mode == HitMode::Enforce {
             *self.denied.entry((rule.to_owned(), (way.subject)(rule))).or_default() += 1;
         }
     }
@@ -129,7 +129,7 @@ impl Recount {
     /// Rules that only look on are asked each by itself.
     fn apart(&mut self, limits: &[LimitAnswer<'_>], way: &Way<'_>) {
         for own in limits.chunk_by(|one, next| one.rule == next.rule) {
-            self.limits(own, HitMode::Observed, own.iter().all(fits), way);
+            self.limits(own, HitMode::Observe, own.iter().all(fits), way);
         }
     }
 
@@ -141,7 +141,7 @@ impl Recount {
             let named = limit.rule.map(|rule| (rule, limit.name));
             let is_near = self.count(named, fits(limit), mode, is_allowed, near, way);
             let rule = limit.rule.unwrap_or("(ad hoc)").to_owned();
-            if mode == HitMode::Enforced && (is_near || !fits(limit)) {
+            if mode == HitMode::Enforce && (is_near || !fits(limit)) {
                 refused.push((rule, !fits(limit)));
             }
         }
@@ -167,7 +167,7 @@ impl Recount {
             None => ("(ad hoc)".to_owned(), String::new(), String::new()),
         };
         let (enforced, observed) = self.lines.entry(name).or_default();
-        let counts = if mode == HitMode::Enforced { enforced } else { observed };
+        let counts = if mode == HitMode::Enforce { enforced } else { observed };
         let is_charged = fits && way.cost > 0 && is_allowed;
         match (fits, way.cost) {
             (false, _) => counts.denied += 1,

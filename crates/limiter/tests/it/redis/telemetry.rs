@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slidegate::policy::file::Percent;
-use slidegate::policy::{Barred, Choice, Exception, Hit, Policy};
+use slidegate::policy::{Blocked, Choice, Hit, Policy, TemporaryOverride};
 use slidegate::store::ChargeRequest;
 use slidegate::telemetry::{Observer, ObserverSettings};
 use slidegate::{Answer, Ask, Clock, Demand, ManualClock, Memory, Redis, Store, Verdict};
@@ -81,7 +81,7 @@ impl Rules {
             Self::First => policy(FIRST),
             Self::Second => policy(SECOND),
             Self::Excepted => {
-                let exception = Exception::parse(EXCEPTION).expect("an exception");
+                let exception = TemporaryOverride::parse(EXCEPTION).expect("an exception");
                 policy(FIRST).with(&[exception]).expect("one that fits")
             }
         }
@@ -154,15 +154,15 @@ fn subject(rule: &str, attributes: &str) -> String {
 }
 
 /// Has a request counted that has these attributes and cost, where these rules look on and would bar it.
-fn count_as(attributes: &str, cost: u64, would_bar: &[(String, Barred)], count: &mut dyn FnMut(&Way<'_>)) {
+fn count_as(attributes: &str, cost: u64, would_block: &[(String, Blocked)], count: &mut dyn FnMut(&Way<'_>)) {
     let (route, subject) = (|rule: &str| route(rule, attributes), |rule: &str| subject(rule, attributes));
-    count(&Way { cost, near_percent: NEAR_PERCENT, route: &route, subject: &subject, would_bar });
+    count(&Way { cost, near_percent: NEAR_PERCENT, route: &route, subject: &subject, would_block });
 }
 
 /// Rules that look on and would refuse a request without asking a limit.
-fn would_bar(policy: &Policy, choice: &Choice<'_>) -> Vec<(String, Barred)> {
+fn would_block(policy: &Policy, choice: &Choice<'_>) -> Vec<(String, Blocked)> {
     let Choice::Hits(hits) = choice else { return Vec::new() };
-    let named = |hit: &Hit<'_>| Some((policy.rules()[hit.rule].name().to_owned(), hit.would_bar?));
+    let named = |hit: &Hit<'_>| Some((policy.rules()[hit.rule].name().to_owned(), hit.would_block?));
     hits.iter().filter_map(named).collect()
 }
 
@@ -208,9 +208,9 @@ impl<S: Store> Twins<'_, S> {
         // Otherwise it was a conflict, which is nothing to count.
         if let Ok(answer) = answer {
             let policy = self.unseen.policy();
-            let would_bar = would_bar(&policy, &policy.choose(&ask.request).expect("a choice"));
+            let would_block = would_block(&policy, &policy.choose(&ask.request).expect("a choice"));
             let count = &mut |way: &Way<'_>| self.recount.answer(&answer, way);
-            count_as(attributes, ask.request.cost_asked(), &would_bar, count);
+            count_as(attributes, ask.request.requested_cost(), &would_block, count);
         }
     }
 
@@ -235,8 +235,8 @@ impl<S: Store> Twins<'_, S> {
         if let Some(answer) = answer {
             let policy = self.unseen.policy();
             let choice = policy.choose_rule(rule, &ask.request).expect("a choice").expect("a rule");
-            let would_bar = would_bar(&policy, &choice);
-            count_as(attributes, cost, &would_bar, &mut |way| self.recount.answer(&answer, way));
+            let would_block = would_block(&policy, &choice);
+            count_as(attributes, cost, &would_block, &mut |way| self.recount.answer(&answer, way));
         }
     }
 
@@ -256,11 +256,11 @@ impl<S: Store> Twins<'_, S> {
         let policy = self.unseen.policy();
         self.recount.answers(&answers, |index, count| {
             let (attributes, cost) = &owned[index];
-            let would_bar = match &demands[index] {
-                Demand::Check(request) => would_bar(&policy, &policy.choose(request).expect("a choice")),
+            let would_block = match &demands[index] {
+                Demand::Check(request) => would_block(&policy, &policy.choose(request).expect("a choice")),
                 _ => Vec::new(),
             };
-            count_as(attributes, *cost, &would_bar, count);
+            count_as(attributes, *cost, &would_block, count);
         });
     }
 

@@ -182,7 +182,7 @@ fn told(denial: &Denial<'_>) -> String {
         .map(|part| format!("{}={}", part.attribute, part.value.as_deref().unwrap_or("-")))
         .collect();
     let limit = denial.limit.map_or_else(|| format!("{:?}", denial.barred), |limit| limit.to_string());
-    let mode = if denial.mode == HitMode::Enforced { "enforced" } else { "observed" };
+    let mode = if denial.mode == HitMode::Enforce { "enforced" } else { "observed" };
     format!(
         "{} {limit} {mode} {} cost {} wait {:?} reset {:?} id {:?} at {}",
         denial.naming.rule(),

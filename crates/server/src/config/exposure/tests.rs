@@ -1,6 +1,6 @@
 //! Every address with everything that may guard it: it is open to strangers in none of them.
 
-use slidegate::policy::file::{Admin, Spot, Tls};
+use slidegate::policy::file::{Admin, Spanned, Tls};
 
 use super::*;
 
@@ -52,10 +52,10 @@ fn address(text: &str) -> SocketAddr {
 }
 
 fn server(listen: &str, with: With) -> Server {
-    let file = |name: &str| Spot::of(name.to_owned());
+    let file = |name: &str| Spanned::of(name.to_owned());
     let tls = Tls { certificate: file("cert.pem"), key: file("key.pem"), client_ca: None };
     let admin = Admin {
-        listen: Spot::of(address(listen)),
+        listen: Spanned::of(address(listen)),
         token: match with {
             With::Token => Some(file("s3cret-and-long-enough")),
             With::EmptyToken => Some(file("")),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipnet::Ipv6Net;
 use slidegate::policy::embedded_ipv4;
-use slidegate::policy::file::{self, DurationMs, Span, Spot};
+use slidegate::policy::file::{self, DurationMs, Span, Spanned};
 
 use super::Phase;
 use crate::config::{ConfigError, value};
@@ -33,7 +33,7 @@ pub(crate) struct Bounds {
 impl Bounds {
     pub(crate) fn new(connections: &file::Connections, ipv6_prefix: u8) -> Result<Self, ConfigError> {
         let file::Connections { max, max_per_address, max_requests, max_head, max_body, .. } = connections;
-        let duration = |spot: &Spot<DurationMs>| {
+        let duration = |spot: &Spanned<DurationMs>| {
             value(spot, "server.connections").map(|duration| Duration::from_millis(duration.0))
         };
         Ok(Self {

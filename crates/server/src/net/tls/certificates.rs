@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use slidegate::Clock;
-use slidegate::policy::file::{self, Entrance, Server};
+use slidegate::policy::file::{self, ListenerSettings, Server};
 
 use super::{Read, Tls, TlsState};
 use crate::config::ConfigError;
@@ -25,7 +25,9 @@ impl Certificates {
         let load = |setting, tls: Option<&file::Tls>, protocol: &'static [u8]| {
             tls.map(|tls| Tls::load(setting, tls, protocol).map(Arc::new)).transpose()
         };
-        let of = |entrance: &'_ Option<Entrance>| entrance.as_ref().and_then(|entrance| entrance.tls.clone());
+        let of = |entrance: &'_ Option<ListenerSettings>| {
+            entrance.as_ref().and_then(|entrance| entrance.tls.clone())
+        };
         let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
         Ok(Self {
             check: load("server.tls", server.tls.as_ref(), b"http/1.1")?,

@@ -7,7 +7,7 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore};
 use sha2::{Digest, Sha256};
-use slidegate::policy::file::{self, Spot};
+use slidegate::policy::file::{self, Spanned};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
@@ -30,7 +30,7 @@ async fn the_digest_is_of_the_clients_own_certificate() {
     let write = |name: &str, text: String| {
         let path = files.path().join(name);
         std::fs::write(&path, text).expect("a file");
-        Spot::of(path.to_str().expect("a path in UTF-8").to_owned())
+        Spanned::of(path.to_str().expect("a path in UTF-8").to_owned())
     };
     let settings = |client_ca| file::Tls {
         certificate: write("tls.crt", server.pem()),

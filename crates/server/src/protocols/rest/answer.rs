@@ -2,7 +2,7 @@
 
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, StatusCode};
-use slidegate::policy::Barred;
+use slidegate::policy::Blocked;
 use slidegate::{Answer, Clock, Limit, Source, Summary, Verdict};
 
 use super::verdict::{Known, Row, decided, list, problem_members};
@@ -79,10 +79,10 @@ pub(crate) fn ad_hoc_reply<C: Clock>(app: &App<C>, limit: &Limit, verdict: &Verd
 }
 
 /// Refused whatever the limits say: no wait helps.
-pub(crate) fn barred(rule: &str, why: Barred) -> Reply {
+pub(crate) fn barred(rule: &str, why: Blocked) -> Reply {
     let detail = match why {
-        Barred::DenyList => "is on its deny list",
-        Barred::MissingKey => "lacks an attribute of its key",
+        Blocked::DenyList => "is on its deny list",
+        Blocked::MissingKey => "lacks an attribute of its key",
     };
     let mut body = Vec::with_capacity(BODY_BYTES);
     body.push(b'{');

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
-use slidegate::policy::Barred;
+use slidegate::policy::Blocked;
 use slidegate::{Answers, LimitAnswer, Outcome};
 
 /// The rules and limits that refuse, those that only look on and would have, and what no rule could judge; `None` if there are none.
@@ -13,8 +13,8 @@ pub(crate) fn metadata(answers: &Answers, unfit: &[String]) -> Option<Struct> {
     for one in answers.each() {
         if let Some((rule, why)) = one.barred() {
             let reason = match why {
-                Barred::DenyList => "deny_list",
-                Barred::MissingKey => "missing_key",
+                Blocked::DenyList => "deny_list",
+                Blocked::MissingKey => "missing_key",
             };
             note(&mut violated, [("rule", Some(rule)), ("reason", Some(reason))]);
         }

@@ -12,7 +12,7 @@ use crate::runtime::backend::Backend;
 pub enum OverrideError {
     /// It does not fit the rules in force.
     #[error("{}", said(.0))]
-    Exception(PolicyErrors),
+    TemporaryOverride(PolicyErrors),
     /// It would last too short or too long.
     #[error("an override lasts a second to 90 days; what is to last longer belongs in the policy file")]
     Expiry,

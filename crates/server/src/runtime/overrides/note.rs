@@ -1,7 +1,7 @@
 //! An override as the text of a note.
 
 use serde::{Deserialize, Serialize};
-use slidegate::policy::Exception;
+use slidegate::policy::TemporaryOverride;
 use slidegate::store::Note;
 
 use super::{Override, error};
@@ -15,7 +15,7 @@ struct Text<'a> {
     created_at_ms: u64,
 }
 
-pub(super) fn write(exception: &Exception, reason: &str, created_at_ms: u64) -> String {
+pub(super) fn write(exception: &TemporaryOverride, reason: &str, created_at_ms: u64) -> String {
     let text = Text { exception: exception.text().into(), reason: reason.into(), created_at_ms };
     serde_json::to_string(&text).expect("texts and a number are JSON")
 }
@@ -35,7 +35,7 @@ pub(super) fn read(note: &Note) -> Override {
         Ok(text) => text,
         Err(error) => return unknown(format!("it cannot be read: {error}")),
     };
-    let (exception, problem) = match Exception::parse(&text.exception) {
+    let (exception, problem) = match TemporaryOverride::parse(&text.exception) {
         Ok(exception) => (Some(exception), None),
         Err(errors) => (None, Some(error::said(&errors))),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use slidegate::policy::{Exception, Policy};
+use slidegate::policy::{Policy, TemporaryOverride};
 use slidegate::store::{Note, Notes};
 
 use super::{Override, error, note};
@@ -129,7 +129,7 @@ impl Overrides {
             order(other).cmp(&order(one))
         });
         let readable = self.known.iter().filter_map(|known| known.what.exception.clone());
-        let exceptions: Vec<Exception> = readable.collect();
+        let exceptions: Vec<TemporaryOverride> = readable.collect();
         let (policy, fits) = file.with_each(&exceptions);
         let readable = self.known.iter_mut().filter(|known| known.what.exception.is_some());
         for (known, fits) in readable.zip(fits) {
@@ -143,7 +143,7 @@ impl Known {
     /// Whether it is in force is told when that changes.
     fn judge(&mut self, problem: Option<String>) {
         let Override { id, exception, active, problem: known, .. } = &mut self.what;
-        let rule = exception.as_ref().map_or("", Exception::rule);
+        let rule = exception.as_ref().map_or("", TemporaryOverride::rule);
         match &problem {
             None if !*active => tracing::info!("override {id} of rule {rule} is in force"),
             Some(problem) if known.as_ref() != Some(problem) => {

@@ -98,7 +98,7 @@ impl<C: Clock> App<C> {
         let Ready { policy, settings, http, digest, differences } = ready;
         let Differences { live, at_next_start } = differences;
         let mut now = self.live().now.lock();
-        let rules = now.file.changes(&policy).into_iter().map(|change| change.to_string());
+        let rules = now.file.diff(&policy).into_iter().map(|change| change.to_string());
         let changes: Vec<String> = rules.chain(live.iter().map(|name| format!("{name} changed"))).collect();
         let known: HashSet<String> = warnings(&now.file, &now.settings).collect();
         let warnings = warnings(&policy, &settings).filter(|warning| !known.contains(warning));

@@ -2,7 +2,7 @@
 
 use slidegate::policy::Settings;
 use slidegate::policy::file::{
-    Admin, Connections, Entrance, Observe, Otlp, Sentinel, Server, Spot, Store, Tls,
+    Admin, Connections, ListenerSettings, Observe, Otlp, Sentinel, Server, Spanned, Store, Tls,
 };
 
 /// The names of settings that differ.
@@ -67,11 +67,11 @@ fn same_otlp(old: Option<&Otlp>, new: Option<&Otlp>) -> bool {
     old.map(all) == new.map(all)
 }
 
-fn some<T>(spot: &Option<Spot<T>>) -> Option<&T> {
+fn some<T>(spot: &Option<Spanned<T>>) -> Option<&T> {
     spot.as_ref().and_then(|spot| spot.value.as_ref())
 }
 
-fn each<T>(spots: &[Spot<T>]) -> Vec<Option<&T>> {
+fn each<T>(spots: &[Spanned<T>]) -> Vec<Option<&T>> {
     spots.iter().map(|spot| spot.value.as_ref()).collect()
 }
 
@@ -91,8 +91,8 @@ fn same_door(old: &Server, new: &Server) -> bool {
         && same_tls(tls(old).as_ref(), tls(new).as_ref())
 }
 
-fn same_entrance(old: Option<&Entrance>, new: Option<&Entrance>) -> bool {
-    let tls = |entrance: Option<&Entrance>| entrance.and_then(|entrance| entrance.tls.clone());
+fn same_entrance(old: Option<&ListenerSettings>, new: Option<&ListenerSettings>) -> bool {
+    let tls = |entrance: Option<&ListenerSettings>| entrance.and_then(|entrance| entrance.tls.clone());
     old.map(|old| old.listen.value) == new.map(|new| new.listen.value)
         && same_tls(tls(old).as_ref(), tls(new).as_ref())
 }
@@ -113,7 +113,7 @@ fn same_connections(old: &Connections, new: &Connections) -> bool {
 }
 
 fn same_store(old: &Store, new: &Store) -> bool {
-    let texts = |spots: &[Spot<String>]| spots.iter().map(|spot| spot.value.clone()).collect::<Vec<_>>();
+    let texts = |spots: &[Spanned<String>]| spots.iter().map(|spot| spot.value.clone()).collect::<Vec<_>>();
     let place = |of: &Store| (some(&of.url).cloned(), texts(&of.nodes));
     let sentinel = |of: &Sentinel| (texts(&of.nodes), of.name.value.clone());
     let place = |of: &Store| (place(of), of.sentinel.as_ref().map(sentinel));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use slidegate::Source;
-use slidegate::policy::{Barred, HitMode, KeyText};
+use slidegate::policy::{Blocked, HitMode, KeyText};
 use slidegate::telemetry::Denial;
 
 use super::TARGET;
@@ -24,7 +24,7 @@ pub(super) struct Line {
     pub(super) retry_after_at_most_ms: Option<u64>,
     pub(super) reset_at_ms: Option<u64>,
     pub(super) source: Source,
-    pub(super) barred: Option<Barred>,
+    pub(super) barred: Option<Blocked>,
     pub(super) request_id: Option<String>,
 }
 
@@ -48,8 +48,8 @@ impl Line {
     /// Values are given as fields, never in the text: every format quotes and escapes them.
     pub(super) fn write(&self, left_out: Option<u64>) {
         let (mode, what) = match self.mode {
-            HitMode::Enforced => ("enforced", "denied"),
-            HitMode::Observed => ("observed", "would be denied"),
+            HitMode::Enforce => ("enforced", "denied"),
+            HitMode::Observe => ("observed", "would be denied"),
         };
         let reset_at = self.reset_at_ms.map(rfc3339);
         tracing::info!(
@@ -77,10 +77,10 @@ pub(super) fn write_left_out(left_out: u64) {
     tracing::info!(target: TARGET, left_out, "denials were left out");
 }
 
-fn why(barred: Barred) -> &'static str {
+fn why(barred: Blocked) -> &'static str {
     match barred {
-        Barred::DenyList => "deny list",
-        Barred::MissingKey => "missing key",
+        Blocked::DenyList => "deny list",
+        Blocked::MissingKey => "missing key",
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use slidegate::policy::{Exception, Policy};
+use slidegate::policy::{Policy, TemporaryOverride};
 use slidegate::store::{Note, PostOutcome};
 use slidegate::{Store, SystemClock};
 use slidegate_server::{App, Config, NewOverride, Override, OverrideError, PolicySource};
@@ -22,7 +22,8 @@ rules:
 const HOUR_MS: u64 = 3_600_000;
 
 fn new(exception: &Value, expires_in_ms: u64) -> NewOverride {
-    let exception = Exception::parse(&exception.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let exception =
+        TemporaryOverride::parse(&exception.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
     NewOverride { exception, expires_in_ms, reason: "a test".to_owned() }
 }
 
@@ -241,7 +242,7 @@ async fn one_that_does_not_fit_hinders_nothing() {
     }
     // Which rule it is for, whether it is in force, and whether it is said why not.
     let summary = || -> Vec<(String, bool, bool)> {
-        let rule = |one: &Override| one.exception.as_ref().map_or("", Exception::rule).to_owned();
+        let rule = |one: &Override| one.exception.as_ref().map_or("", TemporaryOverride::rule).to_owned();
         let all = app.overrides();
         let mut all: Vec<_> = all.iter().map(|one| (rule(one), one.active, one.problem.is_some())).collect();
         all.sort();

@@ -310,7 +310,7 @@ async fn what_waits_for_a_certificate_is_tried_again() {
 async fn quota_becomes(setup: &Setup, quota: u64) {
     let quota_now = || {
         let policy = setup.service.app.gate().policy();
-        policy.rules()[0].terms()[0].limits()[0].quota()
+        policy.rules()[0].limit_sets()[0].limits()[0].quota()
     };
     poll(quota_now, |now| *now == quota).await;
 }

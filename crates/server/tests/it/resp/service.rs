@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slidegate::policy::file::Entrance;
+use slidegate::policy::file::ListenerSettings;
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::Config as RedisConfig;
 use slidegate::{ManualClock, Memory, Redis};
@@ -57,7 +57,7 @@ impl Service {
         policy: &str,
     ) -> Self {
         let mut config = Config::from(parse(policy));
-        let anywhere = Entrance::at(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let anywhere = ListenerSettings::at(SocketAddr::from(([127, 0, 0, 1], 0)));
         config.settings.server.resp.get_or_insert(anywhere);
         let backend = match &redis {
             None => Backend::Memory(Memory::default()),

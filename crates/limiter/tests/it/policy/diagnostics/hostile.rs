@@ -110,9 +110,9 @@ fn many_documents_and_other_streams() {
         ("---\n".repeat(10_000), "2:1 more than one YAML document"),
         ("version: 1\n...\nversion: 1\n".to_owned(), "3:1 more than one YAML document"),
         ("%YAML 3.0\n---\nversion: 1\n".to_owned(), "1:1 invalid YAML: unsupported YAML major version"),
-        ("\0".to_owned(), "1:1 this character is not allowed here"),
-        ("version: 1\n\u{7}".to_owned(), "2:1 this character is not allowed here"),
-        ("version: 1\u{0}".to_owned(), "1:11 this character is not allowed here"),
+        ("\0".to_owned(), "1:1 unexpected character"),
+        ("version: 1\n\u{7}".to_owned(), "2:1 unexpected character"),
+        ("version: 1\u{0}".to_owned(), "1:11 unexpected character"),
     ] {
         assert_eq!(first(&text), said);
     }

@@ -2,8 +2,8 @@
 
 use slidegate::policy::decode;
 use slidegate::policy::file::{
-    Bytes, Conditions, Connections, DurationMs, Entrance, File, HeaderStyle, Missing, Mode, Percent,
-    ResetStyle, Server, Spot, Store, StoreKind, Test, Tls,
+    Bytes, Conditions, Connections, DurationMs, File, HeaderStyle, ListenerSettings, Missing, Mode, Percent,
+    ResetStyle, Server, Spanned, Store, StoreKind, Test, Tls,
 };
 use slidegate::{Limit, OnStoreError, Resolution};
 
@@ -14,11 +14,11 @@ fn file(text: &str) -> File {
     File::parse("policy.yaml", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-fn texts(spots: &[Spot<String>]) -> Vec<&str> {
+fn texts(spots: &[Spanned<String>]) -> Vec<&str> {
     spots.iter().map(|spot| spot.value.as_deref().expect("it is right")).collect()
 }
 
-fn limits(spot: &Spot<Vec<slidegate::policy::file::LimitEntry>>) -> Vec<Limit> {
+fn limits(spot: &Spanned<Vec<slidegate::policy::file::LimitEntry>>) -> Vec<Limit> {
     let entries = spot.value.as_ref().expect("they are right");
     entries.iter().map(|entry| entry.limit.expect("it is right")).collect()
 }
@@ -72,7 +72,7 @@ fn every_field_is_read() {
         named.map(|file| file.and_then(|file| file.value.clone())).into_iter().flatten().collect::<Vec<_>>()
     };
     let [grpc, resp] = [&server.grpc, &server.resp].map(|entrance| entrance.as_ref().expect("it is there"));
-    let listen = |entrance: &Entrance| entrance.listen.value.map(|listen| listen.to_string());
+    let listen = |entrance: &ListenerSettings| entrance.listen.value.map(|listen| listen.to_string());
     assert_eq!([grpc, resp].map(listen), [Some("[::]:8081".to_owned()), Some("0.0.0.0:6380".to_owned())]);
     assert_eq!(grpc.tls.as_ref().map(files).expect("it is there"), ["g.pem", "g.key"]);
     assert_eq!(admin.tls.as_ref().map(files).expect("it is there"), ["a.pem", "a.key"]);

@@ -26,7 +26,7 @@ fn shown(demand: &Demand<'_>) -> String {
         request.attributes().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
     match demand {
-        Demand::Check(request) => format!("{} costs {}", attributes(request), request.cost_asked()),
+        Demand::Check(request) => format!("{} costs {}", attributes(request), request.requested_cost()),
         Demand::GiveBack { request, units } => format!("{} gives {units}", attributes(request)),
         Demand::Limit { limit, cost, .. } => format!("{limit} costs {cost}"),
         Demand::Nothing => "nothing".to_owned(),

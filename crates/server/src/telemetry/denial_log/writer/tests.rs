@@ -16,7 +16,7 @@ fn line() -> Line {
     Line {
         rule: "login".to_owned(),
         limit: Some("login-5/min".to_owned()),
-        mode: HitMode::Enforced,
+        mode: HitMode::Enforce,
         subject: "ip=203.0.113.7".to_owned(),
         cost: 1,
         retry_after_ms: Some(1_000),
