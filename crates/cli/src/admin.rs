@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
+use serde_json::Value;
 
 use crate::client::{HttpClient, ServerResponse, ServerUrl, TlsArgs};
 use crate::{check, exit, stderr, stdout};
@@ -83,24 +84,16 @@ struct AdminServer {
 
 pub(crate) fn run(args: &AdminArgs) -> miette::Result<ExitCode> {
     let (server, request) = args.command.request();
-    let client = match HttpClient::new(&server.url, &server.tls, server.token.as_deref()) {
-        Ok(client) => client,
-        Err(error) => {
-            stderr::error(error);
-            return Ok(ExitCode::from(exit::USAGE));
-        }
-    };
     let body = request.body.as_ref().map(ToString::to_string);
-    match client.send(request.method.clone(), &request.path, body, TIMEOUT) {
-        Ok(response) => report(server, &request, &response),
+    let client = HttpClient::new(&server.url, &server.tls, server.token.as_deref());
+    let response =
+        client.and_then(|client| client.send(request.method.clone(), &request.path, body, TIMEOUT));
+    match response.and_then(|response| Ok((response.object()?, response))) {
+        Ok((object, response)) => report(server, &request, &object, &response),
         Err(error) => {
-            stderr::error(format_args!("{}: {error}", server.url));
-            if error.is_unreachable() {
-                stderr::help(
-                    "start a server with `slidegate serve --admin 127.0.0.1:8090`, or pass its URL with --url",
-                );
-            }
-            Ok(ExitCode::from(exit::NO_RESPONSE))
+            let hint =
+                "start a server with `slidegate serve --admin 127.0.0.1:8090`, or pass its URL with --url";
+            Ok(error.report(&server.url, hint))
         }
     }
 }
@@ -109,23 +102,19 @@ pub(crate) fn run(args: &AdminArgs) -> miette::Result<ExitCode> {
 fn report(
     server: &AdminServer,
     request: &request::AdminRequest,
+    object: &Value,
     response: &ServerResponse,
 ) -> miette::Result<ExitCode> {
     let status = response.status;
-    let Some(object) = response.object() else {
-        let url = &server.url;
-        stderr::error(format_args!("{url}: {status}, but no JSON: is this the admin listener of Slidegate?"));
-        return Ok(ExitCode::from(exit::NO_RESPONSE));
-    };
     if server.json {
         stdout::print(&format!("{}\n", response.json()))?;
     } else if status.is_success() {
-        stdout::print(&(request.render)(&object))?;
+        stdout::print(&(request.render)(object))?;
     } else {
-        stderr::error(check::problem(status, &object));
+        stderr::error(check::problem(status, object));
     }
     Ok(ExitCode::from(match status.as_u16() {
-        _ if status.is_success() && request::is_without_subjects(&object) => exit::FAILED,
+        _ if status.is_success() && request::is_without_subjects(object) => exit::FAILED,
         _ if status.is_success() => return Ok(ExitCode::SUCCESS),
         status if request.failures.contains(&status) => exit::FAILED,
         400..500 => exit::USAGE,

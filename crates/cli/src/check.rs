@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-use crate::client::{ServerArgs, ServerResponse};
+use crate::client::{HttpClient, ServerArgs, ServerResponse};
 use crate::{exit, stderr, stdout};
 
 mod attribute;
@@ -51,56 +51,41 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> miette::Result<ExitCode> {
-    let client = match args.server.client() {
-        Ok(client) => client,
-        Err(error) => {
-            stderr::error(error);
-            return Ok(ExitCode::from(exit::USAGE));
-        }
-    };
     let timeout = TIMEOUT.saturating_add(Duration::from_millis(args.wait));
-    match client.send(Method::POST, "/v1/check", Some(body(args).to_string()), timeout) {
-        Ok(response) => report(args, &response),
+    let send = |client: HttpClient| client.send(Method::POST, "/v1/check", Some(body(args)), timeout);
+    match args.server.client().and_then(send).and_then(|response| Ok((response.object()?, response))) {
+        Ok((decision, response)) => report(args, &decision, &response),
         Err(error) => {
-            stderr::error(format_args!("{}: {error}", args.server.server));
-            if error.is_unreachable() {
-                stderr::help("start a server with `slidegate serve`, or pass its URL with --server");
-            }
-            Ok(ExitCode::from(exit::NO_RESPONSE))
+            let hint = "start a server with `slidegate serve`, or pass its URL with --server";
+            Ok(error.report(&args.server.server, hint))
         }
     }
 }
 
-fn body(args: &CheckArgs) -> Value {
+fn body(args: &CheckArgs) -> String {
     let attributes: Map<String, Value> =
         args.attributes.iter().map(|Attribute { name, value }| (name.clone(), json!(value))).collect();
     let mut body = json!({ "attributes": attributes, "cost": args.cost });
     if args.wait > 0 {
         body["wait_ms"] = json!(args.wait);
     }
-    body
+    body.to_string()
 }
 
 /// Prints the response; the exit code follows from it.
-fn report(args: &CheckArgs, response: &ServerResponse) -> miette::Result<ExitCode> {
-    let status = response.status;
-    let Some(object) = response.object() else {
-        let server = &args.server.server;
-        stderr::error(format_args!("{server}: {status}, but no JSON: is this a Slidegate server?"));
-        return Ok(ExitCode::from(exit::NO_RESPONSE));
-    };
-    let allowed = object["allowed"].as_bool();
+fn report(args: &CheckArgs, decision: &Value, response: &ServerResponse) -> miette::Result<ExitCode> {
+    let allowed = decision["allowed"].as_bool();
     if args.json {
         stdout::print(&format!("{}\n", response.json()))?;
     } else if allowed.is_some() {
-        stdout::print(&render::decision(&object, args.cost))?;
+        stdout::print(&render::decision(decision, args.cost))?;
     } else {
-        stderr::error(problem(status, &object));
+        stderr::error(problem(response.status, decision));
     }
     Ok(match allowed {
         Some(true) => ExitCode::SUCCESS,
         Some(false) => ExitCode::from(exit::FAILED),
-        None if status.is_client_error() => ExitCode::from(exit::USAGE),
+        None if response.status.is_client_error() => ExitCode::from(exit::USAGE),
         None => ExitCode::from(exit::NO_RESPONSE),
     })
 }

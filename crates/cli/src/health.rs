@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use hyper::Method;
 
-use crate::client::{HttpClient, ServerResponse, ServerUrl, TlsArgs};
-use crate::{exit, stderr, stdout};
+use crate::client::{ClientError, HttpClient, ServerResponse, ServerUrl, TlsArgs};
+use crate::{exit, stdout};
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -39,19 +39,14 @@ pub(crate) struct HealthArgs {
 
 pub(crate) fn run(args: &HealthArgs) -> miette::Result<ExitCode> {
     let HealthArgs { server, tls } = args;
-    let client = match HttpClient::new(server, tls, None) {
-        Ok(client) => client,
-        Err(error) => {
-            stderr::error(error);
-            return Ok(ExitCode::from(exit::USAGE));
-        }
-    };
-    let reason = match client.send(Method::GET, "/readyz", None, TIMEOUT) {
+    let client = HttpClient::new(server, tls, None);
+    let reason = match client.and_then(|client| client.send(Method::GET, "/readyz", None, TIMEOUT)) {
         Ok(response) if response.status.is_success() => {
             stdout::print(&format!("ready: {server}{}\n", line(&response)))?;
             return Ok(ExitCode::SUCCESS);
         }
         Ok(response) => format!("{}{}", response.status, line(&response)),
+        Err(error @ ClientError::File { .. }) => return Ok(error.report(server, "")),
         Err(error) => error.to_string(),
     };
     anstream::eprintln!("not ready: {server}: {reason}");

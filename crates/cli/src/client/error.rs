@@ -3,12 +3,15 @@
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use http_body_util::LengthLimitError;
+use hyper::StatusCode;
 use rustls::{AlertDescription, CertificateError, Error as TlsError};
 
 use super::{MAX_RESPONSE_BYTES, ServerUrl};
+use crate::{exit, stderr};
 
 /// Reason why a request has no response.
 #[derive(thiserror::Error, Debug)]
@@ -33,12 +36,22 @@ pub(crate) enum ClientError {
     TooLong,
     #[error("cannot read the response: {0}")]
     Body(Box<dyn Error + Send + Sync>),
+    #[error("{0}, but no JSON: is this a listener of Slidegate?")]
+    NotJson(StatusCode),
 }
 
 impl ClientError {
-    /// Whether there may be no server at this URL at all.
-    pub(crate) fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Connect(_) | Self::Timeout(_))
+    /// Prints the error of a request to a server, with a hint if there may be no server at all.
+    pub(crate) fn report(&self, url: &ServerUrl, hint: &str) -> ExitCode {
+        if matches!(self, Self::File { .. }) {
+            stderr::error(self);
+            return ExitCode::from(exit::USAGE);
+        }
+        stderr::error(format_args!("{url}: {self}"));
+        if matches!(self, Self::Connect(_) | Self::Timeout(_)) {
+            stderr::help(hint);
+        }
+        ExitCode::from(exit::NO_RESPONSE)
     }
 
     pub(super) fn from_handshake(url: &ServerUrl, error: &io::Error) -> Self {

@@ -5,6 +5,8 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
+use super::ClientError;
+
 /// Members whose text the server writes itself and which may have several lines.
 const MULTILINE_MEMBERS: [&str; 2] = ["detail", "last_error"];
 
@@ -17,9 +19,9 @@ pub(crate) struct ServerResponse {
 
 impl ServerResponse {
     /// The body as a JSON object, with control characters in its texts escaped.
-    pub(crate) fn object(&self) -> Option<Value> {
-        let object = serde_json::from_slice(&self.body).ok().filter(Value::is_object)?;
-        Some(printable(object, false))
+    pub(crate) fn object(&self) -> Result<Value, ClientError> {
+        let object = serde_json::from_slice(&self.body).ok().filter(Value::is_object);
+        Ok(printable(object.ok_or(ClientError::NotJson(self.status))?, false))
     }
 
     /// The body as JSON text for programs, with control characters as JSON escapes.

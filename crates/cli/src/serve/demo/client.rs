@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 /// Failure of a request. Its kind does not matter: the server is stopping, or will be reachable
 /// again.
-type RequestError = Box<dyn std::error::Error + Send + Sync>;
+type DemoError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Client with one connection, which it opens when it needs it.
 pub(super) struct DemoClient {
@@ -38,7 +38,7 @@ impl DemoClient {
         }
     }
 
-    async fn send(&mut self, body: &Value) -> Result<(), RequestError> {
+    async fn send(&mut self, body: &Value) -> Result<(), DemoError> {
         let mut connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
             Some(connection) => connection,
             None => self.connect().await?,
@@ -57,7 +57,7 @@ impl DemoClient {
         Ok(())
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, RequestError> {
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, DemoError> {
         let stream = TcpStream::connect(self.server).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;

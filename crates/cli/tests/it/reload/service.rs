@@ -53,7 +53,7 @@ impl Serving {
 
     /// How many files it has refused.
     pub(crate) fn refusals(&self) -> usize {
-        self.said().matches("the policy of before stays in force").count()
+        self.said().matches("keeping the previous policy").count()
     }
 
     /// The quota of the policy in force, without using any of it. 0: no rule applies.

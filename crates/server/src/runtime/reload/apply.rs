@@ -59,7 +59,7 @@ impl<C: Clock> App<C> {
             return;
         }
         lines.iter().for_each(|line| tracing::error!("{line}"));
-        tracing::error!("the policy of before stays in force");
+        tracing::error!("keeping the previous policy");
         state.refused(digest, said, at_ms);
     }
 
