@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use std::time::Duration;
 
-use slidegate::store::redis::{Config, wire::Wire};
+use slidegate::store::redis::{RedisConfig, wire::ScriptWire};
 use slidegate::{Limit, Redis};
 
 use super::load::IN_FLIGHT;
@@ -26,7 +26,7 @@ pub fn coalesced(server: &Server, name: &'static str, limits: &[Limit]) -> Quest
 }
 
 fn question(server: &Server, name: &'static str, limits: &[Limit], per_command: usize) -> Question {
-    let wire = Rc::new(Wire::new(&initials(name), limits));
+    let wire = Rc::new(ScriptWire::new(&initials(name), limits));
     let mut connection = server.connect();
     connection.send(&wire.load());
     connection.receive(1, |_| ());
@@ -54,7 +54,8 @@ pub struct Limiter(slidegate::Limiter<Redis>);
 impl Limiter {
     /// Of these limits. It connects when it is first asked.
     pub fn new(url: &str, limits: &[Limit]) -> Self {
-        let store = Redis::new(&Config::parse(url).expect("the server has an address").timeout(PATIENCE));
+        let store =
+            Redis::new(&RedisConfig::parse(url).expect("the server has an address").timeout(PATIENCE));
         let limiter = slidegate::Limiter::builder(limits.iter().copied()).store(store).build();
         Self(limiter.expect("the limits go together"))
     }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use slidegate::headers::{Headers, Reset, Style};
 use slidegate::policy::file::{HeaderStyle, MIN_SECRET_CHARS, ResetStyle, Server, Spanned};
 use slidegate::policy::{Policy, Settings};
-use slidegate::store::redis::ConfigError as RedisConfigError;
+use slidegate::store::redis::RedisConfigError;
 
 use crate::net::connections::Bounds;
 use crate::net::tls::TlsError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::link::{Endpoint, Tls};
+use super::link::{RedisEndpoint, RedisTls};
 
 /// Where servers and sentinels listen if a URL does not say.
 const PORT: u16 = 6379;
@@ -10,9 +10,9 @@ const SENTINEL_PORT: u16 = 26_379;
 
 /// The servers of a store, and the bounds that it keeps. Nothing is connected before the first request.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct RedisConfig {
     pub(super) servers: Servers,
-    pub(super) tls: Tls,
+    pub(super) tls: RedisTls,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
     pub(super) prefix: String,
@@ -26,14 +26,14 @@ pub struct Config {
 /// Where the primaries are, or who knows.
 #[derive(Clone, Debug)]
 pub(super) enum Servers {
-    One(Endpoint),
+    One(RedisEndpoint),
     /// The first nodes to ask for the others.
-    Cluster(Vec<Endpoint>),
+    Cluster(Vec<RedisEndpoint>),
     /// `primary` is all but the address, which the sentinels tell.
     Sentinel {
-        sentinels: Vec<Endpoint>,
+        sentinels: Vec<RedisEndpoint>,
         name: String,
-        primary: Endpoint,
+        primary: RedisEndpoint,
     },
 }
 
@@ -60,7 +60,7 @@ pub struct ClientCertificate<'a> {
 /// What is wrong with a configuration.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub enum RedisConfigError {
     /// The URL cannot be read. It is not repeated here, since it may hold a password.
     #[error("bad Redis URL: {0}; write redis://user:password@host:6379/0, or rediss:// for TLS")]
     Url(String),
@@ -89,38 +89,38 @@ pub enum ConfigError {
     },
 }
 
-impl Config {
+impl RedisConfig {
     /// One server: `redis://user:password@host:6379/0`, `rediss://…` for TLS, or `unix:///path/to/socket`.
-    pub fn parse(url: &str) -> Result<Self, ConfigError> {
-        Endpoint::parse(url, PORT).map(|endpoint| Self::of(Servers::One(endpoint)))
+    pub fn parse(url: &str) -> Result<Self, RedisConfigError> {
+        RedisEndpoint::parse(url, PORT).map(|endpoint| Self::of(Servers::One(endpoint)))
     }
 
     /// A Cluster, found through any of these nodes. User and password of the first URL hold for all nodes. With TLS, nodes
     /// have to announce themselves by what stands in their certificates.
-    pub fn cluster<'a>(urls: impl IntoIterator<Item = &'a str>) -> Result<Self, ConfigError> {
+    pub fn cluster<'a>(urls: impl IntoIterator<Item = &'a str>) -> Result<Self, RedisConfigError> {
         let seeds = several(urls, PORT)?;
         if seeds.iter().any(|seed| seed.login.db() != 0) {
-            return Err(ConfigError::Database);
+            return Err(RedisConfigError::Database);
         }
         Ok(Self::of(Servers::Cluster(seeds)))
     }
 
     /// The primary that these sentinels know by `name`. User, password and database of the first URL are for that primary;
-    /// see [`Config::sentinel_password`] for those of the sentinels.
+    /// see [`RedisConfig::sentinel_password`] for those of the sentinels.
     pub fn sentinel<'a>(
         urls: impl IntoIterator<Item = &'a str>,
         name: impl Into<String>,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, RedisConfigError> {
         let endpoints = several(urls, SENTINEL_PORT)?;
         let primary = endpoints[0].clone();
-        let sentinels = endpoints.into_iter().map(Endpoint::without_login).collect();
+        let sentinels = endpoints.into_iter().map(RedisEndpoint::without_login).collect();
         Ok(Self::of(Servers::Sentinel { sentinels, name: name.into(), primary }))
     }
 
     fn of(servers: Servers) -> Self {
         Self {
             servers,
-            tls: Tls::default(),
+            tls: RedisTls::default(),
             timeout: Duration::from_millis(50),
             connect_timeout: Duration::from_secs(1),
             prefix: "sg:".to_owned(),
@@ -138,7 +138,7 @@ impl Config {
 }
 
 /// Settings; each replaces a default.
-impl Config {
+impl RedisConfig {
     /// The password by which the sentinels know this client; none by default, whatever the URLs say.
     pub fn sentinel_password(mut self, password: &str) -> Self {
         self.each_sentinel(|sentinel| sentinel.login = sentinel.login.clone().set_password(password));
@@ -151,20 +151,23 @@ impl Config {
         self
     }
 
-    fn each_sentinel(&mut self, change: impl FnMut(&mut Endpoint)) {
+    fn each_sentinel(&mut self, change: impl FnMut(&mut RedisEndpoint)) {
         if let Servers::Sentinel { sentinels, .. } = &mut self.servers {
             sentinels.iter_mut().for_each(change);
         }
     }
 
     /// Trusts the authorities in this PEM, and only those, instead of the system's.
-    pub fn root_certificate(mut self, pem: &[u8]) -> Result<Self, ConfigError> {
+    pub fn root_certificate(mut self, pem: &[u8]) -> Result<Self, RedisConfigError> {
         self.tls.trust(pem)?;
         Ok(self)
     }
 
     /// Shows servers this certificate.
-    pub fn client_certificate(mut self, certificate: ClientCertificate<'_>) -> Result<Self, ConfigError> {
+    pub fn client_certificate(
+        mut self,
+        certificate: ClientCertificate<'_>,
+    ) -> Result<Self, RedisConfigError> {
         self.tls.identify(certificate)?;
         Ok(self)
     }
@@ -182,10 +185,10 @@ impl Config {
     }
 
     /// What all keys begin with; `sg:` by default.
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Result<Self, ConfigError> {
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Result<Self, RedisConfigError> {
         let prefix = prefix.into();
         if prefix.contains(['{', '}']) {
-            return Err(ConfigError::Prefix(prefix));
+            return Err(RedisConfigError::Prefix(prefix));
         }
         self.prefix = prefix;
         Ok(self)
@@ -229,14 +232,18 @@ impl Config {
     }
 }
 
-fn several<'a>(urls: impl IntoIterator<Item = &'a str>, port: u16) -> Result<Vec<Endpoint>, ConfigError> {
-    let endpoints = urls.into_iter().map(|url| Endpoint::parse(url, port)).collect::<Result<Vec<_>, _>>()?;
-    let first = endpoints.first().ok_or(ConfigError::NoServer)?;
-    if endpoints.iter().any(Endpoint::is_socket) {
-        return Err(ConfigError::Socket);
+fn several<'a>(
+    urls: impl IntoIterator<Item = &'a str>,
+    port: u16,
+) -> Result<Vec<RedisEndpoint>, RedisConfigError> {
+    let endpoints =
+        urls.into_iter().map(|url| RedisEndpoint::parse(url, port)).collect::<Result<Vec<_>, _>>()?;
+    let first = endpoints.first().ok_or(RedisConfigError::NoServer)?;
+    if endpoints.iter().any(RedisEndpoint::is_socket) {
+        return Err(RedisConfigError::Socket);
     }
     if endpoints.iter().any(|endpoint| endpoint.transport != first.transport) {
-        return Err(ConfigError::Mixed);
+        return Err(RedisConfigError::Mixed);
     }
     Ok(endpoints)
 }

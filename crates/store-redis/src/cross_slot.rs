@@ -11,14 +11,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
-use super::error::{Failure, RedisError};
+use super::error::{CallFailure, RedisError};
 use super::invocation::Invocation;
-use super::keys::Owner;
-use super::link::Slots;
-use super::plan::{Group, Plan};
-use super::script::Purpose;
-use super::script_reply::Row;
-use super::{FULL, Inner, Redis, read, text};
+use super::keys::KeyOwner;
+use super::link::SlotRouting;
+use super::plan::{Plan, SlotGroup};
+use super::script::ScriptPurpose;
+use super::script_reply::ScriptReply;
+use super::{Inner, Redis, TOO_MANY_OPEN, read, text};
 use slidegate_store::Key;
 use slidegate_store::idempotency::{MAX_IDEMPOTENCY_MS, digest, lifetime_ms};
 use slidegate_store::random;
@@ -29,9 +29,9 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1
 
 /// What came of charging one group.
 enum GroupOutcome {
-    Decided(Row),
+    Decided(ScriptReply),
     /// And the id under which it was charged.
-    Replayed(Row, [u8; 8]),
+    Replayed(ScriptReply, [u8; 8]),
     Conflict,
     /// A subject has no room for its permit.
     Full,
@@ -42,7 +42,7 @@ enum GroupOutcome {
 struct Ticket {
     id: Vec<u8>,
     /// Whose key it is, if not that of every group.
-    owner: Option<Owner>,
+    owner: Option<KeyOwner>,
     /// Tells requests under one id apart: all that is asked, in other slots too.
     asked: [u8; 8],
     /// Tells attempts under one id apart.
@@ -57,7 +57,7 @@ impl Ticket {
         Self { id, owner: None, asked: [0; 8], attempt: random(), lifetime_ms }
     }
 
-    fn once(idempotency_key: &[u8], charges: &[Charge<'_>], owner: Option<Owner>) -> Self {
+    fn once(idempotency_key: &[u8], charges: &[Charge<'_>], owner: Option<KeyOwner>) -> Self {
         let id = [b"once ", idempotency_key].concat();
         let asked = *digest(charges).first_chunk().expect("a digest has 16 bytes");
         Self { id, owner, asked, attempt: random(), lifetime_ms: lifetime_ms(charges) }
@@ -66,17 +66,17 @@ impl Ticket {
 
 impl Redis {
     /// Decides a request that its sender may send again.
-    pub(super) async fn charge_once(
+    pub(super) async fn charge_idempotent(
         &self,
         request: &ReserveRequest<'_>,
         idempotency_key: &[u8],
     ) -> Result<IdempotentOutcome, RedisError> {
         let (plan, call) = (self.0.plan(request)?, &request.charge);
-        self.expect_to_take_back(call);
+        self.expect_undo(call);
         // Where slots do not matter, all requests under one key find one ticket, whomever they charge. In a Cluster it has
         // to lie where the charge is: other charges elsewhere do not find it.
-        let together = self.0.link.slots() == Slots::Together;
-        let owner = together.then(|| Owner::new(&self.0.prefix, &Key::from("once")));
+        let together = self.0.link.slots() == SlotRouting::Together;
+        let owner = together.then(|| KeyOwner::new(&self.0.prefix, &Key::from("once")));
         let ticket = Ticket::once(idempotency_key, call.charges, owner);
         let charged = self.spawn(&plan, ticket).await?;
         // Groups are charged in turn, and the first says whose request it is.
@@ -100,12 +100,15 @@ impl Redis {
     }
 
     /// What is charged under a ticket may be taken back, so that a denial by it may end early.
-    pub(super) fn expect_to_take_back(&self, call: &ChargeRequest<'_>) {
+    pub(super) fn expect_undo(&self, call: &ChargeRequest<'_>) {
         call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
     }
 
     /// Decides a request in several slots; `None` if a subject has no room for its permit, and nothing was charged.
-    pub(super) async fn decide_across(&self, plan: &Plan) -> Result<Option<Vec<Row>>, RedisError> {
+    pub(super) async fn decide_cross_slot(
+        &self,
+        plan: &Plan,
+    ) -> Result<Option<Vec<ScriptReply>>, RedisError> {
         if plan.only_looks() {
             let rows = join_all(plan.groups.iter().map(|group| self.0.decide_group(plan, group))).await;
             return rows.into_iter().collect::<Result<_, _>>().map(Some);
@@ -138,15 +141,15 @@ impl Inner {
         let mut of_another = None;
         for (index, group) in plan.groups.iter().enumerate() {
             let plan = of_another.as_ref().unwrap_or(plan);
-            let invocation = self.with_ticket(Purpose::Ticketed, plan, group, ticket);
+            let invocation = self.with_ticket(ScriptPurpose::Ticketed, plan, group, ticket);
             let answer = match self.link.call(invocation, deadline).await {
-                Ok(reply) => understand(&reply, group).map_err(Failure::MayHaveRun),
+                Ok(reply) => read_outcome(&reply, group).map_err(CallFailure::MayHaveRun),
                 Err(failure) => Err(failure),
             };
             match answer {
                 Err(failure) => {
                     // What surely did not run needs no undoing.
-                    let last = index + usize::from(matches!(failure, Failure::MayHaveRun(_)));
+                    let last = index + usize::from(matches!(failure, CallFailure::MayHaveRun(_)));
                     self.forget(plan, &plan.groups[..last], ticket);
                     return Err(failure.into());
                 }
@@ -179,11 +182,11 @@ impl Inner {
         self: &Arc<Self>,
         plan: &Plan,
         ticket: &Ticket,
-        (refused, row): (usize, Row),
+        (refused, row): (usize, ScriptReply),
         deadline: Instant,
     ) -> Result<Vec<GroupOutcome>, RedisError> {
         // A group that was never charged loses nothing by being told to forget.
-        let ask = async |(index, group): (usize, &Group)| match index {
+        let ask = async |(index, group): (usize, &SlotGroup)| match index {
             _ if index == refused => Ok(row.clone()),
             _ => self.undo(plan, group, ticket, deadline).await,
         };
@@ -195,11 +198,11 @@ impl Inner {
     async fn undo(
         self: &Arc<Self>,
         plan: &Plan,
-        group: &Group,
+        group: &SlotGroup,
         ticket: &Ticket,
         deadline: Instant,
-    ) -> Result<Row, RedisError> {
-        let invocation = self.with_ticket(Purpose::Undo, plan, group, ticket);
+    ) -> Result<ScriptReply, RedisError> {
+        let invocation = self.with_ticket(ScriptPurpose::Undo, plan, group, ticket);
         let reply = self.link.call(invocation, deadline).await;
         if reply.is_err() {
             self.forget(plan, std::slice::from_ref(group), ticket);
@@ -208,9 +211,9 @@ impl Inner {
     }
 
     /// Has these groups forget the request, in the background: nobody waits for that.
-    fn forget(self: &Arc<Self>, plan: &Plan, groups: &[Group], ticket: &Ticket) {
+    fn forget(self: &Arc<Self>, plan: &Plan, groups: &[SlotGroup], ticket: &Ticket) {
         for group in groups {
-            let undo = self.with_ticket(Purpose::Undo, plan, group, ticket);
+            let undo = self.with_ticket(ScriptPurpose::Undo, plan, group, ticket);
             tokio::spawn(self.clone().insist(undo, ticket.lifetime_ms));
         }
     }
@@ -229,9 +232,15 @@ impl Inner {
         tracing::warn!("a request was not taken back: what it charged stays until it has left its windows");
     }
 
-    fn with_ticket(&self, purpose: Purpose, plan: &Plan, group: &Group, ticket: &Ticket) -> Invocation {
+    fn with_ticket(
+        &self,
+        purpose: ScriptPurpose,
+        plan: &Plan,
+        group: &SlotGroup,
+        ticket: &Ticket,
+    ) -> Invocation {
         let mut own = vec![ticket.asked.to_vec(), text(ticket.lifetime_ms), ticket.attempt.to_vec()];
-        if purpose == Purpose::Undo {
+        if purpose == ScriptPurpose::Undo {
             own.push(plan.holder.to_vec());
         }
         let mut invocation = self.invoke(purpose, plan, group, own);
@@ -241,10 +250,10 @@ impl Inner {
     }
 }
 
-fn understand(reply: &[u8], group: &Group) -> Result<GroupOutcome, RedisError> {
+fn read_outcome(reply: &[u8], group: &SlotGroup) -> Result<GroupOutcome, RedisError> {
     match reply {
         b"conflict" => Ok(GroupOutcome::Conflict),
-        FULL => Ok(GroupOutcome::Full),
+        TOO_MANY_OPEN => Ok(GroupOutcome::Full),
         // An attempt is undone only by the one who makes it.
         b"undone" => Err(RedisError::Protocol("a request that was already taken back".to_owned())),
         _ => match reply.strip_prefix(b"replayed") {

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use slidegate_core::{Limit, LimitKind};
 
-use super::plan::Item;
+use super::plan::PlanItem;
 
 const SHARDS: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Denials {
-    shards: [Mutex<Shard>; SHARDS],
+pub(super) struct DenyCache {
+    shards: [Mutex<DenyShard>; SHARDS],
     hasher: RandomState,
     /// The most of one shard; 0 if none are remembered.
     most: usize,
@@ -28,14 +28,14 @@ pub(super) struct Denials {
 }
 
 #[derive(Default, Debug)]
-struct Shard {
-    denials: HashMap<Vec<u8>, Denial>,
+struct DenyShard {
+    denials: HashMap<Vec<u8>, DenyEntry>,
     /// What was asked before this says nothing any more.
     cleared: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Denial {
+struct DenyEntry {
     limit: Limit,
     cost: u64,
     /// When the wait is over, at the earliest.
@@ -44,7 +44,7 @@ struct Denial {
     stale: Instant,
 }
 
-impl Denials {
+impl DenyCache {
     pub(super) fn new(entries: usize, longest: Duration) -> Self {
         let most = if longest.is_zero() { 0 } else { entries.div_ceil(SHARDS) };
         Self {
@@ -56,13 +56,13 @@ impl Denials {
         }
     }
 
-    fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, DenyShard> {
         let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long this cost surely has to wait, if that is known.
-    pub(super) fn recall(&self, item: &Item, now: Instant) -> Option<u64> {
+    pub(super) fn wait_ms(&self, item: &PlanItem, now: Instant) -> Option<u64> {
         if self.most == 0 || item.cost == 0 {
             return None;
         }
@@ -75,8 +75,8 @@ impl Denials {
         (holds && wait_ms > 0).then_some(wait_ms)
     }
 
-    /// Counts a request that was refused by what [`Denials::recall`] told of one of its limits, or of several.
-    pub(super) fn note_hit(&self) {
+    /// Counts a request that was refused by what [`DenyCache::wait_ms`] told of one of its limits, or of several.
+    pub(super) fn count_hit(&self) {
         self.hits.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -85,14 +85,14 @@ impl Denials {
     }
 
     /// Remembers that this cost has to wait, counted from when it was sent. A place in flight may be given back at any time.
-    pub(super) fn note(&self, item: &Item, wait_ms: u64, sent: Instant) {
+    pub(super) fn insert(&self, item: &PlanItem, wait_ms: u64, sent: Instant) {
         if self.most == 0 || item.cost == 0 || matches!(item.limit.kind(), LimitKind::InFlight) {
             return;
         }
         let until = sent + Duration::from_millis(wait_ms);
         let denial =
-            Denial { limit: item.limit, cost: item.cost, until, stale: until.min(sent + self.longest) };
-        let Shard { denials, cleared } = &mut *self.shard(&item.key);
+            DenyEntry { limit: item.limit, cost: item.cost, until, stale: until.min(sent + self.longest) };
+        let DenyShard { denials, cleared } = &mut *self.shard(&item.key);
         if cleared.is_some_and(|cleared| sent < cleared) {
             return;
         }
@@ -110,7 +110,7 @@ impl Denials {
         let cleared = Some(Instant::now());
         for shard in &self.shards {
             *shard.lock().unwrap_or_else(PoisonError::into_inner) =
-                Shard { denials: HashMap::new(), cleared };
+                DenyShard { denials: HashMap::new(), cleared };
         }
     }
 }
@@ -119,8 +119,8 @@ impl Denials {
 mod tests {
     use super::*;
 
-    fn item(key: &str, quota: u32, cost: u64) -> Item {
-        Item::new(key.into(), Limit::per_second(quota), cost)
+    fn item(key: &str, quota: u32, cost: u64) -> PlanItem {
+        PlanItem::new(key.into(), Limit::per_second(quota), cost)
     }
 
     fn ms(ms: u64) -> Duration {
@@ -129,60 +129,60 @@ mod tests {
 
     #[test]
     fn a_denial_holds_for_what_is_no_easier() {
-        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
-        denials.note(&item("a", 10, 3), 200, sent);
-        assert_eq!(denials.recall(&item("a", 10, 3), sent), Some(200));
-        assert_eq!(denials.recall(&item("a", 10, 4), sent + ms(50)), Some(150));
-        assert_eq!(denials.recall(&item("a", 9, 3), sent + ms(199)), Some(1));
-        assert_eq!(denials.recall(&item("a", 10, 3), sent + ms(200)), None);
-        assert_eq!(denials.recall(&item("a", 10, 2), sent), None, "a smaller cost may fit");
-        assert_eq!(denials.recall(&item("a", 11, 3), sent), None, "a larger quota may have room");
-        assert_eq!(denials.recall(&item("a", 10, 0), sent), None, "a look is no request");
-        assert_eq!(denials.recall(&item("b", 10, 3), sent), None);
+        let (denials, sent) = (DenyCache::new(100, ms(500)), Instant::now());
+        denials.insert(&item("a", 10, 3), 200, sent);
+        assert_eq!(denials.wait_ms(&item("a", 10, 3), sent), Some(200));
+        assert_eq!(denials.wait_ms(&item("a", 10, 4), sent + ms(50)), Some(150));
+        assert_eq!(denials.wait_ms(&item("a", 9, 3), sent + ms(199)), Some(1));
+        assert_eq!(denials.wait_ms(&item("a", 10, 3), sent + ms(200)), None);
+        assert_eq!(denials.wait_ms(&item("a", 10, 2), sent), None, "a smaller cost may fit");
+        assert_eq!(denials.wait_ms(&item("a", 11, 3), sent), None, "a larger quota may have room");
+        assert_eq!(denials.wait_ms(&item("a", 10, 0), sent), None, "a look is no request");
+        assert_eq!(denials.wait_ms(&item("b", 10, 3), sent), None);
     }
 
     #[test]
     fn a_denial_is_asked_for_again_after_the_longest_time() {
-        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
-        denials.note(&item("a", 10, 1), 60_000, sent);
-        assert_eq!(denials.recall(&item("a", 10, 1), sent + ms(499)), Some(59_501));
-        assert_eq!(denials.recall(&item("a", 10, 1), sent + ms(500)), None);
+        let (denials, sent) = (DenyCache::new(100, ms(500)), Instant::now());
+        denials.insert(&item("a", 10, 1), 60_000, sent);
+        assert_eq!(denials.wait_ms(&item("a", 10, 1), sent + ms(499)), Some(59_501));
+        assert_eq!(denials.wait_ms(&item("a", 10, 1), sent + ms(500)), None);
     }
 
     #[test]
     fn there_is_a_bound_and_a_switch() {
-        let (denials, sent) = (Denials::new(32, ms(500)), Instant::now());
+        let (denials, sent) = (DenyCache::new(32, ms(500)), Instant::now());
         for n in 0..10_000 {
-            denials.note(&item(&n.to_string(), 10, 1), 1_000, sent);
+            denials.insert(&item(&n.to_string(), 10, 1), 1_000, sent);
         }
-        let held: usize =
+        let entries: usize =
             denials.shards.iter().map(|shard| shard.lock().expect("not poisoned").denials.len()).sum();
-        assert_eq!(held, 32);
+        assert_eq!(entries, 32);
         denials.clear();
-        assert_eq!(denials.recall(&item("1", 10, 1), sent), None);
-        let off = Denials::new(100, Duration::ZERO);
-        off.note(&item("a", 10, 1), 1_000, sent);
-        assert_eq!(off.recall(&item("a", 10, 1), sent), None);
+        assert_eq!(denials.wait_ms(&item("1", 10, 1), sent), None);
+        let off = DenyCache::new(100, Duration::ZERO);
+        off.insert(&item("a", 10, 1), 1_000, sent);
+        assert_eq!(off.wait_ms(&item("a", 10, 1), sent), None);
     }
 
     /// A request that was under way when a key was reset may have been denied before that.
     #[test]
     fn what_was_asked_before_is_forgotten_too() {
-        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
+        let (denials, sent) = (DenyCache::new(100, ms(500)), Instant::now());
         while Instant::now() <= sent {}
         denials.clear();
-        denials.note(&item("a", 10, 1), 60_000, sent);
-        assert_eq!(denials.recall(&item("a", 10, 1), sent), None);
+        denials.insert(&item("a", 10, 1), 60_000, sent);
+        assert_eq!(denials.wait_ms(&item("a", 10, 1), sent), None);
         let sent = Instant::now();
-        denials.note(&item("a", 10, 1), 60_000, sent);
-        assert_eq!(denials.recall(&item("a", 10, 1), sent), Some(60_000));
+        denials.insert(&item("a", 10, 1), 60_000, sent);
+        assert_eq!(denials.wait_ms(&item("a", 10, 1), sent), Some(60_000));
     }
 
     #[test]
     fn places_in_flight_are_not_remembered() {
-        let (denials, sent) = (Denials::new(100, ms(500)), Instant::now());
+        let (denials, sent) = (DenyCache::new(100, ms(500)), Instant::now());
         let limit = Limit::in_flight(1, ms(1_000)).expect("a limit");
-        denials.note(&Item::new(b"a".to_vec(), limit, 1), 1_000, sent);
-        assert_eq!(denials.recall(&Item::new(b"a".to_vec(), limit, 1), sent), None);
+        denials.insert(&PlanItem::new(b"a".to_vec(), limit, 1), 1_000, sent);
+        assert_eq!(denials.wait_ms(&PlanItem::new(b"a".to_vec(), limit, 1), sent), None);
     }
 }

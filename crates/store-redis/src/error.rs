@@ -41,7 +41,7 @@ pub enum RedisError {
 /// What kind of failure it was, in a word; there are few.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum RedisErrorKind {
     /// [`RedisError::Unreachable`].
     Unreachable,
     /// [`RedisError::Lost`].
@@ -60,7 +60,7 @@ pub enum ErrorKind {
     Protocol,
 }
 
-impl ErrorKind {
+impl RedisErrorKind {
     /// All that there are.
     pub const ALL: [Self; 8] = [
         Self::Unreachable,
@@ -90,16 +90,16 @@ impl ErrorKind {
 
 impl RedisError {
     /// What kind of failure it is.
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> RedisErrorKind {
         match self {
-            Self::Unreachable(_) => ErrorKind::Unreachable,
-            Self::Lost(_) => ErrorKind::Lost,
-            Self::TimedOut => ErrorKind::TimedOut,
-            Self::Open => ErrorKind::Open,
-            Self::Overloaded => ErrorKind::Overloaded,
-            Self::Refused { .. } => ErrorKind::Refused,
-            Self::TooManyLimits(_) => ErrorKind::TooManyLimits,
-            Self::Protocol(_) => ErrorKind::Protocol,
+            Self::Unreachable(_) => RedisErrorKind::Unreachable,
+            Self::Lost(_) => RedisErrorKind::Lost,
+            Self::TimedOut => RedisErrorKind::TimedOut,
+            Self::Open => RedisErrorKind::Open,
+            Self::Overloaded => RedisErrorKind::Overloaded,
+            Self::Refused { .. } => RedisErrorKind::Refused,
+            Self::TooManyLimits(_) => RedisErrorKind::TooManyLimits,
+            Self::Protocol(_) => RedisErrorKind::Protocol,
         }
     }
 
@@ -111,14 +111,14 @@ impl RedisError {
 
 /// How a call failed. A call that may have run must never be sent again: it would be counted twice.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Failure {
+pub(super) enum CallFailure {
     /// The script surely did not run.
     NotRun(RedisError),
     /// It may have run, or run in part.
     MayHaveRun(RedisError),
 }
 
-impl Failure {
+impl CallFailure {
     pub(super) fn error(&self) -> &RedisError {
         match self {
             Self::NotRun(error) | Self::MayHaveRun(error) => error,
@@ -126,10 +126,10 @@ impl Failure {
     }
 }
 
-impl From<Failure> for RedisError {
-    fn from(failure: Failure) -> Self {
+impl From<CallFailure> for RedisError {
+    fn from(failure: CallFailure) -> Self {
         match failure {
-            Failure::NotRun(error) | Failure::MayHaveRun(error) => error,
+            CallFailure::NotRun(error) | CallFailure::MayHaveRun(error) => error,
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::error::{ErrorKind, RedisError};
+use super::error::{RedisError, RedisErrorKind};
 
 /// A count for every kind of failure.
 #[derive(Default, Debug)]
-pub(super) struct Errors([AtomicU64; ErrorKind::ALL.len()]);
+pub(super) struct ErrorCounts([AtomicU64; RedisErrorKind::ALL.len()]);
 
-impl Errors {
+impl ErrorCounts {
     /// Counts what failed, and passes on what came of it.
     pub(super) fn counted<T>(&self, result: Result<T, RedisError>) -> Result<T, RedisError> {
         if let Err(error) = &result {
@@ -18,8 +18,8 @@ impl Errors {
     }
 
     /// Every kind, and how many there were.
-    pub(super) fn counts(&self) -> [(ErrorKind, u64); ErrorKind::ALL.len()] {
-        ErrorKind::ALL.map(|kind| (kind, self.0[kind as usize].load(Ordering::Relaxed)))
+    pub(super) fn counts(&self) -> [(RedisErrorKind, u64); RedisErrorKind::ALL.len()] {
+        RedisErrorKind::ALL.map(|kind| (kind, self.0[kind as usize].load(Ordering::Relaxed)))
     }
 }
 
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_count_of_its_own() {
-        let errors = Errors::default();
+        let errors = ErrorCounts::default();
         let all = [
             RedisError::Unreachable(String::new()),
             RedisError::Lost(String::new()),
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(errors.counted(Ok(7)), Ok(7));
         let expected: Vec<_> = all.iter().map(RedisError::kind).zip(1..).collect();
         assert_eq!(errors.counts().as_slice(), expected);
-        let mut names: Vec<_> = ErrorKind::ALL.map(ErrorKind::name).into();
+        let mut names: Vec<_> = RedisErrorKind::ALL.map(RedisErrorKind::name).into();
         names.dedup();
         assert_eq!(names.len(), all.len());
     }

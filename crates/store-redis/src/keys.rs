@@ -15,7 +15,7 @@ use slidegate_store::{Key, Space};
 
 /// Whom keys belong to.
 #[derive(Clone, Debug)]
-pub(super) struct Owner {
+pub(super) struct KeyOwner {
     digest: [u8; 32],
     /// The prefix and the braces.
     start: Vec<u8>,
@@ -25,14 +25,14 @@ pub(super) struct Owner {
 
 /// What a key is for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Use {
+pub(super) enum KeyUse {
     /// What a limit remembers.
     State(LimitId),
     /// The permits that are open.
     Ledger,
 }
 
-impl Owner {
+impl KeyOwner {
     pub(super) fn new(prefix: &[u8], key: &Key<'_>) -> Self {
         let digest: [u8; 32] =
             Sha256::new().chain_update([key.form() as u8]).chain_update(key.bytes()).finalize().into();
@@ -48,10 +48,10 @@ impl Owner {
     }
 
     /// The key for this use in this space.
-    pub(super) fn key(&self, Space(space): Space, of: Use) -> Vec<u8> {
+    pub(super) fn key(&self, Space(space): Space, of: KeyUse) -> Vec<u8> {
         let words = match of {
-            Use::State(id) => id.to_words(),
-            Use::Ledger => [u64::MAX, 1],
+            KeyUse::State(id) => id.to_words(),
+            KeyUse::Ledger => [u64::MAX, 1],
         };
         let mixed = [space[0], space[1], words[0], words[1]].into_iter().fold(0, mix);
         let mut suffix = [0; 6];
@@ -105,10 +105,10 @@ mod tests {
         let mut seen = HashSet::new();
         for name in ["login", "search"] {
             for key in [Key::from("alice"), Key::from("bob"), Key::from(("alice",)), Key::from(("a", "b"))] {
-                let owner = Owner::new(b"sg:", &key);
+                let owner = KeyOwner::new(b"sg:", &key);
                 let limits =
                     [Limit::per_second(5), Limit::per_minute(5), Limit::per_second(5).named("other")];
-                for of in limits.map(|limit| Use::State(limit.id())).into_iter().chain([Use::Ledger]) {
+                for of in limits.map(|limit| KeyUse::State(limit.id())).into_iter().chain([KeyUse::Ledger]) {
                     let text = owner.key(Space::named(name), of);
                     assert_eq!(text.len(), 29);
                     assert!(seen.insert(text));
@@ -120,8 +120,8 @@ mod tests {
     /// The name is part of what is stored: nodes of different versions have to agree on it.
     #[test]
     fn names_stay() {
-        let owner = Owner::new(b"sg:", &Key::from("alice"));
-        let key = owner.key(Space::named(""), Use::State(Limit::per_minute(5).id()));
+        let owner = KeyOwner::new(b"sg:", &Key::from("alice"));
+        let key = owner.key(Space::named(""), KeyUse::State(Limit::per_minute(5).id()));
         assert_eq!(String::from_utf8(key).expect("text"), "sg:{1255dacaa637f70c}OkN9PF-v");
         assert_eq!(notes(b"sg:").0, b"sg:{board}");
     }

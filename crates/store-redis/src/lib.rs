@@ -43,20 +43,20 @@ use std::time::{Duration, Instant};
 
 use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
 
-pub use config::{ClientCertificate, Config, ConfigError};
-pub use error::{ErrorKind, RedisError};
-pub use link::{Health, Refusal, Warning};
+pub use config::{ClientCertificate, RedisConfig, RedisConfigError};
+pub use error::{RedisError, RedisErrorKind};
+pub use link::{Health, Warning, WriteRefusal};
 
-use deny_cache::Denials;
+use deny_cache::DenyCache;
 use error::MAX_ITEMS;
-use error_counts::Errors;
+use error_counts::ErrorCounts;
 use invocation::Invocation;
-use link::Link;
-use notes::Boards;
-use plan::{Group, Plan};
-use script::{Purpose, Time};
-use script_cache::Scripts;
-use script_reply::Row;
+use link::RedisLink;
+use notes::NotesClient;
+use plan::{Plan, SlotGroup};
+use script::{ScriptClock, ScriptPurpose};
+use script_cache::ScriptCache;
+use script_reply::ScriptReply;
 use slidegate_store::Space;
 use slidegate_store::{
     Admission, ChargeRequest, ForgetRequest, IdempotentOutcome, Note, Notes, PostOutcome, ReserveRequest,
@@ -69,11 +69,11 @@ pub struct Redis(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    link: Link,
-    scripts: Scripts,
-    denials: Denials,
-    errors: Errors,
-    boards: Boards,
+    link: RedisLink,
+    scripts: ScriptCache,
+    deny_cache: DenyCache,
+    errors: ErrorCounts,
+    notes: NotesClient,
     /// Where charges may be given back, so that a denial may end early.
     refundable: RwLock<HashSet<Space>>,
     prefix: Vec<u8>,
@@ -82,23 +82,23 @@ struct Inner {
 
 impl Redis {
     /// A store on these servers. Connects at the first request.
-    pub fn new(config: &Config) -> Self {
-        Self::by(Time::Server, config)
+    pub fn new(config: &RedisConfig) -> Self {
+        Self::by(ScriptClock::Server, config)
     }
 
     /// A store that decides by the time of each call instead of the server's, and lets no key expire: for tests.
     #[doc(hidden)]
-    pub fn by_callers_clock(config: &Config) -> Self {
-        Self::by(Time::Injected, config)
+    pub fn by_callers_clock(config: &RedisConfig) -> Self {
+        Self::by(ScriptClock::Injected, config)
     }
 
-    fn by(time: Time, config: &Config) -> Self {
+    fn by(time: ScriptClock, config: &RedisConfig) -> Self {
         Self(Arc::new(Inner {
-            link: Link::new(config),
-            scripts: Scripts::new(time),
-            denials: Denials::new(config.deny_cache_entries, config.deny_cache),
-            errors: Errors::default(),
-            boards: Boards::new(config.prefix.as_bytes(), time),
+            link: RedisLink::new(config),
+            scripts: ScriptCache::new(time),
+            deny_cache: DenyCache::new(config.deny_cache_entries, config.deny_cache),
+            errors: ErrorCounts::default(),
+            notes: NotesClient::new(config.prefix.as_bytes(), time),
             refundable: RwLock::default(),
             prefix: config.prefix.clone().into_bytes(),
             timeout: config.timeout,
@@ -112,7 +112,7 @@ impl Redis {
 
     /// Servers that answer and refuse to write, and therefore do not decide: out of memory, read-only. Also logged, and probed once
     /// a second until they write again.
-    pub fn refusals(&self) -> Vec<(String, Refusal)> {
+    pub fn refusals(&self) -> Vec<(String, WriteRefusal)> {
         self.0.link.refusals()
     }
 
@@ -122,24 +122,24 @@ impl Redis {
     }
 
     /// How many calls failed, by kind, those included that something else answered.
-    pub fn errors(&self) -> [(ErrorKind, u64); ErrorKind::ALL.len()] {
+    pub fn errors(&self) -> [(RedisErrorKind, u64); RedisErrorKind::ALL.len()] {
         self.0.errors.counts()
     }
 
     /// How many requests were refused by a denial that still held, without asking a server.
     pub fn deny_cache_hits(&self) -> u64 {
-        self.0.denials.hits()
+        self.0.deny_cache.hits()
     }
 
     /// Asks the server again about every key that it denied: to be called when limits change or a key was reset.
     pub fn clear_deny_cache(&self) {
-        self.0.denials.clear();
+        self.0.deny_cache.clear();
     }
 
     /// [`Store::reserve`], before it is counted how it went.
-    async fn ask(&self, request: &ReserveRequest<'_>) -> Result<Admission, RedisError> {
+    async fn decide_on_server(&self, request: &ReserveRequest<'_>) -> Result<Admission, RedisError> {
         let (plan, call) = (self.0.plan(request)?, &request.charge);
-        if let Some(verdict) = self.0.recall(&plan) {
+        if let Some(verdict) = self.0.cached_denial(&plan) {
             return Ok(verdict.into());
         }
         let sent = Instant::now();
@@ -147,12 +147,12 @@ impl Redis {
             [group] if group.permits.is_empty() => Some(vec![self.0.decide_group(&plan, group).await?]),
             [group] => self.0.reserve_group(&plan, group).await?.map(|row| vec![row]),
             _ => {
-                self.expect_to_take_back(call);
-                self.decide_across(&plan).await?
+                self.expect_undo(call);
+                self.decide_cross_slot(&plan).await?
             }
         };
         let Some(rows) = rows else { return Ok(plan.too_many_open()) };
-        self.0.note_denials(call, &plan, &rows, sent);
+        self.0.cache_denials(call, &plan, &rows, sent);
         Ok(plan.admission(&rows))
     }
 }
@@ -171,14 +171,20 @@ impl Inner {
     }
 
     /// A call to decide a group. `own` are the arguments that belong to the purpose.
-    fn invoke(&self, purpose: Purpose, plan: &Plan, group: &Group, own: Vec<Vec<u8>>) -> Invocation {
+    fn invoke(
+        &self,
+        purpose: ScriptPurpose,
+        plan: &Plan,
+        group: &SlotGroup,
+        own: Vec<Vec<u8>>,
+    ) -> Invocation {
         let limits = group.limits();
-        let chosen = self.scripts.choose(purpose, &limits);
+        let cached = self.scripts.choose(purpose, &limits);
         let mut head = own;
         self.push_time(&mut head, plan.now_ms);
-        head.extend(chosen.numbers);
-        let told = group.items.iter().filter(|_| purpose != Purpose::Check);
-        let mut arguments: Vec<Vec<u8>> = told.map(|item| text(item.cost)).collect();
+        head.extend(cached.numbers);
+        let values = group.items.iter().filter(|_| purpose != ScriptPurpose::Check);
+        let mut arguments: Vec<Vec<u8>> = values.map(|item| text(item.cost)).collect();
         if !purpose.is_for_several() || limits.iter().any(|limit| limit.needs_id()) {
             arguments.push(plan.holder.to_vec());
         }
@@ -188,40 +194,40 @@ impl Inner {
             keys.extend(group.permits.iter().map(|permit| permit.key.clone()));
             arguments.extend(group.permits.iter().map(|permit| permit.covers.clone()));
         }
-        Invocation { script: chosen.script, slot: group.owner.slot, head, keys, arguments }
+        Invocation { script: cached.script, slot: group.owner.slot, head, keys, arguments }
     }
 
     /// Tells the time to a script that is not to look for itself.
     fn push_time(&self, head: &mut Vec<Vec<u8>>, now_ms: u64) {
-        if self.scripts.time == Time::Injected {
+        if self.scripts.time == ScriptClock::Injected {
             head.push(text(now_ms.min(MAX_TIME_MS)));
         }
     }
 
-    async fn decide_group(&self, plan: &Plan, group: &Group) -> Result<Row, RedisError> {
+    async fn decide_group(&self, plan: &Plan, group: &SlotGroup) -> Result<ScriptReply, RedisError> {
         let costs_one = group.items.iter().all(|item| item.cost == 1);
-        let purpose = if costs_one { Purpose::Check } else { Purpose::Decide };
+        let purpose = if costs_one { ScriptPurpose::Check } else { ScriptPurpose::Decide };
         let invocation = self.invoke(purpose, plan, group, Vec::new());
         let reply = self.link.call(invocation, self.deadline()).await?;
         read(&reply, group)
     }
 
     /// Decides a request and opens its permits; `None` if a subject has no room for one, and nothing was charged.
-    async fn reserve_group(&self, plan: &Plan, group: &Group) -> Result<Option<Row>, RedisError> {
-        let invocation = self.invoke(Purpose::Reserve, plan, group, Vec::new());
+    async fn reserve_group(&self, plan: &Plan, group: &SlotGroup) -> Result<Option<ScriptReply>, RedisError> {
+        let invocation = self.invoke(ScriptPurpose::Reserve, plan, group, Vec::new());
         let reply = self.link.call(invocation, self.deadline()).await?;
-        if reply == FULL { Ok(None) } else { read(&reply, group).map(Some) }
+        if reply == TOO_MANY_OPEN { Ok(None) } else { read(&reply, group).map(Some) }
     }
 
     /// A denial that is known without asking. What can never fit has no wait that could be repeated.
-    fn recall(&self, plan: &Plan) -> Option<Verdict> {
+    fn cached_denial(&self, plan: &Plan) -> Option<Verdict> {
         if plan.items().any(|item| item.cost > item.limit.ceiling()) {
             return None;
         }
         let now = Instant::now();
         let mut rows = plan.unknown();
         for (item, decision) in plan.items().zip(rows.iter_mut().flat_map(|row| &mut row.decisions)) {
-            if let Some(wait_ms) = self.denials.recall(item, now) {
+            if let Some(wait_ms) = self.deny_cache.wait_ms(item, now) {
                 decision.outcome = Outcome::RetryAfter(wait_ms);
             }
         }
@@ -229,17 +235,17 @@ impl Inner {
         if verdict.is_allowed() {
             return None;
         }
-        self.denials.note_hit();
+        self.deny_cache.count_hit();
         Some(Verdict { source: Source::Cache, ..verdict })
     }
 
-    fn note_denials(&self, call: &ChargeRequest<'_>, plan: &Plan, rows: &[Row], sent: Instant) {
+    fn cache_denials(&self, call: &ChargeRequest<'_>, plan: &Plan, rows: &[ScriptReply], sent: Instant) {
         let refundable = self.refundable.read().unwrap_or_else(PoisonError::into_inner);
         for (item, decision) in plan.items().zip(rows.iter().flat_map(|row| &row.decisions)) {
             if let Outcome::RetryAfter(wait_ms) = decision.outcome
                 && !refundable.contains(&call.charges[item.charge].space)
             {
-                self.denials.note(item, wait_ms, sent);
+                self.deny_cache.insert(item, wait_ms, sent);
             }
         }
     }
@@ -257,16 +263,16 @@ impl Store for Redis {
     }
 
     fn clear_deny_cache(&self) {
-        self.0.denials.clear();
+        self.0.deny_cache.clear();
     }
 
     async fn decide(&self, call: &ChargeRequest<'_>) -> Result<Verdict, RedisError> {
-        let admission = self.ask(&ReserveRequest::without_refunds(*call)).await;
+        let admission = self.decide_on_server(&ReserveRequest::without_refunds(*call)).await;
         self.0.errors.counted(admission.map(|admission| admission.verdict))
     }
 
     async fn reserve(&self, request: &ReserveRequest<'_>) -> Result<Admission, RedisError> {
-        self.0.errors.counted(self.ask(request).await)
+        self.0.errors.counted(self.decide_on_server(request).await)
     }
 
     async fn decide_idempotent(
@@ -274,7 +280,7 @@ impl Store for Redis {
         request: &ReserveRequest<'_>,
         idempotency_key: &[u8],
     ) -> Result<IdempotentOutcome, RedisError> {
-        self.0.errors.counted(self.charge_once(request, idempotency_key).await)
+        self.0.errors.counted(self.charge_idempotent(request, idempotency_key).await)
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, RedisError> {
@@ -303,11 +309,11 @@ impl Store for Redis {
 }
 
 /// What a script answers if a subject has as many open permits as it may.
-const FULL: &[u8] = b"full";
+const TOO_MANY_OPEN: &[u8] = b"full";
 
-fn read(reply: &[u8], group: &Group) -> Result<Row, RedisError> {
+fn read(reply: &[u8], group: &SlotGroup) -> Result<ScriptReply, RedisError> {
     let unreadable = || RedisError::Protocol(format!("{} bytes that are no decision", reply.len()));
-    Row::read(reply, &group.asked()).ok_or_else(unreadable)
+    ScriptReply::read(reply, &group.costs()).ok_or_else(unreadable)
 }
 
 /// A number as an argument.

@@ -30,23 +30,23 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub(super) use self::batching::Slots;
+pub(super) use self::batching::SlotRouting;
 pub use self::breaker::Health;
 pub use self::checks::Warning;
-pub(super) use self::endpoint::Endpoint;
+pub(super) use self::endpoint::RedisEndpoint;
 pub(super) use self::key_slot::slot_of;
-pub use self::refusal::Refusal;
-pub(super) use self::tls::Tls;
+pub use self::refusal::WriteRefusal;
+pub(super) use self::tls::RedisTls;
 
 use self::checks::Checks;
-use self::cluster::Cluster;
+use self::cluster::ClusterNodes;
 use self::endpoint::Address;
-use self::job::{Manner, ScriptRef};
-use self::node::{Node, Request, Target};
-use self::reply::{Setback, Step};
-use self::sentinel::Sentinels;
-use super::config::{Config, Servers};
-use super::error::{Failure, RedisError};
+use self::job::{Redirection, ScriptRef};
+use self::node::{NodeRequest, NodeTarget, RedisNode};
+use self::reply::{AttemptError, RetryStep};
+use self::sentinel::SentinelSet;
+use super::config::{RedisConfig, Servers};
+use super::error::{CallFailure, RedisError};
 use super::invocation::Invocation;
 
 /// Attempts of one call, the first included, since a server last asked for patience: that it may do until the deadline.
@@ -56,7 +56,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The way to the servers of a store. Connects at first use; clones share everything.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct RedisLink {
     servers: Arc<Topology>,
     checks: Arc<Checks>,
     prefix: Arc<str>,
@@ -64,45 +64,50 @@ pub(super) struct Link {
 
 #[derive(Debug)]
 enum Topology {
-    One(Arc<Node>),
-    Cluster(Arc<Cluster>),
+    One(Arc<RedisNode>),
+    Cluster(Arc<ClusterNodes>),
 }
 
 /// Where the next attempt goes, and how it is put.
-struct Route {
+struct CallRoute {
     /// Instead of the node that has the slot.
     instead: Option<Address>,
     form: ScriptRef,
-    manner: Manner,
+    manner: Redirection,
 }
 
 /// Attempt that gave no result.
 struct FailedAttempt {
-    setback: Setback,
+    setback: AttemptError,
     /// The node that was asked. None where none is known.
-    node: Option<Arc<Node>>,
+    node: Option<Arc<RedisNode>>,
 }
 
-impl Link {
-    pub(super) fn new(config: &Config) -> Self {
+impl RedisLink {
+    pub(super) fn new(config: &RedisConfig) -> Self {
         let checks = Arc::new(Checks::default());
-        let one =
-            |target| Topology::One(Arc::new(Node::new(target, Slots::Together, config, checks.clone())));
+        let one = |target| {
+            Topology::One(Arc::new(RedisNode::new(target, SlotRouting::Together, config, checks.clone())))
+        };
         let servers = match &config.servers {
-            Servers::One(endpoint) => one(Target::Fixed(endpoint.clone())),
-            Servers::Sentinel { sentinels, name, primary } => one(Target::Elected(Sentinels {
+            Servers::One(endpoint) => one(NodeTarget::Fixed(endpoint.clone())),
+            Servers::Sentinel { sentinels, name, primary } => one(NodeTarget::Elected(SentinelSet {
                 endpoints: sentinels.clone(),
                 name: name.clone(),
                 primary: primary.clone(),
             })),
-            Servers::Cluster(seeds) => Topology::Cluster(Cluster::new(config, seeds, checks.clone())),
+            Servers::Cluster(seeds) => Topology::Cluster(ClusterNodes::new(config, seeds, checks.clone())),
         };
         Self { servers: Arc::new(servers), checks, prefix: config.prefix.as_str().into() }
     }
 
     /// Runs a script, and gives its reply: what of it belongs to this request. Attempts that surely did not run are
     /// repeated where that may help, until the deadline.
-    pub(super) async fn call(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, Failure> {
+    pub(super) async fn call(
+        &self,
+        invocation: Invocation,
+        deadline: Instant,
+    ) -> Result<Vec<u8>, CallFailure> {
         let slot = invocation.slot;
         self.run(invocation, deadline).await.map_err(|FailedAttempt { setback, node }| {
             let failure = setback.into_failure();
@@ -115,7 +120,7 @@ impl Link {
 
     async fn run(&self, invocation: Invocation, deadline: Instant) -> Result<Vec<u8>, FailedAttempt> {
         let invocation = Arc::new(invocation);
-        let mut route = Route { instead: None, form: ScriptRef::Sha, manner: Manner::Ordinary };
+        let mut route = CallRoute { instead: None, form: ScriptRef::Sha, manner: Redirection::Ordinary };
         let mut last: Option<FailedAttempt> = None;
         let (mut attempt, mut most) = (0, ATTEMPTS);
         while attempt < most {
@@ -128,12 +133,12 @@ impl Link {
             };
             match &failed.setback {
                 // An earlier attempt knows better why than a breaker that it may have opened itself.
-                Setback::Failed(Failure::NotRun(RedisError::Open)) if last.is_some() => break,
-                Setback::Failed(_) => return Err(failed),
-                Setback::Again { step, .. } => {
+                AttemptError::Failed(CallFailure::NotRun(RedisError::Open)) if last.is_some() => break,
+                AttemptError::Failed(_) => return Err(failed),
+                AttemptError::Again { step, .. } => {
                     self.learn(&mut route, invocation.slot, step);
                     attempt += 1;
-                    if *step == Step::Pause {
+                    if *step == RetryStep::Pause {
                         most = attempt + ATTEMPTS;
                     }
                 }
@@ -141,7 +146,7 @@ impl Link {
             last = Some(failed);
         }
         Err(last.unwrap_or_else(|| FailedAttempt {
-            setback: Setback::Failed(Failure::NotRun(RedisError::TimedOut)),
+            setback: AttemptError::Failed(CallFailure::NotRun(RedisError::TimedOut)),
             node: None,
         }))
     }
@@ -149,18 +154,18 @@ impl Link {
     async fn attempt(
         &self,
         invocation: &Arc<Invocation>,
-        route: &Route,
+        route: &CallRoute,
         deadline: Instant,
     ) -> Result<Vec<u8>, FailedAttempt> {
-        let request = Request { invocation: invocation.clone(), form: route.form, manner: route.manner };
-        let at = |node: &Arc<Node>, setback| FailedAttempt { setback, node: Some(node.clone()) };
+        let request = NodeRequest { invocation: invocation.clone(), form: route.form, manner: route.manner };
+        let at = |node: &Arc<RedisNode>, setback| FailedAttempt { setback, node: Some(node.clone()) };
         let cluster = match &*self.servers {
             Topology::One(node) => {
                 return node.attempt(request, deadline).await.map_err(|setback| at(node, setback));
             }
             Topology::Cluster(cluster) => cluster,
         };
-        let nowhere = |error| FailedAttempt { setback: Failure::NotRun(error).into(), node: None };
+        let nowhere = |error| FailedAttempt { setback: CallFailure::NotRun(error).into(), node: None };
         let node = match &route.instead {
             Some(address) => cluster.node_at(address),
             None => cluster.node_of(invocation.slot, deadline).await.map_err(nowhere)?,
@@ -174,34 +179,38 @@ impl Link {
     }
 
     /// Takes from a setback where to go next.
-    fn learn(&self, route: &mut Route, slot: u16, step: &Step) {
+    fn learn(&self, route: &mut CallRoute, slot: u16, step: &RetryStep) {
         let cluster = match &*self.servers {
             Topology::Cluster(cluster) => Some(cluster),
             Topology::One(_) => None,
         };
         match step {
-            Step::Text => route.form = ScriptRef::Text,
-            Step::Ask(address) => {
-                (route.instead, route.manner) = (Some(address.clone()), Manner::Asking);
+            RetryStep::Text => route.form = ScriptRef::Text,
+            RetryStep::Ask(address) => {
+                (route.instead, route.manner) = (Some(address.clone()), Redirection::Asking);
             }
-            Step::Moved(address) => {
-                (route.instead, route.manner) = (None, Manner::Ordinary);
+            RetryStep::Moved(address) => {
+                (route.instead, route.manner) = (None, Redirection::Ordinary);
                 cluster.inspect(|cluster| cluster.moved(slot, address));
             }
-            Step::Demoted | Step::Reshape => {
-                (route.instead, route.manner) = (None, Manner::Ordinary);
+            RetryStep::Demoted | RetryStep::Reshape => {
+                (route.instead, route.manner) = (None, Redirection::Ordinary);
                 cluster.inspect(|cluster| drop(cluster.refresh()));
             }
-            Step::Pause | Step::Reconnect => (route.instead, route.manner) = (None, Manner::Ordinary),
+            RetryStep::Pause | RetryStep::Reconnect => {
+                (route.instead, route.manner) = (None, Redirection::Ordinary)
+            }
         }
     }
 
     /// Waits where only time can help. `false` if there is not enough left of it.
-    async fn wait_before(&self, attempt: u32, setback: Option<&Setback>, deadline: Instant) -> bool {
+    async fn wait_before(&self, attempt: u32, setback: Option<&AttemptError>, deadline: Instant) -> bool {
         let pause = match setback {
-            None | Some(Setback::Again { step: Step::Text | Step::Moved(_) | Step::Ask(_), .. }) => {
-                Duration::ZERO
-            }
+            None
+            | Some(AttemptError::Again {
+                step: RetryStep::Text | RetryStep::Moved(_) | RetryStep::Ask(_),
+                ..
+            }) => Duration::ZERO,
             Some(_) => PAUSE * 2_u32.pow(attempt.saturating_sub(1).min(3)),
         };
         let resume = Instant::now() + pause;
@@ -215,10 +224,10 @@ impl Link {
     }
 
     /// Whether keys of different slots need different calls.
-    pub(super) fn slots(&self) -> Slots {
+    pub(super) fn slots(&self) -> SlotRouting {
         match &*self.servers {
-            Topology::One(_) => Slots::Together,
-            Topology::Cluster(_) => Slots::Apart,
+            Topology::One(_) => SlotRouting::Together,
+            Topology::Cluster(_) => SlotRouting::Apart,
         }
     }
 
@@ -228,12 +237,12 @@ impl Link {
     }
 
     /// Which servers answer and refuse to write, and why.
-    pub(super) fn refusals(&self) -> Vec<(String, Refusal)> {
-        let refusal = |node: &Arc<Node>| Some((node.server.name(), node.refusal.get()?));
+    pub(super) fn refusals(&self) -> Vec<(String, WriteRefusal)> {
+        let refusal = |node: &Arc<RedisNode>| Some((node.server.name(), node.refusal.get()?));
         self.nodes().iter().filter_map(refusal).collect()
     }
 
-    fn nodes(&self) -> Vec<Arc<Node>> {
+    fn nodes(&self) -> Vec<Arc<RedisNode>> {
         match &*self.servers {
             Topology::One(node) => vec![node.clone()],
             Topology::Cluster(cluster) => cluster.nodes(),

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::error::RedisError;
 use super::invocation::{Invocation, Script};
-use super::keys::{self, Owner, Use};
-use super::script::{Time, write_board, write_forget};
+use super::keys::{self, KeyOwner, KeyUse};
+use super::script::{ScriptClock, write_forget, write_notes};
 use super::{Inner, text};
 use slidegate_store::ForgetRequest;
 use slidegate_store::notes::{MAX_NOTES, Note, Notes, PostOutcome};
@@ -21,19 +21,19 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is needed to ask for the board, and what it said last.
 #[derive(Debug)]
-pub(super) struct Boards {
+pub(super) struct NotesClient {
     script: Arc<Script>,
     forget: Arc<Script>,
     key: Vec<u8>,
     slot: u16,
-    /// Every process asks every second, and most boards stay as they are for long.
+    /// Every process asks every second, and most notes stay as they are for long.
     last: Mutex<Notes>,
 }
 
-impl Boards {
-    pub(super) fn new(prefix: &[u8], time: Time) -> Self {
+impl NotesClient {
+    pub(super) fn new(prefix: &[u8], time: ScriptClock) -> Self {
         let (key, slot) = keys::notes(prefix);
-        let (script, forget) = (Arc::new(write_board(time)), Arc::new(write_forget()));
+        let (script, forget) = (Arc::new(write_notes(time)), Arc::new(write_forget()));
         Self { script, forget, key, slot, last: Mutex::default() }
     }
 
@@ -49,15 +49,15 @@ impl Boards {
 impl Inner {
     /// What it was known by goes first; then all nodes are told, which may still repeat that it was denied.
     pub(super) async fn forget_subject(&self, subject: &ForgetRequest<'_>) -> Result<(), RedisError> {
-        let owner = Owner::new(&self.prefix, subject.key);
-        let mut keys = vec![owner.key(subject.space, Use::Ledger)];
-        keys.extend(subject.limits.iter().map(|id| owner.key(subject.space, Use::State(*id))));
-        let script = self.boards.forget.clone();
+        let owner = KeyOwner::new(&self.prefix, subject.key);
+        let mut keys = vec![owner.key(subject.space, KeyUse::Ledger)];
+        keys.extend(subject.limits.iter().map(|id| owner.key(subject.space, KeyUse::State(*id))));
+        let script = self.notes.forget.clone();
         let invocation =
             Invocation { script, slot: owner.slot, head: Vec::new(), keys, arguments: Vec::new() };
-        self.tell(invocation).await?;
-        self.denials.clear();
-        self.tell(self.boards.invoke("turn", 0, Vec::new())).await.map(drop)
+        self.call_notes(invocation).await?;
+        self.deny_cache.clear();
+        self.call_notes(self.notes.invoke("turn", 0, Vec::new())).await.map(drop)
     }
 
     pub(super) async fn post(&self, note: &Note, now_ms: u64) -> Result<PostOutcome, RedisError> {
@@ -66,7 +66,7 @@ impl Inner {
         }
         let content = format!("{} {}", note.expires_at_ms, note.text).into_bytes();
         let own = vec![note.id.clone().into_bytes(), content, text(MAX_NOTES as u64)];
-        let reply = self.tell(self.boards.invoke("post", now_ms, own)).await?;
+        let reply = self.call_notes(self.notes.invoke("post", now_ms, own)).await?;
         match reply.as_slice() {
             b"done" => Ok(PostOutcome::Done),
             b"full" => Ok(PostOutcome::Full),
@@ -76,7 +76,7 @@ impl Inner {
 
     pub(super) async fn withdraw_note(&self, id: &str) -> Result<bool, RedisError> {
         let own = vec![id.as_bytes().to_vec()];
-        let reply = self.tell(self.boards.invoke("withdraw", 0, own)).await?;
+        let reply = self.call_notes(self.notes.invoke("withdraw", 0, own)).await?;
         match reply.as_slice() {
             b"done" => Ok(true),
             b"absent" => Ok(false),
@@ -85,9 +85,9 @@ impl Inner {
     }
 
     pub(super) async fn notes(&self) -> Result<Notes, RedisError> {
-        let known = self.boards.last.lock().version;
-        let reply = self.tell(self.boards.invoke("read", 0, vec![text(known)])).await?;
-        let mut last = self.boards.last.lock();
+        let known = self.notes.last.lock().version;
+        let reply = self.call_notes(self.notes.invoke("read", 0, vec![text(known)])).await?;
+        let mut last = self.notes.last.lock();
         if reply == text(last.version) {
             return Ok(last.clone());
         }
@@ -96,7 +96,7 @@ impl Inner {
         Ok(board)
     }
 
-    async fn tell(&self, invocation: Invocation) -> Result<Vec<u8>, RedisError> {
+    async fn call_notes(&self, invocation: Invocation) -> Result<Vec<u8>, RedisError> {
         let deadline = Instant::now() + self.timeout.max(PATIENCE);
         Ok(self.link.call(invocation, deadline).await?)
     }

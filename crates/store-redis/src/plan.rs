@@ -2,9 +2,9 @@
 
 use slidegate_core::{Decision, Grant, Limit, Verdict};
 
-use super::keys::{Owner, Use};
-use super::link::Slots;
-use super::script_reply::Row;
+use super::keys::{KeyOwner, KeyUse};
+use super::link::SlotRouting;
+use super::script_reply::ScriptReply;
 use slidegate_store::{Admission, Grants, RefundScope, ReserveRequest, stricter};
 
 /// Costs above this never fit, whatever the limit: larger ones would not be exact.
@@ -12,7 +12,7 @@ const MAX_COST: u64 = 1 << 52;
 
 /// One limit of one subject, and all that the request costs there.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct PlanItem {
     pub(super) key: Vec<u8>,
     pub(super) limit: Limit,
     pub(super) cost: u64,
@@ -20,7 +20,7 @@ pub(super) struct Item {
     pub(super) charge: usize,
 }
 
-impl Item {
+impl PlanItem {
     #[cfg(test)]
     pub(super) fn new(key: Vec<u8>, limit: Limit, cost: u64) -> Self {
         Self { key, limit, cost, charge: 0 }
@@ -29,9 +29,9 @@ impl Item {
 
 /// What one call to one server can decide.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
-    pub(super) owner: Owner,
-    pub(super) items: Vec<Item>,
+pub(super) struct SlotGroup {
+    pub(super) owner: KeyOwner,
+    pub(super) items: Vec<PlanItem>,
     /// The permits that are to be opened.
     pub(super) permits: Vec<PermitItem>,
 }
@@ -52,30 +52,30 @@ pub(super) struct Plan {
     pub(super) holder: [u8; 8],
     pub(super) now_ms: u64,
     /// In the order of their slots, which is the order in which they are charged.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<SlotGroup>,
     /// For every limit of every charge, where its decision is found: group and place in it.
     places: Vec<(usize, usize)>,
     charges: usize,
 }
 
 impl Plan {
-    pub(super) fn new(prefix: &[u8], request: &ReserveRequest<'_>, slots: Slots) -> Self {
+    pub(super) fn new(prefix: &[u8], request: &ReserveRequest<'_>, slots: SlotRouting) -> Self {
         let call = &request.charge;
-        let mut groups: Vec<Group> = Vec::with_capacity(1);
+        let mut groups: Vec<SlotGroup> = Vec::with_capacity(1);
         let mut places = Vec::new();
         let charges = call.charges.iter().enumerate().filter(|(_, charge)| !charge.limits.is_empty());
         for (charge_index, charge) in charges {
-            let owner = Owner::new(prefix, charge.key);
-            let same = |group: &Group| slots == Slots::Together || group.owner.slot == owner.slot;
+            let owner = KeyOwner::new(prefix, charge.key);
+            let same = |group: &SlotGroup| slots == SlotRouting::Together || group.owner.slot == owner.slot;
             let group = groups.iter().position(same).unwrap_or_else(|| {
                 let items = Vec::with_capacity(charge.limits.len());
-                groups.push(Group { owner: owner.clone(), items, permits: Vec::new() });
+                groups.push(SlotGroup { owner: owner.clone(), items, permits: Vec::new() });
                 groups.len() - 1
             });
             let returns = request.refund_scope(charge_index);
             let mut covers = vec![u8::from(returns.is_numbered(charge.limits))];
             for limit in charge.limits {
-                let key = owner.key(charge.space, Use::State(limit.id()));
+                let key = owner.key(charge.space, KeyUse::State(limit.id()));
                 let place = groups[group].place(key, limit, charge.cost, charge_index);
                 places.push((group, place));
                 // More than a byte tells are more than a script decides: such a plan is refused.
@@ -86,7 +86,7 @@ impl Plan {
                 }
             }
             if returns != RefundScope::Nothing && charge.cost > 0 && covers.len() > 1 {
-                let key = owner.key(charge.space, Use::Ledger);
+                let key = owner.key(charge.space, KeyUse::Ledger);
                 groups[group].permits.push(PermitItem { key, charge: charge_index, covers });
             }
         }
@@ -104,7 +104,7 @@ impl Plan {
         self
     }
 
-    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
+    pub(super) fn items(&self) -> impl Iterator<Item = &PlanItem> {
         self.groups.iter().flat_map(|group| &group.items)
     }
 
@@ -114,14 +114,14 @@ impl Plan {
     }
 
     /// The answer to the request, from those of its groups.
-    pub(super) fn verdict(&self, rows: &[Row]) -> Verdict {
+    pub(super) fn verdict(&self, rows: &[ScriptReply]) -> Verdict {
         let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(self.now_ms);
         let decisions = self.places.iter().map(|(group, place)| rows[*group].decisions[*place]);
         Verdict::new(decided_at_ms, decisions.collect())
     }
 
     /// The answer with the permits that were opened.
-    pub(super) fn admission(&self, rows: &[Row]) -> Admission {
+    pub(super) fn admission(&self, rows: &[ScriptReply]) -> Admission {
         let verdict = self.verdict(rows);
         let mut grants: Vec<Option<Grant>> = vec![None; self.charges];
         for (group, row) in self.groups.iter().zip(rows) {
@@ -138,8 +138,8 @@ impl Plan {
     }
 
     /// Answers before anything is known.
-    pub(super) fn unknown(&self) -> Vec<Row> {
-        let row = |group: &Group| Row {
+    pub(super) fn unknown(&self) -> Vec<ScriptReply> {
+        let row = |group: &SlotGroup| ScriptReply {
             decided_at_ms: self.now_ms,
             decisions: vec![Decision::default(); group.items.len()],
             grants: Vec::new(),
@@ -148,7 +148,7 @@ impl Plan {
     }
 }
 
-impl Group {
+impl SlotGroup {
     /// Where the cost of this key is summed up.
     fn place(&mut self, key: Vec<u8>, limit: &Limit, cost: u64, charge: usize) -> usize {
         let cost = cost.min(MAX_COST);
@@ -158,7 +158,7 @@ impl Group {
             item.limit = stricter(&item.limit, limit);
             return known;
         }
-        self.items.push(Item { key, limit: *limit, cost, charge });
+        self.items.push(PlanItem { key, limit: *limit, cost, charge });
         self.items.len() - 1
     }
 
@@ -166,7 +166,7 @@ impl Group {
         self.items.iter().map(|item| item.limit).collect()
     }
 
-    pub(super) fn asked(&self) -> Vec<(Limit, u64)> {
+    pub(super) fn costs(&self) -> Vec<(Limit, u64)> {
         self.items.iter().map(|item| (item.limit, item.cost)).collect()
     }
 }

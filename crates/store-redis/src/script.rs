@@ -10,12 +10,12 @@ mod writer;
 use slidegate_core::{Limit, LimitKind};
 
 use super::invocation::Script;
-use writer::Writer;
+use writer::ScriptWriter;
 
 const PRELUDE: &str = include_str!("lua/prelude.lua");
 const INJECTED: &str = include_str!("lua/injected.lua");
 
-const BOARD: &str = include_str!("lua/notes.lua");
+const NOTES: &str = include_str!("lua/notes.lua");
 const FORGET: &str = include_str!("lua/forget.lua");
 
 /// Where debts end: up to here sums are exact.
@@ -24,17 +24,17 @@ const FOREIGN: &str =
     "'slidegate: upgrade this node or delete the key, which is in a format that it does not know: '";
 /// Whether it was admitted, and the time. Where a single log admitted, what follows is instead the head of its value, whose
 /// first byte is neither 0 nor 1.
-pub(super) const ROW_HEAD: usize = 1 + 6;
+pub(super) const REPLY_HEAD_BYTES: usize = 1 + 6;
 /// What remains in 7 bytes, the reset in 6, and in 6 the stamp of what was admitted, or the wait of what was not.
-pub(super) const ROW_LIMIT: usize = ROW_STAMP + 6;
+pub(super) const REPLY_LIMIT_BYTES: usize = REPLY_STAMP + 6;
 /// What follows the limits of an admission for every permit: the generation in 8 bytes, the number in 6.
-pub(super) const ROW_PERMIT: usize = 8 + 6;
+pub(super) const REPLY_PERMIT_BYTES: usize = 8 + 6;
 /// Where the stamp is.
-const ROW_STAMP: usize = 7 + 6;
+const REPLY_STAMP: usize = 7 + 6;
 
 /// What a script is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Purpose {
+pub(super) enum ScriptPurpose {
     /// Decides any number of requests, each of which costs 1: most do, and then the script need not be told.
     Check,
     /// Decides any number of requests.
@@ -51,7 +51,7 @@ pub(super) enum Purpose {
     GiveBack,
 }
 
-impl Purpose {
+impl ScriptPurpose {
     /// Whether it is told of permits: to open them, or to close those of a request that is taken back.
     pub(super) fn opens_permits(self) -> bool {
         matches!(self, Self::Reserve | Self::Ticketed | Self::Undo)
@@ -65,7 +65,7 @@ impl Purpose {
 
 /// Whose time counts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Time {
+pub(super) enum ScriptClock {
     Server,
     /// An argument of every call: for tests.
     Injected,
@@ -73,7 +73,7 @@ pub(super) enum Time {
 
 /// How the script knows its limits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Numbers {
+pub(super) enum LimitNumbers {
     /// They are part of its text.
     Literal,
     /// They are arguments: where there are more limits than a server should keep scripts for.
@@ -91,18 +91,23 @@ pub(super) fn numbers(limit: &Limit) -> [u64; 4] {
 }
 
 /// The script for these limits.
-pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Numbers) -> Script {
-    let mut writer = Writer::new(limits, purpose, numbers);
+pub(super) fn write(
+    limits: &[Limit],
+    purpose: ScriptPurpose,
+    time: ScriptClock,
+    numbers: LimitNumbers,
+) -> Script {
+    let mut writer = ScriptWriter::new(limits, purpose, numbers);
     // Arguments before those of the requests: the purpose's own, the time, the limits' numbers.
     let mut head = match purpose {
-        Purpose::Check | Purpose::Decide | Purpose::GiveBack | Purpose::Reserve => 0,
-        Purpose::Ticketed => 3,
-        Purpose::Undo => 4,
-        Purpose::Settle => 6,
+        ScriptPurpose::Check | ScriptPurpose::Decide | ScriptPurpose::GiveBack | ScriptPurpose::Reserve => 0,
+        ScriptPurpose::Ticketed => 3,
+        ScriptPurpose::Undo => 4,
+        ScriptPurpose::Settle => 6,
     };
     match time {
-        Time::Server => writer.add(PRELUDE),
-        Time::Injected => {
+        ScriptClock::Server => writer.add(PRELUDE),
+        ScriptClock::Injected => {
             head += 1;
             writer.add(&INJECTED.replace("NOW", &head.to_string()));
         }
@@ -110,30 +115,30 @@ pub(super) fn write(limits: &[Limit], purpose: Purpose, time: Time, numbers: Num
     head = writer.read_numbers(head);
     writer.add_functions();
     match purpose {
-        Purpose::Check | Purpose::Decide | Purpose::GiveBack => writer.answer_all(head),
-        Purpose::Reserve => writer.reserve(head),
-        Purpose::Ticketed => writer.decide_once(head),
-        Purpose::Undo => writer.undo(head),
-        Purpose::Settle => writer.settle(head),
+        ScriptPurpose::Check | ScriptPurpose::Decide | ScriptPurpose::GiveBack => writer.answer_all(head),
+        ScriptPurpose::Reserve => writer.reserve(head),
+        ScriptPurpose::Ticketed => writer.decide_once(head),
+        ScriptPurpose::Undo => writer.undo(head),
+        ScriptPurpose::Settle => writer.settle(head),
     }
     let several = purpose.is_for_several();
-    let expires = if time == Time::Server { "true" } else { "false" };
-    let undo = if purpose == Purpose::Undo { "true" } else { "false" };
+    let expires = if time == ScriptClock::Server { "true" } else { "false" };
+    let undo = if purpose == ScriptPurpose::Undo { "true" } else { "false" };
     // A ticket keeps an answer that does not depend on the kind.
     let alone = if limits.len() == 1 && several { "true" } else { "false" };
     let constants =
         [("ALONE", alone), ("EXPIRES", expires), ("UNDO", undo), ("DEBT", DEBT), ("FOREIGN", FOREIGN)];
     let text = constants.iter().fold(writer.text, |text, (name, value)| text.replace(name, value));
-    Script::new(text, several.then_some(ROW_HEAD + ROW_LIMIT * limits.len()))
+    Script::new(text, several.then_some(REPLY_HEAD_BYTES + REPLY_LIMIT_BYTES * limits.len()))
 }
 
 /// The script of the board. Its second argument is the time.
-pub(super) fn write_board(time: Time) -> Script {
+pub(super) fn write_notes(time: ScriptClock) -> Script {
     let prelude = match time {
-        Time::Server => PRELUDE.to_owned(),
-        Time::Injected => INJECTED.replace("NOW", "2"),
+        ScriptClock::Server => PRELUDE.to_owned(),
+        ScriptClock::Injected => INJECTED.replace("NOW", "2"),
     };
-    Script::new(prelude + BOARD, None)
+    Script::new(prelude + NOTES, None)
 }
 
 /// The script that forgets a subject.

@@ -7,52 +7,52 @@ use slidegate_core::Limit;
 use smallvec::SmallVec;
 
 use super::invocation::Script;
-use super::script::{Numbers, Purpose, Time, numbers, write};
+use super::script::{LimitNumbers, ScriptClock, ScriptPurpose, numbers, write};
 use super::text;
 
 /// A server keeps every script that it has seen. Beyond so many sets of limits, those are arguments and no longer part of the text.
 const MAX_LITERAL: usize = 256;
 
-type Words = SmallVec<[[u64; 4]; 2]>;
+type LimitWords = SmallVec<[[u64; 4]; 2]>;
 
 #[derive(Debug)]
-pub(super) struct Scripts {
-    pub(super) time: Time,
-    written: RwLock<HashMap<(Purpose, Numbers, Words), Arc<Script>>>,
+pub(super) struct ScriptCache {
+    pub(super) time: ScriptClock,
+    written: RwLock<HashMap<(ScriptPurpose, LimitNumbers, LimitWords), Arc<Script>>>,
 }
 
-/// A script, and what it has to be told of its limits.
-pub(super) struct Chosen {
+/// A script, and what it has to be values of its limits.
+pub(super) struct CachedScript {
     pub(super) script: Arc<Script>,
     pub(super) numbers: Vec<Vec<u8>>,
 }
 
-impl Scripts {
-    pub(super) fn new(time: Time) -> Self {
+impl ScriptCache {
+    pub(super) fn new(time: ScriptClock) -> Self {
         Self { time, written: RwLock::default() }
     }
 
-    pub(super) fn choose(&self, purpose: Purpose, limits: &[Limit]) -> Chosen {
+    pub(super) fn choose(&self, purpose: ScriptPurpose, limits: &[Limit]) -> CachedScript {
         let exact =
             limits.iter().map(|limit| [kind(limit), limit.quota(), limit.window_ms(), numbers(limit)[2]]);
-        let exact = (purpose, Numbers::Literal, exact.collect());
+        let exact = (purpose, LimitNumbers::Literal, exact.collect());
         let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(script) = written.get(&exact) {
-            return Chosen { script: script.clone(), numbers: Vec::new() };
+            return CachedScript { script: script.clone(), numbers: Vec::new() };
         }
         let crowded = written.len() >= MAX_LITERAL;
         drop(written);
         if !crowded {
-            return Chosen { script: self.write(exact, limits), numbers: Vec::new() };
+            return CachedScript { script: self.write(exact, limits), numbers: Vec::new() };
         }
         // The kinds alone tell these scripts apart.
         let kinds = limits.iter().map(|limit| [kind(limit), 0, 0, 0]).collect();
-        let script = self.write((purpose, Numbers::Arguments, kinds), limits);
-        let told = limits.iter().flat_map(numbers).map(text).collect();
-        Chosen { script, numbers: told }
+        let script = self.write((purpose, LimitNumbers::Arguments, kinds), limits);
+        let values = limits.iter().flat_map(numbers).map(text).collect();
+        CachedScript { script, numbers: values }
     }
 
-    fn write(&self, name: (Purpose, Numbers, Words), limits: &[Limit]) -> Arc<Script> {
+    fn write(&self, name: (ScriptPurpose, LimitNumbers, LimitWords), limits: &[Limit]) -> Arc<Script> {
         let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
         let (purpose, numbers) = (name.0, name.1);
         written.entry(name).or_insert_with(|| Arc::new(write(limits, purpose, self.time, numbers))).clone()

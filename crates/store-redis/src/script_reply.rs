@@ -2,11 +2,11 @@
 
 use slidegate_core::{Decision, Grant, Limit, Outcome};
 
-use super::script::{ROW_HEAD, ROW_LIMIT, ROW_PERMIT};
+use super::script::{REPLY_HEAD_BYTES, REPLY_LIMIT_BYTES, REPLY_PERMIT_BYTES};
 
 /// The answer to one request.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct ScriptReply {
     pub(super) decided_at_ms: u64,
     pub(super) decisions: Vec<Decision>,
     /// The permits that were opened.
@@ -16,28 +16,28 @@ pub(super) struct Row {
 /// Stands for the number of a permit for places in flight, which has none.
 pub(super) const PLACES: u64 = (1 << 48) - 1;
 
-impl Row {
+impl ScriptReply {
     /// Whether every limit let it pass.
     pub(super) fn is_admitted(&self) -> bool {
         self.decisions.iter().all(|decision| decision.outcome == Outcome::Fits)
     }
 
     /// The answer to these costs under these limits, if the bytes are one.
-    pub(super) fn read(bytes: &[u8], asked: &[(Limit, u64)]) -> Option<Self> {
-        let (head, limits) = bytes.split_at_checked(ROW_HEAD)?;
-        let (limits, permits) = limits.split_at_checked(ROW_LIMIT * asked.len())?;
-        let (permits, cut) = permits.as_chunks::<ROW_PERMIT>();
+    pub(super) fn read(bytes: &[u8], costs: &[(Limit, u64)]) -> Option<Self> {
+        let (head, limits) = bytes.split_at_checked(REPLY_HEAD_BYTES)?;
+        let (limits, permits) = limits.split_at_checked(REPLY_LIMIT_BYTES * costs.len())?;
+        let (permits, cut) = permits.as_chunks::<REPLY_PERMIT_BYTES>();
         if !cut.is_empty() {
             return None;
         }
         if head[0] > 1 {
-            return match asked {
+            return match costs {
                 [(limit, _)] if permits.is_empty() => Some(Self::of_log(bytes, limit)),
                 _ => None,
             };
         }
         let (decided_at_ms, admitted) = (number(&head[1..]), head[0] == 1);
-        let rows = limits.chunks(ROW_LIMIT).zip(asked);
+        let rows = limits.chunks(REPLY_LIMIT_BYTES).zip(costs);
         let decisions = rows.map(|(row, (limit, cost))| decision(row, limit, *cost, admitted)).collect();
         let grants = permits.iter().map(grant).collect();
         Some(Self { decided_at_ms, decisions, grants })
@@ -65,7 +65,7 @@ fn decision(row: &[u8], limit: &Limit, cost: u64, admitted: bool) -> Decision {
     Decision { outcome, remaining, reset_after_ms, stamp_ms: if admitted { when_ms } else { 0 } }
 }
 
-fn grant(bytes: &[u8; ROW_PERMIT]) -> Grant {
+fn grant(bytes: &[u8; REPLY_PERMIT_BYTES]) -> Grant {
     let (generation, number) = (self::number(&bytes[..8]), self::number(&bytes[8..]));
     Grant { generation, number: (number != PLACES).then_some(number) }
 }

@@ -5,8 +5,8 @@ use slidegate_core::{Limit, MAX_QUOTA, Receipt};
 
 use super::error::RedisError;
 use super::invocation::Invocation;
-use super::keys::{Owner, Use};
-use super::script::Purpose;
+use super::keys::{KeyOwner, KeyUse};
+use super::script::ScriptPurpose;
 use super::script_reply::PLACES;
 use super::{Inner, text};
 use slidegate_store::{ChargeRecord, SettleOutcome, Settlement, settle_limit};
@@ -35,20 +35,20 @@ impl Inner {
     }
 
     fn settle_call(&self, settlement: &Settlement<'_>, charged: &ChargeRecord<'_>) -> Invocation {
-        let owner = Owner::new(&self.prefix, &charged.key);
+        let owner = KeyOwner::new(&self.prefix, &charged.key);
         let receipts = charged.receipts.iter();
         let (limits, receipts): (Vec<Limit>, Vec<Receipt>) =
             receipts.filter_map(|(id, receipt)| Some((settle_limit(*id)?, *receipt))).unzip();
-        let chosen = self.scripts.choose(Purpose::Settle, &limits);
+        let cached = self.scripts.choose(ScriptPurpose::Settle, &limits);
         let mut head = vec![settlement.id.to_le_bytes().to_vec(), text(charged.release_ms())];
         head.extend([settlement.cost, settlement.places].map(|units| text(units.min(MAX_QUOTA))));
         head.push(charged.grant.generation.to_le_bytes().to_vec());
         head.push(text(charged.grant.number.unwrap_or(PLACES)));
         self.push_time(&mut head, settlement.now_ms);
-        head.extend(chosen.numbers);
-        let mut keys = vec![owner.key(charged.space, Use::Ledger)];
-        keys.extend(limits.iter().map(|limit| owner.key(charged.space, Use::State(limit.id()))));
+        head.extend(cached.numbers);
+        let mut keys = vec![owner.key(charged.space, KeyUse::Ledger)];
+        keys.extend(limits.iter().map(|limit| owner.key(charged.space, KeyUse::State(limit.id()))));
         let arguments = receipts.iter().flat_map(|receipt| [text(receipt.stamp_ms), text(receipt.cost)]);
-        Invocation { script: chosen.script, slot: owner.slot, head, keys, arguments: arguments.collect() }
+        Invocation { script: cached.script, slot: owner.slot, head, keys, arguments: arguments.collect() }
     }
 }

@@ -3,24 +3,24 @@
 use slidegate_core::Limit;
 
 use super::invocation::Script;
-use super::keys::{Owner, Use};
-use super::script::{Numbers, Purpose, Time, write};
+use super::keys::{KeyOwner, KeyUse};
+use super::script::{LimitNumbers, ScriptClock, ScriptPurpose, write};
 use super::text;
 use slidegate_store::{Key, Space};
 
 /// Checks under these limits, as the store puts them.
 #[derive(Debug)]
-pub struct Wire {
+pub struct ScriptWire {
     space: Space,
     limits: Vec<Limit>,
     script: Script,
     record_bytes: usize,
 }
 
-impl Wire {
+impl ScriptWire {
     /// Checks of a limiter of this name.
     pub fn new(name: &str, limits: &[Limit]) -> Self {
-        let script = write(limits, Purpose::Check, Time::Server, Numbers::Literal);
+        let script = write(limits, ScriptPurpose::Check, ScriptClock::Server, LimitNumbers::Literal);
         let record_bytes = script.record_bytes.unwrap_or(0);
         Self { space: Space::named(name), limits: limits.to_vec(), script, record_bytes }
     }
@@ -35,8 +35,8 @@ impl Wire {
         let count = keys.len() * self.limits.len();
         let mut words = vec![b"EVALSHA".to_vec(), self.script.sha.clone().into_bytes(), text(count as u64)];
         for key in keys {
-            let owner = Owner::new(b"sg:", key);
-            words.extend(self.limits.iter().map(|limit| owner.key(self.space, Use::State(limit.id()))));
+            let owner = KeyOwner::new(b"sg:", key);
+            words.extend(self.limits.iter().map(|limit| owner.key(self.space, KeyUse::State(limit.id()))));
         }
         pack(&words)
     }

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 use slidegate::policy::file::{Bytes, HeaderStyle, ListenerSettings, Spanned, StoreKind};
 use slidegate::policy::{Policy, Settings};
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Settings (precedence: flags, environment, file)")]
@@ -115,7 +115,7 @@ fn admin(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn redis(text: &str) -> Result<String, String> {
-    Config::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+    RedisConfig::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn max_memory(text: &str) -> Result<Bytes, String> {

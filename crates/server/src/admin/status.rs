@@ -79,7 +79,7 @@ pub(crate) fn store(backend: &Backend) -> Value {
                     Health::Closed if refusal.is_some() => "refuses writes",
                     Health::Closed => "asked",
                     Health::Open => "not asked",
-                    Health::Probing => "tried",
+                    Health::HalfOpen => "tried",
                 };
                 let refusal = refusal.map(|(_, refusal)| format!("{} {}", refusal.code, refusal.text));
                 json!({ "server": server, "state": state, "refusal": refusal })

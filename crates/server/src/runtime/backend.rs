@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slidegate::policy::file::{self, StoreKind};
-use slidegate::store::redis::{Config as RedisConfig, RedisError};
+use slidegate::store::redis::{RedisConfig, RedisError};
 use slidegate::store::{
     Admission, ChargeRequest, ForgetRequest, Note, Notes, PostOutcome, ReserveRequest, Settlement,
 };

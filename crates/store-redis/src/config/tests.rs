@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn one_server() {
-    let config = Config::parse("rediss://alice:s%20x@cache.example/3").unwrap();
+    let config = RedisConfig::parse("rediss://alice:s%20x@cache.example/3").unwrap();
     let Servers::One(endpoint) = &config.servers else { panic!("{config:?}") };
     assert_eq!(endpoint.to_string(), "cache.example:6379");
     assert_eq!(endpoint.login.username(), Some("alice"));
@@ -13,7 +13,7 @@ fn one_server() {
 
 #[test]
 fn sentinels_get_their_own_login() {
-    let config = Config::sentinel(["redis://:primary@s1:26379", "redis://s2"], "mymaster").unwrap();
+    let config = RedisConfig::sentinel(["redis://:primary@s1:26379", "redis://s2"], "mymaster").unwrap();
     let config = config.sentinel_user("watch").sentinel_password("dog");
     let Servers::Sentinel { sentinels, name, primary } = &config.servers else { panic!("{config:?}") };
     assert_eq!((sentinels.len(), name.as_str()), (2, "mymaster"));
@@ -36,28 +36,28 @@ fn bad_urls_are_refused_without_repeating_a_password() {
         "redis://:secret@host?timeout=3",
         "rediss://:secret@host/#insecure",
     ] {
-        let error = Config::parse(url).unwrap_err();
-        assert!(matches!(error, ConfigError::Url(_)), "{url}: {error}");
+        let error = RedisConfig::parse(url).unwrap_err();
+        assert!(matches!(error, RedisConfigError::Url(_)), "{url}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
 }
 
 #[test]
 fn several_servers_have_to_agree() {
-    assert_eq!(Config::cluster([]).unwrap_err(), ConfigError::NoServer);
-    assert_eq!(Config::cluster(["redis://a/1"]).unwrap_err(), ConfigError::Database);
-    assert_eq!(Config::cluster(["redis://a", "rediss://b"]).unwrap_err(), ConfigError::Mixed);
-    assert_eq!(Config::sentinel(["unix:///tmp/s"], "m").unwrap_err(), ConfigError::Socket);
-    assert!(Config::cluster(["redis://a:1", "redis://b:2"]).is_ok());
+    assert_eq!(RedisConfig::cluster([]).unwrap_err(), RedisConfigError::NoServer);
+    assert_eq!(RedisConfig::cluster(["redis://a/1"]).unwrap_err(), RedisConfigError::Database);
+    assert_eq!(RedisConfig::cluster(["redis://a", "rediss://b"]).unwrap_err(), RedisConfigError::Mixed);
+    assert_eq!(RedisConfig::sentinel(["unix:///tmp/s"], "m").unwrap_err(), RedisConfigError::Socket);
+    assert!(RedisConfig::cluster(["redis://a:1", "redis://b:2"]).is_ok());
 }
 
 #[test]
 fn what_is_set_is_checked() {
-    let config = || Config::parse("redis://localhost").unwrap();
-    assert_eq!(config().prefix("{a}").unwrap_err(), ConfigError::Prefix("{a}".to_owned()));
+    let config = || RedisConfig::parse("redis://localhost").unwrap();
+    assert_eq!(config().prefix("{a}").unwrap_err(), RedisConfigError::Prefix("{a}".to_owned()));
     assert_eq!(config().max_batch(0).max_batch, 1);
     let error = config().root_certificate(b"nonsense").unwrap_err();
-    assert!(matches!(error, ConfigError::Pem { what: "root certificate", .. }), "{error}");
+    assert!(matches!(error, RedisConfigError::Pem { what: "root certificate", .. }), "{error}");
     let error = config().client_certificate(ClientCertificate { chain: b"", key: b"" }).unwrap_err();
-    assert!(matches!(error, ConfigError::Pem { what: "client certificate", .. }), "{error}");
+    assert!(matches!(error, RedisConfigError::Pem { what: "client certificate", .. }), "{error}");
 }

@@ -5,25 +5,25 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::job::{Job, Manner, ScriptRef};
+use super::job::{Job, Redirection, ScriptRef};
 use crate::invocation::Invocation;
 
 /// Whether keys of different slots may travel in one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Slots {
+pub(crate) enum SlotRouting {
     Together,
     Apart,
 }
 
 /// What requests have in common that may travel together: script, first arguments, and the slot where that matters.
 #[derive(Clone, Debug)]
-pub(super) struct Kind {
+pub(super) struct BatchKey {
     example: Arc<Invocation>,
     form: ScriptRef,
     slot: Option<u16>,
 }
 
-impl PartialEq for Kind {
+impl PartialEq for BatchKey {
     fn eq(&self, other: &Self) -> bool {
         self.slot == other.slot
             && self.form == other.form
@@ -32,9 +32,9 @@ impl PartialEq for Kind {
     }
 }
 
-impl Eq for Kind {}
+impl Eq for BatchKey {}
 
-impl Hash for Kind {
+impl Hash for BatchKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.slot.hash(state);
         self.example.script.sha.hash(state);
@@ -44,40 +44,40 @@ impl Hash for Kind {
 
 /// Requests for one call. Those that travel alone have no kind.
 #[derive(Debug)]
-pub(super) struct Batch {
-    pub(super) kind: Option<Kind>,
+pub(super) struct CallBatch {
+    pub(super) kind: Option<BatchKey>,
     pub(super) jobs: Vec<Job>,
 }
 
 #[derive(Default, Debug)]
-struct Group {
+struct BatchQueue {
     waiting: VecDeque<Job>,
     in_flight: usize,
 }
 
 /// All that wait for one server.
 #[derive(Debug)]
-pub(super) struct Groups {
-    slots: Slots,
+pub(super) struct Batcher {
+    slots: SlotRouting,
     max_batch: usize,
     alone: VecDeque<Job>,
-    groups: HashMap<Kind, Group>,
+    groups: HashMap<BatchKey, BatchQueue>,
     /// Those that may have something to send; each is looked at again when its turn comes.
-    ready: VecDeque<Kind>,
+    ready: VecDeque<BatchKey>,
 }
 
-impl Groups {
-    pub(super) fn new(slots: Slots, max_batch: usize) -> Self {
+impl Batcher {
+    pub(super) fn new(slots: SlotRouting, max_batch: usize) -> Self {
         Self { slots, max_batch, alone: VecDeque::new(), groups: HashMap::new(), ready: VecDeque::new() }
     }
 
     pub(super) fn push(&mut self, job: Job) {
-        if job.manner == Manner::Asking || job.invocation.script.record_bytes.is_none() {
+        if job.manner == Redirection::Asking || job.invocation.script.record_bytes.is_none() {
             self.alone.push_back(job);
             return;
         }
-        let slot = (self.slots == Slots::Apart).then_some(job.invocation.slot);
-        let kind = Kind { example: job.invocation.clone(), form: job.form, slot };
+        let slot = (self.slots == SlotRouting::Apart).then_some(job.invocation.slot);
+        let kind = BatchKey { example: job.invocation.clone(), form: job.form, slot };
         let group = self.groups.entry(kind.clone()).or_default();
         group.waiting.push_back(job);
         if group.may_go(self.max_batch) {
@@ -86,10 +86,10 @@ impl Groups {
     }
 
     /// The next call that may be sent now. Requests whose callers have left are dropped on the way.
-    pub(super) fn next(&mut self) -> Option<Batch> {
+    pub(super) fn next(&mut self) -> Option<CallBatch> {
         while let Some(mut job) = self.alone.pop_front() {
             if job.claim() {
-                return Some(Batch { kind: None, jobs: vec![job] });
+                return Some(CallBatch { kind: None, jobs: vec![job] });
             }
         }
         while let Some(kind) = self.ready.pop_front() {
@@ -97,7 +97,7 @@ impl Groups {
             let jobs = group.take(self.max_batch);
             if !jobs.is_empty() {
                 group.in_flight += 1;
-                return Some(Batch { kind: Some(kind), jobs });
+                return Some(CallBatch { kind: Some(kind), jobs });
             }
             self.forget_if_idle(&kind);
         }
@@ -105,7 +105,7 @@ impl Groups {
     }
 
     /// A call of this kind came back.
-    pub(super) fn landed(&mut self, kind: Kind) {
+    pub(super) fn batch_ended(&mut self, kind: BatchKey) {
         let Some(group) = self.groups.get_mut(&kind) else { return };
         group.in_flight = group.in_flight.saturating_sub(1);
         if !group.waiting.is_empty() {
@@ -116,7 +116,7 @@ impl Groups {
     }
 
     /// No call is under way any more: the connection was given up.
-    pub(super) fn grounded(&mut self) {
+    pub(super) fn connection_lost(&mut self) {
         self.groups.retain(|_, group| !group.waiting.is_empty());
         self.groups.values_mut().for_each(|group| group.in_flight = 0);
         self.ready = self.groups.keys().cloned().collect();
@@ -132,18 +132,18 @@ impl Groups {
     }
 
     /// Whether there may be something to send.
-    pub(super) fn have_ready(&self) -> bool {
+    pub(super) fn has_ready(&self) -> bool {
         !self.alone.is_empty() || !self.ready.is_empty()
     }
 
-    fn forget_if_idle(&mut self, kind: &Kind) {
+    fn forget_if_idle(&mut self, kind: &BatchKey) {
         if self.groups.get(kind).is_some_and(|group| group.waiting.is_empty() && group.in_flight == 0) {
             self.groups.remove(kind);
         }
     }
 }
 
-impl Group {
+impl BatchQueue {
     fn may_go(&self, max_batch: usize) -> bool {
         self.in_flight == 0 || self.waiting.len() >= max_batch
     }

@@ -15,105 +15,109 @@ pub enum Health {
     /// It failed repeatedly and is not asked.
     Open,
     /// It failed repeatedly, and one request is out to see whether it is back.
-    Probing,
+    HalfOpen,
 }
 
 /// The state machine; it reads no clock.
 #[derive(Debug)]
 struct Breaker {
     settings: Settings,
-    state: State,
+    state: BreakerState,
     cooldown: Duration,
 }
 
 #[derive(Debug)]
-enum State {
+enum BreakerState {
     Closed { failures: u32, last: Option<Instant> },
     Open { until: Instant },
-    Probing,
+    HalfOpen,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
+enum CallRole {
     Call,
     Probe,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Pass {
-    role: Role,
+struct BreakerPass {
+    role: CallRole,
     began: Instant,
 }
 
 impl Breaker {
     fn new(settings: Settings) -> Self {
-        Self { settings, state: State::Closed { failures: 0, last: None }, cooldown: settings.cooldown }
+        Self {
+            settings,
+            state: BreakerState::Closed { failures: 0, last: None },
+            cooldown: settings.cooldown,
+        }
     }
 
-    fn admit(&mut self, now: Instant) -> Option<Pass> {
+    fn admit(&mut self, now: Instant) -> Option<BreakerPass> {
         match self.state {
-            State::Closed { .. } => Some(Pass { role: Role::Call, began: now }),
-            State::Open { until } if until <= now => {
-                self.state = State::Probing;
-                Some(Pass { role: Role::Probe, began: now })
+            BreakerState::Closed { .. } => Some(BreakerPass { role: CallRole::Call, began: now }),
+            BreakerState::Open { until } if until <= now => {
+                self.state = BreakerState::HalfOpen;
+                Some(BreakerPass { role: CallRole::Probe, began: now })
             }
-            State::Open { .. } | State::Probing => None,
+            BreakerState::Open { .. } | BreakerState::HalfOpen => None,
         }
     }
 
     fn succeeded(&mut self) {
-        self.state = State::Closed { failures: 0, last: None };
+        self.state = BreakerState::Closed { failures: 0, last: None };
         self.cooldown = self.settings.cooldown;
     }
 
-    fn failed(&mut self, pass: Pass, now: Instant) {
+    fn failed(&mut self, pass: BreakerPass, now: Instant) {
         match (&mut self.state, pass.role) {
-            (State::Probing, Role::Probe) => {
+            (BreakerState::HalfOpen, CallRole::Probe) => {
                 self.cooldown = (self.cooldown * 2).min(self.settings.longest);
-                self.state = State::Open { until: now + self.cooldown };
+                self.state = BreakerState::Open { until: now + self.cooldown };
             }
             // Calls that were under way together fail together: one lost connection is one failure.
-            (State::Closed { last: Some(last), .. }, _) if pass.began < *last => {}
-            (State::Closed { failures, last }, _) => {
+            (BreakerState::Closed { last: Some(last), .. }, _) if pass.began < *last => {}
+            (BreakerState::Closed { failures, last }, _) => {
                 *failures += 1;
                 *last = Some(now);
                 if *failures >= self.settings.failures {
-                    self.state = State::Open { until: now + self.cooldown };
+                    self.state = BreakerState::Open { until: now + self.cooldown };
                 }
             }
-            (State::Open { .. } | State::Probing, _) => {}
+            (BreakerState::Open { .. } | BreakerState::HalfOpen, _) => {}
         }
     }
 
     /// The caller has gone without an outcome: the next may probe at once.
-    fn forgotten(&mut self, pass: Pass) {
-        if pass.role == Role::Probe && matches!(self.state, State::Probing) {
-            self.state = State::Open { until: pass.began };
+    fn forgotten(&mut self, pass: BreakerPass) {
+        if pass.role == CallRole::Probe && matches!(self.state, BreakerState::HalfOpen) {
+            self.state = BreakerState::Open { until: pass.began };
         }
     }
 
     fn health(&self) -> Health {
         match self.state {
-            State::Closed { .. } => Health::Closed,
-            State::Open { .. } => Health::Open,
-            State::Probing => Health::Probing,
+            BreakerState::Closed { .. } => Health::Closed,
+            BreakerState::Open { .. } => Health::Open,
+            BreakerState::HalfOpen => Health::HalfOpen,
         }
     }
 }
 
 /// The breaker of one server, shared by its callers.
 #[derive(Debug)]
-pub(super) struct Gate(Mutex<Breaker>);
+pub(super) struct SharedBreaker(Mutex<Breaker>);
 
-impl Gate {
+impl SharedBreaker {
     pub(super) fn new(settings: Settings) -> Self {
         Self(Mutex::new(Breaker::new(settings)))
     }
 
     /// Leave to ask the server, or `None` while it is open.
-    pub(super) fn enter(&self) -> Option<Passage<'_>> {
+    pub(super) fn enter(&self) -> Option<BreakerCall<'_>> {
         let pass = self.0.lock().admit(Instant::now())?;
-        Some(Passage { gate: self, pass, outcome: None })
+        Some(BreakerCall { gate: self, pass, outcome: None })
     }
 
     pub(super) fn health(&self) -> Health {
@@ -122,7 +126,7 @@ impl Gate {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     Alive,
     Failed,
 }
@@ -130,28 +134,28 @@ pub(super) enum Outcome {
 /// A call on its way through the gate. What came of it counts when this is dropped, so that a future that is dropped in
 /// the middle cannot leave the breaker waiting for it.
 #[derive(Debug)]
-pub(super) struct Passage<'a> {
-    gate: &'a Gate,
-    pass: Pass,
-    outcome: Option<Outcome>,
+pub(super) struct BreakerCall<'a> {
+    gate: &'a SharedBreaker,
+    pass: BreakerPass,
+    outcome: Option<CallOutcome>,
 }
 
-impl Passage<'_> {
+impl BreakerCall<'_> {
     pub(super) fn is_probe(&self) -> bool {
-        self.pass.role == Role::Probe
+        self.pass.role == CallRole::Probe
     }
 
-    pub(super) fn end(mut self, outcome: Outcome) {
+    pub(super) fn end(mut self, outcome: CallOutcome) {
         self.outcome = Some(outcome);
     }
 }
 
-impl Drop for Passage<'_> {
+impl Drop for BreakerCall<'_> {
     fn drop(&mut self) {
         let mut breaker = self.gate.0.lock();
         match self.outcome {
-            Some(Outcome::Alive) => breaker.succeeded(),
-            Some(Outcome::Failed) => breaker.failed(self.pass, Instant::now()),
+            Some(CallOutcome::Alive) => breaker.succeeded(),
+            Some(CallOutcome::Failed) => breaker.failed(self.pass, Instant::now()),
             None => breaker.forgotten(self.pass),
         }
     }
@@ -184,11 +188,11 @@ mod tests {
         assert_eq!(breaker.health(), Health::Open);
         assert!(breaker.admit(start + 201 * MS).is_none());
         let probe = breaker.admit(start + 202 * MS).unwrap();
-        assert_eq!((probe.role, breaker.health()), (Role::Probe, Health::Probing));
+        assert_eq!((probe.role, breaker.health()), (CallRole::Probe, Health::HalfOpen));
         assert!(breaker.admit(start + 5000 * MS).is_none());
         breaker.succeeded();
         assert_eq!(breaker.health(), Health::Closed);
-        assert_eq!(breaker.admit(start + 5000 * MS).unwrap().role, Role::Call);
+        assert_eq!(breaker.admit(start + 5000 * MS).unwrap().role, CallRole::Call);
     }
 
     #[test]
@@ -207,7 +211,7 @@ mod tests {
     #[test]
     fn calls_under_way_together_fail_as_one() {
         let (mut breaker, start) = (breaker(), Instant::now());
-        let together: Vec<Pass> = (0..100).map(|_| breaker.admit(start).unwrap()).collect();
+        let together: Vec<BreakerPass> = (0..100).map(|_| breaker.admit(start).unwrap()).collect();
         for pass in together {
             breaker.failed(pass, start + 50 * MS);
         }
@@ -230,11 +234,11 @@ mod tests {
     #[test]
     fn a_probe_that_vanished_makes_room_for_the_next() {
         let start = Instant::now();
-        let gate = Gate(Mutex::new(opened(start - 1000 * MS)));
+        let gate = SharedBreaker(Mutex::new(opened(start - 1000 * MS)));
         drop(gate.enter().unwrap());
         let probe = gate.enter().unwrap();
         assert!(probe.is_probe() && gate.enter().is_none());
-        probe.end(Outcome::Alive);
+        probe.end(CallOutcome::Alive);
         assert_eq!(gate.health(), Health::Closed);
     }
 

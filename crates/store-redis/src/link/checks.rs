@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use redis::{Value, from_redis_value};
 use tokio::time::timeout;
 
-use super::batching::Slots;
+use super::batching::SlotRouting;
 use super::connection::Connection;
 use super::endpoint::Address;
 
@@ -115,7 +115,7 @@ impl Checks {
         }
     }
 
-    pub(super) fn start(self: &Arc<Self>, connection: &Connection, slots: Slots) {
+    pub(super) fn start(self: &Arc<Self>, connection: &Connection, slots: SlotRouting) {
         let mut findings = self.findings.lock();
         if findings.looked_at.len() < REMEMBERED && findings.looked_at.insert(connection.address.clone()) {
             let (checks, connection) = (self.clone(), connection.clone());
@@ -127,12 +127,12 @@ impl Checks {
         }
     }
 
-    async fn run(&self, connection: &Connection, slots: Slots) {
+    async fn run(&self, connection: &Connection, slots: SlotRouting) {
         let policy = memory_policy(connection).await.filter(|policy| policy != "noeviction");
         let about = info(connection, "server").await.unwrap_or_default();
         let old = field(&about, "redis_version").filter(|version| is_old(version));
         let mode = field(&about, "redis_mode").or_else(|| field(&about, "server_mode"));
-        let mode = mode.filter(|mode| mode == "cluster" && slots == Slots::Together);
+        let mode = mode.filter(|mode| mode == "cluster" && slots == SlotRouting::Together);
         let scripts = scripts_refused(connection).await;
         let history = history_hidden(connection).await;
         let found = [

@@ -10,38 +10,38 @@ use redis::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::batching::Slots;
+use super::batching::SlotRouting;
 use super::breaker::Health;
 use super::checks::Checks;
-use super::cluster_slots::{self, Range};
+use super::cluster_slots::{self, SlotRange};
 use super::connection::Dialer;
-use super::endpoint::{Address, Endpoint};
+use super::endpoint::{Address, RedisEndpoint};
 use super::key_slot::SLOTS;
-use super::node::{Node, Target};
-use crate::config::Config;
+use super::node::{NodeTarget, RedisNode};
+use crate::config::RedisConfig;
 use crate::error::RedisError;
 
-/// Nodes asked at the same time for the shape of the Cluster, so that one that hangs holds nobody up.
+/// Nodes queries at the same time for the shape of the Cluster, so that one that hangs holds nobody up.
 const AT_ONCE: usize = 3;
-/// The shape is asked for no more often than this.
+/// The shape is queries for no more often than this.
 const PACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(super) struct Cluster {
-    config: Config,
-    seeds: Vec<Endpoint>,
+pub(super) struct ClusterNodes {
+    config: RedisConfig,
+    seeds: Vec<RedisEndpoint>,
     checks: Arc<Checks>,
-    map: RwLock<Map>,
+    map: RwLock<SlotMap>,
     refresh: Mutex<Refresh>,
 }
 
 #[derive(Debug)]
-struct Map {
-    nodes: HashMap<Address, Arc<Node>>,
+struct SlotMap {
+    nodes: HashMap<Address, Arc<RedisNode>>,
     /// The primary of each slot, as far as it is known.
-    slots: Vec<Option<Arc<Node>>>,
+    slots: Vec<Option<Arc<RedisNode>>>,
     /// Why the shape could not be found out the last time, if so.
-    trouble: Option<RedisError>,
+    last_error: Option<RedisError>,
 }
 
 #[derive(Default, Debug)]
@@ -51,9 +51,9 @@ struct Refresh {
     running: Option<watch::Receiver<()>>,
 }
 
-impl Cluster {
-    pub(super) fn new(config: &Config, seeds: &[Endpoint], checks: Arc<Checks>) -> Arc<Self> {
-        let map = Map { nodes: HashMap::new(), slots: vec![None; usize::from(SLOTS)], trouble: None };
+impl ClusterNodes {
+    pub(super) fn new(config: &RedisConfig, seeds: &[RedisEndpoint], checks: Arc<Checks>) -> Arc<Self> {
+        let map = SlotMap { nodes: HashMap::new(), slots: vec![None; usize::from(SLOTS)], last_error: None };
         Arc::new(Self {
             config: config.clone(),
             seeds: seeds.to_vec(),
@@ -68,8 +68,8 @@ impl Cluster {
         self: &Arc<Self>,
         slot: u16,
         deadline: Instant,
-    ) -> Result<Arc<Node>, RedisError> {
-        if let Some(node) = self.known(slot) {
+    ) -> Result<Arc<RedisNode>, RedisError> {
+        if let Some(node) = self.node_for(slot) {
             return Ok(node);
         }
         if let Some(mut running) = self.refresh()
@@ -78,9 +78,9 @@ impl Cluster {
             let ended = async { while running.changed().await.is_ok() {} };
             timeout_at(deadline, ended).await.map_err(|_| RedisError::TimedOut)?;
         }
-        self.known(slot).ok_or_else(|| {
-            let trouble = self.map.read().trouble.clone();
-            trouble
+        self.node_for(slot).ok_or_else(|| {
+            let last_error = self.map.read().last_error.clone();
+            last_error
                 .unwrap_or_else(|| RedisError::Unreachable(format!("no node of the Cluster has slot {slot}")))
         })
     }
@@ -90,12 +90,12 @@ impl Cluster {
         self.refresh.lock().begun.is_some_and(|begun| begun.elapsed() > self.config.timeout)
     }
 
-    fn known(&self, slot: u16) -> Option<Arc<Node>> {
+    fn node_for(&self, slot: u16) -> Option<Arc<RedisNode>> {
         self.map.read().slots.get(usize::from(slot)).cloned().flatten()
     }
 
     /// The node at an address that another one named.
-    pub(super) fn node_at(&self, address: &Address) -> Arc<Node> {
+    pub(super) fn node_at(&self, address: &Address) -> Arc<RedisNode> {
         if let Some(node) = self.map.read().nodes.get(address) {
             return node.clone();
         }
@@ -127,56 +127,56 @@ impl Cluster {
         let cluster = self.clone();
         tokio::spawn(async move {
             let _until_done = sender;
-            cluster.find_out().await;
+            cluster.discover().await;
         });
         Some(receiver)
     }
 
-    async fn find_out(&self) {
+    async fn discover(&self) {
         let dialer = Dialer { tls: self.config.tls.clone(), timeout: self.config.connect_timeout };
-        let asked = self.candidates().into_iter().map(|endpoint| ask(endpoint, &dialer));
-        let mut answers = stream::iter(asked).buffer_unordered(AT_ONCE);
-        let mut trouble = RedisError::Unreachable("no node of the Cluster".to_owned());
+        let queries = self.candidates().into_iter().map(|endpoint| query_slots(endpoint, &dialer));
+        let mut answers = stream::iter(queries).buffer_unordered(AT_ONCE);
+        let mut last_error = RedisError::Unreachable("no node of the Cluster".to_owned());
         while let Some(answer) = answers.next().await {
             match answer {
                 Ok(ranges) => return self.map.write().install(&ranges, self),
-                Err(error) => trouble = error,
+                Err(error) => last_error = error,
             }
         }
         let mut map = self.map.write();
-        if map.trouble.is_none() {
-            tracing::warn!("cannot find out the shape of the Cluster: {trouble}");
+        if map.last_error.is_none() {
+            tracing::warn!("cannot find out the shape of the Cluster: {last_error}");
         }
-        map.trouble = Some(trouble);
+        map.last_error = Some(last_error);
     }
 
     /// Healthy nodes first, then those that the configuration names, then the rest.
-    fn candidates(&self) -> Vec<Endpoint> {
+    fn candidates(&self) -> Vec<RedisEndpoint> {
         let map = self.map.read();
-        let is_healthy = |entry: &(&Address, &Arc<Node>)| entry.1.health() == Health::Closed;
+        let is_healthy = |entry: &(&Address, &Arc<RedisNode>)| entry.1.health() == Health::Closed;
         let (healthy, rest): (Vec<_>, Vec<_>) = map.nodes.iter().partition(is_healthy);
         let unknown = self.seeds.iter().filter(|seed| !map.nodes.contains_key(&seed.address)).cloned();
         let at = |(address, _): (&Address, _)| self.seeds[0].at(address.clone());
         healthy.into_iter().map(at).chain(unknown).chain(rest.into_iter().map(at)).collect()
     }
 
-    pub(super) fn nodes(&self) -> Vec<Arc<Node>> {
+    pub(super) fn nodes(&self) -> Vec<Arc<RedisNode>> {
         self.map.read().nodes.values().cloned().collect()
     }
 }
 
-impl Map {
-    fn node_at(&mut self, address: &Address, cluster: &Cluster) -> Arc<Node> {
+impl SlotMap {
+    fn node_at(&mut self, address: &Address, cluster: &ClusterNodes) -> Arc<RedisNode> {
         let make = || {
-            let target = Target::Fixed(cluster.seeds[0].at(address.clone()));
-            Arc::new(Node::new(target, Slots::Apart, &cluster.config, cluster.checks.clone()))
+            let target = NodeTarget::Fixed(cluster.seeds[0].at(address.clone()));
+            Arc::new(RedisNode::new(target, SlotRouting::Apart, &cluster.config, cluster.checks.clone()))
         };
         self.nodes.entry(address.clone()).or_insert_with(make).clone()
     }
 
     /// Nodes without slots are let go; what is under way to them ends by itself.
-    fn install(&mut self, ranges: &[Range], cluster: &Cluster) {
-        self.trouble = None;
+    fn install(&mut self, ranges: &[SlotRange], cluster: &ClusterNodes) {
+        self.last_error = None;
         self.slots.fill(None);
         for range in ranges {
             let node = self.node_at(&range.primary, cluster);
@@ -187,7 +187,7 @@ impl Map {
     }
 }
 
-async fn ask(endpoint: Endpoint, dialer: &Dialer) -> Result<Vec<Range>, RedisError> {
+async fn query_slots(endpoint: RedisEndpoint, dialer: &Dialer) -> Result<Vec<SlotRange>, RedisError> {
     let unreachable = |why: String| RedisError::Unreachable(format!("{endpoint}: {why}"));
     let connection = dialer.open(&endpoint).await?;
     let answer = timeout(dialer.timeout, connection.query(&["CLUSTER", "SLOTS"])).await;

@@ -6,21 +6,21 @@ use super::endpoint::Address;
 
 /// Slots in a row that have the same primary.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Range {
+pub(super) struct SlotRange {
     pub(super) first: u16,
     pub(super) last: u16,
     pub(super) primary: Address,
 }
 
 /// The ranges, without those whose primary has no known address. `None` if the answer is something else.
-pub(super) fn read(answer: Value, asked: &Address) -> Option<Vec<Range>> {
+pub(super) fn read(answer: Value, asked: &Address) -> Option<Vec<SlotRange>> {
     let Value::Array(entries) = answer else { return None };
     let ranges = entries.into_iter().map(|entry| range(entry, asked)).collect::<Option<Vec<_>>>()?;
     Some(ranges.into_iter().flatten().collect())
 }
 
 /// `[first, last, [host, port, …], replicas…]`; a host that is nil is the one that was asked.
-fn range(entry: Value, asked: &Address) -> Option<Option<Range>> {
+fn range(entry: Value, asked: &Address) -> Option<Option<SlotRange>> {
     let Value::Array(entry) = entry else { return None };
     let mut parts = entry.into_iter();
     let first = from_redis_value(parts.next()?).ok()?;
@@ -30,14 +30,14 @@ fn range(entry: Value, asked: &Address) -> Option<Option<Range>> {
     let host: Option<String> = from_redis_value(primary.next()?).ok()?;
     let port = from_redis_value(primary.next()?).ok()?;
     let primary = Address::announced(&host.unwrap_or_default(), port, asked);
-    Some(primary.map(|primary| Range { first, last, primary }))
+    Some(primary.map(|primary| SlotRange { first, last, primary }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Option<Vec<Range>> {
+    fn parse(text: &str) -> Option<Vec<SlotRange>> {
         read(redis::parse_redis_value(text.as_bytes()).unwrap(), &Address::tcp("asked", 7000))
     }
 
@@ -46,8 +46,8 @@ mod tests {
         let text = "*3\r\n*4\r\n:0\r\n:5460\r\n*3\r\n$9\r\n127.0.0.1\r\n:7001\r\n$2\r\nid\r\n*3\r\n$1\r\nx\r\n:1\r\n$1\r\ny\r\n\
                     *3\r\n:5461\r\n:10922\r\n*2\r\n$-1\r\n:7002\r\n*3\r\n:10923\r\n:16383\r\n*2\r\n$1\r\n?\r\n:7003\r\n";
         let expected = vec![
-            Range { first: 0, last: 5460, primary: Address::tcp("127.0.0.1", 7001) },
-            Range { first: 5461, last: 10922, primary: Address::tcp("asked", 7002) },
+            SlotRange { first: 0, last: 5460, primary: Address::tcp("127.0.0.1", 7001) },
+            SlotRange { first: 5461, last: 10922, primary: Address::tcp("asked", 7002) },
         ];
         assert_eq!(parse(text), Some(expected));
         assert_eq!(parse("*0\r\n"), Some(Vec::new()));

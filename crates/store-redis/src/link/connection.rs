@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::counting_stream::{Counted, Traffic};
-use super::endpoint::{Address, Endpoint};
-use super::tls::Tls;
-use crate::error::{Failure, RedisError};
+use super::counting_stream::{CountingStream, Traffic};
+use super::endpoint::{Address, RedisEndpoint};
+use super::tls::RedisTls;
+use crate::error::{CallFailure, RedisError};
 
 /// More calls than are ever in flight on a connection, so that handing one over never waits.
 const HANDED_OVER: usize = 256;
@@ -20,12 +20,12 @@ const HANDED_OVER: usize = 256;
 /// Makes connections.
 #[derive(Clone, Debug)]
 pub(super) struct Dialer {
-    pub(super) tls: Tls,
+    pub(super) tls: RedisTls,
     pub(super) timeout: Duration,
 }
 
 impl Dialer {
-    pub(super) async fn open(&self, endpoint: &Endpoint) -> Result<Connection, RedisError> {
+    pub(super) async fn open(&self, endpoint: &RedisEndpoint) -> Result<Connection, RedisError> {
         let opened = tokio::time::timeout(self.timeout, Connection::open(endpoint, &self.tls)).await;
         let why = match opened {
             Ok(Ok(connection)) => return Ok(connection),
@@ -64,9 +64,9 @@ pub(super) enum WireCommand {
 }
 
 impl Connection {
-    async fn open(endpoint: &Endpoint, tls: &Tls) -> Result<Self, String> {
+    async fn open(endpoint: &RedisEndpoint, tls: &RedisTls) -> Result<Self, String> {
         let traffic = Arc::new(Traffic::default());
-        let stream = Counted::open(endpoint, tls, traffic.clone()).await?;
+        let stream = CountingStream::open(endpoint, tls, traffic.clone()).await?;
         let config = AsyncConnectionConfig::new()
             .set_response_timeout(None)
             .set_connection_timeout(None)
@@ -84,7 +84,7 @@ impl Connection {
     }
 
     /// Sends a call and waits for its answer, which may be an error that the server sent.
-    pub(super) async fn send(&self, call: &WireCommand) -> Result<Value, Failure> {
+    pub(super) async fn send(&self, call: &WireCommand) -> Result<Value, CallFailure> {
         let before = self.traffic.written();
         let error = match self.exchange(call).await {
             Ok(value) => return Ok(value),
@@ -95,9 +95,9 @@ impl Connection {
         // The stream has gone. If not a byte left since before the call was handed over, the call did not either: the
         // server had closed an idle connection, and that was read before anything was written.
         if self.traffic.written() == before {
-            return Err(Failure::NotRun(RedisError::Unreachable(format!("{}: {error}", self.address))));
+            return Err(CallFailure::NotRun(RedisError::Unreachable(format!("{}: {error}", self.address))));
         }
-        Err(Failure::MayHaveRun(RedisError::Lost(format!("{}: {error}", self.address))))
+        Err(CallFailure::MayHaveRun(RedisError::Lost(format!("{}: {error}", self.address))))
     }
 
     async fn exchange(&self, call: &WireCommand) -> redis::RedisResult<Value> {

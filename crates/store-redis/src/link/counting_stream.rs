@@ -10,8 +10,8 @@ use redis::aio::AsyncStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::endpoint::{Address, Endpoint, Transport};
-use super::tls::Tls;
+use super::endpoint::{Address, RedisEndpoint, Transport};
+use super::tls::RedisTls;
 
 /// How many bytes went each way, or may have.
 #[derive(Default, Debug)]
@@ -31,13 +31,17 @@ impl Traffic {
 }
 
 /// A stream of any kind that counts.
-pub(super) struct Counted {
+pub(super) struct CountingStream {
     stream: Pin<Box<dyn AsyncStream + Send>>,
     traffic: Arc<Traffic>,
 }
 
-impl Counted {
-    pub(super) async fn open(endpoint: &Endpoint, tls: &Tls, traffic: Arc<Traffic>) -> Result<Self, String> {
+impl CountingStream {
+    pub(super) async fn open(
+        endpoint: &RedisEndpoint,
+        tls: &RedisTls,
+        traffic: Arc<Traffic>,
+    ) -> Result<Self, String> {
         let stream: Pin<Box<dyn AsyncStream + Send>> = match (&endpoint.address, endpoint.transport) {
             (Address::Tcp { host, port }, Transport::Plain) => Box::pin(tcp(host, *port).await?),
             (Address::Tcp { host, port }, Transport::Tls) => {
@@ -67,7 +71,7 @@ async fn unix(_path: &std::path::Path) -> Result<Pin<Box<dyn AsyncStream + Send>
     Err("this system has no unix sockets".to_owned())
 }
 
-impl AsyncRead for Counted {
+impl AsyncRead for CountingStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -80,7 +84,7 @@ impl AsyncRead for Counted {
     }
 }
 
-impl AsyncWrite for Counted {
+impl AsyncWrite for CountingStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use redis::{ConnectionAddr, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo};
 
-use crate::config::ConfigError;
+use crate::config::RedisConfigError;
 
 /// What may stand behind the `?` of a URL; a misspelt setting is an error rather than without effect.
 const SETTINGS: [&str; 4] = ["protocol", "db", "user", "pass"];
 
 /// A server: address, transport and login.
 #[derive(Clone, Debug)]
-pub(crate) struct Endpoint {
+pub(crate) struct RedisEndpoint {
     pub(super) address: Address,
     pub(crate) transport: Transport,
     pub(crate) login: RedisConnectionInfo,
@@ -30,25 +30,25 @@ pub(crate) enum Transport {
     Tls,
 }
 
-impl Endpoint {
+impl RedisEndpoint {
     /// Reads a URL; `port` is where such a server listens if the URL does not say.
-    pub(crate) fn parse(url: &str, port: u16) -> Result<Self, ConfigError> {
+    pub(crate) fn parse(url: &str, port: u16) -> Result<Self, RedisConfigError> {
         let parsed =
-            redis::parse_redis_url(url).ok_or_else(|| ConfigError::Url("not a URL of Redis".into()))?;
+            redis::parse_redis_url(url).ok_or_else(|| RedisConfigError::Url("not a URL of Redis".into()))?;
         if let Some((name, _)) = parsed.query_pairs().find(|(name, _)| !SETTINGS.contains(&name.as_ref())) {
-            return Err(ConfigError::Url(format!("unknown setting {name:?}")));
+            return Err(RedisConfigError::Url(format!("unknown setting {name:?}")));
         }
         let port = parsed.port().unwrap_or(port);
-        let info = parsed.into_connection_info().map_err(|error| ConfigError::Url(error.to_string()))?;
+        let info = parsed.into_connection_info().map_err(|error| RedisConfigError::Url(error.to_string()))?;
         let (address, transport) = match info.addr() {
             ConnectionAddr::Tcp(host, _) => (Address::tcp(host, port), Transport::Plain),
             ConnectionAddr::TcpTls { insecure: true, .. } => {
                 let why = "#insecure is not supported, trust the server's root certificate instead";
-                return Err(ConfigError::Url(why.into()));
+                return Err(RedisConfigError::Url(why.into()));
             }
             ConnectionAddr::TcpTls { host, .. } => (Address::tcp(host, port), Transport::Tls),
             ConnectionAddr::Unix(path) => (Address::Unix(path.clone()), Transport::Plain),
-            _ => return Err(ConfigError::Url("unknown kind of address".into())),
+            _ => return Err(RedisConfigError::Url("unknown kind of address".into())),
         };
         Ok(Self { address, transport, login: greeting(info.redis_settings().clone()) })
     }
@@ -105,7 +105,7 @@ impl fmt::Display for Address {
     }
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for RedisEndpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.address.fmt(formatter)
     }

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use super::reply::{Setback, Step};
-use crate::error::{Failure, RedisError};
+use super::reply::{AttemptError, RetryStep};
+use crate::error::{CallFailure, RedisError};
 use crate::invocation::Invocation;
 
 const WAITING: u8 = 0;
 const SENT: u8 = 1;
 const LEFT: u8 = 2;
 
-pub(super) type Answer = Result<Vec<u8>, Setback>;
+pub(super) type JobAnswer = Result<Vec<u8>, AttemptError>;
 
 /// How the script is named.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -25,7 +25,7 @@ pub(super) enum ScriptRef {
 
 /// What a node is to do with a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Manner {
+pub(super) enum Redirection {
     Ordinary,
     /// The slot is about to come to that node: it answers only if it is asked to.
     Asking,
@@ -33,7 +33,7 @@ pub(super) enum Manner {
 
 /// Whether the request is there to see if the server is back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purpose {
+pub(super) enum JobPurpose {
     Call,
     Probe,
 }
@@ -43,9 +43,9 @@ pub(super) enum Purpose {
 pub(super) struct Job {
     pub(super) invocation: Arc<Invocation>,
     pub(super) form: ScriptRef,
-    pub(super) manner: Manner,
-    pub(super) purpose: Purpose,
-    answer: oneshot::Sender<Answer>,
+    pub(super) manner: Redirection,
+    pub(super) purpose: JobPurpose,
+    answer: oneshot::Sender<JobAnswer>,
     state: Arc<AtomicU8>,
     /// Its place among those that may wait.
     place: Option<OwnedSemaphorePermit>,
@@ -54,7 +54,7 @@ pub(super) struct Job {
 /// What the caller keeps of it.
 #[derive(Debug)]
 pub(super) struct Pending {
-    answer: oneshot::Receiver<Answer>,
+    answer: oneshot::Receiver<JobAnswer>,
     state: Arc<AtomicU8>,
 }
 
@@ -62,8 +62,8 @@ impl Job {
     pub(super) fn new(
         invocation: Arc<Invocation>,
         form: ScriptRef,
-        manner: Manner,
-        purpose: Purpose,
+        manner: Redirection,
+        purpose: JobPurpose,
         place: Option<OwnedSemaphorePermit>,
     ) -> (Self, Pending) {
         let (sender, receiver) = oneshot::channel();
@@ -79,21 +79,23 @@ impl Job {
     }
 
     /// A caller that has left does not mind.
-    pub(super) fn answer(self, answer: Answer) {
-        let _: Result<(), Answer> = self.answer.send(answer);
+    pub(super) fn answer(self, answer: JobAnswer) {
+        let _: Result<(), JobAnswer> = self.answer.send(answer);
     }
 }
 
 impl Pending {
     /// The answer, or by the deadline whether the request was sent.
-    pub(super) async fn wait(mut self, deadline: Instant) -> Answer {
+    pub(super) async fn wait(mut self, deadline: Instant) -> JobAnswer {
         match timeout_at(deadline, &mut self.answer).await {
             Ok(Ok(answer)) => answer,
             // Whoever was to send it has gone, with its runtime or with a connection that was given up.
-            Ok(Err(_)) if self.leave() => Err(Setback::Again { step: Step::Reconnect, error: given_up() }),
-            Ok(Err(_)) => Err(Setback::Failed(Failure::MayHaveRun(given_up()))),
-            Err(_) if self.leave() => Err(Setback::Failed(Failure::NotRun(RedisError::TimedOut))),
-            Err(_) => Err(Setback::Failed(Failure::MayHaveRun(RedisError::TimedOut))),
+            Ok(Err(_)) if self.leave() => {
+                Err(AttemptError::Again { step: RetryStep::Reconnect, error: given_up() })
+            }
+            Ok(Err(_)) => Err(AttemptError::Failed(CallFailure::MayHaveRun(given_up()))),
+            Err(_) if self.leave() => Err(AttemptError::Failed(CallFailure::NotRun(RedisError::TimedOut))),
+            Err(_) => Err(AttemptError::Failed(CallFailure::MayHaveRun(RedisError::TimedOut))),
         }
     }
 

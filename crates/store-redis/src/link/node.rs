@@ -7,43 +7,43 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::Instant;
 
-use super::batching::Slots;
-use super::breaker::{Gate, Health, Outcome};
+use super::batching::SlotRouting;
+use super::breaker::{CallOutcome, Health, SharedBreaker};
 use super::checks::Checks;
 use super::connection::{Connection, Dialer};
-use super::endpoint::Endpoint;
-use super::job::{Answer, Job, Manner, Purpose, ScriptRef};
-use super::node_task::Driver;
-use super::refusal::Mark;
-use super::reply::Setback;
-use super::sentinel::Sentinels;
-use crate::config::Config;
-use crate::error::{Failure, RedisError};
+use super::endpoint::RedisEndpoint;
+use super::job::{Job, JobAnswer, JobPurpose, Redirection, ScriptRef};
+use super::node_task::NodeTask;
+use super::refusal::RefusalMark;
+use super::reply::AttemptError;
+use super::sentinel::SentinelSet;
+use crate::config::RedisConfig;
+use crate::error::{CallFailure, RedisError};
 use crate::invocation::Invocation;
 
 /// How to get a connection to it.
 #[derive(Debug)]
-pub(super) enum Target {
-    Fixed(Endpoint),
+pub(super) enum NodeTarget {
+    Fixed(RedisEndpoint),
     /// Whoever is the primary when a connection is made.
-    Elected(Sentinels),
+    Elected(SentinelSet),
 }
 
 /// What its task needs to know.
 #[derive(Debug)]
-pub(super) struct Server {
-    target: Target,
+pub(super) struct NodeSettings {
+    target: NodeTarget,
     dialer: Dialer,
     checks: Arc<Checks>,
-    pub(super) slots: Slots,
+    pub(super) slots: SlotRouting,
     pub(super) max_batch: usize,
 }
 
-impl Server {
+impl NodeSettings {
     pub(super) async fn connect(self: Arc<Self>) -> Result<Connection, RedisError> {
         match &self.target {
-            Target::Fixed(endpoint) => self.dialer.open(endpoint).await,
-            Target::Elected(sentinels) => sentinels.connect(&self.dialer).await,
+            NodeTarget::Fixed(endpoint) => self.dialer.open(endpoint).await,
+            NodeTarget::Elected(sentinels) => sentinels.connect(&self.dialer).await,
         }
     }
 
@@ -54,57 +54,62 @@ impl Server {
 
     pub(super) fn name(&self) -> String {
         match &self.target {
-            Target::Fixed(endpoint) => endpoint.to_string(),
-            Target::Elected(sentinels) => sentinels.name.clone(),
+            NodeTarget::Fixed(endpoint) => endpoint.to_string(),
+            NodeTarget::Elected(sentinels) => sentinels.name.clone(),
         }
     }
 }
 
 /// A request, and how it is put.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
+pub(super) struct NodeRequest {
     pub(super) invocation: Arc<Invocation>,
     pub(super) form: ScriptRef,
-    pub(super) manner: Manner,
+    pub(super) manner: Redirection,
 }
 
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) server: Arc<Server>,
-    gate: Gate,
+pub(super) struct RedisNode {
+    pub(super) server: Arc<NodeSettings>,
+    gate: SharedBreaker,
     places: Arc<Semaphore>,
     queue: Mutex<Option<UnboundedSender<Job>>>,
-    pub(super) refusal: Mark,
+    pub(super) refusal: RefusalMark,
 }
 
-impl Node {
-    pub(super) fn new(target: Target, slots: Slots, config: &Config, checks: Arc<Checks>) -> Self {
+impl RedisNode {
+    pub(super) fn new(
+        target: NodeTarget,
+        slots: SlotRouting,
+        config: &RedisConfig,
+        checks: Arc<Checks>,
+    ) -> Self {
         let dialer = Dialer { tls: config.tls.clone(), timeout: config.connect_timeout };
-        let server = Server { target, dialer, checks, slots, max_batch: config.max_batch };
+        let server = NodeSettings { target, dialer, checks, slots, max_batch: config.max_batch };
         Self {
             server: Arc::new(server),
-            gate: Gate::new(config.breaker),
+            gate: SharedBreaker::new(config.breaker),
             places: Arc::new(Semaphore::new(config.max_waiting)),
             queue: Mutex::new(None),
-            refusal: Mark::default(),
+            refusal: RefusalMark::default(),
         }
     }
 
     /// One attempt, which ends by the deadline.
-    pub(super) async fn attempt(&self, request: Request, deadline: Instant) -> Answer {
-        let refused = |error| Err(Setback::Failed(Failure::NotRun(error)));
+    pub(super) async fn attempt(&self, request: NodeRequest, deadline: Instant) -> JobAnswer {
+        let refused = |error| Err(AttemptError::Failed(CallFailure::NotRun(error)));
         let Some(passage) = self.gate.enter() else { return refused(RedisError::Open) };
         let Ok(place) = self.places.clone().try_acquire_owned() else {
             return refused(RedisError::Overloaded);
         };
-        let purpose = if passage.is_probe() { Purpose::Probe } else { Purpose::Call };
-        let Request { invocation, form, manner } = request;
+        let purpose = if passage.is_probe() { JobPurpose::Probe } else { JobPurpose::Call };
+        let NodeRequest { invocation, form, manner } = request;
         let (job, pending) = Job::new(invocation, form, manner, purpose, Some(place));
         self.enqueue(job);
         let answer = pending.wait(deadline).await;
         passage.end(match &answer {
-            Err(setback) if setback.error().is_outage() => Outcome::Failed,
-            _ => Outcome::Alive,
+            Err(setback) if setback.error().is_outage() => CallOutcome::Failed,
+            _ => CallOutcome::Alive,
         });
         answer
     }
@@ -118,7 +123,7 @@ impl Node {
         };
         if let Some(job) = unsent {
             let (sender, jobs) = mpsc::unbounded_channel();
-            tokio::spawn(Driver::new(self.server.clone(), jobs).run());
+            tokio::spawn(NodeTask::new(self.server.clone(), jobs).run());
             // The receiver is in the task; if that was dropped at once, the job's caller is told.
             let _: Result<(), _> = sender.send(job);
             *queue = Some(sender);

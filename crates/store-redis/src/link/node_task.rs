@@ -8,12 +8,12 @@ use futures_util::future::{BoxFuture, pending};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::batching::Groups;
+use super::batching::Batcher;
 use super::connection::Connection;
-use super::job::{Job, Purpose};
-use super::node::Server;
-use super::reply::{Setback, Step};
-use super::send_batch::{Landing, fly};
+use super::job::{Job, JobPurpose};
+use super::node::NodeSettings;
+use super::reply::{AttemptError, RetryStep};
+use super::send_batch::{BatchEnd, send_batch};
 use crate::error::RedisError;
 
 /// Calls under way to one server. More would wait there instead of here, where they can still be left unsent.
@@ -23,31 +23,38 @@ const YOUNG: Duration = Duration::from_millis(100);
 
 type Connecting = BoxFuture<'static, Result<Connection, RedisError>>;
 
-pub(super) struct Driver {
-    server: Arc<Server>,
+pub(super) struct NodeTask {
+    server: Arc<NodeSettings>,
     jobs: UnboundedReceiver<Job>,
-    groups: Groups,
-    flights: FuturesUnordered<BoxFuture<'static, Landing>>,
-    line: Line,
+    groups: Batcher,
+    batches: FuturesUnordered<BoxFuture<'static, BatchEnd>>,
+    line: ConnectionState,
     /// How many bytes had come when the last call came back, the first of those under way was sent, or a probe came by.
-    heard: u64,
+    last_bytes_read: u64,
 }
 
-enum Line {
+enum ConnectionState {
     Down,
     Connecting(Connecting),
     Up(Connection),
 }
 
-enum Event {
+enum ConnectionEvent {
     Connected(Result<Connection, RedisError>),
     Closed,
 }
 
-impl Driver {
-    pub(super) fn new(server: Arc<Server>, jobs: UnboundedReceiver<Job>) -> Self {
-        let groups = Groups::new(server.slots, server.max_batch);
-        Self { server, jobs, groups, flights: FuturesUnordered::new(), line: Line::Down, heard: 0 }
+impl NodeTask {
+    pub(super) fn new(server: Arc<NodeSettings>, jobs: UnboundedReceiver<Job>) -> Self {
+        let groups = Batcher::new(server.slots, server.max_batch);
+        Self {
+            server,
+            jobs,
+            groups,
+            batches: FuturesUnordered::new(),
+            line: ConnectionState::Down,
+            last_bytes_read: 0,
+        }
     }
 
     /// Ends when nobody is left who could ask.
@@ -58,7 +65,7 @@ impl Driver {
                     Some(job) => self.take(job),
                     None => return,
                 },
-                Some(landing) = self.flights.next(), if !self.flights.is_empty() => self.land(landing),
+                Some(ended) = self.batches.next(), if !self.batches.is_empty() => self.batch_ended(ended),
                 event = self.line.event() => self.turn(event),
             }
             self.dispatch();
@@ -69,8 +76,8 @@ impl Driver {
     fn take(&mut self, first: Job) {
         let mut next = Some(first);
         while let Some(job) = next {
-            if job.purpose == Purpose::Probe {
-                self.listen();
+            if job.purpose == JobPurpose::Probe {
+                self.check_silence();
             }
             self.groups.push(job);
             next = self.jobs.try_recv().ok();
@@ -78,76 +85,76 @@ impl Driver {
     }
 
     fn dispatch(&mut self) {
-        if self.groups.have_ready() && self.line.is_down() {
-            self.line = Line::Connecting(self.server.clone().connect().boxed());
+        if self.groups.has_ready() && self.line.is_down() {
+            self.line = ConnectionState::Connecting(self.server.clone().connect().boxed());
         }
-        let Line::Up(connection) = &self.line else { return };
-        while self.flights.len() < IN_FLIGHT
+        let ConnectionState::Up(connection) = &self.line else { return };
+        while self.batches.len() < IN_FLIGHT
             && let Some(batch) = self.groups.next()
         {
-            if self.flights.is_empty() {
-                self.heard = connection.bytes_read();
+            if self.batches.is_empty() {
+                self.last_bytes_read = connection.bytes_read();
             }
-            self.flights.push(fly(connection.clone(), batch).boxed());
+            self.batches.push(send_batch(connection.clone(), batch).boxed());
         }
     }
 
-    fn land(&mut self, landing: Landing) {
-        if let Some(kind) = landing.kind {
-            self.groups.landed(kind);
+    fn batch_ended(&mut self, ended: BatchEnd) {
+        if let Some(kind) = ended.kind {
+            self.groups.batch_ended(kind);
         }
-        let Line::Up(connection) = &self.line else { return };
-        self.heard = connection.bytes_read();
-        if landing.demoted && connection.since.elapsed() > YOUNG {
+        let ConnectionState::Up(connection) = &self.line else { return };
+        self.last_bytes_read = connection.bytes_read();
+        if ended.demoted && connection.since.elapsed() > YOUNG {
             // Calls under way keep the connection until they are answered.
-            self.line = Line::Down;
+            self.line = ConnectionState::Down;
         }
     }
 
-    fn turn(&mut self, event: Event) {
+    fn turn(&mut self, event: ConnectionEvent) {
         match event {
-            Event::Connected(Ok(connection)) => {
+            ConnectionEvent::Connected(Ok(connection)) => {
                 self.server.check(&connection);
-                self.line = Line::Up(connection);
+                self.line = ConnectionState::Up(connection);
             }
-            Event::Connected(Err(error)) => {
-                self.line = Line::Down;
-                let setback = Setback::Again { step: Step::Reconnect, error };
+            ConnectionEvent::Connected(Err(error)) => {
+                self.line = ConnectionState::Down;
+                let setback = AttemptError::Again { step: RetryStep::Reconnect, error };
                 self.groups.drain().into_iter().for_each(|job| job.answer(Err(setback.clone())));
             }
-            Event::Closed => self.line = Line::Down,
+            ConnectionEvent::Closed => self.line = ConnectionState::Down,
         }
     }
 
     /// Leaves a connection on which calls are under way and nothing at all has come back since the last answer, or the last probe:
     /// bytes that belong to no answer, such as those of a reply that broke off, are taken for a sign of life once.
-    fn listen(&mut self) {
-        let Line::Up(connection) = &self.line else { return };
+    fn check_silence(&mut self) {
+        let ConnectionState::Up(connection) = &self.line else { return };
         let read = connection.bytes_read();
-        if !self.flights.is_empty() && read == self.heard {
-            self.give_up();
+        if !self.batches.is_empty() && read == self.last_bytes_read {
+            self.abandon();
         } else {
-            self.heard = read;
+            self.last_bytes_read = read;
         }
     }
 
     /// Leaves the connection and what is under way on it, whose callers learn that it may have run.
-    fn give_up(&mut self) {
-        self.line = Line::Down;
-        self.flights.clear();
-        self.groups.grounded();
+    fn abandon(&mut self) {
+        self.line = ConnectionState::Down;
+        self.batches.clear();
+        self.groups.connection_lost();
     }
 }
 
-impl Line {
+impl ConnectionState {
     /// What happens to it next; nothing by itself if it is down.
-    async fn event(&mut self) -> Event {
+    async fn event(&mut self) -> ConnectionEvent {
         match self {
             Self::Down => pending().await,
-            Self::Connecting(connecting) => Event::Connected(connecting.await),
+            Self::Connecting(connecting) => ConnectionEvent::Connected(connecting.await),
             Self::Up(connection) => {
                 connection.ended().await;
-                Event::Closed
+                ConnectionEvent::Closed
             }
         }
     }

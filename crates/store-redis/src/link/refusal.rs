@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::batching::Slots;
-use super::job::{Manner, ScriptRef};
+use super::batching::SlotRouting;
+use super::job::{Redirection, ScriptRef};
 use super::key_slot::slot_of;
-use super::node::{Node, Request};
-use super::reply::{Setback, Step};
+use super::node::{NodeRequest, RedisNode};
+use super::reply::{AttemptError, RetryStep};
 use crate::error::RedisError;
 use crate::invocation::{Invocation, Script};
 
@@ -28,14 +28,14 @@ const MAX_TEXT_BYTES: usize = 200;
 /// Refusal of a server that answers: why it does not write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct WriteRefusal {
     /// The first word of its error: `OOM`, `READONLY`.
     pub code: String,
     /// The rest of it, at most 200 bytes.
     pub text: String,
 }
 
-impl Refusal {
+impl WriteRefusal {
     /// The refusal that an error stands for, if it holds for whatever is asked, and not for one key.
     fn of(error: &RedisError) -> Option<Self> {
         let RedisError::Refused { code, text } = error else { return None };
@@ -50,16 +50,16 @@ impl Refusal {
 
 /// Mark of a server that refuses, and the task that probes it.
 #[derive(Default, Debug)]
-pub(super) struct Mark(Mutex<Option<Marked>>);
+pub(super) struct RefusalMark(Mutex<Option<MarkedRefusal>>);
 
 #[derive(Debug)]
-struct Marked {
-    refusal: Refusal,
+struct MarkedRefusal {
+    refusal: WriteRefusal,
     probe: JoinHandle<()>,
 }
 
-impl Mark {
-    pub(super) fn get(&self) -> Option<Refusal> {
+impl RefusalMark {
+    pub(super) fn get(&self) -> Option<WriteRefusal> {
         self.0.lock().as_ref().map(|marked| marked.refusal.clone())
     }
 
@@ -69,36 +69,39 @@ impl Mark {
 }
 
 /// Marks a node that gave this error, if it refuses all writes.
-pub(super) fn note(node: &Arc<Node>, error: &RedisError, prefix: &Arc<str>, slot: u16) {
-    let Some(refusal) = Refusal::of(error) else { return };
+pub(super) fn note(node: &Arc<RedisNode>, error: &RedisError, prefix: &Arc<str>, slot: u16) {
+    let Some(refusal) = WriteRefusal::of(error) else { return };
     let mut mark = node.refusal.0.lock();
     match &mut *mark {
         // A probe may have ended with its runtime.
         Some(marked) if !marked.probe.is_finished() => marked.refusal = refusal,
         _ => {
-            let Refusal { code, text } = &refusal;
+            let WriteRefusal { code, text } = &refusal;
             tracing::warn!(
                 "Redis {} refuses writes and does not decide, so on_store_error answers: {code} {text}",
                 node.server.name()
             );
             let probe = tokio::spawn(probe(Arc::downgrade(node), prefix.clone(), node.server.slots, slot));
-            *mark = Some(Marked { refusal, probe });
+            *mark = Some(MarkedRefusal { refusal, probe });
         }
     }
 }
 
 /// Probes a node until it writes, or is a node of ours no more.
-async fn probe(node: Weak<Node>, prefix: Arc<str>, slots: Slots, slot: u16) {
+async fn probe(node: Weak<RedisNode>, prefix: Arc<str>, slots: SlotRouting, slot: u16) {
     let invocation = write_in(&prefix, slots, slot);
     loop {
         sleep(PROBE_INTERVAL).await;
         let Some(node) = node.upgrade() else { return };
-        let request =
-            Request { invocation: invocation.clone(), form: ScriptRef::Text, manner: Manner::Ordinary };
+        let request = NodeRequest {
+            invocation: invocation.clone(),
+            form: ScriptRef::Text,
+            manner: Redirection::Ordinary,
+        };
         match node.attempt(request, Instant::now() + PROBE_INTERVAL).await {
             Ok(_) => tracing::info!("Redis {} writes again", node.server.name()),
             // The slot is elsewhere, and whoever has it now speaks for itself.
-            Err(Setback::Again { step: Step::Moved(_) | Step::Ask(_), .. }) => {}
+            Err(AttemptError::Again { step: RetryStep::Moved(_) | RetryStep::Ask(_), .. }) => {}
             Err(_) => continue,
         }
         return node.refusal.clear();
@@ -106,11 +109,11 @@ async fn probe(node: Weak<Node>, prefix: Arc<str>, slots: Slots, slot: u16) {
 }
 
 /// A write: in a Cluster, to this slot. A tag that lies in it takes some thousand tries, so nobody should wait for this.
-fn write_in(prefix: &str, slots: Slots, slot: u16) -> Arc<Invocation> {
+fn write_in(prefix: &str, slots: SlotRouting, slot: u16) -> Arc<Invocation> {
     let mut tags = (0_u32..).map(|n| format!("probe{n}"));
     let tag = match slots {
-        Slots::Together => "probe".to_owned(),
-        Slots::Apart => tags.find(|tag| slot_of(tag.as_bytes()) == slot).unwrap_or_default(),
+        SlotRouting::Together => "probe".to_owned(),
+        SlotRouting::Apart => tags.find(|tag| slot_of(tag.as_bytes()) == slot).unwrap_or_default(),
     };
     let key = format!("{prefix}{{{tag}}}").into_bytes();
     let script = Arc::new(Script::new(PROBE.to_owned(), None));
@@ -130,27 +133,31 @@ mod tests {
         for code in
             ["OOM", "READONLY", "MISCONF", "NOREPLICAS", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY"]
         {
-            let refusal = Refusal::of(&refused(code, "because")).expect("a refusal");
+            let refusal = WriteRefusal::of(&refused(code, "because")).expect("a refusal");
             assert_eq!((refusal.code.as_str(), refusal.text.as_str()), (code, "because"));
         }
         for other in [refused("ERR", "slidegate: upgrade"), refused("WRONGTYPE", ""), RedisError::TimedOut] {
-            assert_eq!(Refusal::of(&other), None, "{other}");
+            assert_eq!(WriteRefusal::of(&other), None, "{other}");
         }
-        let long = Refusal::of(&refused("OOM", &"é".repeat(1_000))).expect("a refusal");
+        let long = WriteRefusal::of(&refused("OOM", &"é".repeat(1_000))).expect("a refusal");
         assert_eq!(long.text.len(), MAX_TEXT_BYTES);
     }
 
-    fn key_of(slots: Slots, slot: u16) -> String {
+    fn key_of(slots: SlotRouting, slot: u16) -> String {
         String::from_utf8(write_in("sg:", slots, slot).keys[0].clone()).expect("text")
     }
 
     #[test]
     fn a_probe_writes_to_the_slot_that_was_refused() {
         for slot in [0, 1, 5_061, 16_383] {
-            let key = key_of(Slots::Apart, slot);
+            let key = key_of(SlotRouting::Apart, slot);
             let tag = key.strip_prefix("sg:{").and_then(|rest| rest.strip_suffix('}')).expect("a tag");
             assert_eq!(slot_of(tag.as_bytes()), slot, "{key}");
-            assert_eq!(key_of(Slots::Together, slot), "sg:{probe}", "one key on a server without slots");
+            assert_eq!(
+                key_of(SlotRouting::Together, slot),
+                "sg:{probe}",
+                "one key on a server without slots"
+            );
         }
     }
 }

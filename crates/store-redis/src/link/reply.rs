@@ -3,22 +3,22 @@
 use redis::{ServerError, Value};
 
 use super::endpoint::Address;
-use crate::error::{Failure, RedisError};
+use crate::error::{CallFailure, RedisError};
 
 /// An attempt that gave no result.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Setback {
+pub(super) enum AttemptError {
     /// The call surely did not run, and another attempt may help.
     Again {
-        step: Step,
+        step: RetryStep,
         error: RedisError,
     },
-    Failed(Failure),
+    Failed(CallFailure),
 }
 
 /// What another attempt takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum RetryStep {
     /// Send the text: the server does not know the script.
     Text,
     /// Ask that node, now and from now on.
@@ -35,7 +35,7 @@ pub(super) enum Step {
     Reshape,
 }
 
-impl Setback {
+impl AttemptError {
     pub(super) fn error(&self) -> &RedisError {
         match self {
             Self::Again { error, .. } => error,
@@ -43,38 +43,38 @@ impl Setback {
         }
     }
 
-    pub(super) fn into_failure(self) -> Failure {
+    pub(super) fn into_failure(self) -> CallFailure {
         match self {
-            Self::Again { error, .. } => Failure::NotRun(error),
+            Self::Again { error, .. } => CallFailure::NotRun(error),
             Self::Failed(failure) => failure,
         }
     }
 }
 
-impl From<Failure> for Setback {
-    fn from(failure: Failure) -> Self {
+impl From<CallFailure> for AttemptError {
+    fn from(failure: CallFailure) -> Self {
         match failure {
-            Failure::NotRun(error @ RedisError::Unreachable(_)) => {
-                Self::Again { step: Step::Reconnect, error }
+            CallFailure::NotRun(error @ RedisError::Unreachable(_)) => {
+                Self::Again { step: RetryStep::Reconnect, error }
             }
             other => Self::Failed(other),
         }
     }
 }
 
-/// The bytes of a reply. `asked` is who sent it.
-pub(super) fn read(value: Value, asked: &Address) -> Result<Vec<u8>, Setback> {
+/// The bytes of a reply. `sender` is who sent it.
+pub(super) fn read(value: Value, sender: &Address) -> Result<Vec<u8>, AttemptError> {
     match value {
         Value::BulkString(bytes) => Ok(bytes),
         Value::SimpleString(text) => Ok(text.into_bytes()),
         Value::Okay => Ok(b"OK".to_vec()),
-        Value::ServerError(error) => Err(refusal(&error, asked)),
+        Value::ServerError(error) => Err(refusal(&error, sender)),
         other => Err(unexpected(format!("{other:?}"))),
     }
 }
 
 /// Cuts a reply into what belongs to each of `count` requests.
-pub(super) fn split(reply: &[u8], record_bytes: usize, count: usize) -> Result<Vec<Vec<u8>>, Setback> {
+pub(super) fn split(reply: &[u8], record_bytes: usize, count: usize) -> Result<Vec<Vec<u8>>, AttemptError> {
     let expected = record_bytes * count;
     if reply.len() != expected {
         return Err(unexpected(format!("{} bytes instead of {expected}", reply.len())));
@@ -83,11 +83,11 @@ pub(super) fn split(reply: &[u8], record_bytes: usize, count: usize) -> Result<V
 }
 
 /// The script answered, so it ran, whatever it was that it said.
-fn unexpected(what: String) -> Setback {
-    Setback::Failed(Failure::MayHaveRun(RedisError::Protocol(what)))
+fn unexpected(what: String) -> AttemptError {
+    AttemptError::Failed(CallFailure::MayHaveRun(RedisError::Protocol(what)))
 }
 
-fn refusal(error: &ServerError, asked: &Address) -> Setback {
+fn refusal(error: &ServerError, sender: &Address) -> AttemptError {
     let text = error.details().unwrap_or_default();
     // Servers before 7.0 put what a script ran into behind words of their own: "ERR Error running script …: -OOM …".
     let inner = text.split_once(": -").map(|(_, inner)| inner.split_once(' ').unwrap_or((inner, "")));
@@ -97,13 +97,13 @@ fn refusal(error: &ServerError, asked: &Address) -> Setback {
     };
     let inside = raised_inside(error.details().unwrap_or_default());
     let refused = RedisError::Refused { code: code.to_owned(), text: text.to_owned() };
-    match step(code, text, asked) {
+    match step(code, text, sender) {
         // These refuse the first write of a script, and cannot begin to in the middle of one.
-        Some(step) if !inside || code == "READONLY" => Setback::Again { step, error: refused },
+        Some(step) if !inside || code == "READONLY" => AttemptError::Again { step, error: refused },
         None if !inside || matches!(code, "OOM" | "NOREPLICAS" | "MISCONF") => {
-            Setback::Failed(Failure::NotRun(refused))
+            AttemptError::Failed(CallFailure::NotRun(refused))
         }
-        _ => Setback::Failed(Failure::MayHaveRun(refused)),
+        _ => AttemptError::Failed(CallFailure::MayHaveRun(refused)),
     }
 }
 
@@ -112,15 +112,15 @@ fn raised_inside(text: &str) -> bool {
     text.contains("user_script")
 }
 
-fn step(code: &str, text: &str, asked: &Address) -> Option<Step> {
-    let target = || Address::redirect(text.split_ascii_whitespace().nth(1)?, asked);
+fn step(code: &str, text: &str, sender: &Address) -> Option<RetryStep> {
+    let target = || Address::redirect(text.split_ascii_whitespace().nth(1)?, sender);
     match code {
-        "NOSCRIPT" => Some(Step::Text),
-        "MOVED" => Some(target().map_or(Step::Reshape, Step::Moved)),
-        "ASK" => Some(target().map_or(Step::Reshape, Step::Ask)),
-        "TRYAGAIN" | "LOADING" | "BUSY" => Some(Step::Pause),
-        "CLUSTERDOWN" | "MASTERDOWN" => Some(Step::Reshape),
-        "READONLY" => Some(Step::Demoted),
+        "NOSCRIPT" => Some(RetryStep::Text),
+        "MOVED" => Some(target().map_or(RetryStep::Reshape, RetryStep::Moved)),
+        "ASK" => Some(target().map_or(RetryStep::Reshape, RetryStep::Ask)),
+        "TRYAGAIN" | "LOADING" | "BUSY" => Some(RetryStep::Pause),
+        "CLUSTERDOWN" | "MASTERDOWN" => Some(RetryStep::Reshape),
+        "READONLY" => Some(RetryStep::Demoted),
         _ => None,
     }
 }

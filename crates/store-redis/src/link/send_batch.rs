@@ -2,30 +2,30 @@
 
 use redis::Cmd;
 
-use super::batching::{Batch, Kind};
+use super::batching::{BatchKey, CallBatch};
 use super::connection::{Connection, WireCommand};
-use super::job::{Job, Manner, ScriptRef};
-use super::reply::{self, Setback, Step};
+use super::job::{Job, Redirection, ScriptRef};
+use super::reply::{self, AttemptError, RetryStep};
 
 /// What its end means for the connection and for those that wait.
 #[derive(Debug)]
-pub(super) struct Landing {
-    pub(super) kind: Option<Kind>,
+pub(super) struct BatchEnd {
+    pub(super) kind: Option<BatchKey>,
     /// The server says that it is no primary.
     pub(super) demoted: bool,
 }
 
 /// Sends a batch and hands out the answer.
-pub(super) async fn fly(connection: Connection, batch: Batch) -> Landing {
-    let Batch { kind, jobs } = batch;
-    let Some(call) = call(&jobs) else { return Landing { kind, demoted: false } };
+pub(super) async fn send_batch(connection: Connection, batch: CallBatch) -> BatchEnd {
+    let CallBatch { kind, jobs } = batch;
+    let Some(call) = call(&jobs) else { return BatchEnd { kind, demoted: false } };
     let reply = match connection.send(&call).await {
         Ok(value) => reply::read(value, &connection.address),
         Err(failure) => Err(failure.into()),
     };
-    let demoted = matches!(&reply, Err(Setback::Again { step: Step::Demoted, .. }));
-    hand_out(jobs, reply);
-    Landing { kind, demoted }
+    let demoted = matches!(&reply, Err(AttemptError::Again { step: RetryStep::Demoted, .. }));
+    distribute(jobs, reply);
+    BatchEnd { kind, demoted }
 }
 
 /// `EVALSHA sha numkeys keys… head… arguments…`, with the keys and arguments of all requests one after the other.
@@ -44,12 +44,12 @@ fn call(jobs: &[Job]) -> Option<WireCommand> {
         command.arg(bytes.as_slice());
     }
     Some(match first.manner {
-        Manner::Ordinary => WireCommand::Plain(command),
-        Manner::Asking => WireCommand::Asking(command),
+        Redirection::Ordinary => WireCommand::Plain(command),
+        Redirection::Asking => WireCommand::Asking(command),
     })
 }
 
-fn hand_out(jobs: Vec<Job>, reply: Result<Vec<u8>, Setback>) {
+fn distribute(jobs: Vec<Job>, reply: Result<Vec<u8>, AttemptError>) {
     let record_bytes = jobs.first().and_then(|job| job.invocation.script.record_bytes);
     let parts = match record_bytes {
         Some(record_bytes) => reply.and_then(|reply| reply::split(&reply, record_bytes, jobs.len())),

@@ -4,26 +4,26 @@ use futures_util::stream::{self, StreamExt};
 use redis::Value;
 
 use super::connection::{Connection, Dialer};
-use super::endpoint::{Address, Endpoint};
+use super::endpoint::{Address, RedisEndpoint};
 use crate::error::RedisError;
 
-/// Sentinels asked at the same time, so that one that hangs holds nobody up.
+/// Sentinels queries at the same time, so that one that hangs holds nobody up.
 const AT_ONCE: usize = 3;
 
 #[derive(Debug)]
-pub(super) struct Sentinels {
-    pub(super) endpoints: Vec<Endpoint>,
+pub(super) struct SentinelSet {
+    pub(super) endpoints: Vec<RedisEndpoint>,
     /// What they call the primary.
     pub(super) name: String,
     /// The primary but for its address.
-    pub(super) primary: Endpoint,
+    pub(super) primary: RedisEndpoint,
 }
 
-impl Sentinels {
+impl SentinelSet {
     /// A connection to the server that a sentinel names and that says of itself that it is a primary.
     pub(super) async fn connect(&self, dialer: &Dialer) -> Result<Connection, RedisError> {
-        let asked = self.endpoints.iter().cloned().map(|sentinel| self.ask(sentinel, dialer));
-        let mut answers = stream::iter(asked).buffer_unordered(AT_ONCE);
+        let queries = self.endpoints.iter().cloned().map(|sentinel| self.query_primary(sentinel, dialer));
+        let mut answers = stream::iter(queries).buffer_unordered(AT_ONCE);
         let mut tried = Vec::new();
         let mut last = unreachable("no sentinel".to_owned());
         while let Some(answer) = answers.next().await {
@@ -44,7 +44,7 @@ impl Sentinels {
         Err(last)
     }
 
-    async fn ask(&self, sentinel: Endpoint, dialer: &Dialer) -> Result<Address, RedisError> {
+    async fn query_primary(&self, sentinel: RedisEndpoint, dialer: &Dialer) -> Result<Address, RedisError> {
         let connection = dialer.open(&sentinel).await?;
         let question = ["SENTINEL", "get-master-addr-by-name", &self.name];
         let answer = in_time(dialer, connection.query(&question)).await?;
@@ -56,7 +56,7 @@ impl Sentinels {
         told.ok_or_else(|| unreachable(format!("sentinel {sentinel} knows no primary {:?}", self.name)))
     }
 
-    async fn verified(&self, endpoint: &Endpoint, dialer: &Dialer) -> Result<Connection, RedisError> {
+    async fn verified(&self, endpoint: &RedisEndpoint, dialer: &Dialer) -> Result<Connection, RedisError> {
         let connection = dialer.open(endpoint).await?;
         match in_time(dialer, connection.query(&["ROLE"])).await? {
             Value::Array(parts) if is_master(parts.first()) => Ok(connection),

@@ -47,8 +47,8 @@ fn number(reply: &[u8]) -> u64 {
     std::str::from_utf8(reply).unwrap().parse().unwrap()
 }
 
-fn link_to(server: &Server) -> Link {
-    Link::new(&Config::parse(&server.url()).unwrap())
+fn link_to(server: &Server) -> RedisLink {
+    RedisLink::new(&RedisConfig::parse(&server.url()).unwrap())
 }
 
 /// What came of many calls.
@@ -60,11 +60,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, result: &Result<Vec<u8>, Failure>) {
+    fn add(&mut self, result: &Result<Vec<u8>, CallFailure>) {
         match result {
             Ok(_) => self.done += 1,
-            Err(Failure::MayHaveRun(_)) => self.unsure += 1,
-            Err(Failure::NotRun(_)) => self.not_run += 1,
+            Err(CallFailure::MayHaveRun(_)) => self.unsure += 1,
+            Err(CallFailure::NotRun(_)) => self.not_run += 1,
         }
     }
 
@@ -131,7 +131,7 @@ async fn errors_of_the_server_are_passed_on() {
     let link = link_to(&server);
     let failure = link.call(count_one("k"), late()).await.unwrap_err();
     assert!(
-        matches!(&failure, Failure::NotRun(RedisError::Refused { code, .. }) if code == "OOM"),
+        matches!(&failure, CallFailure::NotRun(RedisError::Refused { code, .. }) if code == "OOM"),
         "{failure:?}"
     );
     assert_eq!(link.health()[0].1, Health::Closed);
@@ -144,10 +144,10 @@ async fn servers_that_are_set_up_badly_are_warned_of() {
         .ask(&["ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-config", "-eval", "-evalsha"])
         .await;
     let url = format!("redis://mute:pw@127.0.0.1:{}", server.port);
-    let link = Link::new(&Config::parse(&url).unwrap());
+    let link = RedisLink::new(&RedisConfig::parse(&url).unwrap());
     let failure = link.call(count_one("k"), late()).await.unwrap_err();
     assert!(
-        matches!(&failure, Failure::NotRun(RedisError::Refused { code, .. }) if code == "NOPERM"),
+        matches!(&failure, CallFailure::NotRun(RedisError::Refused { code, .. }) if code == "NOPERM"),
         "{failure:?}"
     );
     until("both are found", async || link.warnings().len() == 2).await;

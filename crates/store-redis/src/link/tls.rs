@@ -9,34 +9,34 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::config::{ClientCertificate, ConfigError};
+use crate::config::{ClientCertificate, RedisConfigError};
 
 /// What was configured, and what rustls makes of it at the first connection.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Tls {
+pub(crate) struct RedisTls {
     /// The system's, if none are given.
     roots: Vec<CertificateDer<'static>>,
-    identity: Option<Arc<Identity>>,
+    identity: Option<Arc<ClientIdentity>>,
     built: Arc<OnceLock<Arc<ClientConfig>>>,
 }
 
 #[derive(Debug)]
-struct Identity {
+struct ClientIdentity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
-impl Tls {
-    pub(crate) fn trust(&mut self, pem: &[u8]) -> Result<(), ConfigError> {
+impl RedisTls {
+    pub(crate) fn trust(&mut self, pem: &[u8]) -> Result<(), RedisConfigError> {
         self.roots = certificates("root certificate", pem)?;
         self.built = Arc::default();
         Ok(())
     }
 
-    pub(crate) fn identify(&mut self, given: ClientCertificate<'_>) -> Result<(), ConfigError> {
+    pub(crate) fn identify(&mut self, given: ClientCertificate<'_>) -> Result<(), RedisConfigError> {
         let chain = certificates("client certificate", given.chain)?;
         let key = PrivateKeyDer::from_pem_slice(given.key).map_err(|error| bad("client key", &error))?;
-        self.identity = Some(Arc::new(Identity { chain, key }));
+        self.identity = Some(Arc::new(ClientIdentity { chain, key }));
         self.built = Arc::default();
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Tls {
     }
 }
 
-fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
+fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, RedisConfigError> {
     let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     match found.map_err(|error| bad(what, &error))? {
         none if none.is_empty() => Err(bad(what, &pem::Error::NoItemsFound)),
@@ -97,6 +97,6 @@ fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'st
     }
 }
 
-fn bad(what: &'static str, why: &pem::Error) -> ConfigError {
-    ConfigError::Pem { what, why: why.to_string() }
+fn bad(what: &'static str, why: &pem::Error) -> RedisConfigError {
+    RedisConfigError::Pem { what, why: why.to_string() }
 }

@@ -3,11 +3,11 @@
 use slidegate_core::{Limit, LimitKind};
 
 /// Names that stand for what a request brings or a limit is; all others that end in `_` are variables.
-pub(super) const GIVEN: [&str; 8] =
+pub(super) const REQUEST_NAMES: [&str; 8] =
     ["key_", "cost_", "quota_", "window_", "extra_", "lease_", "recorded_", "recorded_at_"];
 
 /// The parts of one kind.
-pub(super) struct Parts {
+pub(super) struct ScriptParts {
     pub(super) file: &'static str,
     pub(super) functions: &'static str,
     pub(super) look: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Parts {
     pub(super) give_back: String,
 }
 
-impl Parts {
+impl ScriptParts {
     pub(super) fn of(limit: &Limit) -> Self {
         let file = match limit.kind() {
             LimitKind::Log { .. } => include_str!("../lua/log.lua"),
@@ -43,7 +43,7 @@ impl Parts {
         let mut names: Vec<&str> = [self.look, self.answer, self.record]
             .into_iter()
             .flat_map(words)
-            .filter(|word| word.ends_with('_') && word.len() > 1 && !GIVEN.contains(word))
+            .filter(|word| word.ends_with('_') && word.len() > 1 && !REQUEST_NAMES.contains(word))
             .collect();
         names.sort_unstable();
         names.dedup();

@@ -4,8 +4,11 @@ use std::fmt::Write;
 
 use slidegate_core::{Limit, LimitKind};
 
-use super::parts::{GIVEN, Parts, section};
-use super::{Numbers, Purpose, ROW_HEAD, ROW_LIMIT, ROW_PERMIT, ROW_STAMP, numbers};
+use super::parts::{REQUEST_NAMES, ScriptParts, section};
+use super::{
+    LimitNumbers, REPLY_HEAD_BYTES, REPLY_LIMIT_BYTES, REPLY_PERMIT_BYTES, REPLY_STAMP, ScriptPurpose,
+    numbers,
+};
 
 const TICKET: &str = include_str!("../lua/ticket.lua");
 const LEDGER: &str = include_str!("../lua/ledger.lua");
@@ -20,20 +23,20 @@ const MAX_PACKED: usize = 16;
 const NUMBERS: [&str; 4] = ["quota_", "window_", "extra_", "lease_"];
 
 /// A script in the making.
-pub(super) struct Writer<'a> {
+pub(super) struct ScriptWriter<'a> {
     limits: &'a [Limit],
-    parts: Vec<Parts>,
-    numbers: Numbers,
-    purpose: Purpose,
+    parts: Vec<ScriptParts>,
+    numbers: LimitNumbers,
+    purpose: ScriptPurpose,
     /// Whether the variables of a limit are fields of a table.
     tables: bool,
     pub(super) text: String,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(limits: &'a [Limit], purpose: Purpose, numbers: Numbers) -> Self {
-        let parts: Vec<Parts> = limits.iter().map(Parts::of).collect();
-        let given = GIVEN.len();
+impl<'a> ScriptWriter<'a> {
+    pub(super) fn new(limits: &'a [Limit], purpose: ScriptPurpose, numbers: LimitNumbers) -> Self {
+        let parts: Vec<ScriptParts> = limits.iter().map(ScriptParts::of).collect();
+        let given = REQUEST_NAMES.len();
         let variables: usize = parts.iter().map(|parts| parts.variables().len() + given).sum();
         let tables = variables > MAX_VARIABLES;
         Self { limits, parts, numbers, purpose, tables, text: String::new() }
@@ -85,11 +88,11 @@ impl<'a> Writer<'a> {
         let number = index + 1;
         let place = NUMBERS.iter().position(|name| *name == word);
         match place {
-            Some(place) if self.numbers == Numbers::Literal => {
+            Some(place) if self.numbers == LimitNumbers::Literal => {
                 numbers(&self.limits[index])[place].to_string()
             }
             Some(_) if self.tables => format!("n{number}.{word}"),
-            None if word == "cost_" && self.purpose == Purpose::Check => "1".to_owned(),
+            None if word == "cost_" && self.purpose == ScriptPurpose::Check => "1".to_owned(),
             None if self.tables => format!("t{number}.{word}"),
             _ => format!("{word}{number}"),
         }
@@ -114,7 +117,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn read_numbers(&mut self, head: usize) -> usize {
-        if self.numbers == Numbers::Literal {
+        if self.numbers == LimitNumbers::Literal {
             return head;
         }
         for index in 0..self.limits.len() {
@@ -146,7 +149,7 @@ impl<'a> Writer<'a> {
             let number = index + 1;
             self.declare(index);
             self.set(index, &[("key_", format!("KEYS[{base} + {number}]"))]);
-            if self.purpose != Purpose::Check {
+            if self.purpose != ScriptPurpose::Check {
                 self.set(index, &[("cost_", format!("ARGV[{first} + {number}] + 0"))]);
             }
         }
@@ -234,7 +237,7 @@ impl<'a> Writer<'a> {
         let limits = self.limits.len();
         self.line(format_args!("local rows, keys = nil, #KEYS"));
         self.line(format_args!("for base = 0, keys - 1, {limits} do"));
-        let costs = if self.purpose == Purpose::Check { 0 } else { limits };
+        let costs = if self.purpose == ScriptPurpose::Check { 0 } else { limits };
         if self.needs_holder() {
             self.line(format_args!("local argument = base / {limits} * {} + {head}", costs + 1));
             self.line(format_args!("local holder = ARGV[argument + {}]", costs + 1));
@@ -243,7 +246,7 @@ impl<'a> Writer<'a> {
         }
         self.begin_request("base", "argument");
         match self.purpose {
-            Purpose::GiveBack => self.give_back(),
+            ScriptPurpose::GiveBack => self.give_back(),
             _ => self.judge(),
         }
         // A single request needs no list of answers.
@@ -314,15 +317,15 @@ impl<'a> Writer<'a> {
         let ledgers = head + self.limits.len() + 1;
         self.line(format_args!("local ledgers, holder, found = {ledgers}, ARGV[4], false"));
         self.add(section(TICKET, "undo"));
-        let permits = TICKET_HEAD + ROW_HEAD + ROW_LIMIT * self.limits.len() + 1;
-        self.line(format_args!("local permits, permit_bytes = {permits}, {ROW_PERMIT}"));
+        let permits = TICKET_HEAD + REPLY_HEAD_BYTES + REPLY_LIMIT_BYTES * self.limits.len() + 1;
+        self.line(format_args!("local permits, permit_bytes = {permits}, {REPLY_PERMIT_BYTES}"));
         self.add(section(LEDGER, "undo"));
         self.begin_request("1", &head.to_string());
         self.look();
         for index in 0..self.limits.len() {
             let cost = self.name(index, "cost_");
             self.line(format_args!("if undoes and {cost} > 0 then"));
-            let from = TICKET_HEAD + ROW_HEAD + ROW_LIMIT * index + ROW_STAMP + 1;
+            let from = TICKET_HEAD + REPLY_HEAD_BYTES + REPLY_LIMIT_BYTES * index + REPLY_STAMP + 1;
             self.set(index, &[("recorded_at_", format!("unpack('<I6', kept, {from})")), ("recorded_", cost)]);
             // Nothing takes the place of what was recorded.
             let settle = self.parts[index].settle.replace("cost_", "0");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::store::{Charge, ChargeRecord, ChargeRequest, ForgetRequest, Settlement};
 use slidegate::{Admission, IdempotentOutcome, Redis, ReserveRequest, SettleOutcome, Space, Store, Verdict};
 use tokio::runtime::Runtime;
@@ -20,7 +20,7 @@ pub(crate) struct RedisDriver {
 }
 
 impl RedisDriver {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: RedisConfig) -> Self {
         // Denials are not to be repeated without asking, and a busy machine is no failure.
         let config = config.deny_cache(Duration::ZERO).timeout(Duration::from_secs(20));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

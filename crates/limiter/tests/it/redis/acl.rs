@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::store::{Charge, ChargeRequest, ForgetRequest, Note, PostOutcome};
 use slidegate::{IdempotentOutcome, Key, Limit, Limiter, Redis, ReserveRequest, SettleOutcome, Space, Store};
 use slidegate_testkit::servers::{Cluster, Flavour, Guarded};
@@ -154,11 +154,11 @@ async fn a_cluster_needs_two_rights_more() {
     let cluster = Cluster::start_with(Flavour::Redis70, &args);
     let login = format!("redis://{}:secret@", Guarded::USER);
     let urls: Vec<String> = cluster.urls().iter().map(|url| url.replace("redis://", &login)).collect();
-    let config = Config::cluster(urls.iter().map(String::as_str)).expect("a cluster");
+    let config = RedisConfig::cluster(urls.iter().map(String::as_str)).expect("a cluster");
     let config = config.timeout(Duration::from_secs(5));
     ask_for_everything(&Redis::new(&config)).await.expect("answers");
 
-    let limiter = |config: &Config| {
+    let limiter = |config: &RedisConfig| {
         let limiter = Limiter::builder([Limit::per_hour(100)]).name("moving").store(Redis::new(config));
         limiter.build().expect("a limiter")
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate::store::redis::{ClientCertificate, Config, RedisError};
+use slidegate::store::redis::{ClientCertificate, RedisConfig, RedisError};
 use slidegate::{Limit, Redis};
 use slidegate_testkit::certificates::Pem;
 use slidegate_testkit::servers::{ClientCertificates, Flavour, Guarded, Reply, Server, TlsServer};
@@ -10,7 +10,7 @@ use slidegate_testkit::servers::{ClientCertificates, Flavour, Guarded, Reply, Se
 use crate::redis::stores::{direct, eventually, keys, patient};
 
 /// Two checks that count.
-async fn works(config: &Config) -> Result<(), RedisError> {
+async fn works(config: &RedisConfig) -> Result<(), RedisError> {
     let limiter = direct(&Redis::new(config), [Limit::per_day(10)]);
     for remaining in [9, 8] {
         assert_eq!(limiter.check("key").await?.remaining(), Some(remaining));
@@ -19,14 +19,14 @@ async fn works(config: &Config) -> Result<(), RedisError> {
 }
 
 /// Why a server cannot be reached.
-async fn reason(config: &Config) -> String {
+async fn reason(config: &RedisConfig) -> String {
     match works(config).await.expect_err("no way in") {
         RedisError::Unreachable(why) => why,
         other => panic!("reached: {other}"),
     }
 }
 
-fn over_tls(server: &TlsServer, ca: &str, client: Option<&Pem>) -> Config {
+fn over_tls(server: &TlsServer, ca: &str, client: Option<&Pem>) -> RedisConfig {
     let config = patient(&server.url()).root_certificate(ca.as_bytes()).expect("a certificate");
     let Some(pem) = client else { return config };
     let certificate = ClientCertificate { chain: pem.certificate.as_bytes(), key: pem.key.as_bytes() };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use slidegate::store::redis::{Config, RedisError};
+use slidegate::store::redis::{RedisConfig, RedisError};
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{Key, Limit, Redis, Space, Store, Verdict};
 use slidegate_testkit::servers::Cluster;
@@ -21,9 +21,9 @@ pub(crate) struct Subject {
 }
 
 /// What is asked of a cluster, for patient callers who want every answer from the server.
-pub(crate) fn config(cluster: &Cluster) -> Config {
+pub(crate) fn config(cluster: &Cluster) -> RedisConfig {
     let urls = cluster.urls();
-    let config = Config::cluster(urls.iter().map(String::as_str)).expect("URLs");
+    let config = RedisConfig::cluster(urls.iter().map(String::as_str)).expect("URLs");
     config.deny_cache(Duration::ZERO).timeout(Duration::from_secs(20))
 }
 

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::thread;
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::store::{ChargeRecord, ChargeRequest, ForgetRequest, MAX_LIMITS, Settlement};
 use slidegate::{Admission, Grant, IdempotentOutcome, Limit, ReserveRequest, SettleOutcome, Verdict};
 use slidegate_core::MAX_TIME_MS;
@@ -136,7 +136,7 @@ fn on_every_server(part: u64, generate: impl Fn(&Rng) -> (Setting, Vec<Step>) + 
 
 fn compare(flavour: Flavour, part: u64, generate: impl Fn(&Rng) -> (Setting, Vec<Step>)) {
     let server = Server::start(flavour);
-    let redis = RedisDriver::new(Config::parse(&server.url()).expect("a URL"));
+    let redis = RedisDriver::new(RedisConfig::parse(&server.url()).expect("a URL"));
     prove_part(part, generate, |setting, steps| {
         let limits: &[Limit] = &setting.limits;
         let mut both =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use slidegate::store::redis::{Config, RedisError};
+use slidegate::store::redis::{RedisConfig, RedisError};
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{
     Clock, Fallback, Key, Limit, OnStoreError, Outcome, Redis, Source, Space, Store, SystemClock, Verdict,
@@ -88,7 +88,7 @@ async fn what_may_have_run_is_not_sent_again() {
     let server = Server::start(Flavour::Redis70);
     let proxy = Proxy::start(server.port());
     let cooldown = Duration::from_millis(10)..=Duration::from_millis(50);
-    let hasty = Config::parse(&proxy.url()).expect("a URL").timeout(Duration::from_millis(500));
+    let hasty = RedisConfig::parse(&proxy.url()).expect("a URL").timeout(Duration::from_millis(500));
     let (store, beside) =
         (Redis::new(&hasty.breaker_cooldown(cooldown)), Redis::new(&patient(&server.url())));
     let limits = [Limit::per_day(1_000)];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{IdempotentOutcome, Key, Limit, Redis, ReserveRequest, Space, Store, Verdict};
 use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
@@ -148,7 +148,7 @@ async fn a_sender_that_lost_an_answer_is_charged_once() {
         let proxy = Proxy::start(server.port());
         let beside = Redis::new(&patient(&server.url()));
         let cooldown = Duration::from_millis(10)..=Duration::from_millis(50);
-        let config = Config::parse(&proxy.url()).expect("a URL").timeout(Duration::from_millis(300));
+        let config = RedisConfig::parse(&proxy.url()).expect("a URL").timeout(Duration::from_millis(300));
         let store = Redis::new(&config.breaker_cooldown(cooldown));
         let asked = Asked { limits: &[Limit::per_hour(100)], cost: 1, now_ms: 0 };
         let key = Key::from("key");

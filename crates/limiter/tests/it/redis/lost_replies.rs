@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slidegate::store::redis::{Config, RedisError};
+use slidegate::store::redis::{RedisConfig, RedisError};
 use slidegate::{Limit, Limiter, Redis, Source};
 use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
 use tokio::task::JoinSet;
@@ -36,9 +36,9 @@ impl Lossy {
 }
 
 /// Gives up soon, and looks again soon.
-fn hasty(url: &str) -> Config {
+fn hasty(url: &str) -> RedisConfig {
     let cooldown = Duration::from_millis(10)..=Duration::from_millis(50);
-    Config::parse(url).expect("a URL").timeout(Duration::from_millis(500)).breaker_cooldown(cooldown)
+    RedisConfig::parse(url).expect("a URL").timeout(Duration::from_millis(500)).breaker_cooldown(cooldown)
 }
 
 /// Calls one after the other that lose their replies: each is an error, and charged at most once. Goes on until so many of them

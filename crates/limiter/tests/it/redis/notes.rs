@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::store::{ForgetRequest, PostOutcome};
 use slidegate::{Fallback, Limit, Memory, Redis, Space, Store};
 use slidegate_testkit::cases::prove_part;
@@ -19,7 +19,7 @@ fn runtime() -> Runtime {
 }
 
 /// Every case has a board of its own, by its prefix; two stores look at it, of which one changes it.
-fn compare(all: &Config) {
+fn compare(all: &RedisConfig) {
     let (runtime, cases) = (runtime(), Cell::new(0));
     prove_part(100, generate, |(), steps| {
         cases.set(cases.get() + 1);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use slidegate::store::redis::{Config, Health, RedisError};
+use slidegate::store::redis::{Health, RedisConfig, RedisError};
 use slidegate::{Fallback, Limit, Limiter, Redis, Source};
 use slidegate_testkit::servers::{Flavour, Reply, Sentinels, Server, wait_for};
 
@@ -11,7 +11,7 @@ use crate::redis::stores::{direct, eventually, guarded, patient, until_from, use
 const QUOTA: u32 = 1_000_000;
 const TIMEOUT: Duration = Duration::from_millis(100);
 
-fn limiter(config: &Config) -> Limiter<Fallback<Redis>> {
+fn limiter(config: &RedisConfig) -> Limiter<Fallback<Redis>> {
     guarded(Redis::new(config), 1, [Limit::per_hour(QUOTA)])
 }
 
@@ -33,7 +33,7 @@ async fn checks_until_from(limiter: &Limiter<Fallback<Redis>>, source: Source) {
 async fn a_server_that_hangs_costs_few_time_outs_and_recovers() {
     for flavour in Flavour::all() {
         let server = Server::start(flavour);
-        let limiter = limiter(&Config::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
+        let limiter = limiter(&RedisConfig::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
         until_from(&limiter, Source::Store).await;
         server.stop();
         let began = Instant::now();
@@ -54,7 +54,7 @@ async fn a_server_that_hangs_costs_few_time_outs_and_recovers() {
 #[tokio::test]
 async fn what_a_server_does_late_it_does_once() {
     let server = Server::start(Flavour::Redis70);
-    let limiter = limiter(&Config::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
+    let limiter = limiter(&RedisConfig::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
     until_from(&limiter, Source::Store).await;
     server.stop();
     for _ in 0..100 {
@@ -69,7 +69,7 @@ async fn what_a_server_does_late_it_does_once() {
 async fn a_server_that_dies_is_found_again_on_its_port() {
     for flavour in Flavour::all() {
         let mut server = Server::start(flavour);
-        let limiter = limiter(&Config::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
+        let limiter = limiter(&RedisConfig::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
         checks_until_from(&limiter, Source::Store).await;
         server.kill();
         for _ in 0..100 {
@@ -113,7 +113,7 @@ async fn a_replica_refuses_to_write_until_it_is_a_primary_again() {
 async fn a_limiter_follows_the_primary_that_sentinels_elect() {
     let mut sentinels = Sentinels::start();
     let urls = sentinels.urls();
-    let config = Config::sentinel(urls.iter().map(String::as_str), sentinels.master_name());
+    let config = RedisConfig::sentinel(urls.iter().map(String::as_str), sentinels.master_name());
     let limiter = limiter(&config.expect("sentinels").timeout(TIMEOUT));
     until_from(&limiter, Source::Store).await;
     for _ in 0..10 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate::store::redis::{Config, RedisError};
+use slidegate::store::redis::{RedisConfig, RedisError};
 use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
     Admission, IdempotentOutcome, Key, Limit, LimitKind, Redis, RefundScope, ReserveRequest, SettleOutcome,
@@ -53,7 +53,7 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
 #[tokio::test]
 async fn requests_may_have_any_number_of_limits() {
     let server = Server::start(Flavour::Redis70);
-    let config = Config::parse(&server.url()).expect("a URL").timeout(Duration::from_secs(20));
+    let config = RedisConfig::parse(&server.url()).expect("a URL").timeout(Duration::from_secs(20));
     let store = Redis::new(&config);
     for kind in kinds() {
         for size in 1..=MOST {
@@ -66,7 +66,7 @@ async fn requests_may_have_any_number_of_limits() {
 #[tokio::test]
 async fn more_limits_than_a_script_decides_are_refused() {
     let server = Server::start(Flavour::Redis70);
-    let store = Redis::new(&Config::parse(&server.url()).expect("a URL"));
+    let store = Redis::new(&RedisConfig::parse(&server.url()).expect("a URL"));
     let limits: Vec<Limit> = (0..=MOST).map(|n| Limit::per_hour(5).named(&n.to_string())).collect();
     let charges = [Charge { space: Space::named(""), key: &"alice".into(), limits: &limits, cost: 1 }];
     let call = ChargeRequest { now_ms: 0, holder: 0, charges: &charges };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::{Fallback, Limit, Limiter, Redis, Source, Store};
 use slidegate_testkit::servers::{Reply, Server};
 
@@ -10,8 +10,8 @@ use slidegate_testkit::servers::{Reply, Server};
 const PATIENT: Duration = Duration::from_secs(20);
 
 /// Waits for as long as it takes.
-pub(crate) fn patient(url: &str) -> Config {
-    Config::parse(url).expect("a URL").timeout(PATIENT).connect_timeout(PATIENT)
+pub(crate) fn patient(url: &str) -> RedisConfig {
+    RedisConfig::parse(url).expect("a URL").timeout(PATIENT).connect_timeout(PATIENT)
 }
 
 /// A limiter that asks nobody but the store, so that its errors are seen.

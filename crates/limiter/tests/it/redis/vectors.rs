@@ -1,6 +1,6 @@
 //! The golden decisions on every server that is supported.
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate_testkit::servers::{Flavour, Server};
 
 use crate::drivers::RedisDriver;
@@ -10,7 +10,7 @@ use crate::vectors::{Way, run_all};
 fn every_trace_on_every_server() {
     for flavour in Flavour::all() {
         let server = Server::start(flavour);
-        let store = RedisDriver::new(Config::parse(&server.url()).expect("a URL"));
+        let store = RedisDriver::new(RedisConfig::parse(&server.url()).expect("a URL"));
         run_all(&[Way::Together, Way::Apart], |_| store.another());
     }
 }

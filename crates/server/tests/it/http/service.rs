@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use slidegate::policy::Policy;
-use slidegate::store::redis::Config as RedisConfig;
+use slidegate::store::redis::RedisConfig;
 use slidegate::{Clock, ManualClock, Memory, Redis, SystemClock};
 use slidegate_server::{App, Backend, Config, Listeners, run};
 use slidegate_testkit::servers::{Flavour, Server};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::policy::file::ListenerSettings;
 use slidegate::policy::{Policy, Settings};
-use slidegate::store::redis::Config as RedisConfig;
+use slidegate::store::redis::RedisConfig;
 use slidegate::{ManualClock, Memory, Redis};
 use slidegate_server::{App, Backend, Config, Listeners, run};
 use slidegate_testkit::servers::{Flavour, Server};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::invocation::Script;
-use crate::link::job::{Pending, Purpose};
+use crate::link::job::{JobPurpose, Pending};
 
 /// What a test says of a request.
 #[derive(Clone, Copy)]
@@ -9,10 +9,11 @@ struct Given {
     head: &'static str,
     slot: u16,
     record_bytes: Option<usize>,
-    manner: Manner,
+    manner: Redirection,
 }
 
-const PLAIN: Given = Given { sha: "a", head: "h", slot: 1, record_bytes: Some(4), manner: Manner::Ordinary };
+const PLAIN: Given =
+    Given { sha: "a", head: "h", slot: 1, record_bytes: Some(4), manner: Redirection::Ordinary };
 
 fn job(given: Given) -> (Job, Pending) {
     let Given { sha, head, slot, record_bytes, manner } = given;
@@ -20,34 +21,34 @@ fn job(given: Given) -> (Job, Pending) {
     let head = vec![head.as_bytes().to_vec()];
     let invocation =
         Invocation { script: Arc::new(script), slot, head, keys: Vec::new(), arguments: Vec::new() };
-    Job::new(Arc::new(invocation), ScriptRef::Sha, manner, Purpose::Call, None)
+    Job::new(Arc::new(invocation), ScriptRef::Sha, manner, JobPurpose::Call, None)
 }
 
 /// Pushes requests whose callers stay.
-fn push(groups: &mut Groups, given: impl IntoIterator<Item = Given>) -> Vec<Pending> {
+fn push(groups: &mut Batcher, given: impl IntoIterator<Item = Given>) -> Vec<Pending> {
     let (jobs, pending): (Vec<_>, Vec<_>) = given.into_iter().map(job).unzip();
     jobs.into_iter().for_each(|job| groups.push(job));
     pending
 }
 
-fn sizes(groups: &mut Groups) -> Vec<usize> {
+fn sizes(groups: &mut Batcher) -> Vec<usize> {
     std::iter::from_fn(|| groups.next()).map(|batch| batch.jobs.len()).collect()
 }
 
 #[test]
 fn a_lone_request_goes_at_once_and_those_behind_it_together() {
-    let mut groups = Groups::new(Slots::Together, 4);
+    let mut groups = Batcher::new(SlotRouting::Together, 4);
     let _first = push(&mut groups, [PLAIN]);
     let flying = groups.next().unwrap();
     let _three = push(&mut groups, [PLAIN; 3]);
     assert_eq!(sizes(&mut groups), [0; 0]);
-    groups.landed(flying.kind.unwrap());
+    groups.batch_ended(flying.kind.unwrap());
     assert_eq!(sizes(&mut groups), [3]);
 }
 
 #[test]
 fn a_full_call_does_not_wait() {
-    let mut groups = Groups::new(Slots::Together, 4);
+    let mut groups = Batcher::new(SlotRouting::Together, 4);
     let _tickets = push(&mut groups, [PLAIN; 11]);
     assert_eq!(sizes(&mut groups), [4, 4]);
     let _more = push(&mut groups, [PLAIN]);
@@ -61,14 +62,15 @@ fn only_what_is_alike_travels_together() {
         Given { head: "other", ..PLAIN },
         Given { record_bytes: None, ..PLAIN },
         Given { record_bytes: None, ..PLAIN },
-        Given { manner: Manner::Asking, ..PLAIN },
-        Given { manner: Manner::Asking, ..PLAIN },
+        Given { manner: Redirection::Asking, ..PLAIN },
+        Given { manner: Redirection::Asking, ..PLAIN },
     ];
     let slots = [PLAIN, PLAIN, Given { slot: 2, ..PLAIN }];
-    for (rule, expected) in
-        [(Slots::Together, vec![1, 1, 1, 1, 1, 1, 3]), (Slots::Apart, vec![1, 1, 1, 1, 1, 1, 1, 2])]
-    {
-        let mut groups = Groups::new(rule, 16);
+    for (rule, expected) in [
+        (SlotRouting::Together, vec![1, 1, 1, 1, 1, 1, 3]),
+        (SlotRouting::Apart, vec![1, 1, 1, 1, 1, 1, 1, 2]),
+    ] {
+        let mut groups = Batcher::new(rule, 16);
         let _tickets = push(&mut groups, others.into_iter().chain(slots));
         let mut found = sizes(&mut groups);
         found.sort_unstable();
@@ -78,7 +80,7 @@ fn only_what_is_alike_travels_together() {
 
 #[test]
 fn requests_whose_callers_left_are_never_sent() {
-    let mut groups = Groups::new(Slots::Together, 16);
+    let mut groups = Batcher::new(SlotRouting::Together, 16);
     let mut pending = push(&mut groups, [PLAIN, PLAIN, Given { record_bytes: None, ..PLAIN }]);
     pending.truncate(1);
     assert_eq!(sizes(&mut groups), [1]);
@@ -88,22 +90,22 @@ fn requests_whose_callers_left_are_never_sent() {
 
 #[test]
 fn nothing_is_kept_of_what_is_over() {
-    let mut groups = Groups::new(Slots::Apart, 16);
+    let mut groups = Batcher::new(SlotRouting::Apart, 16);
     let _tickets = push(&mut groups, (0..100).map(|slot| Given { slot, ..PLAIN }));
-    let flying: Vec<Batch> = std::iter::from_fn(|| groups.next()).collect();
+    let flying: Vec<CallBatch> = std::iter::from_fn(|| groups.next()).collect();
     assert_eq!((flying.len(), groups.groups.len()), (100, 100));
-    flying.into_iter().for_each(|batch| groups.landed(batch.kind.unwrap()));
-    assert!(groups.groups.is_empty() && !groups.have_ready());
+    flying.into_iter().for_each(|batch| groups.batch_ended(batch.kind.unwrap()));
+    assert!(groups.groups.is_empty() && !groups.has_ready());
 }
 
 #[test]
 fn a_connection_that_was_given_up_holds_nobody_back() {
-    let mut groups = Groups::new(Slots::Together, 16);
+    let mut groups = Batcher::new(SlotRouting::Together, 16);
     let _first = push(&mut groups, [PLAIN]);
     let flying = groups.next().unwrap();
     let _second = push(&mut groups, [PLAIN]);
-    groups.grounded();
+    groups.connection_lost();
     assert_eq!(sizes(&mut groups), [1]);
-    groups.landed(flying.kind.unwrap());
+    groups.batch_ended(flying.kind.unwrap());
     assert!(groups.drain().is_empty());
 }

@@ -1,40 +1,40 @@
 use super::*;
 
 /// What is made of an error, as a server writes it.
-fn meaning(line: &str) -> Setback {
+fn meaning(line: &str) -> AttemptError {
     let value = redis::parse_redis_value(format!("-{line}\r\n").as_bytes()).unwrap();
     read(value, &Address::tcp("asked", 7000)).unwrap_err()
 }
 
-fn step_of(line: &str) -> Step {
+fn step_of(line: &str) -> RetryStep {
     match meaning(line) {
-        Setback::Again { step, .. } => step,
-        Setback::Failed(failure) => panic!("{line}: {failure:?}"),
+        AttemptError::Again { step, .. } => step,
+        AttemptError::Failed(failure) => panic!("{line}: {failure:?}"),
     }
 }
 
 #[test]
 fn errors_that_prove_that_nothing_ran_are_asked_again() {
     for (line, step) in [
-        ("NOSCRIPT No matching script. Please use EVAL.", Step::Text),
-        ("MOVED 3999 127.0.0.1:6381", Step::Moved(Address::tcp("127.0.0.1", 6381))),
-        ("MOVED 3999 :6381", Step::Moved(Address::tcp("asked", 6381))),
-        ("MOVED nonsense", Step::Reshape),
-        ("ASK 3999 10.0.0.2:6381", Step::Ask(Address::tcp("10.0.0.2", 6381))),
-        ("TRYAGAIN Multiple keys request during rehashing of slot", Step::Pause),
-        ("LOADING Redis is loading the dataset in memory", Step::Pause),
-        ("BUSY Redis is busy running a script.", Step::Pause),
-        ("CLUSTERDOWN The cluster is down", Step::Reshape),
-        ("MASTERDOWN Link with MASTER is down", Step::Reshape),
-        ("READONLY You can't write against a read only replica.", Step::Demoted),
+        ("NOSCRIPT No matching script. Please use EVAL.", RetryStep::Text),
+        ("MOVED 3999 127.0.0.1:6381", RetryStep::Moved(Address::tcp("127.0.0.1", 6381))),
+        ("MOVED 3999 :6381", RetryStep::Moved(Address::tcp("asked", 6381))),
+        ("MOVED nonsense", RetryStep::Reshape),
+        ("ASK 3999 10.0.0.2:6381", RetryStep::Ask(Address::tcp("10.0.0.2", 6381))),
+        ("TRYAGAIN Multiple keys request during rehashing of slot", RetryStep::Pause),
+        ("LOADING Redis is loading the dataset in memory", RetryStep::Pause),
+        ("BUSY Redis is busy running a script.", RetryStep::Pause),
+        ("CLUSTERDOWN The cluster is down", RetryStep::Reshape),
+        ("MASTERDOWN Link with MASTER is down", RetryStep::Reshape),
+        ("READONLY You can't write against a read only replica.", RetryStep::Demoted),
         (
             "READONLY You can't write against a read only replica. script: db8d, on @user_script:1.",
-            Step::Demoted,
+            RetryStep::Demoted,
         ),
         (
             "ERR Error running script (call to f_db8d): @user_script:1: @user_script: 1: -READONLY You can't \
              write against a read only replica.",
-            Step::Demoted,
+            RetryStep::Demoted,
         ),
     ] {
         assert_eq!(step_of(line), step, "{line}");
@@ -51,7 +51,7 @@ fn other_errors_are_the_end_and_only_those_from_inside_a_script_may_have_run() {
         "CROSSSLOT Keys in request don't hash to the same slot",
         "NOAUTH Authentication required.",
     ] {
-        assert!(matches!(meaning(line), Setback::Failed(Failure::NotRun(_))), "{line}");
+        assert!(matches!(meaning(line), AttemptError::Failed(CallFailure::NotRun(_))), "{line}");
     }
     for line in [
         "ERR Unknown Redis command called from script script: 208e, on @user_script:1.",
@@ -59,7 +59,7 @@ fn other_errors_are_the_end_and_only_those_from_inside_a_script_may_have_run() {
         "ERR Error running script (call to f_af): @user_script:1: @user_script: 1: The user can't",
         "TRYAGAIN from within script: on @user_script:1.",
     ] {
-        assert!(matches!(meaning(line), Setback::Failed(Failure::MayHaveRun(_))), "{line}");
+        assert!(matches!(meaning(line), AttemptError::Failed(CallFailure::MayHaveRun(_))), "{line}");
     }
 }
 
@@ -76,7 +76,7 @@ fn replies_are_cut_into_records() {
     assert_eq!(split(b"abcd", 2, 2), Ok(vec![b"ab".to_vec(), b"cd".to_vec()]));
     for reply in [&b"abc"[..], b"abcde", b""] {
         let setback = split(reply, 2, 2).unwrap_err();
-        assert!(matches!(setback, Setback::Failed(Failure::MayHaveRun(RedisError::Protocol(_)))));
+        assert!(matches!(setback, AttemptError::Failed(CallFailure::MayHaveRun(RedisError::Protocol(_)))));
     }
 }
 
@@ -84,6 +84,6 @@ fn replies_are_cut_into_records() {
 fn an_answer_that_is_no_string_is_unexpected() {
     for value in [Value::Int(3), Value::Nil, Value::Array(Vec::new())] {
         let setback = read(value, &Address::tcp("asked", 7000)).unwrap_err();
-        assert!(matches!(setback, Setback::Failed(Failure::MayHaveRun(RedisError::Protocol(_)))));
+        assert!(matches!(setback, AttemptError::Failed(CallFailure::MayHaveRun(RedisError::Protocol(_)))));
     }
 }

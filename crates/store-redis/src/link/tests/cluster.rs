@@ -33,9 +33,9 @@ impl Nodes {
         nodes
     }
 
-    fn link(&self) -> Link {
+    fn link(&self) -> RedisLink {
         let urls: Vec<String> = self.0.iter().map(Server::url).collect();
-        Link::new(&Config::cluster(urls.iter().map(String::as_str)).unwrap())
+        RedisLink::new(&RedisConfig::cluster(urls.iter().map(String::as_str)).unwrap())
     }
 
     /// The node that has the slot of a key, and one that has not.
@@ -64,7 +64,7 @@ async fn set_slot(node: &Server, words: &[&str]) {
 async fn calls_find_their_nodes() {
     let nodes = Nodes::start().await;
     let link = nodes.link();
-    assert_eq!(link.slots(), Slots::Apart);
+    assert_eq!(link.slots(), SlotRouting::Apart);
     let keys: Vec<String> = (0..200).map(|key| format!("key{key}")).collect();
     for expected in 1..=3 {
         for result in join_all(keys.iter().map(|key| link.call(count_one(key), late()))).await {
@@ -113,7 +113,7 @@ async fn a_refusal_is_that_of_the_node_that_answered() {
     let _: String = other.ask(&["CONFIG", "SET", "maxmemory", "1"]).await;
     let failure = link.call(count_one(KEY), late()).await.unwrap_err();
     assert!(
-        matches!(&failure, Failure::NotRun(RedisError::Refused { code, .. }) if code == "OOM"),
+        matches!(&failure, CallFailure::NotRun(RedisError::Refused { code, .. }) if code == "OOM"),
         "{failure:?}"
     );
     let refusing: Vec<String> = link.refusals().into_iter().map(|(name, _)| name).collect();
@@ -130,7 +130,7 @@ async fn a_node_that_hangs_takes_nobody_with_it() {
     let mut tally = Tally::default();
     tally.add(&link.call(count_one(KEY), late()).await);
     owner.signal("STOP");
-    let open = |link: &Link| link.health().iter().any(|(_, health)| *health == Health::Open);
+    let open = |link: &RedisLink| link.health().iter().any(|(_, health)| *health == Health::Open);
     until("the breaker opens", async || {
         tally.add(&link.call(count_one(KEY), Instant::now() + Duration::from_millis(20)).await);
         open(&link)
@@ -154,9 +154,9 @@ async fn a_node_that_hangs_takes_nobody_with_it() {
 async fn a_cluster_that_is_not_there_fails_and_is_found() {
     let (port, late_port) = (free_port(), free_port());
     let urls = [port, late_port].map(|port| format!("redis://127.0.0.1:{port}"));
-    let link = Link::new(&Config::cluster(urls.iter().map(String::as_str)).unwrap());
+    let link = RedisLink::new(&RedisConfig::cluster(urls.iter().map(String::as_str)).unwrap());
     let failure = link.call(count_one(KEY), soon()).await.unwrap_err();
-    assert!(matches!(failure, Failure::NotRun(RedisError::Unreachable(_))), "{failure:?}");
+    assert!(matches!(failure, CallFailure::NotRun(RedisError::Unreachable(_))), "{failure:?}");
     let node = Server::start_at(late_port, &["--cluster-enabled", "yes"]).await;
     let slots: Vec<String> = (0..16_384).map(|slot: u16| slot.to_string()).collect();
     let words: Vec<&str> =
@@ -173,7 +173,7 @@ async fn a_cluster_that_is_configured_as_one_server_is_warned_of() {
     let link = link_to(other);
     let failure = link.call(count_one(KEY), late()).await.unwrap_err();
     assert!(
-        matches!(&failure, Failure::NotRun(RedisError::Refused { code, .. }) if code == "MOVED"),
+        matches!(&failure, CallFailure::NotRun(RedisError::Refused { code, .. }) if code == "MOVED"),
         "{failure:?}"
     );
     until("it is found", async || {

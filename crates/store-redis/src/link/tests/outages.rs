@@ -17,8 +17,8 @@ async fn a_connection_that_the_server_closed_while_idle_costs_no_call() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_break_under_load_count_nothing_twice() {
     let server = Server::start(&[]).await;
-    let config = Config::parse(&server.url()).unwrap().breaker_failures(u32::MAX);
-    let link = Link::new(&config);
+    let config = RedisConfig::parse(&server.url()).unwrap().breaker_failures(u32::MAX);
+    let link = RedisLink::new(&config);
     let workers: Vec<_> = (0..8)
         .map(|_| {
             let link = link.clone();
@@ -53,14 +53,14 @@ async fn a_server_that_hangs_is_left_alone_and_comes_back() {
     tally.add(&link.call(count_one("k"), late()).await);
     server.signal("STOP");
     let hung = link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await;
-    assert_eq!(hung, Err(Failure::MayHaveRun(RedisError::TimedOut)));
+    assert_eq!(hung, Err(CallFailure::MayHaveRun(RedisError::TimedOut)));
     tally.add(&hung);
     until("the breaker opens", async || {
         tally.add(&link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await);
         link.health()[0].1 == Health::Open
     })
     .await;
-    assert_eq!(link.call(count_one("k"), late()).await, Err(Failure::NotRun(RedisError::Open)));
+    assert_eq!(link.call(count_one("k"), late()).await, Err(CallFailure::NotRun(RedisError::Open)));
     // Probes fail meanwhile, on connections that are made and never answer.
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(700) {
@@ -88,7 +88,7 @@ async fn what_was_not_sent_never_runs() {
     let link = link_to(&server);
     server.signal("STOP");
     let unsent = link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await;
-    assert_eq!(unsent, Err(Failure::NotRun(RedisError::TimedOut)));
+    assert_eq!(unsent, Err(CallFailure::NotRun(RedisError::TimedOut)));
     let dropped = tokio::time::timeout(Duration::from_millis(20), link.call(count_one("k"), late())).await;
     assert!(dropped.is_err());
     server.signal("CONT");
@@ -99,10 +99,10 @@ async fn what_was_not_sent_never_runs() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_found_when_it_comes() {
     let port = free_port();
-    let link = Link::new(&Config::parse(&format!("redis://127.0.0.1:{port}")).unwrap());
+    let link = RedisLink::new(&RedisConfig::parse(&format!("redis://127.0.0.1:{port}")).unwrap());
     let failure = link.call(count_one("k"), soon()).await.unwrap_err();
-    assert!(matches!(failure, Failure::NotRun(RedisError::Unreachable(_))), "{failure:?}");
-    assert_eq!(link.call(count_one("k"), late()).await, Err(Failure::NotRun(RedisError::Open)));
+    assert!(matches!(failure, CallFailure::NotRun(RedisError::Unreachable(_))), "{failure:?}");
+    assert_eq!(link.call(count_one("k"), late()).await, Err(CallFailure::NotRun(RedisError::Open)));
     let server = Server::start_at(port, &[]).await;
     until("it is found", async || link.call(count_one("k"), soon()).await.is_ok()).await;
     assert_eq!(server.count("k").await, 1);
@@ -111,11 +111,11 @@ async fn a_server_that_is_not_there_is_found_when_it_comes() {
 #[tokio::test]
 async fn a_full_queue_refuses_at_once() {
     let server = Server::start(&[]).await;
-    let config = Config::parse(&server.url()).unwrap().max_waiting(4).max_batch(100);
-    let link = Link::new(&config);
+    let config = RedisConfig::parse(&server.url()).unwrap().max_waiting(4).max_batch(100);
+    let link = RedisLink::new(&config);
     let results = join_all((0..20).map(|_| link.call(count_one("k"), late()))).await;
     let refused =
-        results.iter().filter(|result| **result == Err(Failure::NotRun(RedisError::Overloaded))).count();
+        results.iter().filter(|result| **result == Err(CallFailure::NotRun(RedisError::Overloaded))).count();
     assert_eq!(refused, 16);
     assert_eq!(server.count("k").await, 4);
 }
@@ -125,12 +125,14 @@ async fn a_full_queue_refuses_at_once() {
 async fn a_wrong_password_is_told_and_causes_no_storm() {
     let server = Server::start(&[]).await;
     let _: String = server.ask(&["ACL", "SETUSER", "user", "on", ">right", "~*", "+@all"]).await;
-    let link = Link::new(&Config::parse(&format!("redis://user:wrong@127.0.0.1:{}", server.port)).unwrap());
+    let link = RedisLink::new(
+        &RedisConfig::parse(&format!("redis://user:wrong@127.0.0.1:{}", server.port)).unwrap(),
+    );
     let failure = link.call(count_one("k"), soon()).await.unwrap_err();
-    let Failure::NotRun(RedisError::Unreachable(why)) = failure else { panic!("{failure:?}") };
+    let CallFailure::NotRun(RedisError::Unreachable(why)) = failure else { panic!("{failure:?}") };
     assert!(why.contains("WRONGPASS") || why.contains("uthentication"), "{why}");
     for _ in 0..100 {
-        assert_eq!(link.call(count_one("k"), soon()).await, Err(Failure::NotRun(RedisError::Open)));
+        assert_eq!(link.call(count_one("k"), soon()).await, Err(CallFailure::NotRun(RedisError::Open)));
     }
 }
 
@@ -142,7 +144,7 @@ async fn a_primary_that_was_demoted_refuses_and_comes_back() {
     let _: String = server.ask(&["REPLICAOF", "127.0.0.1", &free_port().to_string()]).await;
     let failure = link.call(count_one("k"), late()).await.unwrap_err();
     assert!(
-        matches!(&failure, Failure::NotRun(RedisError::Refused { code, .. }) if code == "READONLY"),
+        matches!(&failure, CallFailure::NotRun(RedisError::Refused { code, .. }) if code == "READONLY"),
         "{failure:?}"
     );
     let _: String = server.ask(&["REPLICAOF", "NO", "ONE"]).await;

@@ -17,7 +17,7 @@ async fn the_new_primary_is_found_after_a_failover() {
     std::fs::write(&file, settings).unwrap();
     let sentinel = Server::start_at(port, &[file.to_str().unwrap(), "--sentinel"]).await;
     let unused = format!("redis://127.0.0.1:{}", free_port());
-    let link = Link::new(&Config::sentinel([unused.as_str(), &sentinel.url()], "mine").unwrap());
+    let link = RedisLink::new(&RedisConfig::sentinel([unused.as_str(), &sentinel.url()], "mine").unwrap());
     link.call(count_one("k"), late()).await.unwrap();
 
     until("the sentinel knows the replica", async || {
@@ -37,12 +37,14 @@ async fn the_new_primary_is_found_after_a_failover() {
     .await;
     // The old primary still answers until the sentinel has told it.
     until("calls reach what was the replica", async || {
-        let _: Result<_, Failure> = link.call(count_one("after"), soon()).await;
+        let _: Result<_, CallFailure> = link.call(count_one("after"), soon()).await;
         replica.count("after").await > 0
     })
     .await;
 
-    let unknown = Link::new(&Config::sentinel([sentinel.url().as_str()], "other").unwrap());
+    let unknown = RedisLink::new(&RedisConfig::sentinel([sentinel.url().as_str()], "other").unwrap());
     let failure = unknown.call(count_one("k"), soon()).await.unwrap_err();
-    assert!(matches!(&failure, Failure::NotRun(RedisError::Unreachable(why)) if why.contains("no primary")));
+    assert!(
+        matches!(&failure, CallFailure::NotRun(RedisError::Unreachable(why)) if why.contains("no primary"))
+    );
 }

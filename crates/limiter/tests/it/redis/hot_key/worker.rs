@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{Key, Redis, Source, Space, Store, Verdict};
 use slidegate_testkit::cases::number;
@@ -88,7 +88,7 @@ impl Job {
 
     /// With a connection of its own. A busy machine is no failure.
     fn store(&self) -> Redis {
-        let config = Config::parse(&self.url).expect("a URL");
+        let config = RedisConfig::parse(&self.url).expect("a URL");
         let config = config.timeout(Duration::from_secs(60)).connect_timeout(Duration::from_secs(60));
         Redis::new(&match self.denials {
             Denials::Asked => config.deny_cache(Duration::ZERO),

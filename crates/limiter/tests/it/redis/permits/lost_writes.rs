@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use slidegate::SettleOutcome::{AlreadySpent, Settled, Void};
-use slidegate::store::redis::Config;
+use slidegate::store::redis::RedisConfig;
 use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
     Admission, IdempotentOutcome, Key, Limit, Limiter, Permit, Redis, RefundScope, ReserveRequest, Space,
@@ -172,7 +172,7 @@ async fn a_failover_in_a_cluster_voids_what_it_loses() {
     for flavour in [Flavour::Redis70, Flavour::Valkey9] {
         let mut cluster = Cluster::start(flavour);
         let urls = cluster.urls();
-        let config = Config::cluster(urls.iter().map(String::as_str)).expect("URLs");
+        let config = RedisConfig::cluster(urls.iter().map(String::as_str)).expect("URLs");
         let store = Redis::new(&config.timeout(Duration::from_secs(20)));
         let limiter = limiter(store, kinds()[1]);
         let survivors = Survivors::reserve(&limiter).await;
