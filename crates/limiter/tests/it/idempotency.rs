@@ -12,14 +12,14 @@ const NOW_MS: u64 = 1_745_000_000_000;
 
 /// A request of some cost to one key.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct KeyRequest<'a> {
     key: &'a str,
     limits: &'a [Limit],
     cost: u64,
     now_ms: u64,
 }
 
-impl Asked<'_> {
+impl KeyRequest<'_> {
     fn once(&self, store: &Memory, idempotency_key: &str) -> IdempotentOutcome {
         let once = |call: &ChargeRequest<'_>| {
             store.decide_idempotent_now(&ReserveRequest::without_refunds(*call), idempotency_key.as_bytes())
@@ -61,7 +61,7 @@ fn a_request_that_comes_again_is_charged_once_however_often() {
     let limits = [Limit::per_hour(10), hold, Limit::per_day(10)];
     for limits in [&limits[..1], &limits[1..2], &limits[..2], &limits] {
         let store = Memory::default();
-        let asked = Asked { key: "key", limits, cost: 2, now_ms: NOW_MS };
+        let asked = KeyRequest { key: "key", limits, cost: 2, now_ms: NOW_MS };
         let verdict = decided(asked.once(&store, "a"));
         assert!(verdict.is_allowed());
         for _ in 0..300 {
@@ -75,28 +75,28 @@ fn a_request_that_comes_again_is_charged_once_however_often() {
 #[test]
 fn something_else_under_the_same_key_is_a_conflict() {
     let (store, limits) = (Memory::default(), ten_an_hour());
-    let asked = Asked { key: "key", limits: &limits, cost: 2, now_ms: NOW_MS };
+    let asked = KeyRequest { key: "key", limits: &limits, cost: 2, now_ms: NOW_MS };
     let verdict = decided(asked.once(&store, "a"));
-    assert_eq!(Asked { cost: 3, ..asked }.once(&store, "a"), IdempotentOutcome::Conflict);
-    let day = Asked { limits: &[Limit::per_day(10)], ..asked };
-    let bob = Asked { key: "bob", ..asked };
+    assert_eq!(KeyRequest { cost: 3, ..asked }.once(&store, "a"), IdempotentOutcome::Conflict);
+    let day = KeyRequest { limits: &[Limit::per_day(10)], ..asked };
+    let bob = KeyRequest { key: "bob", ..asked };
     for other in [day, bob] {
         assert_eq!(other.once(&store, "a"), IdempotentOutcome::Conflict);
         assert_eq!((asked.remaining(&store), other.remaining(&store)), (8, 10), "nothing is charged");
     }
     assert_eq!(asked.once(&store, "a"), replayed(verdict.clone()), "nor forgotten");
-    let raised = Asked { limits: &[Limit::per_hour(20)], ..asked };
+    let raised = KeyRequest { limits: &[Limit::per_hour(20)], ..asked };
     assert_eq!(raised.once(&store, "a"), replayed(verdict), "a new quota is no new request");
 }
 
 #[test]
 fn a_denial_is_not_remembered() {
     let (store, limits) = (Memory::default(), ten_an_hour());
-    let asked = Asked { key: "key", limits: &limits, cost: 6, now_ms: NOW_MS };
+    let asked = KeyRequest { key: "key", limits: &limits, cost: 6, now_ms: NOW_MS };
     decided(asked.once(&store, "a"));
     let denied = decided(asked.once(&store, "b"));
     assert!(!denied.is_allowed());
-    let other = Asked { cost: 4, ..asked };
+    let other = KeyRequest { cost: 4, ..asked };
     assert!(decided(other.once(&store, "b")).is_allowed(), "under that key there is nothing yet");
     assert!(matches!(other.once(&store, "b"), IdempotentOutcome::Replayed { .. }));
     assert_eq!(other.once(&store, "a"), IdempotentOutcome::Conflict);
@@ -110,7 +110,7 @@ fn an_answer_is_remembered_for_the_shortest_window_or_a_minute() {
     let cases: [(&str, &[Limit], u64); 3] =
         [("a", &[hour], 60_000), ("b", &[minute, hour], 60_000), ("c", &[ten_seconds, minute], 10_000)];
     for (key, limits, lives_ms) in cases {
-        let at = |now_ms| Asked { key, limits, cost: 1, now_ms };
+        let at = |now_ms| KeyRequest { key, limits, cost: 1, now_ms };
         let verdict = decided(at(NOW_MS).once(&store, key));
         assert_eq!(at(NOW_MS + lives_ms - 1).once(&store, key), replayed(verdict.clone()));
         assert_ne!(decided(at(NOW_MS + lives_ms).once(&store, key)), verdict);
@@ -121,11 +121,11 @@ fn an_answer_is_remembered_for_the_shortest_window_or_a_minute() {
 #[test]
 fn looks_are_remembered_and_requests_without_limits_are_not() {
     let (store, limits) = (Memory::default(), ten_an_hour());
-    let look = Asked { key: "key", limits: &limits, cost: 0, now_ms: NOW_MS };
+    let look = KeyRequest { key: "key", limits: &limits, cost: 0, now_ms: NOW_MS };
     let verdict = decided(look.once(&store, "a"));
     store_one(&store, &limits);
     assert_eq!(look.once(&store, "a"), replayed(verdict));
-    let free = Asked { limits: &[], cost: 1, ..look };
+    let free = KeyRequest { limits: &[], cost: 1, ..look };
     let nothing = ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &[] };
     for _ in 0..2 {
         assert!(decided(free.once(&store, "b")).is_allowed());
@@ -137,7 +137,7 @@ fn looks_are_remembered_and_requests_without_limits_are_not() {
 }
 
 fn store_one(store: &Memory, limits: &[Limit]) {
-    let asked = Asked { key: "key", limits, cost: 1, now_ms: NOW_MS };
+    let asked = KeyRequest { key: "key", limits, cost: 1, now_ms: NOW_MS };
     assert_eq!(asked.call(1, |call| store.decide_now(call)).remaining(), Some(9));
 }
 
@@ -156,7 +156,7 @@ fn all_subjects_of_a_request_are_charged_once() {
     for other in [&[charge(&alice, 2)][..], &[charge(&bob, 3)], &[charge(&alice, 2), charge(&bob, 4)]] {
         assert_eq!(ask(other), IdempotentOutcome::Conflict);
     }
-    let left = |key| Asked { key, limits: &limits, cost: 0, now_ms: NOW_MS }.remaining(&store);
+    let left = |key| KeyRequest { key, limits: &limits, cost: 0, now_ms: NOW_MS }.remaining(&store);
     assert_eq!((left("alice"), left("bob")), (8, 7));
 }
 
@@ -168,7 +168,7 @@ fn requests_at_the_same_time_are_charged_once() {
     for round in 0..200 {
         let store = Memory::default();
         let (limits, start) = ([Limit::per_hour(1_000)], Barrier::new(THREADS));
-        let asked = Asked { key: "key", limits: &limits, cost: 1, now_ms: NOW_MS };
+        let asked = KeyRequest { key: "key", limits: &limits, cost: 1, now_ms: NOW_MS };
         let decisions = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..THREADS {
@@ -181,7 +181,7 @@ fn requests_at_the_same_time_are_charged_once() {
                                 assert_eq!(left(&admission.verdict), 999);
                             }
                             IdempotentOutcome::Replayed { admission, .. } => {
-                                assert_eq!(left(&admission.verdict), 999)
+                                assert_eq!(left(&admission.verdict), 999);
                             }
                             other => panic!("it is the same: {other:?}"),
                         }

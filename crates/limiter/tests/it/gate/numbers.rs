@@ -43,7 +43,7 @@ fn generate(rng: &Rng) -> (String, Vec<Step>) {
     (rules, (0..rng.between(1, 25)).map(step).collect())
 }
 
-fn asked(path: &'static str, cost: u64) -> Request<'static> {
+fn request_of_alice(path: &'static str, cost: u64) -> Request<'static> {
     Request::new().with("user", "alice").with("path", path).cost(cost)
 }
 
@@ -87,21 +87,24 @@ fn they_are_what_is_defined_and_remaining_is_the_largest_cost_that_fits() {
         let (gate, clock) = gate(rules);
         for step in steps {
             clock.advance_ms(step.wait_ms);
-            let answer = check(&gate, asked(step.path, step.cost));
+            let answer = check(&gate, request_of_alice(step.path, step.cost));
             let (said, defined) = (answer.summary(), naive(&answer));
             ensure!(said == defined, "{step:?}: {said:?}, not {defined:?}");
             let refused = answer.verdict().decisions.iter().any(|one| one.outcome != Outcome::Fits);
             ensure!((said.wait == Wait::None) != refused, "{step:?}: {said:?}");
         }
         for path in ["/a", "/b"] {
-            let Some(remaining) = check(&gate, asked(path, 0)).summary().remaining else {
+            let Some(remaining) = check(&gate, request_of_alice(path, 0)).summary().remaining else {
                 // Nothing but places, one of which is free: any cost fits.
-                ensure!(check(&gate, asked(path, u64::MAX)).is_allowed(), "{path}");
+                ensure!(check(&gate, request_of_alice(path, u64::MAX)).is_allowed(), "{path}");
                 continue;
             };
-            let more = check(&gate, asked(path, remaining + 1));
+            let more = check(&gate, request_of_alice(path, remaining + 1));
             ensure!(!more.is_allowed() && more.summary().remaining == Some(remaining), "{path}: {more:?}");
-            ensure!(check(&gate, asked(path, remaining)).is_allowed(), "{path}: {remaining} do not fit");
+            ensure!(
+                check(&gate, request_of_alice(path, remaining)).is_allowed(),
+                "{path}: {remaining} do not fit"
+            );
         }
         Ok(())
     });
@@ -114,19 +117,19 @@ fn who_waits_so_long_gets_in_and_a_millisecond_earlier_does_not() {
         let (gate, clock) = gate(rules);
         for step in steps {
             clock.advance_ms(step.wait_ms);
-            check(&gate, asked(step.path, step.cost));
+            check(&gate, request_of_alice(step.path, step.cost));
         }
-        let refused = check(&gate, asked("/b", 6));
+        let refused = check(&gate, request_of_alice("/b", 6));
         match refused.summary().wait {
             Wait::After(ms) => {
                 clock.advance_ms(ms - 1);
-                ensure!(!check(&gate, asked("/b", 6)).is_allowed(), "{ms} ms, and earlier");
+                ensure!(!check(&gate, request_of_alice("/b", 6)).is_allowed(), "{ms} ms, and earlier");
                 clock.advance_ms(1);
-                ensure!(check(&gate, asked("/b", 6)).is_allowed(), "not after {ms} ms");
+                ensure!(check(&gate, request_of_alice("/b", 6)).is_allowed(), "not after {ms} ms");
             }
             Wait::Within(ms) => {
                 clock.advance_ms(ms);
-                ensure!(check(&gate, asked("/b", 6)).is_allowed(), "not within {ms} ms");
+                ensure!(check(&gate, request_of_alice("/b", 6)).is_allowed(), "not within {ms} ms");
             }
             Wait::None | Wait::Never => {}
         }

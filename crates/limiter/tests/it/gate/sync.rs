@@ -43,12 +43,12 @@ fn text(is_allowed: bool, verdict: &Verdict, summary: Summary) -> String {
     format!("{is_allowed} {decided_at_ms} {source:?} {:?} {summary:?}", &**decisions)
 }
 
-fn told(answer: AtOnce<'_>) -> String {
+fn render(answer: AtOnce<'_>) -> String {
     text(answer.is_allowed(), answer.verdict(), answer.summary())
 }
 
 fn at_once(gate: &Gated, request: &Request<'_>) -> Result<Option<String>, String> {
-    let said = gate.check_at_once(request, |call| gate.store().decide_now(call), told);
+    let said = gate.check_at_once(request, |call| gate.store().decide_now(call), render);
     said.map_err(|error| error.to_string())
 }
 

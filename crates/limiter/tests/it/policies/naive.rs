@@ -57,7 +57,7 @@ fn is_in(address: IpAddr, net: &str) -> bool {
     width == width_too && (shift == 128 || net >> shift == address >> shift)
 }
 
-struct Asked<'a, 'b> {
+struct RuleMatch<'a, 'b> {
     rule: &'a Rule,
     request: &'a Request<'b>,
     /// By one reading.
@@ -67,7 +67,7 @@ struct Asked<'a, 'b> {
     prefix: u8,
 }
 
-impl Asked<'_, '_> {
+impl RuleMatch<'_, '_> {
     fn address(&self) -> Result<Option<IpAddr>, RequestError> {
         let Some(text) = self.request.get("ip").filter(|text| !text.is_empty()) else { return Ok(None) };
         let wrong = RequestError::NotAnAddress { attribute: "ip".to_owned(), value: text.to_owned() };
@@ -185,7 +185,7 @@ impl Asked<'_, '_> {
 }
 
 /// Whether one of some conditions holds by one of the readings.
-fn denies(readings: &[Asked<'_, '_>], list: &[Conditions]) -> Result<bool, RequestError> {
+fn denies(readings: &[RuleMatch<'_, '_>], list: &[Conditions]) -> Result<bool, RequestError> {
     for conditions in list {
         for asked in readings {
             if asked.hold(conditions)? {
@@ -198,7 +198,7 @@ fn denies(readings: &[Asked<'_, '_>], list: &[Conditions]) -> Result<bool, Reque
 
 /// The first of some conditions that hold by all of the readings.
 fn selects<'c>(
-    readings: &[Asked<'_, '_>],
+    readings: &[RuleMatch<'_, '_>],
     list: impl IntoIterator<Item = &'c Conditions>,
 ) -> Result<Option<usize>, RequestError> {
     'list: for (index, conditions) in list.into_iter().enumerate() {
@@ -215,14 +215,14 @@ fn selects<'c>(
 type Subject = (Result<Vec<String>, String>, bool);
 
 /// The subject, whether any reading lacks something, and whether all mean the same. Only readings count for which the rule is.
-fn subject(readings: &[Asked<'_, '_>]) -> Result<(Subject, bool, bool), RequestError> {
-    let is_for = |asked: &Asked<'_, '_>| {
+fn subject(readings: &[RuleMatch<'_, '_>]) -> Result<(Subject, bool, bool), RequestError> {
+    let is_for = |asked: &RuleMatch<'_, '_>| {
         let path = asked.rule.matches.0.iter().find(|condition| condition.attribute == "path");
         path.is_none_or(|path| asked.holds(path) == Ok(true))
     };
     let any = readings.iter().any(is_for);
     let meant = readings.iter().filter(|asked| !any || is_for(asked));
-    let subjects = meant.map(Asked::subject).collect::<Result<Vec<Subject>, _>>()?;
+    let subjects = meant.map(RuleMatch::subject).collect::<Result<Vec<Subject>, _>>()?;
     let (full, lacking): (Vec<Subject>, Vec<Subject>) = subjects.into_iter().partition(|(_, all)| *all);
     let kind = if full.is_empty() { &lacking } else { &full };
     let mut agrees = kind.iter().all(|subject| *subject == kind[0]);
@@ -271,10 +271,10 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
     let has_others = paths.len() > 1;
     for (index, rule) in file.rules.iter().enumerate() {
         let prefix = file.ipv6_prefix.value.unwrap_or_default();
-        let by = |path: &Option<Reading>| Asked { rule, request, path: path.clone(), has_others, prefix };
-        let any: Vec<Asked<'_, '_>> = paths.iter().map(by).collect();
+        let by = |path: &Option<Reading>| RuleMatch { rule, request, path: path.clone(), has_others, prefix };
+        let any: Vec<RuleMatch<'_, '_>> = paths.iter().map(by).collect();
         let without_slash = |path: &Reading| (path.0.clone(), false);
-        let every: Vec<Asked<'_, '_>> =
+        let every: Vec<RuleMatch<'_, '_>> =
             paths.iter().map(|path| by(&path.as_ref().map(without_slash))).collect();
         if !denies(&any, std::slice::from_ref(&rule.matches))? {
             continue;

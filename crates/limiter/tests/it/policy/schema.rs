@@ -186,7 +186,7 @@ fn the_page_is_that_of_the_schema() {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         written == page,
-        "docs/policy.md is old: UPDATE=1 cargo test -p slidegate --features policy --test policy_schema"
+        "docs/policy.md is old: UPDATE=1 cargo test -p slidegate --features policy --test it policy::schema"
     );
     let example =
         page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");

@@ -7,7 +7,7 @@ use slidegate::telemetry::{Observer, ObserverSettings, Requests};
 use slidegate::{Demand, Fallback, GateError, Memory, OnStoreError, Redis, RequestError, Source, Store};
 use slidegate_testkit::servers::{Flavour, Server};
 
-use crate::redis::batches::{Timed, all, back, check, limit, over_both, said, timed};
+use crate::redis::batches::{Timed, all, back, check, limit, over_both, render, timed};
 use crate::redis::stores::patient;
 
 const RULES: &str = "
@@ -19,21 +19,21 @@ const RULES: &str = "
 async fn a_refusal_of_one_leaves_the_others_uncharged() {
     async fn test<S: Store>(gate: &Timed<S>) {
         let both = [check("user=alice", 1), check("org=acme", 2)];
-        assert_eq!(said(gate, &both).await, "yes: fits user-2/min 1 | fits org-5/min 3 org-9/h 7");
-        assert_eq!(said(gate, &both).await, "yes: fits user-2/min 0 | fits org-5/min 1 org-9/h 5");
+        assert_eq!(render(gate, &both).await, "yes: fits user-2/min 1 | fits org-5/min 3 org-9/h 7");
+        assert_eq!(render(gate, &both).await, "yes: fits user-2/min 0 | fits org-5/min 1 org-9/h 5");
         let refused = "no: over user-2/min 0 wait 60000 | over org-5/min 1 wait 60000 org-9/h 5";
-        assert_eq!(said(gate, &both).await, refused);
+        assert_eq!(render(gate, &both).await, refused);
         let one = [check("user=bob", 1), check("org=acme", 2)];
         let refused = "no: fits user-2/min 2 | over org-5/min 1 wait 60000 org-9/h 5";
-        assert_eq!(said(gate, &one).await, refused);
+        assert_eq!(render(gate, &one).await, refused);
         let never = [check("org=acme", 6), check("user=bob", 0)];
         assert_eq!(
-            said(gate, &never).await,
+            render(gate, &never).await,
             "no: over org-5/min 1 never org-9/h 5 wait 3600000 | fits user-2/min 2"
         );
         // What was only asked for together has left no trace.
-        assert_eq!(said(gate, &[check("user=bob", 2)]).await, "yes: fits user-2/min 0");
-        assert_eq!(said(gate, &[check("org=acme", 1)]).await, "yes: fits org-5/min 0 org-9/h 4");
+        assert_eq!(render(gate, &[check("user=bob", 2)]).await, "yes: fits user-2/min 0");
+        assert_eq!(render(gate, &[check("org=acme", 1)]).await, "yes: fits org-5/min 0 org-9/h 4");
     }
     over_both!(RULES, test);
 }
@@ -41,9 +41,9 @@ async fn a_refusal_of_one_leaves_the_others_uncharged() {
 #[tokio::test]
 async fn what_no_rule_is_for_passes_and_nothing_at_all_does_too() {
     async fn test<S: Store>(gate: &Timed<S>) {
-        assert_eq!(said(gate, &[]).await, "yes: ");
+        assert_eq!(render(gate, &[]).await, "yes: ");
         assert_eq!(
-            said(gate, &[check("path=/", 1), check("user=eve", 1)]).await,
+            render(gate, &[check("path=/", 1), check("user=eve", 1)]).await,
             "yes: fits | fits user-2/min 1"
         );
     }
@@ -55,20 +55,20 @@ async fn costs_to_the_same_subject_add_up() {
     async fn test<S: Store>(gate: &Timed<S>) {
         let twice = [check("org=acme", 2), check("org=acme", 2)];
         let left = "fits org-5/min 1 org-9/h 5";
-        assert_eq!(said(gate, &twice).await, format!("yes: {left} | {left}"));
+        assert_eq!(render(gate, &twice).await, format!("yes: {left} | {left}"));
         // Each by itself would fit.
         let refused = "over org-5/min 1 wait 60000 org-9/h 5";
         assert_eq!(
-            said(gate, &[check("org=acme", 1), check("org=acme", 1)]).await,
+            render(gate, &[check("org=acme", 1), check("org=acme", 1)]).await,
             format!("no: {refused} | {refused}")
         );
         // No sum is too large to be refused.
         let huge = [check("user=zoe", u64::MAX), check("user=zoe", u64::MAX)];
-        assert_eq!(said(gate, &huge).await, "no: over user-2/min 2 never | over user-2/min 2 never");
+        assert_eq!(render(gate, &huge).await, "no: over user-2/min 2 never | over user-2/min 2 never");
         // A request that two rules are for, and one of them again.
         let demands = [check("user=bob org=big", 1), check("user=bob", 1), check("user=bob", 0)];
         assert_eq!(
-            said(gate, &demands).await,
+            render(gate, &demands).await,
             "yes: fits user-2/min 0 org-5/min 4 org-9/h 8 | fits user-2/min 0 | fits user-2/min 0"
         );
     }
@@ -85,7 +85,7 @@ async fn of_two_quotas_the_lower_one_decides() {
         for demands in [[plain(1), gold(1)], [gold(1), plain(1)]] {
             assert!(!all(gate, &demands).await.is_allowed());
         }
-        assert_eq!(said(gate, &[gold(6)]).await, "yes: fits api-9/min 0");
+        assert_eq!(render(gate, &[gold(6)]).await, "yes: fits api-9/min 0");
     }
     over_both!(rules, test);
 }
@@ -97,19 +97,22 @@ async fn what_is_barred_refuses_all_and_the_others_only_look() {
   - { name: seen, key: [user], limits: [1/min], mode: observe }
 ";
     async fn test<S: Store>(gate: &Timed<S>) {
-        assert_eq!(said(gate, &[check("user=bob", 1)]).await, "yes: fits user-2/min 1 (seen seen-1/min 0)");
+        assert_eq!(render(gate, &[check("user=bob", 1)]).await, "yes: fits user-2/min 1 (seen seen-1/min 0)");
         let demands = [check("user=alice", 1), check("user=mallory", 1), check("user=bob", 2)];
         let refused = "no: fits user-2/min 2 | over user DenyList | over user-2/min 1";
         for _ in 0..3 {
-            assert_eq!(said(gate, &demands).await, refused);
+            assert_eq!(render(gate, &demands).await, refused);
         }
         assert_eq!(
-            said(gate, &[check("org=x", 1), check("user=bob", 1)]).await,
+            render(gate, &[check("org=x", 1), check("user=bob", 1)]).await,
             "no: over user MissingKey | fits user-2/min 1"
         );
-        assert_eq!(said(gate, &[Demand::Refuse, check("user=bob", 1)]).await, "no: over | fits user-2/min 1");
         assert_eq!(
-            said(gate, &[check("user=bob", 1)]).await,
+            render(gate, &[Demand::Refuse, check("user=bob", 1)]).await,
+            "no: over | fits user-2/min 1"
+        );
+        assert_eq!(
+            render(gate, &[check("user=bob", 1)]).await,
             "yes: fits user-2/min 0 (seen seen-1/min 0 wait 60000)"
         );
     }
@@ -121,16 +124,16 @@ async fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
     async fn test<S: Store>(gate: &Timed<S>) {
         let own = |cost| limit("user=alice", "3/min", cost);
         assert_eq!(
-            said(gate, &[own(2), check("user=alice", 1)]).await,
+            render(gate, &[own(2), check("user=alice", 1)]).await,
             "yes: fits 3/min 1 | fits user-2/min 1"
         );
         assert_eq!(
-            said(gate, &[own(2), check("user=alice", 1)]).await,
+            render(gate, &[own(2), check("user=alice", 1)]).await,
             "no: over 3/min 1 wait 60000 | fits user-2/min 1"
         );
-        assert_eq!(said(gate, &[own(0)]).await, "yes: fits 3/min 1");
+        assert_eq!(render(gate, &[own(0)]).await, "yes: fits 3/min 1");
         // Its quota may change from one request to the next, and its history stays.
-        assert_eq!(said(gate, &[limit("user=alice", "9/min", 1)]).await, "yes: fits 9/min 6");
+        assert_eq!(render(gate, &[limit("user=alice", "9/min", 1)]).await, "yes: fits 9/min 6");
         // Neither rules nor limits of single requests share anything with it.
         let apart = gate.limit("user=alice", "3/min".parse().expect("a limit"), 3).await.expect("an answer");
         assert!(apart.is_allowed());
@@ -156,12 +159,12 @@ async fn units_are_given_back_where_the_rule_allows_it() {
             )
         };
         let yes = |said: String| format!("yes: {said}");
-        assert_eq!(said(gate, &[check("user=alice", 5)]).await, yes(left(5, 15, 3, 1)));
-        assert_eq!(said(gate, &[back("user=alice", 2)]).await, yes(left(7, 17, 3, 3)));
-        assert_eq!(said(gate, &[back("user=alice", 0)]).await, yes(left(7, 17, 3, 3)));
+        assert_eq!(render(gate, &[check("user=alice", 5)]).await, yes(left(5, 15, 3, 1)));
+        assert_eq!(render(gate, &[back("user=alice", 2)]).await, yes(left(7, 17, 3, 3)));
+        assert_eq!(render(gate, &[back("user=alice", 0)]).await, yes(left(7, 17, 3, 3)));
         // Never more than was charged.
-        assert_eq!(said(gate, &[back("user=alice", 99)]).await, yes(left(10, 20, 3, 6)));
-        assert_eq!(said(gate, &[back("user=nobody", 1)]).await, yes(left(10, 20, 8, 6)));
+        assert_eq!(render(gate, &[back("user=alice", 99)]).await, yes(left(10, 20, 3, 6)));
+        assert_eq!(render(gate, &[back("user=nobody", 1)]).await, yes(left(10, 20, 8, 6)));
     }
     over_both!(GIVES_BACK, test);
 }
@@ -199,11 +202,11 @@ async fn rules_that_look_on_are_asked_only_if_all_is_admitted() {
     async fn test<S: Store>(gate: &Timed<S>) {
         let twice = [check("user=alice", 1), check("user=alice org=x", 1)];
         assert_eq!(
-            said(gate, &twice).await,
+            render(gate, &twice).await,
             "yes: fits (seen one-2/min 1) | fits hard-1/min 0 (seen one-2/min 0)"
         );
-        assert_eq!(said(gate, &twice).await, "no: fits | over hard-1/min 0 wait 60000");
-        assert_eq!(said(gate, &[check("user=alice", 1)]).await, "yes: fits (seen one-2/min 0 wait 60000)");
+        assert_eq!(render(gate, &twice).await, "no: fits | over hard-1/min 0 wait 60000");
+        assert_eq!(render(gate, &[check("user=alice", 1)]).await, "yes: fits (seen one-2/min 0 wait 60000)");
     }
     over_both!(rules, test);
 }
@@ -214,9 +217,9 @@ async fn places_in_flight_are_taken_once_for_each() {
     async fn test<S: Store>(gate: &Timed<S>) {
         let two = [check("user=alice", 1), check("user=alice", 1)];
         let left = |left| format!("fits slots-3-in-flight-for-30s {left}");
-        assert_eq!(said(gate, &two).await, format!("yes: {} | {}", left(1), left(1)));
+        assert_eq!(render(gate, &two).await, format!("yes: {} | {}", left(1), left(1)));
         assert!(!all(gate, &two).await.is_allowed());
-        assert_eq!(said(gate, &two[..1]).await, format!("yes: {}", left(0)));
+        assert_eq!(render(gate, &two[..1]).await, format!("yes: {}", left(0)));
     }
     over_both!(rules, test);
 }

@@ -60,7 +60,7 @@ pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> An
 }
 
 /// Whether all passed, and for each whether it fits and what its limits have left: `yes: fits login-2/min 1 | over all-3/s 0`.
-pub(crate) async fn said<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> String {
+pub(crate) async fn render<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> String {
     let answers = all(gate, demands).await;
     let each = answers.each().map(|one| {
         let mut words = vec![if one.is_allowed() { "fits".to_owned() } else { "over".to_owned() }];

@@ -213,7 +213,7 @@ async fn once(store: &Fallback<Redis>, idempotency_key: &[u8], cost: u64) -> Ide
         .expect("a decision")
 }
 
-fn told(once: IdempotentOutcome) -> (&'static str, Source, Option<u64>) {
+fn outcome(once: IdempotentOutcome) -> (&'static str, Source, Option<u64>) {
     match once {
         IdempotentOutcome::Decided(Admission { verdict, .. }) => {
             ("decided", verdict.source, verdict.remaining())
@@ -229,20 +229,24 @@ fn told(once: IdempotentOutcome) -> (&'static str, Source, Option<u64>) {
 async fn a_request_that_comes_again_is_charged_once_by_a_node_alone() {
     let mut server = Server::start(Flavour::Redis70);
     let fallback = Fallback::new(store(&server), 1);
-    assert_eq!(told(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(8)));
+    assert_eq!(outcome(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(8)));
     for _ in 0..3 {
-        assert_eq!(told(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(8)));
+        assert_eq!(outcome(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(8)));
     }
     server.kill();
     let first = once(&fallback, b"b", 2).await;
-    assert_eq!(told(first.clone()), ("decided", Source::Local, Some(6)), "what came again was let in once");
+    assert_eq!(
+        outcome(first.clone()),
+        ("decided", Source::Local, Some(6)),
+        "what came again was let in once"
+    );
     let IdempotentOutcome::Decided(verdict) = first else { panic!("decided") };
     for _ in 0..30 {
         let again = IdempotentOutcome::Replayed { admission: verdict.clone(), holder: 1 };
         assert_eq!(once(&fallback, b"b", 2).await, again);
     }
     assert_eq!(once(&fallback, b"b", 3).await, IdempotentOutcome::Conflict);
-    assert_eq!(told(once(&fallback, b"c", 2).await), ("decided", Source::Local, Some(4)));
+    assert_eq!(outcome(once(&fallback, b"c", 2).await), ("decided", Source::Local, Some(4)));
     assert_eq!(fallback.failures(), 33, "all of which the store did not answer");
 }
 
@@ -252,19 +256,19 @@ async fn a_store_that_is_back_is_asked_again() {
     let server = Server::start(Flavour::Redis70);
     let fallback = Fallback::new(store(&server), 1);
     server.must(&["REPLICAOF", "127.0.0.1", "1"]);
-    assert_eq!(told(once(&fallback, b"a", 2).await), ("decided", Source::Local, Some(8)));
-    assert_eq!(told(once(&fallback, b"a", 2).await), ("replayed", Source::Local, Some(8)));
+    assert_eq!(outcome(once(&fallback, b"a", 2).await), ("decided", Source::Local, Some(8)));
+    assert_eq!(outcome(once(&fallback, b"a", 2).await), ("replayed", Source::Local, Some(8)));
     server.must(&["REPLICAOF", "NO", "ONE"]);
     let answered = Cell::new(None);
     eventually("the store", async || {
-        let answer = told(once(&fallback, b"b", 1).await);
+        let answer = outcome(once(&fallback, b"b", 1).await);
         answered.set(Some(answer));
         answer.1 == Source::Store
     })
     .await;
     assert_eq!(answered.get(), Some(("decided", Source::Store, Some(9))));
-    assert_eq!(told(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(7)));
-    assert_eq!(told(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(7)));
+    assert_eq!(outcome(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(7)));
+    assert_eq!(outcome(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(7)));
 }
 
 /// The first answer of an outage may have been lost after the store had written it: its ledger and the node's then began with the same

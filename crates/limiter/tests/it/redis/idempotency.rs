@@ -12,13 +12,13 @@ mod memory_oracle;
 use crate::redis::stores::{eventually, keys, limit, patient};
 
 /// A request to one key at a time that only stores which are told the time listen to.
-struct Asked<'a> {
+struct KeyRequest<'a> {
     limits: &'a [Limit],
     cost: u64,
     now_ms: u64,
 }
 
-impl Asked<'_> {
+impl KeyRequest<'_> {
     /// With some key of the sender's.
     async fn once(&self, store: &Redis, idempotency_key: &str) -> IdempotentOutcome {
         let key = Key::from("key");
@@ -60,7 +60,7 @@ async fn a_request_that_comes_again_is_charged_once_however_often() {
         let server = Server::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         let hold = Limit::in_flight(10, Duration::from_secs(3600)).expect("a limit");
-        let asked = Asked { limits: &[Limit::per_hour(10), hold], cost: 2, now_ms: 0 };
+        let asked = KeyRequest { limits: &[Limit::per_hour(10), hold], cost: 2, now_ms: 0 };
         let verdict = decided(asked.once(&store, "a").await);
         assert!(verdict.is_allowed());
         for _ in 0..30 {
@@ -76,14 +76,14 @@ async fn something_else_under_the_same_key_is_a_conflict() {
     let server = Server::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let limits = [Limit::per_hour(10)];
-    let asked = Asked { limits: &limits, cost: 2, now_ms: 0 };
+    let asked = KeyRequest { limits: &limits, cost: 2, now_ms: 0 };
     let verdict = decided(asked.once(&store, "a").await);
-    assert_eq!(Asked { cost: 3, ..asked }.once(&store, "a").await, IdempotentOutcome::Conflict);
-    let other = Asked { limits: &[Limit::per_day(10)], ..asked };
+    assert_eq!(KeyRequest { cost: 3, ..asked }.once(&store, "a").await, IdempotentOutcome::Conflict);
+    let other = KeyRequest { limits: &[Limit::per_day(10)], ..asked };
     assert_eq!(other.once(&store, "a").await, IdempotentOutcome::Conflict);
     assert_eq!((asked.remaining(&store).await, other.remaining(&store).await), (8, 10), "nothing is charged");
     assert_eq!(asked.once(&store, "a").await, replayed(verdict), "nor forgotten");
-    let raised = Asked { limits: &[Limit::per_hour(20)], ..asked };
+    let raised = KeyRequest { limits: &[Limit::per_hour(20)], ..asked };
     assert!(
         matches!(raised.once(&store, "a").await, IdempotentOutcome::Replayed { .. }),
         "a new quota is no new request"
@@ -94,7 +94,7 @@ async fn something_else_under_the_same_key_is_a_conflict() {
 async fn a_denial_is_not_remembered() {
     let server = Server::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
-    let asked = Asked { limits: &[limit(2, 300)], cost: 2, now_ms: 0 };
+    let asked = KeyRequest { limits: &[limit(2, 300)], cost: 2, now_ms: 0 };
     let first = decided(asked.once(&store, "a").await);
     let mut number = 0;
     // Sooner or later two come within a window.
@@ -116,7 +116,7 @@ async fn an_answer_is_remembered_for_the_shortest_window() {
     for flavour in Flavour::all() {
         let server = Server::start(flavour);
         let store = Redis::new(&patient(&server.url()));
-        let asked = Asked { limits: &[Limit::per_hour(10), limit(10, 300)], cost: 1, now_ms: 0 };
+        let asked = KeyRequest { limits: &[Limit::per_hour(10), limit(10, 300)], cost: 1, now_ms: 0 };
         assert!(decided(asked.once(&store, "a").await).is_allowed());
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(decided(asked.once(&store, "a").await).decisions[0].remaining, 8, "{flavour:?}");
@@ -133,7 +133,7 @@ async fn an_answer_is_remembered_for_a_minute_at_most() {
     let cases: [(&str, &[Limit], u64); 3] =
         [("a", &[hour], 60_000), ("b", &[minute, hour], 60_000), ("c", &[ten_seconds, minute], 10_000)];
     for (key, limits, lives_ms) in cases {
-        let at = |now_ms| Asked { limits, cost: 1, now_ms };
+        let at = |now_ms| KeyRequest { limits, cost: 1, now_ms };
         let verdict = decided(at(1_000_000).once(&store, key).await);
         assert_eq!(at(1_000_000 + lives_ms - 1).once(&store, key).await, replayed(verdict.clone()));
         assert_ne!(decided(at(1_000_000 + lives_ms).once(&store, key).await), verdict);
@@ -150,7 +150,7 @@ async fn a_sender_that_lost_an_answer_is_charged_once() {
         let cooldown = Duration::from_millis(10)..=Duration::from_millis(50);
         let config = RedisConfig::parse(&proxy.url()).expect("a URL").timeout(Duration::from_millis(300));
         let store = Redis::new(&config.breaker_cooldown(cooldown));
-        let asked = Asked { limits: &[Limit::per_hour(100)], cost: 1, now_ms: 0 };
+        let asked = KeyRequest { limits: &[Limit::per_hour(100)], cost: 1, now_ms: 0 };
         let key = Key::from("key");
         let charges = [asked.charge(&key, 1)];
         let call = ChargeRequest { now_ms: 0, holder: 7, charges: &charges };

@@ -67,7 +67,7 @@ async fn passes<S: Store>(gate: &Timed<S>, attributes: &str) -> bool {
 }
 
 /// What a look finds: `login user=alice: 2/min 1 used 1 left, …`.
-async fn seen<S: Store>(gate: &Timed<S>, rule: Option<&str>, attributes: &str) -> Vec<String> {
+async fn inspect_lines<S: Store>(gate: &Timed<S>, rule: Option<&str>, attributes: &str) -> Vec<String> {
     let looked = gate.look(rule, &request(attributes)).await.expect("a look");
     let shown = looked.iter().map(|one| {
         let mut text = one.rule().to_owned();
@@ -95,18 +95,21 @@ async fn seen<S: Store>(gate: &Timed<S>, rule: Option<&str>, attributes: &str) -
 async fn a_look_says_all_and_charges_nothing() {
     async fn test<S: Store>(gate: &Timed<S>, clock: &ManualClock) {
         let alice = "path=/login user=alice";
-        assert_eq!(seen(gate, None, alice).await, ["login user=alice, 2/min 0+2, 5/h 0+5"]);
+        assert_eq!(inspect_lines(gate, None, alice).await, ["login user=alice, 2/min 0+2, 5/h 0+5"]);
         assert!(passes(gate, alice).await);
         clock.advance_ms(10_000);
         assert!(passes(gate, alice).await);
         clock.advance_ms(5_000);
         for _ in 0..3 {
             let expected = ["login user=alice, 2/min 2+0 wait 45000 reset 55000, 5/h 2+3 reset 3595000"];
-            assert_eq!(seen(gate, None, alice).await, expected);
+            assert_eq!(inspect_lines(gate, None, alice).await, expected);
         }
         // Attributes that the rule's `match` is not for name the same subject.
-        assert_eq!(seen(gate, Some("login"), "user=alice path=/elsewhere").await.len(), 1);
-        assert_eq!(seen(gate, Some("login"), "user=bob").await, ["login user=bob, 2/min 0+2, 5/h 0+5"]);
+        assert_eq!(inspect_lines(gate, Some("login"), "user=alice path=/elsewhere").await.len(), 1);
+        assert_eq!(
+            inspect_lines(gate, Some("login"), "user=bob").await,
+            ["login user=bob, 2/min 0+2, 5/h 0+5"]
+        );
         // What was seen to wait so long passes then, and not before.
         clock.advance_ms(44_999);
         assert!(!passes(gate, alice).await);
@@ -125,15 +128,15 @@ async fn a_reset_is_a_fresh_start_for_that_subject_alone() {
             // A denial that may be remembered.
             assert!(!passes(gate, attributes).await);
         }
-        let everybody = seen(gate, Some("all"), "").await;
+        let everybody = inspect_lines(gate, Some("all"), "").await;
         let forgotten = gate.forget(None, &request("user=alice")).await.expect("a reset");
         let [one] = &forgotten[..] else { panic!("{forgotten:?}") };
         assert_eq!((one.rule.as_str(), one.limits.join(" ").as_str()), ("login", "2/min 5/h"));
         assert_eq!(one.key[0].value.as_deref(), Some("alice"));
-        assert_eq!(seen(gate, None, "user=alice").await, ["login user=alice, 2/min 0+2, 5/h 0+5"]);
-        let bob = seen(gate, None, "user=bob").await;
+        assert_eq!(inspect_lines(gate, None, "user=alice").await, ["login user=alice, 2/min 0+2, 5/h 0+5"]);
+        let bob = inspect_lines(gate, None, "user=bob").await;
         assert!(bob[0].starts_with("login user=bob, 2/min 2+0 wait "), "{bob:?}");
-        assert_eq!(seen(gate, Some("all"), "").await, everybody);
+        assert_eq!(inspect_lines(gate, Some("all"), "").await, everybody);
         assert!(passes(gate, "path=/login user=alice").await);
         assert!(!passes(gate, "path=/login user=bob").await);
     }
@@ -150,7 +153,7 @@ async fn a_look_leaves_denials_remembered() {
         for expected in [Source::Store, Source::Store, Source::Store, Source::Cache] {
             assert_eq!(source().await, expected);
         }
-        let looked = seen(gate, None, "user=alice").await;
+        let looked = inspect_lines(gate, None, "user=alice").await;
         assert_eq!(looked, ["login user=alice, 2/min 2+0 wait 60000 reset 60000, 5/h 2+3 reset 3600000"]);
         assert_eq!(source().await, Source::Cache);
     }
@@ -166,7 +169,7 @@ async fn all_sets_of_limits_of_the_rule_are_reset() {
         let forgotten = gate.forget(Some("search"), &request(used[0])).await.expect("a reset");
         assert_eq!(forgotten[0].limits, ["3/s", "30/s", "7/min"]);
         for attributes in used {
-            let [one] = &seen(gate, Some("search"), attributes).await[..] else { panic!("one") };
+            let [one] = &inspect_lines(gate, Some("search"), attributes).await[..] else { panic!("one") };
             assert!(one.starts_with("search ip=10.0.0.1 org=x, "), "{one}");
             assert!(one.contains(" 0+"), "{one}");
         }
@@ -195,7 +198,7 @@ async fn which_subjects_attributes_name() {
             (Some("nobody"), "user=alice", &[]),
         ];
         for (rule, attributes, expected) in rows {
-            assert_eq!(seen(gate, rule, attributes).await, expected, "{rule:?} {attributes}");
+            assert_eq!(inspect_lines(gate, rule, attributes).await, expected, "{rule:?} {attributes}");
             let forgotten = gate.forget(rule, &request(attributes)).await.expect("a reset");
             assert_eq!(forgotten.len(), expected.len(), "{rule:?} {attributes}");
         }
@@ -240,8 +243,10 @@ async fn waits_are_those_of_a_refusal() {
             let filled = gate.check_rule(kind, &ask).await.expect("an answer").expect("a rule");
             assert!(filled.is_allowed(), "{kind}");
             clock.advance_ms(1_234);
-            let looks =
-                [seen(gate, Some(kind), "user=alice").await, seen(gate, Some(kind), "user=alice").await];
+            let looks = [
+                inspect_lines(gate, Some(kind), "user=alice").await,
+                inspect_lines(gate, Some(kind), "user=alice").await,
+            ];
             assert_eq!(looks[0], looks[1]);
             let looked = gate.look(Some(kind), &request("user=alice")).await.expect("a look");
             let waits: Vec<_> = looked[0]

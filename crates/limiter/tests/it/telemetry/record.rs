@@ -175,7 +175,7 @@ async fn lines_are_bounded() {
 }
 
 /// A denial in one line: `login login-2/min enforced ip=192.0.2.1 cost 1 wait 60000 reset 60000 id r1`.
-fn told(denial: &Denial<'_>) -> String {
+fn render(denial: &Denial<'_>) -> String {
     let subject: Vec<String> = denial
         .subject()
         .iter()
@@ -206,7 +206,7 @@ async fn every_rule_that_refuses_is_told_of() {
     );
     let denials = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&denials);
-    observer.on_denial(move |denial| noted.lock().expect("no panic").push(told(denial)));
+    observer.on_denial(move |denial| noted.lock().expect("no panic").push(render(denial)));
     let ask = async |attributes: &str, id| {
         gates::ask(&gate, &Ask::from(request(attributes).with_id(id))).await;
         std::mem::take(&mut *denials.lock().expect("no panic"))
@@ -236,10 +236,15 @@ async fn every_rule_that_refuses_is_told_of() {
     gate.limit_in(gate.ad_hoc(), ("acme", "bob"), limit, 7, Some("r5")).await.expect("an answer");
     let brought = Demand::Limit { key: "k".into(), limit, cost: 7, id: Some("r6") };
     gate.check_all(&[brought]).await.expect("an answer");
-    let told = |key, id| format!("(ad hoc) 1/s enforced {key} cost 7 wait None reset Some(0) id {id} at 400");
+    let ad_hoc =
+        |key, id| format!("(ad hoc) 1/s enforced {key} cost 7 wait None reset Some(0) id {id} at 400");
     assert_eq!(
         *denials.lock().expect("no panic"),
-        [told("key=k", "None"), told("key1=acme key2=bob", "Some(\"r5\")"), told("key=k", "Some(\"r6\")")]
+        [
+            ad_hoc("key=k", "None"),
+            ad_hoc("key1=acme key2=bob", "Some(\"r5\")"),
+            ad_hoc("key=k", "Some(\"r6\")")
+        ]
     );
 }
 
