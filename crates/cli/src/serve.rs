@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use miette::{IntoDiagnostic, WrapErr, miette};
 use slidegate::policy::file::Spanned;
-use slidegate_server::{App, Config, Listeners};
+use slidegate_server::{Config, Listeners, Runtime};
 use tokio::task::JoinHandle;
 
 use banner::BoundAddresses;
@@ -119,7 +119,7 @@ async fn serve(
     let addresses = BoundAddresses::of(&listeners).into_diagnostic()?;
     let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
     let token = server.token.as_ref().and_then(|token| token.value.clone());
-    let mut app = App::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
+    let mut app = Runtime::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
     if let Some(allowed) = open_files {
         app = app.open_files(allowed);
     }

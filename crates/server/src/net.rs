@@ -3,4 +3,6 @@
 pub(crate) mod accept;
 pub(crate) mod byte_budget;
 pub(crate) mod connections;
+pub(crate) mod network;
 pub(crate) mod tls;
+pub(crate) mod tracked_io;

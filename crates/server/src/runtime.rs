@@ -1,9 +1,231 @@
-//! Runtime: what decides, and what keeps it up to date.
+//! Runtime: what decides, and what keeps it up to date while the server runs.
 
-pub(crate) mod app;
 pub(crate) mod backend;
+pub(crate) mod certificates;
+pub(crate) mod decider;
 pub(crate) mod file_watch;
 pub(crate) mod metrics;
 pub(crate) mod overrides;
 pub(crate) mod reload;
 pub(crate) mod snapshot;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
+
+use slidegate::policy::Settings;
+use slidegate::policy::file::Observe;
+use slidegate::telemetry::{Observer, ObserverSettings, Timed};
+use slidegate::{Clock, Gate, SystemClock};
+use tokio::sync::Mutex;
+
+use self::backend::Backend;
+use self::decider::Decider;
+use self::reload::Live;
+use self::snapshot::{SnapshotState, Snapshots};
+use crate::config::Config;
+use crate::config::error::ConfigError;
+use crate::config::exposure;
+use crate::config::live_settings::LiveSettings;
+use crate::net::connections::ConnectionStats;
+use crate::net::network::Network;
+use crate::net::tls::Certificates;
+use crate::telemetry::audit::AuditBudget;
+use crate::telemetry::denial_log::{DenialLog, DenialLogStats};
+use crate::telemetry::log_writer::LogWriter;
+use crate::telemetry::otlp::Tracer;
+
+/// Runtime of the server: a [`Decider`], and what changes it while it runs.
+pub struct Runtime<C = SystemClock> {
+    decider: Arc<Decider<C>>,
+    live: Live,
+    /// Held by whoever changes or reads the notes of the store.
+    notes_lock: Mutex<()>,
+    /// Address that the admin listener is bound to.
+    admin_address: OnceLock<SocketAddr>,
+    snapshots: Option<Snapshots>,
+    pub(crate) denial_log: Arc<DenialLog>,
+    pub(crate) audit_budget: Arc<AuditBudget>,
+    /// Number of open event streams.
+    pub(crate) viewers: Arc<AtomicUsize>,
+    /// Log writer, if this process has one.
+    pub(crate) log: Option<LogWriter>,
+}
+
+impl Runtime {
+    /// Runtime for a policy file. A memory store is restored from its snapshot, and that file belongs to this process from now on; a
+    /// remote store is connected at the first request.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        let Some((memory, snapshots)) = snapshot::open(&config.settings.store)? else {
+            let backend = Backend::new(&config)?;
+            return Self::over(config, backend);
+        };
+        let runtime = Self::over(config, Backend::Memory(memory))?;
+        Ok(Self { snapshots: Some(snapshots), ..runtime })
+    }
+
+    /// Runtime over an existing store, without snapshots.
+    pub fn over(config: Config, backend: Backend) -> Result<Self, ConfigError> {
+        let Config { policy, settings } = config;
+        let live_settings = LiveSettings::new(&settings)?;
+        let certificates = Certificates::load(&settings.server)?;
+        let tracer = Tracer::new(&settings)?;
+        let file = policy.clone();
+        let timed = match &backend {
+            Backend::Memory(_) => Timed::Sample,
+            Backend::Redis(_) => Timed::Each,
+        };
+        let mut gate = Gate::new(policy, backend).max_waiting(live_settings.max_waiting);
+        if let Some(secret) = live_settings.permit_secret {
+            gate = gate.permit_secret(secret);
+        }
+        let mut denial_log = Arc::default();
+        if settings.observe.enabled {
+            let observer = Observer::new(observer_settings(&settings.observe)).timed(timed);
+            denial_log = Arc::new(DenialLog::new(Arc::clone(observer.hearing())));
+            let log = Arc::clone(&denial_log);
+            observer.on_denial(move |denial| log.note(denial));
+            gate = gate.observe(Arc::new(observer));
+        }
+        let network = Network::new(live_settings, certificates);
+        Ok(Self {
+            live: Live::new(file, settings, gate.now_ms()),
+            decider: Arc::new(Decider::new(gate, network, tracer)),
+            notes_lock: Mutex::new(()),
+            admin_address: OnceLock::new(),
+            snapshots: None,
+            denial_log,
+            audit_budget: Arc::default(),
+            viewers: Arc::default(),
+            log: None,
+        })
+    }
+}
+
+impl Config {
+    /// Whether a server could start with it. Nothing is started.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        LiveSettings::new(&self.settings)?;
+        Tracer::check(&self.settings)?;
+        Backend::check(&self.settings.store)
+    }
+}
+
+impl<C: Clock> Runtime<C> {
+    /// The same with another clock, for tests.
+    pub fn clock<D: Clock>(self, clock: D) -> Runtime<D> {
+        Runtime {
+            decider: Arc::new(not_shared(self.decider).clock(clock)),
+            live: self.live,
+            notes_lock: self.notes_lock,
+            admin_address: self.admin_address,
+            snapshots: self.snapshots,
+            denial_log: self.denial_log,
+            audit_budget: self.audit_budget,
+            viewers: self.viewers,
+            log: self.log,
+        }
+    }
+
+    /// Divides so many file descriptors among the listeners, and warns if they are fewer than the settings ask for. Some are
+    /// reserved for everything but connections.
+    pub fn open_files(mut self, allowed: u64) -> Self {
+        let server = &self.settings().server;
+        self.decider = Arc::new(not_shared(self.decider).open_files(allowed, server));
+        self
+    }
+
+    /// Counts the lines of this log writer in the metrics, and leaves most of its queue to lines other than denials.
+    pub fn log_writer(self, log: LogWriter) -> Self {
+        Self { log: Some(log), ..self }
+    }
+
+    /// What the protocols ask.
+    pub(crate) fn decider(&self) -> &Arc<Decider<C>> {
+        &self.decider
+    }
+
+    pub(crate) fn network(&self) -> &Arc<Network> {
+        self.decider.network()
+    }
+
+    /// The gate.
+    pub fn gate(&self) -> &Gate<Backend, C> {
+        self.decider.gate()
+    }
+
+    /// Observer of decisions, unless the settings disable it.
+    pub fn observer(&self) -> Option<&Arc<Observer>> {
+        self.decider.observer()
+    }
+
+    /// Number of requests that may be waiting in a queue.
+    pub fn waiting(&self) -> usize {
+        self.decider.waiting()
+    }
+
+    /// Whether it accepts requests: `false` once shutdown has begun.
+    pub fn is_ready(&self) -> bool {
+        self.decider.is_ready()
+    }
+
+    /// Begins the shutdown: from now on it is not ready, and every response ends its connection.
+    pub fn begin_shutdown(&self) {
+        self.decider.begin_shutdown();
+    }
+
+    /// Counts of connections to all listeners.
+    pub fn connection_stats(&self) -> ConnectionStats {
+        self.network().stats()
+    }
+
+    /// Counts of denials in the denial log.
+    pub fn denial_log(&self) -> DenialLogStats {
+        self.denial_log.stats()
+    }
+
+    /// State of the snapshots, if there are any.
+    pub fn snapshot_state(&self) -> Option<SnapshotState> {
+        self.snapshots.as_ref().map(Snapshots::state)
+    }
+
+    /// Reports the address of the admin listener before it accepts connections. Fails if other machines can reach it without a
+    /// token or a certificate.
+    pub fn bind_admin(&self, address: SocketAddr) -> Result<(), ConfigError> {
+        let settings = self.settings();
+        let admin = settings.server.admin.as_ref().ok_or(ConfigError::AdminIsNotSet { address })?;
+        if self.admin_address() != Some(address) {
+            exposure::check_bound(admin, address)?;
+            let _first_counts = self.admin_address.set(address);
+        }
+        Ok(())
+    }
+
+    /// Whether the admin listener would still be protected with other settings.
+    fn check_exposure(&self, settings: &Settings) -> Result<(), ConfigError> {
+        match (&settings.server.admin, self.admin_address()) {
+            (Some(admin), Some(address)) => exposure::check_at(admin, address),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin_address.get().copied()
+    }
+
+    fn set_observer(&self, settings: &Observe) {
+        self.denial_log.set(settings.denial_log);
+        if let Some(observer) = self.observer() {
+            observer.set(observer_settings(settings));
+        }
+    }
+}
+
+/// Takes what only a runtime that does not run yet has.
+fn not_shared<T>(shared: Arc<T>) -> T {
+    Arc::into_inner(shared).expect("nothing shares it before the server runs")
+}
+
+fn observer_settings(settings: &Observe) -> ObserverSettings {
+    ObserverSettings { near_miss: settings.near_miss, subjects: settings.subjects }
+}

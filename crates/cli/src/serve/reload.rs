@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use slidegate_server::{App, PolicySource};
+use slidegate_server::{PolicySource, Runtime};
 
 use super::flags::Flags;
 
@@ -19,7 +19,7 @@ pub(super) fn source(path: PathBuf, text: &str, flags: Flags) -> Option<PolicySo
 /// From now on SIGHUP reloads the policy and the certificates instead of ending the process. The
 /// log has the result.
 #[cfg(unix)]
-pub(super) fn on_hangup(app: &Arc<App>) -> io::Result<()> {
+pub(super) fn on_hangup(app: &Arc<Runtime>) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let (app, mut hangup) = (Arc::clone(app), signal(SignalKind::hangup())?);
@@ -34,6 +34,6 @@ pub(super) fn on_hangup(app: &Arc<App>) -> io::Result<()> {
 
 /// No such signal on this system.
 #[cfg(not(unix))]
-pub(super) fn on_hangup(_app: &Arc<App>) -> io::Result<()> {
+pub(super) fn on_hangup(_app: &Arc<Runtime>) -> io::Result<()> {
     Ok(())
 }

@@ -22,12 +22,12 @@ use slidegate::Clock;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::protocols::http::Visit;
-use crate::protocols::http::content::Content;
+use crate::protocols::content::Content;
+use crate::protocols::http::handler::HttpConnection;
 use crate::protocols::problem::{Problem, Reply};
-use crate::runtime::app::App;
-use history::Past;
-use sample::Seen;
+use crate::runtime::Runtime;
+use history::History;
+use sample::Sample;
 pub(crate) use top::top;
 use viewer::Viewer;
 
@@ -36,17 +36,17 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The most who look on at a time.
 const MAX_VIEWERS: usize = 100;
 
-/// What is told to those who look on.
+/// Event stream of the server.
 pub(crate) struct Events {
-    viewers: AtomicUsize,
-    told: watch::Sender<Told>,
-    past: Mutex<Past>,
+    viewers: Arc<AtomicUsize>,
+    latest: watch::Sender<SentFrame>,
+    history: Mutex<History>,
     began: Instant,
 }
 
 /// A frame as it is sent.
 #[derive(Clone, Default)]
-struct Told {
+struct SentFrame {
     bytes: Bytes,
     then: Then,
 }
@@ -59,51 +59,45 @@ enum Then {
     Nothing,
 }
 
-impl Default for Events {
-    fn default() -> Self {
-        Self {
-            viewers: AtomicUsize::new(0),
-            told: watch::Sender::default(),
-            past: Mutex::default(),
-            began: Instant::now(),
-        }
-    }
-}
-
 impl Events {
+    /// An event stream without viewers, which it counts in `viewers`.
+    pub(crate) fn new(viewers: Arc<AtomicUsize>) -> Self {
+        Self { viewers, latest: watch::Sender::default(), history: Mutex::default(), began: Instant::now() }
+    }
+
     /// How many look on.
     pub(crate) fn viewers(&self) -> usize {
         self.viewers.load(Ordering::Relaxed)
     }
 
     /// A place for one more who looks on, and what it is told first; none if there are too many.
-    fn join<C: Clock>(self: &Arc<Self>, app: &App<C>) -> Option<(Seat, Bytes)> {
+    fn join<C: Clock>(self: &Arc<Self>, runtime: &Runtime<C>) -> Option<(Seat, Bytes)> {
         // Held until there is a frame, so that nobody gets one of long ago.
-        let past = self.past.lock();
+        let history = self.history.lock();
         let more = |viewers| (viewers < MAX_VIEWERS).then_some(viewers + 1);
         let before = self.viewers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         let seat = Seat(Arc::clone(self));
         if before == 0 {
-            self.tell(app, &past, Seen::now(app).as_ref(), Then::More);
+            self.send(runtime, &history, Sample::now(runtime).as_ref(), Then::More);
         }
-        Some((seat, frame::hello(app, &past)))
+        Some((seat, frame::hello(runtime, &history)))
     }
 
     /// A second has passed.
-    fn tick<C: Clock>(&self, app: &App<C>) {
-        let seen = Seen::now(app);
-        let mut past = self.past.lock();
+    fn tick<C: Clock>(&self, runtime: &Runtime<C>) {
+        let sample = Sample::now(runtime);
+        let mut history = self.history.lock();
         if self.viewers() > 0 {
-            self.tell(app, &past, seen.as_ref(), Then::More);
+            self.send(runtime, &history, sample.as_ref(), Then::More);
         }
-        if let Some(seen) = seen {
-            past.note(seen);
+        if let Some(sample) = sample {
+            history.note(sample);
         }
     }
 
-    fn tell<C: Clock>(&self, app: &App<C>, past: &Past, seen: Option<&Seen>, then: Then) {
-        let bytes = frame::frame(app, past, seen, self.began.elapsed());
-        self.told.send_replace(Told { bytes, then });
+    fn send<C: Clock>(&self, runtime: &Runtime<C>, history: &History, sample: Option<&Sample>, then: Then) {
+        let bytes = frame::frame(runtime, history, sample, self.began.elapsed());
+        self.latest.send_replace(SentFrame { bytes, then });
     }
 }
 
@@ -118,36 +112,38 @@ impl Drop for Seat {
 
 /// Remembers what there was to see each second, and tells those who look on. They are told at once that the service ends.
 /// Never returns.
-pub(crate) async fn keep<C: Clock>(app: Arc<App<C>>) {
+pub(crate) async fn publish<C: Clock>(events: Arc<Events>, runtime: Arc<Runtime<C>>) {
     let mut seconds = interval(EVERY);
     // After a stall one frame is as good as ten.
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
-            () = app.stop_begun() => break,
-            _ = seconds.tick() => app.events().tick(&app),
+            () = runtime.decider().shutdown_begun() => break,
+            _ = seconds.tick() => events.tick(&runtime),
         }
     }
-    let events = app.events();
-    events.tell(&app, &events.past.lock(), Seen::now(&app).as_ref(), Then::Nothing);
+    events.send(&runtime, &events.history.lock(), Sample::now(&runtime).as_ref(), Then::Nothing);
     pending::<()>().await;
 }
 
 /// Lets a client look on until it goes away or the service ends.
-pub(crate) fn reply<C: Clock + 'static>(visit: &Visit<C>) -> Result<Reply, Problem> {
-    let app = &visit.app;
+pub(crate) fn reply<C: Clock>(
+    events: &Arc<Events>,
+    runtime: &Runtime<C>,
+    connection: &HttpConnection<C>,
+) -> Result<Reply, Problem> {
     // Before it is looked at whether the service ends, so that its last frame is not missed.
-    let told = app.events().told.subscribe();
-    if !app.is_ready() {
+    let latest = events.latest.subscribe();
+    if !runtime.is_ready() {
         return Err(Problem::overloaded("the service ends, and there is nothing more to see"));
     }
-    let Some((seat, hello)) = app.events().join(app) else {
+    let Some((seat, hello)) = events.join(runtime) else {
         let detail =
             format!("{MAX_VIEWERS} look on already, which is the most; close a console, or ask later");
         return Err(Problem::overloaded(detail));
     };
-    let viewer = Viewer::new(seat, hello, told, Arc::clone(visit.progress()));
+    let viewer = Viewer::new(seat, hello, latest, Arc::clone(&connection.progress));
     let mut reply = Reply::new(Content::stream(viewer.into_stream()));
     for (name, value) in [
         (CONTENT_TYPE, "text/event-stream"),

@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use slidegate::policy::{HitMode, KeyText, ListMatch, Policy};
 use slidegate::{Clock, GateError, Looked, Request, Source};
 
-use super::json;
-use crate::protocols::http::body;
+use super::reply::json;
+use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::rest::check::Attributes;
-use crate::runtime::app::App;
-use crate::telemetry::audit::{Done, Told};
+use crate::runtime::Runtime;
+use crate::telemetry::audit::{AuditDetails, Completion};
 
 /// The most rules that an answer names.
 const MAX_NAMED: usize = 50;
@@ -28,7 +28,7 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, Problem> {
-        let body: Self = body::parse(bytes)?;
+        let body: Self = json_body::parse(bytes)?;
         body.attributes.0.check().map_err(|error| Problem::bad_request(error.to_string()))?;
         Ok(body)
     }
@@ -48,54 +48,58 @@ impl<'a> Body<'a> {
     }
 }
 
-pub(super) async fn look<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+pub(super) async fn look<C: Clock>(runtime: &Runtime<C>, bytes: &[u8]) -> Result<Reply, Problem> {
     let body = Body::read(bytes)?;
-    let looked = found(app, &body).await?;
+    let looked = found(runtime, &body).await?;
     let subjects: Vec<Value> = looked.iter().map(shown).collect();
-    Ok(answered(app, &body, &subjects))
+    Ok(answered(runtime, &body, &subjects))
 }
 
-pub(super) async fn reset<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -> Result<Reply, Problem> {
+pub(super) async fn reset<C: Clock>(
+    runtime: &Runtime<C>,
+    bytes: &[u8],
+    audit: &mut AuditDetails,
+) -> Result<Reply, Problem> {
     let body = Body::read(bytes)?;
-    told.what = Some(body.what());
-    let before = found(app, &body).await?;
-    told.before = Some(before.iter().map(used).collect::<Vec<_>>().join("; "));
-    let forgotten = match app.gate().forget(body.rule.as_deref(), body.request()).await {
+    audit.what = Some(body.what());
+    let before = found(runtime, &body).await?;
+    audit.before = Some(before.iter().map(used).collect::<Vec<_>>().join("; "));
+    let forgotten = match runtime.gate().forget(body.rule.as_deref(), body.request()).await {
         // Subjects are forgotten one after the other, and an answer may be lost.
         Err(GateError::Store(error)) => {
-            told.done = Done::Unknown;
+            audit.completion = Completion::Unknown;
             let detail =
                 format!("the store did not answer, so all, some or none was reset; try again: {error}");
             return Err(Problem::unanswered(detail));
         }
         forgotten => forgotten?,
     };
-    told.after = Some(match forgotten.len() {
+    audit.after = Some(match forgotten.len() {
         0 => "nothing was found to reset".to_owned(),
         1 => "1 subject is as if never seen".to_owned(),
         count => format!("{count} subjects are as if never seen"),
     });
     let subjects =
         forgotten.iter().map(|one| json!({ "rule": one.rule, "key": key(&one.key), "limits": one.limits }));
-    Ok(answered(app, &body, &subjects.collect::<Vec<_>>()))
+    Ok(answered(runtime, &body, &subjects.collect::<Vec<_>>()))
 }
 
 /// What the attributes name. That there is no rule of a name is an error, since nothing else could be found either.
-async fn found<C: Clock>(app: &App<C>, body: &Body<'_>) -> Result<Vec<Looked>, Problem> {
+async fn found<C: Clock>(runtime: &Runtime<C>, body: &Body<'_>) -> Result<Vec<Looked>, Problem> {
     let rule = body.rule.as_deref();
     if let Some(name) = rule
-        && !app.gate().policy().rules().iter().any(|rule| rule.name() == name)
+        && !runtime.gate().policy().rules().iter().any(|rule| rule.name() == name)
     {
-        let detail = format!("no rule is called {name:?}; there are {}", names(&app.gate().policy()));
+        let detail = format!("no rule is called {name:?}; there are {}", names(&runtime.gate().policy()));
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     }
-    Ok(app.gate().look(rule, body.request()).await?)
+    Ok(runtime.gate().look(rule, body.request()).await?)
 }
 
-fn answered<C: Clock>(app: &App<C>, body: &Body<'_>, subjects: &[Value]) -> Reply {
+fn answered<C: Clock>(runtime: &Runtime<C>, body: &Body<'_>, subjects: &[Value]) -> Reply {
     let mut answer = json!({ "subjects": subjects });
     if subjects.is_empty() {
-        answer["message"] = Value::from(nothing_found(&app.gate().policy(), body.rule.as_deref()));
+        answer["message"] = Value::from(nothing_found(&runtime.gate().policy(), body.rule.as_deref()));
     }
     json(StatusCode::OK, &answer)
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use hyper::StatusCode;
 
-use super::JSON;
+use super::reply::JSON;
 use crate::protocols::problem::{Reply, reply};
 use crate::protocols::rest::openapi::complete;
 

@@ -8,12 +8,12 @@ use slidegate::Clock;
 use slidegate::policy::TemporaryOverride;
 use slidegate::policy::file::DurationMs;
 
-use super::json;
-use crate::protocols::http::body;
+use super::reply::json;
+use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 use crate::runtime::overrides::{NewOverride, Override, OverrideError};
-use crate::telemetry::audit::{Done, Told};
+use crate::telemetry::audit::{AuditDetails, Completion};
 
 /// What is said of the exception itself is read as in a file, with its errors.
 #[derive(Deserialize)]
@@ -25,16 +25,20 @@ struct Body {
     exception: Map<String, Value>,
 }
 
-pub(super) fn list<C: Clock>(app: &App<C>) -> Reply {
-    let overrides: Vec<Value> = app.overrides().iter().map(shown).collect();
+pub(super) fn list<C: Clock>(runtime: &Runtime<C>) -> Reply {
+    let overrides: Vec<Value> = runtime.overrides().iter().map(shown).collect();
     json(StatusCode::OK, &json!({ "overrides": overrides }))
 }
 
-pub(super) async fn add<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -> Result<Reply, Problem> {
-    let Body { expires_in, reason, exception } = body::parse(bytes)?;
-    told.reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
+pub(super) async fn add<C: Clock>(
+    runtime: &Runtime<C>,
+    bytes: &[u8],
+    audit: &mut AuditDetails,
+) -> Result<Reply, Problem> {
+    let Body { expires_in, reason, exception } = json_body::parse(bytes)?;
+    audit.reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
     let text = Value::Object(exception).to_string();
-    told.what = Some(format!("{text} for {expires_in}"));
+    audit.what = Some(format!("{text} for {expires_in}"));
     let DurationMs(expires_in_ms) = expires_in.parse().map_err(|remedy: String| {
         Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -42,11 +46,11 @@ pub(super) async fn add<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -
         )
     })?;
     let exception = TemporaryOverride::parse(&text)
-        .map_err(|errors| refused(&OverrideError::TemporaryOverride(errors), told))?;
-    told.what = Some(format!("{exception} for {expires_in}"));
-    let set = app.add_override(NewOverride { exception, expires_in_ms, reason }).await;
-    let set = set.map_err(|error| refused(&error, told))?;
-    told.after = Some(format!("override {}", set.id));
+        .map_err(|errors| refused(&OverrideError::TemporaryOverride(errors), audit))?;
+    audit.what = Some(format!("{exception} for {expires_in}"));
+    let set = runtime.add_override(NewOverride { exception, expires_in_ms, reason }).await;
+    let set = set.map_err(|error| refused(&error, audit))?;
+    audit.after = Some(format!("override {}", set.id));
     let mut reply = json(StatusCode::CREATED, &shown(&set));
     if let Ok(location) = HeaderValue::try_from(format!("/v1/overrides/{}", set.id)) {
         reply.headers_mut().insert(LOCATION, location);
@@ -54,11 +58,15 @@ pub(super) async fn add<C: Clock>(app: &App<C>, bytes: &[u8], told: &mut Told) -
     Ok(reply)
 }
 
-pub(super) async fn remove<C: Clock>(app: &App<C>, id: &str, told: &mut Told) -> Result<Reply, Problem> {
-    told.what = Some(format!("override {id}"));
-    let known = app.overrides().into_iter().find(|known| known.id == id);
-    told.before = known.as_ref().and_then(|known| known.exception.as_ref()).map(ToString::to_string);
-    if app.remove_override(id).await.map_err(|error| refused(&error, told))? {
+pub(super) async fn remove<C: Clock>(
+    runtime: &Runtime<C>,
+    id: &str,
+    audit: &mut AuditDetails,
+) -> Result<Reply, Problem> {
+    audit.what = Some(format!("override {id}"));
+    let known = runtime.overrides().into_iter().find(|known| known.id == id);
+    audit.before = known.as_ref().and_then(|known| known.exception.as_ref()).map(ToString::to_string);
+    if runtime.remove_override(id).await.map_err(|error| refused(&error, audit))? {
         return Ok(json(StatusCode::OK, &json!({ "id": id, "removed": true })));
     }
     let detail = format!("there is no override {id:?}; GET /v1/overrides lists those that there are");
@@ -81,10 +89,10 @@ fn shown(one: &Override) -> Value {
     Value::Object(members)
 }
 
-fn refused(error: &OverrideError, told: &mut Told) -> Problem {
+fn refused(error: &OverrideError, audit: &mut AuditDetails) -> Problem {
     match error {
         OverrideError::Store(_) => {
-            told.done = Done::Unknown;
+            audit.completion = Completion::Unknown;
             Problem::unanswered(error.to_string())
         }
         OverrideError::Full => Problem::new(StatusCode::CONFLICT, error.to_string()),

@@ -4,13 +4,13 @@ use hyper::StatusCode;
 use serde_json::json;
 use slidegate::Clock;
 
-use super::json;
+use super::reply::json;
 use crate::protocols::problem::Reply;
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 
-pub(super) fn policy<C: Clock>(app: &App<C>) -> Reply {
-    let state = app.reload_state();
-    let file = app.policy_path().map(|path| path.display().to_string());
+pub(super) fn policy<C: Clock>(runtime: &Runtime<C>) -> Reply {
+    let state = runtime.reload_state();
+    let file = runtime.policy_path().map(|path| path.display().to_string());
     let digest = Some(state.policy_digest).filter(|digest| !digest.is_empty());
     json(
         StatusCode::OK,
@@ -20,7 +20,7 @@ pub(super) fn policy<C: Clock>(app: &App<C>) -> Reply {
             "loaded_at_ms": state.loaded_at_ms,
             "changed": state.last_done.as_ref().map(|done| &done.changes),
             "at_next_start": state.last_done.as_ref().map_or(&[][..], |done| &done.at_next_start),
-            "rules": app.gate().policy().explain(),
+            "rules": runtime.gate().policy().explain(),
         }),
     )
 }

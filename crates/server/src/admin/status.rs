@@ -5,30 +5,30 @@ use serde_json::{Value, json};
 use slidegate::Clock;
 use slidegate::store::redis::Health;
 
-use super::json;
-use crate::config::listener::Door;
+use super::reply::json;
+use crate::config::listener::Listener;
 use crate::protocols::health::StoreState;
 use crate::protocols::problem::Reply;
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 use crate::runtime::backend::Backend;
 use crate::runtime::snapshot::Restored;
 
-pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
-    let reload = app.reload_state();
-    let connections = app.connection_stats();
-    let overrides = app.overrides();
+pub(super) fn status<C: Clock>(runtime: &Runtime<C>) -> Reply {
+    let reload = runtime.reload_state();
+    let connections = runtime.connection_stats();
+    let overrides = runtime.overrides();
     let active = overrides.iter().filter(|one| one.active).count();
     json(
         StatusCode::OK,
         &json!({
             "service": "slidegate",
             "version": env!("CARGO_PKG_VERSION"),
-            "ready": app.is_ready(),
-            "store": store(app.gate().store()),
+            "ready": runtime.is_ready(),
+            "store": store(runtime.gate().store()),
             "policy": {
-                "file": app.policy_path().map(|path| path.display().to_string()),
+                "file": runtime.policy_path().map(|path| path.display().to_string()),
                 "digest": Some(&reload.policy_digest).filter(|digest| !digest.is_empty()),
-                "rules": app.gate().policy().rules().len(),
+                "rules": runtime.gate().policy().rules().len(),
                 "loaded_at_ms": reload.loaded_at_ms,
                 "reloads": reload.reloads,
                 "failures": reload.failures,
@@ -37,9 +37,9 @@ pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
                 "last_attempt_at_ms": reload.last_attempt_at_ms,
             },
             "overrides": { "active": active, "inactive": overrides.len() - active },
-            "waiting": app.held(),
+            "waiting": runtime.waiting(),
             "connections": {
-                "max": app.capacity(Door::Check).max,
+                "max": runtime.network().capacity(Listener::Http).max,
                 "open": connections.open,
                 "accepted": connections.accepted,
                 "turned_away": connections.turned_away,
@@ -49,8 +49,8 @@ pub(super) fn status<C: Clock>(app: &App<C>) -> Reply {
                 "ended_for_room": connections.ended_for_room,
                 "ended_abusive": connections.ended_abusive,
             },
-            "certificates": certificates(app),
-            "snapshot": snapshot(app),
+            "certificates": certificates(runtime),
+            "snapshot": snapshot(runtime),
         }),
     )
 }
@@ -96,8 +96,8 @@ pub(crate) fn store(backend: &Backend) -> Value {
     }
 }
 
-fn certificates<C: Clock>(app: &App<C>) -> Vec<Value> {
-    let each = app.tls_state().into_iter().map(|one| {
+fn certificates<C: Clock>(runtime: &Runtime<C>) -> Vec<Value> {
+    let each = runtime.tls_state().into_iter().map(|one| {
         json!({
             "listener": one.setting,
             "file": one.certificate.display().to_string(),
@@ -112,8 +112,8 @@ fn certificates<C: Clock>(app: &App<C>) -> Vec<Value> {
     each.collect()
 }
 
-fn snapshot<C: Clock>(app: &App<C>) -> Value {
-    let Some(state) = app.snapshot_state() else { return Value::Null };
+fn snapshot<C: Clock>(runtime: &Runtime<C>) -> Value {
+    let Some(state) = runtime.snapshot_state() else { return Value::Null };
     let restored = match state.restored {
         Restored::Nothing => json!({ "found": "nothing" }),
         Restored::Keys(keys) => json!({ "found": "keys", "keys": keys }),

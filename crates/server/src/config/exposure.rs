@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 
 use slidegate::policy::file::{Admin, Server};
 
-use super::{ConfigError, value};
-use crate::config;
+use super::error::ConfigError;
+use super::value::{self, value};
 
 /// What the settings say of strangers, at the address that they name.
 pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
@@ -38,7 +38,7 @@ pub(crate) fn check_bound(admin: &Admin, address: SocketAddr) -> Result<(), Conf
 
 /// What requests have to bring.
 pub(crate) fn token(admin: &Admin) -> Result<Option<&str>, ConfigError> {
-    config::token(admin.token.as_ref(), "server.admin.token")
+    value::token(admin.token.as_ref(), "server.admin.token")
 }
 
 /// Whether nobody else's machine reaches it. An IPv4 address may be written as one of IPv6.

@@ -1,12 +1,12 @@
-//! Which listener a connection came to.
+//! Listeners of the server.
 
 use slidegate::policy::file::Server;
 
-/// Which listener a connection came to.
+/// Listener of the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Door {
+pub(crate) enum Listener {
     /// Checks and forward-auth over HTTP.
-    Check,
+    Http,
     /// Envoy's rate limit service over gRPC.
     Grpc,
     /// The protocol of Redis.
@@ -15,13 +15,13 @@ pub(crate) enum Door {
     Admin,
 }
 
-impl Door {
-    pub(crate) const ALL: [Self; 4] = [Self::Check, Self::Grpc, Self::Resp, Self::Admin];
+impl Listener {
+    pub(crate) const ALL: [Self; 4] = [Self::Http, Self::Grpc, Self::Resp, Self::Admin];
 
     /// Whether these settings have such a listener.
     pub(crate) fn is_in(self, server: &Server) -> bool {
         match self {
-            Self::Check => true,
+            Self::Http => true,
             Self::Grpc => server.grpc.is_some(),
             Self::Resp => server.resp.is_some(),
             Self::Admin => server.admin.is_some(),
@@ -31,7 +31,7 @@ impl Door {
     /// Its name in settings, metrics and the log.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Check => "http",
+            Self::Http => "http",
             Self::Grpc => "grpc",
             Self::Resp => "resp",
             Self::Admin => "admin",

@@ -1,4 +1,4 @@
-//! Takes connections until it is told to stop, and then waits for what is being answered.
+//! Accept loop of a listener: admits connections until shutdown, and then waits for those in progress.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -8,183 +8,211 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::connections::{Connections, Event, Order, Pace, Place, Places, Progress, Shortage};
-use crate::config::listener::Door;
-use crate::protocols::grpc;
-use crate::protocols::http;
-use crate::protocols::resp;
-use crate::runtime::app::App;
-use crate::telemetry::log_throttle::Seldom;
+use super::connections::{
+    ConnectionSlot, ConnectionSlots, Connections, Event, Order, PAUSE, Pace, Progress, Shortage,
+};
+use super::network::Network;
+use crate::config::listener::Listener;
+use crate::telemetry::log_throttle::LogThrottle;
 
-/// How long nothing is accepted after the system said that it cannot.
-const BREATH: Duration = Duration::from_millis(50);
-/// How long a connection that is one too many has to ask and to be told.
-const LANE: Duration = Duration::from_secs(2);
-/// How long a client has to take what it is told when the time to stop is over.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-/// The most idle connections that are closed for one newcomer. One is enough, unless fewer are allowed since a reload.
+/// Pause after the system failed to accept a connection.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+/// Time that a surplus connection has to ask and to be refused.
+const LANE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time that a client has to read its last response after the shutdown timeout.
+const LAST_RESPONSE: Duration = Duration::from_secs(1);
+/// Maximum number of idle connections that are closed for a new one. One is enough, unless a reload has lowered the limit.
 const MAX_RECLAIMS: usize = 16;
-/// More than any system keeps for a listener.
+/// More than any system queues for a listener.
 const MAX_BACKLOG: usize = 65_536;
 
-/// Who came, and where.
+/// Peer of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
-    pub(crate) door: Door,
+    pub(crate) listener: Listener,
     pub(crate) peer: IpAddr,
-    /// SHA-256 of the certificate that the client showed.
+    /// SHA-256 of the client's certificate, if it has one.
     pub(crate) certificate: Option<[u8; 32]>,
-    /// Whether it is one too many, and only told so.
+    /// Whether the connection exceeds the limit and is only refused.
     pub(crate) is_in_lane: bool,
 }
 
-/// Serves one listener until `stop` completes and everybody who asked was answered.
-pub(crate) async fn listen<C: Clock + 'static>(
-    app: Arc<App<C>>,
-    door: Door,
-    listener: TcpListener,
+/// Protocols of the listeners.
+pub(crate) trait Serve: Clone + Send + Sync + 'static {
+    /// Serves a connection until it ends.
+    fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        caller: Caller,
+        progress: Arc<Progress>,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// Serves one listener until `stop` completes and every request has its response.
+pub(crate) async fn listen(
+    network: Arc<Network>,
+    protocols: impl Serve,
+    listener: Listener,
+    socket: TcpListener,
     stop: impl Future<Output = ()>,
 ) {
-    let mut reception = Reception::new(app, door);
-    let (app, connections) = (Arc::clone(&reception.app), Arc::clone(&reception.connections));
+    let mut acceptor = Acceptor::new(Arc::clone(&network), protocols, listener);
+    let connections = Arc::clone(&acceptor.connections);
     let mut stop = pin!(stop);
-    let mut moving = pin!(connections.keep_moving(&app));
+    let mut sweep = pin!(end_stalled(&connections, &network));
     loop {
         tokio::select! {
             biased;
             () = &mut stop => break,
-            () = &mut moving => {}
-            accepted = listener.accept() => match accepted {
+            () = &mut sweep => {}
+            accepted = socket.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    reception.welcome(stream, peer);
-                    reception.pace.step().await;
+                    acceptor.admit(stream, peer);
+                    acceptor.pace.step().await;
                 }
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
-                    reception.failed(&error);
-                    sleep(BREATH).await;
+                    acceptor.log_failure(&error);
+                    sleep(ACCEPT_RETRY).await;
                 }
             },
         }
     }
-    reception.take_all(listener);
+    acceptor.admit_backlog(socket);
     connections.finish();
-    // Anew, since it looks more often from now on.
-    moving.set(connections.keep_moving(&app));
+    // Restarted, because its interval is shorter from now on.
+    sweep.set(end_stalled(&connections, &network));
     tokio::select! {
-        () = &mut moving => {}
-        () = reception.see_off() => {}
+        () = &mut sweep => {}
+        () = acceptor.drain() => {}
     }
 }
 
-/// Who takes connections at a door.
-struct Reception<C> {
-    app: Arc<App<C>>,
-    door: Door,
-    connections: Arc<Connections>,
-    places: Arc<Places>,
-    pace: Pace,
-    dropped: Seldom,
-    turned_away: Seldom,
-    reclaimed: Seldom,
-    failures: Seldom,
+/// Ends connections that stall, a few at a time. Never returns.
+async fn end_stalled(connections: &Connections, network: &Network) {
+    loop {
+        let interval = connections.sweep_interval(&network.settings().connections);
+        sleep(interval).await;
+        let mut from = 0;
+        while let Some(next) =
+            connections.sweep(from, Instant::now(), &network.settings().connections, &network.counts)
+        {
+            from = next;
+            sleep(PAUSE).await;
+        }
+    }
 }
 
-impl<C: Clock + 'static> Reception<C> {
-    fn new(app: Arc<App<C>>, door: Door) -> Self {
+/// Acceptor of a listener: finds a slot for each new connection.
+struct Acceptor<P> {
+    network: Arc<Network>,
+    protocols: P,
+    listener: Listener,
+    connections: Arc<Connections>,
+    slots: Arc<ConnectionSlots>,
+    pace: Pace,
+    dropped: LogThrottle,
+    turned_away: LogThrottle,
+    reclaimed: LogThrottle,
+    failures: LogThrottle,
+}
+
+impl<P: Serve> Acceptor<P> {
+    fn new(network: Arc<Network>, protocols: P, listener: Listener) -> Self {
         Self {
-            app,
-            door,
+            network,
+            protocols,
+            listener,
             connections: Arc::default(),
-            places: Arc::default(),
+            slots: Arc::default(),
             pace: Pace::default(),
-            dropped: Seldom::default(),
-            turned_away: Seldom::default(),
-            reclaimed: Seldom::default(),
-            failures: Seldom::default(),
+            dropped: LogThrottle::default(),
+            turned_away: LogThrottle::default(),
+            reclaimed: LogThrottle::default(),
+            failures: LogThrottle::default(),
         }
     }
 
-    /// Finds a place for a connection; there is no waiting for one.
-    fn welcome(&mut self, stream: TcpStream, peer: SocketAddr) {
-        self.app.connections().add(Event::Accepted);
-        let Some(place) = self.seat(peer.ip()).or_else(|| self.lane(peer.ip())) else {
-            self.app.connections().add(Event::Closed);
+    /// Admits a connection, or closes it. Nothing waits for a slot.
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
+        self.network.counts.add(Event::Accepted);
+        let Some(slot) = self.seat(peer.ip()).or_else(|| self.lane(peer.ip())) else {
+            self.network.counts.add(Event::Closed);
             return;
         };
-        // An answer is one small packet, which is not to wait for the next. Where this fails, it only does.
+        // A response is one small packet, which must not wait for the next. A failure only makes it slower.
         let _slower = stream.set_nodelay(true);
-        let (app, connections) = (Arc::clone(&self.app), Arc::clone(&self.connections));
-        tokio::spawn(attend(app, connections, stream, self.door, peer.ip(), place));
+        let (network, protocols) = (Arc::clone(&self.network), self.protocols.clone());
+        let connections = Arc::clone(&self.connections);
+        tokio::spawn(attend(network, protocols, connections, stream, (self.listener, peer.ip()), slot));
     }
 
-    /// A seat, if need be that of the connection that has been idle for longest. No other connection makes room for an address that
-    /// has all that it may have.
-    fn seat(&mut self, peer: IpAddr) -> Option<Place> {
-        let (http, capacity) = (self.app.http(), self.app.capacity(self.door));
+    /// A slot, if necessary that of the connection that has been idle for longest. No connection is closed for an address
+    /// that has reached its own limit.
+    fn seat(&mut self, peer: IpAddr) -> Option<ConnectionSlot> {
+        let (settings, capacity) = (self.network.settings(), self.network.capacity(self.listener));
         for _ in 0..MAX_RECLAIMS {
-            match self.places.seat(&http.connections, capacity, peer) {
-                Ok(place) => return Some(place),
+            match self.slots.seat(&settings.connections, capacity, peer) {
+                Ok(slot) => return Some(slot),
                 Err(Shortage::Address) => return None,
                 Err(Shortage::Seats) => {}
             }
-            if !self.connections.reclaim_idle(&self.places, capacity) {
+            if !self.connections.reclaim_idle(&self.slots, capacity) {
                 return None;
             }
-            self.app.connections().add(Event::EndedForRoom);
+            self.network.counts.add(Event::EndedForRoom);
             if let Some(times) = self.reclaimed.note() {
-                tracing::warn!(times, last = %peer, "too many connections: the longest idle are closed");
+                tracing::warn!(times, last = %peer, "too many connections: closing the longest idle");
             }
         }
-        self.places.seat(&http.connections, capacity, peer).ok()
+        self.slots.seat(&settings.connections, capacity, peer).ok()
     }
 
-    /// A place in the lane, if need be that of the connection that has been there for longest.
-    fn lane(&mut self, peer: IpAddr) -> Option<Place> {
-        let counts = self.app.connections();
-        let capacity = self.app.capacity(self.door);
-        let mut place = self.places.lane(capacity);
-        if place.is_none() {
+    /// A slot in the lane of surplus connections, if necessary that of the oldest one there.
+    fn lane(&mut self, peer: IpAddr) -> Option<ConnectionSlot> {
+        let counts = &self.network.counts;
+        let capacity = self.network.capacity(self.listener);
+        let mut slot = self.slots.lane(capacity);
+        if slot.is_none() {
             counts.add(Event::Dropped);
             if let Some(times) = self.dropped.note() {
-                tracing::warn!(times, last = %peer, "too many connections: closed without an answer");
+                tracing::warn!(times, last = %peer, "too many connections: closed without a response");
             }
-            place = self
+            slot = self
                 .connections
-                .reclaim_lane(&self.places, capacity)
-                .then(|| self.places.lane(capacity))
+                .reclaim_lane(&self.slots, capacity)
+                .then(|| self.slots.lane(capacity))
                 .flatten();
         }
-        if place.is_some() {
+        if slot.is_some() {
             counts.add(Event::TurnedAway);
             if let Some(times) = self.turned_away.note() {
-                tracing::warn!(times, last = %peer, "too many connections: told to come again");
+                tracing::warn!(times, last = %peer, "too many connections: refused with a retry");
             }
         }
-        place
+        slot
     }
 
-    fn failed(&mut self, error: &io::Error) {
+    fn log_failure(&mut self, error: &io::Error) {
         if let Some(times) = self.failures.note() {
-            tracing::warn!(%error, times, "no connection can be accepted; trying again");
+            tracing::warn!(%error, times, "cannot accept connections; retrying");
         }
     }
 
-    /// Takes those whom the system has already let in, and nobody after them.
-    fn take_all(&mut self, listener: TcpListener) {
-        // By asking the system itself: the runtime may not have heard of all of them yet.
-        let Ok(listener) = listener.into_std() else { return };
+    /// Admits the connections that the system has already accepted.
+    fn admit_backlog(&mut self, socket: TcpListener) {
+        // By asking the system itself: the runtime may not know of all of them yet.
+        let Ok(socket) = socket.into_std() else { return };
         for _ in 0..MAX_BACKLOG {
-            match listener.accept() {
+            match socket.accept() {
                 Ok((stream, peer)) => {
                     let ready = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
                     if let Ok(stream) = ready {
-                        self.welcome(stream, peer);
+                        self.admit(stream, peer);
                     }
                 }
                 Err(error) if is_of_one_connection(&error) => {}
@@ -193,85 +221,71 @@ impl<C: Clock + 'static> Reception<C> {
         }
     }
 
-    /// Waits until everybody has left; those who do not are told, and then ended.
-    async fn see_off(&self) {
-        let patience = self.app.http().shutdown_timeout;
-        for (order, patience) in [(Order::Stop, patience), (Order::End, LAST_WORDS)] {
-            if timeout(patience, self.places.emptied()).await.is_ok() {
+    /// Waits until all connections have ended; stops, and then ends, those that have not in time.
+    async fn drain(&self) {
+        let patience = self.network.settings().shutdown_timeout;
+        for (order, patience) in [(Order::Stop, patience), (Order::End, LAST_RESPONSE)] {
+            if timeout(patience, self.slots.emptied()).await.is_ok() {
                 return;
             }
-            self.connections.tell_all(order);
+            self.connections.order_all(order);
         }
-        self.places.emptied().await;
+        self.slots.emptied().await;
     }
 }
 
-/// One connection, from its beginning to its end.
-async fn attend<C: Clock + 'static>(
-    app: Arc<App<C>>,
+/// Serves one connection from its beginning to its end.
+async fn attend(
+    network: Arc<Network>,
+    protocols: impl Serve,
     connections: Arc<Connections>,
     stream: TcpStream,
-    door: Door,
-    peer: IpAddr,
-    place: Place,
+    (listener, peer): (Listener, IpAddr),
+    slot: ConnectionSlot,
 ) {
     let progress = Progress::new();
     let waker = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
-    let member = connections.join(Arc::clone(&progress), waker, &place);
-    let is_in_lane = place.is_in_lane();
-    let caller = Caller { door, peer, certificate: None, is_in_lane };
+    let member = connections.join(Arc::clone(&progress), waker, &slot);
+    let is_in_lane = slot.is_in_lane();
+    let caller = Caller { listener, peer, certificate: None, is_in_lane };
     {
         // Pinned, so that there is room for it once only.
-        let serve = shake_hands_and_serve(Arc::clone(&app), stream, caller, Arc::clone(&progress));
-        let mut serve = pin!(app.turns().share(&progress, serve));
+        let serve = handshake_and_serve(&network, protocols, stream, caller, Arc::clone(&progress));
+        let mut serve = pin!(network.turns.share(&progress, serve));
         if is_in_lane {
-            let _too_slow = timeout(LANE, serve.as_mut()).await;
+            let _too_slow = timeout(LANE_TIMEOUT, serve.as_mut()).await;
         } else {
             serve.as_mut().await;
         }
     }
     drop(member);
-    app.connections().add(Event::Closed);
-    drop(place);
+    network.counts.add(Event::Closed);
+    drop(slot);
 }
 
-/// Answers what comes over a stream, or over TLS in it. A handshake counts as a part of the first head, and is cut with it.
-async fn shake_hands_and_serve<C: Clock + 'static>(
-    app: Arc<App<C>>,
+/// Serves a stream, or what TLS carries in it. A handshake counts as a part of the first head, and shares its timeout.
+async fn handshake_and_serve(
+    network: &Network,
+    protocols: impl Serve,
     stream: TcpStream,
     caller: Caller,
     progress: Arc<Progress>,
 ) {
-    let Some(tls) = app.certificates.of(caller.door).map(Arc::clone) else {
-        return speak(app, stream, caller, progress).await;
+    let Some(tls) = network.certificates.of(caller.listener).map(Arc::clone) else {
+        return protocols.serve(stream, caller, progress).await;
     };
-    // In a box, so that connections without TLS have no room for it.
+    // Boxed, so that connections without TLS have no room for it.
     let secured = async move {
         if let Some(Ok(mut accepted)) = progress.until(Order::Cut, tls.accept(stream)).await {
             // Over gRPC only whole calls count, and whoever has begun one is told where to go on.
-            if caller.door != Door::Grpc {
-                accepted.stream.get_mut().0.note_to(Arc::clone(&progress));
+            if caller.listener != Listener::Grpc {
+                accepted.stream.get_mut().0.tracker.report_to(Arc::clone(&progress));
             }
             let caller = Caller { certificate: accepted.certificate, ..caller };
-            speak(app, accepted.stream, caller, progress).await;
+            protocols.serve(accepted.stream, caller, progress).await;
         }
     };
     Box::pin(secured).await;
-}
-
-/// Answers in the protocol of the door, until the connection ends.
-async fn speak<C: Clock + 'static>(
-    app: Arc<App<C>>,
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    caller: Caller,
-    progress: Arc<Progress>,
-) {
-    match caller.door {
-        Door::Check | Door::Admin => http::connection::serve(app, stream, caller, progress).await,
-        // In boxes, so that connections of HTTP have no room for them.
-        Door::Grpc => Box::pin(grpc::connection::serve(app, stream, caller, progress)).await,
-        Door::Resp => Box::pin(resp::connection::serve(app, stream, caller, progress)).await,
-    }
 }
 
 fn is_of_one_connection(error: &io::Error) -> bool {
@@ -284,43 +298,52 @@ mod tests {
     use std::task::Waker;
 
     use slidegate::policy::{Policy, Settings};
-    use slidegate::{ManualClock, Memory};
 
     use super::*;
-    use crate::config::{Config, HttpSettings};
-    use crate::runtime::backend::Backend;
+    use crate::config::live_settings::LiveSettings;
+    use crate::net::tls::Certificates;
 
-    fn policy(max: usize) -> (Policy, Settings) {
-        let text = format!("version: 1\nserver: {{ connections: {{ max: {max} }} }}\nrules: []\n");
-        Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"))
+    #[derive(Clone)]
+    struct NoProtocol;
+
+    impl Serve for NoProtocol {
+        async fn serve(
+            self,
+            _: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+            _: Caller,
+            _: Arc<Progress>,
+        ) {
+        }
     }
 
-    fn app(max: usize) -> Arc<App<ManualClock>> {
-        let store = Backend::Memory(Memory::default());
-        let app = App::over(Config::from(policy(max)), store).expect("settings");
-        Arc::new(app.clock(ManualClock::new(1_745_000_103_000)))
+    fn settings(max: usize) -> LiveSettings {
+        let text = format!("version: 1\nserver: {{ connections: {{ max: {max} }} }}\nrules: []\n");
+        let (_, settings): (Policy, Settings) =
+            Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+        LiveSettings::new(&settings).expect("settings")
     }
 
     /// After a reload to fewer connections a newcomer does not pay for those that are too many.
     #[tokio::test(start_paused = true)]
     async fn a_smaller_maximum_makes_room_for_whoever_comes() {
         for (before, after) in [(6, 6), (12, 6), (100, 6)] {
-            let mut reception = Reception::new(app(before), Door::Check);
+            let network = Arc::new(Network::new(settings(before), Certificates::default()));
+            let mut acceptor = Acceptor::new(Arc::clone(&network), NoProtocol, Listener::Http);
             let peer = IpAddr::from([203, 0, 113, 7]);
             let mut members = Vec::new();
             for _ in 0..before {
-                let place = reception.seat(peer).expect("a seat");
-                let joined = reception.connections.join(Progress::new(), Waker::noop().clone(), &place);
-                members.push((joined, place));
+                let slot = acceptor.seat(peer).expect("a slot");
+                let joined = acceptor.connections.join(Progress::new(), Waker::noop().clone(), &slot);
+                members.push((joined, slot));
             }
             tokio::time::advance(Duration::from_secs(2)).await;
-            reception.app.set_http(HttpSettings::new(&policy(after).1).expect("settings"));
-            let turns = (1..).find(|_| reception.seat(peer).is_some()).expect("a seat");
+            network.set_settings(settings(after));
+            let turns = (1..).find(|_| acceptor.seat(peer).is_some()).expect("a slot");
             assert!(
                 turns <= 1 + (before - after) / MAX_RECLAIMS,
-                "{turns} came for one seat: {before} to {after}"
+                "{turns} came for one slot: {before} to {after}"
             );
-            let ended = reception.app.connections().stats().ended_for_room;
+            let ended = network.stats().ended_for_room;
             assert_eq!(ended as usize, 1 + before - after, "{before} to {after}");
         }
     }

@@ -12,12 +12,12 @@ const MAX_OPEN_BYTES: usize = 8 << 10;
 const PART_OF_REST: usize = 8;
 
 /// What has come of calls that are not complete.
-pub(crate) struct Unfinished {
+pub(crate) struct ByteBudget {
     bytes: AtomicUsize,
     max_bytes: usize,
 }
 
-impl Unfinished {
+impl ByteBudget {
     /// Of what all connections share.
     pub(crate) fn of_all() -> Self {
         Self { bytes: AtomicUsize::new(0), max_bytes: MAX_BYTES }
@@ -50,8 +50,8 @@ impl Unfinished {
 
 /// What one call has of it, until it is dropped.
 pub(crate) struct Part<'a> {
-    of: &'a Unfinished,
-    shared: Option<&'a Unfinished>,
+    of: &'a ByteBudget,
+    shared: Option<&'a ByteBudget>,
     bytes: usize,
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_there_for_others() {
-        for all in [Unfinished::of_all(), Unfinished::of_open_calls()] {
+        for all in [ByteBudget::of_all(), ByteBudget::of_open_calls()] {
             let (mut one, mut other) = (all.part(None), all.part(None));
             assert!(one.grow(all.max_bytes - 1) && other.grow(1));
             assert!(!other.grow(1));
@@ -107,15 +107,15 @@ mod tests {
     fn a_few_connections_do_not_use_it_up() {
         const PIECE: usize = 1 << 10;
         for connections in [1, 10, 50] {
-            let all = Unfinished::of_all();
-            let ones: Vec<_> = (0..connections).map(|_| Unfinished::of_one()).collect();
+            let all = ByteBudget::of_all();
+            let ones: Vec<_> = (0..connections).map(|_| ByteBudget::of_one()).collect();
             let mut parts: Vec<_> = ones.iter().map(|one| one.part(Some(&all))).collect();
             for part in &mut parts {
                 while part.grow(PIECE) {}
                 // The call that has gone too far is over, and takes nothing.
                 part.shrink(PIECE);
             }
-            let newcomer = Unfinished::of_one();
+            let newcomer = ByteBudget::of_one();
             let mut part = newcomer.part(Some(&all));
             assert!(part.grow(PIECE), "after {connections}");
             assert!(all.bytes.load(Ordering::Relaxed) < MAX_BYTES);

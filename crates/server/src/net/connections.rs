@@ -3,7 +3,6 @@
 //! One timer for all of them instead of one for each request: a connection only notes how far it is, which costs nothing.
 
 mod admission;
-mod bounds;
 mod capacity;
 mod counts;
 #[cfg(test)]
@@ -21,26 +20,39 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use slab::Slab;
-use slidegate::Clock;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-pub(crate) use admission::{Place, Places, Shortage};
-pub(crate) use bounds::Bounds;
+pub(crate) use admission::{ConnectionSlot, ConnectionSlots, Shortage};
 pub(crate) use capacity::{Capacity, OpenFiles};
 pub use counts::ConnectionStats;
-pub(crate) use counts::{Counts, Event};
-pub(crate) use lingering_close::{Rest, Sends};
-pub(crate) use pace::Pace;
+pub(crate) use counts::{ConnectionCounts, Event};
+pub(crate) use lingering_close::{LingeringClose, Sends};
+pub(crate) use pace::{PAUSE, Pace};
 pub(crate) use progress::{Order, Phase, Progress};
 pub(crate) use turns::{Turns, cost};
 
-use crate::runtime::app::App;
+use crate::config::connection_limits::ConnectionLimits;
 use reclaim::IdleQueue;
 
 /// How long a connection on which nothing is asked is kept once the service ends: what its client has just sent is still read.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
 /// How often it is looked at who has not moved once the service ends.
 const LAST_SWEEPS: Duration = Duration::from_millis(10);
+
+/// Time that a client may keep sending after its last response.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Time limit of a phase. Responses take the time that they need, and streams end when they like.
+fn time_limit(limits: &ConnectionLimits, phase: Phase) -> Option<Duration> {
+    match phase {
+        Phase::Fresh | Phase::Record | Phase::Head => Some(limits.head),
+        Phase::Body => Some(limits.body),
+        Phase::Answering | Phase::Streaming => None,
+        Phase::Writing => Some(limits.write),
+        Phase::Closing => Some(limits.write.min(LINGER)),
+        Phase::Idle => Some(limits.idle),
+    }
+}
 
 /// All connections of a listener.
 #[derive(Default)]
@@ -69,20 +81,25 @@ struct Entry {
 }
 
 impl Entry {
-    fn tell(&self, order: Order) {
-        self.progress.tell(order);
+    fn order(&self, order: Order) {
+        self.progress.set_order(order);
         self.waker.wake_by_ref();
     }
 
     /// Ends what has lasted too long.
-    fn judge(&mut self, now: Instant, bounds: &Bounds, finishing: Option<Instant>) -> Option<Told> {
+    fn judge(
+        &mut self,
+        now: Instant,
+        bounds: &ConnectionLimits,
+        finishing: Option<Instant>,
+    ) -> Option<Timeout> {
         let steps = self.progress.steps();
         if steps != self.seen {
             (self.seen, self.since) = (steps, now);
             return None;
         }
         let phase = self.progress.phase();
-        let mut limit = bounds.of(phase)?;
+        let mut limit = time_limit(bounds, phase)?;
         let mut since = self.since;
         if let (Some(finishing), Phase::Fresh | Phase::Idle) = (finishing, phase) {
             (since, limit) = (since.max(finishing), limit.min(GRACE));
@@ -94,13 +111,13 @@ impl Entry {
         let first = self.progress.order() == Order::Go;
         let mute = matches!(phase, Phase::Writing | Phase::Closing);
         self.since = now;
-        self.tell(if first && !mute { Order::Cut } else { Order::End });
-        Some(if first { Told::First(phase) } else { Told::Again })
+        self.order(if first && !mute { Order::Cut } else { Order::End });
+        Some(if first { Timeout::First(phase) } else { Timeout::Again })
     }
 }
 
 /// A connection was told to end.
-enum Told {
+enum Timeout {
     /// For the first time, while it did this.
     First(Phase),
     Again,
@@ -108,7 +125,12 @@ enum Told {
 
 impl Connections {
     /// Says that a connection is open. It leaves when what this returns is dropped.
-    pub(crate) fn join(self: &Arc<Self>, progress: Arc<Progress>, waker: Waker, place: &Place) -> Membership {
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        progress: Arc<Progress>,
+        waker: Waker,
+        place: &ConnectionSlot,
+    ) -> Membership {
         let seen = progress.steps();
         let open = &mut *self.0.lock();
         let lane_turn = place.is_in_lane().then(|| {
@@ -123,7 +145,7 @@ impl Connections {
 
     /// Ends the connection that has been idle for longest, and gives its seat away. `false` if nobody has been idle for long, or
     /// too many are leaving already.
-    pub(crate) fn reclaim_idle(&self, places: &Places, capacity: Capacity) -> bool {
+    pub(crate) fn reclaim_idle(&self, places: &ConnectionSlots, capacity: Capacity) -> bool {
         let Open { entries, idle, .. } = &mut *self.0.lock();
         let now = Instant::now();
         let Some(entry) = idle.next(entries, now).and_then(|key| entries.get_mut(key)) else { return false };
@@ -131,13 +153,13 @@ impl Connections {
             return false;
         }
         entry.since = now;
-        entry.tell(Order::Cut);
+        entry.order(Order::Cut);
         true
     }
 
     /// Ends the connection that has been in the lane for longest, and gives its place there away. `false` if too many are leaving
     /// already.
-    pub(crate) fn reclaim_lane(&self, places: &Places, capacity: Capacity) -> bool {
+    pub(crate) fn reclaim_lane(&self, places: &ConnectionSlots, capacity: Capacity) -> bool {
         let Open { entries, lane, .. } = &mut *self.0.lock();
         let Some(oldest) = lane.first_entry() else { return false };
         let Some(entry) = entries.get(*oldest.get()).filter(|entry| places.vacate(entry.place, capacity))
@@ -145,30 +167,26 @@ impl Connections {
             return false;
         };
         oldest.remove();
-        entry.tell(Order::End);
+        entry.order(Order::End);
         true
     }
 
-    /// Ends the connections that do not move, again and again.
-    pub(crate) async fn keep_moving<C: Clock>(&self, app: &App<C>) {
-        loop {
-            let interval = match self.0.lock().finishing {
-                None => app.http().connections.sweep_interval(),
-                Some(_) => LAST_SWEEPS,
-            };
-            sleep(interval).await;
-            let mut from = 0;
-            while let Some(next) =
-                self.sweep(from, Instant::now(), &app.http().connections, app.connections())
-            {
-                from = next;
-                sleep(pace::PAUSE).await;
-            }
+    /// Time until the next sweep.
+    pub(crate) fn sweep_interval(&self, limits: &ConnectionLimits) -> Duration {
+        match self.0.lock().finishing {
+            None => limits.sweep_interval(),
+            Some(_) => LAST_SWEEPS,
         }
     }
 
     /// Looks at the connections from a place on; the place to go on from, if enough were told before all were looked at.
-    fn sweep(&self, from: usize, now: Instant, bounds: &Bounds, counts: &Counts) -> Option<usize> {
+    pub(crate) fn sweep(
+        &self,
+        from: usize,
+        now: Instant,
+        bounds: &ConnectionLimits,
+        counts: &ConnectionCounts,
+    ) -> Option<usize> {
         let Open { entries, finishing, .. } = &mut *self.0.lock();
         let (mut told, at_once) = (0, pace::at_once());
         for place in from..entries.capacity() {
@@ -181,10 +199,10 @@ impl Connections {
             };
             told += 1;
             match judged {
-                Told::First(Phase::Fresh | Phase::Idle) if finishing.is_some() => {}
-                Told::First(Phase::Idle) => counts.add(Event::EndedIdle),
-                Told::First(Phase::Closing) | Told::Again => {}
-                Told::First(_) => counts.add(Event::EndedSlow),
+                Timeout::First(Phase::Fresh | Phase::Idle) if finishing.is_some() => {}
+                Timeout::First(Phase::Idle) => counts.add(Event::EndedIdle),
+                Timeout::First(Phase::Closing) | Timeout::Again => {}
+                Timeout::First(_) => counts.add(Event::EndedSlow),
             }
         }
         None
@@ -192,8 +210,8 @@ impl Connections {
 
     /// Looks at all of them once, at the time that it is.
     #[cfg(test)]
-    fn sweep_now(&self, bounds: &Bounds) {
-        self.sweep(0, Instant::now(), bounds, &Counts::default());
+    fn sweep_now(&self, bounds: &ConnectionLimits) {
+        self.sweep(0, Instant::now(), bounds, &ConnectionCounts::default());
     }
 
     /// From now on connections on which nothing is asked end soon.
@@ -202,8 +220,8 @@ impl Connections {
     }
 
     /// Tells every connection.
-    pub(crate) fn tell_all(&self, order: Order) {
-        self.0.lock().entries.iter().for_each(|(_, entry)| entry.tell(order));
+    pub(crate) fn order_all(&self, order: Order) {
+        self.0.lock().entries.iter().for_each(|(_, entry)| entry.order(order));
     }
 }
 

@@ -4,16 +4,12 @@
 
 mod certificates;
 mod contents;
-mod error;
 mod expiry;
 mod identity;
 mod records;
 mod validity;
-mod watch;
 
 use std::io;
-#[cfg(feature = "otlp")]
-use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,8 +17,6 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rustls::ServerConfig;
-#[cfg(feature = "otlp")]
-use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 use slidegate::policy::file;
 use slidegate::{Clock, SystemClock};
@@ -31,33 +25,26 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::config::{ConfigError, value};
+use crate::config::error::ConfigError;
+use crate::config::tls_error::TlsError;
+use crate::config::value::value;
+use crate::net::tracked_io::TrackedIo;
 
-pub(crate) use certificates::{Certificates, Reread};
-pub use error::TlsError;
-pub(crate) use watch::watch;
+pub(crate) use certificates::{CertificateReload, Certificates};
 
 use contents::{Contents, Files};
 use identity::Identity;
-use records::Records;
+use records::RecordTracker;
 use validity::Validity;
 
 /// How long a client that was refused may take to hear why, and how much of what it still sends is read for that.
 const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 << 10;
 
-/// The certificates in a file: those of authorities that vouch for others.
-#[cfg(feature = "otlp")]
-pub(crate) fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let unreadable =
-        |error: io::Error| TlsError::Unreadable { path: path.to_owned(), why: error.to_string() };
-    identity::certificates(path, &contents::read(path).map_err(unreadable)?)
-}
-
 /// The certificate of one listener.
 pub(crate) struct Tls {
-    setting: &'static str,
-    files: Files,
+    pub(crate) setting: &'static str,
+    pub(crate) files: Files,
     /// What is spoken inside it, by its name in ALPN; empty if it has none.
     protocol: &'static [u8],
     config: ArcSwap<ServerConfig>,
@@ -103,7 +90,7 @@ pub(crate) enum Read {
 
 /// A connection after its handshake.
 pub(crate) struct Accepted {
-    pub(crate) stream: TlsStream<Records<TcpStream>>,
+    pub(crate) stream: TlsStream<TrackedIo<TcpStream, RecordTracker>>,
     /// SHA-256 of the client's certificate, if it showed one.
     pub(crate) certificate: Option<[u8; 32]>,
 }
@@ -144,15 +131,16 @@ impl Tls {
     /// Speaks TLS on a new connection. Whoever is refused is told why, as far as TLS has words for it.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<Accepted> {
         let acceptor = TlsAcceptor::from(self.config.load_full());
-        let stream = match acceptor.accept(Records::new(stream)).into_fallible().await {
-            Ok(stream) => stream,
-            Err((error, stream)) => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                tracing::debug!(setting = self.setting, %error, "a handshake failed");
-                farewell(stream).await;
-                return Err(error);
-            }
-        };
+        let stream =
+            match acceptor.accept(TrackedIo::new(stream, RecordTracker::default())).into_fallible().await {
+                Ok(stream) => stream,
+                Err((error, stream)) => {
+                    self.refused.fetch_add(1, Ordering::Relaxed);
+                    tracing::debug!(setting = self.setting, %error, "a handshake failed");
+                    farewell(stream).await;
+                    return Err(error);
+                }
+            };
         let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let certificate = shown.map(|shown| Sha256::digest(shown).into());
         Ok(Accepted { stream, certificate })
@@ -164,7 +152,7 @@ impl Tls {
     }
 
     /// Puts what was read in the place of what is in use, unless it is the same or cannot be used.
-    fn take(&self, read: Result<Contents, TlsError>) -> Result<Read, TlsError> {
+    pub(crate) fn take(&self, read: Result<Contents, TlsError>) -> Result<Read, TlsError> {
         let mut last = self.last.lock();
         let taken = read.and_then(|contents| {
             let digest = contents.digest();
@@ -201,13 +189,19 @@ impl Tls {
         }
     }
 
+    /// Logs a warning if the certificate expires soon.
+    pub(crate) fn warn_of_expiry(&self) {
+        let validity = self.last.lock().validity;
+        expiry::warn(self.setting, validity, now_ms());
+    }
+
     pub(crate) fn state(&self) -> TlsState {
         TlsState { refused: self.refused.load(Ordering::Relaxed), ..self.last.lock().state.clone() }
     }
 }
 
 /// A connection that is closed with something unread is reset, and then the other side may never see the alert.
-async fn farewell(mut stream: Records<TcpStream>) {
+async fn farewell(mut stream: TrackedIo<TcpStream, RecordTracker>) {
     let last_words = async {
         stream.shutdown().await?;
         tokio::io::copy(&mut (&mut stream).take(FAREWELL_BYTES), &mut tokio::io::sink()).await

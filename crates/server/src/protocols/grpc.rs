@@ -12,4 +12,5 @@ pub(crate) mod message;
 pub(crate) mod reflection;
 pub(crate) mod reply;
 pub(crate) mod routes;
-pub(crate) mod tracked_io;
+pub(crate) mod status;
+mod tracker;

@@ -6,10 +6,10 @@ use serde_json::json;
 use slidegate::Clock;
 use slidegate::store::redis::Health;
 
-use super::http::query;
 use super::problem::{PROBLEM_JSON, Problem, Reply, reply};
-use crate::runtime::app::App;
+use super::query;
 use crate::runtime::backend::Backend;
+use crate::runtime::decider::Decider;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -53,13 +53,13 @@ pub(crate) fn live() -> Reply {
 
 /// Whether requests should come here. While the store does not answer every rule has an answer of its own, so that counts only
 /// if it is asked for: `?store=required`.
-pub(crate) fn ready<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply, Problem> {
-    let store = StoreState::of(app.gate().store());
+pub(crate) fn ready<C: Clock>(decider: &Decider<C>, query: Option<&str>) -> Result<Reply, Problem> {
+    let store = StoreState::of(decider.gate().store());
     let needs_store = needs_store(query)?;
-    let why = if !app.is_ready() {
+    let why = if !decider.is_ready() {
         "it was told to end, and takes no more requests"
     } else if needs_store && store == StoreState::Unavailable {
-        outage(app.gate().store())
+        outage(decider.gate().store())
     } else {
         let body = json!({ "ready": true, "store": store.name() });
         return Ok(reply(StatusCode::OK, JSON, body.to_string()));

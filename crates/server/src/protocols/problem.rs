@@ -3,9 +3,11 @@
 use bytes::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{HeaderMap, StatusCode};
+use slidegate::{GateError, Store};
 
-use super::http::content::Content;
+use super::content::Content;
 use super::json;
+use crate::runtime::backend::Backend;
 
 /// What every handler gives.
 pub(crate) type Reply = hyper::Response<Content>;
@@ -88,7 +90,7 @@ impl Problem {
     }
 
     /// The connection is one more than the settings allow.
-    pub(crate) fn too_many() -> Self {
+    pub(crate) fn too_many_connections() -> Self {
         Self::overloaded("there are too many connections, in all or from your address; ask again later")
     }
 
@@ -152,4 +154,33 @@ pub(crate) fn reply(status: StatusCode, content_type: HeaderValue, body: impl In
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, content_type);
     reply
+}
+
+impl From<GateError<<Backend as Store>::Error>> for Problem {
+    fn from(error: GateError<<Backend as Store>::Error>) -> Self {
+        match error {
+            GateError::Request(error) => Problem::bad_request(error.to_string()),
+            GateError::Conflict => Problem::new(StatusCode::CONFLICT, error.to_string()),
+            GateError::Full => Problem::overloaded(error.to_string()),
+            GateError::TooManyPermits => {
+                let refused = Problem::new(StatusCode::TOO_MANY_REQUESTS, error.to_string());
+                refused.outcome("too_many_permits")
+            }
+            GateError::Store(error) => Problem::store(&error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_room_for_an_idempotency_key_is_a_503_that_says_so() {
+        let (status, headers, body) = Problem::from(GateError::Full).into_parts();
+        assert_eq!(status, hyper::StatusCode::SERVICE_UNAVAILABLE);
+        assert!(headers.contains_key(hyper::header::RETRY_AFTER));
+        let body = String::from_utf8(body).expect("JSON");
+        assert!(body.contains("no room to remember another idempotency key"), "{body}");
+    }
 }

@@ -11,12 +11,12 @@ const MAX_BYTES: usize = 128;
 const PREFIX_DIGITS: usize = 16;
 
 /// New ids for the requests of one connection: what is random, and a count.
-pub(crate) struct Ids {
+pub(crate) struct RequestIds {
     prefix: [u8; PREFIX_DIGITS],
     count: AtomicU64,
 }
 
-impl Ids {
+impl RequestIds {
     /// `seed` is different for every connection.
     pub(crate) fn new(seed: u64) -> Self {
         let mut prefix = [0; PREFIX_DIGITS];
@@ -28,7 +28,7 @@ impl Ids {
 
     /// The id that the request brought, if it is one, or the next.
     pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
-        brought(headers).unwrap_or_else(|| self.next())
+        from_headers(headers).unwrap_or_else(|| self.next())
     }
 
     pub(crate) fn next(&self) -> HeaderValue {
@@ -48,7 +48,7 @@ pub(crate) fn text(id: &HeaderValue) -> &str {
 }
 
 /// The id that a call brought, if it is one.
-pub(crate) fn brought(headers: &HeaderMap) -> Option<HeaderValue> {
+pub(crate) fn from_headers(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(X_REQUEST_ID).filter(|id| is_id(id.as_bytes())).cloned()
 }
 
@@ -64,7 +64,7 @@ mod tests {
     fn id_for(given: &[u8]) -> HeaderValue {
         let mut headers = HeaderMap::new();
         headers.insert(X_REQUEST_ID, HeaderValue::from_bytes(given).expect("a header value"));
-        Ids::new(0x0123_4567_89ab_cdef).of(&headers)
+        RequestIds::new(0x0123_4567_89ab_cdef).of(&headers)
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn ids_differ() {
-        let ids = Ids::new(u64::MAX);
+        let ids = RequestIds::new(u64::MAX);
         let none = HeaderMap::new();
         assert_eq!(ids.of(&none), "ffffffffffffffff-0");
         assert_eq!(ids.of(&none), "ffffffffffffffff-1");

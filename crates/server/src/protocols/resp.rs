@@ -10,6 +10,7 @@ mod parser;
 #[cfg(test)]
 mod parser_comparison;
 mod pipeline;
+mod recent_limit;
 #[cfg(test)]
 mod reference_parser;
 mod reply;

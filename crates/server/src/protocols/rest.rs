@@ -1,4 +1,4 @@
-//! HTTP endpoints of the check listener.
+//! Check API: the HTTP endpoints of the check listener.
 
 pub(crate) mod answer;
 pub(crate) mod authorize;
@@ -8,5 +8,6 @@ pub(crate) mod limit;
 pub(crate) mod number;
 pub(crate) mod openapi;
 pub(crate) mod rlaas;
+pub(crate) mod routes;
 pub(crate) mod settle;
 pub(crate) mod verdict;

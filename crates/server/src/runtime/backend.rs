@@ -11,7 +11,9 @@ use slidegate::{
     Fallback, IdempotentOutcome, Memory, OnStoreError, Redis, SettleOutcome, Space, Store, Verdict,
 };
 
-use crate::config::{Config, ConfigError, value};
+use crate::config::Config;
+use crate::config::error::ConfigError;
+use crate::config::value::value;
 
 /// The store that the settings name.
 // There is one for the whole process, so that its variants differ in size does not matter.

@@ -52,12 +52,12 @@ impl Content {
 }
 
 /// Files that are looked at until one of them changes.
-pub(crate) struct Watched {
+pub(crate) struct WatchedFiles {
     // Looks are made on a thread for work that blocks, and may outlive the one who asked.
     files: Arc<Mutex<Vec<Watch>>>,
 }
 
-impl Watched {
+impl WatchedFiles {
     /// What these files hold now is no change.
     #[cfg(test)]
     fn new(paths: Vec<PathBuf>) -> Self {

@@ -17,8 +17,7 @@ pub use error::OverrideError;
 pub(crate) use set::Overrides;
 use set::{Knows, Missed};
 
-use super::app::App;
-use super::reload::Now;
+use super::Runtime;
 
 /// How often the board is read. What one node sets the others have a second later, or two.
 const EVERY: Duration = Duration::from_secs(1);
@@ -59,10 +58,10 @@ pub struct NewOverride {
     pub reason: String,
 }
 
-impl<C: Clock> App<C> {
+impl<C: Clock> Runtime<C> {
     /// The overrides that have not expired, the oldest first.
     pub fn overrides(&self) -> Vec<Override> {
-        self.live().now.lock().overrides.list()
+        self.live.now.lock().overrides.list()
     }
 
     /// Sets an override: here at once, on the other nodes of the store within two seconds.
@@ -74,21 +73,21 @@ impl<C: Clock> App<C> {
         if reason.len() > MAX_REASON_BYTES {
             return Err(OverrideError::Reason);
         }
-        let fits = self.live().now.lock().file.with(std::slice::from_ref(&exception)).map(drop);
+        let fits = self.live.now.lock().file.with(std::slice::from_ref(&exception)).map(drop);
         fits.map_err(OverrideError::TemporaryOverride)?;
         let created_at_ms = self.gate().now_ms();
         let text = note::write(&exception, &reason, created_at_ms);
         let expires_at_ms = created_at_ms + expires_in_ms;
-        let id = format!("{:012x}", getrandom::u64().unwrap_or_else(|_| self.next_seed()) >> 16);
+        let id = format!("{:012x}", getrandom::u64().unwrap_or_else(|_| self.decider.next_seed()) >> 16);
         let note = Note { id, text, expires_at_ms };
 
-        let _turn = self.board_turn().lock().await;
+        let _turn = self.notes_lock.lock().await;
         match self.gate().store().post(&note, created_at_ms).await? {
             PostOutcome::Done => {}
             PostOutcome::Full => return Err(OverrideError::Full),
             PostOutcome::TooLarge => return Err(OverrideError::TooLarge),
         }
-        let mut now = self.live().now.lock();
+        let mut now = self.live.now.lock();
         let id = note.id.clone();
         now.overrides.insert(note);
         self.renew(&mut now);
@@ -97,9 +96,9 @@ impl<C: Clock> App<C> {
 
     /// Removes an override: here at once, elsewhere within two seconds. Whether it was there.
     pub async fn remove_override(&self, id: &str) -> Result<bool, OverrideError> {
-        let _turn = self.board_turn().lock().await;
+        let _turn = self.notes_lock.lock().await;
         let was_there = self.gate().store().withdraw(id).await?;
-        let mut now = self.live().now.lock();
+        let mut now = self.live.now.lock();
         let was_known = now.overrides.remove(id);
         if was_known {
             self.renew(&mut now);
@@ -107,18 +106,12 @@ impl<C: Clock> App<C> {
         Ok(was_there || was_known)
     }
 
-    /// Puts the rules of the file in force with the overrides that fit them.
-    pub(crate) fn renew(&self, now: &mut Now) {
-        let policy = now.overrides.over(&now.file, self.gate().now_ms());
-        self.gate().replace(policy);
-    }
-
     /// Reads the board once. While the store does not answer, what is known stays.
     async fn read_board(&self) {
-        let _turn = self.board_turn().lock().await;
+        let _turn = self.notes_lock.lock().await;
         match self.gate().store().notes().await {
             Ok(board) => {
-                let mut now = self.live().now.lock();
+                let mut now = self.live.now.lock();
                 let changed = now.overrides.take(board, self.gate().now_ms());
                 if changed.answers_again {
                     tracing::info!("the store answers again, and the overrides are those that it has");
@@ -136,7 +129,7 @@ impl<C: Clock> App<C> {
 
     /// Tells that the store fails, and what holds meanwhile: once, until it answers again.
     fn note_silence(&self, why: &dyn Display) {
-        match self.live().now.lock().overrides.miss() {
+        match self.live.now.lock().overrides.miss() {
             Missed::First(Knows::Nothing) => tracing::warn!(
                 "the store fails: {why}. Until it answers, rules do so by their on_store_error, and without the \
                  overrides that it may have"
@@ -152,7 +145,7 @@ impl<C: Clock> App<C> {
     /// Drops what has expired. When the next one does, in how many milliseconds.
     fn drop_expired(&self) -> Option<u64> {
         let now_ms = self.gate().now_ms();
-        let mut now = self.live().now.lock();
+        let mut now = self.live.now.lock();
         if now.overrides.expire(now_ms) {
             self.renew(&mut now);
         }
@@ -161,24 +154,24 @@ impl<C: Clock> App<C> {
 }
 
 /// Reads the board before the first request, if the store answers soon.
-pub(crate) async fn begin<C: Clock>(app: &App<C>) {
-    if timeout(AT_START, app.read_board()).await.is_err() {
-        app.note_silence(&"it has not told of overrides within a second");
+pub(crate) async fn begin<C: Clock>(runtime: &Runtime<C>) {
+    if timeout(AT_START, runtime.read_board()).await.is_err() {
+        runtime.note_silence(&"it has not told of overrides within a second");
     }
 }
 
 /// Keeps what is in force as the board says, and drops what expires in time. Never returns.
-pub(crate) async fn follow<C: Clock>(app: Arc<App<C>>) {
+pub(crate) async fn follow<C: Clock>(runtime: Arc<Runtime<C>>) {
     loop {
         let next = tokio::time::Instant::now() + EVERY;
         loop {
             let left = next.saturating_duration_since(tokio::time::Instant::now());
-            let expiry = app.drop_expired().map_or(left, |in_ms| Duration::from_millis(in_ms.max(1)));
+            let expiry = runtime.drop_expired().map_or(left, |in_ms| Duration::from_millis(in_ms.max(1)));
             sleep(left.min(expiry)).await;
             if tokio::time::Instant::now() >= next {
                 break;
             }
         }
-        app.read_board().await;
+        runtime.read_board().await;
     }
 }

@@ -21,8 +21,8 @@ pub use source::PolicySource;
 pub(crate) use source::digest;
 pub use state::{ReloadState, Reloaded};
 
-use super::app::App;
-use super::file_watch::{Content, Watched};
+use super::Runtime;
+use super::file_watch::{Content, WatchedFiles};
 use super::overrides::Overrides;
 
 /// What is in force, and where it comes from.
@@ -64,27 +64,27 @@ enum Taken {
     Stale,
 }
 
-impl<C: Clock> App<C> {
+impl<C: Clock> Runtime<C> {
     /// With the file that the policy was read from, so that it can be read again.
     pub fn source(mut self, source: PolicySource) -> Self {
-        self.live_mut().now.get_mut().state.policy_digest.clone_from(&source.digest);
-        self.live_mut().source = Some(source);
+        self.live.now.get_mut().state.policy_digest.clone_from(&source.digest);
+        self.live.source = Some(source);
         self
     }
 
     /// The file that the policy comes from, if it does.
     pub fn policy_path(&self) -> Option<&Path> {
-        self.live().source.as_ref().map(|source| source.path.as_path())
+        self.live.source.as_ref().map(|source| source.path.as_path())
     }
 
     /// How reloads have gone so far.
     pub fn reload_state(&self) -> ReloadState {
-        self.live().now.lock().state.clone()
+        self.live.now.lock().state.clone()
     }
 
     /// The settings that are in force: those of the file, but for what waits for the next start.
     pub fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.live().now.lock().settings)
+        Arc::clone(&self.live.now.lock().settings)
     }
 
     /// Reads the policy again, at once, and puts it in force if all of it is right. What is wrong is logged too.
@@ -92,28 +92,28 @@ impl<C: Clock> App<C> {
     where
         C: 'static,
     {
-        let app = Arc::clone(self);
-        let reloaded = spawn_blocking(move || app.reload_now()).await;
+        let runtime = Arc::clone(self);
+        let reloaded = spawn_blocking(move || runtime.reload_now()).await;
         reloaded.unwrap_or_else(|ended| std::panic::resume_unwind(ended.into_panic()))
     }
 
     /// The same on this thread, which waits for the disk.
     pub fn reload_now(&self) -> Result<Reloaded, ReloadError> {
-        let source = match self.live().source() {
+        let source = match self.live.source() {
             Ok(source) => source,
             Err(error) => {
                 tracing::warn!("{error}");
                 return Err(error);
             }
         };
-        let _turn = self.live().turn.lock();
+        let _turn = self.live.turn.lock();
         self.take(source, &Content::of(&source.path), Telling::All)
     }
 
     /// Takes what the file was seen to hold, unless that is known already and waits for nothing else.
     fn reload_settled(&self, settled: &Content) -> Taken {
-        let Ok(source) = self.live().source() else { return Taken::Done };
-        let _turn = self.live().turn.lock();
+        let Ok(source) = self.live.source() else { return Taken::Done };
+        let _turn = self.live.turn.lock();
         // Meanwhile somebody may have begun to write it anew, or it was read by another way.
         if Content::of(&source.path) != *settled {
             return Taken::Stale;
@@ -127,28 +127,34 @@ impl<C: Clock> App<C> {
         Taken::Done
     }
 
+    /// Puts the rules of the file in force with the overrides that fit them.
+    pub(super) fn renew(&self, now: &mut Now) {
+        let policy = now.overrides.over(&now.file, self.gate().now_ms());
+        self.gate().replace(policy);
+    }
+
     fn awaited(&self) -> Vec<PathBuf> {
-        self.live().now.lock().awaited.clone()
+        self.live.now.lock().awaited.clone()
     }
 }
 
 /// Looks at the policy's file, and takes what it holds when it has changed and has settled. Never returns.
-pub(crate) async fn watch<C: Clock + 'static>(app: Arc<App<C>>) {
-    let Some(path) = app.policy_path() else { return pending().await };
+pub(crate) async fn watch<C: Clock + 'static>(runtime: Arc<Runtime<C>>) {
+    let Some(path) = runtime.policy_path() else { return pending().await };
     // What was written since the start is a change, too.
-    let mut watched = Watched::anew(vec![path.to_owned()]);
+    let mut watched = WatchedFiles::anew(vec![path.to_owned()]);
     let mut awaited = Vec::new();
     loop {
         watched.changed().await;
-        let (taking, content) = (Arc::clone(&app), watched.content(0));
+        let (taking, content) = (Arc::clone(&runtime), watched.content(0));
         if let Ok(Taken::Stale) = spawn_blocking(move || taking.reload_settled(&content)).await {
             watched.repeat();
         }
         // A file that is only refused for its certificates is tried again when these change.
-        if app.awaited() != awaited {
-            awaited = app.awaited();
+        if runtime.awaited() != awaited {
+            awaited = runtime.awaited();
             let paths = [path.to_owned()].into_iter().chain(awaited.iter().cloned()).collect();
-            let Ok(all) = spawn_blocking(|| Watched::anew(paths)).await else { return };
+            let Ok(all) = spawn_blocking(|| WatchedFiles::anew(paths)).await else { return };
             watched = all;
         }
     }

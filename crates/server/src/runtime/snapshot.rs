@@ -14,9 +14,9 @@ use parking_lot::Mutex;
 use slidegate::{Clock, Memory};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::app::App;
+use super::Runtime;
+use super::backend::Backend;
 
-pub use startup::SnapshotStartError;
 pub(crate) use startup::open;
 
 /// How the snapshots of the service are doing.
@@ -107,13 +107,22 @@ impl Snapshots {
     }
 }
 
+impl<C: Clock> Runtime<C> {
+    /// Writes a snapshot. Waits for the disk.
+    pub(crate) fn save_snapshot(&self) {
+        if let (Some(snapshots), Backend::Memory(memory)) = (&self.snapshots, self.gate().store()) {
+            snapshots.save(memory, || self.gate().now_ms());
+        }
+    }
+}
+
 fn due_at_ms(last_ms: u64, interval: Duration) -> u64 {
     last_ms.saturating_add(interval.as_millis() as u64)
 }
 
 /// Saves every interval; never returns.
-pub(crate) async fn keep<C: Clock + 'static>(app: Arc<App<C>>) {
-    let Some(interval) = app.snapshots().map(|snapshots| snapshots.interval) else {
+pub(crate) async fn save_regularly<C: Clock + 'static>(runtime: Arc<Runtime<C>>) {
+    let Some(interval) = runtime.snapshots.as_ref().map(|snapshots| snapshots.interval) else {
         return std::future::pending().await;
     };
     let mut ticks = interval_at(Instant::now() + interval, interval);
@@ -121,24 +130,24 @@ pub(crate) async fn keep<C: Clock + 'static>(app: Arc<App<C>>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        save(&app).await;
+        save(&runtime).await;
     }
 }
 
 /// Saves once more, when nothing is decided any longer. A save that is still under way ends first. That this one fails is told, however often
 /// others did.
-pub(crate) async fn last<C: Clock + 'static>(app: &Arc<App<C>>) {
-    if let Some(snapshots) = app.snapshots() {
-        save(app).await;
-        snapshots.tell_loss(app.gate().now_ms());
+pub(crate) async fn last<C: Clock + 'static>(runtime: &Arc<Runtime<C>>) {
+    if let Some(snapshots) = runtime.snapshots.as_ref() {
+        save(runtime).await;
+        snapshots.tell_loss(runtime.gate().now_ms());
     }
 }
 
 /// On a thread that may wait for the disk.
-async fn save<C: Clock + 'static>(app: &Arc<App<C>>) {
-    let app = Arc::clone(app);
+async fn save<C: Clock + 'static>(runtime: &Arc<Runtime<C>>) {
+    let runtime = Arc::clone(runtime);
     // A panic was told by itself, and the next save begins anew.
-    let _: Result<(), _> = tokio::task::spawn_blocking(move || app.save_snapshot()).await;
+    let _: Result<(), _> = tokio::task::spawn_blocking(move || runtime.save_snapshot()).await;
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One line for everything that operators change, or try to: who, what, and what came of it.
 
-mod refusals;
+mod budget;
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use hyper::{Method, StatusCode};
 
-use refusals::Admission;
-pub(crate) use refusals::{Refusals, summarise};
+use budget::LineDecision;
+pub(crate) use budget::{AuditBudget, summarise};
 
 /// Where these lines go, whatever else is told.
 pub(crate) const TARGET: &str = "slidegate::audit";
@@ -47,7 +47,7 @@ impl Action {
 
 /// What a line tells besides who asked; filled as it becomes known.
 #[derive(Default, Debug)]
-pub(crate) struct Told {
+pub(crate) struct AuditDetails {
     /// What it was about, as it was given.
     pub(crate) what: Option<String>,
     /// Why, as the operator said.
@@ -57,14 +57,14 @@ pub(crate) struct Told {
     /// How it is now.
     pub(crate) after: Option<String>,
     /// What of it was done, should it not be answered as done.
-    pub(crate) done: Done,
+    pub(crate) completion: Completion,
     /// Whether the request was refused before it proved who sends it.
     pub(crate) unauthenticated: bool,
 }
 
 /// What was done of something that was not answered as done.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Done {
+pub(crate) enum Completion {
     #[default]
     Nothing,
     Partly,
@@ -72,10 +72,10 @@ pub(crate) enum Done {
     Unknown,
 }
 
-impl Told {
+impl AuditDetails {
     /// Notes what was done, whatever comes of the rest.
-    pub(crate) fn note_done(&mut self, what: &str) {
-        self.done = Done::Partly;
+    pub(crate) fn record_change(&mut self, what: &str) {
+        self.completion = Completion::Partly;
         match &mut self.after {
             None => self.after = Some(what.to_owned()),
             Some(after) => after.extend(["; ", what]),
@@ -85,29 +85,29 @@ impl Told {
 
 /// A line that is written when it is dropped, so that what was begun leaves one, too, if nobody waited for the answer.
 #[derive(Debug)]
-pub(crate) struct Line<'a> {
-    pub(crate) refusals: &'a Refusals,
+pub(crate) struct AuditLine<'a> {
+    pub(crate) budget: &'a AuditBudget,
     pub(crate) action: Action,
     pub(crate) peer: IpAddr,
     pub(crate) certificate: Option<[u8; 32]>,
     pub(crate) request_id: String,
-    pub(crate) told: Told,
+    pub(crate) details: AuditDetails,
     pub(crate) status: Option<StatusCode>,
 }
 
-impl Drop for Line<'_> {
+impl Drop for AuditLine<'_> {
     fn drop(&mut self) {
-        let Told { what, reason, before, after, done, unauthenticated } = &self.told;
-        let left_out = match unauthenticated.then(|| self.refusals.admit(Instant::now())) {
-            Some(Admission::LeftOut) => return,
-            Some(Admission::Written { left_out }) => left_out,
+        let AuditDetails { what, reason, before, after, completion, unauthenticated } = &self.details;
+        let left_out = match unauthenticated.then(|| self.budget.admit(Instant::now())) {
+            Some(LineDecision::LeftOut) => return,
+            Some(LineDecision::Written { left_out }) => left_out,
             None => None,
         };
-        let outcome = match (self.status, done) {
+        let outcome = match (self.status, completion) {
             (Some(status), _) if status.is_success() => "done",
-            (None, _) | (_, Done::Unknown) => "unknown",
-            (_, Done::Partly) => "partly",
-            (_, Done::Nothing) => "refused",
+            (None, _) | (_, Completion::Unknown) => "unknown",
+            (_, Completion::Partly) => "partly",
+            (_, Completion::Nothing) => "refused",
         };
         let certificate = self.certificate.as_ref().map(fingerprint);
         tracing::info!(

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::log_throttle::Seldom;
-use crate::config::listener::Door;
+use super::log_throttle::LogThrottle;
+use crate::config::listener::Listener;
 
 /// What is wrong with the token of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,29 +23,29 @@ impl AuthFailure {
 /// Counts of requests without the right token, by listener.
 #[derive(Default)]
 pub(crate) struct AuthFailures {
-    listeners: [Listener; Door::ALL.len()],
+    listeners: [ListenerFailures; Listener::ALL.len()],
 }
 
 #[derive(Default)]
-struct Listener {
+struct ListenerFailures {
     counts: [AtomicU64; AuthFailure::ALL.len()],
-    log: Mutex<Seldom>,
+    log: Mutex<LogThrottle>,
 }
 
 impl AuthFailures {
     /// Counts a request. A wrong token is logged with the address that sent it, without the token: a guess may be close. More of them
     /// within a second are summed up in the next line.
-    pub(crate) fn record(&self, door: Door, peer: IpAddr, failure: AuthFailure) {
-        let listener = &self.listeners[door as usize];
-        listener.counts[failure as usize].fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn record(&self, listener: Listener, peer: IpAddr, failure: AuthFailure) {
+        let failures = &self.listeners[listener as usize];
+        failures.counts[failure as usize].fetch_add(1, Ordering::Relaxed);
         if failure == AuthFailure::Wrong
-            && let Some(times) = listener.log.lock().note()
+            && let Some(times) = failures.log.lock().note()
         {
-            tracing::warn!(listener = door.name(), times, last = %peer, "wrong token");
+            tracing::warn!(listener = listener.name(), times, last = %peer, "wrong token");
         }
     }
 
-    pub(crate) fn count(&self, door: Door, failure: AuthFailure) -> u64 {
-        self.listeners[door as usize].counts[failure as usize].load(Ordering::Relaxed)
+    pub(crate) fn count(&self, listener: Listener, failure: AuthFailure) -> u64 {
+        self.listeners[listener as usize].counts[failure as usize].load(Ordering::Relaxed)
     }
 }

@@ -14,12 +14,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use slidegate::Clock;
 use slidegate::telemetry::{Denial, Hearing, Hears};
 use tracing::Level;
 
-use crate::runtime::app::App;
-use line::Line;
+use super::log_writer::LogWriter;
+use line::DenialLine;
 use writer::Writer;
 
 /// Where these lines go.
@@ -45,7 +44,7 @@ pub(crate) struct DenialLog {
 
 #[derive(Default, Debug)]
 struct Queue {
-    lines: VecDeque<Line>,
+    lines: VecDeque<DenialLine>,
     phase: Phase,
 }
 
@@ -78,11 +77,11 @@ impl DenialLog {
     /// Notes a denial, without waiting for anything.
     #[inline]
     pub(crate) fn note(&self, denial: &Denial<'_>) {
-        self.offer(|| Line::of(denial));
+        self.offer(|| DenialLine::of(denial));
     }
 
     #[inline]
-    fn offer(&self, line: impl FnOnce() -> Line) {
+    fn offer(&self, line: impl FnOnce() -> DenialLine) {
         if self.left.load(Ordering::Relaxed) > 0 {
             self.queue(line);
         } else if self.per_second.load(Ordering::Relaxed) > 0 {
@@ -91,7 +90,7 @@ impl DenialLog {
     }
 
     #[cold]
-    fn queue(&self, line: impl FnOnce() -> Line) {
+    fn queue(&self, line: impl FnOnce() -> DenialLine) {
         if self.take_place() {
             let line = line();
             let mut queue = self.queue.lock();
@@ -176,26 +175,24 @@ impl DenialLog {
 /// Writes until it is dropped; then all that is queued is still written, unless that takes too long.
 pub(crate) struct Writing(Arc<DenialLog>);
 
-/// Begins to write what is denied. Where nobody keeps such lines none are made.
-pub(crate) fn begin<C: Clock>(app: &App<C>) -> Option<Writing> {
-    app.observer()?;
+/// Begins to write denials. Does nothing if no subscriber takes such lines.
+pub(crate) fn begin(log: &Arc<DenialLog>, writer: Option<LogWriter>, per_second: u32) -> Option<Writing> {
     if !tracing::enabled!(target: TARGET, Level::INFO) {
         return None;
     }
-    let log = Arc::clone(app.denials());
-    let told_to = tracing::dispatcher::get_default(Clone::clone);
-    let mut writer = Writer::new(Arc::clone(&log), app.log().cloned());
+    let dispatch = tracing::dispatcher::get_default(Clone::clone);
+    let mut writer = Writer::new(Arc::clone(log), writer);
     let thread = std::thread::Builder::new().name("denial log".to_owned());
-    let begun = thread.spawn(move || tracing::dispatcher::with_default(&told_to, || writer.run()));
+    let begun = thread.spawn(move || tracing::dispatcher::with_default(&dispatch, || writer.run()));
     if let Err(error) = begun {
         tracing::error!("denials are not logged: {error}");
         return None;
     }
     let mut queue = log.queue.lock();
     queue.phase = Phase::On;
-    log.allow(app.settings().observe.denial_log);
+    log.allow(per_second);
     drop(queue);
-    Some(Writing(log))
+    Some(Writing(Arc::clone(log)))
 }
 
 impl Drop for Writing {

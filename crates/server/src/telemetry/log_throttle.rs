@@ -7,20 +7,20 @@ use tokio::time::Instant;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Something that may happen often.
-pub(crate) struct Seldom {
+pub(crate) struct LogThrottle {
     pause: Duration,
     told: Option<Instant>,
     times: u64,
 }
 
-impl Default for Seldom {
+impl Default for LogThrottle {
     /// Once in a second.
     fn default() -> Self {
         Self::once_in(PAUSE)
     }
 }
 
-impl Seldom {
+impl LogThrottle {
     /// At most once in so long.
     pub(crate) fn once_in(pause: Duration) -> Self {
         Self { pause, told: None, times: 0 }
@@ -44,7 +44,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn once_in_a_second() {
-        let mut seldom = Seldom::default();
+        let mut seldom = LogThrottle::default();
         let mut told = Vec::new();
         for _ in 0..25 {
             told.extend(seldom.note());

@@ -13,8 +13,6 @@ mod disabled;
 #[cfg(feature = "otlp")]
 mod endpoint;
 #[cfg(feature = "otlp")]
-mod error;
-#[cfg(feature = "otlp")]
 mod export;
 #[cfg(feature = "otlp")]
 mod exporter;
@@ -32,8 +30,6 @@ mod trace;
 mod variables;
 
 #[cfg(not(feature = "otlp"))]
-pub(crate) use disabled::{Telemetry, Trace, begin};
+pub(crate) use disabled::{Trace, Tracer, begin};
 #[cfg(feature = "otlp")]
-pub use error::OtlpError;
-#[cfg(feature = "otlp")]
-pub(crate) use {export::begin, exporter::Telemetry, trace::Trace};
+pub(crate) use {export::begin, exporter::Tracer, trace::Trace};

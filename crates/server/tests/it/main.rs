@@ -1,5 +1,6 @@
 //! The service in this process, as its clients see it: one module per protocol.
 
+mod architecture;
 mod grpc;
 mod http;
 mod many_subjects;

@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use slidegate::policy::Policy;
 use slidegate::telemetry::{Top, TopList};
 use slidegate::{Ask, ManualClock, Request};
-use slidegate_server::{App, Config, Listeners, run};
+use slidegate_server::{Config, Listeners, Runtime, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -32,7 +32,7 @@ rules:
   - { name: bulk, match: { path: /bulk }, key: [user], limits: [{ quota: 1000000, window: 1h, algorithm: counter }] }
 ";
 
-type Manual = App<ManualClock>;
+type Manual = Runtime<ManualClock>;
 
 /// Who came, and how often it was counted in a list.
 type Exact = HashMap<String, u64>;
@@ -130,7 +130,7 @@ async fn what_is_kept_and_shown_does_not_grow() {
     let subjects = env::var("SLIDEGATE_SUBJECTS").map_or(DEFAULT_SUBJECTS, |n| n.parse().expect("a number"));
     let config = Policy::parse("policy.yaml", POLICY).unwrap_or_else(|errors| panic!("{errors}"));
     let clock = ManualClock::new(BEGAN_MS);
-    let app = App::new(Config::from(config)).expect("settings").clock(clock.clone());
+    let app = Runtime::new(Config::from(config)).expect("settings").clock(clock.clone());
     let app = Arc::new(app);
     let [http, admin] = [TcpListener::bind("127.0.0.1:0").await, TcpListener::bind("127.0.0.1:0").await];
     let (http, admin) = (http.expect("a port"), admin.expect("a port"));

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,13 +11,13 @@ use serde_json::{Value, json};
 use slidegate::Clock;
 use slidegate::telemetry::{Counts, Line, Subjects, WithoutKey};
 
-use super::history::{Moment, Past, refused};
+use super::history::{History, Moment, refused};
 use super::quantiles::Quantiles;
-use super::sample::{Seen, Totals};
+use super::sample::{Sample, Totals};
 use super::top;
 use super::top::{Listed, Which};
 use crate::admin::status;
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 
 /// How soon a browser that lost its connection comes again.
 const RETRY: &str = "retry: 2000\n";
@@ -42,7 +43,7 @@ struct Frame<'a> {
     near_miss_percent: Option<f64>,
     totals: Option<Totals>,
     latency_us: Option<Quantiles>,
-    lines: Vec<Told<'a>>,
+    lines: Vec<LineCounts<'a>>,
     lines_left_out: usize,
     without_key: Vec<Keyless>,
     denied: Option<Listed>,
@@ -54,7 +55,7 @@ struct Frame<'a> {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct LineCounts<'a> {
     rule: &'a str,
     limit: &'a str,
     route: &'a str,
@@ -80,56 +81,62 @@ struct Counted {
 }
 
 /// What is told once, at the beginning.
-pub(super) fn hello<C: Clock>(app: &App<C>, past: &Past) -> Bytes {
-    let digest = app.reload_state().policy_digest;
+pub(super) fn hello<C: Clock>(runtime: &Runtime<C>, history: &History) -> Bytes {
+    let digest = runtime.reload_state().policy_digest;
     let hello = Hello {
         service: "slidegate",
         version: env!("CARGO_PKG_VERSION"),
-        at_ms: app.gate().now_ms(),
+        at_ms: runtime.gate().now_ms(),
         policy: json!({ "digest": known(&digest) }),
-        history: past.history(),
+        history: history.history(),
     };
     event(RETRY, "hello", &hello)
 }
 
 /// What is told every second. Without an observer nothing is counted, and that is `null`.
-pub(super) fn frame<C: Clock>(app: &App<C>, past: &Past, seen: Option<&Seen>, uptime: Duration) -> Bytes {
-    let at_ms = app.gate().now_ms();
-    let (lines, lines_left_out) = seen.map_or_else(Default::default, |seen| lines(&seen.lines, past));
-    let settings = app.observer().map(|observer| observer.settings());
-    let list = |which| Some(Listed::of(app.observer()?, which, top::USUAL, at_ms));
+pub(super) fn frame<C: Clock>(
+    runtime: &Runtime<C>,
+    history: &History,
+    sample: Option<&Sample>,
+    uptime: Duration,
+) -> Bytes {
+    let at_ms = runtime.gate().now_ms();
+    let (lines, lines_left_out) =
+        sample.map_or_else(Default::default, |sample| lines(&sample.lines, history));
+    let settings = runtime.observer().map(|observer| observer.settings());
+    let list = |which| Some(Listed::of(runtime.observer()?, which, top::USUAL, at_ms));
     let frame = Frame {
         at_ms,
         uptime_ms: u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX),
-        ready: app.is_ready(),
+        ready: runtime.is_ready(),
         subjects: settings.as_ref().map(|settings| match settings.subjects {
             Subjects::Plain => "plain",
             Subjects::Hashed => "hashed",
         }),
         near_miss_percent: settings.as_ref().map(|settings| f64::from(settings.near_miss.0) / 100.0),
-        totals: seen.map(|seen| seen.totals),
-        latency_us: seen.and_then(|seen| past.latency_us(&seen.latency)),
+        totals: sample.map(|sample| sample.totals),
+        latency_us: sample.and_then(|sample| history.latency_us(&sample.latency)),
         lines,
         lines_left_out,
-        without_key: app.observer().map_or_else(Vec::new, |observer| keyless(observer.without_key())),
+        without_key: runtime.observer().map_or_else(Vec::new, |observer| keyless(observer.without_key())),
         denied: list(Which::Denied),
         near: list(Which::Near),
-        store: status::store(app.gate().store()),
-        policy: policy(app),
-        overrides: json!({ "active": app.overrides().iter().filter(|one| one.active).count() }),
-        viewers: app.events().viewers(),
+        store: status::store(runtime.gate().store()),
+        policy: policy(runtime),
+        overrides: json!({ "active": runtime.overrides().iter().filter(|one| one.active).count() }),
+        viewers: runtime.viewers.load(Ordering::Relaxed),
     };
     event("", "frame", &frame)
 }
 
-fn policy<C: Clock>(app: &App<C>) -> Value {
-    let state = app.reload_state();
+fn policy<C: Clock>(runtime: &Runtime<C>) -> Value {
+    let state = runtime.reload_state();
     json!({
         "digest": known(&state.policy_digest),
         "loaded_at_ms": state.loaded_at_ms,
         "last_ok": state.last_ok,
         "last_error": state.last_error,
-        "rules": app.gate().policy().rules().len(),
+        "rules": runtime.gate().policy().rules().len(),
     })
 }
 
@@ -138,13 +145,13 @@ fn known(digest: &str) -> Option<&str> {
 }
 
 /// Those that refused most, of late and then in all, and how many did not fit. Lines that never counted anything are not told.
-fn lines<'a>(lines: &'a [Line], past: &Past) -> (Vec<Told<'a>>, usize) {
-    let mut ranked: Vec<(u64, &Line)> = past.refused(lines).into_iter().zip(lines).collect();
+fn lines<'a>(lines: &'a [Line], history: &History) -> (Vec<LineCounts<'a>>, usize) {
+    let mut ranked: Vec<(u64, &Line)> = history.refused(lines).into_iter().zip(lines).collect();
     ranked.retain(|(_, line)| [line.enforced, line.observed] != [Counts::default(); 2]);
     // As in the policy, where there is no difference.
     ranked.sort_by_key(|(lately, line)| Reverse((*lately, refused(line))));
     let left_out = ranked.len().saturating_sub(MAX_LINES);
-    let told = ranked.iter().take(MAX_LINES).map(|(_, line)| Told {
+    let told = ranked.iter().take(MAX_LINES).map(|(_, line)| LineCounts {
         rule: &line.rule,
         limit: &line.limit,
         route: &line.route,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use slidegate::telemetry::{Latency, Line};
 
 use super::quantiles::Quantiles;
-use super::sample::{Seen, Totals};
+use super::sample::{Sample, Totals};
 
 /// How many seconds a chart begins with.
 const HISTORY: usize = 120;
@@ -16,7 +16,7 @@ const LATELY: usize = 10;
 
 /// What there was to see a while ago.
 #[derive(Default)]
-pub(super) struct Past {
+pub(super) struct History {
     history: VecDeque<Moment>,
     latencies: VecDeque<Latency>,
     refused: VecDeque<Vec<u64>>,
@@ -32,10 +32,10 @@ pub(super) struct Moment {
     latency_us: Option<Quantiles>,
 }
 
-impl Past {
+impl History {
     /// Remembers a moment.
-    pub(super) fn note(&mut self, seen: Seen) {
-        let Seen { at_ms, totals, lines, latency } = seen;
+    pub(super) fn note(&mut self, sample: Sample) {
+        let Sample { at_ms, totals, lines, latency } = sample;
         let latency_us = self.latency_us(&latency);
         push(&mut self.history, Moment { at_ms, totals, latency_us }, HISTORY);
         push(&mut self.latencies, latency, LATELY);

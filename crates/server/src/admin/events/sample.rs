@@ -4,10 +4,10 @@ use serde::Serialize;
 use slidegate::Clock;
 use slidegate::telemetry::{Latency, Line, Observer};
 
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 
 /// What the observer has counted until a moment.
-pub(super) struct Seen {
+pub(super) struct Sample {
     pub(super) at_ms: u64,
     pub(super) totals: Totals,
     pub(super) lines: Vec<Line>,
@@ -29,13 +29,13 @@ pub(super) struct Totals {
     near_misses: u64,
 }
 
-impl Seen {
+impl Sample {
     /// What there is now, if anything is counted.
-    pub(super) fn now<C: Clock>(app: &App<C>) -> Option<Self> {
-        let observer = app.observer()?;
+    pub(super) fn now<C: Clock>(runtime: &Runtime<C>) -> Option<Self> {
+        let observer = runtime.observer()?;
         let (lines, latency) = (observer.lines(), observer.latency());
         let totals = Totals::of(observer, &lines);
-        Some(Self { at_ms: app.gate().now_ms(), totals, lines, latency })
+        Some(Self { at_ms: runtime.gate().now_ms(), totals, lines, latency })
     }
 }
 

@@ -8,10 +8,11 @@ use serde_json::Value;
 use slidegate::Clock;
 use slidegate::telemetry::{Observer, TopList};
 
-use crate::admin::{json, keys};
-use crate::protocols::http::query;
+use crate::admin::keys;
+use crate::admin::reply::json;
 use crate::protocols::problem::{Problem, Reply};
-use crate::runtime::app::App;
+use crate::protocols::query;
+use crate::runtime::Runtime;
 
 /// How many are told where nobody says how many.
 pub(super) const USUAL: usize = 20;
@@ -64,7 +65,7 @@ impl Listed {
 }
 
 /// Answers with one of the lists.
-pub(crate) fn top<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply, Problem> {
+pub(crate) fn top<C: Clock>(runtime: &Runtime<C>, query: Option<&str>) -> Result<Reply, Problem> {
     let (mut which, mut most) = (Which::Denied, USUAL);
     for (name, value) in query::parse(query)? {
         match &*name {
@@ -73,11 +74,11 @@ pub(crate) fn top<C: Clock>(app: &App<C>, query: Option<&str>) -> Result<Reply, 
             other => return Err(query::unknown(other, "list and most")),
         }
     }
-    let Some(observer) = app.observer() else {
+    let Some(observer) = runtime.observer() else {
         let detail = "nothing is counted: set observe.enabled in the policy file";
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     };
-    let listed = Listed::of(observer, which, most, app.gate().now_ms());
+    let listed = Listed::of(observer, which, most, runtime.gate().now_ms());
     Ok(json(StatusCode::OK, &serde_json::to_value(&listed).expect("numbers and texts are JSON")))
 }
 

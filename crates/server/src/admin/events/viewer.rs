@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use tokio::sync::watch;
 
-use super::{Seat, Then, Told};
+use super::{Seat, SentFrame, Then};
 use crate::net::connections::{Order, Phase, Progress};
 
 /// One who looks on.
@@ -14,7 +14,7 @@ pub(super) struct Viewer {
     _seat: Seat,
     /// What it is told first, until it was.
     hello: Option<Bytes>,
-    told: watch::Receiver<Told>,
+    latest: watch::Receiver<SentFrame>,
     progress: Arc<Progress>,
     then: Then,
 }
@@ -24,12 +24,12 @@ impl Viewer {
     pub(super) fn new(
         seat: Seat,
         hello: Bytes,
-        mut told: watch::Receiver<Told>,
+        mut latest: watch::Receiver<SentFrame>,
         progress: Arc<Progress>,
     ) -> Self {
-        told.mark_changed();
+        latest.mark_changed();
         progress.begin_stream();
-        Self { _seat: seat, hello: Some(hello), told, progress, then: Then::More }
+        Self { _seat: seat, hello: Some(hello), latest, progress, then: Then::More }
     }
 
     /// All that it is told.
@@ -45,8 +45,8 @@ impl Viewer {
             return Some(hello);
         }
         while self.then == Then::More {
-            self.progress.until(Order::Stop, self.told.changed()).await?.ok()?;
-            let Told { bytes, then } = self.told.borrow_and_update().clone();
+            self.progress.until(Order::Stop, self.latest.changed()).await?.ok()?;
+            let SentFrame { bytes, then } = self.latest.borrow_and_update().clone();
             self.then = then;
             // What waits for its client is not followed by more: frames are left out until it is gone.
             if then == Then::Nothing || self.progress.phase() != Phase::Writing {

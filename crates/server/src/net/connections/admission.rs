@@ -8,11 +8,12 @@ use parking_lot::Mutex;
 use slab::Slab;
 use tokio::sync::Notify;
 
-use super::{Bounds, Capacity};
+use super::Capacity;
+use crate::config::connection_limits::ConnectionLimits;
 
 /// The places of a listener.
 #[derive(Default)]
-pub(crate) struct Places {
+pub(crate) struct ConnectionSlots {
     taken: Mutex<Taken>,
     emptied: Notify,
 }
@@ -27,8 +28,8 @@ struct Taken {
 }
 
 /// Room for one connection, until it is dropped.
-pub(crate) struct Place {
-    of: Arc<Places>,
+pub(crate) struct ConnectionSlot {
+    of: Arc<ConnectionSlots>,
     key: usize,
     is_in_lane: bool,
 }
@@ -46,26 +47,26 @@ pub(crate) enum Shortage {
 enum Kind {
     Seat(IpAddr),
     Lane,
-    /// Told to end, and its place was given away.
+    /// Timeout to end, and its place was given away.
     Leaving,
 }
 
-impl Places {
+impl ConnectionSlots {
     /// A seat for a connection from there.
     pub(crate) fn seat(
         self: &Arc<Self>,
-        bounds: &Bounds,
+        bounds: &ConnectionLimits,
         capacity: Capacity,
         address: IpAddr,
-    ) -> Result<Place, Shortage> {
+    ) -> Result<ConnectionSlot, Shortage> {
         let key = self.taken.lock().seat(bounds, capacity, bounds.group(address))?;
-        Ok(Place { of: Arc::clone(self), key, is_in_lane: false })
+        Ok(ConnectionSlot { of: Arc::clone(self), key, is_in_lane: false })
     }
 
     /// A place for a connection that is one too many; none if there are too many of those.
-    pub(crate) fn lane(self: &Arc<Self>, capacity: Capacity) -> Option<Place> {
+    pub(crate) fn lane(self: &Arc<Self>, capacity: Capacity) -> Option<ConnectionSlot> {
         let key = self.taken.lock().lane(capacity)?;
-        Some(Place { of: Arc::clone(self), key, is_in_lane: true })
+        Some(ConnectionSlot { of: Arc::clone(self), key, is_in_lane: true })
     }
 
     /// Gives away the place of a connection that is told to end. `false` if too many are leaving already.
@@ -86,7 +87,12 @@ impl Places {
 }
 
 impl Taken {
-    fn seat(&mut self, bounds: &Bounds, capacity: Capacity, group: IpAddr) -> Result<usize, Shortage> {
+    fn seat(
+        &mut self,
+        bounds: &ConnectionLimits,
+        capacity: Capacity,
+        group: IpAddr,
+    ) -> Result<usize, Shortage> {
         let from_there = self.by_address.get(&group).copied().unwrap_or(0);
         if from_there >= bounds.max_per_address {
             return Err(Shortage::Address);
@@ -137,7 +143,7 @@ impl Taken {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Whether it is one too many, and only told so.
     pub(crate) fn is_in_lane(&self) -> bool {
         self.is_in_lane
@@ -148,7 +154,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut taken = self.of.taken.lock();
         let kind = taken.all.remove(self.key);
@@ -162,7 +168,7 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::connections::bounds::tests::usual;
+    use crate::config::connection_limits::tests::usual;
 
     fn from(last: u8) -> IpAddr {
         IpAddr::from([203, 0, 113, last])
@@ -170,8 +176,8 @@ mod tests {
 
     #[test]
     fn so_many_in_all_and_so_many_from_one_address() {
-        let bounds = Bounds { max: 3, max_per_address: 2, ..usual() };
-        let places = Arc::new(Places::default());
+        let bounds = ConnectionLimits { max: 3, max_per_address: 2, ..usual() };
+        let places = Arc::new(ConnectionSlots::default());
         let capacity = Capacity::configured(&bounds);
         let take = |last| places.seat(&bounds, capacity, from(last)).ok().or_else(|| places.lane(capacity));
         let mut seats = vec![take(1), take(1)];
@@ -188,8 +194,8 @@ mod tests {
 
     #[test]
     fn the_lane_has_an_end() {
-        let bounds = Bounds { max: 1, ..usual() };
-        let places = Arc::new(Places::default());
+        let bounds = ConnectionLimits { max: 1, ..usual() };
+        let places = Arc::new(ConnectionSlots::default());
         let capacity = Capacity::configured(&bounds);
         let take = || places.seat(&bounds, capacity, from(1)).ok().or_else(|| places.lane(capacity));
         let kept: Vec<_> = (0..=256).map(|_| take()).collect();

@@ -3,8 +3,8 @@
 use slidegate::policy::file::Server;
 use tracing::Level;
 
-use super::Bounds;
-use crate::config::listener::Door;
+use crate::config::connection_limits::ConnectionLimits;
+use crate::config::listener::Listener;
 
 /// The most connections that are told to come again at a time, and the most that are told to end and have not ended yet.
 const MAX_SURPLUS: u64 = 256;
@@ -24,7 +24,7 @@ pub(crate) struct Capacity {
 
 impl Capacity {
     /// As the settings have it, where the number of descriptors is not known.
-    pub(crate) fn configured(bounds: &Bounds) -> Self {
+    pub(crate) fn configured(bounds: &ConnectionLimits) -> Self {
         Self { max: bounds.max, surplus: MAX_SURPLUS as usize }
     }
 
@@ -53,21 +53,21 @@ impl OpenFiles {
     }
 
     /// Capacity of a listener under these settings. No listener can take what another needs, and none what is reserved.
-    pub(crate) fn capacity(self, bounds: &Bounds, door: Door) -> Capacity {
+    pub(crate) fn capacity(self, bounds: &ConnectionLimits, listener: Listener) -> Capacity {
         let wanted = bounds.max as u64 + 2 * MAX_SURPLUS;
         let free = self.allowed - RESERVED.min(self.allowed / 4);
         let operators = if self.has_admin { (OPERATORS + 2 * MAX_SURPLUS).min(self.allowed / 8) } else { 0 };
         let of_each = wanted.min(free.saturating_sub(operators.min(wanted)) / self.listeners);
-        let files = match door {
-            Door::Admin => free - of_each * self.listeners,
-            Door::Check | Door::Grpc | Door::Resp => of_each,
+        let files = match listener {
+            Listener::Admin => free - of_each * self.listeners,
+            Listener::Http | Listener::Grpc | Listener::Resp => of_each,
         };
         Capacity::within(files, bounds.max)
     }
 
     /// Logs that fewer connections fit than the settings allow: a warning where the file has the number. The default is as many as
     /// there may be, so that fewer are nothing to report: then it is for those who look for it.
-    pub(crate) fn warn(self, bounds: &Bounds) {
+    pub(crate) fn warn(self, bounds: &ConnectionLimits) {
         let Some((level, text)) = self.shortage(bounds) else { return };
         match level {
             Level::WARN => tracing::warn!("{text}"),
@@ -76,9 +76,9 @@ impl OpenFiles {
     }
 
     /// Message about a listener with fewer connections than the settings allow, and its level.
-    fn shortage(self, bounds: &Bounds) -> Option<(Level, String)> {
-        let max = self.capacity(bounds, Door::Check).max;
-        let of_admin = self.capacity(bounds, Door::Admin).max;
+    fn shortage(self, bounds: &ConnectionLimits) -> Option<(Level, String)> {
+        let max = self.capacity(bounds, Listener::Http).max;
+        let of_admin = self.capacity(bounds, Listener::Admin).max;
         let (wanted, allowed, listeners) = (bounds.max, self.allowed, self.listeners);
         if max == wanted && (of_admin == wanted || !self.has_admin) {
             return None;
@@ -98,26 +98,26 @@ mod tests {
     use slidegate::policy::Policy;
 
     use super::*;
-    use crate::net::connections::bounds::tests::usual;
+    use crate::config::connection_limits::tests::usual;
 
     /// All descriptors that listeners may have open at the same time.
-    fn most(files: OpenFiles, bounds: &Bounds) -> u64 {
+    fn most(files: OpenFiles, bounds: &ConnectionLimits) -> u64 {
         let total = |door| {
             let Capacity { max, surplus } = files.capacity(bounds, door);
             (max + 2 * surplus) as u64
         };
-        files.listeners * total(Door::Check) + if files.has_admin { total(Door::Admin) } else { 0 }
+        files.listeners * total(Listener::Http) + if files.has_admin { total(Listener::Admin) } else { 0 }
     }
 
     #[test]
     fn connections_never_take_what_is_reserved() {
-        let bounds = Bounds { max: 1_000_000, ..usual() };
+        let bounds = ConnectionLimits { max: 1_000_000, ..usual() };
         for allowed in [64, 100, 256, 1_000, 1_024, 4_096, 20_000, 65_536, 1 << 20, u64::MAX >> 1] {
             for (listeners, has_admin) in [(1, false), (1, true), (3, true)] {
                 let files = OpenFiles { allowed, listeners, has_admin };
                 let reserved = RESERVED.min(allowed / 4);
                 assert!(most(files, &bounds) + reserved <= allowed, "{files:?}: {}", most(files, &bounds));
-                assert!(files.capacity(&bounds, Door::Check).max >= 8, "{files:?}");
+                assert!(files.capacity(&bounds, Listener::Http).max >= 8, "{files:?}");
             }
         }
     }
@@ -126,8 +126,8 @@ mod tests {
     fn nobody_gets_more_than_is_configured() {
         let files = OpenFiles { allowed: 1 << 20, listeners: 3, has_admin: true };
         for max in [1, 7, 16_384] {
-            let bounds = Bounds { max, ..usual() };
-            assert_eq!(files.capacity(&bounds, Door::Resp), Capacity::configured(&bounds));
+            let bounds = ConnectionLimits { max, ..usual() };
+            assert_eq!(files.capacity(&bounds, Listener::Resp), Capacity::configured(&bounds));
         }
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let unit = include_str!("../../../../../packaging/slidegate.service");
         let allowed = unit.lines().find_map(|line| line.strip_prefix("LimitNOFILE=")?.parse().ok());
         let files = OpenFiles { allowed: allowed.expect("a number"), listeners: 3, has_admin: true };
-        for door in Door::ALL {
+        for door in Listener::ALL {
             assert_eq!(files.capacity(&usual(), door), Capacity::configured(&usual()), "{door:?}");
         }
     }
@@ -147,7 +147,7 @@ mod tests {
         let files = OpenFiles { allowed: 1_024, listeners: 1, has_admin: true };
         let written = |text: &str| {
             let (_, settings) = Policy::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
-            let bounds = Bounds::new(&settings.server.connections, 64).expect("settings");
+            let bounds = ConnectionLimits::new(&settings.server.connections, 64).expect("settings");
             files.shortage(&bounds).map(|(level, _)| level)
         };
         let head = "version: 1\nrules: [{ name: a, key: [ip], limits: [5/min] }]\n";

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::config::listener::Door;
-use crate::telemetry::log_throttle::Seldom;
+use crate::config::listener::Listener;
+use crate::telemetry::log_throttle::LogThrottle;
 
 /// What became of the connections since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -33,7 +33,7 @@ pub struct ConnectionStats {
 
 /// The same while it is counted.
 #[derive(Default)]
-pub(crate) struct Counts {
+pub(crate) struct ConnectionCounts {
     closed: AtomicU64,
     accepted: AtomicU64,
     turned_away: AtomicU64,
@@ -42,7 +42,7 @@ pub(crate) struct Counts {
     ended_slow: AtomicU64,
     ended_for_room: AtomicU64,
     ended_abusive: AtomicU64,
-    abuse_log: Mutex<Seldom>,
+    abuse_log: Mutex<LogThrottle>,
 }
 
 /// What can be counted.
@@ -57,7 +57,7 @@ pub(crate) enum Event {
     EndedForRoom,
 }
 
-impl Counts {
+impl ConnectionCounts {
     pub(crate) fn add(&self, event: Event) {
         let count = match event {
             Event::Accepted => &self.accepted,
@@ -71,12 +71,12 @@ impl Counts {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection that is ended because of what its client sent, and logs it at most once a second.
+    /// ConnectionCounts a connection that is ended because of what its client sent, and logs it at most once a second.
     #[cold]
-    pub(crate) fn end_abusive(&self, door: Door, peer: IpAddr, reason: &'static str) {
+    pub(crate) fn end_abusive(&self, listener: Listener, peer: IpAddr, reason: &'static str) {
         self.ended_abusive.fetch_add(1, Ordering::Relaxed);
         if let Some(times) = self.abuse_log.lock().note() {
-            tracing::warn!(listener = door.name(), times, last = %peer, reason, "connection ended");
+            tracing::warn!(listener = listener.name(), times, last = %peer, reason, "connection ended");
         }
     }
 

@@ -18,7 +18,7 @@ const READS_IN_A_ROW: usize = 2;
 /// Reads what a client still sends and throws it away, so that it can see its last answer: a system that closes on unread bytes
 /// tells the other side to forget what was said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Rest {
+pub(crate) struct LingeringClose {
     left_bytes: usize,
     sends: Sends,
     end: Ending,
@@ -42,7 +42,7 @@ pub(crate) enum Sends {
     Nothing,
 }
 
-impl Rest {
+impl LingeringClose {
     pub(crate) fn new(sends: Sends) -> Self {
         Self { left_bytes: MAX_BYTES, sends, end: Ending::NotYet }
     }
@@ -53,7 +53,7 @@ impl Rest {
     }
 
     /// The client has said that nothing more comes.
-    pub(crate) fn heard_the_end(&mut self) {
+    pub(crate) fn peer_closed(&mut self) {
         self.end = Ending::Heard;
     }
 

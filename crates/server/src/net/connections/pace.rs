@@ -8,14 +8,14 @@ use tokio::time::{Instant, sleep};
 /// The most at once for each worker. Beginning and ending take about 25 us together, so this leaves most of a core to the others.
 const AT_ONCE: usize = 8;
 /// How long the others have before the next.
-pub(super) const PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
 /// The most at once.
 pub(super) fn at_once() -> usize {
     AT_ONCE * Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers())
 }
 
-/// Counts those that come one right after the other.
+/// ConnectionCounts those that come one right after the other.
 #[derive(Default)]
 pub(crate) struct Pace {
     first: Option<Instant>,

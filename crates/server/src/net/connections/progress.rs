@@ -160,7 +160,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn tell(&self, order: Order) {
+    pub(super) fn set_order(&self, order: Order) {
         self.order.fetch_max(order as u8, Ordering::Relaxed);
     }
 
@@ -173,7 +173,7 @@ impl Progress {
         self.unread.load(Ordering::Relaxed)
     }
 
-    /// Counts work. Only the connection itself calls this.
+    /// ConnectionCounts work. Only the connection itself calls this.
     #[inline]
     pub(crate) fn spend(&self, units: u32) {
         self.left_units.store(self.left_units().saturating_sub(units), Ordering::Relaxed);
@@ -273,7 +273,7 @@ mod tests {
             (Order::Cut, Order::Stop),
             (Order::End, Order::End),
         ] {
-            progress.tell(told);
+            progress.set_order(told);
             assert_eq!(progress.order(), order);
         }
     }

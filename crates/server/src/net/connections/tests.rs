@@ -1,7 +1,7 @@
 //! Who is told to end, and when: never before its time, and at most an eighth of it later.
 
-use super::bounds::tests::usual;
 use super::*;
+use crate::config::connection_limits::tests::usual;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -9,14 +9,14 @@ const MS: Duration = Duration::from_millis(1);
 struct Watched {
     connections: Arc<Connections>,
     progress: Arc<Progress>,
-    counts: Counts,
+    counts: ConnectionCounts,
     began: Instant,
     _member: Membership,
 }
 
-fn seat() -> Place {
+fn seat() -> ConnectionSlot {
     let capacity = Capacity::configured(&usual());
-    Arc::new(Places::default()).seat(&usual(), capacity, [203, 0, 113, 7].into()).expect("a seat")
+    Arc::new(ConnectionSlots::default()).seat(&usual(), capacity, [203, 0, 113, 7].into()).expect("a seat")
 }
 
 fn watched() -> Watched {
@@ -24,7 +24,13 @@ fn watched() -> Watched {
     let progress = Progress::new();
     let place = seat();
     let member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
-    Watched { connections, progress, counts: Counts::default(), began: Instant::now(), _member: member }
+    Watched {
+        connections,
+        progress,
+        counts: ConnectionCounts::default(),
+        began: Instant::now(),
+        _member: member,
+    }
 }
 
 impl Watched {
@@ -163,7 +169,7 @@ async fn many_are_told_a_few_at_a_time() {
     let join =
         |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone(), &place);
     let _members: Vec<_> = crowd.iter().map(join).collect();
-    let (now, counts) = (Instant::now() + 10_000 * MS, Counts::default());
+    let (now, counts) = (Instant::now() + 10_000 * MS, ConnectionCounts::default());
     let (mut from, mut told) = (Some(0), Vec::new());
     while let Some(place) = from {
         from = connections.sweep(place, now, &usual(), &counts);

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use slidegate::Clock;
 use slidegate::policy::file::{self, ListenerSettings, Server};
 
-use super::{Read, Tls, TlsState};
-use crate::config::ConfigError;
-use crate::config::listener::Door;
-use crate::runtime::app::App;
+use super::{Read, Tls};
+use crate::config::error::ConfigError;
+use crate::config::listener::Listener;
 
 /// One for every listener that has TLS.
 #[derive(Default)]
@@ -49,55 +47,41 @@ impl Certificates {
     }
 
     /// `None`: that listener speaks plainly.
-    pub(crate) fn of(&self, door: Door) -> Option<&Arc<Tls>> {
-        match door {
-            Door::Check => self.check.as_ref(),
-            Door::Grpc => self.grpc.as_ref(),
-            Door::Resp => self.resp.as_ref(),
-            Door::Admin => self.admin.as_ref(),
+    pub(crate) fn of(&self, listener: Listener) -> Option<&Arc<Tls>> {
+        match listener {
+            Listener::Http => self.check.as_ref(),
+            Listener::Grpc => self.grpc.as_ref(),
+            Listener::Resp => self.resp.as_ref(),
+            Listener::Admin => self.admin.as_ref(),
         }
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Tls>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Tls>> {
         self.check.iter().chain(&self.grpc).chain(&self.resp).chain(&self.admin)
     }
 
     /// Reads all files again. What is wrong with some is nothing to the others.
-    pub(crate) async fn reload(&self) -> Reread {
+    pub(crate) async fn reload(&self) -> CertificateReload {
         let all: Vec<Arc<Tls>> = self.all().cloned().collect();
         let reading = tokio::task::spawn_blocking(move || {
             all.iter().map(|tls| (tls.setting, tls.reload())).collect::<Vec<_>>()
         });
-        let mut reread = Reread::default();
+        let mut reload = CertificateReload::default();
         for (setting, read) in reading.await.expect("reading files does not panic") {
             match read {
-                Ok(Read::Taken) => reread.taken.push(setting),
+                Ok(Read::Taken) => reload.changed.push(setting),
                 Ok(Read::Unchanged) => {}
-                Err(error) => reread.errors.push(ConfigError::Tls { setting, error }),
+                Err(error) => reload.errors.push(ConfigError::Tls { setting, error }),
             }
         }
-        reread
+        reload
     }
 }
 
 /// What came of reading certificates again.
 #[derive(Default)]
-pub(crate) struct Reread {
+pub(crate) struct CertificateReload {
     /// The settings of listeners that have another one now.
-    pub(crate) taken: Vec<&'static str>,
+    pub(crate) changed: Vec<&'static str>,
     pub(crate) errors: Vec<ConfigError>,
-}
-
-impl<C: Clock> App<C> {
-    /// Reads the certificates of all listeners again: how many have another one now, or all that is wrong. Where something
-    /// is, the one from before stays in use. Connections that are open keep theirs.
-    pub async fn reload_certificates(&self) -> Result<usize, Vec<ConfigError>> {
-        let Reread { taken, errors } = self.certificates.reload().await;
-        if errors.is_empty() { Ok(taken.len()) } else { Err(errors) }
-    }
-
-    /// The certificate of every listener that has TLS.
-    pub fn tls_state(&self) -> Vec<TlsState> {
-        self.certificates.all().map(|tls| tls.state()).collect()
-    }
 }

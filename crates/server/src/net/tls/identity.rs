@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::PrivateKeyDer;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 
-use super::TlsError;
 use super::contents::{Contents, Files};
 use super::validity::Validity;
+use crate::config::pem::{certificates, private_key};
+use crate::config::tls_error::TlsError;
 
 /// A certificate with its key, ready to be used.
 #[derive(Debug)]
@@ -57,28 +57,6 @@ impl Identity {
     }
 }
 
-pub(super) fn certificates(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let found = CertificateDer::pem_slice_iter(bytes).collect::<Result<Vec<_>, _>>();
-    match found.map_err(|error| not_pem(path, &error))? {
-        // DER begins with a sequence, PEM with text.
-        none if none.is_empty() => {
-            Err(TlsError::NoCertificate { path: path.to_owned(), is_der: bytes.starts_with(&[0x30, 0x82]) })
-        }
-        some => Ok(some),
-    }
-}
-
-fn private_key(path: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
-    let text = String::from_utf8_lossy(bytes);
-    if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
-        return Err(TlsError::EncryptedKey { path: path.to_owned() });
-    }
-    PrivateKeyDer::from_pem_slice(bytes).map_err(|error| match error {
-        pem::Error::NoItemsFound => TlsError::NoKey { path: path.to_owned() },
-        error => not_pem(path, &error),
-    })
-}
-
 /// Apart, so that it is known which of the two files is at fault.
 fn check_key(files: &Files, key: &PrivateKeyDer<'static>, provider: &CryptoProvider) -> Result<(), TlsError> {
     let loaded = provider.key_provider.load_private_key(key.clone_key());
@@ -107,17 +85,4 @@ fn unusable(files: &Files, error: &rustls::Error) -> TlsError {
         }
         error => TlsError::Certificate { path: files.certificate.clone(), why: error.to_string() },
     }
-}
-
-fn not_pem(path: &Path, error: &pem::Error) -> TlsError {
-    let why = match error {
-        pem::Error::MissingSectionEnd { end_marker } => {
-            format!("the line -----END {}----- is missing", String::from_utf8_lossy(end_marker))
-        }
-        pem::Error::IllegalSectionStart { line } => {
-            format!("the line {:?} is broken", String::from_utf8_lossy(line).trim_end())
-        }
-        error => error.to_string(),
-    };
-    TlsError::NotPem { path: path.to_owned(), why }
 }

@@ -1,47 +1,53 @@
-//! The records that TLS comes in. What is in one can only be read when all of it is here, and its sender may be asking something.
+//! TLS records. The content of one can only be read once all of it is here, and its sender may be asking something.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use std::task::Poll;
 
 use crate::net::connections::Progress;
+use crate::net::tracked_io::Track;
 
 /// A record begins with its kind, a version, and how many bytes follow.
 const HEAD_BYTES: usize = 5;
 
-/// A stream under TLS that notes when a part of a record has come.
-pub(crate) struct Records<S> {
-    stream: S,
-    place: Place,
+/// Tracker of a stream under TLS: reports to the progress of its connection when a part of a record has come.
+#[derive(Default)]
+pub(crate) struct RecordTracker {
+    position: RecordPosition,
     progress: Option<Arc<Progress>>,
 }
 
-impl<S> Records<S> {
-    pub(super) fn new(stream: S) -> Self {
-        Self { stream, place: Place::default(), progress: None }
-    }
-
-    /// From now on, which is after the handshake, it is noted there.
-    pub(crate) fn note_to(&mut self, progress: Arc<Progress>) {
-        if self.place.is_amid() {
+impl RecordTracker {
+    /// Reports from now on, which is after the handshake.
+    pub(crate) fn report_to(&mut self, progress: Arc<Progress>) {
+        if self.position.is_amid() {
             progress.begin_record();
         }
         self.progress = Some(progress);
     }
 }
 
-/// Where in a record a stream is.
+impl Track for RecordTracker {
+    fn after_read(&mut self, read: &Poll<io::Result<()>>, bytes: &[u8]) {
+        self.position.advance(bytes);
+        match &self.progress {
+            Some(progress) if self.position.is_amid() => progress.begin_record(),
+            // More is read although all that came was read, so no part of a request was in it: TLS had something to say itself.
+            Some(progress) if read.is_pending() => progress.end_record(),
+            _ => {}
+        }
+    }
+}
+
+/// Position of a stream within a record.
 #[derive(Default)]
-struct Place {
+struct RecordPosition {
     head: [u8; HEAD_BYTES],
     head_bytes: usize,
     left_bytes: usize,
 }
 
-impl Place {
+impl RecordPosition {
     fn advance(&mut self, mut bytes: &[u8]) {
         while let [first, rest @ ..] = bytes {
             if self.left_bytes > 0 {
@@ -65,55 +71,6 @@ impl Place {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Records<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.place.advance(&buffer.filled()[before..]);
-        match &self.progress {
-            Some(progress) if self.place.is_amid() => progress.begin_record(),
-            // More is asked for although all that came was read, so no part of a request was in it: TLS had something to say itself.
-            Some(progress) if read.is_pending() => progress.end_record(),
-            _ => {}
-        }
-        read
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Records<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -131,12 +88,12 @@ mod tests {
             ends.insert(bytes.len());
         }
         for at_once in [1, 2, 3, 5, 7, 64, 4_096, bytes.len()] {
-            let (mut place, mut read_bytes) = (Place::default(), 0);
+            let (mut position, mut read_bytes) = (RecordPosition::default(), 0);
             for some in bytes.chunks(at_once) {
-                place.advance(some);
+                position.advance(some);
                 read_bytes += some.len();
                 assert_eq!(
-                    place.is_amid(),
+                    position.is_amid(),
                     !ends.contains(&read_bytes),
                     "{at_once} at once, {read_bytes} read"
                 );

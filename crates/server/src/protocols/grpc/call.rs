@@ -14,14 +14,14 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use slidegate::Clock;
 use tokio::time::sleep;
-use tonic::Status;
 
-use super::connection_state::Visit;
+use super::connection_state::ConnectionState;
 use super::message::Unread;
 use super::reply::{Outcome, refuse, refuse_http, reply};
 use super::routes::Route;
+use super::status::{Status, StatusCode as Code};
 use super::{deadline, health, message, reflection};
-use crate::config::listener::Door;
+use crate::config::listener::Listener;
 use crate::net::connections::Order;
 use crate::protocols::problem::Problem;
 use crate::protocols::rls::{proto, service};
@@ -58,14 +58,14 @@ impl From<Status> for Refusal {
 
 /// Goes as far with a call as it comes without waiting.
 pub(super) fn begin<C: Clock + 'static>(
-    visit: &Arc<Visit<C>>,
+    connection: &Arc<ConnectionState<C>>,
     request: Request<RecvStream>,
     respond: SendResponse<Bytes>,
     context: &mut Context<'_>,
 ) -> Begun {
     // What is in the head is not kept.
     let (head, body) = request.into_parts();
-    let (route, timeout) = match admit(visit, &head) {
+    let (route, timeout) = match admit(connection, &head) {
         Ok(admitted) => admitted,
         Err(Refusal::Grpc(status)) => {
             refuse(respond, &status);
@@ -76,22 +76,24 @@ pub(super) fn begin<C: Clock + 'static>(
             return Begun::Answered;
         }
     };
-    let id = request_id::brought(&head.headers);
+    let id = request_id::from_headers(&head.headers);
     let trace = match route {
-        Route::ShouldRateLimit => visit.app.trace((Door::Grpc, SHOULD_RATE_LIMIT), Some(&head.headers)),
+        Route::ShouldRateLimit => {
+            connection.decider.trace((Listener::Grpc, SHOULD_RATE_LIMIT), Some(&head.headers))
+        }
         _ => Trace::default(),
     };
     drop(head);
-    let visit = Arc::clone(visit);
-    let write_timeout = visit.bounds.write;
+    let connection = Arc::clone(connection);
+    let write_timeout = connection.bounds.write;
     let mut work: Pin<Box<dyn Future<Output = Outcome> + Send>> = match route {
-        Route::ShouldRateLimit => Box::pin(should_rate_limit(Arc::clone(&visit), body, id, trace)),
-        Route::HealthCheck => Box::pin(health::check(Arc::clone(&visit), body)),
-        Route::HealthWatch => return Begun::LooksOn(Box::pin(health::watch(visit, body, respond))),
-        Route::Reflection => return Begun::Waits(Box::pin(reflection::converse(visit, body, respond))),
+        Route::ShouldRateLimit => Box::pin(should_rate_limit(Arc::clone(&connection), body, id, trace)),
+        Route::HealthCheck => Box::pin(health::check(Arc::clone(&connection), body)),
+        Route::HealthWatch => return Begun::LooksOn(Box::pin(health::watch(connection, body, respond))),
+        Route::Reflection => return Begun::Waits(Box::pin(reflection::converse(connection, body, respond))),
     };
     match work.as_mut().poll(context) {
-        Poll::Pending => Begun::Waits(Box::pin(wait(visit, work, respond, timeout))),
+        Poll::Pending => Begun::Waits(Box::pin(wait(connection, work, respond, timeout))),
         Poll::Ready(outcome) => match reply(respond, outcome) {
             None => Begun::Answered,
             Some(unsent) => Begun::Waits(Box::pin(unsent.send(write_timeout))),
@@ -100,7 +102,10 @@ pub(super) fn begin<C: Clock + 'static>(
 }
 
 /// What is asked for, and how long its client waits.
-fn admit<C: Clock>(visit: &Visit<C>, head: &Parts) -> Result<(Route, Option<Duration>), Refusal> {
+fn admit<C: Clock>(
+    connection: &ConnectionState<C>,
+    head: &Parts,
+) -> Result<(Route, Option<Duration>), Refusal> {
     if head.method != Method::POST {
         return Err(Refusal::Http(StatusCode::METHOD_NOT_ALLOWED));
     }
@@ -111,13 +116,13 @@ fn admit<C: Clock>(visit: &Visit<C>, head: &Parts) -> Result<(Route, Option<Dura
     let unknown =
         || Status::unimplemented(format!("there is no {path:?} here; reflection lists what there is"));
     let route = Route::of(path).ok_or_else(unknown)?;
-    if visit.is_in_lane && route != Route::HealthCheck {
-        return Err(Status::unavailable(Problem::too_many().detail()).into());
+    if connection.is_in_lane && route != Route::HealthCheck {
+        return Err(Status::unavailable(Problem::too_many_connections().detail().to_owned()).into());
     }
     if route.is_guarded() {
-        auth::check(&head.headers, visit.app.http().token.as_deref()).map_err(|failure| {
-            visit.app.auth_failures().record(Door::Grpc, visit.peer, failure);
-            Status::unauthenticated(Problem::unauthorized().detail())
+        auth::check(&head.headers, connection.decider.settings().token.as_deref()).map_err(|failure| {
+            connection.decider.auth_failures.record(Listener::Grpc, connection.peer, failure);
+            Status::new(Code::Unauthenticated, Problem::unauthorized().detail().to_owned())
         })?;
     }
     let timeout = deadline::of(&head.headers)?;
@@ -135,15 +140,15 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 async fn should_rate_limit<C: Clock>(
-    visit: Arc<Visit<C>>,
+    connection: Arc<ConnectionState<C>>,
     body: RecvStream,
     id: Option<HeaderValue>,
     trace: Trace,
 ) -> Outcome {
-    let message = match message::only(body, &visit, Route::ShouldRateLimit).await {
+    let message = match message::only(body, &connection, Route::ShouldRateLimit).await {
         Ok(message) => message,
         Err(Unread::TooLarge(why)) => {
-            let response = service::refuse_unread(&visit.app, &why, trace).await;
+            let response = service::refuse_unread(&connection.decider, &why, trace).await;
             return Ok(message::frame(&response));
         }
         Err(Unread::Wrong(status)) => return Err(status),
@@ -151,13 +156,13 @@ async fn should_rate_limit<C: Clock>(
     let request: proto::RateLimitRequest = message::parse(&message)?;
     drop(message);
     let id = id.as_ref().map(request_id::text);
-    let response = service::should_rate_limit(&visit.app, &request, id, trace).await?;
+    let response = service::should_rate_limit(&connection.decider, &request, id, trace).await?;
     Ok(message::frame(&response))
 }
 
 /// Waits for what comes of a call, for as long as anybody does.
 async fn wait<C: Clock>(
-    visit: Arc<Visit<C>>,
+    connection: Arc<ConnectionState<C>>,
     work: Pin<Box<dyn Future<Output = Outcome> + Send>>,
     mut respond: SendResponse<Bytes>,
     timeout: Option<Duration>,
@@ -173,18 +178,13 @@ async fn wait<C: Clock>(
         _reason = poll_fn(|context| respond.poll_reset(context)) => return,
         outcome = work => outcome,
         () = late => Err(too_late()),
-        () = visit.is_told(Order::Stop) => Err(ends()),
+        () = connection.is_told(Order::Stop) => Err(Status::shutting_down()),
     };
     if let Some(unsent) = reply(respond, outcome) {
-        unsent.send(visit.bounds.write).await;
+        unsent.send(connection.bounds.write).await;
     }
 }
 
 fn too_late() -> Status {
     Status::deadline_exceeded("the time that the call had is over")
-}
-
-/// The service ends.
-pub(super) fn ends() -> Status {
-    Status::unavailable("the service ends; ask again elsewhere")
 }

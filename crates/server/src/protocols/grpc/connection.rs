@@ -14,13 +14,15 @@ use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::call::{Begun, Waiting, begin};
-use super::connection_state::Visit;
+use super::connection_state::ConnectionState;
 use super::frames::{Block, Frames, Watch};
-use super::tracked_io::Noted;
-use crate::config::listener::Door;
+use super::tracker::GrpcTracker;
+use crate::config::connection_limits::ConnectionLimits;
+use crate::config::listener::Listener;
 use crate::net::accept::Caller;
-use crate::net::connections::{Bounds, Order, Phase, Progress, cost};
-use crate::runtime::app::App;
+use crate::net::connections::{Order, Phase, Progress, cost};
+use crate::net::tracked_io::TrackedIo;
+use crate::runtime::decider::Decider;
 
 /// The most calls that a client may have under way on one connection; it keeps further ones to itself.
 const MAX_CALLS: u32 = 256;
@@ -36,22 +38,22 @@ const MAX_CANCELLED: usize = 1_024;
 
 /// Answers the calls of a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(
-    app: Arc<App<C>>,
+    decider: Arc<Decider<C>>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     caller: Caller,
     progress: Arc<Progress>,
 ) {
-    let bounds = app.http().connections.clone();
+    let bounds = decider.settings().connections.clone();
     let heads = Watch::default();
     let frames = Frames::new(heads.clone(), bounds.max_head_bytes);
-    let io = Noted::new(stream, Arc::clone(&progress), frames);
+    let io = TrackedIo::new(stream, GrpcTracker::new(Arc::clone(&progress), frames));
     let handshake = settings(&bounds).handshake(io);
     // What does not begin as HTTP/2 does is closed: there is no word that it would understand.
     let Some(Ok(connection)) = progress.until(Order::Cut, handshake).await else { return };
     progress.enter(Phase::Idle);
-    let mut talk = Talk {
+    let mut grpc = GrpcConnection {
         connection,
-        visit: Arc::new(Visit::new(app, bounds, &caller)),
+        state: Arc::new(ConnectionState::new(decider, bounds, &caller)),
         progress,
         heads,
         came: Vec::new(),
@@ -63,11 +65,11 @@ pub(crate) async fn serve<C: Clock + 'static>(
         is_leaving: false,
         is_refused: false,
     };
-    poll_fn(|context| talk.poll(context)).await;
+    poll_fn(|context| grpc.poll(context)).await;
 }
 
 /// What a client may send. The rest of what HTTP/2 could be abused for is bounded by `h2` itself.
-fn settings(bounds: &Bounds) -> Builder {
+fn settings(bounds: &ConnectionLimits) -> Builder {
     let longest = u32::try_from(bounds.max_body_bytes).unwrap_or(MOST_WINDOW_BYTES);
     let window_bytes = longest.saturating_add(1 << 10).clamp(LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES);
     // Room for all of them: with less, messages that come in turns could fill it, and none would come to its end.
@@ -83,9 +85,9 @@ fn settings(bounds: &Bounds) -> Builder {
 }
 
 /// A connection and its calls.
-struct Talk<S, C> {
-    connection: Connection<Noted<S>, Bytes>,
-    visit: Arc<Visit<C>>,
+struct GrpcConnection<S, C> {
+    connection: Connection<TrackedIo<S, GrpcTracker>, Bytes>,
+    state: Arc<ConnectionState<C>>,
     progress: Arc<Progress>,
     heads: Watch,
     /// What has come and was not looked at.
@@ -102,7 +104,7 @@ struct Talk<S, C> {
     is_refused: bool,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
+impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C> {
     /// Reads, answers and writes; ready when the connection has ended.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let order = self.progress.order();
@@ -111,7 +113,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         }
         if order != self.told {
             self.told = order;
-            self.visit.tell(order);
+            self.state.tell(order);
             // No call can follow a head that does not end: what the client waits for is over, too.
             if order == Order::Cut && self.heads.block() != Block::None {
                 self.refuse();
@@ -124,7 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
         }
         let moved = self.begin_calls(context);
         if let Some(reason) = self.abuse() {
-            self.visit.app.connections().end_abusive(Door::Grpc, self.visit.peer, reason);
+            self.state.decider.network().counts.end_abusive(Listener::Grpc, self.state.peer, reason);
             self.refuse();
             context.waker().wake_by_ref();
         }
@@ -164,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
                 continue;
             }
             self.cancelled = self.cancelled.saturating_sub(1);
-            match begin(&self.visit, request, respond, context) {
+            match begin(&self.state, request, respond, context) {
                 Begun::Answered => {}
                 Begun::Waits(waiting) => self.waiting.push(waiting),
                 Begun::LooksOn(waiting) => self.looking_on.push(waiting),
@@ -180,15 +182,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
 
     /// Whether a client should go elsewhere with its next call.
     fn is_last(&self) -> bool {
-        let most = self.visit.bounds.max_requests;
+        let most = self.state.bounds.max_requests;
         let spent = most != 0 && self.served >= most;
-        spent || self.visit.is_in_lane || !self.visit.app.is_ready()
+        spent || self.state.is_in_lane || !self.state.decider.is_ready()
     }
 
     /// Tells the client to make no more calls here. Those that are on their way are still answered; who only looks on is not waited for.
     fn leave(&mut self) {
         self.is_leaving = true;
-        self.visit.tell(Order::Cut);
+        self.state.tell(Order::Cut);
         self.connection.graceful_shutdown();
     }
 
@@ -205,7 +207,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> Talk<S, C> {
     /// Ends a connection whose client does what nobody may, and says so.
     fn refuse(&mut self) {
         (self.is_leaving, self.is_refused) = (true, true);
-        self.visit.tell(Order::Stop);
+        self.state.tell(Order::Stop);
         self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
         self.progress.enter(Phase::Closing);
     }

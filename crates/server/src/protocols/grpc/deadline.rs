@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::status::Status;
 use hyper::HeaderMap;
-use tonic::Status;
 
 /// What the header says; none if there is none.
 pub(super) fn of(headers: &HeaderMap) -> Result<Option<Duration>, Status> {

@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
+use super::status::{Status, StatusCode};
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::SendResponse;
 use prost::{Enumeration, Message};
 use slidegate::Clock;
-use tonic::Status;
 
-use super::call::ends;
-use super::connection_state::Visit;
+use super::connection_state::ConnectionState;
 use super::message;
 use super::reply::{Outbox, Outcome, refuse};
 use super::routes::{Route, SERVICES};
 use crate::net::connections::Order;
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 
 /// `HealthCheckRequest`.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
@@ -43,10 +42,10 @@ pub(super) enum State {
 
 impl State {
     /// How a service is; the empty name is all of them. Its state is that of the process, since none can fail alone.
-    fn of<C: Clock>(app: &App<C>, service: &str) -> Self {
+    fn of<C: Clock>(decider: &Decider<C>, service: &str) -> Self {
         if !service.is_empty() && !SERVICES.contains(&service) {
             Self::ServiceUnknown
-        } else if app.is_ready() {
+        } else if decider.is_ready() {
             Self::Serving
         } else {
             Self::NotServing
@@ -59,12 +58,12 @@ impl State {
 }
 
 /// `Check`.
-pub(super) async fn check<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream) -> Outcome {
+pub(super) async fn check<C: Clock>(connection: Arc<ConnectionState<C>>, body: RecvStream) -> Outcome {
     let request: HealthCheckRequest =
-        message::parse(&message::only(body, &visit, Route::HealthCheck).await?)?;
-    match State::of(&visit.app, &request.service) {
+        message::parse(&message::only(body, &connection, Route::HealthCheck).await?)?;
+    match State::of(&connection.decider, &request.service) {
         State::ServiceUnknown => {
-            Err(Status::not_found(format!("there is no service {:?} here", request.service)))
+            Err(Status::new(StatusCode::NotFound, format!("there is no service {:?} here", request.service)))
         }
         known => Ok(known.frame()),
     }
@@ -73,8 +72,12 @@ pub(super) async fn check<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream) -> O
 /// `Watch`: how it is now, and again whenever that changes.
 ///
 /// It does not keep its connection: one on which nothing else is asked for long ends as any other, and who looks on comes again.
-pub(super) async fn watch<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, respond: SendResponse<Bytes>) {
-    let read = message::only(body, &visit, Route::HealthWatch).await.map_err(Status::from);
+pub(super) async fn watch<C: Clock>(
+    connection: Arc<ConnectionState<C>>,
+    body: RecvStream,
+    respond: SendResponse<Bytes>,
+) {
+    let read = message::only(body, &connection, Route::HealthWatch).await.map_err(Status::from);
     let request: HealthCheckRequest = match read.and_then(|message| message::parse(&message)) {
         Ok(request) => request,
         Err(status) => return refuse(respond, &status),
@@ -82,9 +85,9 @@ pub(super) async fn watch<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, resp
     let Ok(mut outbox) = Outbox::open(respond) else { return };
     let mut last = None;
     loop {
-        let now = State::of(&visit.app, &request.service);
+        let now = State::of(&connection.decider, &request.service);
         if last != Some(now) {
-            if outbox.say(now.frame(), visit.bounds.write).await.is_err() {
+            if outbox.say(now.frame(), connection.bounds.write).await.is_err() {
                 return;
             }
             last = Some(now);
@@ -92,8 +95,8 @@ pub(super) async fn watch<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, resp
         tokio::select! {
             biased;
             () = outbox.given_up() => return,
-            () = visit.app.stop_begun(), if visit.app.is_ready() => {}
-            () = visit.is_told(Order::Cut) => return outbox.end(Some(&ends())),
+            () = connection.decider.shutdown_begun(), if connection.decider.is_ready() => {}
+            () = connection.is_told(Order::Cut) => return outbox.end(Some(&Status::shutting_down())),
         }
     }
 }

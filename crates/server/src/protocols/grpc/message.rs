@@ -3,13 +3,14 @@
 use std::future::{pending, poll_fn};
 use std::task::Poll;
 
+use super::status::{Status, StatusCode};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use h2::RecvStream;
 use prost::Message;
+use slidegate::Clock;
 use tokio::time::timeout;
-use tonic::Status;
 
-use super::connection_state::{Room, Visit};
+use super::connection_state::{ConnectionState, Room};
 use super::routes::Route;
 use crate::net::byte_budget::Part;
 
@@ -48,15 +49,19 @@ impl From<Status> for Unread {
 impl From<Unread> for Status {
     fn from(unread: Unread) -> Self {
         match unread {
-            Unread::TooLarge(why) => Self::resource_exhausted(why),
+            Unread::TooLarge(why) => Self::new(StatusCode::ResourceExhausted, why),
             Unread::Wrong(status) => status,
         }
     }
 }
 
 /// The message of a call that has one. What is here in one piece is not copied, and nothing is waited for then.
-pub(super) async fn only<C>(mut body: RecvStream, visit: &Visit<C>, route: Route) -> Result<Bytes, Unread> {
-    let room = visit.room(route);
+pub(super) async fn only<C: Clock>(
+    mut body: RecvStream,
+    connection: &ConnectionState<C>,
+    route: Route,
+) -> Result<Bytes, Unread> {
+    let room = connection.room(route);
     let max_bytes = room.max_bytes;
     let first = poll_fn(|context| Poll::Ready(body.poll_data(context))).await;
     let part = match first {
@@ -68,7 +73,7 @@ pub(super) async fn only<C>(mut body: RecvStream, visit: &Visit<C>, route: Route
     };
     // In a box, since few calls come in pieces.
     Box::pin(async {
-        let pieces = timeout(visit.bounds.body, collect(body, part, &room));
+        let pieces = timeout(connection.bounds.body, collect(body, part, &room));
         whole(pieces.await.unwrap_or_else(|_| Err(too_slow().into()))?, max_bytes)
     })
     .await
@@ -204,5 +209,5 @@ fn too_slow() -> Status {
 
 /// Nobody will read it, but it is a status.
 fn gone(error: &h2::Error) -> Status {
-    Status::cancelled(error.to_string())
+    Status::new(StatusCode::Cancelled, error.to_string())
 }

@@ -5,15 +5,14 @@ mod messages;
 
 use std::sync::Arc;
 
+use super::status::{Status, StatusCode};
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::SendResponse;
 use slidegate::Clock;
 use tokio::time::timeout;
-use tonic::{Code, Status};
 
-use super::call::ends;
-use super::connection_state::Visit;
+use super::connection_state::ConnectionState;
 use super::message;
 use super::message::Messages;
 use super::reply::{Gone, Outbox};
@@ -26,14 +25,18 @@ use messages::{
 };
 
 /// Answers one question after the other, until its client has no more, or has none for long.
-pub(super) async fn converse<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, respond: SendResponse<Bytes>) {
+pub(super) async fn converse<C: Clock>(
+    connection: Arc<ConnectionState<C>>,
+    body: RecvStream,
+    respond: SendResponse<Bytes>,
+) {
     let Ok(mut outbox) = Outbox::open(respond) else { return };
-    let mut messages = Messages::new(body, &visit.room(Route::Reflection));
+    let mut messages = Messages::new(body, &connection.room(Route::Reflection));
     let ended = loop {
         let next = tokio::select! {
             biased;
-            next = timeout(visit.bounds.idle, messages.next()) => next,
-            () = visit.is_told(Order::Cut) => break Some(ends()),
+            next = timeout(connection.bounds.idle, messages.next()) => next,
+            () = connection.is_told(Order::Cut) => break Some(Status::shutting_down()),
         };
         match next.map(|next| {
             next.map_err(Status::from).and_then(|next| next.map(|next| answer(&next)).transpose())
@@ -41,7 +44,7 @@ pub(super) async fn converse<C: Clock>(visit: Arc<Visit<C>>, body: RecvStream, r
             Ok(Ok(Some(answer))) => {
                 let said = tokio::select! {
                     biased;
-                    said = outbox.say(answer, visit.bounds.write) => said,
+                    said = outbox.say(answer, connection.bounds.write) => said,
                     status = messages.overflow() => break Some(status),
                 };
                 if let Err(Gone) = said {
@@ -69,7 +72,7 @@ fn answer(message: &[u8]) -> Result<Bytes, Status> {
         }),
         Some(Ask::FileContainingExtension(extension)) => not_found(&extension.containing_type),
         Some(Ask::AllExtensionNumbersOfType(name)) => not_found(name),
-        None => error(Code::InvalidArgument, "ask for something".to_owned()),
+        None => error(StatusCode::InvalidArgument, "ask for something".to_owned()),
     };
     let valid_host = request.host.clone();
     let response =
@@ -85,10 +88,10 @@ fn file(found: Option<&Bytes>, name: &str) -> Answer {
 }
 
 fn not_found(name: &str) -> Answer {
-    error(Code::NotFound, format!("there is no {name:?} here"))
+    error(StatusCode::NotFound, format!("there is no {name:?} here"))
 }
 
-fn error(code: Code, error_message: String) -> Answer {
+fn error(code: StatusCode, error_message: String) -> Answer {
     Answer::Error(ErrorResponse { error_code: code as i32, error_message })
 }
 

@@ -4,17 +4,15 @@ use std::future::poll_fn;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use super::status::Status;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, SendStream};
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
 use tokio::time::timeout;
-use tonic::Status;
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
-const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
-const OK: HeaderValue = HeaderValue::from_static("0");
 
 /// What comes of a call: a message, framed, or why there is none.
 pub(super) type Outcome = Result<Bytes, Status>;
@@ -46,10 +44,8 @@ pub(super) fn reply(respond: SendResponse<Bytes>, outcome: Outcome) -> Option<Un
 /// Says that there is no answer, and why. Where this fails, nobody is there to hear it.
 pub(super) fn refuse(mut respond: SendResponse<Bytes>, status: &Status) {
     let mut response = head();
-    // Texts are escaped, so this only fails for metadata that is none.
-    if status.add_header(response.headers_mut()).is_ok() {
-        let _gone = respond.send_response(response, true);
-    }
+    status.put(response.headers_mut());
+    let _gone = respond.send_response(response, true);
 }
 
 /// The answer to what is not gRPC at all.
@@ -134,9 +130,8 @@ impl Outbox {
     pub(super) fn end(mut self, status: Option<&Status>) {
         let mut trailers = HeaderMap::with_capacity(2);
         match status {
-            None => drop(trailers.insert(GRPC_STATUS, OK)),
-            Some(status) if status.add_header(&mut trailers).is_err() => return,
-            Some(_) => {}
+            None => Status::put_ok(&mut trailers),
+            Some(status) => status.put(&mut trailers),
         }
         // Where this fails, nobody is there to hear it.
         let _gone = self.stream.send_trailers(trailers);

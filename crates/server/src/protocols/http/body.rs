@@ -1,11 +1,10 @@
-//! Bodies: read up to a bound, and into JSON.
+//! Bodies of requests, read up to a maximum size.
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_TYPE, EXPECT};
 use hyper::{HeaderMap, StatusCode};
-use serde::Deserialize;
 
 use crate::net::connections::Progress;
 use crate::protocols::problem::Problem;
@@ -82,53 +81,4 @@ pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
     let given = String::from_utf8_lossy(media_type);
     let detail = format!("the body is JSON: send Content-Type: application/json, not {given:?}");
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
-}
-
-/// What a JSON object says.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
-    // Otherwise a list would be taken as the members in their order.
-    if !body.trim_ascii_start().starts_with(b"{") {
-        return Err(Problem::bad_request(not_an_object(body)));
-    }
-    serde_json::from_slice(body).map_err(|_| Problem::bad_request(explain::<T>(body)))
-}
-
-fn not_an_object(body: &[u8]) -> String {
-    match (body, str::from_utf8(body), serde_json::from_slice::<serde::de::IgnoredAny>(body)) {
-        ([], ..) => "the body is empty; it is a JSON object".to_owned(),
-        (_, Err(error), _) => not_utf8(&error),
-        (_, _, Err(error)) => at(&error, &error.to_string()),
-        _ => "the body is JSON, but not an object".to_owned(),
-    }
-}
-
-/// Why it is not a `T`, and where. It is read once more for that, so that reading what is right costs nothing more.
-fn explain<'a, T: Deserialize<'a>>(body: &'a [u8]) -> String {
-    if let Err(error) = str::from_utf8(body) {
-        return not_utf8(&error);
-    }
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let error = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-        Ok(_) => return reader.end().map_or_else(|error| at(&error, &error.to_string()), |()| String::new()),
-        Err(error) => error,
-    };
-    let path = error.path().to_string();
-    let inner = error.into_inner();
-    let text = inner.to_string();
-    if path == "." || inner.is_syntax() || inner.is_eof() {
-        at(&inner, &text)
-    } else {
-        at(&inner, &format!("{path}: {text}"))
-    }
-}
-
-/// `text` ends with the place in the words of `serde_json`.
-fn at(error: &serde_json::Error, text: &str) -> String {
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let what = text.strip_suffix(&place).unwrap_or(text);
-    format!("the body is not right at line {}, column {}: {what}", error.line(), error.column())
-}
-
-fn not_utf8(error: &std::str::Utf8Error) -> String {
-    format!("the body is not UTF-8: see the byte after the first {}", error.valid_up_to())
 }

@@ -3,7 +3,6 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::task::Poll;
 
 use hyper::body::Incoming;
@@ -14,45 +13,40 @@ use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
 
-use super::tracked_io::Watched;
-use super::{Visit, answer, raw_response};
+use super::handler::{Handler, HttpConnection, respond};
+use super::raw_response;
+use super::tracker::{HttpTracker, close};
 use crate::net::accept::Caller;
-use crate::net::connections::{Bounds, Order, Phase, Progress};
-use crate::protocols::request_id::Ids;
-
-use crate::runtime::app::App;
+use crate::net::connections::{Order, Phase, Progress};
+use crate::net::tracked_io::TrackedIo;
+use crate::runtime::decider::Decider;
 
 /// How often a connection on which nothing was asked is looked at again before it ends. On a machine that is busy something may have come of which
 /// the runtime has not heard; it asks the system before a task that yields goes on.
 const LAST_LOOKS: u32 = 2;
 
-/// Answers the requests of a connection until it ends.
+/// Serves the requests of a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(
-    app: Arc<App<C>>,
+    decider: Arc<Decider<C>>,
+    handler: Arc<impl Handler<C>>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send,
     caller: Caller,
     progress: Arc<Progress>,
 ) {
-    let Caller { door, peer, certificate, is_in_lane } = caller;
-    let Bounds { max_head_bytes, max_requests, .. } = app.http().connections;
-    let ids = Ids::new(app.next_seed());
-    let served = AtomicU32::new(0);
-    let noted = Arc::clone(&progress);
-    let visit =
-        Visit { app, door, peer, certificate, is_in_lane, ids, max_requests, served, progress: noted };
-    let visit = Arc::new(visit);
-    let visit_of_service = Arc::clone(&visit);
+    let max_head_bytes = decider.settings().connections.max_head_bytes;
+    let state = Arc::new(HttpConnection::new(decider, caller, Arc::clone(&progress)));
+    let state_of_service = Arc::clone(&state);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let visit = Arc::clone(&visit_of_service);
+        let (state, handler) = (Arc::clone(&state_of_service), Arc::clone(&handler));
         // Taken apart here: every future that it would be moved through would have room for it.
         let (head, body) = request.into_parts();
-        async move { Ok::<_, std::convert::Infallible>(answer(&visit, &head, body).await) }
+        async move { Ok::<_, std::convert::Infallible>(respond(&state, &*handler, &head, body).await) }
     });
     // Time-outs are the sweep's business; without a timer hyper has none of its own.
     let mut builder = http1::Builder::new();
     // Answers are small: to copy one behind its head costs less than to write it in two pieces.
     builder.max_buf_size(max_head_bytes).writev(false);
-    let io = TokioIo::new(Watched::new(stream, Arc::clone(&progress)));
+    let io = TokioIo::new(TrackedIo::new(stream, HttpTracker::new(Arc::clone(&progress))));
     let mut connection = builder.serve_connection(io, service);
     let mut looks = LAST_LOOKS;
     let ended = loop {
@@ -79,8 +73,8 @@ pub(crate) async fn serve<C: Clock + 'static>(
         let parts = connection.into_parts();
         // Also a part of a head that came together with an earlier request was read.
         let asked = is_begun(progress.phase()) || !parts.read_buf.is_empty();
-        let word = asked.then(|| raw_response::bytes(&visit));
-        progress.until(Order::End, parts.io.into_inner().close(word)).await;
+        let word = asked.then(|| raw_response::bytes(&state));
+        progress.until(Order::End, close(parts.io.into_inner(), word)).await;
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::io::Write;
 
-use super::Visit;
+use slidegate::Clock;
+
+use super::handler::HttpConnection;
 use crate::net::connections::Order;
 use crate::protocols::problem::Problem;
 use crate::protocols::request_id::X_REQUEST_ID;
 
 impl Problem {
     /// What is said to a request that is not waited for any longer.
-    pub(crate) fn told(order: Order) -> Self {
+    pub(crate) fn interrupted(order: Order) -> Self {
         match order {
             Order::Go | Order::Cut => Self::too_slow(),
             Order::Stop | Order::End => Self::overloaded("the service ends; ask again"),
@@ -18,14 +20,18 @@ impl Problem {
 }
 
 /// A whole answer, for a request of which only a part of the head is known.
-pub(crate) fn bytes<C>(visit: &Visit<C>) -> Vec<u8> {
-    let problem = if visit.is_in_lane { Problem::too_many() } else { Problem::told(visit.progress.order()) };
+pub(crate) fn bytes<C: Clock>(connection: &HttpConnection<C>) -> Vec<u8> {
+    let problem = if connection.is_in_lane {
+        Problem::too_many_connections()
+    } else {
+        Problem::interrupted(connection.progress.order())
+    };
     let (status, headers, body) = problem.into_parts();
     let mut out = Vec::with_capacity(256 + body.len());
     let reason = status.canonical_reason().unwrap_or_default();
     // To write into memory does not fail.
     let _ = write!(out, "HTTP/1.1 {} {reason}\r\nconnection: close\r\n", status.as_str());
-    for (name, value) in headers.iter().chain([(&X_REQUEST_ID, &visit.ids.next())]) {
+    for (name, value) in headers.iter().chain([(&X_REQUEST_ID, &connection.ids.next())]) {
         out.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
     }
     let _ = write!(out, "content-length: {}\r\n\r\n", body.len());

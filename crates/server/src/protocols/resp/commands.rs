@@ -2,30 +2,30 @@
 
 mod check;
 mod client;
+mod failure;
 mod greet;
 mod info;
 mod limit;
 mod listing;
 mod number;
-mod question;
-mod recent;
 mod refused;
 mod settle;
 mod spec;
 mod throttle;
 
-pub(super) use question::Question;
-pub(super) use recent::Recent;
 pub(crate) use throttle::announce;
 
 use super::parser::{Known, Span};
 use super::reply::Replies;
 use super::session::Session;
-use crate::config::HttpSettings;
-use crate::config::listener::Door;
-use crate::runtime::app::App;
+use crate::config::listener::Listener;
+use crate::config::live_settings::LiveSettings;
+use crate::runtime::decider::Decider;
 use crate::telemetry::auth_failures::AuthFailure;
+use check::Check;
+use limit::AdHoc;
 use refused::Refused;
+use settle::Settling;
 use slidegate::Clock;
 use spec::{Spec, Verb};
 
@@ -106,8 +106,8 @@ pub(super) enum Handled<'i> {
 
 /// Everything that commands look at besides themselves.
 pub(super) struct Desk<'a, C> {
-    pub(super) app: &'a App<C>,
-    pub(super) settings: &'a HttpSettings,
+    pub(super) decider: &'a Decider<C>,
+    pub(super) settings: &'a LiveSettings,
     pub(super) session: &'a mut Session,
 }
 
@@ -126,12 +126,12 @@ impl<C: Clock> Desk<'_, C> {
 
     #[cold]
     fn record_failure(&self, failure: AuthFailure) {
-        self.app.auth_failures().record(Door::Resp, self.session.peer, failure);
+        self.decider.auth_failures.record(Listener::Resp, self.session.peer, failure);
     }
 
     #[cold]
     fn hang_up<'i>(&self) -> Handled<'i> {
-        self.app.connections().end_abusive(Door::Resp, self.session.peer, "POST or Host: of HTTP");
+        self.decider.network().counts.end_abusive(Listener::Resp, self.session.peer, "POST or Host: of HTTP");
         Handled::HangsUp
     }
 
@@ -207,5 +207,30 @@ impl<C: Clock> Desk<'_, C> {
             Verb::Check | Verb::Limit | Verb::Throttle | Verb::Refund | Verb::Settle => {}
         }
         Ok(Handled::Said)
+    }
+}
+
+/// What a command asks the store.
+// It is in a box itself.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Question<'i> {
+    Check(Check<'i>),
+    Limit(AdHoc<'i>),
+    Throttle(AdHoc<'i>),
+    Settle(Settling),
+}
+
+impl Question<'_> {
+    /// Asks, and writes the reply.
+    pub(super) async fn answer<C: Clock>(self, decider: &Decider<C>, mut replies: Replies<'_>) {
+        let failure = match self {
+            Self::Check(asked) => check::answer(decider, asked, &mut replies).await,
+            Self::Limit(asked) => limit::answer(decider, asked, &mut replies).await,
+            Self::Throttle(asked) => throttle::answer(decider, asked, &mut replies).await,
+            Self::Settle(asked) => settle::answer(decider, asked, &mut replies).await,
+        };
+        if let Err(failure) = failure {
+            replies.error(&failure.text());
+        }
     }
 }

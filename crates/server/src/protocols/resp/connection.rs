@@ -13,7 +13,7 @@ use super::close::close;
 use super::pipeline::Then;
 use crate::net::accept::Caller;
 use crate::net::connections::{Order, Phase, Progress, Sends, cost};
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 
 /// How often a connection on which nothing was asked is looked at again before it ends, as with HTTP.
 const LAST_LOOKS: u32 = 2;
@@ -22,7 +22,7 @@ const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
 
 /// Answers what comes over a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(
-    app: Arc<App<C>>,
+    decider: Arc<Decider<C>>,
     mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     caller: Caller,
     progress: Arc<Progress>,
@@ -31,11 +31,18 @@ pub(crate) async fn serve<C: Clock + 'static>(
         let told = progress.until(Order::End, stream.write_all(TOO_MANY)).await;
         if matches!(told, Some(Ok(()))) { End::WithAWord(Sends::Perhaps) } else { End::AtOnce }
     } else {
-        let max_commands = app.http().connections.max_requests;
+        let max_commands = decider.settings().connections.max_requests;
         let talk = Talk::new(caller.peer);
-        Conversation { app: &app, talk, progress: &progress, max_commands, served: 0, is_leaving: false }
-            .hold(&mut stream)
-            .await
+        Conversation {
+            decider: &decider,
+            talk,
+            progress: &progress,
+            max_commands,
+            served: 0,
+            is_leaving: false,
+        }
+        .hold(&mut stream)
+        .await
     };
     if let End::WithAWord(sends) = end {
         close(&mut stream, sends, &progress).await;
@@ -62,7 +69,7 @@ enum Heard {
 }
 
 struct Conversation<'a, C> {
-    app: &'a App<C>,
+    decider: &'a Decider<C>,
     talk: Talk,
     progress: &'a Progress,
     /// How many commands it may have; 0: any number.
@@ -118,7 +125,7 @@ impl<C: Clock> Conversation<'_, C> {
         let mut commands = 0;
         loop {
             self.progress.share().await;
-            let round = self.talk.answer(self.app, self.progress).await;
+            let round = self.talk.answer(self.decider, self.progress).await;
             commands += round.commands;
             self.progress.spend(round.units + cost::bytes(self.talk.out.len(), cost::BYTES));
             if round.then == Then::HangUp || self.write(stream).await.is_none() {
@@ -157,7 +164,7 @@ impl<C: Clock> Conversation<'_, C> {
     #[inline]
     fn is_last(&self) -> bool {
         let spent = self.max_commands != 0 && self.served >= u64::from(self.max_commands);
-        (spent || self.has_order() || !self.app.is_ready())
+        (spent || self.has_order() || !self.decider.is_ready())
             && self.served != 0
             && !self.talk.is_amid_command()
     }

@@ -2,7 +2,14 @@
 //!
 //! What stands between quotes is written back over itself, without what escapes it. That is never longer.
 
-use super::parser::Span;
+/// Where an argument is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span {
+    /// Its first byte.
+    pub(crate) start: usize,
+    /// The byte after its last.
+    pub(crate) end: usize,
+}
 
 /// Finds the words of a line, each where it is then. `None` if a quote is not closed, or does not end its word.
 pub(super) fn split(line: &mut [u8], words: &mut Vec<Span>) -> Option<()> {

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::inline;
+pub(crate) use super::inline::Span;
 
 /// The longest line that a length can need: a sign, 20 digits, and what ends it.
 pub(crate) const MAX_HEADER_BYTES: usize = 32;
@@ -32,15 +33,6 @@ pub(crate) enum Known {
     Yes,
     /// It has not yet.
     No,
-}
-
-/// Where an argument is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Span {
-    /// Its first byte.
-    pub(crate) start: usize,
-    /// The byte after its last.
-    pub(crate) end: usize,
 }
 
 /// What came of looking for a command.

@@ -13,10 +13,10 @@ use super::commands::{Command, Desk, Handled, Question};
 use super::parser::{Parser, ProtocolError, Step};
 use super::reply::{Protocol, Replies};
 use super::session::Session;
-use crate::config::HttpSettings;
+use crate::config::live_settings::LiveSettings;
 use crate::net::connections::{Order, Phase, Progress};
-use crate::runtime::app::App;
 use crate::runtime::backend::Backend;
+use crate::runtime::decider::Decider;
 
 /// The most commands for which a store elsewhere is asked at a time.
 const MAX_TOGETHER: usize = 128;
@@ -49,17 +49,17 @@ pub(super) enum Then {
 impl Talk {
     /// Answers what was read, as far as it goes at a time and as the connection's share of work lasts.
     #[inline]
-    pub(super) async fn answer<C: Clock>(&mut self, app: &App<C>, progress: &Progress) -> Round {
-        match app.gate().store() {
-            Backend::Memory(_) => self.answer_now(app, progress.left_units()),
+    pub(super) async fn answer<C: Clock>(&mut self, decider: &Decider<C>, progress: &Progress) -> Round {
+        match decider.gate().store() {
+            Backend::Memory(_) => self.answer_now(decider, progress.left_units()),
             // In a box: connections to a service that keeps its state in memory have no room for it.
-            Backend::Redis(_) => Box::pin(self.answer_together(app, progress)).await,
+            Backend::Redis(_) => Box::pin(self.answer_together(decider, progress)).await,
         }
     }
 
     /// One after the other, at once.
-    fn answer_now<C: Clock>(&mut self, app: &App<C>, max_units: u32) -> Round {
-        let settings = app.http();
+    fn answer_now<C: Clock>(&mut self, decider: &Decider<C>, max_units: u32) -> Round {
+        let settings = decider.settings();
         let Self { session, parser, input, out, .. } = self;
         let total = input.len();
         let mut reader = Reader { rest: input, parser, units: 0, max_units };
@@ -68,7 +68,7 @@ impl Talk {
             if out.len() >= FULL_BYTES {
                 break Then::Write;
             }
-            let handled = match reader.next(app, &settings, session, out) {
+            let handled = match reader.next(decider, &settings, session, out) {
                 Next::Handled(handled) => handled,
                 Next::Ends(then) => break then,
             };
@@ -78,7 +78,7 @@ impl Talk {
                 Handled::Over => break Then::Part,
                 Handled::HangsUp => break Then::HangUp,
                 Handled::Asks(question) => {
-                    at_once(question.answer(app, Replies { out, protocol: session.protocol }));
+                    at_once(question.answer(decider, Replies { out, protocol: session.protocol }));
                 }
             }
         };
@@ -88,13 +88,13 @@ impl Talk {
     }
 
     /// All that were read, together, up to a bound; answered in their order.
-    async fn answer_together<C: Clock>(&mut self, app: &App<C>, progress: &Progress) -> Round {
+    async fn answer_together<C: Clock>(&mut self, decider: &Decider<C>, progress: &Progress) -> Round {
         let Self { session, parser, input, out, .. } = self;
         let total = input.len();
         let mut reader = Reader { rest: input, parser, units: 0, max_units: progress.left_units() };
         let mut asked = FuturesOrdered::new();
         let mut commands = 0;
-        let mut then = reader.ask(app, session, out, &mut asked, &mut commands);
+        let mut then = reader.ask(decider, session, out, &mut asked, &mut commands);
         let (read, units) = (total - reader.rest.len(), reader.units);
         if !asked.is_empty() {
             progress.enter(Phase::Answering);
@@ -140,8 +140,8 @@ impl<'i> Reader<'i, '_> {
     #[inline]
     fn next<C: Clock>(
         &mut self,
-        app: &App<C>,
-        settings: &HttpSettings,
+        decider: &Decider<C>,
+        settings: &LiveSettings,
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> Next<'i> {
@@ -153,7 +153,7 @@ impl<'i> Reader<'i, '_> {
                 Ok(Step::Command(bytes)) => {
                     let input = self.take(bytes);
                     let command = Command { input, spans: self.parser.arguments() };
-                    return Next::Handled(Desk { app, settings, session }.handle(command, out));
+                    return Next::Handled(Desk { decider, settings, session }.handle(command, out));
                 }
                 Err(error) => {
                     refuse(error, out);
@@ -173,19 +173,19 @@ impl<'i> Reader<'i, '_> {
     /// Begins to ask for all that is there.
     fn ask<'a: 'i, C: Clock>(
         &mut self,
-        app: &'a App<C>,
+        decider: &'a Decider<C>,
         session: &mut Session,
         out: &mut Vec<u8>,
         asked: &mut Asked<'i>,
         commands: &mut usize,
     ) -> Then {
-        let settings = app.http();
+        let settings = decider.settings();
         let mut aside_bytes = 0;
         while asked.len() < MAX_TOGETHER && out.len() + aside_bytes < FULL_BYTES {
             // What is known at once waits for those before it.
             let mut aside = Vec::new();
             let said = if asked.is_empty() { &mut *out } else { &mut aside };
-            let (handled, ends) = match self.next(app, &settings, session, said) {
+            let (handled, ends) = match self.next(decider, &settings, session, said) {
                 Next::Handled(handled) => (Some(handled), None),
                 Next::Ends(then) => (None, Some(then)),
             };
@@ -193,7 +193,7 @@ impl<'i> Reader<'i, '_> {
             let protocol = session.protocol;
             let ends = match handled {
                 Some(Handled::Asks(question)) => {
-                    asked.push_back(Box::pin(answered(question, app, protocol)));
+                    asked.push_back(Box::pin(answered(question, decider, protocol)));
                     None
                 }
                 Some(Handled::Over) => Some(Then::Part),
@@ -212,9 +212,13 @@ impl<'i> Reader<'i, '_> {
     }
 }
 
-async fn answered<C: Clock>(question: Box<Question<'_>>, app: &App<C>, protocol: Protocol) -> Vec<u8> {
+async fn answered<C: Clock>(
+    question: Box<Question<'_>>,
+    decider: &Decider<C>,
+    protocol: Protocol,
+) -> Vec<u8> {
     let mut out = Vec::new();
-    question.answer(app, Replies { out: &mut out, protocol }).await;
+    question.answer(decider, Replies { out: &mut out, protocol }).await;
     out
 }
 

@@ -1,7 +1,30 @@
 //! The same protocol read in the simplest way: all of the input, from its beginning, with copies of everything.
 
-use super::parser::{Bounds, ProtocolError};
-use super::parser_comparison::Seen;
+use super::parser::{Bounds, MAX_HEADER_BYTES, ProtocolError};
+
+/// The most of a line that tells a length, without what ends it.
+const MAX_UNFINISHED_HEADER_BYTES: usize = 1 + MAX_HEADER_BYTES + 1;
+
+/// What was read of an input: commands, and what ended it.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Seen {
+    pub(crate) commands: Vec<Vec<Vec<u8>>>,
+    pub(crate) error: Option<ProtocolError>,
+    /// How many bytes have not come to their end.
+    pub(crate) rest: usize,
+}
+
+impl Seen {
+    /// Whether what comes to its end has a bound, and what is kept until it does. How long an argument is can only be judged once all of
+    /// that line is here.
+    pub(crate) fn is_within(&self, bounds: &Bounds) -> bool {
+        let fits = |command: &Vec<Vec<u8>>| {
+            command.len() <= bounds.max_arguments
+                && command.iter().all(|argument| argument.len() <= bounds.max_bytes)
+        };
+        self.rest <= bounds.max_bytes + MAX_UNFINISHED_HEADER_BYTES && self.commands.iter().all(fits)
+    }
+}
 
 /// What one look at the input says.
 enum Look {

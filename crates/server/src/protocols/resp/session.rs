@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use subtle::ConstantTimeEq;
 
-use super::commands::Recent;
 use super::parser::{Bounds, Known};
+use super::recent_limit::Recent;
 use super::reply::Protocol;
-use crate::config::HttpSettings;
+use crate::config::live_settings::LiveSettings;
 
 /// The user that everybody is.
 pub(super) const USER: &[u8] = b"default";
@@ -64,7 +64,7 @@ impl Session {
 
     /// Whether it may ask. Both are tokens of the settings, so how long it takes to compare them says nothing.
     #[inline]
-    pub(super) fn known(&self, settings: &HttpSettings) -> Known {
+    pub(super) fn known(&self, settings: &LiveSettings) -> Known {
         match &settings.token {
             None => Known::Yes,
             Some(token) if self.token.as_ref() == Some(token) => Known::Yes,
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Whether a client may ask from now on, by what it brought. Compares in a time that tells nothing but the length.
-    pub(super) fn authenticate(&mut self, settings: &HttpSettings, user: &[u8], password: &[u8]) -> Known {
+    pub(super) fn authenticate(&mut self, settings: &LiveSettings, user: &[u8], password: &[u8]) -> Known {
         let opens = match &settings.token {
             None => true,
             Some(token) => bool::from(password.ct_eq(token.as_bytes())),
@@ -87,7 +87,7 @@ impl Session {
 
     /// What its next command may take.
     #[inline]
-    pub(super) fn bounds(&self, settings: &HttpSettings) -> Bounds {
+    pub(super) fn bounds(&self, settings: &LiveSettings) -> Bounds {
         let max_bytes = settings.connections.max_body_bytes;
         match self.known(settings) {
             Known::Yes => Bounds {

@@ -9,14 +9,14 @@ use super::verdict::{Known, Row, decided, list, problem_members};
 use crate::protocols::json;
 use crate::protocols::problem;
 use crate::protocols::problem::{PROBLEM_JSON, Reply};
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// What most answers need.
 const BODY_BYTES: usize = 512;
 
 /// 200, 429 or 403, with everything that is known.
-pub(crate) fn reply<C: Clock>(app: &App<C>, answer: &Answer) -> Reply {
+pub(crate) fn reply<C: Clock>(decider: &Decider<C>, answer: &Answer) -> Reply {
     if let Some((rule, why)) = answer.barred() {
         return barred(rule, why);
     }
@@ -29,24 +29,28 @@ pub(crate) fn reply<C: Clock>(app: &App<C>, answer: &Answer) -> Reply {
     } else {
         refusal(answer, StatusCode::TOO_MANY_REQUESTS)
     };
-    put_headers(app, answer, reply.headers_mut());
+    put_headers(decider, answer, reply.headers_mut());
     reply
 }
 
 /// For a proxy: nothing but a status where the request may pass.
-pub(crate) fn pass_or_refuse<C: Clock>(app: &App<C>, answer: &Answer, deny_status: StatusCode) -> Reply {
+pub(crate) fn pass_or_refuse<C: Clock>(
+    decider: &Decider<C>,
+    answer: &Answer,
+    deny_status: StatusCode,
+) -> Reply {
     if let Some((rule, why)) = answer.barred() {
         return barred(rule, why);
     }
     let mut reply = if answer.is_allowed() { Reply::default() } else { refusal(answer, deny_status) };
-    put_headers(app, answer, reply.headers_mut());
+    put_headers(decider, answer, reply.headers_mut());
     reply
 }
 
 /// The same for a limit that the request brought: it belongs to no rule, and its name is its text.
-pub(crate) fn ad_hoc_reply<C: Clock>(app: &App<C>, limit: &Limit, verdict: &Verdict) -> Reply {
+pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdict: &Verdict) -> Reply {
     let name = limit.to_string();
-    let decisive = app.gate().decisive(limit, verdict.source);
+    let decisive = decider.gate().decisive(limit, verdict.source);
     let share_of = (verdict.source == Source::Local).then(|| limit.quota());
     let row = |decision| Row {
         rule: None,
@@ -72,7 +76,7 @@ pub(crate) fn ad_hoc_reply<C: Clock>(app: &App<C>, limit: &Limit, verdict: &Verd
     body.push(b'}');
     let mut reply = problem::reply(StatusCode::TOO_MANY_REQUESTS, PROBLEM_JSON, body);
     if let Some(wait_ms) = summary.wait.exact_ms() {
-        let seconds = app.http().headers.retry_after_s(wait_ms, || app.next_seed());
+        let seconds = decider.settings().headers.retry_after_s(wait_ms, || decider.next_seed());
         reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     reply
@@ -96,12 +100,12 @@ pub(crate) fn barred(rule: &str, why: Blocked) -> Reply {
 }
 
 /// The headers that the settings ask for.
-pub(crate) fn put_headers<C: Clock>(app: &App<C>, answer: &Answer, headers: &mut HeaderMap) {
+pub(crate) fn put_headers<C: Clock>(decider: &Decider<C>, answer: &Answer, headers: &mut HeaderMap) {
     let put = |name: &'static str, value: &str| {
         let value = HeaderValue::from_str(value).expect("names of limits are printable ASCII");
         headers.insert(named(name), value);
     };
-    app.http().headers.write(answer, || app.next_seed(), put);
+    decider.settings().headers.write(answer, || decider.next_seed(), put);
 }
 
 /// The names that come with every answer are made once: to make one hashes it.

@@ -10,9 +10,9 @@ use slidegate::{Ask, Clock, Request};
 
 use super::answer;
 use super::client_address::client_address;
-use crate::protocols::http::query;
 use crate::protocols::problem::{Problem, Reply};
-use crate::runtime::app::App;
+use crate::protocols::query;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 const METHOD: [HeaderName; 2] =
@@ -26,14 +26,14 @@ const HOST: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-host")];
 const SCHEME: [HeaderName; 1] = [HeaderName::from_static("x-forwarded-proto")];
 
 pub(crate) async fn authorize<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     peer: IpAddr,
     head: &Parts,
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
     let parameters = Parameters::parse(head.uri.query())?;
-    let settings = app.http();
+    let settings = decider.settings();
     let mut request = Request::new().with_id(id).cost(parameters.cost);
     if let Some(ip) = client_address(peer, &head.headers, &settings.trusted_proxies) {
         request.set("ip", ip.to_string());
@@ -48,8 +48,8 @@ pub(crate) async fn authorize<C: Clock>(
     tell(&mut request, "host", told(&head.headers, &HOST, host_of)?);
     tell(&mut request, "scheme", told(&head.headers, &SCHEME, |scheme| scheme.to_ascii_lowercase().into())?);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let answer = app.check(&Ask::from(request), trace).await?;
-    Ok(answer::pass_or_refuse(app, &answer, parameters.deny_status))
+    let answer = decider.check(&Ask::from(request), trace).await?;
+    Ok(answer::pass_or_refuse(decider, &answer, parameters.deny_status))
 }
 
 /// What the settings read from a header of their own stays as it is.

@@ -10,9 +10,9 @@ use slidegate::{Ask, Clock, MAX_ATTRIBUTES, Request};
 
 use super::answer;
 use super::number::whole;
-use crate::protocols::http::body;
+use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 const MAX_IDEMPOTENCY_KEY_BYTES: usize = 255;
@@ -35,19 +35,19 @@ pub(crate) fn one() -> u64 {
 }
 
 pub(crate) async fn check<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     bytes: &[u8],
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
-    let mut ask = read(bytes, app.http().max_wait_ms)?;
+    let mut ask = read(bytes, decider.settings().max_wait_ms)?;
     ask.request.set_id(id);
-    let answer = app.check(&ask, trace).await?;
-    Ok(answer::reply(app, &answer))
+    let answer = decider.check(&ask, trace).await?;
+    Ok(answer::reply(decider, &answer))
 }
 
 fn read(bytes: &[u8], max_wait_ms: u64) -> Result<Ask<'_>, Problem> {
-    let Body { attributes: Attributes(request), cost, idempotency_key, wait_ms } = body::parse(bytes)?;
+    let Body { attributes: Attributes(request), cost, idempotency_key, wait_ms } = json_body::parse(bytes)?;
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
     if wait_ms > max_wait_ms {
         return Err(Problem::bad_request(format!("wait_ms is at most {max_wait_ms}, not {wait_ms}")));

@@ -9,9 +9,9 @@ use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES};
 use super::answer;
 use super::check::one;
 use super::number::whole;
-use crate::protocols::http::body;
+use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 #[derive(Deserialize)]
@@ -45,17 +45,17 @@ fn some_whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Optio
 }
 
 pub(crate) async fn limit<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     bytes: &[u8],
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
-    if !app.http().ad_hoc_limits {
+    if !decider.settings().ad_hoc_limits {
         let detail =
             "limits in requests are off: set server.ad_hoc_limits to true, or use /v1/check with a rule";
         return Err(Problem::new(StatusCode::FORBIDDEN, detail));
     }
-    let body: Body = body::parse(bytes)?;
+    let body: Body = json_body::parse(bytes)?;
     if body.key.is_empty() || body.key.len() > MAX_VALUE_BYTES {
         return Err(Problem::bad_request(format!("key has 1 to {MAX_VALUE_BYTES} bytes")));
     }
@@ -63,9 +63,9 @@ pub(crate) async fn limit<C: Clock>(
         return Err(Problem::bad_request("burst is for the algorithm gcra only"));
     }
     let limit = body.limit().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let verdict = app.limit(app.gate().ad_hoc(), &*body.key, limit, body.cost, Some(id), trace).await;
+    let verdict = decider.limit(decider.gate().ad_hoc(), &*body.key, limit, body.cost, Some(id), trace).await;
     let verdict = verdict.map_err(|error| Problem::store(&error))?;
-    Ok(answer::ad_hoc_reply(app, &limit, &verdict))
+    Ok(answer::ad_hoc_reply(decider, &limit, &verdict))
 }
 
 impl Body {

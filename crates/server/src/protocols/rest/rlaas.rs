@@ -5,17 +5,17 @@ use hyper::header::HeaderValue;
 use slidegate::{Ask, Clock, LimitAnswer, LimitKind, Request, Source};
 
 use super::answer;
-use crate::protocols::http::query;
 use crate::protocols::json;
 use crate::protocols::problem::{Problem, Reply, reply};
-use crate::runtime::app::App;
+use crate::protocols::query;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 const RULE: &str = "rlaas";
 const USER: &str = "userId";
 
 pub(crate) async fn check<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     query: Option<&str>,
     id: &str,
     trace: Trace,
@@ -31,7 +31,7 @@ pub(crate) async fn check<C: Clock>(
     let request = Request::new().with_id(id).with(USER, user);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
     let ask = Ask::from(request);
-    let Some(answer) = app.check_rule(RULE, &ask, trace).await? else {
+    let Some(answer) = decider.check_rule(RULE, &ask, trace).await? else {
         let detail = "there is no rule named rlaas: add one with key: [userId] and a limit";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };
@@ -42,26 +42,26 @@ pub(crate) async fn check<C: Clock>(
     let limit = answer.limits().next().or_else(|| answer.observed().next());
     let count = match limit {
         Some(limit) if verdict.source != Source::Assumed => {
-            Some(count(app, &ask, &limit, verdict.source).await?)
+            Some(count(decider, &ask, &limit, verdict.source).await?)
         }
         _ => None,
     };
     let ttl = limit.map(|limit| ttl_s(&limit, verdict.decided_at_ms));
     let status = if answer.is_allowed() { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
     let mut reply = reply(status, HeaderValue::from_static("application/json"), body(status, count, ttl));
-    answer::put_headers(app, &answer, reply.headers_mut());
+    answer::put_headers(decider, &answer, reply.headers_mut());
     Ok(reply)
 }
 
 /// Units in use. Where nothing remains there may be more than the quota, and the store is asked for all of them.
 async fn count<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     ask: &Ask<'_>,
     limit: &LimitAnswer<'_>,
     source: Source,
 ) -> Result<u64, Problem> {
     if limit.decision.remaining == 0 && source != Source::Local {
-        let used = app.gate().used(RULE, &ask.request).await?;
+        let used = decider.gate().used(RULE, &ask.request).await?;
         if let Some(used) = used.and_then(|used| used.first().copied()) {
             return Ok(used);
         }

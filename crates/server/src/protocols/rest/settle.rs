@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use slidegate::{CallError, Clock, Permit, PermitError, SettleOutcome, SettlementReport};
 
 use super::number::whole;
-use crate::protocols::http::body;
+use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply, reply};
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -26,19 +26,19 @@ struct Settle {
     cost: u64,
 }
 
-pub(crate) async fn refund<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
-    let Refund { permit } = body::parse(bytes)?;
-    replace(app, &permit, 0).await
+pub(crate) async fn refund<C: Clock>(decider: &Decider<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+    let Refund { permit } = json_body::parse(bytes)?;
+    replace(decider, &permit, 0).await
 }
 
-pub(crate) async fn settle<C: Clock>(app: &App<C>, bytes: &[u8]) -> Result<Reply, Problem> {
-    let Settle { permit, cost } = body::parse(bytes)?;
-    replace(app, &permit, cost).await
+pub(crate) async fn settle<C: Clock>(decider: &Decider<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+    let Settle { permit, cost } = json_body::parse(bytes)?;
+    replace(decider, &permit, cost).await
 }
 
-async fn replace<C: Clock>(app: &App<C>, permit: &str, cost: u64) -> Result<Reply, Problem> {
+async fn replace<C: Clock>(decider: &Decider<C>, permit: &str, cost: u64) -> Result<Reply, Problem> {
     let permit: Permit = permit.parse().map_err(refused)?;
-    let report = app.settle(&permit, cost).await.map_err(|error| match error {
+    let report = decider.settle(&permit, cost).await.map_err(|error| match error {
         CallError::Permit(error) => refused(error),
         CallError::Store(error) => Problem::store(&error),
     })?;

@@ -1,7 +1,6 @@
 //! Why a call of Envoy's is not answered.
 
 use slidegate::{GateError, RequestError, Store};
-use tonic::Status;
 
 use crate::runtime::backend::Backend;
 
@@ -29,15 +28,6 @@ impl From<GateError<<Backend as Store>::Error>> for Failure {
             GateError::Store(error) => {
                 Self::Unavailable(format!("the store does not answer, try again: {error}"))
             }
-        }
-    }
-}
-
-impl From<Failure> for Status {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Invalid(why) => Self::invalid_argument(why),
-            Failure::Unavailable(why) => Self::unavailable(why),
         }
     }
 }

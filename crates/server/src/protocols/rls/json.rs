@@ -10,10 +10,10 @@ use slidegate::Clock;
 use super::failure::Failure;
 use super::proto::Code;
 use super::service;
-use crate::protocols::http::body;
+use crate::protocols::json_body;
 use crate::protocols::problem;
 use crate::protocols::problem::{Problem, Reply};
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -23,14 +23,14 @@ const UNITS: [&str; 8] = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH",
 const CODES: [&str; 3] = ["UNKNOWN", "OK", "OVER_LIMIT"];
 
 pub(crate) async fn should_rate_limit<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     bytes: &[u8],
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
-    let call: read::Call = body::parse(bytes)?;
-    let ad_hoc_limits = app.http().ad_hoc_limits;
-    let response = service::decide(app, &call.into(), (Some(id), ad_hoc_limits), trace).await?;
+    let call: read::Call = json_body::parse(bytes)?;
+    let ad_hoc_limits = decider.settings().ad_hoc_limits;
+    let response = service::decide(decider, &call.into(), (Some(id), ad_hoc_limits), trace).await?;
     let is_over = response.overall_code == Code::OverLimit as i32;
     let status = if is_over { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };
     Ok(problem::reply(status, JSON, write::response(&response)))

@@ -1,60 +1,63 @@
 //! `ShouldRateLimit`: a call into demands, and what came of them into its answer.
 
 use slidegate::{Answers, Clock, Demand, GateError};
-use tonic::Status;
 
 use super::descriptors::Asked;
 use super::failure::Failure;
 use super::proto::{Code, HeaderValue, RateLimitRequest, RateLimitResponse};
 use super::{descriptor_status, metadata};
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 /// Whether a request may pass, as gRPC is answered.
 pub(crate) async fn should_rate_limit<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     request: &RateLimitRequest,
     id: Option<&str>,
     trace: Trace,
-) -> Result<RateLimitResponse, Status> {
-    let ad_hoc_limits = app.http().grpc_ad_hoc_limits;
-    decide(app, request, (id, ad_hoc_limits), trace).await.map_err(Status::from)
+) -> Result<RateLimitResponse, Failure> {
+    let ad_hoc_limits = decider.settings().grpc_ad_hoc_limits;
+    decide(decider, request, (id, ad_hoc_limits), trace).await
 }
 
 /// The same for any protocol; `ad_hoc_limits` says whether its descriptors may bring limits.
 pub(crate) async fn decide<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     call: &RateLimitRequest,
     (id, ad_hoc_limits): (Option<&str>, bool),
     trace: Trace,
 ) -> Result<RateLimitResponse, Failure> {
     let mut asked = Asked::new(call, ad_hoc_limits)?;
-    asked.refuse_repeated(&app.gate().policy(), &call.descriptors);
+    asked.refuse_repeated(&decider.gate().policy(), &call.descriptors);
     if let Some(id) = id {
         asked.set_id(id);
     }
     let answers = loop {
-        match app.check_all(&asked.demands).await {
-            Err(GateError::Request(error)) => asked.refuse_unfit(&app.gate().policy(), &error),
+        match decider.check_all(&asked.demands).await {
+            Err(GateError::Request(error)) => asked.refuse_unfit(&decider.gate().policy(), &error),
             answers => break answers,
         }
     };
-    trace.answered_together(&app.telemetry, &answers);
+    decider.tracer.batch_answered(trace, &answers);
     let answers = answers?;
     // Envoy has a setting of its own for that, and would take a refusal for a limit that is used up.
     if let Some(rule) = answers.unanswered() {
         let why = format!("the store does not answer, and the rule {rule} refuses meanwhile");
         return Err(Failure::Unavailable(why));
     }
-    Ok(response(app, &answers, &asked.unfit))
+    Ok(response(decider, &answers, &asked.unfit))
 }
 
 /// The answer to a call that is too large to be read. An error would let the request pass where Envoy is not told otherwise, and
 /// how large a call is may be up to a client.
-pub(crate) async fn refuse_unread<C: Clock>(app: &App<C>, why: &str, trace: Trace) -> RateLimitResponse {
+pub(crate) async fn refuse_unread<C: Clock>(
+    decider: &Decider<C>,
+    why: &str,
+    trace: Trace,
+) -> RateLimitResponse {
     // Counted and traced as any other that is refused.
-    let answers = app.check_all(&[Demand::Refuse]).await;
-    trace.answered_together(&app.telemetry, &answers);
+    let answers = decider.check_all(&[Demand::Refuse]).await;
+    decider.tracer.batch_answered(trace, &answers);
     RateLimitResponse {
         overall_code: Code::OverLimit as i32,
         dynamic_metadata: metadata::unread(why),
@@ -62,13 +65,13 @@ pub(crate) async fn refuse_unread<C: Clock>(app: &App<C>, why: &str, trace: Trac
     }
 }
 
-fn response<C: Clock>(app: &App<C>, answers: &Answers, unfit: &[String]) -> RateLimitResponse {
+fn response<C: Clock>(decider: &Decider<C>, answers: &Answers, unfit: &[String]) -> RateLimitResponse {
     let overall_code = if answers.is_allowed() { Code::Ok } else { Code::OverLimit };
     let mut response_headers_to_add = Vec::new();
     let put = |name: &'static str, value: &str| {
         response_headers_to_add.push(HeaderValue { key: name.to_owned(), value: value.to_owned() });
     };
-    app.http().headers.write_all(answers, || app.next_seed(), put);
+    decider.settings().headers.write_all(answers, || decider.next_seed(), put);
     RateLimitResponse {
         overall_code: overall_code as i32,
         statuses: answers.each().map(|one| descriptor_status::status(&one)).collect(),

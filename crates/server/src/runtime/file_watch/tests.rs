@@ -8,7 +8,7 @@ use super::*;
 
 struct Setup {
     directory: tempfile::TempDir,
-    watched: Watched,
+    watched: WatchedFiles,
 }
 
 impl Setup {
@@ -20,7 +20,7 @@ impl Setup {
     }
 
     fn of(directory: tempfile::TempDir) -> Self {
-        let watched = Watched::new(vec![directory.path().join("policy")]);
+        let watched = WatchedFiles::new(vec![directory.path().join("policy")]);
         let setup = Self { directory, watched };
         setup.rest();
         setup
@@ -90,7 +90,7 @@ fn a_link_that_is_swapped() {
     };
     publish("..2024_1", "one");
     symlink("..data/policy", at("policy")).expect("a link");
-    let watched = Watched::new(vec![at("policy")]);
+    let watched = WatchedFiles::new(vec![at("policy")]);
     let looks = || [watched.look(), watched.look(), watched.look()];
     assert_eq!(looks(), [false, false, false]);
     publish("..2024_2", "two");
@@ -183,7 +183,7 @@ fn several_files_change_together() {
     let (certificate, key) = (directory.path().join("certificate"), directory.path().join("key"));
     fs::write(&certificate, "c1").expect("a file");
     fs::write(&key, "k1").expect("a file");
-    let watched = Watched::new(vec![certificate.clone(), key.clone()]);
+    let watched = WatchedFiles::new(vec![certificate.clone(), key.clone()]);
     assert!(!watched.look());
     fs::write(&certificate, "c2").expect("a file");
     assert!(!watched.look());
@@ -198,7 +198,7 @@ fn what_is_there_at_the_start_can_be_told_of() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("policy");
     fs::write(&path, "one").expect("a file");
-    let watched = Watched::anew(vec![path]);
+    let watched = WatchedFiles::anew(vec![path]);
     assert_eq!([watched.look(), watched.look()], [true, false]);
     watched.repeat();
     assert_eq!([watched.look(), watched.look()], [true, false]);
@@ -207,7 +207,7 @@ fn what_is_there_at_the_start_can_be_told_of() {
 #[test]
 fn what_is_no_file_is_not_waited_for() {
     let directory = tempfile::tempdir().expect("a directory");
-    let watched = Watched::anew(vec![directory.path().to_owned()]);
+    let watched = WatchedFiles::anew(vec![directory.path().to_owned()]);
     assert!(watched.look());
     assert!(matches!(watched.content(0), Content::Unreadable(why) if why == "it is not a regular file"));
 }
@@ -216,7 +216,7 @@ fn what_is_no_file_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_change_is_waited_for() {
     let setup = Setup::with("one");
-    let mut watched = Watched::new(vec![setup.policy()]);
+    let mut watched = WatchedFiles::new(vec![setup.policy()]);
     let first = tokio::time::timeout(Duration::from_secs(60), watched.changed()).await;
     assert!(first.is_err(), "nothing changed");
     rename(&setup, "two");

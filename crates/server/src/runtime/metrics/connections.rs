@@ -2,8 +2,8 @@
 
 use slidegate::Clock;
 
-use crate::config::listener::Door;
-use crate::runtime::app::App;
+use crate::config::listener::Listener;
+use crate::runtime::Runtime;
 use crate::telemetry::auth_failures::AuthFailure;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
@@ -55,11 +55,11 @@ static AUTH_FAILURES: Family<2> = Family::counter(
 pub(super) const FAMILIES: &[&dyn Described] =
     &[&OPEN, &MAX, &CONNECTIONS, &TURNS, &AUTH_FAILURES, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
 
-pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
-    let stats = app.connection_stats();
+pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
+    let stats = runtime.connection_stats();
     OPEN.put(sink, [], stats.open);
-    for door in Door::ALL.into_iter().filter(|door| door.is_in(&app.settings().server)) {
-        MAX.put(sink, [door.name()], app.capacity(door).max);
+    for listener in Listener::ALL.into_iter().filter(|one| one.is_in(&runtime.settings().server)) {
+        MAX.put(sink, [listener.name()], runtime.network().capacity(listener).max);
     }
     CONNECTIONS.put(sink, ["accepted"], stats.accepted);
     CONNECTIONS.put(sink, ["turned_away"], stats.turned_away);
@@ -68,14 +68,14 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     CONNECTIONS.put(sink, ["ended_slow"], stats.ended_slow);
     CONNECTIONS.put(sink, ["ended_for_room"], stats.ended_for_room);
     CONNECTIONS.put(sink, ["ended_abusive"], stats.ended_abusive);
-    TURNS.put(sink, [], app.turns().waits());
-    for door in Door::ALL {
+    TURNS.put(sink, [], runtime.network().turns.waits());
+    for listener in Listener::ALL {
         for (failure, reason) in AuthFailure::ALL {
-            let count = app.auth_failures().count(door, failure);
-            AUTH_FAILURES.put(sink, [door.name(), reason], count);
+            let count = runtime.decider().auth_failures.count(listener, failure);
+            AUTH_FAILURES.put(sink, [listener.name(), reason], count);
         }
     }
-    let certificates = app.tls_state();
+    let certificates = runtime.tls_state();
     for one in &certificates {
         if let Some(at_ms) = one.not_after_ms {
             NOT_AFTER.put(sink, [one.setting], Value::Ms(at_ms));
@@ -84,7 +84,7 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     for one in &certificates {
         READ.put(sink, [one.setting], one.last_error.is_none());
     }
-    let Some(snapshots) = app.snapshot_state() else { return };
+    let Some(snapshots) = runtime.snapshot_state() else { return };
     SNAPSHOTS.put(sink, ["saved"], snapshots.saves);
     SNAPSHOTS.put(sink, ["failed"], snapshots.failures);
     if let Some(at_ms) = snapshots.last_saved_at_ms {

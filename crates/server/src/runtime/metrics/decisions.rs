@@ -3,7 +3,7 @@
 use slidegate::Clock;
 use slidegate::telemetry::{Counts, Latency, Line};
 
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
 use crate::telemetry::metrics::family::{Bucket, Family, Sink, Spread};
@@ -79,11 +79,11 @@ const BOUNDS: [(u64, &str); 23] = [
     (1 << 30, "1.073741824"),
 ];
 
-pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
-    for (reason, count) in app.path_refusals.counts() {
+pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
+    for (reason, count) in runtime.decider().path_refusals.counts() {
         PATHS_REFUSED.put(sink, [reason], count);
     }
-    let Some(observer) = app.observer() else { return };
+    let Some(observer) = runtime.observer() else { return };
     let requests = observer.requests();
     REQUESTS.put(sink, ["allowed"], requests.allowed);
     REQUESTS.put(sink, ["denied"], requests.denied);
@@ -117,7 +117,7 @@ fn modes(line: &Line) -> impl Iterator<Item = (&Line, &'static str, &Counts)> {
 
 /// What hardly any rule comes to is left out while there is none of it. The others are there from the beginning, so that the first of them is
 /// seen as a change.
-fn gather_decisions(sink: &mut impl Sink, line: &Line, mode: &'static str, counts: &Counts) {
+fn gather_decisions(sink: &mut dyn Sink, line: &Line, mode: &'static str, counts: &Counts) {
     let always = [("allowed", counts.allowed), ("denied", counts.denied)];
     let seldom = [("uncharged", counts.uncharged), ("looked", counts.looked)];
     for (outcome, count) in always.into_iter().chain(seldom.into_iter().filter(|(_, count)| *count != 0)) {
@@ -125,7 +125,7 @@ fn gather_decisions(sink: &mut impl Sink, line: &Line, mode: &'static str, count
     }
 }
 
-fn gather_duration(sink: &mut impl Sink, latency: &Latency) {
+fn gather_duration(sink: &mut dyn Sink, latency: &Latency) {
     let count = |(upper_ns, upper)| Bucket { upper_ns, upper, count: latency.cumulative(upper_ns) };
     let spread = Spread { buckets: &BOUNDS.map(count), count: latency.count(), sum_ns: latency.sum_ns() };
     DURATION.put_spread(sink, spread);

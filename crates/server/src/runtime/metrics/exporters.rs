@@ -1,8 +1,11 @@
-//! Who else is told what happens.
+//! Metrics of what reports elsewhere: event streams, logs and traces.
+
+use std::sync::atomic::Ordering;
 
 use slidegate::Clock;
 
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
+use crate::telemetry::log_writer::LogWriter;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
 use crate::telemetry::metrics::family::{Family, Sink};
@@ -35,20 +38,20 @@ static LOG: Family<1> = Family::counter(
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] = &[&VIEWERS, &DENIAL_LOG, &REFUSALS, &LOG, &SPANS];
 
-pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
-    VIEWERS.put(sink, [], app.events().viewers());
-    let log = app.denial_log();
+pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
+    VIEWERS.put(sink, [], runtime.viewers.load(Ordering::Relaxed));
+    let log = runtime.denial_log();
     DENIAL_LOG.put(sink, ["written"], log.lines);
     DENIAL_LOG.put(sink, ["left_out"], log.left_out);
-    let refusals = app.refusals().stats();
+    let refusals = runtime.audit_budget.stats();
     REFUSALS.put(sink, ["written"], refusals.written);
     REFUSALS.put(sink, ["left_out"], refusals.left_out);
-    if let Some(log) = app.log_stats() {
+    if let Some(log) = runtime.log.as_ref().map(LogWriter::stats) {
         LOG.put(sink, ["written"], log.written);
         LOG.put(sink, ["dropped"], log.dropped);
         LOG.put(sink, ["failed"], log.failed);
     }
-    if let Some(spans) = app.telemetry.spans() {
+    if let Some(spans) = runtime.decider().tracer.spans() {
         SPANS.put(sink, ["sent"], spans.sent);
         SPANS.put(sink, ["dropped"], spans.dropped);
     }

@@ -2,7 +2,7 @@
 
 use slidegate::Clock;
 
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
 use crate::telemetry::metrics::family::{Family, Sink};
@@ -32,8 +32,8 @@ static REFUSED: Family<0> = Family::counter(
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] = &[&SETTLEMENTS, &REFUSED, &DEBT, &REFUSED_KEYS];
 
-pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
-    let counts = app.gate().settlements();
+pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
+    let counts = runtime.gate().settlements();
     SETTLEMENTS.put(sink, ["settled"], counts.settled);
     SETTLEMENTS.put(sink, ["expired"], counts.expired);
     SETTLEMENTS.put(sink, ["already_spent"], counts.already_spent);
@@ -41,5 +41,5 @@ pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
     SETTLEMENTS.put(sink, ["void"], counts.void);
     REFUSED.put(sink, [], counts.refused_permits);
     DEBT.put(sink, [], counts.debt_units);
-    REFUSED_KEYS.put(sink, [], app.gate().refused_idempotency_keys());
+    REFUSED_KEYS.put(sink, [], runtime.gate().refused_idempotency_keys());
 }

@@ -2,7 +2,7 @@
 
 use slidegate::Clock;
 
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
 use crate::telemetry::metrics::family::{Family, Sink, Value};
@@ -29,15 +29,15 @@ static OVERRIDES: Family<0> = Family::gauge("overrides_active", [], "Temporary o
 pub(super) const FAMILIES: &[&dyn Described] =
     &[&POLICY, &RULES, &SUCCESS, &RELOADS, &LOADED, &ATTEMPT, &OVERRIDES];
 
-pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
-    let state = app.reload_state();
+pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
+    let state = runtime.reload_state();
     POLICY.put(sink, [&state.policy_digest], 1_u64);
-    RULES.put(sink, [], app.gate().policy().rules().len());
+    RULES.put(sink, [], runtime.gate().policy().rules().len());
     SUCCESS.put(sink, [], state.last_ok);
     RELOADS.put(sink, ["done"], state.reloads);
     RELOADS.put(sink, ["refused"], state.failures);
     LOADED.put(sink, [], Value::Ms(state.loaded_at_ms));
     ATTEMPT.put(sink, [], Value::Ms(state.last_attempt_at_ms));
-    let active = app.overrides().iter().filter(|one| one.active).count();
+    let active = runtime.overrides().iter().filter(|one| one.active).count();
     OVERRIDES.put(sink, [], active);
 }

@@ -2,7 +2,7 @@
 
 use slidegate::Clock;
 
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
 use crate::telemetry::metrics::family::{Family, Sink};
@@ -14,8 +14,8 @@ static WAITING: Family<0> = Family::gauge("waiting", [], "Requests in progress t
 #[cfg(test)]
 pub(super) const FAMILIES: &[&dyn Described] = &[&BUILD, &READY, &WAITING];
 
-pub(super) fn gather<C: Clock>(sink: &mut impl Sink, app: &App<C>) {
+pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     BUILD.put(sink, [env!("CARGO_PKG_VERSION")], 1_u64);
-    READY.put(sink, [], app.is_ready());
-    WAITING.put(sink, [], app.held());
+    READY.put(sink, [], runtime.is_ready());
+    WAITING.put(sink, [], runtime.waiting());
 }

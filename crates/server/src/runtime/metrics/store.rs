@@ -64,7 +64,7 @@ pub(super) const FAMILIES: &[&dyn Described] = &[
     &REFUSES_WRITES,
 ];
 
-pub(super) fn gather(sink: &mut impl Sink, backend: &Backend) {
+pub(super) fn gather(sink: &mut dyn Sink, backend: &Backend) {
     match backend {
         Backend::Memory(memory) => gather_memory(sink, memory),
         Backend::Redis(redis) => {
@@ -74,7 +74,7 @@ pub(super) fn gather(sink: &mut impl Sink, backend: &Backend) {
     }
 }
 
-fn gather_memory(sink: &mut impl Sink, memory: &Memory) {
+fn gather_memory(sink: &mut dyn Sink, memory: &Memory) {
     let stats = memory.stats();
     KEYS.put(sink, [], stats.keys);
     BYTES.put(sink, [], stats.bytes);
@@ -84,7 +84,7 @@ fn gather_memory(sink: &mut impl Sink, memory: &Memory) {
     REFUSED_FOR_ROOM.put(sink, [], stats.refused_for_room);
 }
 
-fn gather_redis(sink: &mut impl Sink, redis: &Fallback<Redis>) {
+fn gather_redis(sink: &mut dyn Sink, redis: &Fallback<Redis>) {
     FAILURES.put(sink, [], redis.failures());
     for (kind, count) in redis.store().errors() {
         ERRORS.put(sink, [kind.name()], count);

@@ -121,7 +121,7 @@ impl Overrides {
     }
 
     /// The rules of a file with all that fit them; notes which do not, and why.
-    pub(super) fn over(&mut self, file: &Policy, now_ms: u64) -> Policy {
+    pub(crate) fn over(&mut self, file: &Policy, now_ms: u64) -> Policy {
         self.expire(now_ms);
         // The newest goes before older ones.
         self.known.sort_by(|one, other| {

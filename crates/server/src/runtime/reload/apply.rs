@@ -10,9 +10,10 @@ use super::error::ReloadError;
 use super::settings::{Differences, differences, pinned};
 use super::source::{PolicySource, digest};
 use super::state::Reloaded;
-use crate::config::{Config, HttpSettings};
+use crate::config::Config;
+use crate::config::live_settings::LiveSettings;
 use crate::net::tls::Certificates;
-use crate::runtime::app::App;
+use crate::runtime::Runtime;
 use crate::runtime::file_watch::Content;
 
 /// What is told of a content that is refused.
@@ -28,12 +29,12 @@ pub(super) enum Telling {
 struct Ready {
     policy: Policy,
     settings: Settings,
-    http: HttpSettings,
+    live_settings: LiveSettings,
     digest: String,
     differences: Differences,
 }
 
-impl<C: Clock> App<C> {
+impl<C: Clock> Runtime<C> {
     /// Puts a content of the file in force, or says what is wrong with it: to the log, to the state and to the caller. The
     /// caller keeps others from doing so meanwhile.
     pub(super) fn take(
@@ -46,7 +47,7 @@ impl<C: Clock> App<C> {
         if let Err(error) = &taken {
             self.refuse(error, content.bytes().map(digest), telling);
         }
-        self.live().now.lock().awaited =
+        self.live.now.lock().awaited =
             taken.as_ref().err().map_or_else(Vec::new, |error| error.awaits().to_owned());
         taken
     }
@@ -54,7 +55,7 @@ impl<C: Clock> App<C> {
     fn refuse(&self, error: &ReloadError, digest: Option<String>, telling: Telling) {
         let (lines, at_ms) = (error.lines(), self.gate().now_ms());
         let said = lines.join("\n");
-        let state = &mut self.live().now.lock().state;
+        let state = &mut self.live.now.lock().state;
         if telling == Telling::News && state.is_known(digest.as_ref(), &said) {
             return;
         }
@@ -89,15 +90,15 @@ impl<C: Clock> App<C> {
             Certificates::load(&settings.server).map_err(unfit)?;
         }
         let settings = pinned(&now, settings);
-        self.keeps_guard(&settings).map_err(unfit)?;
-        let http = HttpSettings::new(&settings).map_err(unfit)?;
-        Ok(Ready { policy, settings, http, digest: digest(bytes), differences })
+        self.check_exposure(&settings).map_err(unfit)?;
+        let live_settings = LiveSettings::new(&settings).map_err(unfit)?;
+        Ok(Ready { policy, settings, live_settings, digest: digest(bytes), differences })
     }
 
     fn put_in_force(&self, source: &PolicySource, ready: Ready) -> Reloaded {
-        let Ready { policy, settings, http, digest, differences } = ready;
+        let Ready { policy, settings, live_settings, digest, differences } = ready;
         let Differences { live, at_next_start } = differences;
-        let mut now = self.live().now.lock();
+        let mut now = self.live.now.lock();
         let rules = now.file.diff(&policy).into_iter().map(|change| change.to_string());
         let changes: Vec<String> = rules.chain(live.iter().map(|name| format!("{name} changed"))).collect();
         let known: HashSet<String> = warnings(&now.file, &now.settings).collect();
@@ -107,7 +108,7 @@ impl<C: Clock> App<C> {
         self.set_observer(&settings.observe);
         (now.file, now.settings) = (policy, Arc::new(settings));
         self.renew(&mut now);
-        self.set_http(http);
+        self.network().set_settings(live_settings);
         let reloaded = Reloaded { policy_digest: digest, changes, at_next_start };
         now.state.done(&reloaded, self.gate().now_ms());
         drop(now);

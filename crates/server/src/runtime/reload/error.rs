@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use slidegate::policy::PolicyErrors;
 
-use crate::config::ConfigError;
+use crate::config::error::ConfigError;
 
 /// Why a policy was not put in force. The one before it still is.
 #[derive(Debug, thiserror::Error)]

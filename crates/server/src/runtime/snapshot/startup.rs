@@ -13,40 +13,9 @@ use slidegate::{Clock, Memory, SystemClock};
 use super::own_file;
 use super::own_file::Purpose;
 use super::{Restored, SnapshotState, Snapshots, due_at_ms};
-use crate::config::{ConfigError, value};
-
-/// Why a service with `store.snapshot` does not start: otherwise it would be noticed when the snapshot is needed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SnapshotStartError {
-    /// Another process has it: they would overwrite each other's.
-    #[error("{} belongs to another process that runs: end that one, or give each a path of its own", .0.display())]
-    InUse(PathBuf),
-    /// Nothing can be written there.
-    #[error(
-        "{} cannot be written: {source}. Let the user that slidegate runs as create files in that directory, or choose \
-         another one; links and files of others are not used",
-        path.display()
-    )]
-    NotWritable {
-        /// The file that was tried.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// There is something that cannot be read.
-    #[error(
-        "{} cannot be read: {source}. Give it to the user that slidegate runs as, or move it away to start empty; links and \
-         files of others are not used",
-        path.display()
-    )]
-    NotReadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
+use crate::config::error::ConfigError;
+use crate::config::snapshot_error::SnapshotStartError;
+use crate::config::value::value;
 
 /// The store and its file, if the settings name one.
 pub(crate) fn open(settings: &file::Store) -> Result<Option<(Memory, Snapshots)>, ConfigError> {

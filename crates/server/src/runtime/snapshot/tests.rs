@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use tracing::span;
 
 use super::*;
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
+use crate::config::error::ConfigError;
 use crate::runtime::backend::Backend;
 use crate::telemetry::otlp::Trace;
 
@@ -20,28 +21,28 @@ fn folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
-fn start(path: &Path) -> Result<App, ConfigError> {
+fn start(path: &Path) -> Result<Runtime, ConfigError> {
     let text = format!(
         "version: 1\nstore: {{snapshot: '{}', snapshot_interval: 100ms, max_memory: 1MiB}}\n\
          rules: [{{name: login, key: [ip], limits: [100/day]}}]\n",
         path.display()
     );
-    App::new(Config::from(Policy::parse("test.yaml", &text).expect("a policy")))
+    Runtime::new(Config::from(Policy::parse("test.yaml", &text).expect("a policy")))
 }
 
 /// Charges this much, and tells what remains.
-async fn charge(app: &App, ip: &str, cost: u64) -> u64 {
+async fn charge(runtime: &Runtime, ip: &str, cost: u64) -> u64 {
     let request = Request::new().with("ip", ip).cost(cost);
-    let answer = app.check(&Ask::from(request), Trace::default()).await.expect("an answer");
+    let answer = runtime.decider().check(&Ask::from(request), Trace::default()).await.expect("an answer");
     answer.verdict().remaining().expect("a limit")
 }
 
-fn state(app: &App) -> SnapshotState {
-    app.snapshot_state().expect("snapshots are kept")
+fn state(runtime: &Runtime) -> SnapshotState {
+    runtime.snapshot_state().expect("snapshots are kept")
 }
 
-fn memory(app: &App) -> &Memory {
-    match app.gate().store() {
+fn memory(runtime: &Runtime) -> &Memory {
+    match runtime.gate().store() {
         Backend::Memory(memory) => memory,
         Backend::Redis(_) => panic!("not in memory"),
     }
@@ -59,23 +60,23 @@ fn names(folder: &TempDir) -> Vec<String> {
 async fn what_was_saved_is_there_after_a_restart() {
     let (folder, note) = (folder(), Note { id: "a".into(), text: "b".into(), expires_at_ms: u64::MAX });
     let path = folder.path().join("state");
-    let app = start(&path).expect("a first start");
-    assert_eq!((state(&app).restored, state(&app).last_saved_at_ms), (Restored::Nothing, None));
-    charge(&app, "192.0.2.1", 30).await;
-    charge(&app, "192.0.2.2", 7).await;
-    assert_eq!(memory(&app).post_now(&note, 0), PostOutcome::Done);
-    app.save_snapshot();
-    assert_eq!((state(&app).saves, state(&app).failures), (1, 0));
+    let runtime = start(&path).expect("a first start");
+    assert_eq!((state(&runtime).restored, state(&runtime).last_saved_at_ms), (Restored::Nothing, None));
+    charge(&runtime, "192.0.2.1", 30).await;
+    charge(&runtime, "192.0.2.2", 7).await;
+    assert_eq!(memory(&runtime).post_now(&note, 0), PostOutcome::Done);
+    runtime.save_snapshot();
+    assert_eq!((state(&runtime).saves, state(&runtime).failures), (1, 0));
     // Admitted after the last save: lost, and nothing else.
-    charge(&app, "192.0.2.1", 50).await;
-    drop(app);
+    charge(&runtime, "192.0.2.1", 50).await;
+    drop(runtime);
     // What is left of a save that was cut off does no harm.
     fs::write(folder.path().join("state.new"), "half").expect("a file");
-    let app = start(&path).expect("a restart");
-    assert_eq!(state(&app).restored, Restored::Keys(2));
-    assert!(state(&app).last_saved_at_ms.is_some());
-    assert_eq!([charge(&app, "192.0.2.1", 0).await, charge(&app, "192.0.2.2", 0).await], [70, 93]);
-    assert_eq!(memory(&app).notes_now().notes, [note]);
+    let runtime = start(&path).expect("a restart");
+    assert_eq!(state(&runtime).restored, Restored::Keys(2));
+    assert!(state(&runtime).last_saved_at_ms.is_some());
+    assert_eq!([charge(&runtime, "192.0.2.1", 0).await, charge(&runtime, "192.0.2.2", 0).await], [70, 93]);
+    assert_eq!(memory(&runtime).notes_now().notes, [note]);
     assert_eq!(names(&folder), ["state", "state.lock"]);
 }
 
@@ -83,10 +84,10 @@ async fn what_was_saved_is_there_after_a_restart() {
 async fn what_is_no_snapshot_is_set_aside() {
     let folder = folder();
     let path = folder.path().join("state");
-    let app = start(&path).expect("a first start");
-    charge(&app, "192.0.2.1", 30).await;
-    app.save_snapshot();
-    drop(app);
+    let runtime = start(&path).expect("a first start");
+    charge(&runtime, "192.0.2.1", 30).await;
+    runtime.save_snapshot();
+    drop(runtime);
     let good = fs::read(&path).expect("the snapshot");
     let mut flipped: Vec<Vec<u8>> = vec![good.clone(); good.len() / 7];
     flipped.iter_mut().enumerate().for_each(|(n, bytes)| bytes[7 * n] ^= 1 << (n % 8));
@@ -94,12 +95,14 @@ async fn what_is_no_snapshot_is_set_aside() {
     let rows: Vec<Vec<u8>> = flipped.into_iter().chain(others).collect();
     for (n, bytes) in rows.iter().enumerate() {
         fs::write(&path, bytes).expect("a file");
-        let app = start(&path).expect("an empty start");
-        let Restored::SetAside(aside) = state(&app).restored else { panic!("row {n}: {:?}", state(&app)) };
+        let runtime = start(&path).expect("an empty start");
+        let Restored::SetAside(aside) = state(&runtime).restored else {
+            panic!("row {n}: {:?}", state(&runtime))
+        };
         assert!(aside.display().to_string().contains("/state.damaged-"), "{aside:?}");
         assert_eq!(fs::read(&aside).expect("it is kept"), *bytes, "row {n}");
-        assert!(!path.exists() && state(&app).last_saved_at_ms.is_none());
-        assert_eq!(charge(&app, "192.0.2.1", 0).await, 100, "row {n}");
+        assert!(!path.exists() && state(&runtime).last_saved_at_ms.is_none());
+        assert_eq!(charge(&runtime, "192.0.2.1", 0).await, 100, "row {n}");
     }
     assert_eq!(names(&folder).len(), 1 + rows.len(), "all of them, and the lock");
     // What was not trusted does not stand in the way of the next one.
@@ -208,20 +211,20 @@ impl tracing::Subscriber for Told {
 #[test]
 fn failures_are_told_once_and_counted_all() {
     let folder = folder();
-    let app = start(&folder.path().join("state")).expect("a first start");
+    let runtime = start(&folder.path().join("state")).expect("a first start");
     let told = Told::default();
     tracing::subscriber::with_default(told.clone(), || {
-        app.save_snapshot();
+        runtime.save_snapshot();
         for round in 1..=2 {
             fs::create_dir(folder.path().join("state.new")).expect("a folder");
-            (0..5).for_each(|_| app.save_snapshot());
-            let failed = state(&app);
+            (0..5).for_each(|_| runtime.save_snapshot());
+            let failed = state(&runtime);
             assert_eq!((failed.failures, failed.saves), (5 * round, round));
             assert_eq!(failed.last_saved_at_ms.map(|at_ms| at_ms + 100), Some(failed.due_at_ms));
             assert!(failed.last_error.is_some_and(|error| error.contains("state")));
             fs::remove_dir(folder.path().join("state.new")).expect("an empty folder");
-            app.save_snapshot();
-            assert_eq!((state(&app).failures, state(&app).last_error), (5 * round, None));
+            runtime.save_snapshot();
+            assert_eq!((state(&runtime).failures, state(&runtime).last_error), (5 * round, None));
             assert_eq!(told.0.load(Ordering::Relaxed), 2 * round, "that it began, and that it is over");
         }
     });
@@ -231,34 +234,34 @@ fn failures_are_told_once_and_counted_all() {
 #[tokio::test]
 async fn what_is_lost_with_the_end_is_told() {
     let folder = folder();
-    let app = Arc::new(start(&folder.path().join("state")).expect("a first start"));
+    let runtime = Arc::new(start(&folder.path().join("state")).expect("a first start"));
     let told = Told::default();
     let _guard = tracing::subscriber::set_default(told.clone());
-    last(&app).await;
-    assert_eq!((state(&app).last_error, told.0.load(Ordering::Relaxed)), (None, 0));
+    last(&runtime).await;
+    assert_eq!((state(&runtime).last_error, told.0.load(Ordering::Relaxed)), (None, 0));
     fs::create_dir(folder.path().join("state.new")).expect("a folder");
-    (0..5).for_each(|_| app.save_snapshot());
+    (0..5).for_each(|_| runtime.save_snapshot());
     assert_eq!(told.0.load(Ordering::Relaxed), 1, "that it began");
-    last(&app).await;
-    assert_eq!((state(&app).failures, told.0.load(Ordering::Relaxed)), (6, 2));
+    last(&runtime).await;
+    assert_eq!((state(&runtime).failures, told.0.load(Ordering::Relaxed)), (6, 2));
 }
 
 #[tokio::test]
 async fn it_is_saved_every_interval_and_at_the_end() {
     let folder = folder();
     let path = folder.path().join("state");
-    let app = Arc::new(start(&path).expect("a first start"));
-    let keeping = tokio::spawn(keep(Arc::clone(&app)));
-    charge(&app, "192.0.2.1", 1).await;
+    let runtime = Arc::new(start(&path).expect("a first start"));
+    let keeping = tokio::spawn(save_regularly(Arc::clone(&runtime)));
+    charge(&runtime, "192.0.2.1", 1).await;
     let began = std::time::Instant::now();
-    while state(&app).saves < 3 {
-        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", state(&app));
+    while state(&runtime).saves < 3 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", state(&runtime));
         tokio::task::yield_now().await;
     }
     keeping.abort();
     assert!(keeping.await.is_err_and(|error| error.is_cancelled()));
-    charge(&app, "192.0.2.1", 1).await;
-    last(&app).await;
-    drop(app);
+    charge(&runtime, "192.0.2.1", 1).await;
+    last(&runtime).await;
+    drop(runtime);
     assert_eq!(charge(&start(&path).expect("a restart"), "192.0.2.1", 0).await, 98);
 }

@@ -14,7 +14,7 @@ const MAX_SUBJECT_BYTES: usize = 1_024;
 
 /// A denial, kept until it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Line {
+pub(super) struct DenialLine {
     pub(super) rule: String,
     pub(super) limit: Option<String>,
     pub(super) mode: HitMode,
@@ -28,7 +28,7 @@ pub(super) struct Line {
     pub(super) request_id: Option<String>,
 }
 
-impl Line {
+impl DenialLine {
     pub(super) fn of(denial: &Denial<'_>) -> Self {
         Self {
             rule: denial.naming.rule().to_string(),

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::line;
-use super::line::Line;
+use super::line::DenialLine;
 use super::{DenialLog, Phase};
 use crate::telemetry::log_writer::LogWriter;
 
@@ -26,7 +26,7 @@ pub(super) struct Writer {
 #[derive(PartialEq, Eq, Debug)]
 enum Next {
     Write {
-        line: Line,
+        line: DenialLine,
         left_out: Option<u64>,
     },
     TellLeftOut(u64),

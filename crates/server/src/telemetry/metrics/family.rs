@@ -91,7 +91,7 @@ impl<const N: usize> Family<N> {
     }
 
     /// Gives a sample away, with a value for every label.
-    pub(crate) fn put(&self, sink: &mut impl Sink, values: [&str; N], number: impl Into<Value>) {
+    pub(crate) fn put(&self, sink: &mut dyn Sink, values: [&str; N], number: impl Into<Value>) {
         let labels: [_; N] = std::array::from_fn(|at| (self.labels[at], values[at]));
         sink.sample(&self.metric, &labels, number.into());
     }
@@ -103,7 +103,7 @@ impl Family<0> {
     }
 
     /// Gives a histogram away.
-    pub(crate) fn put_spread(&self, sink: &mut impl Sink, spread: Spread<'_>) {
+    pub(crate) fn put_spread(&self, sink: &mut dyn Sink, spread: Spread<'_>) {
         sink.spread(&self.metric, spread);
     }
 }

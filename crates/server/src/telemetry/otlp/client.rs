@@ -19,10 +19,10 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::endpoint::Endpoint;
-use super::error::OtlpError;
 use super::messages::Response;
 use super::variables::Variables;
-use crate::net::tls;
+use crate::config::otlp_error::OtlpError;
+use crate::config::pem;
 
 /// More than any answer needs.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -140,7 +140,7 @@ fn refused(status: StatusCode, headers: &HeaderMap) -> Failure {
 fn trusting(variables: &Variables) -> Result<Arc<ClientConfig>, OtlpError> {
     let mut roots = RootCertStore::empty();
     match &variables.certificate {
-        Some(path) => drop(roots.add_parsable_certificates(tls::authorities(path)?)),
+        Some(path) => drop(roots.add_parsable_certificates(pem::authorities(path)?)),
         // What the system has may include certificates that rustls does not understand.
         None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
     }

@@ -1,16 +1,14 @@
 //! What is there in place of OpenTelemetry where the program was built without it: nothing, and whoever sets it is told.
 
-use std::sync::Arc;
-
 use hyper::HeaderMap;
 use slidegate::policy::Settings;
 use slidegate::{Answer, Answers, GateError, Verdict};
 
-use crate::config::ConfigError;
-use crate::config::listener::Door;
-use crate::runtime::app::App;
+use crate::config::error::ConfigError;
+use crate::config::listener::Listener;
+use crate::telemetry::metrics::family::Sink;
 
-pub(crate) struct Telemetry;
+pub(crate) struct Tracer;
 
 #[derive(Default)]
 pub(crate) struct Trace;
@@ -22,7 +20,7 @@ pub(crate) struct SpanCounts {
     pub(crate) dropped: u64,
 }
 
-impl Telemetry {
+impl Tracer {
     pub(crate) fn check(settings: &Settings) -> Result<(), ConfigError> {
         match settings.observe.otlp {
             None => Ok(()),
@@ -37,12 +35,21 @@ impl Telemetry {
     #[inline]
     pub(crate) fn trace(
         &self,
-        _asked: (Door, &'static str),
+        _operation: (Listener, &'static str),
         _headers: Option<&HeaderMap>,
         _random: impl FnMut() -> u64,
     ) -> Trace {
         Trace
     }
+
+    #[inline]
+    pub(crate) fn answered<E>(&self, _: Trace, _: &Result<Answer, GateError<E>>) {}
+
+    #[inline]
+    pub(crate) fn batch_answered<E>(&self, _: Trace, _: &Result<Answers, GateError<E>>) {}
+
+    #[inline]
+    pub(crate) fn limited<E>(&self, _: Trace, _: &Result<Verdict, E>) {}
 
     pub(crate) fn spans(&self) -> Option<SpanCounts> {
         None
@@ -54,18 +61,12 @@ impl Trace {
     pub(crate) fn is_none(&self) -> bool {
         true
     }
-
-    #[inline]
-    pub(crate) fn answered<E>(self, _: &Telemetry, _: &Result<Answer, GateError<E>>) {}
-
-    #[inline]
-    pub(crate) fn answered_together<E>(self, _: &Telemetry, _: &Result<Answers, GateError<E>>) {}
-
-    #[inline]
-    pub(crate) fn limited<E>(self, _: &Telemetry, _: &Result<Verdict, E>) {}
 }
 
-pub(crate) fn begin<C>(_app: &Arc<App<C>>) -> Exporting {
+/// Source of the metrics that would be sent.
+pub(crate) type Gather = Box<dyn Fn(&mut dyn Sink) + Send + Sync>;
+
+pub(crate) fn begin(_tracer: &Tracer, _gather: Gather) -> Exporting {
     Exporting
 }
 

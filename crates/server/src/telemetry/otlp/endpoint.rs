@@ -6,7 +6,7 @@ use hyper::Uri;
 use hyper::http::uri::Scheme;
 use slidegate::policy::mask_secrets;
 
-use super::error::OtlpError;
+use crate::config::otlp_error::OtlpError;
 
 /// An address of HTTP, and the path below which a collector takes each kind of telemetry.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,16 +5,14 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use slidegate::Clock;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout, timeout_at};
 
 use super::client::Failure;
-use super::exporter::Otlp;
-use super::measures;
+use super::exporter::{Exporter, Tracer};
+use super::measures::{self, Gather};
 use super::messages::{ResourceSpans, Scope, ScopeSpans, Span, TracesRequest};
-use crate::runtime::app::App;
 
 /// The most spans in one message.
 const MAX_BATCH: usize = 512;
@@ -28,19 +26,20 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// How long the last messages have when the service ends.
 const LAST: Duration = Duration::from_secs(3);
 
-/// Telemetry under way.
+/// Tracer under way.
 pub(crate) struct Exporting(Option<(watch::Sender<()>, JoinHandle<()>)>);
 
-/// Begins to send, if there is anything to be sent.
-pub(crate) fn begin<C: Clock + 'static>(app: &Arc<App<C>>) -> Exporting {
-    let Some(spans) = app.telemetry.0.as_ref().and_then(|otlp| otlp.spans.take()) else {
+/// Begins to export, if a collector is set.
+pub(crate) fn begin(tracer: &Tracer, gather: Gather) -> Exporting {
+    let Some((exporter, spans)) =
+        tracer.0.as_ref().and_then(|exporter| Some((exporter, exporter.spans.take()?)))
+    else {
         return Exporting(None);
     };
     let (stop, stopped) = watch::channel(());
-    let app = Arc::clone(app);
+    let exporter = Arc::clone(exporter);
     let sending = tokio::spawn(async move {
-        let Some(otlp) = &app.telemetry.0 else { return };
-        tokio::join!(traces(otlp, spans, stopped.clone()), numbers(otlp, &app, stopped));
+        tokio::join!(traces(&exporter, spans, stopped.clone()), metrics(&exporter, &gather, stopped));
     });
     Exporting(Some((stop, sending)))
 }
@@ -58,7 +57,7 @@ impl Exporting {
 }
 
 /// Sends spans until it is told to stop, and then those that are left.
-async fn traces(otlp: &Otlp, mut queue: mpsc::Receiver<Span>, mut stopped: watch::Receiver<()>) {
+async fn traces(exporter: &Exporter, mut queue: mpsc::Receiver<Span>, mut stopped: watch::Receiver<()>) {
     let mut batch = Vec::with_capacity(MAX_BATCH);
     loop {
         tokio::select! {
@@ -72,7 +71,7 @@ async fn traces(otlp: &Otlp, mut queue: mpsc::Receiver<Span>, mut stopped: watch
             queue.recv_many(&mut batch, room).await;
         }
         if !batch.is_empty() {
-            deliver(otlp, std::mem::take(&mut batch), &mut stopped).await;
+            deliver(exporter, std::mem::take(&mut batch), &mut stopped).await;
         }
     }
 }
@@ -94,33 +93,36 @@ async fn fill(queue: &mut mpsc::Receiver<Span>, batch: &mut Vec<Span>) -> usize 
 }
 
 /// Tries until the collector takes it, it never will, or it was tried often enough.
-async fn deliver(otlp: &Otlp, spans: Vec<Span>, stopped: &mut watch::Receiver<()>) {
+async fn deliver(exporter: &Exporter, spans: Vec<Span>, stopped: &mut watch::Receiver<()>) {
     let count = spans.len() as u64;
     let message = TracesRequest {
         resource_spans: vec![ResourceSpans {
-            resource: Some(otlp.resource.clone()),
+            resource: Some(exporter.resource.clone()),
             scope_spans: vec![ScopeSpans { scope: Some(Scope::own()), spans }],
         }],
     };
     let mut pause = FIRST_PAUSE;
     for left in (0..TRIES).rev() {
-        match otlp.client.send("traces", &message).await {
+        match exporter.client.send("traces", &message).await {
             Ok(response) => {
                 let partial = response.partial_success.unwrap_or_default();
                 let rejected = u64::try_from(partial.rejected).unwrap_or_default().min(count);
-                otlp.spans.count_sent(count - rejected);
+                exporter.spans.count_sent(count - rejected);
                 if rejected != 0 {
-                    otlp.spans.count_dropped(rejected);
-                    otlp.tell("traces", &format!("it rejects {rejected} spans: {}", partial.error_message));
+                    exporter.spans.count_dropped(rejected);
+                    exporter.log_failure(
+                        "traces",
+                        &format!("it rejects {rejected} spans: {}", partial.error_message),
+                    );
                 }
                 return;
             }
             Err(Failure::ForGood(why)) => {
-                otlp.tell("traces", &why);
+                exporter.log_failure("traces", &why);
                 break;
             }
             Err(Failure::ForNow { why, retry_after }) => {
-                otlp.tell("traces", &why);
+                exporter.log_failure("traces", &why);
                 // Whoever is told to stop tries no further.
                 if left == 0 || stopped.has_changed().is_err() {
                     break;
@@ -134,28 +136,28 @@ async fn deliver(otlp: &Otlp, spans: Vec<Span>, stopped: &mut watch::Receiver<()
             }
         }
     }
-    otlp.spans.count_dropped(count);
+    exporter.spans.count_dropped(count);
 }
 
 /// Sends numbers every while, and once more at the end. What is not taken is not sent again: the next ones have it all.
-async fn numbers<C: Clock>(otlp: &Otlp, app: &App<C>, mut stopped: watch::Receiver<()>) {
-    let mut ticks = interval_at(Instant::now() + otlp.metrics_every, otlp.metrics_every);
+async fn metrics(exporter: &Exporter, gather: &Gather, mut stopped: watch::Receiver<()>) {
+    let mut ticks = interval_at(Instant::now() + exporter.metrics_every, exporter.metrics_every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let ends = tokio::select! {
             _at = ticks.tick() => false,
             _told = stopped.changed() => true,
         };
-        let message = measures::message(app, otlp, SystemTime::now());
-        match otlp.client.send("metrics", &message).await {
+        let message = measures::message(gather, exporter, SystemTime::now());
+        match exporter.client.send("metrics", &message).await {
             Ok(response) => {
                 let partial = response.partial_success.unwrap_or_default();
                 if partial.rejected != 0 {
                     let why = format!("it rejects {} numbers: {}", partial.rejected, partial.error_message);
-                    otlp.tell("metrics", &why);
+                    exporter.log_failure("metrics", &why);
                 }
             }
-            Err(Failure::ForNow { why, .. } | Failure::ForGood(why)) => otlp.tell("metrics", &why),
+            Err(Failure::ForNow { why, .. } | Failure::ForGood(why)) => exporter.log_failure("metrics", &why),
         }
         if ends {
             return;

@@ -1,28 +1,32 @@
 //! OTLP exporter: a collector, and what is sent to it.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hyper::HeaderMap;
 use parking_lot::Mutex;
 use slidegate::policy::Settings;
+use slidegate::{Answer, Answers, GateError, Verdict};
 
 use super::client::Client;
 use super::messages::Resource;
+use super::span_attributes;
 use super::spans::{SpanCounts, Spans};
-use super::trace::{Share, Trace};
+use super::trace::{Share, SpanOutcome, Trace};
 use super::variables::Variables;
-use crate::config::listener::Door;
-use crate::config::{ConfigError, value};
-use crate::telemetry::log_throttle::Seldom;
+use crate::config::error::ConfigError;
+use crate::config::listener::Listener;
+use crate::config::value::value;
+use crate::telemetry::log_throttle::LogThrottle;
 
 /// How often it is told that a collector takes nothing.
-const TOLD_ONCE_IN: Duration = Duration::from_secs(60);
+const FAILURE_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What is told to others of what happens here; nothing, where nothing is set.
-pub(crate) struct Telemetry(pub(super) Option<Box<Otlp>>);
+pub(crate) struct Tracer(pub(super) Option<Arc<Exporter>>);
 
 /// A collector, and what is for it.
-pub(super) struct Otlp {
+pub(super) struct Exporter {
     pub(super) client: Client,
     pub(super) resource: Resource,
     pub(super) share: Share,
@@ -32,10 +36,10 @@ pub(super) struct Otlp {
     pub(super) started: SystemTime,
     /// Where it goes, for people.
     pub(super) endpoint: String,
-    pub(super) failures: Mutex<Seldom>,
+    pub(super) failures: Mutex<LogThrottle>,
 }
 
-impl Telemetry {
+impl Tracer {
     /// Whether it could be sent as the settings have it.
     pub(crate) fn check(settings: &Settings) -> Result<(), ConfigError> {
         Self::new(settings).map(drop)
@@ -50,7 +54,7 @@ impl Telemetry {
         if variables.disabled {
             return Ok(Self(None));
         }
-        Ok(Self(Some(Box::new(Otlp {
+        Ok(Self(Some(Arc::new(Exporter {
             client,
             resource: Resource { attributes: variables.resource },
             share: Share::new(otlp.traces.0),
@@ -58,21 +62,52 @@ impl Telemetry {
             metrics_every: Duration::from_millis(every.0),
             started: SystemTime::now(),
             endpoint: endpoint.clone(),
-            failures: Mutex::new(Seldom::once_in(TOLD_ONCE_IN)),
+            failures: Mutex::new(LogThrottle::once_in(FAILURE_LOG_INTERVAL)),
         }))))
     }
 
-    /// What a request leaves that came in at this door.
+    /// Trace of a request, by its listener and its operation.
     #[inline]
     pub(crate) fn trace(
         &self,
-        (door, asked): (Door, &'static str),
+        operation: (Listener, &'static str),
         headers: Option<&HeaderMap>,
         random: impl FnMut() -> u64,
     ) -> Trace {
         match &self.0 {
             None => Trace::default(),
-            Some(otlp) => Trace::begin(otlp.share, (door, asked), headers, random),
+            Some(otlp) => Trace::begin(otlp.share, operation, headers, random),
+        }
+    }
+
+    /// Ends a trace with the answer to a request.
+    #[inline]
+    pub(crate) fn answered<E: std::error::Error>(&self, trace: Trace, answer: &Result<Answer, GateError<E>>) {
+        self.end(trace, || span_attributes::answer(answer));
+    }
+
+    /// Ends a trace with the answers to a batch.
+    #[inline]
+    pub(crate) fn batch_answered<E: std::error::Error>(
+        &self,
+        trace: Trace,
+        answers: &Result<Answers, GateError<E>>,
+    ) {
+        self.end(trace, || span_attributes::answers(answers));
+    }
+
+    /// Ends a trace with the verdict of an ad hoc limit.
+    #[inline]
+    pub(crate) fn limited<E: std::error::Error>(&self, trace: Trace, verdict: &Result<Verdict, E>) {
+        self.end(trace, || span_attributes::verdict(verdict));
+    }
+
+    #[inline]
+    fn end(&self, trace: Trace, outcome: impl FnOnce() -> SpanOutcome) {
+        if let Some(exporter) = &self.0
+            && let Some(span) = trace.end(outcome)
+        {
+            exporter.spans.push(span);
         }
     }
 
@@ -82,9 +117,9 @@ impl Telemetry {
     }
 }
 
-impl Otlp {
+impl Exporter {
     /// The collector did not take something. An endpoint that is away would fill the log otherwise.
-    pub(super) fn tell(&self, signal: &'static str, why: &str) {
+    pub(super) fn log_failure(&self, signal: &'static str, why: &str) {
         if let Some(times) = self.failures.lock().note() {
             let (endpoint, dropped) = (&*self.endpoint, self.spans.counts().dropped);
             tracing::warn!(
@@ -121,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_program_without_it_says_so() {
-        assert!(super::super::disabled::Telemetry::check(&settings("")).is_ok());
-        let error = super::super::disabled::Telemetry::check(&settings(
+        assert!(super::super::disabled::Tracer::check(&settings("")).is_ok());
+        let error = super::super::disabled::Tracer::check(&settings(
             "observe: { otlp: { endpoint: 'http://[::1]:4318' } }",
         ));
         let error = error.expect_err("it cannot").to_string();
@@ -131,8 +166,8 @@ mod tests {
 
     #[test]
     fn an_endpoint_has_to_be_one() {
-        assert!(Telemetry::check(&settings("observe: { otlp: { endpoint: 'http://[::1]:4318' } }")).is_ok());
-        let error = Telemetry::check(&settings("observe: { otlp: { endpoint: 'http://me@collector' } }"));
+        assert!(Tracer::check(&settings("observe: { otlp: { endpoint: 'http://[::1]:4318' } }")).is_ok());
+        let error = Tracer::check(&settings("observe: { otlp: { endpoint: 'http://me@collector' } }"));
         let error = error.expect_err("no address").to_string();
         assert_eq!(
             error,

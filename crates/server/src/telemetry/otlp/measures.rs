@@ -3,16 +3,12 @@
 
 use std::time::SystemTime;
 
-use slidegate::Clock;
-
-use super::exporter::Otlp;
+use super::exporter::Exporter;
 use super::messages::{
     Data, Gauge, Histogram, HistogramDataPoint, KeyValue, Metric, MetricsRequest, Number, NumberDataPoint,
     ResourceMetrics, Scope, ScopeMetrics, Sum,
 };
 use super::trace::nanos;
-use crate::runtime::app::App;
-use crate::runtime::metrics::gather;
 use crate::telemetry::metrics::family;
 use crate::telemetry::metrics::family::{Kind, Sink, Spread, Value};
 
@@ -20,15 +16,18 @@ use crate::telemetry::metrics::family::{Kind, Sink, Spread, Value};
 const CUMULATIVE: i32 = 2;
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// All there is to be told now.
-pub(super) fn message<C: Clock>(app: &App<C>, otlp: &Otlp, now: SystemTime) -> MetricsRequest {
+/// Source of the metrics that are sent.
+pub(crate) type Gather = Box<dyn Fn(&mut dyn Sink) + Send + Sync>;
+
+/// Message with all metrics.
+pub(super) fn message(gather: &Gather, exporter: &Exporter, now: SystemTime) -> MetricsRequest {
     let since_epoch =
         |time: SystemTime| nanos(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
     let mut batch =
-        Batch { metrics: Vec::new(), start_ns: since_epoch(otlp.started), now_ns: since_epoch(now) };
-    gather(app, &mut batch);
+        Batch { metrics: Vec::new(), start_ns: since_epoch(exporter.started), now_ns: since_epoch(now) };
+    gather(&mut batch);
     let scope_metrics = vec![ScopeMetrics { scope: Some(Scope::own()), metrics: batch.metrics }];
-    let resource = Some(otlp.resource.clone());
+    let resource = Some(exporter.resource.clone());
     MetricsRequest { resource_metrics: vec![ResourceMetrics { resource, scope_metrics }] }
 }
 

@@ -3,20 +3,20 @@
 use slidegate::{Answer, Answers, GateError, LimitAnswer, Outcome, Source, Summary, Verdict};
 
 use super::messages::KeyValue;
-use super::trace::Told;
+use super::trace::SpanOutcome;
 
 const OUTCOME: &str = "slidegate.outcome";
 const RULE: &str = "slidegate.rule";
 /// An observing rule that would have refused.
 const WOULD_DENY: &str = "slidegate.would_deny";
 
-pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>) -> Told {
+pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>) -> SpanOutcome {
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => return failed(error),
     };
     if let Some((rule, _)) = answer.barred() {
-        return Told::outcome("barred").text(RULE, rule);
+        return SpanOutcome::outcome("barred").text(RULE, rule);
     }
     let summary = answer.summary();
     // The first that refuses, or else the one with the least remaining.
@@ -29,22 +29,22 @@ pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>
         true => "allowed",
     };
     let would = answer.observed().find(refuses);
-    let told = Told::outcome(outcome).decided(decisive, answer.verdict().source, &summary);
-    told.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
+    let span = SpanOutcome::outcome(outcome).decided(decisive, answer.verdict().source, &summary);
+    span.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
 }
 
-pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<E>>) -> Told {
+pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<E>>) -> SpanOutcome {
     let answers = match answers {
         Ok(answers) => answers,
         Err(error) => return failed(error),
     };
     if let Some(rule) = answers.unanswered() {
         let error = Some("the store does not answer".to_owned());
-        return Told { error, ..Told::outcome("failed").text(RULE, rule) };
+        return SpanOutcome { error, ..SpanOutcome::outcome("failed").text(RULE, rule) };
     }
     let barred = answers.each().find_map(|one| one.barred());
     if answers.is_barred() {
-        return Told::outcome("barred").text_if(RULE, barred.map(|(rule, _)| rule));
+        return SpanOutcome::outcome("barred").text_if(RULE, barred.map(|(rule, _)| rule));
     }
     let (limits, summary) = (|| answers.each().flat_map(|one| one.limits()), answers.summary());
     let decisive = limits().find(refuses).or_else(|| limits().nth(summary.tightest.unwrap_or(0)));
@@ -54,40 +54,42 @@ pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<
         true => "allowed",
     };
     let would = answers.each().flat_map(|one| one.observed()).find(refuses);
-    let told = Told::outcome(outcome).decided(decisive, answers.verdict().source, &summary);
-    told.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
+    let span = SpanOutcome::outcome(outcome).decided(decisive, answers.verdict().source, &summary);
+    span.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
 }
 
-pub(super) fn verdict<E: std::error::Error>(verdict: &Result<Verdict, E>) -> Told {
+pub(super) fn verdict<E: std::error::Error>(verdict: &Result<Verdict, E>) -> SpanOutcome {
     match verdict {
         Ok(verdict) => {
             let outcome = if verdict.is_allowed() { "allowed" } else { "denied" };
-            let told = Told::outcome(outcome).source(verdict.source);
-            told.number_if("slidegate.retry_after_ms", verdict.retry_after_ms())
+            let span = SpanOutcome::outcome(outcome).source(verdict.source);
+            span.number_if("slidegate.retry_after_ms", verdict.retry_after_ms())
         }
         Err(error) => store_failed(error),
     }
 }
 
-fn failed<E: std::error::Error>(error: &GateError<E>) -> Told {
+fn failed<E: std::error::Error>(error: &GateError<E>) -> SpanOutcome {
     match error {
         // The caller's mistake, as the answer tells it.
-        GateError::Request(_) | GateError::Conflict => Told::outcome("invalid"),
-        GateError::Full => Told { error: Some(GateError::<E>::Full.to_string()), ..Told::outcome("failed") },
-        GateError::TooManyPermits => Told::outcome("denied"),
+        GateError::Request(_) | GateError::Conflict => SpanOutcome::outcome("invalid"),
+        GateError::Full => {
+            SpanOutcome { error: Some(GateError::<E>::Full.to_string()), ..SpanOutcome::outcome("failed") }
+        }
+        GateError::TooManyPermits => SpanOutcome::outcome("denied"),
         GateError::Store(error) => store_failed(error),
     }
 }
 
-fn store_failed(error: &impl std::error::Error) -> Told {
-    Told { error: Some(error.to_string()), ..Told::outcome("failed") }
+fn store_failed(error: &impl std::error::Error) -> SpanOutcome {
+    SpanOutcome { error: Some(error.to_string()), ..SpanOutcome::outcome("failed") }
 }
 
 fn refuses(limit: &LimitAnswer<'_>) -> bool {
     limit.decision.outcome != Outcome::Fits
 }
 
-impl Told {
+impl SpanOutcome {
     fn outcome(outcome: &str) -> Self {
         Self::default().text(OUTCOME, outcome)
     }

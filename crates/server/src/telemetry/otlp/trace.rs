@@ -3,14 +3,11 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::HeaderMap;
-use slidegate::{Answer, Answers, GateError, Verdict};
 
 use super::context;
 use super::context::Parent;
-use super::exporter::Telemetry;
 use super::messages::{KeyValue, Span, Status};
-use super::span_attributes;
-use crate::config::listener::Door;
+use crate::config::listener::Listener;
 
 const SERVER: i32 = 2;
 const ERROR: i32 = 2;
@@ -29,8 +26,8 @@ struct Begun {
     span_id: [u8; 8],
     parent: Option<[u8; 8]>,
     state: String,
-    door: Door,
-    asked: &'static str,
+    listener: Listener,
+    operation: &'static str,
     start: SystemTime,
     since: Instant,
 }
@@ -59,7 +56,7 @@ impl Trace {
     /// The span of a request, if its caller or else its share says that it leaves one.
     pub(super) fn begin(
         share: Share,
-        (door, asked): (Door, &'static str),
+        (listener, operation): (Listener, &'static str),
         headers: Option<&HeaderMap>,
         mut random: impl FnMut() -> u64,
     ) -> Self {
@@ -88,56 +85,29 @@ impl Trace {
             span_id: nonzero(),
             parent: parent.map(|parent| parent.span_id),
             state,
-            door,
-            asked,
+            listener,
+            operation,
             start: SystemTime::now(),
             since: Instant::now(),
         })))
     }
 
-    /// Whether nothing is to be told.
+    /// Whether nothing is to be outcome.
     #[inline]
     pub(crate) fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Ends with what came of a request.
+    /// The complete span, if the request leaves one.
     #[inline]
-    pub(crate) fn answered<E: std::error::Error>(
-        self,
-        telemetry: &Telemetry,
-        answer: &Result<Answer, GateError<E>>,
-    ) {
-        self.end(telemetry, || span_attributes::answer(answer));
-    }
-
-    /// Ends with what came of several.
-    #[inline]
-    pub(crate) fn answered_together<E: std::error::Error>(
-        self,
-        telemetry: &Telemetry,
-        answers: &Result<Answers, GateError<E>>,
-    ) {
-        self.end(telemetry, || span_attributes::answers(answers));
-    }
-
-    /// Ends with what a limit said that came along.
-    #[inline]
-    pub(crate) fn limited<E: std::error::Error>(self, telemetry: &Telemetry, verdict: &Result<Verdict, E>) {
-        self.end(telemetry, || span_attributes::verdict(verdict));
-    }
-
-    #[inline]
-    fn end(self, telemetry: &Telemetry, told: impl FnOnce() -> Told) {
-        if let (Some(begun), Some(otlp)) = (self.0, &telemetry.0) {
-            otlp.spans.push(begun.span(told()));
-        }
+    pub(super) fn end(self, outcome: impl FnOnce() -> SpanOutcome) -> Option<Span> {
+        self.0.map(|begun| begun.span(outcome()))
     }
 }
 
 /// What is known at the end.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct SpanOutcome {
     pub(super) attributes: Vec<KeyValue>,
     /// What went wrong; a refusal is nothing wrong.
     pub(super) error: Option<String>,
@@ -145,18 +115,18 @@ pub(super) struct Told {
 
 impl Begun {
     #[cold]
-    fn span(self, told: Told) -> Span {
+    fn span(self, outcome: SpanOutcome) -> Span {
         let start = self.start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let mut attributes = told.attributes;
-        attributes.push(KeyValue::text("slidegate.protocol", protocol(self.door)));
-        let status = told.error.map(|message| Status { message, code: ERROR });
+        let mut attributes = outcome.attributes;
+        attributes.push(KeyValue::text("slidegate.protocol", protocol(self.listener)));
+        let status = outcome.error.map(|message| Status { message, code: ERROR });
         let remote = if self.parent.is_some() { REMOTE } else { 0 };
         Span {
             trace_id: self.trace_id.to_vec(),
             span_id: self.span_id.to_vec(),
             trace_state: self.state,
             parent_span_id: self.parent.map(|id| id.to_vec()).unwrap_or_default(),
-            name: self.asked.to_owned(),
+            name: self.operation.to_owned(),
             kind: SERVER,
             start_time_unix_nano: nanos(start),
             // By a clock that does not step.
@@ -168,11 +138,11 @@ impl Begun {
     }
 }
 
-fn protocol(door: Door) -> &'static str {
-    match door {
-        Door::Check | Door::Admin => "http",
-        Door::Grpc => "grpc",
-        Door::Resp => "resp",
+fn protocol(listener: Listener) -> &'static str {
+    match listener {
+        Listener::Http | Listener::Admin => "http",
+        Listener::Grpc => "grpc",
+        Listener::Resp => "resp",
     }
 }
 

@@ -7,8 +7,8 @@ use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 
-use super::error::OtlpError;
 use super::messages::KeyValue;
+use crate::config::otlp_error::OtlpError;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config, Listeners, run};
+use slidegate_server::{Config, Listeners, Runtime, run};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -18,7 +18,7 @@ pub(crate) const RULES: &str = "rules: [{ name: api, key: [user], limits: [10000
 
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
-    pub(crate) app: Arc<App<SystemClock>>,
+    pub(crate) app: Arc<Runtime<SystemClock>>,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
     silent: Option<JoinHandle<()>>,
@@ -57,7 +57,7 @@ impl Service {
     pub(crate) async fn start(policy: &str) -> Self {
         let policy = format!("version: 1\n{policy}");
         let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-        let app = App::new(Config::from(config)).unwrap_or_else(|error| panic!("{error}"));
+        let app = Runtime::new(Config::from(config)).unwrap_or_else(|error| panic!("{error}"));
         let app = Arc::new(app);
         let http = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let grpc = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -119,7 +119,7 @@ async fn health_is_answered_beyond_the_last_place() {
         }
         is_turned_away(&asks(&service, ONE).await.1);
     }
-    service.app.begin_stop();
+    service.app.begin_shutdown();
     let mut client = Client::connect(service.address, None).await;
     assert_eq!(client.get("/readyz", &[]).await.status, 503, "it is told to end");
 }

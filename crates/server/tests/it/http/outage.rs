@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config, ConfigError};
+use slidegate_server::{Config, ConfigError, Runtime};
 use slidegate_testkit::servers::{Flavour, Server};
 
 use crate::http::service::Service;
@@ -27,7 +27,7 @@ async fn rules_say_what_holds_without_a_store() {
     let mut redis = Server::start(Flavour::Redis70);
     let config =
         Policy::parse("test.yaml", &policy(&redis.url())).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::new(Config::from(config)).expect("settings");
+    let app = Runtime::new(Config::from(config)).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     let reserved = client.check(json!({ "path": "/local" })).await;
@@ -80,7 +80,7 @@ rules: [{{ name: api, limits: [1/h] }}]",
         redis.url()
     );
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::new(Config::from(config)).expect("settings");
+    let app = Runtime::new(Config::from(config)).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     assert_eq!(client.statuses(2, json!({})).await, [200, 429]);
@@ -97,6 +97,6 @@ fn settings_that_cannot_be_used_are_refused() {
     assert!(unreadable.to_string().contains("not a header"), "{unreadable}");
     let unusable =
         parse("server: { attributes: { ip: X-Real-Ip } }").unwrap_or_else(|errors| panic!("{errors}"));
-    let error: ConfigError = App::new(Config::from(unusable)).err().expect("an error");
+    let error: ConfigError = Runtime::new(Config::from(unusable)).err().expect("an error");
     assert!(error.to_string().contains("ip comes from the connection"), "{error}");
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slidegate::SystemClock;
 use slidegate::policy::file::HeaderStyle;
 use slidegate::policy::{Policy, Settings};
-use slidegate_server::{App, Config, PolicySource, ReloadError};
+use slidegate_server::{Config, PolicySource, ReloadError, Runtime};
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
 use slidegate_testkit::servers::{Flavour, Server};
 
@@ -32,7 +32,7 @@ impl Setup {
         let (policy, mut settings) =
             Policy::parse("policy.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
         overlay(&mut settings);
-        let app = App::new(Config { policy, settings }).expect("settings");
+        let app = Runtime::new(Config { policy, settings }).expect("settings");
         let app = app.source(PolicySource::new(path, text, overlay));
         Self { directory, service: Service::serve(app, SystemClock::new(), None).await }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slidegate::policy::Policy;
 use slidegate::store::redis::RedisConfig;
 use slidegate::{Clock, ManualClock, Memory, Redis, SystemClock};
-use slidegate_server::{App, Backend, Config, Listeners, run};
+use slidegate_server::{Backend, Config, Listeners, Runtime, run};
 use slidegate_testkit::servers::{Flavour, Server};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -34,7 +34,7 @@ pub(crate) struct Service<C = ManualClock> {
     pub(crate) address: SocketAddr,
     /// Where operators come in, if the policy says so.
     pub(crate) admin: Option<SocketAddr>,
-    pub(crate) app: Arc<App<C>>,
+    pub(crate) app: Arc<Runtime<C>>,
     clock: C,
     pub(crate) document: Arc<Document>,
     _redis: Option<Server>,
@@ -75,11 +75,11 @@ impl<C: Clock + Clone + 'static> Service<C> {
                 Backend::over(Redis::by_callers_clock(&patient.deny_cache(Duration::ZERO)), &config)
             }
         };
-        let app = App::over(config, backend).expect("settings").clock(clock.clone());
+        let app = Runtime::over(config, backend).expect("settings").clock(clock.clone());
         Self::serve(app, clock, redis).await
     }
 
-    pub(crate) async fn serve(app: App<C>, clock: C, redis: Option<Server>) -> Self {
+    pub(crate) async fn serve(app: Runtime<C>, clock: C, redis: Option<Server>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let admin = match &app.settings().server.admin {

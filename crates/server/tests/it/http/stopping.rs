@@ -105,7 +105,7 @@ rules: [{ name: api, key: [user], limits: [1/20s] }]
     assert_eq!(held.send("POST", "/v1/check", &[], BODY).await.status, 200);
     let patient = br#"{"attributes":{"user":"alice"},"wait_ms":30000}"#;
     held.write(&bytes_of("POST", "/v1/check", &[], patient)).await;
-    while service.app.held() == 0 {
+    while service.app.waiting() == 0 {
         tokio::task::yield_now().await;
     }
     let mut clients = vec![held];
@@ -124,7 +124,7 @@ rules: [{ name: api, key: [user], limits: [1/20s] }]
     }
     drop(clients);
     timeout(Duration::from_secs(5), served).await.expect("an end").expect("an end");
-    assert_eq!((app.held(), app.connection_stats().open), (0, 0));
+    assert_eq!((app.waiting(), app.connection_stats().open), (0, 0));
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn what_is_being_answered_is_finished_before_the_end() {
     assert_eq!(busy.send("POST", "/v1/check", &[], BODY).await.status, 200);
     let held = br#"{"attributes":{"user":"alice"},"wait_ms":5000}"#;
     busy.write(&bytes_of("POST", "/v1/check", &[], held)).await;
-    while service.app.held() == 0 {
+    while service.app.waiting() == 0 {
         tokio::task::yield_now().await;
     }
     let served = service.stop();

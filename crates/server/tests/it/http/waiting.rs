@@ -31,7 +31,7 @@ async fn held_in_the_order_in_which_they_came() {
                 // Taken anew, so that all who follow have to wait.
                 client.write(&bytes_of("POST", "/v1/check", &[], body.as_bytes())).await;
             }
-            until(place + 1, || service.app.held()).await;
+            until(place + 1, || service.app.waiting()).await;
             clients.push(client);
         }
         let mut last_ms = 0;
@@ -42,7 +42,7 @@ async fn held_in_the_order_in_which_they_came() {
             assert!(decided_at_ms >= last_ms + 100, "{kind:?}: {decided_at_ms} after {last_ms}");
             last_ms = decided_at_ms;
         }
-        assert_eq!(service.app.held(), 0);
+        assert_eq!(service.app.waiting(), 0);
     }
 }
 
@@ -75,12 +75,12 @@ rules: [{ name: api, key: [user], limits: [1/20s] }]
         assert_eq!(client.check(json!({ "user": "alice" })).await.status, 200);
         let mut waiting = service.client().await;
         waiting.write(&bytes_of("POST", "/v1/check", &[], body(30_000).to_string().as_bytes())).await;
-        until(1, || service.app.held()).await;
+        until(1, || service.app.waiting()).await;
         // The only place is taken: this one is answered at once, while the other still waits.
         assert_eq!(client.post("/v1/check", &body(30_000)).await.status, 429);
-        assert_eq!(service.app.held(), 1);
+        assert_eq!(service.app.waiting(), 1);
         // A client that goes away leaves its place.
         drop(waiting);
-        until(0, || service.app.held()).await;
+        until(0, || service.app.waiting()).await;
     }
 }

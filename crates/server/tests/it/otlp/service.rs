@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config, Listeners, run};
+use slidegate_server::{Config, Listeners, Runtime, run};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -28,7 +28,7 @@ impl Service {
     pub(crate) async fn start(observe: &str, rest: &str) -> Self {
         let policy = format!("version: 1\n{SERVER}\n{observe}\n{rest}");
         let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-        let app = App::new(Config::from(config)).unwrap_or_else(|error| panic!("{error}"));
+        let app = Runtime::new(Config::from(config)).unwrap_or_else(|error| panic!("{error}"));
         let [http, grpc, resp, admin] =
             [listener().await, listener().await, listener().await, listener().await];
         let address = |listener: &TcpListener| listener.local_addr().expect("an address");

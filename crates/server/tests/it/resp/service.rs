@@ -8,7 +8,7 @@ use slidegate::policy::file::ListenerSettings;
 use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::RedisConfig;
 use slidegate::{ManualClock, Memory, Redis};
-use slidegate_server::{App, Backend, Config, Listeners, run};
+use slidegate_server::{Backend, Config, Listeners, Runtime, run};
 use slidegate_testkit::servers::{Flavour, Server};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -32,7 +32,7 @@ pub(crate) const START_MS: u64 = 1_745_000_103_000;
 pub(crate) struct Service {
     /// Where Redis is spoken.
     pub(crate) address: SocketAddr,
-    pub(crate) app: Arc<App<ManualClock>>,
+    pub(crate) app: Arc<Runtime<ManualClock>>,
     clock: ManualClock,
     pub(crate) redis: Option<Server>,
     stop: Option<oneshot::Sender<()>>,
@@ -68,7 +68,7 @@ impl Service {
             }
         };
         let clock = ManualClock::new(START_MS);
-        let app = Arc::new(App::over(config, backend).expect("settings").clock(clock.clone()));
+        let app = Arc::new(Runtime::over(config, backend).expect("settings").clock(clock.clone()));
         let [http, resp] = [listener().await, listener().await];
         let address = resp.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config, ConfigError, Listeners, TlsState, run};
+use slidegate_server::{Config, ConfigError, Listeners, Runtime, TlsState, run};
 use slidegate_testkit::certificates::CertificateFiles;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
-    pub(crate) app: Arc<App<SystemClock>>,
+    pub(crate) app: Arc<Runtime<SystemClock>>,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
 }
@@ -41,10 +41,10 @@ pub(crate) fn settings(files: &CertificateFiles, clients: Clients) -> String {
     format!("{{ certificate: {:?}, key: {:?}{ca} }}", path("tls.crt"), path("tls.key"))
 }
 
-pub(crate) fn app(server: &str) -> Result<App, ConfigError> {
+pub(crate) fn app(server: &str) -> Result<Runtime, ConfigError> {
     let policy = format!("version: 1\nserver:\n{server}\n{RULES}");
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    App::new(Config::from(config))
+    Runtime::new(Config::from(config))
 }
 
 impl Service {

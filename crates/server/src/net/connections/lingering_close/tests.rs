@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 
-use super::{Rest, Sends};
+use super::{LingeringClose, Sends};
 
 /// Client that sends without end; counts how often it is read.
 struct Endless(Rc<Cell<usize>>);
@@ -50,7 +50,7 @@ fn others_are_served_between_turns() {
         let other = spawn_local(async move { theirs.read_u8().await });
         yield_now().await;
         let reads = Rc::new(Cell::new(0));
-        let (mut stream, mut rest) = (Endless(Rc::clone(&reads)), Rest::new(Sends::Perhaps));
+        let (mut stream, mut rest) = (Endless(Rc::clone(&reads)), LingeringClose::new(Sends::Perhaps));
         let _drain = spawn_local(std::future::poll_fn(move |context| rest.poll_close(&mut stream, context)));
         ours.write_u8(7).await.expect("a byte is taken");
         assert_eq!(other.await.expect("it does not fail").expect("a byte"), 7);

@@ -4,28 +4,30 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::*;
-use crate::net::connections::bounds::tests::usual;
-use crate::net::connections::{Bounds, Capacity, Connections, Membership, Place, Places, Progress};
+use crate::config::connection_limits::tests::usual;
+use crate::net::connections::{
+    Capacity, ConnectionLimits, ConnectionSlot, ConnectionSlots, Connections, Membership, Progress,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A listener with one address, and its connections.
 struct Listener {
     connections: Arc<Connections>,
-    places: Arc<Places>,
-    bounds: Bounds,
+    places: Arc<ConnectionSlots>,
+    bounds: ConnectionLimits,
 }
 
 struct Member {
     progress: Arc<Progress>,
     // In this order: a connection leaves before its place is free.
     _membership: Membership,
-    _place: Place,
+    _place: ConnectionSlot,
 }
 
 impl Listener {
     fn new(max: usize) -> Self {
-        let bounds = Bounds { max, ..usual() };
+        let bounds = ConnectionLimits { max, ..usual() };
         Self { connections: Arc::default(), places: Arc::default(), bounds }
     }
 
@@ -41,7 +43,7 @@ impl Listener {
         self.connections.reclaim_lane(&self.places, self.capacity())
     }
 
-    fn member(&self, place: Place) -> Member {
+    fn member(&self, place: ConnectionSlot) -> Member {
         let progress = Progress::new();
         let membership = self.connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
         Member { progress, _membership: membership, _place: place }

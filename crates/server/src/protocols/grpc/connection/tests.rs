@@ -5,8 +5,9 @@ use slidegate::{ManualClock, Memory};
 
 use super::*;
 use crate::config::Config;
-use crate::config::listener::Door;
+use crate::config::listener::Listener;
 use crate::net::connections::flood::{Between, Flood};
+use crate::runtime::Runtime;
 use crate::runtime::backend::Backend;
 
 /// HEADERS that say 415.
@@ -19,12 +20,12 @@ const PADDING_BYTES: u8 = 120;
 /// HEADERS of this length with END_STREAM and END_HEADERS.
 const CALL: [u8; 5] = [0, 0, HEAD.len() as u8 + PADDING_BYTES, 1, 5];
 
-fn app() -> Arc<App<ManualClock>> {
+fn decider() -> Arc<Decider<ManualClock>> {
     let policy =
         "version: 1\nserver: { grpc: 127.0.0.1:0 }\nrules: [{ name: each, key: [ip], limits: [5/min] }]";
     let config = Policy::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
-    Arc::new(app.clock(ManualClock::new(1_745_000_103_000)))
+    let runtime = Runtime::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
+    Arc::clone(runtime.clock(ManualClock::new(1_745_000_103_000)).decider())
 }
 
 /// Calls without an end.
@@ -41,14 +42,18 @@ fn calls() -> impl FnMut() -> Vec<u8> + Unpin {
 /// Calls leave the worker to others after a share of work.
 #[tokio::test]
 async fn a_flood_is_answered_in_turns() {
-    let app = app();
-    let caller =
-        Caller { door: Door::Grpc, peer: [127, 0, 0, 1].into(), certificate: None, is_in_lane: false };
+    let decider = decider();
+    let caller = Caller {
+        listener: Listener::Grpc,
+        peer: [127, 0, 0, 1].into(),
+        certificate: None,
+        is_in_lane: false,
+    };
     let serve = |stream: Flood<_>| {
-        let (app, progress) = (Arc::clone(&app), Progress::new());
+        let (decider, progress) = (Arc::clone(&decider), Progress::new());
         async move {
-            let served = serve(Arc::clone(&app), stream, caller, Arc::clone(&progress));
-            app.turns().share(&progress, served).await;
+            let served = serve(Arc::clone(&decider), stream, caller, Arc::clone(&progress));
+            decider.network().turns.share(&progress, served).await;
         }
     };
     Between::measure(ANSWER_BYTES, calls, serve).await.is_bounded(cost::CALL);

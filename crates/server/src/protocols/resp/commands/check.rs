@@ -2,13 +2,13 @@
 
 use slidegate::{Ask, AtOnce, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary};
 
+use super::failure::Failure;
 use super::number::{shown, unsigned};
-use super::question::{Failure, Question};
 use super::refused::{Refused, head};
-use super::{Command, Desk, Handled};
-use crate::config::listener::Door;
+use super::{Command, Desk, Handled, Question};
+use crate::config::listener::Listener;
 use crate::protocols::resp::reply::Replies;
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 /// What is told instead of a number where there is none.
@@ -42,9 +42,9 @@ pub(super) fn check<'i, C: Clock>(
     let mut request = Request::new();
     let told = read(command, &mut request)?;
     let mut replies = desk.replies(out);
-    let trace = desk.app.trace((Door::Resp, "SG.CHECK"), None);
+    let trace = desk.decider.trace((Listener::Resp, "SG.CHECK"), None);
     if trace.is_none() {
-        let said = desk.app.check_at_once(&request, |answer| write_at_once(&mut replies, answer, told));
+        let said = desk.decider.check_at_once(&request, |answer| write_at_once(&mut replies, answer, told));
         if said.map_err(|error| wrong(&error))?.is_some() {
             return Ok(Handled::Said);
         }
@@ -99,11 +99,11 @@ fn wrong(error: &RequestError) -> Refused {
 }
 
 pub(super) async fn answer<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     Check { ask, told, trace }: Check<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let answer = app.check(&ask, trace).await?;
+    let answer = decider.check(&ask, trace).await?;
     replies.array(match told {
         Told::Numbers => 5,
         Told::NumbersAndPermit => 6,

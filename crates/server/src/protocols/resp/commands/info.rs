@@ -8,7 +8,7 @@ use super::{Command, Desk};
 const REDIS_VERSION: &str = "7.0.0";
 
 pub(super) fn info<C: Clock>(desk: &Desk<'_, C>, command: Command<'_, '_>, out: &mut Vec<u8>) {
-    let connections = desk.app.connection_stats();
+    let connections = desk.decider.network().stats();
     let version = env!("CARGO_PKG_VERSION");
     let sections = [
         (

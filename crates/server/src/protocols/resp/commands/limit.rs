@@ -5,14 +5,14 @@ use std::time::Duration;
 use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Space, Summary, Verdict};
 
 use super::check::numbers;
+use super::failure::Failure;
 use super::number::unsigned;
-use super::question::{Failure, Question};
-use super::recent;
 use super::refused::Refused;
-use super::{Command, Desk, Handled};
-use crate::config::listener::Door;
+use super::{Command, Desk, Handled, Question};
+use crate::config::listener::Listener;
+use crate::protocols::resp::recent_limit;
 use crate::protocols::resp::reply::Replies;
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 /// A limit that came along, and whom it counts for.
@@ -48,12 +48,12 @@ pub(super) fn limit<'i, C: Clock>(
     let kind = kind.unwrap_or(Kind::Log);
     let mut replies = Replies { out, protocol: desk.session.protocol };
     let recent = &mut desk.session.recent_limit;
-    let limit = recent::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
+    let limit = recent_limit::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
     let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
-    let space = desk.app.gate().ad_hoc();
-    let trace = desk.app.trace((Door::Resp, "SG.LIMIT"), None);
+    let space = desk.decider.gate().ad_hoc();
+    let trace = desk.decider.trace((Listener::Resp, "SG.LIMIT"), None);
     if trace.is_none()
-        && let Some(verdict) = desk.app.limit_at_once(space, key, limit, cost)
+        && let Some(verdict) = desk.decider.limit_at_once(space, key, limit, cost)
     {
         write(&mut replies, limit, &verdict);
         return Ok(Handled::Said);
@@ -86,12 +86,12 @@ impl Kind {
 }
 
 pub(super) async fn answer<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let verdict = app.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
-    write(replies, &app.gate().decisive(&limit, verdict.source), &verdict);
+    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
+    write(replies, &decider.gate().decisive(&limit, verdict.source), &verdict);
     Ok(())
 }
 

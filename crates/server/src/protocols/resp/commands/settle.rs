@@ -2,12 +2,12 @@
 
 use slidegate::{CallError, Clock, Permit};
 
-use super::Command;
+use super::failure::Failure;
 use super::number::unsigned;
-use super::question::{Failure, Question};
 use super::refused::Refused;
+use super::{Command, Question};
 use crate::protocols::resp::reply::Replies;
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 
 /// A permit, and what it really cost.
 pub(in crate::protocols::resp) struct Settling {
@@ -31,11 +31,11 @@ fn read<'i>(command: Command<'i, '_>, cost: u64) -> Result<Question<'i>, Refused
 }
 
 pub(super) async fn answer<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     Settling { permit, cost }: Settling,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let report = app.settle(&permit, cost).await.map_err(|error| match error {
+    let report = decider.settle(&permit, cost).await.map_err(|error| match error {
         CallError::Permit(error) => Failure::Refused(error.to_string()),
         CallError::Store(error) => Failure::Store(error),
     })?;

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Store, Verdict};
 
+use super::failure::Failure;
 use super::limit::AdHoc;
 use super::number::{digits, shown};
-use super::question::{Failure, Question};
-use super::recent;
 use super::refused::{Refused, head};
-use super::{Command, Desk, Handled};
-use crate::config::listener::Door;
+use super::{Command, Desk, Handled, Question};
+use crate::config::listener::Listener;
+use crate::protocols::resp::recent_limit;
 use crate::protocols::resp::reply::Replies;
-use crate::runtime::app::App;
+use crate::runtime::decider::Decider;
 
 /// Its keys share nothing with others.
 static THROTTLED: LazyLock<Space> = LazyLock::new(|| Space::named("CL.THROTTLE"));
@@ -57,13 +57,13 @@ pub(super) fn throttle<'i, C: Clock>(
     }
     let [max_burst, count, period, quantity] = [max_burst, count, period, quantity].map(i64::unsigned_abs);
     let recent = &mut desk.session.recent_meter;
-    let limit = recent::made_of(recent, [max_burst, count, period], || meter(max_burst, count, period));
+    let limit = recent_limit::made_of(recent, [max_burst, count, period], || meter(max_burst, count, period));
     let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
     let key = command.argument(1);
     let space = *THROTTLED;
-    let trace = desk.app.trace((Door::Resp, "CL.THROTTLE"), None);
+    let trace = desk.decider.trace((Listener::Resp, "CL.THROTTLE"), None);
     if trace.is_none()
-        && let Some(verdict) = desk.app.limit_at_once(space, key, limit, quantity)
+        && let Some(verdict) = desk.decider.limit_at_once(space, key, limit, quantity)
     {
         write(&mut replies, limit, &verdict);
         return Ok(Handled::Said);
@@ -105,11 +105,11 @@ fn cell(text: &str) -> Refused {
 }
 
 pub(super) async fn answer<C: Clock>(
-    app: &App<C>,
+    decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut Replies<'_>,
 ) -> Result<(), Failure> {
-    let verdict = app.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
+    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }

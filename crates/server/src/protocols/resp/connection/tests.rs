@@ -11,16 +11,17 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::config::Config;
-use crate::config::listener::Door;
+use crate::config::listener::Listener;
 use crate::net::connections::flood::Between;
-use crate::net::connections::{Connections, Places};
+use crate::net::connections::{ConnectionSlots, Connections};
 use crate::protocols::resp::pipeline::at_once;
+use crate::runtime::Runtime;
 use crate::runtime::backend::Backend;
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const MILLION: usize = 1_000_000;
 
-fn app() -> Arc<App<ManualClock>> {
+fn decider() -> Arc<Decider<ManualClock>> {
     let policy = "
 version: 1
 server: { resp: 127.0.0.1:0 }
@@ -29,26 +30,30 @@ rules:
   - { name: search, match: { path: /search }, key: [user], limits: [{ quota: 9000000, window: 1m, algorithm: counter }, 5/s] }
 ";
     let config = Policy::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
-    Arc::new(app.clock(ManualClock::new(1_745_000_103_000)))
+    let runtime = Runtime::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
+    Arc::clone(runtime.clock(ManualClock::new(1_745_000_103_000)).decider())
 }
 
 /// The other end of a connection whose pipes hold next to nothing.
 fn connected() -> DuplexStream {
     let (ours, theirs) = duplex(64);
-    let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
-    tokio::spawn(shared(app(), theirs, caller));
+    let caller = Caller { listener: Listener::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+    tokio::spawn(shared(decider(), theirs, caller));
     ours
 }
 
 /// A connection as listeners drive it.
 async fn shared(
-    app: Arc<App<ManualClock>>,
+    decider: Arc<Decider<ManualClock>>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     caller: Caller,
 ) {
     let progress = Progress::new();
-    app.turns().share(&progress, serve(Arc::clone(&app), stream, caller, Arc::clone(&progress))).await;
+    decider
+        .network()
+        .turns
+        .share(&progress, serve(Arc::clone(&decider), stream, caller, Arc::clone(&progress)))
+        .await;
 }
 
 /// Time only moves when nobody has anything else to do: then all has come to rest.
@@ -89,7 +94,7 @@ async fn long_replies_are_bounded_too() {
 #[tokio::test(start_paused = true)]
 async fn a_silent_connection_keeps_little() {
     let (mut ours, mut theirs) = duplex(1 << 20);
-    let (app, mut talk, progress) = (app(), Talk::new(LOCAL), Progress::new());
+    let (decider, mut talk, progress) = (decider(), Talk::new(LOCAL), Progress::new());
     ours.write_all(&b"*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n".repeat(10_000)).await.expect("an open pipe");
     let read = poll_fn(|context| {
         loop {
@@ -100,7 +105,7 @@ async fn a_silent_connection_keeps_little() {
         }
     });
     assert!(read.await > 100_000);
-    while talk.answer(&app, &progress).await.then == Then::Write {
+    while talk.answer(&decider, &progress).await.then == Then::Write {
         talk.out.clear();
     }
     talk.out.clear();
@@ -118,13 +123,13 @@ fn no_allocation_per_command() {
         b"*5\r\n$11\r\nCL.THROTTLE\r\n$7\r\nuser123\r\n$2\r\n15\r\n$2\r\n30\r\n$2\r\n60\r\n",
         b"*1\r\n$4\r\nPING\r\n",
     ];
-    let (app, progress) = (app(), Progress::new());
+    let (decider, progress) = (decider(), Progress::new());
     for command in commands {
         let pipeline = command.repeat(16);
         let mut talk = Talk::new(LOCAL);
         let mut round = || {
             talk.input.extend_from_slice(&pipeline);
-            let round = at_once(talk.answer(&app, &progress));
+            let round = at_once(talk.answer(&decider, &progress));
             assert_eq!((round.commands, round.then), (16, Then::Read));
             talk.out.clear();
         };
@@ -137,9 +142,9 @@ fn no_allocation_per_command() {
 /// Clients that send faster than they are answered leave the worker to others after a share of work.
 #[tokio::test]
 async fn a_flood_is_answered_in_turns() {
-    let app = app();
-    let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
-    let serve = |stream| shared(Arc::clone(&app), stream, caller);
+    let decider = decider();
+    let caller = Caller { listener: Listener::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+    let serve = |stream| shared(Arc::clone(&decider), stream, caller);
     Between::measure(7, || || b"PING\r\n".to_vec(), serve).await.is_bounded(1);
 }
 
@@ -150,17 +155,21 @@ async fn a_connection_that_is_told_to_end_does_not_serve_on() {
     for (command, reply) in
         [("PING abcdefghi\r\n", "$9\r\nabcdefghi\r\n"), ("*1\r\n$4\r\nPING\r\n", "+PONG\r\n")]
     {
-        let (app, progress) = (app(), Progress::new());
-        let (connections, places) = (Arc::<Connections>::default(), Arc::<Places>::default());
-        let place = places.seat(&app.http().connections, app.capacity(Door::Resp), LOCAL).expect("a seat");
+        let (decider, progress) = (decider(), Progress::new());
+        let (connections, places) = (Arc::<Connections>::default(), Arc::<ConnectionSlots>::default());
+        let place = places
+            .seat(&decider.settings().connections, decider.network().capacity(Listener::Resp), LOCAL)
+            .expect("a seat");
         let _member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
         let (mut ours, theirs) = duplex(4 << 20);
         ours.write_all(command.repeat(100_000).as_bytes()).await.expect("an open pipe");
-        connections.tell_all(Order::Cut);
-        let caller = Caller { door: Door::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
+        connections.order_all(Order::Cut);
+        let caller = Caller { listener: Listener::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
         tokio::spawn(async move {
-            app.turns()
-                .share(&progress, serve(Arc::clone(&app), theirs, caller, Arc::clone(&progress)))
+            decider
+                .network()
+                .turns
+                .share(&progress, serve(Arc::clone(&decider), theirs, caller, Arc::clone(&progress)))
                 .await;
         });
         let mut replies = Vec::new();

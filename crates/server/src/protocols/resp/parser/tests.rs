@@ -3,13 +3,14 @@
 use slidegate_testkit::cases::{Rng, prove};
 
 use super::*;
-use crate::protocols::resp::parser_comparison::{Seen, compare};
+use crate::protocols::resp::parser_comparison::{compare, in_pieces};
+use crate::protocols::resp::reference_parser::Seen;
 
 const BOUNDS: Bounds =
     Bounds { max_arguments: 5, max_argument_bytes: 40, max_bytes: 100, caller: Known::Yes };
 
 fn read(input: &[u8], pieces: impl IntoIterator<Item = usize>) -> Seen {
-    Seen::in_pieces(input, pieces, &BOUNDS)
+    in_pieces(input, pieces, &BOUNDS)
 }
 
 fn words(seen: &Seen) -> Vec<String> {

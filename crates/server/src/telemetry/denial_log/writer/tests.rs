@@ -12,8 +12,8 @@ enum Step {
     Pass(u64),
 }
 
-fn line() -> Line {
-    Line {
+fn line() -> DenialLine {
+    DenialLine {
         rule: "login".to_owned(),
         limit: Some("login-5/min".to_owned()),
         mode: HitMode::Enforce,

@@ -5,7 +5,7 @@ use hyper::header::HeaderValue;
 use super::*;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
-const ASKED: (Door, &str) = (Door::Check, "POST /v1/check");
+const ASKED: (Listener, &str) = (Listener::Http, "POST /v1/check");
 
 fn headers(flags: &str) -> HeaderMap {
     let value = HeaderValue::from_str(&format!("00-{TRACE}-00f067aa0ba902b7-{flags}")).expect("a value");
@@ -67,8 +67,8 @@ fn whoever_decides_by_the_id_decides_the_same() {
 #[test]
 fn a_span_is_whole() {
     let begun = Trace::begin(Share::new(10_000), ASKED, Some(&headers("01")), numbers()).0.expect("a span");
-    let told = Told { error: Some("no answer".to_owned()), ..Told::default() };
-    let span = begun.span(told);
+    let outcome = SpanOutcome { error: Some("no answer".to_owned()), ..SpanOutcome::default() };
+    let span = begun.span(outcome);
     assert_eq!((&*span.name, span.kind, span.flags), ("POST /v1/check", SERVER, 0x301));
     assert_eq!((span.trace_id.len(), span.span_id.len(), span.parent_span_id.len()), (16, 8, 8));
     assert!(span.start_time_unix_nano <= span.end_time_unix_nano && span.span_id != [0; 8]);

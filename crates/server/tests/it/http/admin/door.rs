@@ -3,7 +3,7 @@
 use serde_json::json;
 use slidegate::policy::Policy;
 use slidegate::{Memory, SystemClock};
-use slidegate_server::{App, Backend, Config, Listeners, PolicySource, run};
+use slidegate_server::{Backend, Config, Listeners, PolicySource, Runtime, run};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
@@ -123,7 +123,7 @@ async fn what_is_really_bound_counts() {
         [("127.0.0.1:0", false), ("{ listen: 127.0.0.1:0, token: s3cret-and-long-enough }", true)]
     {
         let config = parse(&format!("version: 1\nserver: {{ admin: {admin} }}\nrules: []"));
-        let app = App::over(config, Backend::Memory(Memory::default())).expect("settings");
+        let app = Runtime::over(config, Backend::Memory(Memory::default())).expect("settings");
         let everywhere = TcpListener::bind("0.0.0.0:0").await.expect("a port");
         let address = everywhere.local_addr().expect("an address");
         assert_eq!(app.bind_admin(address).is_ok(), served, "{admin}");
@@ -141,7 +141,7 @@ async fn what_is_really_bound_counts() {
         running.abort();
     }
     let config = parse("version: 1\nrules: []");
-    let app = App::over(config, Backend::Memory(Memory::default())).expect("settings");
+    let app = Runtime::over(config, Backend::Memory(Memory::default())).expect("settings");
     let error = app.bind_admin("127.0.0.1:8090".parse().expect("an address")).expect_err("no setting");
     assert!(error.to_string().contains("no setting"), "{error}");
 }
@@ -152,7 +152,7 @@ fn settings_that_flags_have_changed_are_looked_at_again() {
     let mut config = parse("version: 1\nserver: { admin: 127.0.0.1:8090 }\nrules: []");
     let admin = config.settings.server.admin.as_mut().expect("a listener");
     admin.listen.value = Some("0.0.0.0:8090".parse().expect("an address"));
-    let error = App::over(config, Backend::Memory(Memory::default())).err().expect("it would be open");
+    let error = Runtime::over(config, Backend::Memory(Memory::default())).err().expect("it would be open");
     assert!(error.to_string().contains("0.0.0.0:8090") && error.to_string().contains("token"), "{error}");
 }
 
@@ -173,7 +173,7 @@ async fn a_reload_does_not_open_it() {
     let mut config = parse(&guarded);
     everywhere(&mut config.settings);
     let source = PolicySource::new(&path, &guarded, everywhere);
-    let app = App::over(config, Backend::Memory(Memory::default())).expect("settings").source(source);
+    let app = Runtime::over(config, Backend::Memory(Memory::default())).expect("settings").source(source);
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
 

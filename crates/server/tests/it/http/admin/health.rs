@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config};
+use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, Server};
 
 use super::metrics::{metric, scrape};
@@ -23,7 +23,7 @@ async fn it_is_ready_until_it_is_told_to_end() {
         assert_eq!(client.get(&format!("/readyz{wrong}"), &[]).await.status, 400, "{wrong}");
     }
     assert_eq!(client.get("/livez", &[]).await.json(), json!({ "live": true }));
-    service.app.begin_stop();
+    service.app.begin_shutdown();
     // Every answer now ends its connection.
     for path in ["/readyz", "/readyz?store=required"] {
         let answers =
@@ -45,7 +45,7 @@ async fn a_store_that_is_down_counts_only_if_it_is_asked_for() {
         redis.url()
     );
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::new(Config::from(config)).expect("settings");
+    let app = Runtime::new(Config::from(config)).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let (mut client, mut operator) = (service.client().await, Operator::new(&service).await);
     let login = json!({ "path": "/login", "ip": "203.0.113.7" });

@@ -3,7 +3,7 @@
 use serde_json::json;
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config};
+use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, Server};
 
 use super::{LOGIN, Operator, with_admin};
@@ -36,7 +36,7 @@ async fn over_redis(redis: &Server, settings: &str, rules: &str) -> Service<Syst
     let store = format!("store: {{ kind: redis, url: '{}'{settings} }}", redis.url());
     let policy = format!("version: 1\n{store}\n{}", with_admin(rules));
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    Service::serve(App::new(Config::from(config)).expect("settings"), SystemClock::new(), None).await
+    Service::serve(Runtime::new(Config::from(config)).expect("settings"), SystemClock::new(), None).await
 }
 
 #[tokio::test]

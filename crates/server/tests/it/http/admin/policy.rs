@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use slidegate::policy::Policy;
 use slidegate::{Memory, SystemClock};
-use slidegate_server::{App, Backend, Config, PolicySource};
+use slidegate_server::{Backend, Config, PolicySource, Runtime};
 
 use super::metrics::scrape;
 use super::{LOGIN, Operator, with_admin};
@@ -14,7 +14,7 @@ use crate::http::service::{Kind, Service};
 pub(super) async fn over_file(path: &Path) -> Service<SystemClock> {
     let text = std::fs::read_to_string(path).expect("a file");
     let config = Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
+    let app = Runtime::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
     let app = app.source(PolicySource::new(path, &text, |_| {}));
     Service::serve(app, SystemClock::new(), None).await
 }

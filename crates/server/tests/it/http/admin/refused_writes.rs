@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config};
+use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, Server};
 use tokio::time::timeout;
 
@@ -29,7 +29,7 @@ rules: [{{ name: api, key: [user], limits: [1000/h] }}]",
         redis.url()
     );
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::new(Config::from(config)).expect("settings");
+    let app = Runtime::new(Config::from(config)).expect("settings");
     Service::serve(app, SystemClock::new(), None).await
 }
 
@@ -45,7 +45,7 @@ async fn metric(operator: &mut Operator, name: &str) -> u64 {
 
 #[tokio::test]
 async fn a_redis_that_refuses_writes_is_noticed_until_it_writes_again() {
-    let lines = Lines::of("slidegate::store::redis::link::refusal");
+    let lines = Lines::of("slidegate_store_redis::link::refusal");
     let _guard = tracing::subscriber::set_default(lines.clone());
     for flavour in [Flavour::Redis62, Flavour::Redis70] {
         for (begin, end, code) in WAYS {

@@ -2,7 +2,7 @@
 
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
-use slidegate_server::{App, Config};
+use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, Server};
 
 use super::{ask, statuses};
@@ -24,7 +24,7 @@ rules:
         redis.url()
     );
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::new(Config::from(config)).expect("settings");
+    let app = Runtime::new(Config::from(config)).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     assert_eq!(statuses(&ask(&mut client, &["path=/local"]).await), "OK 3");
@@ -51,7 +51,7 @@ rules: [{{ name: api, key: [user], limits: [1/h] }}]",
         redis.url()
     );
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = App::new(Config::from(config)).expect("settings");
+    let app = Runtime::new(Config::from(config)).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     let both = ["user=alice", "user=bob"];

@@ -4,7 +4,7 @@ use slidegate::{Limit, LimitError};
 
 /// A limit, and what it was made of.
 #[derive(Debug)]
-pub(in crate::protocols::resp) struct Recent {
+pub(super) struct Recent {
     made_of: [u64; 3],
     limit: Limit,
 }

@@ -1,4 +1,4 @@
-//! What connections may take, in the form that they need it.
+//! Limits of connections: how many, how large and how slow.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,15 +7,12 @@ use ipnet::Ipv6Net;
 use slidegate::policy::embedded_ipv4;
 use slidegate::policy::file::{self, DurationMs, Span, Spanned};
 
-use super::Phase;
-use crate::config::{ConfigError, value};
+use super::error::ConfigError;
+use super::value::value;
 
-/// How long a client that was told the last word may still send.
-const LINGER: Duration = Duration::from_secs(1);
-
-/// What connections may take.
+/// Limits of connections.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct ConnectionLimits {
     pub(crate) max: usize,
     /// Whether `max` stands in the file.
     pub(crate) is_max_written: bool,
@@ -30,7 +27,7 @@ pub(crate) struct Bounds {
     pub(crate) ipv6_prefix: u8,
 }
 
-impl Bounds {
+impl ConnectionLimits {
     pub(crate) fn new(connections: &file::Connections, ipv6_prefix: u8) -> Result<Self, ConfigError> {
         let file::Connections { max, max_per_address, max_requests, max_head, max_body, .. } = connections;
         let duration = |spot: &Spanned<DurationMs>| {
@@ -51,27 +48,15 @@ impl Bounds {
         })
     }
 
-    /// How long a phase may last. Answers have the time that they take, and those that go on end when they like.
-    pub(super) fn of(&self, phase: Phase) -> Option<Duration> {
-        match phase {
-            Phase::Fresh | Phase::Record | Phase::Head => Some(self.head),
-            Phase::Body => Some(self.body),
-            Phase::Answering | Phase::Streaming => None,
-            Phase::Writing => Some(self.write),
-            Phase::Closing => Some(self.write.min(LINGER)),
-            Phase::Idle => Some(self.idle),
-        }
-    }
-
     /// How often it is looked at who has not moved. What begins is seen at the next look, and what is over at the one after its
     /// time, so two looks are the most by which an end is late: an eighth of the time.
-    pub(super) fn sweep_interval(&self) -> Duration {
+    pub(crate) fn sweep_interval(&self) -> Duration {
         let shortest = self.head.min(self.body).min(self.write).min(self.idle);
         (shortest / 16).clamp(Duration::from_millis(5), Duration::from_millis(500))
     }
 
     /// Who counts as one: an address, or what an IPv6 network gives to a customer.
-    pub(super) fn group(&self, address: IpAddr) -> IpAddr {
+    pub(crate) fn group(&self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => match embedded_ipv4(address) {
                 Some(inside) => IpAddr::V4(inside),
@@ -85,17 +70,17 @@ impl Bounds {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn usual() -> Bounds {
-        Bounds::new(&file::Connections::default(), 64).expect("the usual settings are complete")
+    pub(crate) fn usual() -> ConnectionLimits {
+        ConnectionLimits::new(&file::Connections::default(), 64).expect("the usual settings are complete")
     }
 
     #[test]
     fn a_look_is_a_sixteenth_of_the_shortest_time() {
         for (head_ms, interval_ms) in [(10_000, 500), (1_600, 100), (80, 5), (1, 5)] {
-            let bounds = Bounds { head: Duration::from_millis(head_ms), ..usual() };
+            let bounds = ConnectionLimits { head: Duration::from_millis(head_ms), ..usual() };
             assert_eq!(bounds.sweep_interval(), Duration::from_millis(interval_ms), "{head_ms} ms");
         }
     }
@@ -113,7 +98,7 @@ pub(super) mod tests {
             ("2002:cb00:7107:1:2:3:4:5", 64, "203.0.113.7"),
         ];
         for (address, ipv6_prefix, group) in rows {
-            let bounds = Bounds { ipv6_prefix, ..usual() };
+            let bounds = ConnectionLimits { ipv6_prefix, ..usual() };
             let parsed: IpAddr = address.parse().expect("an address");
             assert_eq!(bounds.group(parsed).to_string(), group, "{address}/{ipv6_prefix}");
         }

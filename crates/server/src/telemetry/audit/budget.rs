@@ -8,10 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use slidegate::Clock;
 
 use super::TARGET;
-use crate::runtime::app::App;
 
 /// Lines in any second.
 const PER_SECOND: usize = 10;
@@ -19,29 +17,29 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Budget of audit lines about refusals without authentication.
 #[derive(Default, Debug)]
-pub(crate) struct Refusals(Mutex<Budget>);
+pub(crate) struct AuditBudget(Mutex<BudgetState>);
 
 /// Counts of refusals without authentication since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct RefusalStats {
-    /// Refusals with a line.
+pub(crate) struct AuditStats {
+    /// AuditBudget with a line.
     pub(crate) written: u64,
-    /// Refusals that were only counted.
+    /// AuditBudget that were only counted.
     pub(crate) left_out: u64,
 }
 
 #[derive(Default, Debug)]
-struct Budget {
+struct BudgetState {
     /// Times of the lines of the last second.
     recent: VecDeque<Instant>,
-    stats: RefusalStats,
+    stats: AuditStats,
     /// How many of those left out were reported.
     reported: u64,
 }
 
 /// Verdict on a line about a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Admission {
+pub(super) enum LineDecision {
     /// It is written, with the number of refusals left out since the line before.
     Written {
         left_out: Option<u64>,
@@ -49,17 +47,17 @@ pub(super) enum Admission {
     LeftOut,
 }
 
-impl Refusals {
+impl AuditBudget {
     /// Counts a refusal, and decides whether it has a line.
-    pub(super) fn admit(&self, now: Instant) -> Admission {
+    pub(super) fn admit(&self, now: Instant) -> LineDecision {
         let mut budget = self.0.lock();
         if !budget.has_room(now) {
             budget.stats.left_out += 1;
-            return Admission::LeftOut;
+            return LineDecision::LeftOut;
         }
         budget.recent.push_back(now);
         budget.stats.written += 1;
-        Admission::Written { left_out: budget.unreported() }
+        LineDecision::Written { left_out: budget.unreported() }
     }
 
     /// Number of refusals that were left out and that no line has reported for a second.
@@ -82,12 +80,12 @@ impl Refusals {
         }
     }
 
-    pub(crate) fn stats(&self) -> RefusalStats {
+    pub(crate) fn stats(&self) -> AuditStats {
         self.0.lock().stats
     }
 }
 
-impl Budget {
+impl BudgetState {
     fn has_room(&mut self, now: Instant) -> bool {
         while self.recent.front().is_some_and(|at| now.duration_since(*at) >= SECOND) {
             self.recent.pop_front();
@@ -102,10 +100,10 @@ impl Budget {
 }
 
 /// Reports, again and again, refusals that were left out and that no line followed.
-pub(crate) async fn summarise<C: Clock>(app: Arc<App<C>>) {
+pub(crate) async fn summarise(budget: Arc<AuditBudget>) {
     loop {
         tokio::time::sleep(SECOND).await;
-        if let Some(left_out) = app.refusals().summary(Instant::now()) {
+        if let Some(left_out) = budget.summary(Instant::now()) {
             report(left_out);
         }
     }
@@ -121,16 +119,16 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn written(admission: Admission) -> Option<Option<u64>> {
+    fn written(admission: LineDecision) -> Option<Option<u64>> {
         match admission {
-            Admission::Written { left_out } => Some(left_out),
-            Admission::LeftOut => None,
+            LineDecision::Written { left_out } => Some(left_out),
+            LineDecision::LeftOut => None,
         }
     }
 
     #[test]
     fn a_flood_has_ten_lines_in_any_second_and_every_refusal_is_counted() {
-        let (refusals, start) = (Refusals::default(), Instant::now());
+        let (refusals, start) = (AuditBudget::default(), Instant::now());
         let lines: Vec<_> = (0..10_000)
             .filter_map(|n| {
                 let at = start + n * MS;
@@ -142,7 +140,7 @@ mod tests {
             assert!(within <= PER_SECOND, "{within} lines in a second");
         }
         let reported: u64 = lines.iter().filter_map(|(_, left_out)| *left_out).sum();
-        let RefusalStats { written, left_out } = refusals.stats();
+        let AuditStats { written, left_out } = refusals.stats();
         assert_eq!((written, written + left_out), (lines.len() as u64, 10_000));
         let last = refusals.summary(start + 11_000 * MS);
         assert_eq!(reported + last.unwrap_or(0), left_out, "lines and summary add up");
@@ -150,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_summary_waits_for_a_second_without_a_line() {
-        let (refusals, start) = (Refusals::default(), Instant::now());
+        let (refusals, start) = (AuditBudget::default(), Instant::now());
         assert_eq!(refusals.summary(start), None);
         for _ in 0..PER_SECOND {
             assert_eq!(written(refusals.admit(start)), Some(None));

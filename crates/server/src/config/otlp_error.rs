@@ -1,6 +1,6 @@
 //! What can be wrong with where telemetry goes.
 
-use crate::net::tls::TlsError;
+use super::tls_error::TlsError;
 
 /// Why telemetry cannot be sent as the settings have it.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode;
 
-use crate::protocols::problem::Problem;
+use super::problem::Problem;
 
 /// The most parameters that anything here has.
 const MAX_PARAMETERS: usize = 8;

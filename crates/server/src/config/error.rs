@@ -1,0 +1,74 @@
+//! Errors in the settings.
+
+use std::net::SocketAddr;
+
+use slidegate::policy::file::MIN_SECRET_CHARS;
+use slidegate::store::redis::RedisConfigError;
+
+use super::snapshot_error::SnapshotStartError;
+use super::tls_error::TlsError;
+
+/// Error in the settings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The store's address is invalid.
+    #[error("store: {0}")]
+    Store(#[from] RedisConfigError),
+    /// `kind: redis` has no address.
+    #[error("store: kind redis needs one of url, nodes and sentinel, as in url: redis://127.0.0.1:6379")]
+    NoServer,
+    /// The file of `store.snapshot` cannot be used.
+    #[error("store.snapshot: {0}")]
+    Snapshot(#[from] SnapshotStartError),
+    /// An attribute is to be read from an invalid header.
+    #[error("server.attributes: {attribute}: invalid header name {header:?}, expected one such as X-Api-Key")]
+    HeaderName {
+        /// The attribute.
+        attribute: String,
+        /// The invalid name.
+        header: String,
+    },
+    /// The client's address is not read from a header of its own.
+    #[error("server.attributes: ip comes from the connection and trusted_proxies; choose another name")]
+    AddressFromHeader,
+    /// A listener's certificate cannot be used.
+    #[error("{setting}: {error}")]
+    Tls {
+        /// The setting of the listener.
+        setting: &'static str,
+        /// The file, and what is wrong with it.
+        error: TlsError,
+    },
+    /// Other machines could reach the admin listener without authentication.
+    #[error(
+        "server.admin: {address} can be reached by other machines, and anybody there could change limits: listen at \
+         127.0.0.1, or give it a token (--admin-token), or tls with a client_ca"
+    )]
+    AdminIsOpen {
+        /// Address of the listener.
+        address: SocketAddr,
+    },
+    /// A token could be guessed.
+    #[error("{0} is too short: use at least {MIN_SECRET_CHARS} characters, or leave it out")]
+    ShortToken(&'static str),
+    /// A listener without settings.
+    #[error("server.admin: there is a listener at {address} and no setting for it")]
+    AdminIsNotSet {
+        /// Address of the listener.
+        address: SocketAddr,
+    },
+    /// Telemetry is to be exported by a program without OpenTelemetry.
+    #[error(
+        "observe.otlp: this program was built without OpenTelemetry: build it with `cargo build --release --features \
+         otlp`, or take the setting out of the file"
+    )]
+    WithoutOtlp,
+    /// Telemetry cannot be exported with these settings.
+    #[cfg(feature = "otlp")]
+    #[error("observe.otlp: {0}")]
+    Otlp(#[from] super::otlp_error::OtlpError),
+    /// A value that was reported as invalid when the file was read.
+    #[error("{0} has no value")]
+    Missing(&'static str),
+}

@@ -1,0 +1,40 @@
+//! Failures of commands that the store decides.
+
+use slidegate::{GateError, RequestError, Store};
+
+use crate::runtime::backend::Backend;
+
+type StoreError = <Backend as Store>::Error;
+
+/// Why there is no answer.
+pub(super) enum Failure {
+    /// The command has to be changed.
+    Request(RequestError),
+    /// What it says has to be changed.
+    Refused(String),
+    /// The store did not answer, and nothing can take its place.
+    Store(StoreError),
+}
+
+impl Failure {
+    #[cold]
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Request(error) => format!("ERR {error}"),
+            Self::Refused(text) => format!("ERR {text}"),
+            Self::Store(error) => format!("UNAVAILABLE the store does not answer, try again: {error}"),
+        }
+    }
+}
+
+impl From<GateError<StoreError>> for Failure {
+    fn from(error: GateError<StoreError>) -> Self {
+        match error {
+            GateError::Request(error) => Self::Request(error),
+            GateError::Conflict | GateError::Full | GateError::TooManyPermits => {
+                Self::Refused(error.to_string())
+            }
+            GateError::Store(error) => Self::Store(error),
+        }
+    }
+}
