@@ -198,7 +198,7 @@ impl RedisLink {
                 cluster.inspect(|cluster| drop(cluster.refresh()));
             }
             RetryStep::Pause | RetryStep::Reconnect => {
-                (route.instead, route.manner) = (None, Redirection::Ordinary)
+                (route.instead, route.manner) = (None, Redirection::Ordinary);
             }
         }
     }
