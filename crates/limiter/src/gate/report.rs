@@ -38,11 +38,11 @@ impl<S, C> Gate<S, C> {
         let Some(telemetry) = &self.telemetry else { return };
         match answer {
             Ok(IdempotentOutcome::Decided(Admission { verdict, .. })) => {
-                decided(telemetry, policy, request, hits, verdict)
+                decided(telemetry, policy, request, hits, verdict);
             }
             Ok(IdempotentOutcome::Replayed { .. }) => telemetry.count_request(RequestOutcome::Replayed),
             Ok(IdempotentOutcome::Full) | Err(GateError::Store(_) | GateError::Full) => {
-                telemetry.count_request(RequestOutcome::Failed)
+                telemetry.count_request(RequestOutcome::Failed);
             }
             // Its sender has to send something else.
             Ok(IdempotentOutcome::Conflict)

@@ -141,7 +141,7 @@ impl Telemetry {
         let subject = Subject { naming: tally.naming(), key: &hit.key };
         match decision.outcome {
             Outcome::Fits if request.requested_cost() == 0 => {
-                count(RequestOutcome::Looked, LimitOutcome::Looked)
+                count(RequestOutcome::Looked, LimitOutcome::Looked);
             }
             Outcome::Fits => {
                 count(RequestOutcome::Allowed, LimitOutcome::Allowed);
