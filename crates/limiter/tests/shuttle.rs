@@ -1,7 +1,9 @@
-//! Schedules of threads, explored: `RUSTFLAGS="--cfg shuttle" cargo test -p slidegate --test shuttle`.
+//! Schedules of threads, explored: `RUSTFLAGS="--cfg shuttle" cargo test -p slidegate --test
+//! shuttle`.
 //!
-//! Requests touch overlapping subjects. Whatever the order in which threads get the locks, a request is charged to all
-//! of its subjects or to none, no subject admits more than its quota, and what fits is not refused.
+//! Requests touch overlapping subjects. Whatever the order in which threads get the locks, a
+//! request is charged to all of its subjects or to none, no subject admits more than its quota, and
+//! what fits is not refused.
 #![cfg(shuttle)]
 
 use std::sync::Arc;
@@ -110,7 +112,8 @@ fn overlapping_requests_are_charged_all_or_none() {
             let told = answers.iter().filter(|(asked, allowed)| *allowed && asked.contains(&n)).count();
             assert_eq!(used, told as u64);
         }
-        // The quota is never given back, so what was refused met a full subject, which is full still.
+        // The quota is never given back, so what was refused met a full subject, which is full
+        // still.
         let refused = answers.iter().filter(|(_, allowed)| !allowed);
         for (asked, _) in refused {
             assert!(

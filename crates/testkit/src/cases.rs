@@ -62,7 +62,8 @@ impl Rng {
 /// Checks a property with generated cases: a setting, and steps that shrinking may leave out.
 ///
 /// # Panics
-/// If the property fails, with the seed of the case and the shortest list of steps that still fails.
+/// If the property fails, with the seed of the case and the shortest list of steps that
+/// still fails.
 pub fn prove<C: Debug, S: Clone + Debug>(
     generate: impl Fn(&Rng) -> (C, Vec<S>),
     holds: impl Fn(&C, &[S]) -> Result<(), String>,
@@ -102,7 +103,8 @@ fn report<C: Debug, S: Clone + Debug>(
         index -= 1;
         let mut fewer = steps.clone();
         fewer.remove(index);
-        // The message stays with its steps: a property with something random in it may not fail again.
+        // The message stays with its steps: a property with something random in it may not fail
+        // again.
         if let Some(fewer_why) = failure(holds, setting, &fewer) {
             (steps, why) = (fewer, fewer_why);
             index = steps.len().min(index + 1);

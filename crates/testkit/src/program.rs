@@ -50,8 +50,8 @@ const VARIABLES: [&str; 26] = [
 
 /// Path of the program that was built for these tests.
 ///
-/// Cargo sets it for the tests of the package that has the program. A test binary that is started by
-/// hand finds the program where Cargo puts it: one directory above its own.
+/// Cargo sets it for the tests of the package that has the program. A test binary that is started
+/// by hand finds the program where Cargo puts it: one directory above its own.
 ///
 /// # Panics
 /// If there is no such program.

@@ -1,4 +1,5 @@
-//! Redis and Valkey servers on loopback, which tests stop, kill and fail over; they end with the test.
+//! Redis and Valkey servers on loopback, which tests stop, kill and fail over; they end with the
+//! test.
 //!
 //! `scripts/test` installs the programs. Nothing here needs a runtime: calls block, and panic if a
 //! server is not as it should be.

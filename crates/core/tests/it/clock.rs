@@ -98,8 +98,8 @@ fn at_most(limit: Limit, start_ms: u64, steps: &[Step], most: u64) -> Result<(),
     Ok(())
 }
 
-/// A fixed window cannot do better: its edges come closer together when the clock steps back over one. Each step
-/// back opens at most one more window.
+/// A fixed window cannot do better: its edges come closer together when the clock steps back over
+/// one. Each step back opens at most one more window.
 #[test]
 fn a_fixed_window_sees_at_most_one_quota_more_for_every_step_back() {
     prove(

@@ -36,7 +36,8 @@ fn a_glance_is_a_look() {
                 let elapsed_ms = now_ms % limit.window_ms();
                 ensure!(limit.elapsed_ms(now_ms) == elapsed_ms, "not {elapsed_ms}");
                 let Some(fast_view) = state.fast_view(&limit, now_ms, elapsed_ms) else {
-                    // Only where products are large may it give up within the window of the last write.
+                    // Only where products are large may it give up within the window of the last
+                    // write.
                     let small = u128::from(state.previous()) * u128::from(limit.window_ms()) < 1 << 40;
                     let same = now_ms >= state.last_ms() && now_ms - state.last_ms() <= elapsed_ms;
                     ensure!(!(small && same), "no glance at {now_ms}");
@@ -86,7 +87,8 @@ fn equals_the_formula_in_exact_arithmetic() {
     );
 }
 
-/// `previous·(W − elapsed) + (current + cost)·W ≤ quota·W`; above a day W and elapsed are whole seconds.
+/// `previous·(W − elapsed) + (current + cost)·W ≤ quota·W`; above a day W and elapsed are whole
+/// seconds.
 fn formula(quota: u64, window_ms: u64, state: Counter, cost: u64, now_ms: u64) -> bool {
     let windows = now_ms / window_ms - state.last_ms() / window_ms;
     let (previous, current) = match windows {

@@ -1,4 +1,5 @@
-//! The ends of every number: an error when the limit is made, or the right answer. Never an overflow.
+//! The ends of every number: an error when the limit is made, or the right answer. Never an
+//! overflow.
 
 use std::time::Duration;
 

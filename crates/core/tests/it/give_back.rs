@@ -1,4 +1,5 @@
-//! Units given back without a permit: the oldest first, never below nothing, and never a place in flight.
+//! Units given back without a permit: the oldest first, never below nothing, and never a place in
+//! flight.
 
 use slidegate_core::{Attempt, Limit, LimitAttempt, NarrowLog, State, decide_one, give_back, give_back_one};
 use slidegate_testkit::cases::prove;
@@ -26,8 +27,8 @@ fn a_log_whose_quota_and_slots_change_gives_back_as_the_oracle() {
     );
 }
 
-/// What remains grows by no more than was given back, and does not shrink; what is asked for afterwards is as if there had been
-/// less before.
+/// What remains grows by no more than was given back, and does not shrink; what is asked for
+/// afterwards is as if there had been less before.
 #[test]
 fn what_remains_grows_by_at_most_what_is_given_back() {
     let extras = [Extra::GiveBack, Extra::Settle, Extra::StepBack, Extra::StepForward];
@@ -68,7 +69,8 @@ fn all_given_back_is_as_if_never_seen() {
             let mut run = Run::new(limit, start_ms);
             run.apply_all(steps);
             if run.peek().reset_after_ms == 0 {
-                // Nothing counts, so nothing is given back; a counter keeps windows that a step back brings into view again.
+                // Nothing counts, so nothing is given back; a counter keeps windows that a step
+                // back brings into view again.
                 return Ok(());
             }
             // Twice: a counter may hold more than is given back at once.

@@ -1,4 +1,5 @@
-//! How a log's memory grows: by doubling, never past what its limit can need, and never unannounced.
+//! How a log's memory grows: by doubling, never past what its limit can need, and never
+//! unannounced.
 
 use std::time::Duration;
 

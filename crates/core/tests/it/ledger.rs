@@ -1,4 +1,5 @@
-//! The ledger of open permits: what a list of all permits ever given would say, in a few bits for each.
+//! The ledger of open permits: what a list of all permits ever given would say, in a few bits for
+//! each.
 
 use slidegate_core::{Grant, Ledger, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, PermitState};
 use slidegate_testkit::cases::{Rng, prove};
@@ -99,7 +100,8 @@ fn a_ledger_knows_what_a_list_of_all_permits_knows() {
                         let kept =
                             saved_naive.permits.get(index).map_or(PermitState::Void, |kept| kept.state);
                         permit.state = kept;
-                        // Places in flight are found by their holders, which the ledger knows nothing of.
+                        // Places in flight are found by their holders, which the ledger knows
+                        // nothing of.
                         if permit.grant.number.is_none() && kept == PermitState::Void {
                             permit.until_ms = 0;
                         }
@@ -141,7 +143,8 @@ fn close(ledger: &mut Ledger, naive: &mut Naive, from: u64, count: u64, now_ms: 
     }
 }
 
-/// A million open permits take a bit and a half each, spent ones nothing, and the last of them is as quick as the first.
+/// A million open permits take a bit and a half each, spent ones nothing, and the last of them is
+/// as quick as the first.
 #[test]
 fn a_million_open_permits_take_little_and_spent_ones_nothing() {
     let mut ledger = Ledger::default();

@@ -1,4 +1,5 @@
-//! The sliding window log: never over the quota, never late by more than its resolution, never large.
+//! The sliding window log: never over the quota, never late by more than its resolution, never
+//! large.
 
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ fn a_coarser_slot_is_freed_at_most_its_length_less_one_late() {
     );
 }
 
-/// Whatever is denied would not have fitted in a window longer by the lateness of the coarsest slot so far.
+/// Whatever is denied would not have fitted in a window longer by the lateness of the coarsest slot
+/// so far.
 fn denied_only_over_quota(limit: Limit, start_ms: u64, steps: &[Step]) -> Result<(), String> {
     let mut run = Run::new(limit, start_ms);
     let mut coarsest_ms = limit.resolution_ms();
@@ -96,7 +98,8 @@ fn a_repaired_stamp_and_all_slots_of_a_window_are_the_most_entries() {
     let limit = limit.expect("slots of 66 ms");
     let check = |after_ms| Step::Check { after_ms, cost: 1 };
     let mut run = Run::new(limit, 66_064);
-    // The first comes from a clock far ahead; then the ends of three slots, 1, 67 and 133 ms after the repair.
+    // The first comes from a clock far ahead; then the ends of three slots, 1, 67 and 133 ms after
+    // the repair.
     run.apply_all(&[Step::Clock { by_ms: 10_000 }, check(0), Step::Clock { by_ms: -10_000 }]);
     run.apply_all(&[check(0), check(2), check(66)]);
     let State::Log(log) = &run.state else { panic!("another kind") };

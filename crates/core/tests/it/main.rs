@@ -1,5 +1,5 @@
-//! Tests of the core: the golden vectors, and properties that hold for any limit, traffic and clock,
-//! with generated traces beside a naive oracle.
+//! Tests of the core: the golden vectors, and properties that hold for any limit, traffic and
+//! clock, with generated traces beside a naive oracle.
 
 mod clock;
 mod counter;

@@ -1,4 +1,5 @@
-//! A log where a store keeps it, as a head and a ring: it answers as any log, and goes wide and back where it must.
+//! A log where a store keeps it, as a head and a ring: it answers as any log, and goes wide and
+//! back where it must.
 
 use std::time::Duration;
 

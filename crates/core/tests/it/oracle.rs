@@ -1,5 +1,6 @@
-//! The naive oracle: a list of everything that was admitted, exact arithmetic in 128 bits, and a search wherever the
-//! core solves. It shares nothing with the core but the types of its questions and answers.
+//! The naive oracle: a list of everything that was admitted, exact arithmetic in 128 bits, and a
+//! search wherever the core solves. It shares nothing with the core but the types of its questions
+//! and answers.
 
 use slidegate_core::{Decision, Limit, LimitKind, Outcome, Receipt, SettleEffect};
 
@@ -63,8 +64,8 @@ impl Oracle {
         }
     }
 
-    /// Replaces the cost of an admission. `None` where a repair has moved it: then its receipt names a stamp at
-    /// which it no longer is, and what the core finds there is not defined.
+    /// Replaces the cost of an admission. `None` where a repair has moved it: then its receipt
+    /// names a stamp at which it no longer is, and what the core finds there is not defined.
     pub(crate) fn settle(
         &mut self,
         limit: &Limit,
@@ -78,7 +79,8 @@ impl Oracle {
             return None;
         }
         let (at_ms, window_ms) = (self.at_ms(limit, now_ms), limit.window_ms());
-        // Units do not have names: what was recorded is taken off what came at the same stamp, or in the same window.
+        // Units do not have names: what was recorded is taken off what came at the same stamp, or
+        // in the same window.
         let is_there = |a: &&mut Admitted| match limit.kind() {
             LimitKind::InFlight => a.id == receipt.holder,
             LimitKind::Counter | LimitKind::Fixed => {
@@ -151,7 +153,8 @@ impl Oracle {
     pub(crate) fn peek(&mut self, limit: &Limit, now_ms: u64) {
         let window_ms = limit.window_ms();
         if let LimitKind::Counter | LimitKind::Fixed = limit.kind() {
-            // These two know the window of their last write and the one before; a look is not a write.
+            // These two know the window of their last write and the one before; a look is not a
+            // write.
             self.admitted.retain(|a| a.stamp_ms / window_ms + 1 >= self.last_ms / window_ms);
         }
         if self.last_ms > now_ms && self.last_ms - now_ms > window_ms {
@@ -168,7 +171,8 @@ impl Oracle {
             return;
         }
         let at_ms = self.at_ms(limit, now_ms);
-        // The counter keeps what it last wrote, which a step back can bring into view again; the others forget.
+        // The counter keeps what it last wrote, which a step back can bring into view again; the
+        // others forget.
         if self.load(limit, at_ms) == 0 && (limit.kind() != LimitKind::Counter || self.admitted.is_empty()) {
             *self = Self::default();
         }
@@ -197,8 +201,8 @@ impl Oracle {
         stamp_ms
     }
 
-    /// The end of the slot. Where others lie ahead, of slots that were longer before, and there are just as many entries as the limit
-    /// can need, the first of those.
+    /// The end of the slot. Where others lie ahead, of slots that were longer before, and there are
+    /// just as many entries as the limit can need, the first of those.
     fn log_stamp_ms(&self, limit: &Limit, stamp_ms: u64) -> u64 {
         let entries = self.entries();
         let ahead = entries.iter().map(|entry| entry.0).find(|ms| *ms >= stamp_ms).unwrap_or(stamp_ms);
@@ -238,8 +242,9 @@ impl Oracle {
         }
     }
 
-    /// What a meter is owed at a time: every millisecond since the last write takes a quota away, and one before it
-    /// adds a quota. What is more than a burst counts as a burst when it was written.
+    /// What a meter is owed at a time: every millisecond since the last write takes a quota away,
+    /// and one before it adds a quota. What is more than a burst counts as a burst when it was
+    /// written.
     fn debt(&self, limit: &Limit, at_ms: u64) -> u128 {
         if self.is_over(at_ms) {
             return 0;

@@ -88,7 +88,8 @@ fn a_denial_or_a_peek_leaves_the_state_identical() {
             let mut run = Run::new(limit, start_ms);
             for step in steps {
                 run.apply(step);
-                // What has left the window goes and a wrong clock is repaired, once; beyond that nothing changes.
+                // What has left the window goes and a wrong clock is repaired, once; beyond that
+                // nothing changes.
                 let mut looked = run.clone();
                 looked.peek();
                 for cost in costs {

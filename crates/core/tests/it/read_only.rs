@@ -1,4 +1,5 @@
-//! A refusal or a peek changes nothing, whatever the quotas, bursts and resolutions between two decisions.
+//! A refusal or a peek changes nothing, whatever the quotas, bursts and resolutions between two
+//! decisions.
 
 use slidegate_core::{Attempt, Limit, LimitKind, Outcome, Resolution, State};
 use slidegate_testkit::cases::{Rng, prove};
@@ -35,7 +36,8 @@ fn interludes(rng: &Rng, limit: &Limit, now_ms: u64) -> Vec<Interlude> {
     (0..rng.between(1, 6)).map(one).collect()
 }
 
-/// The states of two keys that were asked the same, one of them with interludes, answer the same from then on.
+/// The states of two keys that were asked the same, one of them with interludes, answer the same
+/// from then on.
 #[test]
 fn by_refusals_and_peeks_under_any_limits() {
     prove(

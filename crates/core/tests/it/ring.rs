@@ -1,4 +1,5 @@
-//! How a log keeps its entries is invisible: large counts, stamps far apart, many entries, all come back as they went in.
+//! How a log keeps its entries is invisible: large counts, stamps far apart, many entries, all come
+//! back as they went in.
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use crate::trace::{DAY_MS, Step, Trace, start_ms};
 
 const NARROW_MS: u64 = 1 << 32;
 
-/// Limits and traffic about the places where the narrow form ends: counts of 16 bits, offsets of 32.
+/// Limits and traffic about the places where the narrow form ends: counts of 16 bits, offsets of
+/// 32.
 fn about_the_edges(rng: &Rng) -> Trace {
     let quota = rng.pick(&[20, 70_000, 1 << 18, 1 << 40]);
     let window_ms = rng.pick(&[1_000, 50 * DAY_MS, 100 * DAY_MS, 1_000 * DAY_MS]);

@@ -32,7 +32,8 @@ fn settle_beside_oracle(limit: Limit, start_ms: u64, steps: &[Step]) -> Result<(
                 let receipt = run.admitted[index].receipt;
                 let right = oracle.settle(&limit, &receipt, cost, run.now_ms());
                 run.peek();
-                // A permit from before a step back may name a stamp that others have used since: not defined.
+                // A permit from before a step back may name a stamp that others have used since:
+                // not defined.
                 let Some(right) = right.filter(|right| *right == SettleEffect::Done || !stepped_back) else {
                     continue;
                 };
@@ -94,7 +95,8 @@ fn a_refund_after_a_check_restores_the_state() {
     );
 }
 
-/// Before its release what was recorded can be corrected, and from then on there is nothing left to correct.
+/// Before its release what was recorded can be corrected, and from then on there is nothing left to
+/// correct.
 #[test]
 fn nothing_is_corrected_after_its_release() {
     prove(
@@ -131,7 +133,8 @@ fn gcra_has_nothing_to_correct() {
     assert_eq!(State::new(&limit).settle(&limit, &receipt, 0, 0), SettleEffect::Unsupported);
 }
 
-/// Thousands of debts at once stay a number: they end at 2^52 in all, and at the most places there are.
+/// Thousands of debts at once stay a number: they end at 2^52 in all, and at the most places there
+/// are.
 #[test]
 fn debts_never_overflow() {
     let logs = Limit::new(65_536, std::time::Duration::from_secs(100)).expect("a log");

@@ -76,7 +76,8 @@ fn run_file(topic: &str, least: usize) {
     assert!(traces >= least, "{topic}.jsonl has {traces} traces, fewer than {least}");
 }
 
-/// What an admitted step wrote, for refunds of it: one receipt per limit, `None` where it only looked.
+/// What an admitted step wrote, for refunds of it: one receipt per limit, `None` where it only
+/// looked.
 type Permit = Vec<Option<Receipt>>;
 
 struct Run {

@@ -1,5 +1,5 @@
-//! `Limit::worst_case`: reached, and never passed. Found by trying everything where that is possible, by the
-//! cleverest traffic where it is not.
+//! `Limit::worst_case`: reached, and never passed. Found by trying everything where that is
+//! possible, by the cleverest traffic where it is not.
 
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ impl Search<'_> {
         self.most
     }
 
-    /// Tries every cost that fits in the next millisecond; `spent` holds what was admitted in each one so far.
+    /// Tries every cost that fits in the next millisecond; `spent` holds what was admitted in each
+    /// one so far.
     fn from(&mut self, state: &State, spent: &mut Vec<u64>) {
         let now_ms = spent.len() as u64;
         let view = spent.len().saturating_sub(self.limit.window_ms() as usize);
@@ -58,8 +59,8 @@ impl Search<'_> {
     }
 }
 
-/// A burst in the last millisecond of a window, a burst in the first of the next, and all that fits when the first
-/// is about to leave the view.
+/// A burst in the last millisecond of a window, a burst in the first of the next, and all that fits
+/// when the first is about to leave the view.
 fn attack(limit: &Limit) -> Run {
     let window_ms = limit.window_ms();
     let mut run = Run::new(*limit, 1_000 * window_ms - 1);

@@ -5,7 +5,8 @@ use std::time::Duration;
 use slidegate::{Limit, LimitKind, MAX_QUOTA, Resolution};
 use slidegate_testkit::cases::Rng;
 
-/// A limit of any kind: mostly small, where edges meet; sometimes with as many units as 32 bits hold, or more.
+/// A limit of any kind: mostly small, where edges meet; sometimes with as many units as 32 bits
+/// hold, or more.
 pub(crate) fn limit(rng: &Rng) -> Limit {
     let quota = match rng.below(8) {
         0 => rng.magnitude(MAX_QUOTA),

@@ -1,4 +1,5 @@
-//! Threads on hot keys: the quota is admitted exactly, and requests on several subjects are charged to all or none.
+//! Threads on hot keys: the quota is admitted exactly, and requests on several subjects are charged
+//! to all or none.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,7 +82,8 @@ fn refunds_among_checks_keep_the_count() {
     assert_eq!(used, 3 * (2_000 * THREADS - refunds.into_inner()));
 }
 
-/// Requests on two to four of a few subjects, in any order. Every subject has admitted what its requests were told.
+/// Requests on two to four of a few subjects, in any order. Every subject has admitted what its
+/// requests were told.
 #[test]
 fn several_subjects_are_charged_all_or_none() {
     const SUBJECTS: usize = 6;

@@ -1,8 +1,10 @@
-//! Every store answers what the core answers on plain states, field by field, whatever way a request takes.
+//! Every store answers what the core answers on plain states, field by field, whatever way a
+//! request takes.
 //!
-//! The store may look at any key at any time, and drops states that are as if never seen. That can be told from
-//! outside only if the clock then steps back to a time at which the state was still there. So before and after a step
-//! all keys are looked at, here and there, and a key for which even that leaves two right answers is not asked again.
+//! The store may look at any key at any time, and drops states that are as if never seen. That can
+//! be told from outside only if the clock then steps back to a time at which the state was still
+//! there. So before and after a step all keys are looked at, here and there, and a key for which
+//! even that leaves two right answers is not asked again.
 
 use slidegate::store::{Charge, ChargeRecord, ChargeRequest, ForgetRequest, Settlement};
 use slidegate::{
@@ -190,7 +192,8 @@ impl<S: Driver> Both<S> {
             Step::Back { ms } => {
                 self.look_at_all()?;
                 self.retire_what_may_be_forgotten();
-                // What was remembered until now may be forgotten, or not: these names are not used again.
+                // What was remembered until now may be forgotten, or not: these names are not used
+                // again.
                 self.senders += 1;
                 self.names_known = [const { None }; NAMES];
                 self.set_clock(self.now_ms.saturating_sub(ms));
@@ -204,7 +207,8 @@ impl<S: Driver> Both<S> {
         }
     }
 
-    /// Puts a limit in force instead of another. What was counted under the id of the other stays where it is.
+    /// Puts a limit in force instead of another. What was counted under the id of the other stays
+    /// where it is.
     fn change(&mut self, place: usize, to: Limit) {
         let known = self.limits.iter().position(|limit| limit.id() == to.id());
         match known {
@@ -248,8 +252,8 @@ impl<S: Driver> Both<S> {
         (0..KEYS).try_for_each(|key| self.check(key, 0, Way::Together, RefundScope::Nothing))
     }
 
-    /// A counter whose windows are out of view: kept, or dropped already. And what is not in force, which a store may set right with
-    /// the rest of its subject, or when it is in force again.
+    /// A counter whose windows are out of view: kept, or dropped already. And what is not in force,
+    /// which a store may set right with the rest of its subject, or when it is in force again.
     fn retire_what_may_be_forgotten(&mut self) {
         for key in 0..KEYS {
             let states = self.limits.iter().zip(&self.keys[key].states).enumerate();
@@ -263,14 +267,16 @@ impl<S: Driver> Both<S> {
                 self.retire_permits(|part| part.key == key);
             }
         }
-        // The same for an entry that has left its window: a settlement of it may or may not find the window again.
+        // The same for an entry that has left its window: a settlement of it may or may not find
+        // the window again.
         let now_ms = self.now_ms;
         self.retire_permits(|part| {
             part.receipts.iter().any(|(limit, receipt)| receipt.release_ms(limit) <= now_ms)
         });
     }
 
-    /// Where the clock was wrong by more than a window, stamps are set to now, and no longer are where a permit says.
+    /// Where the clock was wrong by more than a window, stamps are set to now, and no longer are
+    /// where a permit says.
     fn retire_what_may_be_moved(&mut self) {
         let (now_ms, off_ms) = (self.now_ms, self.latest_ms - self.now_ms);
         let moved =
@@ -365,7 +371,8 @@ impl<S: Driver> Both<S> {
     fn give_back(&mut self, key: usize, units: u64, way: Way) -> Result<(), String> {
         let subjects = subjects(key, way);
         self.ask(Verb::GiveBack, &subjects, units, (way, RefundScope::Nothing))?;
-        // A store may drop what is empty, and then says of a permit that there is nothing left, or not: both are right.
+        // A store may drop what is empty, and then says of a permit that there is nothing left, or
+        // not: both are right.
         for key in subjects {
             let states = &self.keys[key].states;
             let is_empty = |index: &usize| {
@@ -507,7 +514,8 @@ impl<S: Driver> Both<S> {
                 done |= state.settle(limit, receipt, cost, now_ms) == SettleEffect::Done;
             }
         }
-        // Places in flight are found by the holder's id: no memory of spent permits is needed for them.
+        // Places in flight are found by the holder's id: no memory of spent permits is needed for
+        // them.
         let only_places = part.receipts.iter().all(|(limit, _)| limit.needs_id());
         part.spent = !only_places;
         match done {

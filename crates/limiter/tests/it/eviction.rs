@@ -38,8 +38,8 @@ fn in_flight(quota: u64) -> Limit {
     Limit::in_flight(quota, Duration::from_secs(3_600)).expect("in flight")
 }
 
-/// Every shape of state, growing on many keys at once, stays within the bound: packed ones, several limits, long logs,
-/// large counts, holders.
+/// Every shape of state, growing on many keys at once, stays within the bound: packed ones, several
+/// limits, long logs, large counts, holders.
 #[test]
 fn no_shape_of_state_passes_the_bound() {
     let log = Limit::per_hour(100);
@@ -113,7 +113,8 @@ fn one_long_log_stays_within_the_bound() {
     }
 }
 
-/// Permits take memory too: what is forgotten to make room takes its permits along, and they are void. None is refused.
+/// Permits take memory too: what is forgotten to make room takes its permits along, and they are
+/// void. None is refused.
 #[test]
 fn a_flood_of_permits_stays_within_the_bound() {
     let (store, limit) = (Memory::new(BOUND), Limit::per_hour(100));
@@ -143,7 +144,8 @@ fn a_flood_of_permits_stays_within_the_bound() {
     assert_eq!((settled, void, refused), (15_000, 0, 0), "newcomers are served, and none was forgotten yet");
 }
 
-/// Keys at half of their quota or above are never forgotten, and nor is what was denied, however they came to be.
+/// Keys at half of their quota or above are never forgotten, and nor is what was denied, however
+/// they came to be.
 #[test]
 fn who_is_limited_is_never_forgotten() {
     let limits = [Limit::per_hour(4), Limit::per_hour(1_000).counter().expect("a counter")];
@@ -180,7 +182,8 @@ fn who_is_limited_is_never_forgotten() {
     }
 }
 
-/// Keys that change their shape all the time, from one place to another and back: what they leave is free again.
+/// Keys that change their shape all the time, from one place to another and back: what they leave
+/// is free again.
 #[test]
 fn a_change_of_shape_leaves_nothing_behind() {
     let counter = Limit::per_second(4).counter().expect("a counter");
@@ -207,8 +210,8 @@ fn a_change_of_shape_leaves_nothing_behind() {
     }
 }
 
-/// One rule floods with keys that cannot be forgotten: it fills its share, and others are still served, whatever the
-/// shapes of its keys and of theirs.
+/// One rule floods with keys that cannot be forgotten: it fills its share, and others are still
+/// served, whatever the shapes of its keys and of theirs.
 #[test]
 fn a_rules_flood_starves_no_other_rule() {
     let (log, counter) = (Limit::per_hour(2), Limit::per_hour(2).counter().expect("a counter"));
@@ -235,7 +238,8 @@ fn a_rules_flood_starves_no_other_rule() {
     }
 }
 
-/// A refusal for want of room says when to come back, and it is a truth that time passes until then.
+/// A refusal for want of room says when to come back, and it is a truth that time passes until
+/// then.
 #[test]
 fn a_refusal_for_room_is_a_wait() {
     let (store, limit) = (Memory::new(64 << 10), Limit::per_minute(1));
@@ -249,8 +253,8 @@ fn a_refusal_for_room_is_a_wait() {
     assert!(later.is_allowed());
 }
 
-/// A clock that was wrong is repaired on a look, and one of two counters before the other: that takes memory, but none
-/// beyond the bound.
+/// A clock that was wrong is repaired on a look, and one of two counters before the other: that
+/// takes memory, but none beyond the bound.
 #[test]
 fn the_repair_of_a_clock_stays_within_the_bound() {
     let counter = |quota, window| Limit::new(quota, window).and_then(Limit::counter).expect("a counter");
@@ -280,7 +284,8 @@ fn a_limit_that_comes_twice_does_no_harm() {
     }
 }
 
-/// Looking never needs memory, and nor does refusing: not even where there is none, in whatever way it is asked.
+/// Looking never needs memory, and nor does refusing: not even where there is none, in whatever way
+/// it is asked.
 #[test]
 fn a_look_is_never_refused() {
     let limits = [Limit::per_hour(1_000), in_flight(1_000)];
@@ -317,7 +322,8 @@ fn what_is_forgotten_is_counted() {
     assert_eq!((forgotten_units, refused_for_room), (3 * forgotten_keys, 0));
 }
 
-/// With a short window and time that moves, what is dead makes room for what comes: nothing that lives is forgotten.
+/// With a short window and time that moves, what is dead makes room for what comes: nothing that
+/// lives is forgotten.
 #[test]
 fn the_dead_make_room() {
     let limit = Limit::per_second(10).counter().expect("a counter");
@@ -332,6 +338,7 @@ fn the_dead_make_room() {
     }
     let stats = limiter.store().stats();
     assert_eq!((stats.forgotten_keys, stats.refused_for_room), (0, 0), "{stats:?}");
-    // A counter lives for two windows at most, in which 8,000 keys come; the sweep passes the table once meanwhile.
+    // A counter lives for two windows at most, in which 8,000 keys come; the sweep passes the table
+    // once meanwhile.
     assert!(most <= 16_500, "{most} keys were held at once");
 }

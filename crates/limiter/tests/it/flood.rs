@@ -11,10 +11,12 @@ use slidegate_testkit::cases::number;
 use slidegate_testkit::process;
 
 const DEFAULT_FLOOD: u64 = 2_000_000;
-/// What a key with one small state takes of the bound, the empty places of the table and the reserve included.
+/// What a key with one small state takes of the bound, the empty places of the table and the
+/// reserve included.
 const BYTES_PER_KEY: u64 = 58;
-/// What the store needs besides: a table that grows exists twice for a moment (128 KiB), names of limits and spaces (48 KiB), and
-/// a lock and books for every shard (256 and a few bytes for each 320 KiB).
+/// What the store needs besides: a table that grows exists twice for a moment (128 KiB), names of
+/// limits and spaces (48 KiB), and a lock and books for every shard (256 and a few bytes for each
+/// 320 KiB).
 const SLACK: u64 = 1 << 20;
 const CLIENTS: u64 = 1_000;
 
@@ -77,8 +79,8 @@ fn assert_still_limited(limiter: &Manual) {
     }
 }
 
-/// Resident memory of the process without pages of files, such as its program, or 0 where the system
-/// does not say.
+/// Resident memory of the process without pages of files, such as its program, or 0 where the
+/// system does not say.
 fn resident_bytes() -> u64 {
     let pages = |text: String| {
         let mut columns = text.split(' ').skip(1).map_while(|column| column.parse::<u64>().ok());

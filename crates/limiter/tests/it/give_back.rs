@@ -110,7 +110,8 @@ fn a_permit_settled_afterwards_takes_nothing_below_zero() {
     }
 }
 
-/// What one of its limits recorded was all given back, and the limit dropped: the permit counts as used for as long nevertheless.
+/// What one of its limits recorded was all given back, and the limit dropped: the permit counts as
+/// used for as long nevertheless.
 #[test]
 fn a_permit_stays_spent_for_the_longest_of_its_windows() {
     let (store, key) = (Memory::new(1 << 20), Key::from("alice"));
@@ -134,7 +135,8 @@ fn a_permit_stays_spent_for_the_longest_of_its_windows() {
     assert_eq!(remaining(&charge(&store, &[(&key, &limits[..1], 0)])), [6]);
 }
 
-/// Everybody gives back what was admitted, while others are being charged: in the end nothing is used.
+/// Everybody gives back what was admitted, while others are being charged: in the end nothing is
+/// used.
 #[test]
 fn threads_on_one_key_give_back_exactly_what_they_took() {
     let (threads, requests, key) = (8, 3_000, Key::from("hot"));

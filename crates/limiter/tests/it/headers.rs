@@ -30,7 +30,8 @@ async fn the_draft_names_every_limit() {
          ratelimit: \"search-2/s\";r=1;t=1, \"search-3/min-counter\";r=2;t=80"
     );
     check(&gate, "user=alice").await;
-    // Of the limit that would still admit only what resets before the client may come again is told.
+    // Of the limit that would still admit only what resets before the client may come again is
+    // told.
     clock.advance_ms(1);
     assert_eq!(
         headers(&check(&gate, "user=alice").await, Style::Draft),
@@ -147,7 +148,8 @@ async fn those_who_were_refused_together_come_back_apart_and_never_too_early() {
     }
 }
 
-/// Gateways have little room for headers: of many limits those are listed that refuse, and those with least left.
+/// Gateways have little room for headers: of many limits those are listed that refuse, and those
+/// with least left.
 #[tokio::test]
 async fn many_limits_fit_a_header() {
     let name = |number: u64| format!("{}{number:02}", "n".repeat(62));

@@ -1,4 +1,5 @@
-//! Different keys never share state. With a quota of 1, a key that shared another's state would be refused.
+//! Different keys never share state. With a quota of 1, a key that shared another's state would be
+//! refused.
 
 use std::collections::HashSet;
 
@@ -90,7 +91,8 @@ fn the_same_key_in_other_words() {
     all_different(&[42_u8.into(), (42_u8,).into(), "042".into(), "+42".into(), 4_u8.into(), 2_u8.into()]);
 }
 
-/// Every length up to 200, and at every length keys that differ in one place only, or not at all but in length.
+/// Every length up to 200, and at every length keys that differ in one place only, or not at all
+/// but in length.
 #[test]
 fn every_length_and_every_place() {
     let mut keys: Vec<Vec<u8>> = Vec::new();

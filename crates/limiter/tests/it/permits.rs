@@ -98,7 +98,8 @@ fn a_refund_takes_back_its_own_entry() {
     assert_eq!(refused.retry_after_ms(), Some(900), "the entry of the second request is the oldest now");
 }
 
-/// As many settlements as come, on one key and within one window: each is counted, and what is spent takes no space.
+/// As many settlements as come, on one key and within one window: each is counted, and what is
+/// spent takes no space.
 #[test]
 fn settlements_are_never_refused() {
     const TIMES: u64 = 1_000_000;
@@ -190,7 +191,8 @@ fn a_permit_from_before_a_reset_is_void() {
     }
 }
 
-/// What was charged after the last snapshot is lost with a crash, and its permits give nothing back, whatever came since.
+/// What was charged after the last snapshot is lost with a crash, and its permits give nothing
+/// back, whatever came since.
 #[test]
 fn a_permit_that_a_crash_has_lost_is_void() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -92,7 +92,8 @@ fn everything_comes_back() {
     });
 }
 
-/// A debt that was last looked at under another quota comes back as what it was, whatever burst that quota had.
+/// A debt that was last looked at under another quota comes back as what it was, whatever burst
+/// that quota had.
 #[test]
 fn a_debt_comes_back_under_the_quota_it_was_written_with() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -116,7 +117,8 @@ fn a_debt_comes_back_under_the_quota_it_was_written_with() {
 fn settle_in_both(one: &Manual, two: &Manual, permits: &[(Permit, bool)]) -> Result<(), String> {
     for (permit, refunded) in permits {
         let [one, two] = [one, two].map(|limiter| limiter.settle_now(permit, 1).expect("a permit of ours"));
-        // Whether an entry that is gone counts as settled or as expired depends on whether its state was dropped.
+        // Whether an entry that is gone counts as settled or as expired depends on whether its
+        // state was dropped.
         if (one == SettleOutcome::AlreadySpent) != (two == SettleOutcome::AlreadySpent) {
             return Err(format!("a permit, refunded: {refunded}, is {one:?} and then {two:?}"));
         }
@@ -149,7 +151,8 @@ fn the_board_comes_back() {
     }
 }
 
-/// A file of the first version, as it was written then: limits of four kinds, a permit that was used, no board.
+/// A file of the first version, as it was written then: limits of four kinds, a permit that was
+/// used, no board.
 #[test]
 fn a_file_of_version_1_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshot/version_1.snapshot");
@@ -194,7 +197,8 @@ fn only_the_owner_can_read_it() {
     saved(folder.path());
     let mode = fs::metadata(folder.path().join("snapshot")).expect("the snapshot").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // Not even if a file of that name, or one left from a save that was cut off, could be read by all.
+    // Not even if a file of that name, or one left from a save that was cut off, could be read by
+    // all.
     for name in ["snapshot", "snapshot.new"] {
         let path = folder.path().join(name);
         fs::write(&path, "left").expect("a file");
@@ -243,7 +247,8 @@ fn saved_magic(first: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Also where the digest is right: no list is longer than the file, and no room is made for one before it was read.
+/// Also where the digest is right: no list is longer than the file, and no room is made for one
+/// before it was read.
 #[test]
 fn a_length_beyond_the_file_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -289,7 +294,8 @@ fn a_save_that_fails_loses_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let (limits, bytes) = saved(folder.path());
     let limiter = limiter(&limits, &ManualClock::new(NOW_MS));
-    // A folder stands where the new file would be written first: the same for every user, root included.
+    // A folder stands where the new file would be written first: the same for every user, root
+    // included.
     let (path, blocked) = (folder.path().join("snapshot"), folder.path().join("snapshot.new"));
     fs::create_dir(&blocked).expect("a folder");
     let error = limiter.save(&path).expect_err("nowhere to write");
@@ -304,7 +310,8 @@ fn a_save_that_fails_loses_nothing() {
     assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
 }
 
-/// Into a smaller bound: it is kept, what is limited stays so as far as there is room, the rest is counted.
+/// Into a smaller bound: it is kept, what is limited stays so as far as there is room, the rest is
+/// counted.
 #[test]
 fn a_smaller_bound_holds_when_loading() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,9 @@
-//! Runs the golden decisions of `vectors/` against a store, in the ways that a request can reach it.
+//! Runs the golden decisions of `vectors/` against a store, in the ways that a request can reach
+//! it.
 //!
-//! States cannot be put into a store, so an initial one is built from charges under the largest quota. Entries cannot be
-//! seen from outside either: where a trace shows them, what follows from them is compared.
+//! States cannot be put into a store, so an initial one is built from charges under the largest
+//! quota. Entries cannot be seen from outside either: where a trace shows them, what follows from
+//! them is compared.
 
 use std::fs;
 use std::path::Path;
@@ -77,7 +79,8 @@ fn beyond_reach(trace: &Value) -> Option<&'static str> {
     )
 }
 
-/// What an admitted step wrote, limit by limit, `None` where it only looked; and its permits, charge by charge.
+/// What an admitted step wrote, limit by limit, `None` where it only looked; and its permits,
+/// charge by charge.
 #[derive(Clone)]
 struct Recorded {
     receipts: Vec<Option<Receipt>>,
@@ -183,7 +186,8 @@ impl<S: Driver> Run<S> {
         self.limits.chunks(parts).zip(costs.iter().step_by(parts).copied()).collect()
     }
 
-    /// Settles what a step recorded, and says so in the words of the trace. The store answers once for all limits of a charge.
+    /// Settles what a step recorded, and says so in the words of the trace. The store answers once
+    /// for all limits of a charge.
     fn settle(&self, of: u64, cost: u64, now_ms: u64, expect: &Value) -> Value {
         let recorded = self.permits[of as usize].as_ref().expect("a permit of an admitted step");
         let Recorded { receipts, granted, limits_a_charge } = recorded;

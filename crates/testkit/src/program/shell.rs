@@ -33,7 +33,8 @@ pub fn steps<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Step> {
 /// Runs all steps in order and compares their output.
 ///
 /// # Errors
-/// The output of a step that differs and took so long that the times in it may differ for that reason.
+/// The output of a step that differs and took so long that the times in it may differ for
+/// that reason.
 ///
 /// # Panics
 /// If the output of a fast step differs.

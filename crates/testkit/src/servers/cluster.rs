@@ -15,7 +15,8 @@ const ARGS: [&str; 10] = [
     "1000",
     "--cluster-announce-ip",
     "127.0.0.1",
-    // A replica may take over however long ago it heard from its primary: slow machines are not what is tested.
+    // A replica may take over however long ago it heard from its primary: slow machines are not
+    // what is tested.
     "--cluster-replica-validity-factor",
     "0",
     "--repl-diskless-sync-delay",
@@ -74,7 +75,8 @@ impl Cluster {
         self.nodes.iter().position(|node| node.port() == port).expect("one of the nodes")
     }
 
-    /// Without a word to the others. What they make of it is waited for with [`Self::wait_until_ok`].
+    /// Without a word to the others. What they make of it is waited for with
+    /// [`Self::wait_until_ok`].
     pub fn kill_primary(&mut self, index: usize) {
         let role = self.nodes[index].info("role");
         assert_eq!(role.as_deref(), Some("master"), "node {index}");
@@ -86,7 +88,8 @@ impl Cluster {
         self.nodes[index].restart();
     }
 
-    /// Until the nodes that are up agree on who does what, have all slots among them, and every replica follows its primary.
+    /// Until the nodes that are up agree on who does what, have all slots among them, and every
+    /// replica follows its primary.
     pub fn wait_until_ok(&self) {
         wait_for("a cluster that is ok", || self.up().try_for_each(|node| self.is_content(node)));
     }

@@ -99,7 +99,8 @@ impl Link {
         }
     }
 
-    /// Who lost a reply must not get the next one in its place, so a connection that hangs does so for good.
+    /// Who lost a reply must not get the next one in its place, so a connection that hangs does so
+    /// for good.
     fn pump_replies(&self, [client, server]: &[TcpStream; 2]) -> io::Result<()> {
         let (mut buffer, mut hangs) = ([0; 16_384], false);
         loop {

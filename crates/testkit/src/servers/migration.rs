@@ -2,8 +2,8 @@
 
 use super::{Cluster, Reply};
 
-/// A slot on its way. Until it has arrived, its keys are asked for where they were, and those that are not there any more (or never
-/// were) are answered with ASK.
+/// A slot on its way. Until it has arrived, its keys are asked for where they were, and those that
+/// are not there any more (or never were) are answered with ASK.
 #[must_use = "a migration has to be finished"]
 pub struct Migration {
     slot: u16,

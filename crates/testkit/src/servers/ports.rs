@@ -6,8 +6,9 @@ use std::net::TcpListener;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Not asked from the system as port 0: those come from the range of outgoing connections, one of which could take the port of a server
-/// while it is down for a moment, or even connect to itself. And a node of a cluster takes a second one, [`BUS`] above.
+/// Not asked from the system as port 0: those come from the range of outgoing connections, one of
+/// which could take the port of a server while it is down for a moment, or even connect to itself.
+/// And a node of a cluster takes a second one, [`BUS`] above.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 10_000;
 const BUS: u16 = 10_000;

@@ -33,7 +33,8 @@ pub struct Counts {
     pub delivered: u64,
 }
 
-/// Passes everything until told otherwise. Requests always get through; it is replies and connections that break.
+/// Passes everything until told otherwise. Requests always get through; it is replies and
+/// connections that break.
 pub struct Proxy {
     port: u16,
     link: Arc<Link>,
@@ -73,7 +74,8 @@ impl Proxy {
         self.link.treat(Replies::Drop(then));
     }
 
-    /// Of the next reply on each connection the client gets the first byte, and then nothing ever again.
+    /// Of the next reply on each connection the client gets the first byte, and then nothing ever
+    /// again.
     pub fn break_off(&self) {
         self.link.treat(Replies::BreakOff);
     }
@@ -88,7 +90,8 @@ impl Proxy {
         self.link.cut();
     }
 
-    /// Takes no new connections, as if nobody were listening. Open ones stay: [`Self::cut`] closes them.
+    /// Takes no new connections, as if nobody were listening. Open ones stay: [`Self::cut`] closes
+    /// them.
     pub fn refuse(&self) {
         let Some(accepting) = self.accepting.lock().take() else { return };
         self.link.refusing.store(true, Ordering::SeqCst);

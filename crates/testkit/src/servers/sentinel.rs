@@ -5,7 +5,8 @@ use super::{Flavour, Server, wait_for};
 
 const MASTER: &str = "slidegate";
 
-/// Sentinels ping once a second. With less than that they take every new primary for dead at first, and may fail over again and again.
+/// Sentinels ping once a second. With less than that they take every new primary for dead at first,
+/// and may fail over again and again.
 const DOWN_AFTER_MS: &str = "1500";
 
 /// Of Redis 7.0. A primary that is silent for a second and a half is replaced.
@@ -21,7 +22,8 @@ impl Sentinels {
         let data = [(); 2].map(|()| Server::start_with(flavour, &["--repl-diskless-sync-delay", "0"]));
         let port = data[0].port().to_string();
         data[1].must(&["REPLICAOF", "127.0.0.1", &port]);
-        // A primary tells sentinels only of replicas that are there when they ask, and they ask every ten seconds.
+        // A primary tells sentinels only of replicas that are there when they ask, and they ask
+        // every ten seconds.
         wait_for("a replica that follows", || follows(&data[1]));
         let sentinels = [(); 3].map(|()| Server::start_as(Role::Sentinel, flavour, &[]));
         for sentinel in &sentinels {
@@ -49,7 +51,8 @@ impl Sentinels {
         &self.sentinels[index]
     }
 
-    /// The server that all sentinels name, as soon as they name the same, it is up, and says so itself.
+    /// The server that all sentinels name, as soon as they name the same, it is up, and says so
+    /// itself.
     pub fn wait_for_primary(&self) -> &Server {
         wait_for("a primary", || {
             let ports: Vec<String> = self.sentinels.iter().filter(|one| one.is_up()).map(named).collect();
@@ -62,7 +65,8 @@ impl Sentinels {
         })
     }
 
-    /// Gives its index. The other one takes over; that is waited for with [`Self::wait_for_primary`].
+    /// Gives its index. The other one takes over; that is waited for with
+    /// [`Self::wait_for_primary`].
     pub fn kill_primary(&mut self) -> usize {
         let port = self.wait_for_primary().port();
         let index = self.data.iter().position(|server| server.port() == port).expect("one of them");
@@ -70,14 +74,16 @@ impl Sentinels {
         index
     }
 
-    /// A server that was killed comes back as a replica. The sentinels would make it one too, but take their time.
+    /// A server that was killed comes back as a replica. The sentinels would make it one too, but
+    /// take their time.
     pub fn restart(&mut self, index: usize) {
         let port = self.wait_for_primary().port().to_string();
         self.data[index].restart();
         self.data[index].must(&["REPLICAOF", "127.0.0.1", &port]);
     }
 
-    /// Until there is a primary with a replica, and every sentinel knows of all others: before that they do not fail over.
+    /// Until there is a primary with a replica, and every sentinel knows of all others: before that
+    /// they do not fail over.
     pub fn wait_until_ok(&self) {
         let primary = self.wait_for_primary().port();
         wait_for("a replica and sentinels that know each other", || {

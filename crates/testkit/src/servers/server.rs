@@ -24,7 +24,8 @@ enum Outcome {
     Ended,
 }
 
-/// A server on loopback that keeps nothing on disk. It is killed when dropped, so keep it in a variable, not in a static.
+/// A server on loopback that keeps nothing on disk. It is killed when dropped, so keep it in a
+/// variable, not in a static.
 pub struct Server {
     flavour: Flavour,
     role: Role,
@@ -86,7 +87,8 @@ impl Server {
         self.child.is_some() && !self.stopped.load(Ordering::SeqCst)
     }
 
-    /// The process stands still with its connections open, as behind a network that swallows everything.
+    /// The process stands still with its connections open, as behind a network that swallows
+    /// everything.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.signal(Signal::STOP);
@@ -165,7 +167,8 @@ impl Server {
         let output = File::create(&log).expect("a log");
         let mut command = Command::new(self.flavour.program());
         if self.role == Role::Sentinel {
-            // A sentinel keeps what it knows in its configuration, so it wants a file that it can write.
+            // A sentinel keeps what it knows in its configuration, so it wants a file that it can
+            // write.
             File::options()
                 .create(true)
                 .append(true)

@@ -25,7 +25,8 @@ fn long_logs_answer_what_the_core_answers() {
     });
 }
 
-/// Where the clock was wrong, both windows of a counter become one: more than one of them could hold.
+/// Where the clock was wrong, both windows of a counter become one: more than one of them could
+/// hold.
 #[test]
 fn a_repaired_counter_may_outgrow_its_slot() {
     let quota = u64::from(u32::MAX);

@@ -1,4 +1,5 @@
-//! A policy over a store: rules together, rules that look on, permits, requests that are sent again, limits in the request.
+//! A policy over a store: rules together, rules that look on, permits, requests that are sent
+//! again, limits in the request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -286,8 +287,8 @@ async fn rules_that_only_look_on_are_charged_once_too() {
     }
 }
 
-/// Where no more keys can be remembered, new ones are refused, with the reason and before anything is charged; repeats and requests
-/// without a key are answered as ever.
+/// Where no more keys can be remembered, new ones are refused, with the reason and before anything
+/// is charged; repeats and requests without a key are answered as ever.
 #[tokio::test]
 async fn a_full_memory_of_idempotency_keys_refuses_new_ones() {
     let (gate, _) = gate("- { name: api, key: [user], limits: [9/min] }");

@@ -37,7 +37,8 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
     ((), (0..rng.between(1, 20)).map(step).collect())
 }
 
-/// Whether it passes, every decision, and the numbers of the request. How decisions are kept may differ.
+/// Whether it passes, every decision, and the numbers of the request. How decisions are kept may
+/// differ.
 fn text(is_allowed: bool, verdict: &Verdict, summary: Summary) -> String {
     let Verdict { decided_at_ms, source, decisions, .. } = verdict;
     format!("{is_allowed} {decided_at_ms} {source:?} {:?} {summary:?}", &**decisions)

@@ -24,7 +24,8 @@ fn gate(rules: &str) -> Waiting {
     Gate::new(policy(rules), Memory::default()).clock(TokioClock(Instant::now()))
 }
 
-/// Sends requests that wait this long, all at once and in this order; tells for each whether it was admitted, and when.
+/// Sends requests that wait this long, all at once and in this order; tells for each whether it was
+/// admitted, and when.
 async fn send(gate: Waiting, attributes: &'static str, waits_ms: &[u64]) -> Vec<(usize, bool, u128)> {
     let (gate, start) = (Arc::new(gate), Instant::now());
     let answers = Arc::new(Mutex::new(Vec::new()));
@@ -69,7 +70,8 @@ async fn who_waits_behind_others_in_vain_is_refused_in_time() {
 #[tokio::test(start_paused = true)]
 async fn no_more_are_held_than_there_is_room_for() {
     let answers = send(gate(TWO_A_SECOND).max_waiting(3), "user=alice", &[60_000; 6]).await;
-    // Two are admitted at once and three are in line: the last is answered at once, and finds no room.
+    // Two are admitted at once and three are in line: the last is answered at once, and finds no
+    // room.
     let expected =
         [(0, true, 0), (1, true, 0), (5, false, 0), (2, true, 1_000), (3, true, 1_000), (4, true, 2_000)];
     assert_eq!(answers, expected);

@@ -214,7 +214,8 @@ fn selects<'c>(
 
 type Subject = (Result<Vec<String>, String>, bool);
 
-/// The subject, whether any reading lacks something, and whether all mean the same. Only readings count for which the rule is.
+/// The subject, whether any reading lacks something, and whether all mean the same. Only readings
+/// count for which the rule is.
 fn subject(readings: &[RuleMatch<'_, '_>]) -> Result<(Subject, bool, bool), RequestError> {
     let is_for = |asked: &RuleMatch<'_, '_>| {
         let path = asked.rule.matches.0.iter().find(|condition| condition.attribute == "path");
@@ -252,7 +253,8 @@ fn is_in_share(key: &Result<Vec<String>, String>, Percent(hundredths): Percent) 
     (u128::from(first) * 10_000) >> 64 < u128::from(hundredths)
 }
 
-/// Whether every other limit has one of the same kind and window here that is no larger; no bursts are generated.
+/// Whether every other limit has one of the same kind and window here that is no larger; no bursts
+/// are generated.
 fn are_as_tight(limits: Option<&Vec<LimitEntry>>, others: Option<&Vec<LimitEntry>>) -> bool {
     let all = |entries: Option<&Vec<LimitEntry>>| -> Vec<Limit> {
         entries.into_iter().flatten().filter_map(|entry| entry.limit).collect()

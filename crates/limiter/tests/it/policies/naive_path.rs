@@ -1,4 +1,5 @@
-//! The readings of a path, worked out in the simplest way: every way to read it is tried, with lists of texts.
+//! The readings of a path, worked out in the simplest way: every way to read it is tried, with
+//! lists of texts.
 
 /// Segments, and whether a slash follows them.
 pub(crate) type Reading = (Vec<String>, bool);
@@ -97,7 +98,8 @@ pub(crate) fn readings(path: &str) -> Vec<Reading> {
     readings
 }
 
-/// Segments as servers resolve them: empty ones dropped, dots resolved, both, in either order, or neither.
+/// Segments as servers resolve them: empty ones dropped, dots resolved, both, in either order, or
+/// neither.
 fn resolutions(text: &str) -> Vec<Vec<String>> {
     let sent: Vec<String> = text.split('/').map(str::to_owned).collect();
     let last = if text.ends_with('/') { vec![String::new()] } else { Vec::new() };

@@ -109,7 +109,8 @@ fn a_prefix_is_told() {
     assert_eq!(said, ["rule a: ipv6_prefix 64 -> 56"]);
 }
 
-/// Two policies that explain themselves differently differ in something that is told, and the same file in nothing.
+/// Two policies that explain themselves differently differ in something that is told, and the same
+/// file in nothing.
 #[test]
 fn no_change_goes_untold() {
     let compiled = |file: &slidegate::policy::file::File| {

@@ -46,8 +46,8 @@ fn a_share_grows() {
     assert_eq!((count(&shares[0]), count(&shares[8])), (0, SUBJECTS as usize));
 }
 
-/// The hash has no secret, so that this number is the same everywhere and always; it was counted with another
-/// implementation of SHA-256. A standard deviation is 137.
+/// The hash has no secret, so that this number is the same everywhere and always; it was counted
+/// with another implementation of SHA-256. A standard deviation is 137.
 #[test]
 fn a_quarter_is_a_quarter_on_every_node() {
     assert_eq!(count(&share(2_500)), 25_047);

@@ -1,4 +1,5 @@
-//! Paths that servers read differently: what limits or denies is for any reading, what exempts or selects for all of them.
+//! Paths that servers read differently: what limits or denies is for any reading, what exempts or
+//! selects for all of them.
 
 use slidegate::policy::{Blocked, Choice, HitMode, Policy};
 use slidegate::{Demand, Gate, Key, ManualClock, Memory, Request, RequestError};
@@ -82,7 +83,8 @@ fn what_exempts_or_selects_is_for_all_readings() {
     assert_eq!((terms(&below, "/files/a"), terms(&below, "/files/")), (None, Some(0)));
 }
 
-/// No spelling takes looser limits than its path: where the limits depend on who reads it, the rule's own have to be as tight.
+/// No spelling takes looser limits than its path: where the limits depend on who reads it, the
+/// rule's own have to be as tight.
 #[test]
 fn tight_overrides_are_for_any_reading() {
     let by = |limits: &str, overrides: &str, mode: &str| {
@@ -247,7 +249,8 @@ fn too_many_readings_are_refused() {
     assert!(policy.choose(&at(&long)).is_ok(), "it is not the length that makes them many");
 }
 
-/// What all spellings of a path take together is bounded: a longest path may be odd in two ways, a short one in more.
+/// What all spellings of a path take together is bounded: a longest path may be odd in two ways, a
+/// short one in more.
 #[test]
 fn long_paths_with_many_spellings_are_refused() {
     let policy = policy("rules: [{ name: all, limits: [5/min] }]");

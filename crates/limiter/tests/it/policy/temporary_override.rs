@@ -44,7 +44,8 @@ enum Effect {
     Deny,
 }
 
-/// What is written in front of a rule's own lists does the same: a naive reading of that file is what is expected.
+/// What is written in front of a rule's own lists does the same: a naive reading of that file is
+/// what is expected.
 #[test]
 fn exceptions_are_as_if_written_first() {
     let generate = |rng: &Rng| {
@@ -126,7 +127,8 @@ rules:
   - { name: all, limits: [100/h] }
 ";
 
-/// Which quota a user has under the rule `search`; `None`: no limit of it applies, 0: refused at once.
+/// Which quota a user has under the rule `search`; `None`: no limit of it applies, 0: refused at
+/// once.
 fn quota(policy: &Policy, user: &str, tier: &str) -> Option<u64> {
     let request = Request::new().with("path", "/search").with("user", user).with("tier", tier);
     match policy.choose(&request).expect("a good request") {
@@ -167,7 +169,8 @@ fn what_goes_before_what() {
     assert_eq!((quota(&policy, "eve", ""), quota(&policy, "bob", "")), (Some(60), Some(50)));
 }
 
-/// A quota that is raised counts on what was recorded before, and so does the old one when it is back.
+/// A quota that is raised counts on what was recorded before, and so does the old one when it is
+/// back.
 #[tokio::test]
 async fn history_is_kept() {
     let gate = Gate::new(parsed(POLICY), Memory::default()).clock(ManualClock::new(1_745_000_000_000));

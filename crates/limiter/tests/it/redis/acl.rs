@@ -145,7 +145,8 @@ async fn a_prefix_needs_the_rights_to_it() {
     assert!(keys(guarded.server()).iter().all(|key| key.starts_with("mine:")));
 }
 
-/// A Cluster is asked for its shape, and for slots that are on their way: two rights more, and each is needed.
+/// A Cluster is asked for its shape, and for slots that are on their way: two rights more, and each
+/// is needed.
 #[tokio::test]
 async fn a_cluster_needs_two_rights_more() {
     let rules = format!("~sg:* {} {INFO} +cluster|slots +asking", COMMANDS.join(" "));

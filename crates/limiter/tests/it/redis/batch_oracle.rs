@@ -10,8 +10,8 @@ use tokio::runtime::Runtime;
 use crate::gates::{START_MS, request};
 use crate::redis::batches::{Both, Timed, both, check, timed_by};
 
-/// No two limits of one rule, so that a rule and a user are all there is to know of a subject. Its quota may be another one in
-/// every request.
+/// No two limits of one rule, so that a rule and a user are all there is to know of a subject. Its
+/// quota may be another one in every request.
 const RULES: &str = "
   - { name: wide, key: [user], limits: [9/s], tiers: { gold: [14/s], iron: [3/s] } }
   - { name: a, match: { path: /a }, key: [user], limits: [{ quota: 6, window: 700ms, algorithm: counter }],

@@ -59,7 +59,8 @@ pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> An
     gate.check_all(demands).await.expect("an answer")
 }
 
-/// Whether all passed, and for each whether it fits and what its limits have left: `yes: fits login-2/min 1 | over all-3/s 0`.
+/// Whether all passed, and for each whether it fits and what its limits have left: `yes: fits
+/// login-2/min 1 | over all-3/s 0`.
 pub(crate) async fn render<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> String {
     let answers = all(gate, demands).await;
     let each = answers.each().map(|one| {

@@ -1,4 +1,5 @@
-//! A Cluster of three primaries: requests of one subject, requests across slots, and what of them stays.
+//! A Cluster of three primaries: requests of one subject, requests across slots, and what of them
+//! stays.
 
 use std::time::Duration;
 
@@ -48,7 +49,8 @@ async fn a_request_is_charged_in_every_slot_or_in_none() {
     let cluster = Cluster::start(Flavour::Redis70);
     let store = Redis::by_callers_clock(&config(&cluster));
     let subjects = five_a_minute(&cluster, 4);
-    // Every set of subjects that have no room: none, one at either end or in the middle, several, all.
+    // Every set of subjects that have no room: none, one at either end or in the middle, several,
+    // all.
     for full in 0..1_u32 << subjects.len() {
         let space = Space::named(&full.to_string());
         let is_full = |index: usize| full >> index & 1 == 1;

@@ -1,4 +1,5 @@
-//! Ways to a server: TLS, passwords, databases, prefixes, sockets; and what is said about one that is not set up well.
+//! Ways to a server: TLS, passwords, databases, prefixes, sockets; and what is said about one that
+//! is not set up well.
 
 use std::time::Duration;
 

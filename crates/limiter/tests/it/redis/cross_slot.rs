@@ -34,8 +34,9 @@ pub(crate) fn slot_of(cluster: &Cluster, name: &str) -> u16 {
     cluster.slot_of(&format!("{{{tag}}}"))
 }
 
-/// One subject for each of these sets of limits, spread evenly over the slots and in their order, which is the order in
-/// which they are charged. Three lie with the three primaries that a cluster begins with.
+/// One subject for each of these sets of limits, spread evenly over the slots and in their order,
+/// which is the order in which they are charged. Three lie with the three primaries that a cluster
+/// begins with.
 pub(crate) fn subjects(cluster: &Cluster, limits: &[Vec<Limit>]) -> Vec<Subject> {
     let share = 16_384 / limits.len().max(3) as u64;
     let within = |slot: u16, index: usize| u64::from(slot) / share == index as u64;

@@ -1,4 +1,5 @@
-//! Denials that are repeated without asking the server: which ones, for how long, and that they are never wrong.
+//! Denials that are repeated without asking the server: which ones, for how long, and that they are
+//! never wrong.
 
 use std::time::Duration;
 
@@ -83,7 +84,8 @@ async fn what_can_never_fit_is_told_so_whatever_is_remembered() {
     assert_eq!(verdict.decisions[0].outcome, Outcome::Never);
 }
 
-/// The node that is told to forget a key asks at once; another sees that the board has moved, and then asks too.
+/// The node that is told to forget a key asks at once; another sees that the board has moved, and
+/// then asks too.
 #[tokio::test]
 async fn a_key_that_is_forgotten_is_denied_nowhere() {
     for flavour in Flavour::all() {
@@ -188,7 +190,8 @@ async fn until_denied(limiter: &Limiter<Redis>) -> Verdict {
     }
 }
 
-/// A charge under an idempotency key is taken back if its answer was lost, so that a denial by it may end early.
+/// A charge under an idempotency key is taken back if its answer was lost, so that a denial by it
+/// may end early.
 #[tokio::test]
 async fn what_may_be_taken_back_is_asked_for() {
     let server = Server::start(Flavour::Redis70);

@@ -1,5 +1,5 @@
-//! A denial that is repeated without asking is one that the server would have given: whatever was admitted, and when, is written
-//! down, and every such denial is judged by it afterwards.
+//! A denial that is repeated without asking is one that the server would have given: whatever was
+//! admitted, and when, is written down, and every such denial is judged by it afterwards.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,7 +13,8 @@ use crate::redis::stores::{direct, limit, patient};
 const QUOTA: usize = 3;
 const WINDOW_MS: u64 = 200;
 
-/// A denial from the cache. By the clock that the server reads too, it was given at some time from `asked_ms` to `told_ms`.
+/// A denial from the cache. By the clock that the server reads too, it was given at some time from
+/// `asked_ms` to `told_ms`.
 struct Denial {
     asked_ms: u64,
     told_ms: u64,

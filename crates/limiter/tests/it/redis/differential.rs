@@ -1,4 +1,5 @@
-//! Every server that is supported answers what the core and the in-memory store answer, field by field.
+//! Every server that is supported answers what the core and the in-memory store answer, field by
+//! field.
 //!
 //! `SLIDEGATE_CASES` sets how many traces each server sees.
 
@@ -17,7 +18,8 @@ use crate::cases::{changed, limit};
 use crate::differential::{Both, Setting, Step, generate, generate_long};
 use crate::drivers::{Driver, MemoryDriver, RedisDriver};
 
-/// Two stores that have to say the same, and the permits of the second by the ids of their requests.
+/// Two stores that have to say the same, and the permits of the second by the ids of their
+/// requests.
 struct Pair(MemoryDriver, RedisDriver, RefCell<HashMap<u64, Vec<Grant>>>);
 
 impl Driver for Pair {
@@ -25,7 +27,8 @@ impl Driver for Pair {
         agree(&self.0.decide(call), self.1.decide(call), call)
     }
 
-    /// A ledger whose permits are all over may be there still, or another may have begun: so their names may differ.
+    /// A ledger whose permits are all over may be there still, or another may have begun: so their
+    /// names may differ.
     fn reserve(&self, request: &ReserveRequest<'_>) -> Admission {
         let (memory, redis) = (self.0.reserve(request), self.1.reserve(request));
         agree(&memory.verdict, redis.verdict, request);
@@ -102,7 +105,8 @@ fn long_logs_answer_what_the_core_answers() {
     on_every_server(10, generate_long);
 }
 
-/// As many limits as a request may have, of all kinds, known to the script as numbers in its text and as arguments.
+/// As many limits as a request may have, of all kinds, known to the script as numbers in its text
+/// and as arguments.
 #[test]
 fn many_limits_answer_what_the_core_answers() {
     on_every_server(100, |rng| {

@@ -1,4 +1,5 @@
-//! How long keys live, by the server's own clock: until their state means nothing, and at most an eighth of a window longer.
+//! How long keys live, by the server's own clock: until their state means nothing, and at most an
+//! eighth of a window longer.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

@@ -165,7 +165,8 @@ fn refundable(server: &Server, limit: Limit) -> Limiter<Fallback<Redis>> {
     Limiter::builder([limit]).refundable().store(store).build().expect("a limiter")
 }
 
-/// The store has to hear of it, so the caller is told to come back; what comes back then is settled once.
+/// The store has to hear of it, so the caller is told to come back; what comes back then is settled
+/// once.
 #[tokio::test]
 async fn a_permit_cannot_be_settled_while_the_store_is_away() {
     let server = Server::start(Flavour::Redis70);
@@ -181,7 +182,8 @@ async fn a_permit_cannot_be_settled_while_the_store_is_away() {
     assert_eq!(limiter.refund(&permit).await.expect("an answer"), SettleOutcome::AlreadySpent);
 }
 
-/// This node let it through by itself, so it takes it back by itself, though the store cannot be told.
+/// This node let it through by itself, so it takes it back by itself, though the store cannot be
+/// told.
 #[tokio::test]
 async fn a_permit_that_a_node_gave_alone_is_taken_back_there() {
     let holding = Limit::in_flight(2, Duration::from_secs(3600)).expect("a limit");
@@ -271,8 +273,8 @@ async fn a_store_that_is_back_is_asked_again() {
     assert_eq!(outcome(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(7)));
 }
 
-/// The first answer of an outage may have been lost after the store had written it: its ledger and the node's then began with the same
-/// request, and know each other's permits all the same.
+/// The first answer of an outage may have been lost after the store had written it: its ledger and
+/// the node's then began with the same request, and know each other's permits all the same.
 #[tokio::test]
 async fn permits_of_the_store_and_of_the_node_are_told_apart() {
     let server = Server::start(Flavour::Redis70);

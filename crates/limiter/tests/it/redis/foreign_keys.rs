@@ -1,4 +1,5 @@
-//! Keys that somebody else wrote: told, left alone, and no reason to think that the server is in trouble.
+//! Keys that somebody else wrote: told, left alone, and no reason to think that the server is in
+//! trouble.
 
 use std::time::Duration;
 
@@ -109,8 +110,8 @@ async fn spent_permits_of_another_version_are_left_alone() {
     assert_eq!([&state, &spent].map(|key| server.command(&["GET", key])), before, "nothing is half done");
 }
 
-/// Requests that travel with one that meets such a key may fail with it, but then they are charged at most once; and alone they
-/// do not fail.
+/// Requests that travel with one that meets such a key may fail with it, but then they are charged
+/// at most once; and alone they do not fail.
 #[tokio::test]
 async fn those_that_travel_with_a_foreign_key_are_charged_once_at_most() {
     let server = Server::start(Flavour::Redis70);

@@ -1,4 +1,5 @@
-//! Units given back without a permit, in Redis: once, on every server, and also while the store is away.
+//! Units given back without a permit, in Redis: once, on every server, and also while the store is
+//! away.
 
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
-//! Eight processes with 64 connections each ask for one key, in real time, and every answer is judged.
+//! Eight processes with 64 connections each ask for one key, in real time, and every answer is
+//! judged.
 //!
-//! The test program starts the processes as copies of itself. `SLIDEGATE_HOT_REQUESTS` sets the number of requests.
+//! The test program starts the processes as copies of itself. `SLIDEGATE_HOT_REQUESTS` sets the
+//! number of requests.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +42,8 @@ fn run_all() {
     let requests = number("SLIDEGATE_HOT_REQUESTS").unwrap_or(DEFAULT_REQUESTS);
     let server = Server::start(Flavour::Redis70);
     let began = Instant::now();
-    // Of one process the denials are remembered. They are claims too, and judged by the same clock: that of this machine.
+    // Of one process the denials are remembered. They are claims too, and judged by the same clock:
+    // that of this machine.
     let processes: Vec<_> = (0..PROCESSES)
         .map(|process| {
             let denials = if process == 0 { Denials::Remembered } else { Denials::Asked };

@@ -140,7 +140,8 @@ async fn an_answer_is_remembered_for_a_minute_at_most() {
     }
 }
 
-/// What all of it is for: a sender that got no answer sends again, and is charged once however far the first one came.
+/// What all of it is for: a sender that got no answer sends again, and is charged once however far
+/// the first one came.
 #[tokio::test]
 async fn a_sender_that_lost_an_answer_is_charged_once() {
     for then in [AfterDrop::Close, AfterDrop::Hang] {

@@ -1,4 +1,5 @@
-//! Subjects by their attributes: to look at one charges nothing, and a reset is a fresh start for that one alone.
+//! Subjects by their attributes: to look at one charges nothing, and a reset is a fresh start for
+//! that one alone.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -234,7 +235,8 @@ async fn what_is_no_address_is_an_error() {
     assert_eq!(error.to_string(), expected.to_string());
 }
 
-/// Of every kind: how long it has to wait is what a request that is refused is told, and looks leave no trace.
+/// Of every kind: how long it has to wait is what a request that is refused is told, and looks
+/// leave no trace.
 #[tokio::test]
 async fn waits_are_those_of_a_refusal() {
     async fn test<S: Store>(gate: &Timed<S>, clock: &ManualClock) {
@@ -294,7 +296,8 @@ async fn without_the_store_a_look_says_so_and_a_reset_fails() {
     gate.forget(None, &request("user=alice")).await.expect_err("nothing was reset");
 }
 
-/// A rule with as many limits as there may be is looked at too, and one with more of them in all is reset.
+/// A rule with as many limits as there may be is looked at too, and one with more of them in all is
+/// reset.
 #[tokio::test]
 async fn many_limits_and_many_sets_of_them() {
     let limits = |most: u32| (1..=most).map(|n| format!("{n}/{n}min")).collect::<Vec<_>>().join(", ");
@@ -328,7 +331,8 @@ async fn many_limits_and_many_sets_of_them() {
     }
 }
 
-/// Debts of settlements, and what a lowered quota leaves, are more than the quota: a look tells all of it.
+/// Debts of settlements, and what a lowered quota leaves, are more than the quota: a look tells all
+/// of it.
 #[tokio::test]
 async fn what_is_used_beyond_the_quota_is_told() {
     const LIMITS: [&str; 4] = [

@@ -1,4 +1,5 @@
-//! A script that ran, but whose reply got lost: its caller is told that nothing is known, and it is never sent again.
+//! A script that ran, but whose reply got lost: its caller is told that nothing is known, and it is
+//! never sent again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,9 +42,9 @@ fn hasty(url: &str) -> RedisConfig {
     RedisConfig::parse(url).expect("a URL").timeout(Duration::from_millis(500)).breaker_cooldown(cooldown)
 }
 
-/// Calls one after the other that lose their replies: each is an error, and charged at most once. Goes on until so many of them
-/// have run: a connection may also close because it was the reply to something else that got lost, and what is then written to it
-/// never arrives.
+/// Calls one after the other that lose their replies: each is an error, and charged at most once.
+/// Goes on until so many of them have run: a connection may also close because it was the reply to
+/// something else that got lost, and what is then written to it never arrives.
 async fn replies_are_lost(then: AfterDrop, calls: u64) {
     let lossy = Lossy::start(Flavour::Redis70);
     let (mut ran, mut made) = (0, 0);

@@ -18,7 +18,8 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// Every case has a board of its own, by its prefix; two stores look at it, of which one changes it.
+/// Every case has a board of its own, by its prefix; two stores look at it, of which one changes
+/// it.
 fn compare(all: &RedisConfig) {
     let (runtime, cases) = (runtime(), Cell::new(0));
     prove_part(100, generate, |(), steps| {

@@ -1,4 +1,5 @@
-//! Servers that hang, die, come back, or are replaced: decisions keep coming, and come from the store again by themselves.
+//! Servers that hang, die, come back, or are replaced: decisions keep coming, and come from the
+//! store again by themselves.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,8 @@ async fn a_server_that_hangs_costs_few_time_outs_and_recovers() {
             let verdict = limiter.check("key").await.expect("a decision");
             assert_eq!((verdict.is_allowed(), verdict.source), (true, Source::Local));
         }
-        // One in ten that waited would be more than what opens the breaker and probes after it, however slow the machine.
+        // One in ten that waited would be more than what opens the breaker and probes after it,
+        // however slow the machine.
         assert!(began.elapsed() < 100 * TIMEOUT, "{:?} for 1,000 calls on {flavour:?}", began.elapsed());
         assert_eq!(health(&limiter), Health::Open);
         server.resume();

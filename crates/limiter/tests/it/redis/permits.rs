@@ -43,7 +43,8 @@ fn times() -> u64 {
     std::env::var("SLIDEGATE_PERMITS").ok().and_then(|times| times.parse().ok()).unwrap_or(2_000)
 }
 
-/// More than a key once remembered: every release is done, and none leaves anything behind. `SLIDEGATE_PERMITS` says how many.
+/// More than a key once remembered: every release is done, and none leaves anything behind.
+/// `SLIDEGATE_PERMITS` says how many.
 #[tokio::test]
 async fn releases_and_settlements_are_never_refused() {
     let day = Limit::new(1 << 40, Duration::from_secs(86_400)).and_then(Limit::counter).expect("a counter");
@@ -123,7 +124,8 @@ async fn what_was_settled_in_part_is_finished() {
     assert!(left.decisions.iter().all(|decision| decision.remaining == 10), "{left:?}");
 }
 
-/// The node's clock has no say in whether a permit of the store is still good, and nothing is settled twice.
+/// The node's clock has no say in whether a permit of the store is still good, and nothing is
+/// settled twice.
 #[tokio::test]
 async fn a_node_beside_the_store_settles_nothing_twice() {
     let server = Server::start(Flavour::Redis70);

@@ -1,4 +1,5 @@
-//! Requests of every size: scripts are written for any number of limits, and Lua has bounds of its own.
+//! Requests of every size: scripts are written for any number of limits, and Lua has bounds of its
+//! own.
 
 use std::time::Duration;
 

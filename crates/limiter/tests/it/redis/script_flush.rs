@@ -24,7 +24,8 @@ fn flush(server: &Server, flushed: &AtomicU64) {
     }
 }
 
-/// Charges a key that all tasks share and one of its own until all flushes are done. Gives what each was admitted.
+/// Charges a key that all tasks share and one of its own until all flushes are done. Gives what
+/// each was admitted.
 async fn load(limiter: Arc<Limiter<Redis>>, task: u64, flushed: Arc<AtomicU64>) -> [u64; 2] {
     let (own, mut admitted) = (format!("own {task}"), [0; 2]);
     for turn in 0.. {

@@ -57,7 +57,8 @@ pub(crate) async fn used<S: Store>(limiter: &Limiter<S>, key: &str) -> u64 {
     limiter.limits()[0].quota() - verdict.decisions[0].remaining
 }
 
-/// Asks again until it is so, which has to be within five times the two seconds that a recovery may take.
+/// Asks again until it is so, which has to be within five times the two seconds that a recovery may
+/// take.
 pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !is_so().await {

@@ -1,4 +1,5 @@
-//! What is counted is what a recount of all answers gives: in memory, in Redis, and while policies come and go.
+//! What is counted is what a recount of all answers gives: in memory, in Redis, and while policies
+//! come and go.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,7 +154,8 @@ fn subject(rule: &str, attributes: &str) -> String {
     }
 }
 
-/// Has a request counted that has these attributes and cost, where these rules look on and would bar it.
+/// Has a request counted that has these attributes and cost, where these rules look on and would
+/// bar it.
 fn count_as(attributes: &str, cost: u64, would_block: &[(String, Blocked)], count: &mut dyn FnMut(&Way<'_>)) {
     let (route, subject) = (|rule: &str| route(rule, attributes), |rule: &str| subject(rule, attributes));
     count(&Way { cost, near_percent: NEAR_PERCENT, route: &route, subject: &subject, would_block });
@@ -166,7 +168,8 @@ fn would_block(policy: &Policy, choice: &Choice<'_>) -> Vec<(String, Blocked)> {
     hits.iter().filter_map(named).collect()
 }
 
-/// A gate that is observed, and one in memory that is not: both say the same, and the answers of that one are recounted.
+/// A gate that is observed, and one in memory that is not: both say the same, and the answers of
+/// that one are recounted.
 struct Twins<'g, S> {
     seen: &'g Timed<S>,
     unseen: Timed<Memory>,

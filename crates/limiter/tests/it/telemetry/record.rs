@@ -16,7 +16,8 @@ fn observed(rules: &str) -> (Gated, ManualClock, Arc<Observer>) {
     (gate.observe(Arc::clone(&observer)), clock, observer)
 }
 
-/// All lines, those of limits with what they said: `login-5/min /login enforced 5 allowed 1 denied 1 near`.
+/// All lines, those of limits with what they said: `login-5/min /login enforced 5 allowed 1 denied
+/// 1 near`.
 fn lines(observer: &Observer) -> Vec<String> {
     let told = observer.lines().into_iter().map(|line| {
         let mut words = vec![line.limit.to_string(), line.route.to_string()];
@@ -174,7 +175,8 @@ async fn lines_are_bounded() {
     assert_eq!((&*last.rule, last.enforced.allowed), ("(other)", 1));
 }
 
-/// A denial in one line: `login login-2/min enforced ip=192.0.2.1 cost 1 wait 60000 reset 60000 id r1`.
+/// A denial in one line: `login login-2/min enforced ip=192.0.2.1 cost 1 wait 60000 reset 60000 id
+/// r1`.
 fn render(denial: &Denial<'_>) -> String {
     let subject: Vec<String> = denial
         .subject()

@@ -1,7 +1,7 @@
 //! Files with what exactly is said about them: `table.txt`.
 //!
-//! A section is a file and, after `>`, its errors: line, column, what is wrong, what would be right. `UPDATE=1 cargo test`
-//! writes the errors anew, to be read before they are kept.
+//! A section is a file and, after `>`, its errors: line, column, what is wrong, what would be
+//! right. `UPDATE=1 cargo test` writes the errors anew, to be read before they are kept.
 
 use std::fmt::Write as _;
 

@@ -90,7 +90,8 @@ pub(crate) fn pointers(value: &Value, path: &str) -> Vec<String> {
     all
 }
 
-/// Every value replaced by something else, every field left out, and a field too many in every mapping.
+/// Every value replaced by something else, every field left out, and a field too many in every
+/// mapping.
 pub(crate) fn changed() -> Vec<(String, Value)> {
     let others = [
         json!(null),

@@ -45,7 +45,8 @@ async fn requests(store: Redis, subjects: Arc<Vec<Subject>>, seed: u64) -> Vec<u
     admitted
 }
 
-/// Asks from several nodes, since what comes in order from one may come in any order from many; and counts.
+/// Asks from several nodes, since what comes in order from one may come in any order from many; and
+/// counts.
 async fn compare(stores: &[Redis], subjects: Arc<Vec<Subject>>) {
     let mut tasks = JoinSet::new();
     for seed in 0..TASKS {
@@ -73,7 +74,8 @@ async fn what_is_charged_is_what_was_admitted() {
     compare(&stores, one_of_each(&cluster, kinds)).await;
 }
 
-/// By the clocks of the servers, so that entries are taken out of the middle of long logs: only kinds that keep all of it for an hour.
+/// By the clocks of the servers, so that entries are taken out of the middle of long logs: only
+/// kinds that keep all of it for an hour.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_charged_is_what_was_admitted_in_real_time() {
     let cluster = Cluster::start(Flavour::Redis70);

@@ -1,4 +1,5 @@
-//! Requests across slots that their sender may send again, and charges that come after they were taken back.
+//! Requests across slots that their sender may send again, and charges that come after they were
+//! taken back.
 
 use futures_util::future::join_all;
 use slidegate::store::{Charge, ChargeRequest};

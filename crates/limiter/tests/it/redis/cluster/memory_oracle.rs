@@ -1,7 +1,7 @@
 //! Requests across slots are answered as by the store in memory, field by field.
 //!
-//! The clock goes forward only: who was charged for a moment has been written to, and a key that was written to does not
-//! follow a clock that steps back.
+//! The clock goes forward only: who was charged for a moment has been written to, and a key that
+//! was written to does not follow a clock that steps back.
 
 use std::cell::Cell;
 

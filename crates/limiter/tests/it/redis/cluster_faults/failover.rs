@@ -1,4 +1,5 @@
-//! A primary that is killed in the middle of requests: its slots fail until its replica has taken over, the others do not.
+//! A primary that is killed in the middle of requests: its slots fail until its replica has taken
+//! over, the others do not.
 
 use slidegate::Redis;
 use slidegate_testkit::servers::{Cluster, Flavour, wait_for};
@@ -31,7 +32,8 @@ fn a_primary_dies(flavour: Flavour) {
         assert!(tally.errors.is_empty(), "{tally:?}");
         assert_eq!(tally.charged, [tally.admitted]);
     }
-    // The replica may have missed the last of what its primary admitted. But nothing was sent again that may have run.
+    // The replica may have missed the last of what its primary admitted. But nothing was sent again
+    // that may have run.
     let (dead, charged) = (&tallies[1], tallies[1].charged[0]);
     assert!(charged <= dead.admitted + dead.errors.len() as u64, "{dead:?}");
     assert!(charged >= dead.admitted - before, "{before} before, {dead:?}");

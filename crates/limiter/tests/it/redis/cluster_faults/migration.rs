@@ -1,4 +1,5 @@
-//! A slot that moves from one primary to another in the middle of requests: nobody notices, and nothing is counted twice.
+//! A slot that moves from one primary to another in the middle of requests: nobody notices, and
+//! nothing is counted twice.
 
 use slidegate::Redis;
 use slidegate_testkit::servers::{Cluster, Flavour};
@@ -20,7 +21,8 @@ fn a_slot_moves(flavour: Flavour) {
     [&one, &two, &across].into_iter().for_each(Load::goes_on);
 
     let migration = cluster.begin_migration(moves.slot, 2);
-    // Keys are where they were. Requests across slots make new ones, and wait until it is settled where those belong.
+    // Keys are where they were. Requests across slots make new ones, and wait until it is settled
+    // where those belong.
     [&one, &two].into_iter().for_each(Load::goes_on);
     cluster.move_keys(&migration);
     // Now they are asked for elsewhere.

@@ -1,5 +1,5 @@
-//! A primary that stands still in the middle of requests across slots: whether it was charged is not known, so it is
-//! undone everywhere, there too once it goes on.
+//! A primary that stands still in the middle of requests across slots: whether it was charged is
+//! not known, so it is undone everywhere, there too once it goes on.
 
 use std::time::Duration;
 

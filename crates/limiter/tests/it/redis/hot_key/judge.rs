@@ -1,7 +1,8 @@
 //! Whether all answers together are true.
 //!
-//! Within a millisecond the order of answers is not known, and need not be: nothing leaves a window in the middle of one, so a
-//! window that was full at a denial is full until the millisecond ends, and cannot be more than full.
+//! Within a millisecond the order of answers is not known, and need not be: nothing leaves a window
+//! in the middle of one, so a window that was full at a denial is full until the millisecond ends,
+//! and cannot be more than full.
 
 use super::answers::Answer;
 use super::{QUOTA, WINDOW_MS};
@@ -59,7 +60,8 @@ impl Admitted {
         }
     }
 
-    /// How long one more has to wait at this time, if the window is full then: until the oldest leaves.
+    /// How long one more has to wait at this time, if the window is full then: until the oldest
+    /// leaves.
     fn wait_at(&self, at_ms: u64) -> Option<u64> {
         let oldest = self.0.partition_point(|time| time + WINDOW_MS <= at_ms);
         let end = self.0.partition_point(|time| *time <= at_ms);

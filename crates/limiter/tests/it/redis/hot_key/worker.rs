@@ -107,7 +107,8 @@ async fn ask(store: Redis, requests: u64) -> Vec<Answer> {
         let answer = understand(&verdict, from_ms);
         answers.push(answer);
         if matches!(answer, Answer::Repeated { .. }) {
-            // It cost nothing, and without a pause the rest of the requests would all fall into this moment.
+            // It cost nothing, and without a pause the rest of the requests would all fall into
+            // this moment.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }

@@ -1,5 +1,5 @@
-//! Requests that come once or often, others under their keys, and a clock that goes on and back: the same answers in memory and
-//! in Redis, field by field.
+//! Requests that come once or often, others under their keys, and a clock that goes on and back:
+//! the same answers in memory and in Redis, field by field.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -126,7 +126,8 @@ impl Both<'_> {
         Ok(())
     }
 
-    /// An answer that has no effect now is kept, or forgotten already, and at another time it could have one again.
+    /// An answer that has no effect now is kept, or forgotten already, and at another time it could
+    /// have one again.
     fn leave_names(&mut self) {
         for (left, end_ms) in &mut self.names {
             if *end_ms <= self.now_ms || *end_ms > self.now_ms + 120_000 {
@@ -152,8 +153,8 @@ impl Both<'_> {
         Ok(())
     }
 
-    /// The subjects with a limit that has nothing in its window: its state is kept, or dropped already, and a clock that
-    /// steps back would show which.
+    /// The subjects with a limit that has nothing in its window: its state is kept, or dropped
+    /// already, and a clock that steps back would show which.
     async fn look_at_all(&self) -> Result<Vec<usize>, String> {
         let mut dead = Vec::new();
         for part in self.requests.iter().flatten() {

@@ -1,6 +1,6 @@
 //! Servers that lose their newest writes: by a failover to a replica that lacks them, or by a
-//! restart from an older file. Permits that are lost with their charges are void, those that survived are
-//! settled, and no permit settles another's charge.
+//! restart from an older file. Permits that are lost with their charges are void, those that
+//! survived are settled, and no permit settles another's charge.
 
 use std::time::Duration;
 

@@ -102,8 +102,8 @@ fn lists_are_true_for_every_stream() {
         }
         let (list, truth) = (top.list(usize::MAX, now_ms), exact.last_two(now_ms));
         if capacity <= 16 {
-            // One shard: the textbook's bound, one more in each epoch for whoever came once and was not noted, and nothing but the truth
-            // while there is room.
+            // One shard: the textbook's bound, one more in each epoch for whoever came once and was
+            // not noted, and nothing but the truth while there is room.
             ensure!(list.bound <= list.total / capacity + 2, "{} of {}", list.bound, list.total);
             let is_exact = list.bound == 0 && list.entries.iter().all(|entry| entry.error == 0);
             ensure!(truth.len() as u64 >= capacity || is_exact, "there was room: {list:?}");

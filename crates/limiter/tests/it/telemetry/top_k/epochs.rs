@@ -32,7 +32,8 @@ fn nothing_is_lost_when_an_epoch_ends() {
     }
 }
 
-/// The same where places change hands and lists are read meanwhile, by clocks on both sides of the edge.
+/// The same where places change hands and lists are read meanwhile, by clocks on both sides of the
+/// edge.
 #[test]
 fn lists_are_true_when_an_epoch_ends_in_a_crowd() {
     const THREADS: u64 = 4;
@@ -91,7 +92,8 @@ fn a_list_is_of_the_last_two_epochs() {
     assert_eq!(seen(START_MS), (1, epoch_ms + 8 * Top::EPOCH_MS));
 }
 
-/// Every epoch's number in the words of the counts, the one that looks like a vacant place included.
+/// Every epoch's number in the words of the counts, the one that looks like a vacant place
+/// included.
 #[test]
 fn epochs_of_all_numbers_count() {
     let (naming, top) = (naming("login"), Top::new(2));

@@ -9,7 +9,8 @@ use slidegate::{Key, Space};
 
 use crate::telemetry::top_k::common::{START_MS, by_name, holds, name, naming};
 
-/// Whoever makes texts of keys is called before anything is counted: if it fails, nothing is left half done.
+/// Whoever makes texts of keys is called before anything is counted: if it fails, nothing is left
+/// half done.
 #[test]
 fn nothing_is_shifted_if_a_name_cannot_be_made() {
     let show = |key: &Key<'_>| {
@@ -79,7 +80,8 @@ fn few_parts_of_a_long_subject_are_kept() {
     assert_eq!((list.entries[0].subject.len(), list.entries[0].cut), (8, true));
 }
 
-/// A value has one name in a process: in both lists, under all rules, and wherever else subjects are shown.
+/// A value has one name in a process: in both lists, under all rules, and wherever else subjects
+/// are shown.
 #[test]
 fn hashes_stand_for_values() {
     let appearance = Arc::new(Appearance::new(Subjects::Hashed));
