@@ -1,4 +1,4 @@
-//! What to answer while the store does not.
+//! Fallback: answers while a store is unavailable.
 
 mod sources;
 
@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 
 use slidegate_core::{Decision, Limit, LimitKind, Outcome, Source, Verdict};
 
-use super::idempotency::Remembered;
+use super::idempotency::IdempotencyCache;
 use super::memory::Memory;
 use super::{
     Admission, Charge, ChargeRequest, ForgetRequest, Grants, IdempotentOutcome, Note, Notes, PostOutcome,
@@ -16,72 +16,73 @@ use super::{
 };
 use crate::key::Space;
 
-use sources::Counts;
-pub use sources::Sources;
+use sources::SourceCounters;
+pub use sources::SourceCounts;
 
-/// What a request that the store did not answer is told to wait for, where it is refused.
+/// Retry time of a request that is denied during an outage.
 const TRY_AGAIN_MS: u64 = 1_000;
 
-/// What is answered while the store does not.
+/// Answer while the store is unavailable.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename_all = "lowercase"))]
 pub enum OnStoreError {
-    /// Each node decides by its share of the quota.
+    /// Each node decides with its share of the quota.
     #[default]
     Local,
-    /// Everything is allowed.
+    /// Allow everything.
     Allow,
-    /// Everything is refused.
+    /// Deny everything.
     Deny,
 }
 
-/// A store, and what takes its place while it fails.
+/// Store with a fallback for outages.
 ///
-/// What the store admits is recorded here too, so that a node that has to decide by itself knows what it has already let
-/// through. While the store is away, a node admits in any window at most its share: the quota divided by the number of nodes, but at
-/// least 1. All nodes together then admit at most the quota, or as many as there are nodes if that is more; in a window that contains
-/// the beginning or the end of an outage, at most twice that.
+/// What the store admits is recorded here too, so that a node that has to decide by itself knows
+/// what it has already let through. While the store is away, a node admits in any window at most
+/// its share: the quota divided by the number of nodes, but at least 1. All nodes together then
+/// admit at most the quota, or as many as there are nodes if that is more; in a window that
+/// contains the beginning or the end of an outage, at most twice that.
 #[derive(Debug)]
 pub struct Fallback<S> {
     store: S,
     local: Memory,
     nodes: u64,
-    otherwise: OnStoreError,
+    default_mode: OnStoreError,
     /// Read only while the store fails.
     rules: RwLock<HashMap<Space, OnStoreError>>,
     failures: AtomicU64,
-    answers: Counts,
+    answers: SourceCounters,
     /// What this node answered by itself.
-    remembered: Remembered,
+    idempotency: IdempotencyCache,
 }
 
 impl<S: Store> Fallback<S> {
-    /// Falls back to this node's share of each quota, if it is one of so many.
+    /// Falls back to this node's share of each quota, as one of `nodes`.
     pub fn new(store: S, nodes: u32) -> Self {
         Self {
             store,
             local: Memory::default().beside_another(),
             nodes: u64::from(nodes.max(1)),
-            otherwise: OnStoreError::Local,
+            default_mode: OnStoreError::Local,
             rules: RwLock::default(),
             failures: AtomicU64::new(0),
-            answers: Counts::default(),
-            remembered: Remembered::new(),
+            answers: SourceCounters::default(),
+            idempotency: IdempotencyCache::new(),
         }
     }
 
-    /// What holds for all rules that are not named.
-    pub fn on_store_error(self, otherwise: OnStoreError) -> Self {
-        Self { otherwise, ..self }
+    /// Sets the answer for all rules without one of their own.
+    pub fn on_store_error(self, default_mode: OnStoreError) -> Self {
+        Self { default_mode, ..self }
     }
 
-    /// What holds for the rule, or limiter, of this name.
+    /// Sets the answer for the rule, or limiter, of this name.
     pub fn rule(self, name: &str, on_store_error: OnStoreError) -> Self {
         Store::on_store_error(&self, Space::named(name), on_store_error);
         self
     }
 
-    /// The most bytes that this node's own state may use.
+    /// Memory bound of this node's own state, in bytes.
     pub fn max_memory(self, bytes: usize) -> Self {
         Self { local: Memory::new(bytes).beside_another(), ..self }
     }
@@ -91,29 +92,29 @@ impl<S: Store> Fallback<S> {
         &self.store
     }
 
-    /// How many requests the store did not answer.
+    /// Number of requests that the store failed to answer.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// How many calls were answered, by who did. A request with rules that look on is several.
-    pub fn answers(&self) -> Sources {
+    /// Number of answers by source. A request with rules in observe mode counts several times.
+    pub fn answers(&self) -> SourceCounts {
         self.answers.counts()
     }
 
-    /// What this node would decide by itself, in numbers.
+    /// State of this node, which decides during outages.
     pub fn local(&self) -> &Memory {
         &self.local
     }
 
-    fn note_failure(&self) {
+    fn count_failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What holds for each charge.
     fn modes(&self, call: &ChargeRequest<'_>) -> Vec<OnStoreError> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
-        let mode = |charge: &Charge<'_>| rules.get(&charge.space).copied().unwrap_or(self.otherwise);
+        let mode = |charge: &Charge<'_>| rules.get(&charge.space).copied().unwrap_or(self.default_mode);
         call.charges.iter().map(mode).collect()
     }
 
@@ -125,11 +126,11 @@ impl<S: Store> Fallback<S> {
         }
     }
 
-    fn decide_without(&self, call: &ChargeRequest<'_>) -> Verdict {
-        self.reserve_without(&ReserveRequest::without_refunds(*call)).verdict
+    fn decide_fallback(&self, call: &ChargeRequest<'_>) -> Verdict {
+        self.reserve_fallback(&ReserveRequest::without_refunds(*call)).verdict
     }
 
-    fn reserve_without(&self, request: &ReserveRequest<'_>) -> Admission {
+    fn reserve_fallback(&self, request: &ReserveRequest<'_>) -> Admission {
         let call = &request.charge;
         let modes = self.modes(call);
         // A request that is refused anyhow only looks.
@@ -143,8 +144,9 @@ impl<S: Store> Fallback<S> {
         let returns: Vec<RefundScope> = local.map(|charge| request.refund_scope(charge)).collect();
         let mut granted = Grants::Nothing;
         let call = ChargeRequest { charges: &charges, ..*call };
-        let verdict = self.answer_without(&call, &modes, |kept| {
-            let admission = self.local.reserve_now(&ReserveRequest { charge: *kept, refunds: &returns });
+        let verdict = self.answer_fallback(&call, &modes, |local_charges| {
+            let admission =
+                self.local.reserve_now(&ReserveRequest { charge: *local_charges, refunds: &returns });
             granted = admission.grants;
             admission.verdict
         });
@@ -157,23 +159,24 @@ impl<S: Store> Fallback<S> {
         Admission { verdict, grants: granted }
     }
 
-    /// Has this node's own state answer for the charges that it answers for, by its shares, and puts what is assumed for the others
-    /// beside that.
-    fn answer_without(
+    /// Has this node's own state answer for the charges that it answers for, by its shares, and
+    /// puts what is assumed for the others beside that.
+    fn answer_fallback(
         &self,
         call: &ChargeRequest<'_>,
         modes: &[OnStoreError],
-        ask_local: impl FnOnce(&ChargeRequest<'_>) -> Verdict,
+        decide_local: impl FnOnce(&ChargeRequest<'_>) -> Verdict,
     ) -> Verdict {
         let shares: Vec<Vec<Limit>> = call
             .charges
             .iter()
             .map(|charge| charge.limits.iter().map(|limit| share(limit, self.nodes)).collect())
             .collect();
-        let kept =
+        let local_charges =
             call.charges.iter().zip(&shares).zip(modes).filter(|(_, mode)| **mode == OnStoreError::Local);
-        let kept: Vec<Charge<'_>> = kept.map(|((charge, limits), _)| Charge { limits, ..*charge }).collect();
-        let local = ask_local(&ChargeRequest { charges: &kept, ..*call });
+        let local_charges: Vec<Charge<'_>> =
+            local_charges.map(|((charge, limits), _)| Charge { limits, ..*charge }).collect();
+        let local = decide_local(&ChargeRequest { charges: &local_charges, ..*call });
         let mut local_decisions = local.decisions.iter().copied();
         let decisions = call.charges.iter().zip(modes).flat_map(|(charge, mode)| {
             let decisions: Vec<Decision> = match mode {
@@ -190,13 +193,14 @@ impl<S: Store> Fallback<S> {
     }
 }
 
-/// One node's part of a limit that so many divide among them, with the same history.
+/// Share of a limit: the quota of one of `nodes` nodes, with the same history.
 pub fn share(limit: &Limit, nodes: u64) -> Limit {
     let part = |whole: u64| (whole / nodes).max(1);
     let [head, quota, window_ms, extra] = limit.to_words();
     let extra = if matches!(limit.kind(), LimitKind::Gcra { .. }) { part(extra) } else { extra };
     let shared = |extra| Limit::from_words([head, part(quota), window_ms, extra]);
-    // A quota is rounded down, and may then be too slow for its part of a burst that takes ages to drain.
+    // A quota is rounded down, and may then be too slow for its part of a burst that takes ages to
+    // drain.
     shared(extra).or_else(|_| shared(1)).unwrap_or(*limit)
 }
 
@@ -233,16 +237,17 @@ impl<S: Store> Store for Fallback<S> {
                 verdict
             }
             Err(_) => {
-                self.note_failure();
-                self.decide_without(call)
+                self.count_failure();
+                self.decide_fallback(call)
             }
         };
         self.answers.add(verdict.source);
         Ok(verdict)
     }
 
-    /// A request that this node answered by itself, and that comes again when the store is back, is asked there like any
-    /// other: the store never heard of it, and what all nodes share has not been charged yet.
+    /// A request that this node answered by itself, and that comes again when the store is back, is
+    /// asked there like any other: the store never heard of it, and what all nodes share has not
+    /// been charged yet.
     async fn decide_idempotent(
         &self,
         request: &ReserveRequest<'_>,
@@ -260,8 +265,8 @@ impl<S: Store> Store for Fallback<S> {
                 once
             }
             Err(_) => {
-                self.note_failure();
-                self.remembered.once(call, idempotency_key, || self.reserve_without(request))
+                self.count_failure();
+                self.idempotency.decide(call, idempotency_key, || self.reserve_fallback(request))
             }
         };
         if let IdempotentOutcome::Decided(admission) | IdempotentOutcome::Replayed { admission, .. } = &once {
@@ -279,21 +284,22 @@ impl<S: Store> Store for Fallback<S> {
                 admission
             }
             Err(_) => {
-                self.note_failure();
-                self.reserve_without(request)
+                self.count_failure();
+                self.reserve_fallback(request)
             }
         };
         self.answers.add(admission.verdict.source);
         Ok(admission)
     }
 
-    /// What this node let through by itself it also takes back by itself: its own ledger knows those permits, and no other
-    /// does. What the store settles is settled here too.
+    /// What this node let through by itself it also takes back by itself: its own ledger knows
+    /// those permits, and no other does. What the store settles is settled here too.
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, S::Error> {
         let mut outcomes = self.local.settle_now(settlement);
         let is_own =
             |outcome: &SettleOutcome| matches!(outcome, SettleOutcome::Settled | SettleOutcome::AlreadySpent);
-        // A request may have been answered by both: the rules that only look on are asked by themselves.
+        // A request may have been answered by both: the rules that only look on are asked by
+        // themselves.
         let others: Vec<usize> = (0..outcomes.len()).filter(|index| !is_own(&outcomes[*index])).collect();
         if others.is_empty() {
             return Ok(outcomes);
@@ -309,8 +315,8 @@ impl<S: Store> Store for Fallback<S> {
         Ok(outcomes)
     }
 
-    /// What a store that does not answer should have been given back stays used there until it has left its windows; this node has
-    /// it back where it decides by itself.
+    /// What a store that does not answer should have been given back stays used there until it has
+    /// left its windows; this node has it back where it decides by itself.
     async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, S::Error> {
         match self.store.give_back(call).await {
             Ok(verdict) => {
@@ -319,8 +325,10 @@ impl<S: Store> Store for Fallback<S> {
                 Ok(verdict)
             }
             Err(_) => {
-                self.note_failure();
-                Ok(self.answer_without(call, &self.modes(call), |kept| self.local.give_back_now(kept)))
+                self.count_failure();
+                Ok(self.answer_fallback(call, &self.modes(call), |local_charges| {
+                    self.local.give_back_now(local_charges)
+                }))
             }
         }
     }

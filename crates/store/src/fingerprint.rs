@@ -1,12 +1,13 @@
 //! 128 bits that stand for a subject, under a random secret.
 //!
-//! Multilinear hashing (Carter and Wegman) in two lanes, each the upper half of `Σ kᵢ·wᵢ mod 2^128` over the 64-bit words
-//! w of the input, with random 128-bit k. For any two different inputs of one block the upper half of the difference is
-//! uniform, so that (a carry set aside) they agree in both lanes with probability 2^−126 at most, whatever they are: whoever
-//! does not know the secret cannot choose keys that collide. Longer inputs chain blocks; each adds 2^−126.
+//! Multilinear hashing (Carter and Wegman) in two lanes, each the upper half of `Σ kᵢ·wᵢ mod 2^128`
+//! over the 64-bit words w of the input, with random 128-bit k. For any two different inputs of one
+//! block the upper half of the difference is uniform, so that (a carry set aside) they agree in
+//! both lanes with probability 2^−126 at most, whatever they are: whoever does not know the secret
+//! cannot choose keys that collide. Longer inputs chain blocks; each adds 2^−126.
 //!
-//! Space and length are added to the result: a shift leaves the bound as it is, and the same words at another length, or
-//! in another space, never collide.
+//! Space and length are added to the result: a shift leaves the bound as it is, and the same words
+//! at another length, or in another space, never collide.
 
 use sha2::{Digest, Sha256};
 
@@ -15,8 +16,8 @@ use crate::key::{Key, Space};
 /// The random secret of one store, from which its multipliers are derived.
 pub type Seed = [u8; 32];
 
-/// What a store keeps of a subject instead of the subject itself. A pair, which functions take in two registers where an
-/// array would go through memory.
+/// What a store keeps of a subject instead of the subject itself. A pair, which functions take in
+/// two registers where an array would go through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Fingerprint(pub u64, pub u64);
 
@@ -34,9 +35,9 @@ impl Fingerprint {
     }
 }
 
-/// Sums are linear: keys in a row lie on a lattice, and with some secrets on a coarse one, which would fill some parts of a
-/// table and leave others empty. Folding the halves into each other breaks it up; the factor is odd, and the bits of the
-/// golden ratio.
+/// Sums are linear: keys in a row lie on a lattice, and with some secrets on a coarse one, which
+/// would fill some parts of a table and leave others empty. Folding the halves into each other
+/// breaks it up; the factor is odd, and the bits of the golden ratio.
 #[inline(always)]
 fn scatter(half: u64) -> u64 {
     (half ^ half >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -113,7 +114,8 @@ impl Fingerprints {
     #[inline(never)]
     fn any_length(&self, bytes: &[u8]) -> Fingerprint {
         let (first, rest) = bytes.split_at(bytes.len().min(FIRST_BYTES));
-        // Zeros add nothing to a sum: without the length in it, keys of zeros would all have one home in the table.
+        // Zeros add nothing to a sum: without the length in it, keys of zeros would all have one
+        // home in the table.
         let start = Sum::ZERO.plus(self.multiply_length, bytes.len() as u64);
         let mut sum = self.absorb(start, 0, first);
         for block in rest.chunks(NEXT_BYTES) {
@@ -124,8 +126,8 @@ impl Fingerprints {
         sum.upper()
     }
 
-    /// Takes in at most a block. The last word may overlap the one before it: given the length, which is part of
-    /// the input, the words still tell every byte.
+    /// Takes in at most a block. The last word may overlap the one before it: given the length,
+    /// which is part of the input, the words still tell every byte.
     fn absorb(&self, mut sum: Sum, from: usize, bytes: &[u8]) -> Sum {
         let (words, rest) = bytes.as_chunks::<8>();
         for (word, multiplier) in words.iter().zip(&self.multiply[from..]) {
@@ -169,7 +171,8 @@ mod tests {
         fingerprints().of(Space([1, 2]), &bytes.into())
     }
 
-    /// Keys that differ in one bit, or in nothing but their length, at all lengths around the edges of words and blocks.
+    /// Keys that differ in one bit, or in nothing but their length, at all lengths around the edges
+    /// of words and blocks.
     #[test]
     fn every_length_and_bit_counts() {
         let fingerprints = fingerprints();
@@ -192,7 +195,8 @@ mod tests {
         }
     }
 
-    /// The first half finds a place in a table, the second a shard: each bit of both is set for half of the keys.
+    /// The first half finds a place in a table, the second a shard: each bit of both is set for
+    /// half of the keys.
     #[test]
     fn every_bit_is_balanced() {
         const KEYS: u32 = 20_000;
@@ -222,14 +226,16 @@ mod tests {
         }
     }
 
-    /// Keys of nothing but zeros add nothing to a sum: their lengths alone have to spread them over the table.
+    /// Keys of nothing but zeros add nothing to a sum: their lengths alone have to spread them over
+    /// the table.
     #[test]
     fn zeros_of_many_lengths_have_many_homes() {
         let homes: HashSet<usize> = (0..4_096).map(|length| of(&vec![0; length]).home() & 8_191).collect();
         assert!(homes.len() > 3_000, "only {} homes", homes.len());
     }
 
-    /// Keys that follow one another, as ids do, lie on a lattice before the last step, and some secrets make that a coarse one.
+    /// Keys that follow one another, as ids do, lie on a lattice before the last step, and some
+    /// secrets make that a coarse one.
     #[test]
     fn keys_in_a_row_spread_like_any_others() {
         const KEYS: usize = 8_000;

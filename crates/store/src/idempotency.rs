@@ -1,7 +1,8 @@
-//! Idempotency cache of this process: requests that may come again, and what they were answered, under a bound.
+//! Idempotency cache of this process: admissions under idempotency keys, within a bound.
 //!
-//! An answer is never forgotten before its time. Where there is no room for another, a request is refused before it is
-//! charged; a subject that holds more than its share is refused first, so that nobody fills the cache for others.
+//! An entry is never evicted before it expires. When the cache is full, a request is rejected
+//! before it is charged. A subject above its fair share is rejected first, so that no subject can
+//! fill the cache for others.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,69 +17,71 @@ use crate::key::{Key, Space};
 use crate::random::random;
 use crate::sync::Mutex;
 
-/// The most answers that a process remembers; one with more than two decisions counts as several, one for every two. Beyond that, and
-/// for a subject beyond its share, requests under new idempotency keys are refused ([`IdempotentOutcome::Full`]).
+/// Maximum number of cache entries; an answer with more than two decisions counts as one entry per
+/// two decisions. Beyond it, and for a subject above its fair share, requests under new idempotency
+/// keys are rejected ([`IdempotentOutcome::Full`]).
 pub const MAX_IDEMPOTENCY_ENTRIES: usize = 262_144;
 
-/// The longest for which an answer is remembered.
+/// Maximum lifetime of an entry.
 pub const MAX_IDEMPOTENCY_MS: u64 = 60_000;
-/// No answer ends later than this from now, unless the clock was set back by more than it could have been remembered.
+/// An entry that ends later than this was written by a clock that has been set back since.
 const MAX_AHEAD_MS: u64 = 2 * MAX_IDEMPOTENCY_MS;
-/// A request is decided under the lock of its part, so there are many.
+/// Number of shards. Requests are decided under the lock of their shard, so there are many.
 const SHARDS: usize = 64;
-/// Every answer that comes takes the place of more than one that is over, so that these never pile up.
-const DROPPED_AT_ONCE: usize = 2;
-/// A subject may add answers while it holds at most so many times what is free: one alone fills seven eighths.
+/// Expired entries that each insertion removes: more than one, so that they never accumulate.
+const DROPS_PER_INSERT: usize = 2;
+/// A subject may add entries while it has at most this many times the free ones: a single subject
+/// fills seven eighths.
 const SHARE: usize = 7;
 
-/// Idempotency keys, as fingerprints, and what was answered under them.
+/// Idempotency cache: admissions by fingerprint of the key.
 #[derive(Debug)]
-pub(crate) struct Remembered {
+pub(crate) struct IdempotencyCache {
     fingerprints: Fingerprints,
-    shards: Box<[Mutex<Shard>]>,
-    room: Room,
-    /// When all shards were last cleared of what is over.
+    shards: Box<[Mutex<CacheShard>]>,
+    budget: CacheBudget,
+    /// Time of the last sweep of all shards.
     swept_ms: AtomicU64,
 }
 
-/// What all answers take, and those of each subject.
+/// Budget of the cache: entries in total and by subject.
 #[derive(Debug)]
-struct Room {
+struct CacheBudget {
     taken: AtomicUsize,
     subjects: Box<[Mutex<HashMap<Fingerprint, usize>>]>,
 }
 
 #[derive(Default, Debug)]
-struct Shard {
-    answers: HashMap<Fingerprint, Answer>,
-    /// The same, by their ends.
+struct CacheShard {
+    answers: HashMap<Fingerprint, CacheEntry>,
+    /// The same by expiry.
     ends: BTreeSet<(u64, Fingerprint)>,
 }
 
-/// An admission.
+/// Cached admission.
 #[derive(Debug)]
-struct Answer {
-    asked: [u8; 16],
+struct CacheEntry {
+    digest: [u8; 16],
     admission: Admission,
     holder: u64,
     end_ms: u64,
-    place: Place,
+    entry_cost: EntryCost,
 }
 
-/// The part of the room that an answer has.
+/// Share of the budget that an entry uses.
 #[derive(Debug)]
-struct Place {
+struct EntryCost {
     subjects: SmallVec<[Fingerprint; 1]>,
     weight: usize,
 }
 
-/// The shortest window of what is asked for, or a minute.
+/// Lifetime of an entry: the shortest window of its charges, at most a minute.
 pub fn lifetime_ms(charges: &[Charge<'_>]) -> u64 {
     let windows = charges.iter().flat_map(|charge| charge.limits).map(|limit| limit.window_ms());
     windows.min().unwrap_or(0).min(MAX_IDEMPOTENCY_MS)
 }
 
-/// Tells what is asked from anything else that could be. Quotas have no part in it.
+/// Digest of the charges, which distinguishes requests under one key. Excludes quotas.
 pub fn digest(charges: &[Charge<'_>]) -> [u8; 16] {
     let mut hash = Sha256::new();
     let mut add = |words: &[u64]| words.iter().for_each(|word| hash.update(word.to_le_bytes()));
@@ -96,146 +99,150 @@ pub fn digest(charges: &[Charge<'_>]) -> [u8; 16] {
     *hash.finalize().first_chunk().expect("a digest has 32 bytes")
 }
 
-impl Remembered {
+impl IdempotencyCache {
     pub(crate) fn new() -> Self {
-        let shards = (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect();
-        let (fingerprints, room) = (Fingerprints::new(random()), Room::new());
-        Self { fingerprints, shards, room, swept_ms: AtomicU64::new(0) }
+        let shards = (0..SHARDS).map(|_| Mutex::new(CacheShard::default())).collect();
+        let (fingerprints, budget) = (Fingerprints::new(random()), CacheBudget::new());
+        Self { fingerprints, shards, budget, swept_ms: AtomicU64::new(0) }
     }
 
-    /// The answer of then, or one that is made now. Nobody else is answered under this key meanwhile, so that requests that come
-    /// at the same time are charged once.
-    pub(crate) fn once(
+    /// The cached answer, or the result of `decide`. Holds the lock of the key's shard meanwhile,
+    /// so that concurrent requests are charged once.
+    pub(crate) fn decide(
         &self,
         call: &ChargeRequest<'_>,
         idempotency_key: &[u8],
         decide: impl FnOnce() -> Admission,
     ) -> IdempotentOutcome {
         let key = self.fingerprints.of(Space([0, 0]), &Key::from(idempotency_key));
-        let (asked, lifetime_ms) = (digest(call.charges), lifetime_ms(call.charges));
+        let (digest, lifetime_ms) = (digest(call.charges), lifetime_ms(call.charges));
         if lifetime_ms == 0 {
-            // Without limits there is nothing that could be charged twice.
+            // Without limits nothing can be charged twice.
             return IdempotentOutcome::Decided(decide());
         }
         let now_ms = call.now_ms.min(MAX_TIME_MS);
-        let place = self.place(call.charges);
-        if self.room.is_short_for(&place) {
+        let entry_cost = self.entry_cost(call.charges);
+        if self.budget.is_short_for(&entry_cost) {
             self.sweep(now_ms);
         }
         let mut shard = self.shards[key.below(SHARDS)].lock();
         if let Some(answer) = shard.answers.get(&key).filter(|answer| is_live(answer.end_ms, now_ms)) {
-            return match answer.asked == asked {
+            return match answer.digest == digest {
                 true => {
                     IdempotentOutcome::Replayed { admission: answer.admission.clone(), holder: answer.holder }
                 }
                 false => IdempotentOutcome::Conflict,
             };
         }
-        shard.forget(key, &self.room);
-        for _ in 0..DROPPED_AT_ONCE {
-            let Some(key) = shard.dead(now_ms) else { break };
-            shard.forget(key, &self.room);
+        shard.remove(key, &self.budget);
+        for _ in 0..DROPS_PER_INSERT {
+            let Some(key) = shard.expired(now_ms) else { break };
+            shard.remove(key, &self.budget);
         }
-        if !self.room.take(&place) {
+        if !self.budget.take(&entry_cost) {
             return IdempotentOutcome::Full;
         }
         let admission = decide();
         if admission.is_admitted() {
             let (end_ms, holder) = (now_ms + lifetime_ms, call.holder);
-            shard.keep(key, Answer { asked, admission: admission.clone(), holder, end_ms, place });
+            shard
+                .insert(key, CacheEntry { digest, admission: admission.clone(), holder, end_ms, entry_cost });
         } else {
-            self.room.give_back(&place);
+            self.budget.give_back(&entry_cost);
         }
         IdempotentOutcome::Decided(admission)
     }
 
-    /// What an answer to these charges takes. Up to two decisions need no memory of their own.
-    fn place(&self, charges: &[Charge<'_>]) -> Place {
+    /// Cost of an answer to these charges. Up to two decisions need no allocation.
+    fn entry_cost(&self, charges: &[Charge<'_>]) -> EntryCost {
         let of = |charge: &Charge<'_>| self.fingerprints.of(charge.space, charge.key);
         let mut subjects: SmallVec<[Fingerprint; 1]> = charges.iter().map(of).collect();
         subjects.sort_unstable();
         subjects.dedup();
         let decisions: usize = charges.iter().map(|charge| charge.limits.len()).sum();
-        Place { subjects, weight: decisions.div_ceil(2).max(1) }
+        EntryCost { subjects, weight: decisions.div_ceil(2).max(1) }
     }
 
-    /// Drops all that is over, at most once a millisecond.
+    /// Removes all expired entries, at most once a millisecond.
     fn sweep(&self, now_ms: u64) {
         if self.swept_ms.swap(now_ms, Ordering::Relaxed) == now_ms {
             return;
         }
         for shard in &self.shards {
             let mut shard = shard.lock();
-            while let Some(key) = shard.dead(now_ms) {
-                shard.forget(key, &self.room);
+            while let Some(key) = shard.expired(now_ms) {
+                shard.remove(key, &self.budget);
             }
         }
     }
 }
 
-impl Room {
+impl CacheBudget {
     fn new() -> Self {
         let subjects = (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect();
         Self { taken: AtomicUsize::new(0), subjects }
     }
 
-    fn held(&self, subject: Fingerprint) -> usize {
+    fn in_use(&self, subject: Fingerprint) -> usize {
         self.subjects[subject.below(SHARDS)].lock().get(&subject).copied().unwrap_or(0)
     }
 
-    /// A request on several subjects counts as of the one that holds least: what all requests share says nothing of who fills it.
-    fn is_short_for(&self, place: &Place) -> bool {
+    /// A request on several subjects counts for the one with the fewest entries: a subject that all
+    /// requests share does not identify who fills the cache.
+    fn is_short_for(&self, entry_cost: &EntryCost) -> bool {
         let free = MAX_IDEMPOTENCY_ENTRIES.saturating_sub(self.taken.load(Ordering::Relaxed));
-        let least = place.subjects.iter().map(|subject| self.held(*subject)).min().unwrap_or(0);
-        place.weight > free || least > SHARE * (free - place.weight)
+        let least = entry_cost.subjects.iter().map(|subject| self.in_use(*subject)).min().unwrap_or(0);
+        entry_cost.weight > free || least > SHARE * (free - entry_cost.weight)
     }
 
-    /// Takes the place, unless there is no room for it.
-    fn take(&self, place: &Place) -> bool {
-        if self.is_short_for(place) {
+    /// Charges the cost to the budget; `false` if it does not fit.
+    fn take(&self, entry_cost: &EntryCost) -> bool {
+        if self.is_short_for(entry_cost) {
             return false;
         }
-        // Requests at the same time may each have seen the last of it: the sum is what counts.
-        if self.taken.fetch_add(place.weight, Ordering::Relaxed) + place.weight > MAX_IDEMPOTENCY_ENTRIES {
-            self.taken.fetch_sub(place.weight, Ordering::Relaxed);
+        // Concurrent requests may each have found the last free entry: the sum decides.
+        if self.taken.fetch_add(entry_cost.weight, Ordering::Relaxed) + entry_cost.weight
+            > MAX_IDEMPOTENCY_ENTRIES
+        {
+            self.taken.fetch_sub(entry_cost.weight, Ordering::Relaxed);
             return false;
         }
-        for subject in &place.subjects {
-            *self.subjects[subject.below(SHARDS)].lock().entry(*subject).or_default() += place.weight;
+        for subject in &entry_cost.subjects {
+            *self.subjects[subject.below(SHARDS)].lock().entry(*subject).or_default() += entry_cost.weight;
         }
         true
     }
 
-    fn give_back(&self, place: &Place) {
-        for subject in &place.subjects {
+    fn give_back(&self, entry_cost: &EntryCost) {
+        for subject in &entry_cost.subjects {
             let mut subjects = self.subjects[subject.below(SHARDS)].lock();
-            if let Some(held) = subjects.get_mut(subject) {
-                *held -= place.weight;
-                if *held == 0 {
+            if let Some(in_use) = subjects.get_mut(subject) {
+                *in_use -= entry_cost.weight;
+                if *in_use == 0 {
                     subjects.remove(subject);
                 }
             }
         }
-        self.taken.fetch_sub(place.weight, Ordering::Relaxed);
+        self.taken.fetch_sub(entry_cost.weight, Ordering::Relaxed);
     }
 }
 
-impl Shard {
-    fn keep(&mut self, key: Fingerprint, answer: Answer) {
+impl CacheShard {
+    fn insert(&mut self, key: Fingerprint, answer: CacheEntry) {
         self.ends.insert((answer.end_ms, key));
         self.answers.insert(key, answer);
     }
 
-    /// One that has no effect any more: it is over, or it was made by a clock that was wrong.
-    fn dead(&self, now_ms: u64) -> Option<Fingerprint> {
+    /// An entry without effect: expired, or written by a wrong clock.
+    fn expired(&self, now_ms: u64) -> Option<Fingerprint> {
         let edges = [self.ends.first(), self.ends.last()];
         edges.into_iter().flatten().find(|(end_ms, _)| !is_live(*end_ms, now_ms)).map(|(_, key)| *key)
     }
 
-    fn forget(&mut self, key: Fingerprint, room: &Room) {
+    fn remove(&mut self, key: Fingerprint, budget: &CacheBudget) {
         if let Some(answer) = self.answers.remove(&key) {
             self.ends.remove(&(answer.end_ms, key));
-            room.give_back(&answer.place);
+            budget.give_back(&answer.entry_cost);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whom a limit counts for: bytes, in parts that cannot run into each other.
+//! Key of a subject: bytes, in unambiguous parts.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 /// The subject of a limit: one part (`"alice"`, `42`), or several (`("acme", "alice")`).
 ///
-/// Parts are prefixed with their length, so `("a", "bc")` and `("ab", "c")` are different keys. An integer is the
-/// same key as its decimal text.
+/// Parts are prefixed with their length, so `("a", "bc")` and `("ab", "c")` are different keys. An
+/// integer is the same key as its decimal text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Key<'a> {
     form: KeyEncoding,
@@ -90,27 +90,27 @@ fn push_part(bytes: &mut Vec<u8>, part: &impl KeySegment) {
     });
 }
 
-/// What can be a part of a key: text, bytes and integers.
+/// Part of a key: text, bytes or an integer.
 pub trait KeySegment {
-    /// Shows the part's bytes.
-    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R;
+    /// Passes the part's bytes to `read`.
+    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R;
 }
 
 impl KeySegment for &str {
-    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
-        show(self.as_bytes())
+    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+        read(self.as_bytes())
     }
 }
 
 impl KeySegment for &String {
-    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
-        show(self.as_bytes())
+    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+        read(self.as_bytes())
     }
 }
 
 impl KeySegment for &[u8] {
-    fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
-        show(self)
+    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+        read(self)
     }
 }
 
@@ -150,8 +150,8 @@ impl From<Vec<u8>> for Key<'_> {
 macro_rules! integers {
     ($($integer:ty),*) => {$(
         impl KeySegment for $integer {
-            fn with_bytes<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
-                show(self.to_string().as_bytes())
+            fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+                read(self.to_string().as_bytes())
             }
         }
 
@@ -178,9 +178,9 @@ macro_rules! tuples {
 }
 tuples!((A)(A, B)(A, B, C)(A, B, C, D));
 
-/// Where a key counts: one rule's, or one limiter's. The same key in two spaces is two subjects.
+/// Space of keys: one rule's, or one limiter's. The same key in two spaces is two subjects.
 ///
-/// Spaces are told apart by 128 bits of SHA-256, the same on every node.
+/// A space is 128 bits of the SHA-256 of its name, the same on every node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Space(pub [u64; 2]);
 

@@ -1,10 +1,12 @@
-//! State in this process, under a bound.
+//! In-memory store: the state of this process, within a memory bound.
 //!
-//! A table in shards, keyed by 128-bit fingerprints; all limits of a subject sit in one entry. Every shard has its own lock
-//! and its own part of `max_memory`. No call does work that grows with the table.
+//! A sharded table, keyed by 128-bit fingerprints; all limits of a subject share one entry. Every
+//! shard has its own lock and its own part of `max_memory`. No call does work that grows with the
+//! table.
 //!
-//! What is remembered under idempotency keys comes on top: nothing where there are none, and at most some 128 MiB. Snapshots
-//! leave it out. The board comes on top too: as much as its notes, which are 16 MiB at most. Snapshots have it.
+//! The idempotency cache is not part of the bound: it is empty without idempotency keys and takes
+//! at most some 128 MiB. Snapshots leave it out. Notes are not part of it either, and take 16 MiB
+//! at most. Snapshots include them.
 
 use std::convert::Infallible;
 use std::ops::Deref;
@@ -12,7 +14,7 @@ use std::ops::Deref;
 use slidegate_core::{Attempt, Limit, LimitKind, Verdict};
 
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
-use crate::idempotency::Remembered;
+use crate::idempotency::IdempotencyCache;
 use crate::key::{Key, Space};
 use crate::random::random;
 use crate::sync::{Mutex, MutexGuard};
@@ -46,64 +48,65 @@ mod snapshot_reader;
 mod subject;
 mod table;
 
-use interner::{Number, Registry};
+use interner::{Interner, SpecNumber};
 pub use max_size::max_subject_bytes;
-use shard::{Demand, SHARD_BYTES, Shard};
+use shard::{SHARD_BYTES, Shard, SubjectCharge};
 pub use snapshot::SnapshotError;
 
-/// The bound where none is given: 256 MiB, which is about 4.7 million subjects with one counter each.
+/// Default bound: 256 MiB, which is about 4.7 million subjects with one counter each.
 pub const DEFAULT_MAX_MEMORY: usize = 256 << 20;
-/// The smallest bound.
+/// Smallest bound.
 pub const MIN_MAX_MEMORY: usize = 64 << 10;
 
-/// Fewer shards than this would have threads wait for each other.
+/// Minimum number of shards, so that threads rarely wait for each other.
 const MIN_SHARDS: usize = 16;
-/// Smaller shards than this could not hold a log.
+/// Minimum size of a shard, so that it fits a log.
 const MIN_SHARD_BYTES: usize = 16 << 10;
 
-/// A shard and its lock in two cache lines of their own, so that threads on different shards do not disturb each other.
+/// Lock of a shard, in two cache lines of its own, so that threads on different shards do not
+/// disturb each other.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Locked(Mutex<Shard>);
+struct ShardLock(Mutex<Shard>);
 
-impl Locked {
+impl ShardLock {
     #[inline(always)]
     fn lock(&self) -> MutexGuard<'_, Shard> {
         self.0.lock()
     }
 }
 
-/// The in-memory store.
+/// In-memory store.
 #[derive(Debug)]
 pub struct Memory {
     max_memory: usize,
     fingerprints: Fingerprints,
-    registry: Registry,
-    shards: Box<[Locked]>,
-    remembered: Remembered,
-    board: Mutex<Notes>,
-    /// What makes the generations of its ledgers others than the ids of requests.
+    interner: Interner,
+    shards: Box<[ShardLock]>,
+    idempotency: IdempotencyCache,
+    notes: Mutex<Notes>,
+    /// Distinguishes the generations of its ledgers from those of another store.
     generations: u64,
 }
 
-/// What a limiter decides by: its limits, in a box of its own, or borrowed for one call; and what can be known of them
-/// before anything is asked.
+/// Limits prepared for decisions: what can be computed from them before the first request. Owned by
+/// a limiter, or borrowed for one call.
 #[derive(Debug)]
 pub struct PreparedLimits<L> {
     /// Space of the limiter.
     pub space: Space,
     /// Its limits.
     pub limits: L,
-    way: Way,
-    /// The limits again, for the ways that have one or two: beside the rest, they need not be looked for.
+    way: FastPath,
+    /// The first two limits, beside the rest to save a lookup.
     first: Limit,
     second: Limit,
-    number: Number,
+    number: SpecNumber,
 }
 
-/// How a request is decided where its subject is.
+/// Fast path for a set of limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum FastPath {
     Counter,
     Log,
     Two,
@@ -112,33 +115,33 @@ enum Way {
 }
 
 impl<L: Deref<Target = [Limit]>> PreparedLimits<L> {
-    /// Of a limiter with these limits.
+    /// Prepares the limits of a limiter.
     pub fn new(space: Space, limits: L) -> Self {
         let (way, first, second) = match &*limits {
             [one] => match one.kind() {
-                LimitKind::Counter => (Way::Counter, *one, *one),
-                LimitKind::Log { .. } => (Way::Log, *one, *one),
-                _ => (Way::One, *one, *one),
+                LimitKind::Counter => (FastPath::Counter, *one, *one),
+                LimitKind::Log { .. } => (FastPath::Log, *one, *one),
+                _ => (FastPath::One, *one, *one),
             },
-            [one, two] => (Way::Two, *one, *two),
-            _ => (Way::Several, Limit::per_second(1), Limit::per_second(1)),
+            [one, two] => (FastPath::Two, *one, *two),
+            _ => (FastPath::Several, Limit::per_second(1), Limit::per_second(1)),
         };
-        Self { space, limits, way, first, second, number: Number::unknown() }
+        Self { space, limits, way, first, second, number: SpecNumber::unknown() }
     }
 }
 
-/// What a store holds, and what its bound has cost so far.
+/// Statistics of a store: its size, and the effects of its bound.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
-    /// Subjects in the table, those included that are as if never seen and not yet dropped.
+    /// Subjects in the table, including idle ones that are not removed yet.
     pub keys: usize,
     /// Bytes in use.
     pub bytes: usize,
-    /// Live subjects that were forgotten to make room.
+    /// Live subjects that were evicted.
     pub forgotten_keys: u64,
-    /// Units that these had in use.
+    /// Units that evicted subjects had in use.
     pub forgotten_units: u64,
-    /// Requests that were refused because nothing could be forgotten.
+    /// Requests that were denied because memory was full and no subject could be evicted.
     pub refused_for_room: u64,
 }
 
@@ -153,20 +156,22 @@ impl Memory {
         let count = (max_memory / SHARD_BYTES).max(MIN_SHARDS).min(max_memory / MIN_SHARD_BYTES);
         let fingerprints = Fingerprints::new(seed);
         let random = u64::from_le_bytes(*seed.first_chunk().expect("a seed has 32 bytes"));
-        let shard = |index: usize| Locked(Mutex::new(Shard::new(max_memory / count, random ^ index as u64)));
+        let shard =
+            |index: usize| ShardLock(Mutex::new(Shard::new(max_memory / count, random ^ index as u64)));
         let shards = (0..count).map(shard).collect();
         Self {
             max_memory,
             fingerprints,
-            registry: Registry::new(),
+            interner: Interner::new(),
             shards,
-            remembered: Remembered::new(),
-            board: Mutex::new(Notes::default()),
+            idempotency: IdempotencyCache::new(),
+            notes: Mutex::new(Notes::default()),
             generations: 0,
         }
     }
 
-    /// Beside a store that names the generations of its ledgers by the same ids: no permit of one is then known to the other.
+    /// Beside a store that names the generations of its ledgers by the same ids: no permit of one
+    /// is then known to the other.
     pub fn beside_another(self) -> Self {
         Self { generations: u64::from_le_bytes(random()), ..self }
     }
@@ -174,11 +179,11 @@ impl Memory {
     /// [`Store::decide`] without waiting, which cannot fail.
     pub fn decide_now(&self, call: &ChargeRequest<'_>) -> Verdict {
         let ChargeRequest { now_ms, holder, charges: [charge] } = *call else {
-            return self.decide_several(call);
+            return self.decide_multi_subject(call);
         };
         let Charge { space, key, limits, cost } = *charge;
         let terms = PreparedLimits::new(space, limits);
-        terms.number.look_up(&self.registry, space, limits);
+        terms.number.look_up(&self.interner, space, limits);
         self.decide_subject(key, &terms, (now_ms, cost), holder)
     }
 
@@ -188,57 +193,57 @@ impl Memory {
         request: &ReserveRequest<'_>,
         idempotency_key: &[u8],
     ) -> IdempotentOutcome {
-        self.remembered.once(&request.charge, idempotency_key, || self.reserve_now(request))
+        self.idempotency.decide(&request.charge, idempotency_key, || self.reserve_now(request))
     }
 
-    /// Decides a request on one subject. The parts that most requests come to are apart, and each is small, so that it
-    /// keeps its values in registers.
+    /// Decides a request on one subject. The common cases are separate and small functions, which
+    /// keep their values in registers.
     #[inline(always)]
     pub fn decide_subject<L: Deref<Target = [Limit]>>(
         &self,
         key: &Key<'_>,
         terms: &PreparedLimits<L>,
-        asked: (u64, u64),
+        attempt_at: (u64, u64),
         holder: u64,
     ) -> Verdict {
         let fingerprint = self.fingerprints.of(terms.space, key);
         match terms.way {
-            Way::Counter => self.decide_counter(fingerprint, terms, asked),
-            Way::Log => self.decide_log(fingerprint, terms, asked),
-            Way::Two => self.decide_two(fingerprint, terms, asked, holder),
-            Way::One => self.decide_one(fingerprint, terms, asked, holder),
-            Way::Several => self.decide_anywhere(fingerprint, terms, asked, holder),
+            FastPath::Counter => self.decide_counter(fingerprint, terms, attempt_at),
+            FastPath::Log => self.decide_log(fingerprint, terms, attempt_at),
+            FastPath::Two => self.decide_two(fingerprint, terms, attempt_at, holder),
+            FastPath::One => self.decide_one(fingerprint, terms, attempt_at, holder),
+            FastPath::Several => self.decide_slow(fingerprint, terms, attempt_at, holder),
         }
     }
 
-    /// Decides a request on one subject, whatever that takes.
+    /// Decides a request on one subject without a fast path.
     #[cold]
     #[inline(never)]
-    fn decide_anywhere<L: Deref<Target = [Limit]>>(
+    fn decide_slow<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
         PreparedLimits { space, limits, number, .. }: &PreparedLimits<L>,
         (now_ms, cost): (u64, u64),
         holder: u64,
     ) -> Verdict {
-        number.look_up(&self.registry, *space, limits);
+        number.look_up(&self.interner, *space, limits);
         let attempt = Attempt { now_ms, cost, holder };
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-        shard.decide(&self.registry, fingerprint, Demand { space: *space, limits, attempt })
+        shard.decide(&self.interner, fingerprint, SubjectCharge { space: *space, limits, attempt })
     }
 
-    /// The bound, in bytes.
+    /// Memory bound, in bytes.
     pub fn max_memory(&self) -> usize {
         self.max_memory
     }
 
-    /// What it holds. Looks at every shard in turn.
+    /// Statistics. Locks every shard in turn.
     pub fn stats(&self) -> Stats {
         self.shards.iter().fold(Stats::default(), |sum, shard| {
             let shard = shard.lock();
             Stats {
                 keys: sum.keys + shard.slots.len() + shard.rows.len(),
-                bytes: sum.bytes + shard.books.bytes(),
+                bytes: sum.bytes + shard.budget.bytes(),
                 forgotten_keys: sum.forgotten_keys + shard.stats.forgotten_keys,
                 forgotten_units: sum.forgotten_units.saturating_add(shard.stats.forgotten_units),
                 refused_for_room: sum.refused_for_room + shard.stats.refused_for_room,

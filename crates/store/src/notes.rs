@@ -1,53 +1,53 @@
-//! Notes that every process with a store can read: what operators change for a while, without a file.
+//! Notes: short texts that all processes with a store share, such as temporary overrides.
 
-/// The most notes on a board.
+/// Maximum number of notes in a store.
 pub const MAX_NOTES: usize = 1_000;
-/// The longest text of a note.
+/// Maximum length of a note's text, in bytes.
 pub const MAX_NOTE_BYTES: usize = 16 << 10;
-/// The longest id of a note.
+/// Maximum length of a note's id, in bytes.
 pub const MAX_NOTE_ID_BYTES: usize = 128;
 
-/// A text that all processes with a store share, until it expires or is taken off.
+/// Note: a text that all processes with a store share until it expires or is withdrawn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
-    /// What it is called; a board has one note of a name.
+    /// Unique id.
     pub id: String,
-    /// What it says; a store does not read it.
+    /// Text, opaque to the store.
     pub text: String,
-    /// When it may be cleared away, as Unix milliseconds.
+    /// Expiry as Unix milliseconds.
     pub expires_at_ms: u64,
 }
 
-/// What a store's board says.
+/// Notes of a store.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Notes {
-    /// Grows with every note that is put up or taken off, and with every subject that is forgotten.
+    /// Version: grows with every change of a note and with every deleted subject.
     pub version: u64,
-    /// The notes by their ids, those included that have expired and were not yet cleared away.
+    /// Notes by id, including expired ones that are not deleted yet.
     pub notes: Vec<Note>,
 }
 
-/// What came of putting up a note.
+/// Outcome of posting a note.
 #[must_use = "a note may be refused"]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PostOutcome {
-    /// It is there.
+    /// Stored.
     Done,
-    /// There are [`MAX_NOTES`] others, none of which has expired. Take one off first.
+    /// Rejected: the store has [`MAX_NOTES`] other live notes. Withdraw one first.
     Full,
-    /// Its text is longer than [`MAX_NOTE_BYTES`], or its id than [`MAX_NOTE_ID_BYTES`].
+    /// Rejected: longer than [`MAX_NOTE_BYTES`], or an id longer than [`MAX_NOTE_ID_BYTES`].
     TooLarge,
 }
 
 impl Note {
-    /// Whether it keeps to the bounds.
+    /// Whether its text and id are within the bounds.
     pub fn fits(&self) -> bool {
         self.text.len() <= MAX_NOTE_BYTES && self.id.len() <= MAX_NOTE_ID_BYTES
     }
 }
 
 impl Notes {
-    /// Clears away what has expired, and puts the note up if there is room, in the place of one with its id.
+    /// Deletes expired notes, and inserts this one or replaces the one with its id.
     pub(super) fn post(&mut self, note: &Note, now_ms: u64) -> PostOutcome {
         if !note.fits() {
             return PostOutcome::TooLarge;
@@ -58,16 +58,16 @@ impl Notes {
         }
         self.notes.retain(|other| other.id == note.id || other.expires_at_ms > now_ms);
         match self.find(&note.id) {
-            Ok(place) => self.notes[place].clone_from(note),
-            Err(place) => self.notes.insert(place, note.clone()),
+            Ok(index) => self.notes[index].clone_from(note),
+            Err(index) => self.notes.insert(index, note.clone()),
         }
         self.version += 1;
         PostOutcome::Done
     }
 
-    /// Takes a note off; whether it was there.
+    /// Deletes a note; returns whether it existed.
     pub(super) fn withdraw(&mut self, id: &str) -> bool {
-        let found = self.find(id).map(|place| self.notes.remove(place)).is_ok();
+        let found = self.find(id).map(|index| self.notes.remove(index)).is_ok();
         self.version += u64::from(found);
         found
     }

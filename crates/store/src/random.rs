@@ -1,6 +1,6 @@
-//! Numbers that nobody can guess.
+//! Random bytes from the operating system.
 
-/// As many bytes as asked for.
+/// `N` random bytes.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the system has random numbers");

@@ -1,33 +1,33 @@
-//! Who answered, in numbers.
+//! Counts of answers by source.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use slidegate_core::Source;
 
-/// How many calls were answered, by who did.
+/// Number of answers by source.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
-pub struct Sources {
-    /// By the store.
+pub struct SourceCounts {
+    /// The store.
     pub store: u64,
-    /// By a denial of the store that still held.
+    /// The deny cache.
     pub cache: u64,
-    /// By this node's own state, while the store did not.
+    /// The state of this node, while the store was unavailable.
     pub local: u64,
-    /// By nobody: what a rule says for that was answered.
+    /// None: the answer that a rule configures for an unavailable store.
     pub assumed: u64,
 }
 
-/// The same while it is counted.
+/// Counters of answers by source.
 #[derive(Default, Debug)]
-pub(super) struct Counts {
+pub(super) struct SourceCounters {
     store: AtomicU64,
     cache: AtomicU64,
     local: AtomicU64,
     assumed: AtomicU64,
 }
 
-impl Counts {
+impl SourceCounters {
     pub(super) fn add(&self, source: Source) {
         let count = match source {
             Source::Store => &self.store,
@@ -38,9 +38,9 @@ impl Counts {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn counts(&self) -> Sources {
+    pub(super) fn counts(&self) -> SourceCounts {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Sources {
+        SourceCounts {
             store: of(&self.store),
             cache: of(&self.cache),
             local: of(&self.local),

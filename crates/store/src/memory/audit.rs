@@ -1,4 +1,4 @@
-//! The books say what the tables hold, whatever happened to them.
+//! Tests that budgets match the contents of the tables after any operation.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use slidegate_core::{Limit, Receipt};
 use super::Memory;
 use super::budget::Footprint;
 use super::bytes::allocated;
-use super::row::Content;
+use super::row::RowContent;
 use super::shard::Shard;
-use super::slot::Holding;
+use super::slot::SlotContent;
 use crate::key::{Key, Space};
 use crate::{
     Admission, Charge, ChargeRecord, ChargeRequest, ForgetRequest, RefundScope, ReserveRequest, Settlement,
 };
 
-/// What is in the tables of a shard, added up.
-fn held(shard: &Shard) -> [usize; 3] {
+/// Sum of the footprints in the tables of a shard.
+fn footprints(shard: &Shard) -> [usize; 3] {
     let slots = shard.slots.iter().map(|slot| match &slot.holding {
-        Holding::Packed { .. } => Footprint::SLOT,
-        Holding::Heap(subject) => {
-            assert_eq!(subject.booked, Footprint::SLOT.with_heap(subject.heap_bytes()), "{subject:?}");
-            subject.booked
+        SlotContent::Packed { .. } => Footprint::SLOT,
+        SlotContent::Heap(subject) => {
+            assert_eq!(subject.budgeted, Footprint::SLOT.with_heap(subject.heap_bytes()), "{subject:?}");
+            subject.budgeted
         }
     });
     let rows = shard.rows.iter().map(|row| match &row.content {
-        Content::Pair { .. } | Content::Cells { .. } => Footprint::ROW,
-        Content::Log { ring, .. } => Footprint::ROW.with_heap(allocated(ring.heap_bytes())),
+        RowContent::Pair { .. } | RowContent::Cells { .. } => Footprint::ROW,
+        RowContent::Log { ring, .. } => Footprint::ROW.with_heap(allocated(ring.heap_bytes())),
     });
     slots.chain(rows).fold([0; 3], |[slots, rows, bytes], one| {
         [slots + one.slots as usize, rows + one.rows as usize, bytes + one.heap_bytes as usize]
@@ -36,8 +36,8 @@ fn held(shard: &Shard) -> [usize; 3] {
 fn audit(store: &Memory) {
     for shard in &store.shards {
         let shard = shard.lock();
-        assert_eq!(shard.books.totals(), held(&shard));
-        assert_eq!(shard.books.bytes(), shard.books.totals()[2] + shard.slots.bytes() + shard.rows.bytes());
+        assert_eq!(shard.budget.totals(), footprints(&shard));
+        assert_eq!(shard.budget.bytes(), shard.budget.totals()[2] + shard.slots.bytes() + shard.rows.bytes());
     }
 }
 
@@ -70,9 +70,9 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-/// Every shape and every change of shape, under a bound that is too small and one that is not.
+/// Every layout and every change of layout, under small and large bounds.
 #[test]
-fn the_books_say_what_the_tables_hold() {
+fn budgets_match_the_tables() {
     let all = limits();
     for (seed, bound) in [(1, 64 << 10), (2, 128 << 10), (3, 8 << 20)] {
         let (store, mut random) = (Memory::new(bound), Random(seed));

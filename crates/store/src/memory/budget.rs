@@ -1,15 +1,16 @@
-//! Who holds how much of a shard's memory.
+//! Memory budget of a shard, shared fairly between groups.
 //!
-//! A group (the keys of one rule) may take more of something (slots, rows, the heap) while it holds at most [`SHARE`] times
-//! what is still free of it. One group alone can fill 7/8; whatever one group does, another finds some free.
+//! A group (the keys of one rule) may take more of a resource (slots, rows, the heap) while it uses
+//! at most [`SHARE`] times what is free. A single group can fill 7/8; another always finds some
+//! free.
 
 use super::row::ROW_BYTES;
 use super::slot::SLOT_BYTES;
-use super::table::{capacity, next_places};
+use super::table::{capacity, next_buckets};
 
 const SHARE: usize = 7;
 
-/// What a subject takes of a shard.
+/// Footprint of a subject: what it uses of its shard.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Footprint {
     pub(super) slots: u32,
@@ -30,7 +31,7 @@ impl Footprint {
         Self { heap_bytes: Self::heap(bytes).heap_bytes, ..self }
     }
 
-    /// The larger one of everything.
+    /// Maximum of both, by resource.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             slots: self.slots.max(other.slots),
@@ -39,17 +40,17 @@ impl Footprint {
         }
     }
 
-    /// What is needed beyond what is held.
-    pub(super) fn beyond(self, held: Self) -> Self {
+    /// What is needed beyond the current footprint.
+    pub(super) fn beyond(self, current: Self) -> Self {
         Self {
-            slots: self.slots.saturating_sub(held.slots),
-            rows: self.rows.saturating_sub(held.rows),
-            heap_bytes: self.heap_bytes.saturating_sub(held.heap_bytes),
+            slots: self.slots.saturating_sub(current.slots),
+            rows: self.rows.saturating_sub(current.rows),
+            heap_bytes: self.heap_bytes.saturating_sub(current.heap_bytes),
         }
     }
 }
 
-/// What there may be too little of.
+/// Resource of a shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resource {
     Slots,
@@ -57,7 +58,7 @@ pub(super) enum Resource {
     Heap,
 }
 
-/// What is held of everything, by one group or by all.
+/// Usage by one group or by all.
 #[derive(Clone, Copy, Default, Debug)]
 struct Usage {
     slots: usize,
@@ -73,30 +74,31 @@ impl Usage {
     }
 }
 
+/// Memory budget of a shard.
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct Budget {
     /// Bytes that the shard may use.
-    budget: usize,
-    /// Places of the tables, full or empty.
-    pub(super) slot_places: usize,
-    pub(super) row_places: usize,
-    /// What all hold, including what is set aside for subjects that a request has taken out and will put back.
+    max_bytes: usize,
+    /// Buckets of the tables, full or empty.
+    pub(super) slot_buckets: usize,
+    pub(super) row_buckets: usize,
+    /// Total usage, including memory reserved for subjects that a request has taken out.
     all: Usage,
     groups: Vec<Usage>,
 }
 
-impl Books {
-    pub(super) fn new(budget: usize) -> Self {
-        Self { budget, slot_places: 0, row_places: 0, all: Usage::default(), groups: Vec::new() }
+impl Budget {
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, slot_buckets: 0, row_buckets: 0, all: Usage::default(), groups: Vec::new() }
     }
 
-    /// Bytes in use, empty places of the tables included.
+    /// Bytes in use, including empty buckets.
     #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
-        self.slot_places * SLOT_BYTES + self.row_places * ROW_BYTES + self.all.heap_bytes
+        self.slot_buckets * SLOT_BYTES + self.row_buckets * ROW_BYTES + self.all.heap_bytes
     }
 
-    /// Slots, rows and bytes on the heap, as all groups together hold them.
+    /// Slots, rows and bytes on the heap of all groups together.
     #[cfg(test)]
     pub(super) fn totals(&self) -> [usize; 3] {
         let groups = self.groups.iter().fold([0; 3], |[slots, rows, heap_bytes], group| {
@@ -106,7 +108,7 @@ impl Books {
         groups
     }
 
-    /// What a subject holds has changed.
+    /// Records a change of a subject's footprint.
     pub(super) fn change(&mut self, group: u8, before: Footprint, after: Footprint) {
         self.all.change(before, after);
         let index = usize::from(group);
@@ -116,28 +118,28 @@ impl Books {
         self.groups[index].change(before, after);
     }
 
-    /// Of what there is not enough for the group to have this much more.
-    pub(super) fn lacks(&self, group: u8, more: Footprint) -> Option<Resource> {
+    /// Resource that is too scarce for the group to take this much more, if any.
+    pub(super) fn shortage(&self, group: u8, more: Footprint) -> Option<Resource> {
         let usage = self.usage(group);
-        let has_room = |held: usize, free: usize| free > 0 && held <= SHARE * free;
+        let has_room = |in_use: usize, free: usize| free > 0 && in_use <= SHARE * free;
         if more.slots > 0 && !has_room(usage.slots, self.max_slots().saturating_sub(self.all.slots)) {
             return Some(Resource::Slots);
         }
         if more.rows > 0 && !has_room(usage.rows, self.max_rows().saturating_sub(self.all.rows)) {
             return Some(Resource::Rows);
         }
-        let free = self.budget.saturating_sub(self.bytes_with(more));
+        let free = self.max_bytes.saturating_sub(self.bytes_with(more));
         (more.heap_bytes > 0 && !has_room(usage.heap_bytes, free)).then_some(Resource::Heap)
     }
 
-    /// Whether some group might not have this many more bytes of the heap: then each has to be asked about.
+    /// Whether any group might be refused this many more bytes of the heap.
     #[inline(always)]
     pub(super) fn is_tight(&self, more: usize) -> bool {
-        self.all.heap_bytes + SHARE * (self.bytes() + more) >= SHARE * self.budget
+        self.all.heap_bytes + SHARE * (self.bytes() + more) >= SHARE * self.max_bytes
     }
 
-    /// Whether the group holds nothing of something.
-    pub(super) fn is_without(&self, group: u8, part: Resource) -> bool {
+    /// Whether the group uses nothing of a resource.
+    pub(super) fn has_none(&self, group: u8, part: Resource) -> bool {
         let usage = self.usage(group);
         0 == match part {
             Resource::Slots => usage.slots,
@@ -146,30 +148,30 @@ impl Books {
         }
     }
 
-    /// Bytes in use with this much more, for which a table may have to grow.
+    /// Bytes in use after taking this much more, including the growth of a table.
     fn bytes_with(&self, more: Footprint) -> usize {
-        let grown = |places, held| if held > capacity(places) { next_places(places) } else { places };
-        grown(self.slot_places, self.all.slots + more.slots as usize) * SLOT_BYTES
-            + grown(self.row_places, self.all.rows + more.rows as usize) * ROW_BYTES
+        let grown = |buckets, items| if items > capacity(buckets) { next_buckets(buckets) } else { buckets };
+        grown(self.slot_buckets, self.all.slots + more.slots as usize) * SLOT_BYTES
+            + grown(self.row_buckets, self.all.rows + more.rows as usize) * ROW_BYTES
             + self.all.heap_bytes
             + more.heap_bytes as usize
     }
 
     fn max_slots(&self) -> usize {
-        self.max_items(SLOT_BYTES, self.slot_places, self.row_places * ROW_BYTES)
+        self.max_items(SLOT_BYTES, self.slot_buckets, self.row_buckets * ROW_BYTES)
     }
 
     fn max_rows(&self) -> usize {
-        self.max_items(ROW_BYTES, self.row_places, self.slot_places * SLOT_BYTES)
+        self.max_items(ROW_BYTES, self.row_buckets, self.slot_buckets * SLOT_BYTES)
     }
 
-    /// The most that a table may come to hold beside what the other one and the heap take, and a fifth that is left for
-    /// them.
-    fn max_items(&self, place_bytes: usize, places: usize, other_bytes: usize) -> usize {
-        let left = self.budget.saturating_sub(self.all.heap_bytes + other_bytes);
-        let most = left.min(self.budget / 5 * 4) / place_bytes;
-        let power = if most < next_places(0) { 0 } else { 1 << most.ilog2() };
-        capacity(power.max(places))
+    /// Maximum number of items of a table, given the size of the other one and the heap, and a
+    /// fifth that is reserved for them.
+    fn max_items(&self, place_bytes: usize, buckets: usize, other_bytes: usize) -> usize {
+        let left = self.max_bytes.saturating_sub(self.all.heap_bytes + other_bytes);
+        let most = left.min(self.max_bytes / 5 * 4) / place_bytes;
+        let power = if most < next_buckets(0) { 0 } else { 1 << most.ilog2() };
+        capacity(power.max(buckets))
     }
 
     fn usage(&self, group: u8) -> Usage {

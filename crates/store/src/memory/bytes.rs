@@ -1,24 +1,24 @@
-//! What a subject takes on the heap, and may come to take.
+//! Heap size of a subject, and how much it may grow.
 
 use slidegate_core::{Holder, Limit, State};
 
-use super::subject::{Subject, Tracked};
+use super::subject::{LimitState, Subject};
 
-/// What the allocator needs beside the bytes that were asked for.
+/// Overhead of an allocation.
 const ALLOCATION_BYTES: usize = 16;
 /// The first four holders of an in-flight limit; a log begins with less.
 const FIRST_RING: usize = 4 * size_of::<Holder>();
 
-/// What an allocation of so many bytes takes.
+/// Size of an allocation of this many bytes, including overhead.
 #[inline(always)]
 pub(super) fn allocated(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { bytes + ALLOCATION_BYTES }
 }
 
-/// The most bytes that recording another cost may take, whatever the limit: where counts outgrow their entries, every
-/// entry gets nearly three times as large.
+/// Maximum growth by recording another cost, whatever the limit: if counts outgrow their entries,
+/// every entry becomes nearly three times as large.
 #[inline(always)]
-pub(super) fn most_growth(heap_bytes: usize) -> usize {
+pub(super) fn max_growth(heap_bytes: usize) -> usize {
     2 * heap_bytes + FIRST_RING + ALLOCATION_BYTES
 }
 
@@ -34,7 +34,7 @@ pub(super) fn growth(limit: &Limit, state: &State) -> usize {
         return 0;
     }
     if limit.quota() > u64::from(u16::MAX) {
-        return most_growth(state.heap_bytes());
+        return max_growth(state.heap_bytes());
     }
     state.heap_bytes().max(FIRST_RING) + ALLOCATION_BYTES
 }
@@ -44,18 +44,18 @@ impl Subject {
     #[inline(always)]
     pub(super) fn heap_bytes(&self) -> usize {
         let mut bytes = size_of::<Self>() + ALLOCATION_BYTES;
-        for tracked in &self.tracked {
-            bytes += allocated(tracked.state.heap_bytes());
+        for limit_states in &self.limit_states {
+            bytes += allocated(limit_states.state.heap_bytes());
         }
-        if self.tracked.spilled() {
-            bytes += allocated(self.tracked.capacity() * size_of::<Tracked>());
+        if self.limit_states.spilled() {
+            bytes += allocated(self.limit_states.capacity() * size_of::<LimitState>());
         }
         bytes + allocated(self.ledger.heap_bytes())
     }
 
     /// The most bytes that recording another cost may take.
     pub(super) fn growth(&self) -> usize {
-        self.tracked.iter().map(|tracked| growth(&tracked.limit, &tracked.state)).sum()
+        self.limit_states.iter().map(|limit_states| growth(&limit_states.limit, &limit_states.state)).sum()
     }
 
     /// The most bytes that so many more permits take.
@@ -63,12 +63,13 @@ impl Subject {
         if permits == 0 {
             return 0;
         }
-        // A chunk that is added to a full list doubles it; further permits of the same request need no more than that.
+        // A chunk that is added to a full list doubles it; further permits of the same request need
+        // no more than that.
         allocated(self.ledger.grown_bytes()) - allocated(self.ledger.heap_bytes())
     }
     /// The most bytes that it takes once a permit is settled: a count may outgrow its entry.
     pub(super) fn settled_bytes(&self, cost: u64) -> usize {
-        let states = self.tracked.iter().map(|tracked| tracked.state.heap_bytes());
+        let states = self.limit_states.iter().map(|limit_states| limit_states.state.heap_bytes());
         let widened = if cost > u64::from(u16::MAX) { 2 * states.sum::<usize>() } else { 0 };
         self.heap_bytes() + widened
     }

@@ -6,10 +6,10 @@ use slidegate_core::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use super::counter_pair::Both;
+use super::counter_pair::CounterPair;
 
-/// When a history was last written, in 47 bits, and 64 bits for the rest. In bytes, so that it needs no alignment; in as many
-/// parts as it takes instructions to load them.
+/// When a history was last written, in 47 bits, and 64 bits for the rest. In bytes, so that it
+/// needs no alignment; in as many parts as it takes instructions to load them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Cell {
     when_low: [u8; 4],
@@ -57,7 +57,8 @@ impl Cell {
 
     #[inline(always)]
     pub(super) fn deny(&mut self) {
-        // Mostly it was denied before. To write only part of what the next decision loads would make that one wait.
+        // Mostly it was denied before. To write only part of what the next decision loads would
+        // make that one wait.
         if !self.denied() {
             self.when_high[1] |= (DENIED >> 40) as u8;
         }
@@ -193,10 +194,11 @@ impl Pack for State {
     }
 }
 
-/// A counter's standing at a glance, and whether the cost was charged to its cell. `None`, and nothing changed, where a
-/// glance is not enough, or what would have to be written does not fit. What the answer is can be worked out later.
+/// A counter's standing at a glance, and whether the cost was charged to its cell. `None`, and
+/// nothing changed, where a glance is not enough, or what would have to be written does not fit.
+/// What the answer is can be worked out later.
 #[inline(always)]
-pub(super) fn charge_at_a_glance(
+pub(super) fn charge_fast(
     limit: &Limit,
     cell: &mut Cell,
     (now_ms, cost): (u64, u64),
@@ -215,15 +217,15 @@ pub(super) fn charge_at_a_glance(
     Some((fast_view, charged))
 }
 
-/// Decides under one limit of any kind on its cell; `None`, and nothing changed, if what would have to be written does
-/// not fit.
+/// Decides under one limit of any kind on its cell; `None`, and nothing changed, if what would have
+/// to be written does not fit.
 #[inline(never)]
-pub(super) fn decide_cell(limit: &Limit, cell: &mut Cell, asked: (u64, u64)) -> Option<Decision> {
+pub(super) fn decide_cell(limit: &Limit, cell: &mut Cell, attempt_at: (u64, u64)) -> Option<Decision> {
     match limit.kind() {
-        LimitKind::Counter => decide_as::<Counter>(limit, cell, asked),
-        LimitKind::Log { .. } => decide_as::<Log>(limit, cell, asked),
-        LimitKind::Fixed => decide_as::<Fixed>(limit, cell, asked),
-        LimitKind::Gcra { .. } => decide_as::<Gcra>(limit, cell, asked),
+        LimitKind::Counter => decide_as::<Counter>(limit, cell, attempt_at),
+        LimitKind::Log { .. } => decide_as::<Log>(limit, cell, attempt_at),
+        LimitKind::Fixed => decide_as::<Fixed>(limit, cell, attempt_at),
+        LimitKind::Gcra { .. } => decide_as::<Gcra>(limit, cell, attempt_at),
         LimitKind::InFlight => None,
     }
 }

@@ -6,23 +6,23 @@ use slidegate_core::{
     Counter, Fixed, Gcra, Holder, InFlight, Ledger, Limit, LimitKind, Log, LogEntry, State,
 };
 
-use super::snapshot_reader::{Words, damaged};
-use super::subject::Tracked;
+use super::snapshot_reader::{SnapshotReader, damaged};
+use super::subject::LimitState;
 use crate::notes::{Note, Notes};
 
 /// A count that precedes that many groups of `N` words, and the groups.
-fn read_list<const N: usize>(input: &mut Words<impl Read>) -> io::Result<Vec<[u64; N]>> {
+fn read_list<const N: usize>(input: &mut SnapshotReader<impl Read>) -> io::Result<Vec<[u64; N]>> {
     let count = input.take()?;
     input.take_groups(count)
 }
 
-pub(super) fn write_tracked(limit: &Limit, state: &State, words: &mut Vec<u64>) {
+pub(super) fn write_limit_state(limit: &Limit, state: &State, words: &mut Vec<u64>) {
     let mut terms = limit.to_words();
     if let State::Gcra(gcra) = state
         && !state.is_of(limit)
     {
-        // A debt is read back as one under the quota that stands before it. The burst of the quota is not known, but one
-        // is always allowed, and whoever asks next brings another.
+        // A debt is read back as one under the quota that stands before it. The burst of the quota
+        // is not known, but one is always allowed, and whoever asks next brings another.
         (terms[1], terms[3]) = (gcra.quota, 1);
     }
     words.extend(terms);
@@ -43,7 +43,7 @@ pub(super) fn write_tracked(limit: &Limit, state: &State, words: &mut Vec<u64>) 
     }
 }
 
-pub(super) fn read_tracked(input: &mut Words<impl Read>) -> io::Result<Tracked> {
+pub(super) fn read_limit_state(input: &mut SnapshotReader<impl Read>) -> io::Result<LimitState> {
     let limit = Limit::from_words(input.take_array()?).map_err(|_| damaged())?;
     let last_ms = input.take()?;
     let state = match limit.kind() {
@@ -64,7 +64,7 @@ pub(super) fn read_tracked(input: &mut Words<impl Read>) -> io::Result<Tracked> 
             State::InFlight(InFlight::from_holders(last_ms, holders))
         }
     };
-    Ok(Tracked { limit, state })
+    Ok(LimitState { limit, state })
 }
 
 pub(super) fn write_ledger(ledger: &Ledger, words: &mut Vec<u64>) {
@@ -73,18 +73,18 @@ pub(super) fn write_ledger(ledger: &Ledger, words: &mut Vec<u64>) {
     words.extend(ledger);
 }
 
-pub(super) fn read_ledger(input: &mut Words<impl Read>) -> io::Result<Ledger> {
+pub(super) fn read_ledger(input: &mut SnapshotReader<impl Read>) -> io::Result<Ledger> {
     let words: Vec<[u64; 1]> = read_list(input)?;
     Ledger::from_words(words.as_flattened()).ok_or_else(damaged)
 }
 
 /// Passes what older files have in the place of a ledger: ids of used permits, and until when.
-pub(super) fn skip_spent(input: &mut Words<impl Read>) -> io::Result<Ledger> {
+pub(super) fn skip_spent(input: &mut SnapshotReader<impl Read>) -> io::Result<Ledger> {
     let _: Vec<[u64; 2]> = read_list(input)?;
     Ok(Ledger::default())
 }
 
-pub(super) fn write_board(board: &Notes, words: &mut Vec<u64>) {
+pub(super) fn write_notes(board: &Notes, words: &mut Vec<u64>) {
     words.extend([board.version, board.notes.len() as u64]);
     for Note { id, text, expires_at_ms } in &board.notes {
         words.push(*expires_at_ms);
@@ -93,7 +93,7 @@ pub(super) fn write_board(board: &Notes, words: &mut Vec<u64>) {
     }
 }
 
-pub(super) fn read_board(input: &mut Words<impl Read>) -> io::Result<Notes> {
+pub(super) fn read_notes(input: &mut SnapshotReader<impl Read>) -> io::Result<Notes> {
     let [version, count] = input.take_array()?;
     let read_note = |_| {
         let expires_at_ms = input.take()?;
@@ -113,7 +113,7 @@ fn write_text(text: &str, words: &mut Vec<u64>) {
     }));
 }
 
-fn read_text(input: &mut Words<impl Read>) -> io::Result<String> {
+fn read_text(input: &mut SnapshotReader<impl Read>) -> io::Result<String> {
     let length = input.take()?;
     let words = input.take_groups::<1>(length.div_ceil(8))?;
     let mut bytes: Vec<u8> = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();

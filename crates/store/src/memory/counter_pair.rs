@@ -1,18 +1,18 @@
-//! Two counters of one subject, which are always written at the same time: one time for both, and decisions on them where
-//! they are.
+//! Counter pair: two counters of one subject with one timestamp, and decisions on them in place.
 
 use slidegate_core::{Attempt, Counter, Decision, FastView, Limit, State, decide_pair};
 
 use super::cell::Cell;
 
-/// A place for two counters.
-pub(super) trait Both: Sized {
+/// Storage of two counters.
+pub(super) trait CounterPair: Sized {
     /// The largest count.
     const MOST: u64;
 
     fn unpack_both(&self) -> (Counter, Counter);
 
-    /// From their last write and their counts, current and previous in turn, none of them too large.
+    /// From their last write and their counts, current and previous in turn, none of them too
+    /// large.
     fn from_counts(last_ms: u64, counts: [u64; 4], denied: bool) -> Self;
 
     /// Adds to both current counts, which have room.
@@ -21,8 +21,8 @@ pub(super) trait Both: Sized {
     /// Where the time of the last write is, and whether the subject was denied.
     fn cell_mut(&mut self) -> &mut Cell;
 
-    /// `None` if they were last written at different times, which a clock that stepped back can bring about, or if a
-    /// count is too large.
+    /// `None` if they were last written at different times, which a clock that stepped back can
+    /// bring about, or if a count is too large.
     #[inline(always)]
     fn pack_both(one: &Counter, two: &Counter, denied: bool) -> Option<Self> {
         let counts = [one.current(), one.previous(), two.current(), two.previous()];
@@ -39,7 +39,7 @@ pub(super) trait Both: Sized {
 }
 
 /// In one cell, with 16 bits for each count.
-impl Both for Cell {
+impl CounterPair for Cell {
     const MOST: u64 = u16::MAX as u64;
 
     #[inline(always)]
@@ -67,12 +67,12 @@ impl Both for Cell {
 
 /// A cell for the first, and the counts of the second, with 32 bits for each count.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(super) struct WidePair {
     first: Cell,
     second: [u8; 8],
 }
 
-impl Both for Pair {
+impl CounterPair for WidePair {
     const MOST: u64 = u32::MAX as u64;
 
     #[inline(always)]
@@ -98,10 +98,10 @@ impl Both for Pair {
     }
 }
 
-/// Where both counters stand at a glance, and whether the cost was charged; see
-/// [`charge_at_a_glance`](super::cell::charge_at_a_glance).
+/// Fast views of both counters, and whether the cost was charged; see
+/// [`charge_fast`](super::cell::charge_fast).
 #[inline(always)]
-pub(super) fn charge_both_at_a_glance<P: Both>(
+pub(super) fn charge_both_fast<P: CounterPair>(
     limits: (&Limit, &Limit),
     place: &mut P,
     (now_ms, cost): (u64, u64),
@@ -124,7 +124,7 @@ pub(super) fn charge_both_at_a_glance<P: Both>(
 
 /// Decides; `None`, and nothing changed, if what would have to be written does not fit.
 #[inline(never)]
-pub(super) fn decide_both<P: Both>(
+pub(super) fn decide_both<P: CounterPair>(
     limits: (&Limit, &Limit),
     place: &mut P,
     (now_ms, cost): (u64, u64),

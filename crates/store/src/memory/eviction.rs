@@ -1,70 +1,71 @@
-//! Room for newcomers under a bound: what is dead goes for free, then the emptiest of a small sample.
+//! Eviction: makes space for new subjects. Idle subjects go first, then the emptiest of a small
+//! sample.
 
 use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, NarrowLog, State};
 
-use super::budget::{Books, Footprint, Resource};
+use super::budget::{Budget, Footprint, Resource};
 use super::cell::Cell;
-use super::counter_pair::Both;
-use super::fullness::Fill;
-use super::interner::Registry;
-use super::row::{Content, Row};
+use super::counter_pair::CounterPair;
+use super::fullness::Fullness;
+use super::interner::Interner;
+use super::row::{Row, RowContent};
 use super::shard::Shard;
-use super::slot::{Holding, Slot};
+use super::slot::{Slot, SlotContent};
 use crate::fingerprint::Fingerprint;
 
-/// How many places a newcomer that finds no room looks at.
+/// Sample size of an eviction.
 const SAMPLE: usize = 24;
-/// How many places are passed in the search for subjects that hold memory on the heap.
+/// Maximum number of buckets that are visited in search of subjects on the heap.
 const PASSED: usize = 256;
-/// The most subjects that are forgotten for one request.
+/// Maximum number of evictions for one request.
 const VICTIMS: usize = 4;
-/// How many places every newcomer cleans, so that dead slots go faster than new ones come.
+/// Buckets that every new subject sweeps, so that idle ones go faster than new ones come.
 const SWEEP: usize = 4;
-/// A subject at or above half of its quota is never forgotten.
+/// A subject at or above half of its quota is never evicted.
 const PROTECTED_PERMILLE: u64 = 500;
 
-/// No room: when to try again, since by then something that was seen will be gone.
+/// Memory is full. By the retry time, a subject of the sample is idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct NoRoom {
+pub(super) struct OutOfMemory {
     pub(super) retry_after_ms: u64,
 }
 
-/// What a look at one place of the table found.
+/// Candidate for eviction: the subject in one bucket.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Candidate {
     fingerprint: Fingerprint,
     group: u8,
-    fill: Fill,
-    /// As if never seen.
+    fullness: Fullness,
+    /// Idle: without any state.
     dead: bool,
     may_go: bool,
 }
 
 impl Shard {
-    /// Makes room for this much more of a group, or says when to come back.
-    pub(super) fn make_room(
+    /// Makes space for this much more of a group, or returns when to retry.
+    pub(super) fn make_space(
         &mut self,
-        registry: &Registry,
+        interner: &Interner,
         group: u8,
         more: Footprint,
         now_ms: u64,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), OutOfMemory> {
         if more.slots + more.rows > 0 {
-            self.sweep(registry, now_ms);
+            self.sweep(interner, now_ms);
         }
-        if self.books.lacks(group, more).is_none() {
+        if self.budget.shortage(group, more).is_none() {
             return Ok(());
         }
-        self.evict(registry, group, more, now_ms)
+        self.evict(interner, group, more, now_ms)
     }
 
-    /// Looks at a few places in turn and drops what is dead.
-    fn sweep(&mut self, registry: &Registry, now_ms: u64) {
-        for _ in 0..SWEEP.min(self.places()) {
-            let place = self.sweep_at % self.places();
+    /// Removes idle subjects from the next few buckets.
+    fn sweep(&mut self, interner: &Interner, now_ms: u64) {
+        for _ in 0..SWEEP.min(self.buckets()) {
+            let place = self.sweep_at % self.buckets();
             self.sweep_at = place + 1;
-            if self.look_at(registry, place, now_ms).is_some_and(|seen| seen.dead) {
-                self.remove_at(registry, place);
+            if self.candidate_at(interner, place, now_ms).is_some_and(|candidate| candidate.dead) {
+                self.remove_at(interner, place);
             }
         }
     }
@@ -72,23 +73,23 @@ impl Shard {
     #[cold]
     fn evict(
         &mut self,
-        registry: &Registry,
+        interner: &Interner,
         group: u8,
         mut more: Footprint,
         now_ms: u64,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), OutOfMemory> {
         let mut retry_after_ms = u64::MAX;
         for _ in 0..VICTIMS {
-            let Some(part) = self.books.lacks(group, more) else { return Ok(()) };
-            let victim = self.emptiest(registry, (group, more, part), now_ms, &mut retry_after_ms);
-            if self.books.lacks(group, more) != Some(part) {
+            let Some(part) = self.budget.shortage(group, more) else { return Ok(()) };
+            let victim = self.emptiest(interner, (group, more, part), now_ms, &mut retry_after_ms);
+            if self.budget.shortage(group, more) != Some(part) {
                 continue;
             }
             let Some(victim) = victim else { break };
             self.stats.forgotten_keys += 1;
-            self.stats.forgotten_units = self.stats.forgotten_units.saturating_add(victim.fill.units);
+            self.stats.forgotten_units = self.stats.forgotten_units.saturating_add(victim.fullness.units);
             // Looked up again: what was dead and removed since may have moved it.
-            self.forget(registry, victim.fingerprint);
+            self.forget(interner, victim.fingerprint);
             // Its place is there to be taken, whatever share of them the group holds.
             match part {
                 Resource::Slots => more.slots = 0,
@@ -96,50 +97,51 @@ impl Shard {
                 Resource::Heap => {}
             }
         }
-        if self.books.lacks(group, more).is_none() {
+        if self.budget.shortage(group, more).is_none() {
             return Ok(());
         }
         self.stats.refused_for_room += 1;
         let retry_after_ms = if retry_after_ms == u64::MAX { 1 } else { retry_after_ms.max(1) };
-        Err(NoRoom { retry_after_ms })
+        Err(OutOfMemory { retry_after_ms })
     }
 
-    /// The emptiest of a sample of what may be forgotten. What is dead in it goes, until there is enough of the part.
+    /// Emptiest evictable subject of a sample. Removes idle subjects of the sample until there is
+    /// enough of the resource.
     fn emptiest(
         &mut self,
-        registry: &Registry,
+        interner: &Interner,
         (group, more, part): (u8, Footprint, Resource),
         now_ms: u64,
         retry_after_ms: &mut u64,
-    ) -> Option<Seen> {
+    ) -> Option<Candidate> {
         // A group that holds nothing takes from anyone; otherwise each makes room among its own.
-        let any_group = self.books.is_without(group, part);
-        let mut emptiest: Option<Seen> = None;
-        let start = self.random_below(self.places());
+        let any_group = self.budget.has_none(group, part);
+        let mut emptiest: Option<Candidate> = None;
+        let start = self.random_below(self.buckets());
         let (mut looked, mut passed) = (0, 0);
         while looked < SAMPLE && passed < PASSED {
             passed += 1;
             let place = match part {
-                Resource::Slots => self.random_below(self.slots.places()),
-                Resource::Rows => self.slots.places() + self.random_below(self.rows.places()),
-                Resource::Heap => (start + passed) % self.places().max(1),
+                Resource::Slots => self.random_below(self.slots.buckets()),
+                Resource::Rows => self.slots.buckets() + self.random_below(self.rows.buckets()),
+                Resource::Heap => (start + passed) % self.buckets().max(1),
             };
             if part == Resource::Heap && !self.is_on_heap(place) {
                 continue;
             }
             looked += 1;
-            let Some(seen) = self.look_at(registry, place, now_ms) else { continue };
-            if seen.dead {
-                self.remove_at(registry, place);
-                if self.books.lacks(group, more) != Some(part) {
+            let Some(candidate) = self.candidate_at(interner, place, now_ms) else { continue };
+            if candidate.dead {
+                self.remove_at(interner, place);
+                if self.budget.shortage(group, more) != Some(part) {
                     return None;
                 }
                 continue;
             }
-            *retry_after_ms = seen.fill.reset_after_ms.min(*retry_after_ms);
-            let eligible = seen.may_go && (any_group || seen.group == group);
-            if eligible && emptiest.is_none_or(|best| seen.fill.permille < best.fill.permille) {
-                emptiest = Some(seen);
+            *retry_after_ms = candidate.fullness.reset_after_ms.min(*retry_after_ms);
+            let eligible = candidate.may_go && (any_group || candidate.group == group);
+            if eligible && emptiest.is_none_or(|best| candidate.fullness.permille < best.fullness.permille) {
+                emptiest = Some(candidate);
             }
         }
         emptiest
@@ -152,60 +154,60 @@ impl Shard {
         self.random as usize % end.max(1)
     }
 
-    /// The places of both tables, the slots' first.
-    fn places(&self) -> usize {
-        self.slots.places() + self.rows.places()
+    /// Buckets of both tables, those of the slots first.
+    fn buckets(&self) -> usize {
+        self.slots.buckets() + self.rows.buckets()
     }
 
-    fn at_mut(&mut self, place: usize) -> Option<(At<'_>, &mut Books)> {
-        let at = match place.checked_sub(self.slots.places()) {
-            None => self.slots.at_mut(place).map(At::Slot),
-            Some(place) => self.rows.at_mut(place).map(At::Row),
+    fn at_mut(&mut self, place: usize) -> Option<(TableEntry<'_>, &mut Budget)> {
+        let at = match place.checked_sub(self.slots.buckets()) {
+            None => self.slots.at_mut(place).map(TableEntry::Slot),
+            Some(place) => self.rows.at_mut(place).map(TableEntry::Row),
         };
-        at.map(|at| (at, &mut self.books))
+        at.map(|at| (at, &mut self.budget))
     }
 
     fn is_on_heap(&mut self, place: usize) -> bool {
         match self.at_mut(place) {
-            Some((At::Slot(slot), _)) => matches!(slot.holding, Holding::Heap(_)),
-            Some((At::Row(row), _)) => matches!(row.content, Content::Log { .. }),
+            Some((TableEntry::Slot(slot), _)) => matches!(slot.holding, SlotContent::Heap(_)),
+            Some((TableEntry::Row(row), _)) => matches!(row.content, RowContent::Log { .. }),
             None => false,
         }
     }
 
-    /// How full the subject at a place is, if there is one.
-    fn look_at(&mut self, registry: &Registry, place: usize, now_ms: u64) -> Option<Seen> {
-        let (at, books) = self.at_mut(place)?;
+    /// The subject in a bucket, if there is one.
+    fn candidate_at(&mut self, interner: &Interner, place: usize, now_ms: u64) -> Option<Candidate> {
+        let (at, budget) = self.at_mut(place)?;
         let fingerprint = at.fingerprint();
-        let (group, denied, has_permits, fill) = at.fill(registry, books, now_ms)?;
-        let dead = fill == Fill::EMPTY && !has_permits;
+        let (group, denied, has_permits, fullness) = at.fullness(interner, budget, now_ms)?;
+        let dead = fullness == Fullness::EMPTY && !has_permits;
         // The permits of a subject that is forgotten are void: they give nothing back.
-        let may_go = !denied && fill.permille < PROTECTED_PERMILLE;
-        Some(Seen { fingerprint, group, fill, dead, may_go })
+        let may_go = !denied && fullness.permille < PROTECTED_PERMILLE;
+        Some(Candidate { fingerprint, group, fullness, dead, may_go })
     }
 
-    fn remove_at(&mut self, registry: &Registry, place: usize) {
+    fn remove_at(&mut self, interner: &Interner, place: usize) {
         if let Some((at, _)) = self.at_mut(place) {
             let fingerprint = at.fingerprint();
-            self.forget(registry, fingerprint);
+            self.forget(interner, fingerprint);
         }
     }
 
-    /// Drops a subject and strikes it out of the books.
-    pub(super) fn forget(&mut self, registry: &Registry, fingerprint: Fingerprint) {
-        if let Some(mut subject) = self.take_out(registry, fingerprint) {
-            subject.book(&mut self.books, Footprint::NONE);
+    /// Removes a subject and its share of the budget.
+    pub(super) fn forget(&mut self, interner: &Interner, fingerprint: Fingerprint) {
+        if let Some(mut subject) = self.take_out(interner, fingerprint) {
+            subject.set_footprint(&mut self.budget, Footprint::NONE);
         }
     }
 }
 
-/// A subject where it is.
-enum At<'a> {
+/// Entry of either table.
+enum TableEntry<'a> {
     Slot(&'a mut Slot),
     Row(&'a mut Row),
 }
 
-impl At<'_> {
+impl TableEntry<'_> {
     fn fingerprint(&self) -> Fingerprint {
         match self {
             Self::Slot(slot) => slot.fingerprint,
@@ -213,44 +215,51 @@ impl At<'_> {
         }
     }
 
-    /// Its group, whether it was denied, whether it knows of permits, and how full it is.
-    fn fill(self, registry: &Registry, books: &mut Books, now_ms: u64) -> Option<(u8, bool, bool, Fill)> {
+    /// Its group, whether it was denied, whether it has permits, and how full it is.
+    fn fullness(
+        self,
+        interner: &Interner,
+        budget: &mut Budget,
+        now_ms: u64,
+    ) -> Option<(u8, bool, bool, Fullness)> {
         let filled =
-            |(limit, cell): (&Limit, &Cell)| Fill::of(limit, &mut cell.unpack::<State>(limit), now_ms);
+            |(limit, cell): (&Limit, &Cell)| Fullness::of(limit, &mut cell.unpack::<State>(limit), now_ms);
         Some(match self {
-            Self::Slot(Slot { holding: Holding::Packed { spec, cell }, .. }) => {
-                let spec = registry.spec(*spec)?;
+            Self::Slot(Slot { holding: SlotContent::Packed { spec, cell }, .. }) => {
+                let spec = interner.spec(*spec)?;
                 let states = spec.limits().iter().zip(cell.unpack_all(spec.limits()));
-                let fills = states.map(|(limit, mut state)| Fill::of(limit, &mut state, now_ms));
-                (spec.group, cell.denied(), false, fills.fold(Fill::EMPTY, Fill::and))
+                let fullnesses = states.map(|(limit, mut state)| Fullness::of(limit, &mut state, now_ms));
+                (spec.group, cell.denied(), false, fullnesses.fold(Fullness::EMPTY, Fullness::and))
             }
-            Self::Slot(Slot { holding: Holding::Heap(subject), .. }) => {
-                let fill = subject.fill(now_ms);
-                // What was forgotten may have freed memory, and the repair of a clock may have taken some.
-                subject.rebook(books);
-                (subject.group, subject.denied, !subject.ledger.is_empty(), fill)
+            Self::Slot(Slot { holding: SlotContent::Heap(subject), .. }) => {
+                let fullness = subject.fullness(now_ms);
+                // What was forgotten may have freed memory, and the repair of a clock may have
+                // taken some.
+                subject.update_budget(budget);
+                (subject.group, subject.denied, !subject.ledger.is_empty(), fullness)
             }
-            Self::Row(Row { content: Content::Pair { spec, pair }, .. }) => {
-                let spec = registry.spec(*spec)?;
+            Self::Row(Row { content: RowContent::Pair { spec, pair }, .. }) => {
+                let spec = interner.spec(*spec)?;
                 let states = spec.limits().iter().zip(pair.unpack_states());
-                let fills = states.map(|(limit, mut state)| Fill::of(limit, &mut state, now_ms));
-                (spec.group, pair.cell_mut().denied(), false, fills.fold(Fill::EMPTY, Fill::and))
+                let fullnesses = states.map(|(limit, mut state)| Fullness::of(limit, &mut state, now_ms));
+                (spec.group, pair.cell_mut().denied(), false, fullnesses.fold(Fullness::EMPTY, Fullness::and))
             }
-            Self::Row(Row { content: Content::Cells { spec, cells }, .. }) => {
-                let spec = registry.spec(*spec)?;
-                let fill = spec.limits().iter().zip(&*cells).map(filled).fold(Fill::EMPTY, Fill::and);
-                (spec.group, cells[0].denied(), false, fill)
+            Self::Row(Row { content: RowContent::Cells { spec, cells }, .. }) => {
+                let spec = interner.spec(*spec)?;
+                let fullness =
+                    spec.limits().iter().zip(&*cells).map(filled).fold(Fullness::EMPTY, Fullness::and);
+                (spec.group, cells[0].denied(), false, fullness)
             }
-            Self::Row(Row { content: Content::Log { spec, denied, head, ring }, .. }) => {
-                let spec = registry.spec(*spec)?;
+            Self::Row(Row { content: RowContent::Log { spec, denied, head, ring }, .. }) => {
+                let spec = interner.spec(*spec)?;
                 let mut log = NarrowLog { head, ring };
                 let peek = Attempt { now_ms: now_ms.min(MAX_TIME_MS), cost: 0, holder: 0 };
-                let fill = if log.fits(spec.first(), peek) {
-                    Fill::of(spec.first(), &mut log, now_ms)
+                let fullness = if log.fits(spec.first(), peek) {
+                    Fullness::of(spec.first(), &mut log, now_ms)
                 } else {
-                    Fill::of(spec.first(), &mut Log::from_narrow(*head, ring.clone()), now_ms)
+                    Fullness::of(spec.first(), &mut Log::from_narrow(*head, ring.clone()), now_ms)
                 };
-                (spec.group, *denied, false, fill)
+                (spec.group, *denied, false, fullness)
             }
         })
     }

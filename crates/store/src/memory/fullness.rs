@@ -1,22 +1,22 @@
-//! How full a subject is: what decides about its place when memory is short.
+//! Fullness of a subject, which decides about its eviction.
 
 use slidegate_core::{History, Limit, MAX_TIME_MS};
 
-/// How full a subject is.
+/// Fullness of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Fill {
+pub(super) struct Fullness {
     /// Thousandths of the quota in use, under the limit that is closest to it.
     pub(super) permille: u64,
     /// Units in use.
     pub(super) units: u64,
-    /// When it will be as if never seen.
+    /// Time until it is idle.
     pub(super) reset_after_ms: u64,
 }
 
-impl Fill {
+impl Fullness {
     pub(super) const EMPTY: Self = Self { permille: 0, units: 0, reset_after_ms: 0 };
 
-    /// How full a history is under its limit.
+    /// Fullness of a history under its limit.
     pub(super) fn of(limit: &Limit, history: &mut impl History, now_ms: u64) -> Self {
         let now_ms = now_ms.min(MAX_TIME_MS);
         let standing = history.standing(limit, now_ms);

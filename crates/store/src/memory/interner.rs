@@ -1,4 +1,5 @@
-//! Small numbers for what recurs in every slot: spaces, and the limits of a subject. Never locked, never grown.
+//! Interner: one-byte numbers for spaces and for the limits of subjects. Lock-free and of fixed
+//! size.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -7,26 +8,26 @@ use slidegate_core::Limit;
 
 use crate::key::Space;
 
-const PLACES: usize = 256;
-/// How far to look for a free place before giving up; giving up costs memory, not correctness.
+const TABLE_SIZE: usize = 256;
+/// Maximum number of probes for a free entry. Without one, a subject takes more memory.
 const PROBES: usize = 16;
-/// The number that no limits get.
+/// Number that stands for none.
 const NO_NUMBER: u8 = u8::MAX;
-/// The most limits of a subject that has a number.
+/// Maximum number of limits with a number.
 pub(super) const CELLS: usize = 3;
 
-/// Fits a number of one byte, so that looking one up takes no check.
-type Places<T> = [OnceLock<T>; PLACES];
+/// Table that a one-byte number indexes without a bounds check.
+type InternTable<T> = [OnceLock<T>; TABLE_SIZE];
 
-/// The limits of the subjects of a group, one to three.
+/// Limits of the subjects of a group, one to three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Spec {
+pub(super) struct LimitSpec {
     limits: [Limit; CELLS],
     count: u8,
     pub(super) group: u8,
 }
 
-impl Spec {
+impl LimitSpec {
     /// The first limit, which is the only one in a slot and of a log.
     #[inline(always)]
     pub(super) fn first(&self) -> &Limit {
@@ -38,12 +39,12 @@ impl Spec {
     }
 }
 
-/// The number of a limiter's limits in the store that it asks, once it was looked up. To compare it with a slot's takes one
-/// instruction where to compare limits takes a dozen for each.
+/// Number of a limiter's limits in its store, once it was looked up. Comparing numbers takes one
+/// instruction, comparing limits a dozen each.
 #[derive(Debug)]
-pub(super) struct Number(AtomicU8);
+pub(super) struct SpecNumber(AtomicU8);
 
-impl Number {
+impl SpecNumber {
     const UNKNOWN: u8 = NO_NUMBER;
 
     pub(super) fn unknown() -> Self {
@@ -55,10 +56,10 @@ impl Number {
         self.0.load(Ordering::Relaxed) == spec
     }
 
-    /// Looks the number up, unless it is known.
-    pub(super) fn look_up(&self, registry: &Registry, space: Space, limits: &[Limit]) {
+    /// Looks the number up at first use.
+    pub(super) fn look_up(&self, interner: &Interner, space: Space, limits: &[Limit]) {
         if self.0.load(Ordering::Relaxed) == Self::UNKNOWN
-            && let Some(number) = registry.number_of(space, limits)
+            && let Some(number) = interner.number_of(space, limits)
         {
             self.0.store(number, Ordering::Relaxed);
         }
@@ -67,33 +68,34 @@ impl Number {
 
 #[derive(Debug)]
 struct Spaces {
-    places: Places<Space>,
+    buckets: InternTable<Space>,
     /// The numbers of most spaces again, at places that follow from the spaces.
-    groups: Places<(Space, u8)>,
+    groups: InternTable<(Space, u8)>,
 }
 
 #[derive(Debug)]
-pub(super) struct Registry {
+pub(super) struct Interner {
     spaces: Box<Spaces>,
-    specs: Box<Places<Spec>>,
+    specs: Box<InternTable<LimitSpec>>,
 }
 
-impl Registry {
+impl Interner {
     pub(super) fn new() -> Self {
         Self {
             spaces: Box::new(Spaces {
-                places: [const { OnceLock::new() }; PLACES],
-                groups: [const { OnceLock::new() }; PLACES],
+                buckets: [const { OnceLock::new() }; TABLE_SIZE],
+                groups: [const { OnceLock::new() }; TABLE_SIZE],
             }),
-            specs: Box::new([const { OnceLock::new() }; PLACES]),
+            specs: Box::new([const { OnceLock::new() }; TABLE_SIZE]),
         }
     }
 
-    /// [`Registry::number`] of the limits of a space. Most are found at their first place, as every request does it.
+    /// [`Interner::number`] of the limits of a space. Most are found at their first place, as every
+    /// request does it.
     #[inline]
     fn number_of(&self, space: Space, limits: &[Limit]) -> Option<u8> {
         let group = self.group(space);
-        let place = Self::first_place(group, limits.first()?) % PLACES;
+        let place = Self::first_place(group, limits.first()?) % TABLE_SIZE;
         match self.specs[place].get() {
             Some(spec) if spec.group == group && spec.limits() == limits => {
                 Some(place as u8).filter(|number| *number != NO_NUMBER)
@@ -110,7 +112,7 @@ impl Registry {
     /// The number of these limits, if they are few enough and there is one left for them.
     pub(super) fn number<'a>(&self, group: u8, mut limits: impl Iterator<Item = &'a Limit>) -> Option<u8> {
         let first = *limits.next()?;
-        let mut spec = Spec { limits: [first; CELLS], count: 1, group };
+        let mut spec = LimitSpec { limits: [first; CELLS], count: 1, group };
         for limit in limits {
             *spec.limits.get_mut(usize::from(spec.count))? = *limit;
             spec.count += 1;
@@ -119,25 +121,26 @@ impl Registry {
             .filter(|number| *number != NO_NUMBER)
     }
 
-    /// What a number stands for.
+    /// Limits of a number.
     #[inline(always)]
-    pub(super) fn spec(&self, number: u8) -> Option<&Spec> {
+    pub(super) fn spec(&self, number: u8) -> Option<&LimitSpec> {
         self.specs[usize::from(number)].get()
     }
 
-    /// A number for the space, counted up from 0: the books of every shard have a line for each number up to the highest.
-    /// Spaces beyond the last number share that, and so a fair share of memory.
+    /// A number for the space, counted up from 0: the books of every shard have a line for each
+    /// number up to the highest. Spaces beyond the last number share that, and so a fair share of
+    /// memory.
     #[inline]
     pub(super) fn group(&self, space: Space) -> u8 {
         match self.spaces.groups[usize::from(space.0[0] as u8)].get() {
-            Some((known, group)) if *known == space => *group,
+            Some((existing, group)) if *existing == space => *group,
             _ => self.find_group(space),
         }
     }
 
     #[inline(never)]
     fn find_group(&self, space: Space) -> u8 {
-        let group = intern(&self.spaces.places, 0, PLACES, space).unwrap_or(u8::MAX);
+        let group = intern(&self.spaces.buckets, 0, TABLE_SIZE, space).unwrap_or(u8::MAX);
         // Whoever comes first has this place; the others are looked for every time.
         let _taken = self.spaces.groups[usize::from(space.0[0] as u8)].set((space, group));
         group
@@ -145,14 +148,19 @@ impl Registry {
 
     /// The space behind a group's number.
     pub(super) fn space(&self, group: u8) -> Option<Space> {
-        self.spaces.places[usize::from(group)].get().copied()
+        self.spaces.buckets[usize::from(group)].get().copied()
     }
 }
 
 /// The place of a value among the first `probes` from `start` on; a free one becomes its place.
-fn intern<T: PartialEq + Copy>(places: &Places<T>, start: usize, probes: usize, value: T) -> Option<u8> {
+fn intern<T: PartialEq + Copy>(
+    buckets: &InternTable<T>,
+    start: usize,
+    probes: usize,
+    value: T,
+) -> Option<u8> {
     (0..probes)
-        .map(|probe| start.wrapping_add(probe) % PLACES)
-        .find(|index| *places[*index].get_or_init(|| value) == value)
+        .map(|probe| start.wrapping_add(probe) % TABLE_SIZE)
+        .find(|index| *buckets[*index].get_or_init(|| value) == value)
         .map(|index| index as u8)
 }

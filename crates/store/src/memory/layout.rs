@@ -1,4 +1,4 @@
-//! The shapes in which a subject stands in a shard, and what each takes.
+//! Layouts of a subject in a shard, and their footprints.
 
 use slidegate_core::{Attempt, Limit, Log, State};
 use smallvec::{SmallVec, smallvec};
@@ -6,14 +6,14 @@ use smallvec::{SmallVec, smallvec};
 use super::budget::Footprint;
 use super::bytes::{allocated, growth};
 use super::cell::{Cell, Pack};
-use super::counter_pair::{Both, Pair};
-use super::interner::{CELLS, Registry};
-use super::row::Content;
-use super::slot::Holding;
-use super::subject::{Subject, Tracked};
+use super::counter_pair::{CounterPair, WidePair};
+use super::interner::{CELLS, Interner};
+use super::row::RowContent;
+use super::slot::SlotContent;
+use super::subject::{LimitState, Subject};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shape {
+pub(super) enum Layout {
     /// One cell in a slot: one limit, or two counters.
     Packed,
     /// Two counters in a row.
@@ -26,54 +26,55 @@ pub(super) enum Shape {
     Heap,
 }
 
-/// What is put into a table.
+/// Item of either table.
 #[derive(Debug)]
-pub(super) enum Placed {
-    Slot(Holding),
-    Row(Content),
+pub(super) enum TableItem {
+    Slot(SlotContent),
+    Row(RowContent),
 }
 
 impl Subject {
-    /// The smallest shape that holds it as it is.
-    pub(super) fn shape(&self, registry: &Registry) -> Shape {
-        self.shape_of(registry, &self.states(), |_, _| true)
+    /// Smallest layout that fits its current state.
+    pub(super) fn layout(&self, interner: &Interner) -> Layout {
+        self.layout_of(interner, &self.states(), |_, _| true)
     }
 
     fn states(&self) -> SmallVec<[&State; CELLS]> {
-        self.tracked.iter().map(|tracked| &tracked.state).collect()
+        self.limit_states.iter().map(|limit_states| &limit_states.state).collect()
     }
 
-    /// What it may take once this is admitted under limits that are lined up.
-    pub(super) fn footprint_after(&self, registry: &Registry, attempt: Attempt) -> Footprint {
-        let after = |Tracked { limit, state }: &Tracked| {
+    /// Footprint after this attempt is admitted under limits that are aligned.
+    pub(super) fn footprint_after(&self, interner: &Interner, attempt: Attempt) -> Footprint {
+        let after = |LimitState { limit, state }: &LimitState| {
             let mut state = state.clone();
             state.decide(limit, attempt);
             state
         };
-        // What fits into cells is a few words to copy, and the shape of the rest is not smaller afterwards.
-        let small = self.tracked.iter().all(|tracked| tracked.state.pack().is_some());
+        // What fits into cells is a few words to copy, and the shape of the rest is not smaller
+        // afterwards.
+        let small = self.limit_states.iter().all(|limit_states| limit_states.state.pack().is_some());
         let after: SmallVec<[State; CELLS]> =
-            if small { self.tracked.iter().map(after).collect() } else { SmallVec::new() };
+            if small { self.limit_states.iter().map(after).collect() } else { SmallVec::new() };
         let states = if small { after.iter().collect() } else { self.states() };
         let stays_narrow = |limit: &Limit, log: &Log| log.fits_narrow(limit, attempt);
-        match self.shape_of(registry, &states, stays_narrow) {
-            Shape::Packed => Footprint::SLOT,
-            Shape::Pair | Shape::Cells => Footprint::ROW,
-            Shape::Log => {
-                let Tracked { limit, state } = &self.tracked[0];
+        match self.layout_of(interner, &states, stays_narrow) {
+            Layout::Packed => Footprint::SLOT,
+            Layout::Pair | Layout::Cells => Footprint::ROW,
+            Layout::Log => {
+                let LimitState { limit, state } = &self.limit_states[0];
                 Footprint::ROW.with_heap(allocated(state.heap_bytes() + growth(limit, state)))
             }
-            Shape::Heap => Footprint::SLOT.with_heap(self.heap_bytes() + self.growth()),
+            Layout::Heap => Footprint::SLOT.with_heap(self.heap_bytes() + self.growth()),
         }
     }
 
-    fn shape_of(
+    fn layout_of(
         &self,
-        registry: &Registry,
+        interner: &Interner,
         states: &[&State],
         stays_narrow: impl Fn(&Limit, &Log) -> bool,
-    ) -> Shape {
-        let has_number = || registry.number(self.group, self.limits()).is_some();
+    ) -> Layout {
+        let has_number = || interner.number(self.group, self.limits()).is_some();
         let is_of_another = || self.limits().zip(states).any(|(limit, state)| !state.is_of(limit));
         if !self.ledger.is_empty()
             || states.is_empty()
@@ -81,112 +82,116 @@ impl Subject {
             || !has_number()
             || is_of_another()
         {
-            return Shape::Heap;
+            return Layout::Heap;
         }
         match states {
-            _ if Cell::of_all(states, false).is_some() => Shape::Packed,
-            [State::Counter(one), State::Counter(two)] if Pair::pack_both(one, two, false).is_some() => {
-                Shape::Pair
+            _ if Cell::of_all(states, false).is_some() => Layout::Packed,
+            [State::Counter(one), State::Counter(two)] if WidePair::pack_both(one, two, false).is_some() => {
+                Layout::Pair
             }
-            _ if states.len() > 1 && states.iter().all(|state| state.pack().is_some()) => Shape::Cells,
-            [State::Log(log)] if self.stands_alone(log) && stays_narrow(&self.tracked[0].limit, log) => {
-                Shape::Log
+            _ if states.len() > 1 && states.iter().all(|state| state.pack().is_some()) => Layout::Cells,
+            [State::Log(log)] if self.stands_alone(log) && stays_narrow(&self.limit_states[0].limit, log) => {
+                Layout::Log
             }
-            _ => Shape::Heap,
+            _ => Layout::Heap,
         }
     }
 
-    /// Whether a log can be decided on in a row, where nothing but its limit tells whether it grows.
+    /// Whether a log can be decided on in a row, where nothing but its limit tells whether it
+    /// grows.
     fn stands_alone(&self, log: &Log) -> bool {
-        log.is_narrow() && log.has_slots_of(&self.tracked[0].limit)
+        log.is_narrow() && log.has_slots_of(&self.limit_states[0].limit)
     }
 
-    /// What it takes in a shape.
-    pub(super) fn footprint(&self, shape: Shape) -> Footprint {
+    /// Footprint in a layout.
+    pub(super) fn footprint(&self, shape: Layout) -> Footprint {
         match shape {
-            Shape::Packed => Footprint::SLOT,
-            Shape::Pair | Shape::Cells => Footprint::ROW,
-            Shape::Log => Footprint::ROW.with_heap(allocated(self.tracked[0].state.heap_bytes())),
-            Shape::Heap => Footprint::SLOT.with_heap(self.heap_bytes()),
+            Layout::Packed => Footprint::SLOT,
+            Layout::Pair | Layout::Cells => Footprint::ROW,
+            Layout::Log => Footprint::ROW.with_heap(allocated(self.limit_states[0].state.heap_bytes())),
+            Layout::Heap => Footprint::SLOT.with_heap(self.heap_bytes()),
         }
     }
 
-    /// The shape for the place that is booked for it, which may be larger than it needs.
-    pub(super) fn booked_shape(&self, registry: &Registry) -> Shape {
-        match self.shape(registry) {
-            Shape::Packed if self.booked.slots == 0 && self.tracked.len() == 2 => Shape::Pair,
-            Shape::Packed if self.booked.slots == 0 => Shape::Cells,
-            Shape::Pair | Shape::Cells | Shape::Log if self.booked.rows == 0 => Shape::Heap,
+    /// Layout for its budgeted footprint, which may be larger than necessary.
+    pub(super) fn budgeted_layout(&self, interner: &Interner) -> Layout {
+        match self.layout(interner) {
+            Layout::Packed if self.budgeted.slots == 0 && self.limit_states.len() == 2 => Layout::Pair,
+            Layout::Packed if self.budgeted.slots == 0 => Layout::Cells,
+            Layout::Pair | Layout::Cells | Layout::Log if self.budgeted.rows == 0 => Layout::Heap,
             shape => shape,
         }
     }
 
-    /// From what a slot held.
-    pub(super) fn from_slot(registry: &Registry, holding: Holding) -> Option<Self> {
+    /// Subject from the content of a slot.
+    pub(super) fn from_slot(interner: &Interner, holding: SlotContent) -> Option<Self> {
         match holding {
-            Holding::Packed { spec, cell } => {
-                let spec = registry.spec(spec)?;
+            SlotContent::Packed { spec, cell } => {
+                let spec = interner.spec(spec)?;
                 let pairs = spec.limits().iter().zip(cell.unpack_all(spec.limits()));
-                let tracked = pairs.map(|(limit, state)| Tracked { limit: *limit, state }).collect();
+                let limit_states = pairs.map(|(limit, state)| LimitState { limit: *limit, state }).collect();
                 let denied = cell.denied();
-                Some(Self { denied, booked: Footprint::SLOT, tracked, ..Self::new(spec.group) })
+                Some(Self { denied, budgeted: Footprint::SLOT, limit_states, ..Self::new(spec.group) })
             }
-            Holding::Heap(subject) => Some(*subject),
+            SlotContent::Heap(subject) => Some(*subject),
         }
     }
 
-    /// From what a row held.
-    pub(super) fn from_row(registry: &Registry, content: Content) -> Option<Self> {
+    /// Subject from the content of a row.
+    pub(super) fn from_row(interner: &Interner, content: RowContent) -> Option<Self> {
         match content {
-            Content::Pair { spec, mut pair } => {
-                let (spec, denied) = (registry.spec(spec)?, pair.cell_mut().denied());
+            RowContent::Pair { spec, mut pair } => {
+                let (spec, denied) = (interner.spec(spec)?, pair.cell_mut().denied());
                 let pairs = spec.limits().iter().zip(pair.unpack_states());
-                let tracked = pairs.map(|(limit, state)| Tracked { limit: *limit, state }).collect();
-                Some(Self { denied, booked: Footprint::ROW, tracked, ..Self::new(spec.group) })
+                let limit_states = pairs.map(|(limit, state)| LimitState { limit: *limit, state }).collect();
+                Some(Self { denied, budgeted: Footprint::ROW, limit_states, ..Self::new(spec.group) })
             }
-            Content::Cells { spec, cells } => {
-                let spec = registry.spec(spec)?;
+            RowContent::Cells { spec, cells } => {
+                let spec = interner.spec(spec)?;
                 let pairs = spec.limits().iter().zip(&cells);
-                let tracked = pairs.map(|(limit, cell)| Tracked { limit: *limit, state: cell.unpack(limit) });
-                let (denied, tracked) = (cells[0].denied(), tracked.collect());
-                Some(Self { denied, booked: Footprint::ROW, tracked, ..Self::new(spec.group) })
+                let limit_states =
+                    pairs.map(|(limit, cell)| LimitState { limit: *limit, state: cell.unpack(limit) });
+                let (denied, limit_states) = (cells[0].denied(), limit_states.collect());
+                Some(Self { denied, budgeted: Footprint::ROW, limit_states, ..Self::new(spec.group) })
             }
-            Content::Log { spec, denied, head, ring } => {
-                let spec = registry.spec(spec)?;
+            RowContent::Log { spec, denied, head, ring } => {
+                let spec = interner.spec(spec)?;
                 let state = State::Log(Log::from_narrow(head, ring));
-                let booked = Footprint::ROW.with_heap(allocated(state.heap_bytes()));
-                let tracked = smallvec![Tracked { limit: *spec.first(), state }];
-                Some(Self { denied, booked, tracked, ..Self::new(spec.group) })
+                let budgeted = Footprint::ROW.with_heap(allocated(state.heap_bytes()));
+                let limit_states = smallvec![LimitState { limit: *spec.first(), state }];
+                Some(Self { denied, budgeted, limit_states, ..Self::new(spec.group) })
             }
         }
     }
 
-    /// Into a place of its shape, which holds it.
-    pub(super) fn into_place(mut self, registry: &Registry, shape: Shape) -> Placed {
-        const CHOSEN: &str = "a shape is chosen by what it can hold";
-        let spec = || registry.number(self.group, self.limits()).expect(CHOSEN);
-        let pack = |states: &[&State]| Cell::of_all(states, self.denied).expect(CHOSEN);
+    /// Table item of a layout that fits.
+    pub(super) fn into_place(mut self, interner: &Interner, shape: Layout) -> TableItem {
+        const FITS: &str = "a layout is chosen by what fits";
+        let spec = || interner.number(self.group, self.limits()).expect(FITS);
+        let pack = |states: &[&State]| Cell::of_all(states, self.denied).expect(FITS);
         match shape {
-            Shape::Packed => Placed::Slot(Holding::Packed { spec: spec(), cell: pack(&self.states()) }),
-            Shape::Pair => {
+            Layout::Packed => {
+                TableItem::Slot(SlotContent::Packed { spec: spec(), cell: pack(&self.states()) })
+            }
+            Layout::Pair => {
                 let pair = match self.states().as_slice() {
-                    [State::Counter(one), State::Counter(two)] => Pair::pack_both(one, two, self.denied),
+                    [State::Counter(one), State::Counter(two)] => WidePair::pack_both(one, two, self.denied),
                     _ => None,
                 };
-                Placed::Row(Content::Pair { spec: spec(), pair: pair.expect(CHOSEN) })
+                TableItem::Row(RowContent::Pair { spec: spec(), pair: pair.expect(FITS) })
             }
-            Shape::Cells => {
+            Layout::Cells => {
                 let mut cells = [Cell::default(); CELLS];
                 cells.iter_mut().zip(self.states()).for_each(|(cell, state)| *cell = pack(&[state]));
-                Placed::Row(Content::Cells { spec: spec(), cells })
+                TableItem::Row(RowContent::Cells { spec: spec(), cells })
             }
-            Shape::Log => {
+            Layout::Log => {
                 let (spec, denied) = (spec(), self.denied);
-                let log = self.tracked.pop().and_then(|tracked| tracked.state.into_log());
-                let (head, ring) = log.and_then(|log| log.into_narrow().ok()).expect(CHOSEN);
-                Placed::Row(Content::Log { spec, denied, head, ring })
+                let log = self.limit_states.pop().and_then(|limit_states| limit_states.state.into_log());
+                let (head, ring) = log.and_then(|log| log.into_narrow().ok()).expect(FITS);
+                TableItem::Row(RowContent::Log { spec, denied, head, ring })
             }
-            Shape::Heap => Placed::Slot(Holding::Heap(Box::new(self))),
+            Layout::Heap => TableItem::Slot(SlotContent::Heap(Box::new(self))),
         }
     }
 }

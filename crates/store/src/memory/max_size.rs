@@ -1,24 +1,25 @@
-//! How large a subject can get: filled as far as requests can fill it, and measured like any other.
+//! Maximum size of a subject: the state is filled as far as requests can, and measured.
 
 use slidegate_core::{Attempt, Limit, LimitKind, State};
 
 use super::budget::Footprint;
-use super::interner::Registry;
+use super::interner::Interner;
 use super::row::ROW_BYTES;
 use super::slot::SLOT_BYTES;
-use super::subject::{Subject, Tracked};
+use super::subject::{LimitState, Subject};
 
-/// When the last request comes, as it does to all limits of a subject: where a slot begins, for most resolutions.
+/// When the last request comes, as it does to all limits of a subject: where a slot begins, for
+/// most resolutions.
 const END_MS: u64 = 20_000 * 86_400_000;
 
-/// The most bytes that a subject takes under these limits with so many open permits, its place in the table included.
+/// Maximum size of a subject under these limits with this many open permits, including its bucket.
 pub fn max_subject_bytes(limits: &[Limit], open_permits: usize) -> usize {
-    let tracked = |limit: &Limit| Tracked { limit: *limit, state: filled(limit) };
-    let mut subject = Subject { tracked: limits.iter().map(tracked).collect(), ..Subject::new(0) };
+    let limit_states = |limit: &Limit| LimitState { limit: *limit, state: filled(limit) };
+    let mut subject = Subject { limit_states: limits.iter().map(limit_states).collect(), ..Subject::new(0) };
     (0..open_permits).for_each(|_| {
         subject.ledger.grant(0, u64::MAX);
     });
-    let Footprint { slots, rows, heap_bytes } = subject.footprint(subject.shape(&Registry::new()));
+    let Footprint { slots, rows, heap_bytes } = subject.footprint(subject.layout(&Interner::new()));
     slots as usize * SLOT_BYTES + rows as usize * ROW_BYTES + heap_bytes as usize
 }
 

@@ -1,19 +1,19 @@
-//! Requests that touch several subjects: every shard is locked, in order, before anything is looked at.
+//! Requests on several subjects: all their shards are locked, in order, before any state is read.
 
 use slidegate_core::{Attempt, Decision, Decisions, Limit, LimitAttempt, Verdict, decide, evaluate};
 use smallvec::SmallVec;
 
 use super::Memory;
 use super::budget::Footprint;
-use super::eviction::NoRoom;
+use super::eviction::OutOfMemory;
 use super::shard::{Shard, refuse};
-use super::subject::{Subject, Tracked};
+use super::subject::{LimitState, Subject};
 use crate::fingerprint::Fingerprint;
 use crate::sync::MutexGuard;
 use crate::{ChargeRequest, stricter};
 
-/// One subject of the request, out of its shard while the request is decided.
-pub(super) struct Guest {
+/// Subject of a request, taken out of its shard while the request is decided.
+pub(super) struct LoadedSubject {
     pub(super) fingerprint: Fingerprint,
     pub(super) shard: usize,
     pub(super) subject: Subject,
@@ -24,34 +24,39 @@ pub(super) struct Guest {
     /// Its limits, each with the cost of all the charges on it.
     pub(super) limits: SmallVec<[(Limit, u64); 4]>,
     /// Whether there is memory for what may be charged.
-    room: Result<(), NoRoom>,
+    room: Result<(), OutOfMemory>,
 }
 
-impl Guest {
-    /// The most that it is charged under one of its limits.
+impl LoadedSubject {
+    /// Largest cost under one of its limits.
     pub(super) fn cost(&self) -> u64 {
         self.limits.iter().map(|(_, cost)| *cost).max().unwrap_or(0)
     }
 
     /// Puts the states of its limits first.
-    pub(super) fn line_up(&mut self) {
+    pub(super) fn align(&mut self) {
         let limits: SmallVec<[Limit; 4]> = self.limits.iter().map(|(limit, _)| *limit).collect();
-        self.subject.line_up(&limits);
+        self.subject.align(&limits);
     }
 
-    /// What is asked of its limits, which are lined up.
+    /// Attempts on its limits, which are aligned.
     pub(super) fn attempts(&mut self, holder: u64) -> SmallVec<[LimitAttempt<'_>; 4]> {
-        let asked = self.limits.iter().zip(&mut self.subject.tracked);
-        asked
-            .map(|((limit, cost), Tracked { state, .. })| LimitAttempt { limit, cost: *cost, holder, state })
+        let attempt_at = self.limits.iter().zip(&mut self.subject.limit_states);
+        attempt_at
+            .map(|((limit, cost), LimitState { state, .. })| LimitAttempt {
+                limit,
+                cost: *cost,
+                holder,
+                state,
+            })
             .collect()
     }
 }
 
-/// The shards of one request, locked in order.
-pub(super) struct Hall<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>);
+/// Locked shards of one request, in order.
+pub(super) struct ShardGuards<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>);
 
-impl Hall<'_> {
+impl ShardGuards<'_> {
     pub(super) fn shard(&mut self, index: usize) -> &mut Shard {
         let place = self.0.binary_search_by_key(&index, |(index, _)| *index);
         &mut self.0[place.expect("every shard of the request is locked")].1
@@ -59,66 +64,66 @@ impl Hall<'_> {
 }
 
 impl Memory {
-    pub(super) fn lock(&self, fingerprints: &[Fingerprint]) -> Hall<'_> {
+    pub(super) fn lock(&self, fingerprints: &[Fingerprint]) -> ShardGuards<'_> {
         let mut order: SmallVec<[usize; 4]> = fingerprints.iter().map(|f| self.shard_of(f)).collect();
         order.sort_unstable();
         order.dedup();
-        Hall(order.into_iter().map(|index| (index, self.shards[index].lock())).collect())
+        ShardGuards(order.into_iter().map(|index| (index, self.shards[index].lock())).collect())
     }
 
-    pub(super) fn decide_several(&self, call: &ChargeRequest<'_>) -> Verdict {
-        self.host(call, |guests, hall| {
-            // Who only looks leaves nothing behind.
-            if !only_looks(call) {
-                self.set_aside_all(call, guests, hall, |_| 0);
+    pub(super) fn decide_multi_subject(&self, call: &ChargeRequest<'_>) -> Verdict {
+        self.with_subjects(call, |subjects, guards| {
+            // A peek leaves nothing behind.
+            if !is_peek(call) {
+                self.reserve_memory_for_all(call, subjects, guards, |_| 0);
             }
-            decide_guests(guests, call)
+            decide_subjects(subjects, call)
         })
     }
 
-    /// Has all subjects of a request at hand while it is answered, limit by limit of every guest; gives the answers in the order
-    /// of the charges.
-    pub(super) fn host(
+    /// Runs `answer` with all subjects of a request loaded; returns its decisions in the order of
+    /// the charges.
+    pub(super) fn with_subjects(
         &self,
         call: &ChargeRequest<'_>,
-        answer: impl FnOnce(&mut [Guest], &mut Hall<'_>) -> Verdict,
+        answer: impl FnOnce(&mut [LoadedSubject], &mut ShardGuards<'_>) -> Verdict,
     ) -> Verdict {
         let fingerprints: SmallVec<[Fingerprint; 4]> =
             call.charges.iter().map(|charge| self.fingerprints.of(charge.space, charge.key)).collect();
-        let mut hall = self.lock(&fingerprints);
-        let mut guests = self.invite(call, &fingerprints, &mut hall);
-        let verdict = answer(&mut guests, &mut hall);
-        let asked = call.charges.iter().zip(&fingerprints);
-        let asked = asked.flat_map(|(charge, f)| charge.limits.iter().map(move |limit| (f, limit)));
-        let decisions: Decisions = asked.map(|(f, limit)| find(&guests, &verdict, f, limit)).collect();
-        for mut guest in guests {
-            if guest.cost() == 0 {
-                guest.subject.restore(&guest.terms);
+        let mut guards = self.lock(&fingerprints);
+        let mut subjects = self.load_subjects(call, &fingerprints, &mut guards);
+        let verdict = answer(&mut subjects, &mut guards);
+        let attempt_at = call.charges.iter().zip(&fingerprints);
+        let attempt_at = attempt_at.flat_map(|(charge, f)| charge.limits.iter().map(move |limit| (f, limit)));
+        let decisions: Decisions = attempt_at.map(|(f, limit)| find(&subjects, &verdict, f, limit)).collect();
+        for mut loaded in subjects {
+            if loaded.cost() == 0 {
+                loaded.subject.restore(&loaded.terms);
             }
-            let shard = hall.shard(guest.shard);
-            let subject = (guest.subject, guest.original);
-            shard.put_back(&self.registry, guest.fingerprint, subject, call.now_ms);
+            let shard = guards.shard(loaded.shard);
+            let subject = (loaded.subject, loaded.original);
+            shard.put_back(&self.interner, loaded.fingerprint, subject, call.now_ms);
         }
         Verdict::new(verdict.decided_at_ms, decisions)
     }
 
     /// Takes every subject out of its shard, and sums the charges that meet on one limit.
-    fn invite(
+    fn load_subjects(
         &self,
         call: &ChargeRequest<'_>,
         fingerprints: &[Fingerprint],
-        hall: &mut Hall<'_>,
-    ) -> Vec<Guest> {
-        let mut guests: Vec<Guest> = Vec::with_capacity(fingerprints.len());
+        guards: &mut ShardGuards<'_>,
+    ) -> Vec<LoadedSubject> {
+        let mut subjects: Vec<LoadedSubject> = Vec::with_capacity(fingerprints.len());
         for (charge, fingerprint) in call.charges.iter().zip(fingerprints) {
-            let known = guests.iter().position(|guest| guest.fingerprint == *fingerprint);
-            let index = known.unwrap_or_else(|| {
+            let existing = subjects.iter().position(|loaded| loaded.fingerprint == *fingerprint);
+            let index = existing.unwrap_or_else(|| {
                 let shard = self.shard_of(fingerprint);
-                let group = self.registry.group(charge.space);
-                let subject = hall.shard(shard).take_out(&self.registry, *fingerprint);
+                let group = self.interner.group(charge.space);
+                let subject = guards.shard(shard).take_out(&self.interner, *fingerprint);
                 let subject = subject.unwrap_or_else(|| Subject::new(group));
                 let (original, terms, limits) = (subject.small_copy(), subject.terms(), SmallVec::new());
-                guests.push(Guest {
+                subjects.push(LoadedSubject {
                     fingerprint: *fingerprint,
                     shard,
                     subject,
@@ -127,90 +132,90 @@ impl Memory {
                     limits,
                     room: Ok(()),
                 });
-                guests.len() - 1
+                subjects.len() - 1
             });
             for limit in charge.limits {
-                let limits = &mut guests[index].limits;
+                let limits = &mut subjects[index].limits;
                 match limits.iter_mut().find(|(other, _)| other.id() == limit.id()) {
-                    Some((known, cost)) => {
+                    Some((existing, cost)) => {
                         *cost = cost.saturating_add(charge.cost);
-                        *known = stricter(known, limit);
+                        *existing = stricter(existing, limit);
                     }
                     None => limits.push((*limit, charge.cost)),
                 }
             }
         }
-        guests.iter_mut().for_each(Guest::line_up);
-        guests
+        subjects.iter_mut().for_each(LoadedSubject::align);
+        subjects
     }
 
-    /// Sets memory aside for what may be charged, so that the next subject does not count on it too.
-    pub(super) fn set_aside_all(
+    /// Reserves memory for what may be charged, so that the next subject does not count on it too.
+    pub(super) fn reserve_memory_for_all(
         &self,
         call: &ChargeRequest<'_>,
-        guests: &mut [Guest],
-        hall: &mut Hall<'_>,
-        permits: impl Fn(&Guest) -> usize,
+        subjects: &mut [LoadedSubject],
+        guards: &mut ShardGuards<'_>,
+        permits: impl Fn(&LoadedSubject) -> usize,
     ) {
-        for guest in guests {
-            let attempt = Attempt { now_ms: call.now_ms, cost: guest.cost(), holder: call.holder };
-            let subject = &guest.subject;
-            let footprint = match permits(guest) {
-                0 => subject.footprint_after(&self.registry, attempt),
+        for loaded in subjects {
+            let attempt = Attempt { now_ms: call.now_ms, cost: loaded.cost(), holder: call.holder };
+            let subject = &loaded.subject;
+            let footprint = match permits(loaded) {
+                0 => subject.footprint_after(&self.interner, attempt),
                 permits => {
                     let bytes = subject.heap_bytes() + subject.growth() + subject.permit_bytes(permits);
                     Footprint::SLOT.with_heap(bytes)
                 }
             };
-            let shard = hall.shard(guest.shard);
-            guest.room = shard.set_aside(&self.registry, &mut guest.subject, footprint, call.now_ms);
+            let shard = guards.shard(loaded.shard);
+            loaded.room = shard.reserve_memory(&self.interner, &mut loaded.subject, footprint, call.now_ms);
         }
     }
 }
 
-pub(super) fn decide_guests(guests: &mut [Guest], call: &ChargeRequest<'_>) -> Verdict {
+pub(super) fn decide_subjects(subjects: &mut [LoadedSubject], call: &ChargeRequest<'_>) -> Verdict {
     let ChargeRequest { now_ms, holder, .. } = *call;
-    let room = guests.iter().find_map(|guest| guest.room.err());
-    let bound = guests.iter_mut().find_map(|guest| guest.subject.check_bound(now_ms).err());
+    let room = subjects.iter().find_map(|loaded| loaded.room.err());
+    let bound = subjects.iter_mut().find_map(|loaded| loaded.subject.check_bound(now_ms).err());
     let mut attempts: SmallVec<[LimitAttempt<'_>; 8]> =
-        guests.iter_mut().flat_map(|guest| guest.attempts(holder)).collect();
-    let verdict = match room.or(bound).filter(|_| !only_looks(call)) {
+        subjects.iter_mut().flat_map(|loaded| loaded.attempts(holder)).collect();
+    let verdict = match room.or(bound).filter(|_| !is_peek(call)) {
         None => decide(&mut attempts, now_ms),
-        Some(no_room) => refuse(evaluate(&mut attempts, now_ms), no_room),
+        Some(out_of_memory) => refuse(evaluate(&mut attempts, now_ms), out_of_memory),
     };
     drop(attempts);
-    for guest in guests {
-        let cost = guest.cost();
-        guest.subject.note(cost, verdict.is_allowed());
+    for loaded in subjects {
+        let cost = loaded.cost();
+        loaded.subject.set_denied(cost, verdict.is_allowed());
     }
     verdict
 }
 
-/// What all limits would say, without a charge.
-pub(super) fn judge_guests(guests: &mut [Guest], call: &ChargeRequest<'_>) -> Verdict {
+/// Evaluates all limits without a charge.
+pub(super) fn evaluate_subjects(subjects: &mut [LoadedSubject], call: &ChargeRequest<'_>) -> Verdict {
     let mut attempts: SmallVec<[LimitAttempt<'_>; 8]> =
-        guests.iter_mut().flat_map(|guest| guest.attempts(call.holder)).collect();
+        subjects.iter_mut().flat_map(|loaded| loaded.attempts(call.holder)).collect();
     evaluate(&mut attempts, call.now_ms)
 }
 
-pub(super) fn only_looks(call: &ChargeRequest<'_>) -> bool {
+pub(super) fn is_peek(call: &ChargeRequest<'_>) -> bool {
     call.charges.iter().all(|charge| charge.cost == 0)
 }
 
-/// The decision on one limit of one subject.
+/// Decision on one limit of one subject.
 pub(super) fn find(
-    guests: &[Guest],
+    subjects: &[LoadedSubject],
     verdict: &Verdict,
     fingerprint: &Fingerprint,
     limit: &Limit,
 ) -> Decision {
     let mut place = 0;
-    for guest in guests {
-        if guest.fingerprint == *fingerprint {
-            let within = guest.limits.iter().position(|(other, _)| other.id() == limit.id());
-            return verdict.decisions[place + within.expect("every limit was asked")];
+    for loaded in subjects {
+        if loaded.fingerprint == *fingerprint {
+            let within = loaded.limits.iter().position(|(other, _)| other.id() == limit.id());
+            return verdict.decisions[place + within.expect("every limit was evaluated")];
         }
-        place += guest.limits.len();
+        place += loaded.limits.len();
     }
-    unreachable!("every subject was invited")
+    unreachable!("every subject is loaded")
 }

@@ -1,4 +1,4 @@
-//! The board of a store in memory, and subjects that are forgotten because somebody says so.
+//! Notes of the in-memory store, and the deletion of subjects.
 
 use super::Memory;
 use crate::ForgetRequest;
@@ -7,26 +7,26 @@ use crate::notes::{Note, Notes, PostOutcome};
 impl Memory {
     /// [`Store::forget`](crate::Store::forget) without waiting, which cannot fail.
     ///
-    /// All limits of a subject are in one place here, and the whole subject goes, whichever of them are named: also the mark
-    /// that it was denied, and which of its permits were used.
+    /// All limits of a subject are in one place here, and the whole subject goes, whichever of them
+    /// are named: also the mark that it was denied, and which of its permits were used.
     pub fn forget_now(&self, subject: &ForgetRequest<'_>) {
         let fingerprint = self.fingerprints.of(subject.space, subject.key);
-        self.shards[self.shard_of(&fingerprint)].lock().forget(&self.registry, fingerprint);
-        self.board.lock().version += 1;
+        self.shards[self.shard_of(&fingerprint)].lock().forget(&self.interner, fingerprint);
+        self.notes.lock().version += 1;
     }
 
     /// [`Store::post`](crate::Store::post) without waiting, which cannot fail.
     pub fn post_now(&self, note: &Note, now_ms: u64) -> PostOutcome {
-        self.board.lock().post(note, now_ms)
+        self.notes.lock().post(note, now_ms)
     }
 
     /// [`Store::withdraw`](crate::Store::withdraw) without waiting, which cannot fail.
     pub fn withdraw_now(&self, id: &str) -> bool {
-        self.board.lock().withdraw(id)
+        self.notes.lock().withdraw(id)
     }
 
     /// [`Store::board`](crate::Store::board) without waiting, which cannot fail.
     pub fn notes_now(&self) -> Notes {
-        self.board.lock().clone()
+        self.notes.lock().clone()
     }
 }

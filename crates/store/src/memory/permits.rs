@@ -1,18 +1,19 @@
-//! Permits: opened with what a request is charged, and closed by the one settlement that each is good for.
+//! Permits: opened with what a request is charged, and closed by the one settlement that each is
+//! good for.
 
 use slidegate_core::{Grant, Receipt, Verdict};
 use smallvec::SmallVec;
 
 use super::Memory;
 use super::budget::Footprint;
-use super::multi_subject::{Guest, decide_guests, find, judge_guests, only_looks};
+use super::multi_subject::{LoadedSubject, decide_subjects, evaluate_subjects, find, is_peek};
 use super::shard::Shard;
 use super::subject::Subject;
 use crate::fingerprint::Fingerprint;
 use crate::{Admission, Charge, Grants, RefundScope, ReserveRequest, SettleOutcome, Settlement};
 
 /// A subject of a settlement, out of its shard.
-struct Found {
+struct SettlementSubject {
     shard: usize,
     fingerprint: Fingerprint,
     subject: Subject,
@@ -23,34 +24,35 @@ impl Memory {
     pub fn reserve_now(&self, request: &ReserveRequest<'_>) -> Admission {
         let call = &request.charge;
         let returns = |charge: usize| request.refund_scope(charge);
-        if only_looks(call) || request.refunds.iter().all(|returns| *returns == RefundScope::Nothing) {
+        if is_peek(call) || request.refunds.iter().all(|returns| *returns == RefundScope::Nothing) {
             return self.decide_now(call).into();
         }
         let fingerprints: SmallVec<[Fingerprint; 4]> =
             call.charges.iter().map(|charge| self.fingerprints.of(charge.space, charge.key)).collect();
-        let permits_of = |guest: &Guest| {
-            let charges = (0..call.charges.len()).filter(|&charge| fingerprints[charge] == guest.fingerprint);
+        let permits_of = |loaded: &LoadedSubject| {
+            let charges =
+                (0..call.charges.len()).filter(|&charge| fingerprints[charge] == loaded.fingerprint);
             charges.filter(|&charge| returns(charge) != RefundScope::Nothing).count()
         };
         let mut granted = Grants::Nothing;
-        let verdict = self.host(call, |guests, hall| {
-            guests.iter_mut().for_each(|guest| guest.subject.ledger.prune(call.now_ms));
+        let verdict = self.with_subjects(call, |subjects, guards| {
+            subjects.iter_mut().for_each(|loaded| loaded.subject.ledger.prune(call.now_ms));
             let numbered = |charge: usize| returns(charge).is_numbered(call.charges[charge].limits);
-            let has_room = |charge: usize| !guest(guests, &fingerprints[charge]).subject.ledger.is_full();
+            let has_room = |charge: usize| !loaded(subjects, &fingerprints[charge]).subject.ledger.is_full();
             if (0..call.charges.len()).any(|charge| numbered(charge) && !has_room(charge)) {
                 granted = Grants::TooManyOpen;
-                return judge_guests(guests, call);
+                return evaluate_subjects(subjects, call);
             }
             // Where nothing is written, nothing is needed.
-            if judge_guests(guests, call).is_allowed() {
-                self.set_aside_all(call, guests, hall, permits_of);
+            if evaluate_subjects(subjects, call).is_allowed() {
+                self.reserve_memory_for_all(call, subjects, guards, permits_of);
             }
-            let verdict = decide_guests(guests, call);
+            let verdict = decide_subjects(subjects, call);
             if verdict.is_allowed() {
                 let grants = call.charges.iter().zip(&fingerprints).enumerate();
                 let grants = grants.map(|(index, (charge, fingerprint))| {
-                    let until_ms = release_ms(guests, &verdict, fingerprint, charge, returns(index))?;
-                    let ledger = &mut guest_mut(guests, fingerprint).subject.ledger;
+                    let until_ms = release_ms(subjects, &verdict, fingerprint, charge, returns(index))?;
+                    let ledger = &mut guest_mut(subjects, fingerprint).subject.ledger;
                     Some(grant(ledger, call.holder ^ self.generations, until_ms, numbered(index)))
                 });
                 granted = Grants::new(grants.collect());
@@ -76,7 +78,8 @@ impl Memory {
         outcomes
     }
 
-    /// Replaces what another store recorded under a permit, as far as it was recorded here too: that store has the ledger.
+    /// Replaces what another store recorded under a permit, as far as it was recorded here too:
+    /// that store has the ledger.
     pub(crate) fn replace_now(&self, settlement: &Settlement<'_>) {
         self.settle_each(
             settlement,
@@ -99,33 +102,39 @@ impl Memory {
         let Settlement { now_ms, ref subjects, .. } = *settlement;
         let fingerprints: SmallVec<[Fingerprint; 4]> =
             subjects.iter().map(|charged| self.fingerprints.of(charged.space, &charged.key)).collect();
-        let mut hall = self.lock(&fingerprints);
-        let mut found: SmallVec<[Found; 2]> = SmallVec::new();
+        let mut guards = self.lock(&fingerprints);
+        let mut found: SmallVec<[SettlementSubject; 2]> = SmallVec::new();
         for (index, fingerprint) in fingerprints.iter().enumerate() {
-            let known = found.iter().position(|other| other.fingerprint == *fingerprint);
-            let at = known.or_else(|| {
+            let existing = found.iter().position(|other| other.fingerprint == *fingerprint);
+            let at = existing.or_else(|| {
                 let shard = self.shard_of(fingerprint);
-                let mut subject = hall.shard(shard).take_out(&self.registry, *fingerprint)?;
+                let mut subject = guards.shard(shard).take_out(&self.interner, *fingerprint)?;
                 if may_change(&subject) {
-                    self.set_aside_settled(hall.shard(shard), &mut subject, settlement);
+                    self.reserve_memory_for_settlement(guards.shard(shard), &mut subject, settlement);
                 }
-                found.push(Found { shard, fingerprint: *fingerprint, subject });
+                found.push(SettlementSubject { shard, fingerprint: *fingerprint, subject });
                 Some(found.len() - 1)
             });
             settle(index, at.map(|at| &mut found[at].subject));
         }
-        for Found { shard, fingerprint, subject } in found {
-            hall.shard(shard).put_back(&self.registry, fingerprint, (subject, None), now_ms);
+        for SettlementSubject { shard, fingerprint, subject } in found {
+            guards.shard(shard).put_back(&self.interner, fingerprint, (subject, None), now_ms);
         }
     }
 }
 
 impl Memory {
-    /// Makes room for what a settlement may take. Where there is none it is written all the same: what was used must not be dropped. It
-    /// then exceeds the bound by no more than one log does whose counts outgrow their entries, until something is forgotten.
-    fn set_aside_settled(&self, shard: &mut Shard, subject: &mut Subject, settlement: &Settlement<'_>) {
+    /// Makes room for what a settlement may take. Where there is none it is written all the same:
+    /// what was used must not be dropped. It then exceeds the bound by no more than one log does
+    /// whose counts outgrow their entries, until something is forgotten.
+    fn reserve_memory_for_settlement(
+        &self,
+        shard: &mut Shard,
+        subject: &mut Subject,
+        settlement: &Settlement<'_>,
+    ) {
         let footprint = Footprint::SLOT.with_heap(subject.settled_bytes(settlement.cost));
-        if shard.set_aside(&self.registry, subject, footprint, settlement.now_ms).is_err() {
+        if shard.reserve_memory(&self.interner, subject, footprint, settlement.now_ms).is_err() {
             // No request was refused.
             shard.stats.refused_for_room -= 1;
         }
@@ -136,9 +145,10 @@ fn grant(ledger: &mut slidegate_core::Ledger, id: u64, until_ms: u64, numbered: 
     if numbered { ledger.grant(id, until_ms) } else { ledger.grant_places(id, until_ms) }
 }
 
-/// When all that a charge recorded, as far as it may be given back, has left its windows; `None` if there is nothing.
+/// When all that a charge recorded, as far as it may be given back, has left its windows; `None` if
+/// there is nothing.
 fn release_ms(
-    guests: &[Guest],
+    subjects: &[LoadedSubject],
     verdict: &Verdict,
     fingerprint: &Fingerprint,
     charge: &Charge<'_>,
@@ -146,16 +156,16 @@ fn release_ms(
 ) -> Option<u64> {
     let limits = charge.limits.iter().filter(|limit| returns.includes(limit));
     let ends = limits.map(|limit| {
-        let stamp_ms = find(guests, verdict, fingerprint, limit).stamp_ms;
+        let stamp_ms = find(subjects, verdict, fingerprint, limit).stamp_ms;
         Receipt { stamp_ms, cost: charge.cost, holder: 0 }.release_ms(limit)
     });
     ends.max().filter(|_| charge.cost != 0)
 }
 
-fn guest<'g>(guests: &'g [Guest], fingerprint: &Fingerprint) -> &'g Guest {
-    guests.iter().find(|guest| guest.fingerprint == *fingerprint).expect("every subject was invited")
+fn loaded<'g>(subjects: &'g [LoadedSubject], fingerprint: &Fingerprint) -> &'g LoadedSubject {
+    subjects.iter().find(|loaded| loaded.fingerprint == *fingerprint).expect("every subject is loaded")
 }
 
-fn guest_mut<'g>(guests: &'g mut [Guest], fingerprint: &Fingerprint) -> &'g mut Guest {
-    guests.iter_mut().find(|guest| guest.fingerprint == *fingerprint).expect("every subject was invited")
+fn guest_mut<'g>(subjects: &'g mut [LoadedSubject], fingerprint: &Fingerprint) -> &'g mut LoadedSubject {
+    subjects.iter_mut().find(|loaded| loaded.fingerprint == *fingerprint).expect("every subject is loaded")
 }

@@ -1,10 +1,10 @@
-//! One subject in a cache line of its own: two or three small states, or a log, whose entries are elsewhere but are not
-//! needed to refuse.
+//! One subject in a cache line of its own: two or three small states, or a log, whose entries are
+//! elsewhere but are not needed to refuse.
 
 use slidegate_core::{LogHead, Ring};
 
 use super::cell::Cell;
-use super::counter_pair::Pair;
+use super::counter_pair::WidePair;
 use super::interner::CELLS;
 use super::table::Keyed;
 use crate::fingerprint::Fingerprint;
@@ -13,14 +13,14 @@ use crate::fingerprint::Fingerprint;
 #[repr(align(64))]
 pub(super) struct Row {
     pub(super) fingerprint: Fingerprint,
-    pub(super) content: Content,
+    pub(super) content: RowContent,
 }
 
 /// What a row holds.
 #[derive(Clone, Debug)]
-pub(super) enum Content {
+pub(super) enum RowContent {
     /// Two counters.
-    Pair { spec: u8, pair: Pair },
+    Pair { spec: u8, pair: WidePair },
     /// A cell for each limit of the spec.
     Cells { spec: u8, cells: [Cell; CELLS] },
     /// A log, and whether the subject was denied since it was written.

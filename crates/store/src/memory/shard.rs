@@ -1,34 +1,35 @@
-//! A part of the store behind one lock: two tables, and their part of the memory.
+//! Shard: the part of the store behind one lock, with two tables and a memory budget.
 
 use slidegate_core::{Attempt, Limit, Outcome, Verdict};
 
-use super::budget::{Books, Footprint};
-use super::eviction::NoRoom;
-use super::interner::Registry;
-use super::layout::{Placed, Shape};
+use super::budget::{Budget, Footprint};
+use super::eviction::OutOfMemory;
+use super::interner::Interner;
+use super::layout::{Layout, TableItem};
 use super::row::Row;
-use super::slot::{Holding, SLOT_BYTES, Slot};
+use super::slot::{SLOT_BYTES, Slot, SlotContent};
 use super::subject::Subject;
 use super::table::Table;
 use crate::fingerprint::Fingerprint;
 use crate::key::Space;
 
-/// The size to which a shard's slots may grow: moving them then takes well under a millisecond, however large the store.
-const MAX_PLACES: usize = 8_192;
+/// The size to which a shard's slots may grow: moving them then takes well under a millisecond,
+/// however large the store.
+const MAX_BUCKETS: usize = 8_192;
 /// A full table of slots, and a fifth of the shard for rows and what is on the heap.
-pub(super) const SHARD_BYTES: usize = SLOT_BYTES * MAX_PLACES / 4 * 5;
+pub(super) const SHARD_BYTES: usize = SLOT_BYTES * MAX_BUCKETS / 4 * 5;
 
 #[derive(Debug)]
 pub(super) struct Shard {
     pub(super) slots: Table<Slot>,
     pub(super) rows: Table<Row>,
-    pub(super) books: Books,
+    pub(super) budget: Budget,
     pub(super) sweep_at: usize,
     pub(super) random: u64,
     pub(super) stats: ShardStats,
 }
 
-/// What the bound has cost so far.
+/// Effects of the bound so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct ShardStats {
     pub(super) forgotten_keys: u64,
@@ -36,20 +37,20 @@ pub(super) struct ShardStats {
     pub(super) refused_for_room: u64,
 }
 
-/// What a request asks of one subject.
+/// Charge to one subject.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Demand<'a> {
+pub(super) struct SubjectCharge<'a> {
     pub(super) space: Space,
     pub(super) limits: &'a [Limit],
     pub(super) attempt: Attempt,
 }
 
 impl Shard {
-    pub(super) fn new(budget: usize, random: u64) -> Self {
+    pub(super) fn new(max_bytes: usize, random: u64) -> Self {
         Self {
             slots: Table::default(),
             rows: Table::default(),
-            books: Books::new(budget),
+            budget: Budget::new(max_bytes),
             sweep_at: 0,
             random: random | 1,
             stats: ShardStats::default(),
@@ -60,144 +61,155 @@ impl Shard {
     #[inline(never)]
     pub(super) fn decide(
         &mut self,
-        registry: &Registry,
+        interner: &Interner,
         fingerprint: Fingerprint,
-        demand: Demand<'_>,
+        demand: SubjectCharge<'_>,
     ) -> Verdict {
-        if let Some(Slot { holding: Holding::Heap(subject), .. }) = self.slots.find_mut(fingerprint)
-            && subject.is_ready(&self.books, demand.limits)
+        if let Some(Slot { holding: SlotContent::Heap(subject), .. }) = self.slots.find_mut(fingerprint)
+            && subject.is_ready(&self.budget, demand.limits)
         {
             let verdict = subject.decide(demand.limits, demand.attempt);
-            subject.rebook(&mut self.books);
+            subject.update_budget(&mut self.budget);
             return verdict;
         }
-        match self.take_out(registry, fingerprint) {
-            Some(subject) => self.decide_outside(registry, fingerprint, subject, demand),
-            None => self.newcomer(registry, fingerprint, demand),
+        match self.take_out(interner, fingerprint) {
+            Some(subject) => self.decide_outside(interner, fingerprint, subject, demand),
+            None => self.decide_new(interner, fingerprint, demand),
         }
     }
 
-    /// A subject that is not in the table: it gets in only if it is admitted and there is room.
+    /// Decides on a subject that is not in the table. It is inserted only if it is admitted and
+    /// fits.
     #[inline(never)]
-    fn newcomer(&mut self, registry: &Registry, fingerprint: Fingerprint, demand: Demand<'_>) -> Verdict {
-        let Demand { space, limits, attempt } = demand;
-        let mut subject = Subject::new(registry.group(space));
-        subject.line_up(limits);
+    fn decide_new(
+        &mut self,
+        interner: &Interner,
+        fingerprint: Fingerprint,
+        demand: SubjectCharge<'_>,
+    ) -> Verdict {
+        let SubjectCharge { space, limits, attempt } = demand;
+        let mut subject = Subject::new(interner.group(space));
+        subject.align(limits);
         let evaluated = subject.evaluate(limits, attempt);
         if attempt.cost == 0 || limits.is_empty() || !evaluated.is_allowed() {
             return evaluated;
         }
         let verdict = subject.decide(limits, attempt);
-        let footprint = subject.footprint(subject.shape(registry));
-        if let Err(no_room) = self.set_aside(registry, &mut subject, footprint, attempt.now_ms) {
-            return refuse(evaluated, no_room);
+        let footprint = subject.footprint(subject.layout(interner));
+        if let Err(out_of_memory) = self.reserve_memory(interner, &mut subject, footprint, attempt.now_ms) {
+            return refuse(evaluated, out_of_memory);
         }
-        self.insert(registry, fingerprint, subject);
+        self.insert(interner, fingerprint, subject);
         verdict
     }
 
-    /// Decides with the subject out of its table: it may need another place than it had, or more memory.
+    /// Decides with the subject out of its table: it may need another place than it had, or more
+    /// memory.
     #[inline(never)]
     fn decide_outside(
         &mut self,
-        registry: &Registry,
+        interner: &Interner,
         fingerprint: Fingerprint,
         mut subject: Subject,
-        Demand { limits, attempt, .. }: Demand<'_>,
+        SubjectCharge { limits, attempt, .. }: SubjectCharge<'_>,
     ) -> Verdict {
         let original = subject.small_copy();
         subject.drop_idle(attempt.now_ms);
         let terms = subject.terms();
-        subject.line_up(limits);
+        subject.align(limits);
         let mut verdict = subject.evaluate(limits, attempt);
         if attempt.cost == 0 {
             subject.restore(&terms);
         } else if !verdict.is_allowed() {
             // Nothing is written, so nothing is needed.
-            subject.note(attempt.cost, false);
+            subject.set_denied(attempt.cost, false);
         } else {
-            let footprint = subject.footprint_after(registry, attempt);
+            let footprint = subject.footprint_after(interner, attempt);
             let room = subject.check_bound(attempt.now_ms);
-            let room = room.and_then(|()| self.set_aside(registry, &mut subject, footprint, attempt.now_ms));
+            let room =
+                room.and_then(|()| self.reserve_memory(interner, &mut subject, footprint, attempt.now_ms));
             verdict = match room {
                 Ok(()) => subject.decide(limits, attempt),
-                Err(no_room) => refuse(verdict, no_room),
+                Err(out_of_memory) => refuse(verdict, out_of_memory),
             };
         }
-        self.put_back(registry, fingerprint, (subject, original), attempt.now_ms);
+        self.put_back(interner, fingerprint, (subject, original), attempt.now_ms);
         verdict
     }
 
-    /// Makes room for what a subject outside the tables may take, beside what is booked for it, and books that too.
-    pub(super) fn set_aside(
+    /// Makes space for the footprint of a subject outside the tables, and adds it to the budget.
+    pub(super) fn reserve_memory(
         &mut self,
-        registry: &Registry,
+        interner: &Interner,
         subject: &mut Subject,
         footprint: Footprint,
         now_ms: u64,
-    ) -> Result<(), NoRoom> {
-        self.make_room(registry, subject.group, footprint.beyond(subject.booked), now_ms)?;
-        subject.book(&mut self.books, footprint.or(subject.booked));
+    ) -> Result<(), OutOfMemory> {
+        self.make_space(interner, subject.group, footprint.beyond(subject.budgeted), now_ms)?;
+        subject.set_footprint(&mut self.budget, footprint.or(subject.budgeted));
         Ok(())
     }
 
-    /// Takes a subject out of its table; what is booked for it stays so until [`Shard::put_back`].
-    pub(super) fn take_out(&mut self, registry: &Registry, fingerprint: Fingerprint) -> Option<Subject> {
+    /// Takes a subject out of its table. Its share of the budget stays until [`Shard::put_back`].
+    pub(super) fn take_out(&mut self, interner: &Interner, fingerprint: Fingerprint) -> Option<Subject> {
         if let Some(place) = self.slots.find(fingerprint) {
             let slot = self.slots.remove(place)?;
-            return Subject::from_slot(registry, slot.holding);
+            return Subject::from_slot(interner, slot.holding);
         }
         let place = self.rows.find(fingerprint)?;
         let row = self.rows.remove(place)?;
-        Subject::from_row(registry, row.content)
+        Subject::from_row(interner, row.content)
     }
 
-    /// Puts a subject that was taken out, or given a place, into a table, unless it is as if never seen.
+    /// Puts a subject into a table, unless it is idle.
     ///
-    /// The repair of a clock that was wrong can make a small subject larger though nothing was admitted. Where there is no
-    /// room for that it goes back as it was, and is repaired when it is next looked at.
+    /// The repair of a clock that was wrong can make a small subject larger though nothing was
+    /// admitted. Where there is no room for that it goes back as it was, and is repaired when it is
+    /// next looked at.
     pub(super) fn put_back(
         &mut self,
-        registry: &Registry,
+        interner: &Interner,
         fingerprint: Fingerprint,
         (mut subject, original): (Subject, Option<Subject>),
         now_ms: u64,
     ) {
         subject.drop_idle(now_ms);
         if subject.is_empty() {
-            return subject.book(&mut self.books, Footprint::NONE);
+            return subject.set_footprint(&mut self.budget, Footprint::NONE);
         }
-        let more = subject.footprint(subject.booked_shape(registry)).beyond(subject.booked);
+        let more = subject.footprint(subject.budgeted_layout(interner)).beyond(subject.budgeted);
         match original {
-            Some(original) if more != Footprint::NONE && self.books.lacks(subject.group, more).is_some() => {
-                let (denied, booked) = (subject.denied, subject.booked);
-                self.insert(registry, fingerprint, Subject { denied, booked, ..original });
+            Some(original)
+                if more != Footprint::NONE && self.budget.shortage(subject.group, more).is_some() =>
+            {
+                let (denied, budgeted) = (subject.denied, subject.budgeted);
+                self.insert(interner, fingerprint, Subject { denied, budgeted, ..original });
             }
-            _ => self.insert(registry, fingerprint, subject),
+            _ => self.insert(interner, fingerprint, subject),
         }
     }
 
-    /// Puts a subject into the place that is booked for it, and gives back what it does not take of that.
-    fn insert(&mut self, registry: &Registry, fingerprint: Fingerprint, mut subject: Subject) {
-        let shape = subject.booked_shape(registry);
-        if shape == Shape::Heap {
-            subject.tracked.shrink_to_fit();
+    /// Inserts a subject within its budgeted footprint, and returns the rest to the budget.
+    fn insert(&mut self, interner: &Interner, fingerprint: Fingerprint, mut subject: Subject) {
+        let shape = subject.budgeted_layout(interner);
+        if shape == Layout::Heap {
+            subject.limit_states.shrink_to_fit();
         }
         let footprint = subject.footprint(shape);
-        subject.book(&mut self.books, footprint);
-        match subject.into_place(registry, shape) {
-            Placed::Slot(holding) => self.slots.insert(Slot { fingerprint, holding }),
-            Placed::Row(content) => self.rows.insert(Row { fingerprint, content }),
+        subject.set_footprint(&mut self.budget, footprint);
+        match subject.into_place(interner, shape) {
+            TableItem::Slot(holding) => self.slots.insert(Slot { fingerprint, holding }),
+            TableItem::Row(content) => self.rows.insert(Row { fingerprint, content }),
         }
-        self.books.slot_places = self.slots.places();
-        self.books.row_places = self.rows.places();
+        self.budget.slot_buckets = self.slots.buckets();
+        self.budget.row_buckets = self.rows.buckets();
     }
 }
 
-/// A refusal for want of memory, of what would have fitted.
-pub(super) fn refuse(mut verdict: Verdict, no_room: NoRoom) -> Verdict {
+/// Denial for lack of memory, of limits that would admit.
+pub(super) fn refuse(mut verdict: Verdict, out_of_memory: OutOfMemory) -> Verdict {
     for decision in verdict.decisions.iter_mut().filter(|decision| decision.outcome == Outcome::Fits) {
-        decision.outcome = Outcome::RetryAfter(no_room.retry_after_ms);
+        decision.outcome = Outcome::RetryAfter(out_of_memory.retry_after_ms);
     }
     verdict
 }

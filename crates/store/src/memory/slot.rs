@@ -8,15 +8,16 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) fingerprint: Fingerprint,
-    pub(super) holding: Holding,
+    pub(super) holding: SlotContent,
 }
 
 /// What a slot holds.
 #[derive(Debug)]
-pub(super) enum Holding {
+pub(super) enum SlotContent {
     /// One limit whose state is small: most subjects, most of the time.
     Packed { spec: u8, cell: Cell },
-    /// What no other form can hold: many limits, several logs, large counts, holders in flight, permits.
+    /// What no other form can hold: many limits, several logs, large counts, holders in flight,
+    /// permits.
     Heap(Box<Subject>),
 }
 

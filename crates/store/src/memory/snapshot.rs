@@ -1,8 +1,10 @@
-//! The whole store in a file and back: versioned, checksummed, replaced atomically, readable by its owner only.
+//! Snapshot: the store in a file; versioned, checksummed, replaced atomically, readable by its
+//! owner only.
 //!
-//! A file is a sequence of 64-bit little-endian words: a header, the subjects, a closing word, the board, and the SHA-256 of all
-//! that. Version 1 had no board, and versions before 3 no ledgers: permits from before are void.
-//! Shards are written one after the other, so that no request waits for more than one of them.
+//! A file is a sequence of 64-bit little-endian words: a header, the subjects, a closing word, the
+//! notes, and the SHA-256 of all that. Version 1 had no notes, and versions before 3 no ledgers:
+//! older permits are void. Shards are written one after the other, so that no request waits for
+//! more than one of them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
@@ -10,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::interner::Registry;
+use super::interner::Interner;
 use super::row::Row;
-use super::slot::{Holding, Slot};
-use super::snapshot_reader::{Words, damaged};
+use super::slot::{Slot, SlotContent};
+use super::snapshot_reader::{SnapshotReader, damaged};
 use super::subject::Subject;
 use super::{Memory, codec};
 use crate::fingerprint::{Fingerprint, Seed};
@@ -21,7 +23,7 @@ use crate::key::Space;
 
 /// `SLDGATE` and the version of the format.
 const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x03");
-/// The same of files without a board, and of files without ledgers.
+/// Older versions: without notes, and without ledgers.
 const MAGIC_1: u64 = u64::from_be_bytes(*b"SLDGATE\x01");
 const MAGIC_2: u64 = u64::from_be_bytes(*b"SLDGATE\x02");
 const DIGEST_BYTES: usize = 32;
@@ -31,12 +33,12 @@ const PIECE_BYTES: usize = 256 << 10;
 const SUBJECT: u64 = 1;
 const END: u64 = 0;
 
-/// Why a snapshot could not be written or read.
+/// Error of writing or reading a snapshot.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// The file system refused.
-    #[error("snapshot {}: {source}", path.display())]
+    #[error("cannot access snapshot {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -44,15 +46,16 @@ pub enum SnapshotError {
         source: io::Error,
     },
     /// The file is not a snapshot, or one of another version.
-    #[error("{} is not a snapshot of this version: move it away to start empty", .0.display())]
+    #[error("{}: not a snapshot, or an unsupported version; move the file away to start empty", .0.display())]
     Foreign(PathBuf),
     /// The file is damaged. Nothing of it was used.
-    #[error("snapshot {} is damaged and was not used: move it away to start empty", .0.display())]
+    #[error("snapshot {} is damaged and was not loaded; move the file away to start empty", .0.display())]
     Damaged(PathBuf),
 }
 
 impl Memory {
-    /// Writes everything that is alive at `now_ms` to a file, which is replaced as a whole or not at all.
+    /// Writes everything that is alive at `now_ms` to a file, which is replaced as a whole or not
+    /// at all.
     pub fn save(&self, path: &Path, now_ms: u64) -> Result<(), SnapshotError> {
         let failed = |source| SnapshotError::Io { path: path.to_owned(), source };
         let temporary = temporary_path(path);
@@ -66,8 +69,8 @@ impl Memory {
         File::open(parent).and_then(|directory| directory.sync_all()).map_err(failed)
     }
 
-    /// Whether a file can be made where [`Memory::save`] makes one: tried, not guessed. What is left there of a save that was cut off
-    /// goes.
+    /// Whether a file can be made where [`Memory::save`] makes one: tried, not guessed. What is
+    /// left there of a save that was cut off goes.
     pub fn may_save(path: &Path) -> io::Result<()> {
         let temporary = temporary_path(path);
         let _: io::Result<()> = fs::remove_file(&temporary);
@@ -89,20 +92,20 @@ impl Memory {
         for shard in &self.shards {
             let mut words = Vec::new();
             let shard = shard.lock();
-            shard.slots.iter().for_each(|slot| write_slot(&self.registry, slot, &mut words));
-            shard.rows.iter().for_each(|row| write_row(&self.registry, row, &mut words));
+            shard.slots.iter().for_each(|slot| write_slot(&self.interner, slot, &mut words));
+            shard.rows.iter().for_each(|row| write_row(&self.interner, row, &mut words));
             drop(shard);
             emit(&words)?;
         }
         let mut words = vec![END];
-        codec::write_board(&self.notes_now(), &mut words);
+        codec::write_notes(&self.notes_now(), &mut words);
         emit(&words)?;
         file.write_all(&digest.finalize())?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
-    /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote. The file is read in pieces, and takes no memory
-    /// beside the store.
+    /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote. The file is read
+    /// in pieces, and takes no memory beside the store.
     pub fn load(path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
         let failed = |source| SnapshotError::Io { path: path.to_owned(), source };
         Self::load_file(File::open(path).map_err(failed)?, path, max_memory)
@@ -123,15 +126,15 @@ impl Memory {
     /// What is in a file of so many words, which are as they were written.
     fn read(file: &mut File, words: u64, max_memory: usize) -> io::Result<Self> {
         file.rewind()?;
-        let input = &mut Words::new(BufReader::with_capacity(PIECE_BYTES, file), words);
+        let input = &mut SnapshotReader::new(BufReader::with_capacity(PIECE_BYTES, file), words);
         let [magic, now_ms] = input.take_array()?;
         let store = Self::with_seed(max_memory, seed_from(&input.take_array()?));
         while input.take()? == SUBJECT {
-            let (fingerprint, subject) = read_subject(&store.registry, input, magic)?;
+            let (fingerprint, subject) = read_subject(&store.interner, input, magic)?;
             store.restore(fingerprint, subject, now_ms);
         }
         if magic != MAGIC_1 {
-            *store.board.lock() = codec::read_board(input)?;
+            *store.notes.lock() = codec::read_notes(input)?;
         }
         if input.is_at_end() { Ok(store) } else { Err(damaged()) }
     }
@@ -139,15 +142,15 @@ impl Memory {
     /// Puts a subject back; what a smaller bound has no room for is forgotten and counted.
     fn restore(&self, fingerprint: Fingerprint, mut subject: Subject, now_ms: u64) {
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-        let footprint = subject.footprint(subject.shape(&self.registry));
-        if shard.set_aside(&self.registry, &mut subject, footprint, now_ms).is_err() {
+        let footprint = subject.footprint(subject.layout(&self.interner));
+        if shard.reserve_memory(&self.interner, &mut subject, footprint, now_ms).is_err() {
             // No request was refused, only a subject.
             shard.stats.refused_for_room = 0;
             shard.stats.forgotten_keys += 1;
-            shard.stats.forgotten_units += subject.fill(now_ms).units;
+            shard.stats.forgotten_units += subject.fullness(now_ms).units;
             return;
         }
-        shard.put_back(&self.registry, fingerprint, (subject, None), now_ms);
+        shard.put_back(&self.interner, fingerprint, (subject, None), now_ms);
     }
 }
 
@@ -159,12 +162,13 @@ fn is_snapshot(file: &mut File) -> io::Result<bool> {
     Ok(matches!(magic, Some(MAGIC | MAGIC_1 | MAGIC_2)))
 }
 
-/// The number of words of a file whose digest is right. It is looked at before anything else is, so that no state is ever made of words that
-/// nobody wrote; for that the file is read twice rather than kept.
+/// The number of words of a file whose digest is right. It is looked at before anything else is, so
+/// that no state is ever made of words that nobody wrote; for that the file is read twice rather
+/// than kept.
 fn check(file: &mut File) -> io::Result<u64> {
     let content_bytes = file.metadata()?.len().checked_sub(DIGEST_BYTES as u64).ok_or_else(damaged)?;
     file.rewind()?;
-    let mut hash = Hash(Sha256::new());
+    let mut hash = DigestWriter(Sha256::new());
     io::copy(&mut (&mut *file).take(content_bytes), &mut hash)?;
     let mut digest = [0; DIGEST_BYTES];
     file.read_exact(&mut digest)?;
@@ -173,9 +177,9 @@ fn check(file: &mut File) -> io::Result<u64> {
 }
 
 /// Takes what is to be hashed.
-struct Hash(Sha256);
+struct DigestWriter(Sha256);
 
-impl Write for Hash {
+impl Write for DigestWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -209,41 +213,41 @@ fn temporary_path(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn write_slot(registry: &Registry, slot: &Slot, words: &mut Vec<u64>) {
+fn write_slot(interner: &Interner, slot: &Slot, words: &mut Vec<u64>) {
     let subject = match &slot.holding {
-        Holding::Heap(subject) => return write_subject(registry, slot.fingerprint, subject, words),
-        Holding::Packed { spec, cell } => Holding::Packed { spec: *spec, cell: *cell },
+        SlotContent::Heap(subject) => return write_subject(interner, slot.fingerprint, subject, words),
+        SlotContent::Packed { spec, cell } => SlotContent::Packed { spec: *spec, cell: *cell },
     };
-    if let Some(subject) = Subject::from_slot(registry, subject) {
-        write_subject(registry, slot.fingerprint, &subject, words);
+    if let Some(subject) = Subject::from_slot(interner, subject) {
+        write_subject(interner, slot.fingerprint, &subject, words);
     }
 }
 
-fn write_row(registry: &Registry, row: &Row, words: &mut Vec<u64>) {
-    if let Some(subject) = Subject::from_row(registry, row.content.clone()) {
-        write_subject(registry, row.fingerprint, &subject, words);
+fn write_row(interner: &Interner, row: &Row, words: &mut Vec<u64>) {
+    if let Some(subject) = Subject::from_row(interner, row.content.clone()) {
+        write_subject(interner, row.fingerprint, &subject, words);
     }
 }
 
-fn write_subject(registry: &Registry, fingerprint: Fingerprint, subject: &Subject, words: &mut Vec<u64>) {
-    let Space(space) = registry.space(subject.group).unwrap_or(Space([0, 0]));
+fn write_subject(interner: &Interner, fingerprint: Fingerprint, subject: &Subject, words: &mut Vec<u64>) {
+    let Space(space) = interner.space(subject.group).unwrap_or(Space([0, 0]));
     words.extend([SUBJECT, fingerprint.0, fingerprint.1]);
     words.extend(space);
-    words.extend([u64::from(subject.denied), subject.tracked.len() as u64]);
-    subject.tracked.iter().for_each(|t| codec::write_tracked(&t.limit, &t.state, words));
+    words.extend([u64::from(subject.denied), subject.limit_states.len() as u64]);
+    subject.limit_states.iter().for_each(|t| codec::write_limit_state(&t.limit, &t.state, words));
     codec::write_ledger(&subject.ledger, words);
 }
 
 fn read_subject(
-    registry: &Registry,
-    input: &mut Words<impl Read>,
+    interner: &Interner,
+    input: &mut SnapshotReader<impl Read>,
     magic: u64,
 ) -> io::Result<(Fingerprint, Subject)> {
     let [one, two, first, second, denied, limits] = input.take_array()?;
-    let mut subject = Subject::new(registry.group(Space([first, second])));
+    let mut subject = Subject::new(interner.group(Space([first, second])));
     subject.denied = denied == 1;
     for _ in 0..limits {
-        subject.tracked.push(codec::read_tracked(input)?);
+        subject.limit_states.push(codec::read_limit_state(input)?);
     }
     subject.ledger = match magic {
         MAGIC => codec::read_ledger(input)?,

@@ -1,15 +1,15 @@
-//! The words of a snapshot, as they come: a file is never in memory as a whole.
+//! Reader of a snapshot's words: a file is never in memory as a whole.
 
 use std::io::{self, ErrorKind, Read};
 
 /// Reads 64-bit little-endian words.
-pub(super) struct Words<R> {
+pub(super) struct SnapshotReader<R> {
     input: R,
     /// How many words there are still, by the length of the file.
     left: u64,
 }
 
-impl<R: Read> Words<R> {
+impl<R: Read> SnapshotReader<R> {
     pub(super) fn new(input: R, left: u64) -> Self {
         Self { input, left }
     }
@@ -30,7 +30,7 @@ impl<R: Read> Words<R> {
         Ok(words)
     }
 
-    /// As many groups of words as are said to follow, none of which is there before it was read.
+    /// Reads `count` groups of words; allocates no more than the file contains.
     pub(super) fn take_groups<const N: usize>(&mut self, count: u64) -> io::Result<Vec<[u64; N]>> {
         if count > self.left / N as u64 {
             return Err(damaged());
@@ -43,7 +43,7 @@ impl<R: Read> Words<R> {
     }
 }
 
-/// What was read is not what is written.
+/// Error of a damaged file.
 pub(super) fn damaged() -> io::Error {
     ErrorKind::InvalidData.into()
 }

@@ -1,8 +1,9 @@
 //! Open addressing with linear probing over what has a fingerprint.
 //!
-//! Instead of a general hash table: fingerprints are uniform, so an item's home is a mask away and no control bytes have to
-//! be read first. That is one cache miss for a look-up where hashbrown has two, and a third of the instructions (the
-//! figures are in docs/decisions/003-own-hash-table.md). Deletion moves the followers back, so there is nothing to clean up.
+//! Instead of a general hash table: fingerprints are uniform, so an item's home is a mask away and
+//! no control bytes have to be read first. That is one cache miss for a look-up where hashbrown has
+//! two, and a third of the instructions (the figures are in docs/decisions/003-own-hash-table.md).
+//! Deletion moves the followers back, so there is nothing to clean up.
 
 use crate::fingerprint::Fingerprint;
 
@@ -14,28 +15,28 @@ pub(super) trait Keyed {
 /// Four of five places may be taken: beyond that, probing gets long.
 const LOAD_NUMERATOR: usize = 4;
 const LOAD_DENOMINATOR: usize = 5;
-const FIRST_PLACES: usize = 8;
+const FIRST_BUCKETS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Table<T> {
     /// A power of two of places, or none.
-    places: Vec<Option<T>>,
+    buckets: Vec<Option<T>>,
     len: usize,
 }
 
 /// The items that a table of this many places may hold.
-pub(super) const fn capacity(places: usize) -> usize {
-    places * LOAD_NUMERATOR / LOAD_DENOMINATOR
+pub(super) const fn capacity(buckets: usize) -> usize {
+    buckets * LOAD_NUMERATOR / LOAD_DENOMINATOR
 }
 
 /// The places of the table that follows a full one.
-pub(super) const fn next_places(places: usize) -> usize {
-    if places == 0 { FIRST_PLACES } else { 2 * places }
+pub(super) const fn next_buckets(buckets: usize) -> usize {
+    if buckets == 0 { FIRST_BUCKETS } else { 2 * buckets }
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), len: 0 }
+        Self { buckets: Vec::new(), len: 0 }
     }
 }
 
@@ -44,25 +45,25 @@ impl<T: Keyed> Table<T> {
         self.len
     }
 
-    pub(super) fn places(&self) -> usize {
-        self.places.len()
+    pub(super) fn buckets(&self) -> usize {
+        self.buckets.len()
     }
 
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(self.places.as_slice())
+        size_of_val(self.buckets.as_slice())
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.len >= capacity(self.places.len())
+        self.len >= capacity(self.buckets.len())
     }
 
     #[inline(always)]
     pub(super) fn find(&self, fingerprint: Fingerprint) -> Option<usize> {
-        let mask = self.places.len().wrapping_sub(1);
+        let mask = self.buckets.len().wrapping_sub(1);
         let mut place = fingerprint.home() & mask;
         loop {
-            match self.places.get(place) {
+            match self.buckets.get(place) {
                 Some(Some(item)) if item.fingerprint() == fingerprint => return Some(place),
                 Some(Some(_)) => place = (place + 1) & mask,
                 _ => return None,
@@ -78,11 +79,11 @@ impl<T: Keyed> Table<T> {
 
     #[inline(always)]
     pub(super) fn at_mut(&mut self, place: usize) -> Option<&mut T> {
-        self.places.get_mut(place)?.as_mut()
+        self.buckets.get_mut(place)?.as_mut()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().flatten()
+        self.buckets.iter().flatten()
     }
 
     /// Adds an item whose fingerprint is not in the table yet.
@@ -95,32 +96,33 @@ impl<T: Keyed> Table<T> {
     }
 
     fn place(&mut self, item: T) {
-        let mask = self.places.len() - 1;
+        let mask = self.buckets.len() - 1;
         let mut place = item.fingerprint().home() & mask;
-        while self.places[place].is_some() {
+        while self.buckets[place].is_some() {
             place = (place + 1) & mask;
         }
-        self.places[place] = Some(item);
+        self.buckets[place] = Some(item);
     }
 
     fn grow(&mut self) {
-        let places = next_places(self.places.len());
-        let fresh = std::iter::repeat_with(|| None).take(places).collect();
-        let old = std::mem::replace(&mut self.places, fresh);
+        let buckets = next_buckets(self.buckets.len());
+        let fresh = std::iter::repeat_with(|| None).take(buckets).collect();
+        let old = std::mem::replace(&mut self.buckets, fresh);
         old.into_iter().flatten().for_each(|item| self.place(item));
     }
 
-    /// Takes the item at a place out, and moves those behind it that would otherwise no longer be found.
+    /// Takes the item at a place out, and moves those behind it that would otherwise no longer be
+    /// found.
     pub(super) fn remove(&mut self, place: usize) -> Option<T> {
-        let removed = self.places.get_mut(place)?.take()?;
+        let removed = self.buckets.get_mut(place)?.take()?;
         self.len -= 1;
-        let mask = self.places.len() - 1;
+        let mask = self.buckets.len() - 1;
         let (mut hole, mut next) = (place, (place + 1) & mask);
-        while let Some(item) = &self.places[next] {
+        while let Some(item) = &self.buckets[next] {
             let home = item.fingerprint().home() & mask;
             // The item may move back to the hole unless its home lies behind it.
             if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
-                self.places.swap(hole, next);
+                self.buckets.swap(hole, next);
                 hole = next;
             }
             next = (next + 1) & mask;
@@ -141,8 +143,8 @@ mod tests {
         }
     }
 
-    /// Insertions and removals in any order, against a map. Few homes, so that most slots are not where they belong, and
-    /// homes at the end of the table, so that runs go around it.
+    /// Insertions and removals in any order, against a map. Few homes, so that most slots are not
+    /// where they belong, and homes at the end of the table, so that runs go around it.
     #[test]
     fn it_holds_what_a_map_holds() {
         for seed in 1..=300_u64 {
@@ -165,7 +167,7 @@ mod tests {
                     assert_eq!(map.insert(fingerprint, step), None, "seed {seed}, step {step}");
                 }
                 assert_eq!(table.len(), map.len());
-                assert!(table.len() <= capacity(table.places()));
+                assert!(table.len() <= capacity(table.buckets()));
                 for (fingerprint, expected) in &map {
                     let found = table.find_mut(*fingerprint).map(|item| item.1);
                     assert_eq!(found, Some(*expected), "seed {seed}, step {step}, {fingerprint:?}");
@@ -180,6 +182,6 @@ mod tests {
         let mut table = Table::<(Fingerprint, u64)>::default();
         assert_eq!(table.find(Fingerprint(0, 0)), None);
         assert!(table.remove(0).is_none() && table.at_mut(7).is_none());
-        assert_eq!((table.len(), table.places(), table.is_full()), (0, 0, true));
+        assert_eq!((table.len(), table.buckets(), table.is_full()), (0, 0, true));
     }
 }
