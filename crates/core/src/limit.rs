@@ -161,7 +161,7 @@ impl Limit {
     const fn per(quota: u32, seconds: u64) -> Self {
         match Self::new(quota as u64, Duration::from_secs(seconds)) {
             Ok(limit) => limit,
-            Err(_) => panic!("a quota is at least 1"),
+            Err(_) => panic!("quota must be at least 1"),
         }
     }
 

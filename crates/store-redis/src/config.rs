@@ -62,25 +62,25 @@ pub struct ClientCertificate<'a> {
 #[non_exhaustive]
 pub enum RedisConfigError {
     /// The URL cannot be read. It is not repeated here, since it may hold a password.
-    #[error("bad Redis URL: {0}; write redis://user:password@host:6379/0, or rediss:// for TLS")]
+    #[error("invalid Redis URL: {0}; expected redis://user:password@host:6379/0, or rediss:// for TLS")]
     Url(String),
     /// No server was named.
-    #[error("no server: name at least one, as in redis://host:6379")]
+    #[error("no server configured; expected at least one URL, as in redis://host:6379")]
     NoServer,
     /// A Cluster has one database.
-    #[error("a Cluster has only database 0: leave the number out of the URL")]
+    #[error("a Cluster supports only database 0; remove the number from the URL")]
     Database,
     /// A Cluster or a set of sentinels cannot be reached through a socket file.
-    #[error("a Cluster and sentinels need host names: unix sockets are for one server only")]
+    #[error("Cluster and Sentinel need host names; unix sockets are for a single server")]
     Socket,
     /// The servers of one store are reached in one way.
-    #[error("some of the URLs ask for TLS and some do not: use rediss:// for all or for none")]
+    #[error("cannot mix redis:// and rediss:// URLs; use TLS for all servers or for none")]
     Mixed,
     /// The prefix would change which part of a key is its hash tag.
-    #[error("the prefix {0:?} has a brace: choose one without {{ and }}")]
+    #[error("prefix {0:?} contains a brace; choose one without {{ and }}")]
     Prefix(String),
     /// A certificate or key cannot be read.
-    #[error("bad {what}: {why}; give it in PEM, with its BEGIN and END lines")]
+    #[error("invalid {what}: {why}; expected PEM with BEGIN and END lines")]
     Pem {
         /// Which one.
         what: &'static str,

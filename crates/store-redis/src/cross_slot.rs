@@ -255,7 +255,7 @@ fn read_outcome(reply: &[u8], group: &SlotGroup) -> Result<GroupOutcome, RedisEr
         b"conflict" => Ok(GroupOutcome::Conflict),
         TOO_MANY_OPEN => Ok(GroupOutcome::Full),
         // An attempt is undone only by the one who makes it.
-        b"undone" => Err(RedisError::Protocol("a request that was already taken back".to_owned())),
+        b"undone" => Err(RedisError::Protocol("the request was already undone".to_owned())),
         _ => match reply.strip_prefix(b"replayed") {
             Some(kept) => {
                 let (holder, row) = kept.split_first_chunk().ok_or_else(too_short)?;
@@ -267,5 +267,5 @@ fn read_outcome(reply: &[u8], group: &SlotGroup) -> Result<GroupOutcome, RedisEr
 }
 
 fn too_short() -> RedisError {
-    RedisError::Protocol("a ticket that is too short".to_owned())
+    RedisError::Protocol("truncated ticket".to_owned())
 }

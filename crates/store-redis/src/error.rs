@@ -14,16 +14,16 @@ pub enum RedisError {
     #[error("lost the connection to Redis: {0}")]
     Lost(String),
     /// There was no answer before the deadline.
-    #[error("Redis did not answer in time; see Config::timeout")]
+    #[error("Redis did not reply in time; see RedisConfig::timeout")]
     TimedOut,
     /// The server failed several times in a row, so that for a moment it is not asked.
-    #[error("Redis failed repeatedly and is not asked for a moment")]
+    #[error("Redis failed repeatedly; the circuit breaker is open")]
     Open,
     /// As many requests as may wait for the server already do.
-    #[error("too many requests wait for Redis: it is slower than they come; see Config::max_waiting")]
+    #[error("too many requests are waiting for Redis; see RedisConfig::max_waiting")]
     Overloaded,
     /// The server answered with an error.
-    #[error("Redis refused: {code} {text}")]
+    #[error("Redis refused the command: {code} {text}")]
     Refused {
         /// The first word of the error, such as `NOPERM`.
         code: String,
@@ -31,10 +31,10 @@ pub enum RedisError {
         text: String,
     },
     /// The request touches more limits than a script can decide; it was not sent.
-    #[error("a request on {0} limits is more than one script decides: {MAX_ITEMS} at most")]
+    #[error("request has {0} limits, at most {MAX_ITEMS} are allowed")]
     TooManyLimits(usize),
     /// The server answered something that is no decision.
-    #[error("unexpected answer from Redis: {0}")]
+    #[error("unexpected reply from Redis: {0}")]
     Protocol(String),
 }
 

@@ -312,7 +312,7 @@ impl Store for Redis {
 const TOO_MANY_OPEN: &[u8] = b"full";
 
 fn read(reply: &[u8], group: &SlotGroup) -> Result<ScriptReply, RedisError> {
-    let unreadable = || RedisError::Protocol(format!("{} bytes that are no decision", reply.len()));
+    let unreadable = || RedisError::Protocol(format!("{} bytes, expected a decision", reply.len()));
     ScriptReply::read(reply, &group.costs()).ok_or_else(unreadable)
 }
 

@@ -103,7 +103,7 @@ impl Inner {
 }
 
 fn unreadable(reply: &[u8]) -> RedisError {
-    RedisError::Protocol(format!("{} bytes that are no board", reply.len()))
+    RedisError::Protocol(format!("{} bytes, expected notes", reply.len()))
 }
 
 /// A version in digits, a blank, and notes: the lengths of the id and of the rest, in 4 bytes each, and both.

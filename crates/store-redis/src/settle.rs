@@ -30,7 +30,7 @@ impl Inner {
             b"expired" => Ok(SettleOutcome::Expired),
             b"spent" => Ok(SettleOutcome::AlreadySpent),
             b"void" => Ok(SettleOutcome::Void),
-            _ => Err(RedisError::Protocol(format!("{} bytes that settle nothing", reply.len()))),
+            _ => Err(RedisError::Protocol(format!("{} bytes, expected a settlement", reply.len()))),
         }
     }
 

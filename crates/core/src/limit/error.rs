@@ -57,27 +57,31 @@ pub enum LimitError {
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Syntax => f.write_str("a limit is written quota/window, as in 5/min or 100/30s"),
-            Self::Unit => f.write_str("a window ends in ms, s, min, h, day or week, as in 100/30s"),
-            Self::ZeroQuota => f.write_str("a quota is at least 1; to refuse everything, use a deny list"),
-            Self::QuotaTooLarge { quota } => write!(f, "a quota is at most {MAX_QUOTA} (2^51), not {quota}"),
-            Self::ZeroWindow => f.write_str("a window is at least a millisecond"),
-            Self::WindowNotWholeMs => f.write_str("a window is a whole number of milliseconds"),
-            Self::WindowTooLong => f.write_str("a window is at most 1,000 days"),
-            Self::ZeroResolution => f.write_str("a resolution is at least a millisecond"),
+            Self::Syntax => f.write_str("expected quota/window, as in 5/min or 100/30s"),
+            Self::Unit => f.write_str("expected a window in ms, s, min, h, day or week, as in 100/30s"),
+            Self::ZeroQuota => f.write_str("quota must be at least 1; to deny everything, use a deny list"),
+            Self::QuotaTooLarge { quota } => {
+                write!(f, "quota must be at most {MAX_QUOTA} (2^51), not {quota}")
+            }
+            Self::ZeroWindow => f.write_str("window must be at least 1 ms"),
+            Self::WindowNotWholeMs => f.write_str("window must be a whole number of milliseconds"),
+            Self::WindowTooLong => f.write_str("window must be at most 1,000 days"),
+            Self::ZeroResolution => f.write_str("resolution must be at least 1 ms"),
             Self::ResolutionAboveWindow { resolution_ms, window_ms } => {
-                write!(f, "a resolution of {resolution_ms} ms does not fit a window of {window_ms} ms")
+                write!(f, "resolution of {resolution_ms} ms exceeds the window of {window_ms} ms")
             }
             Self::TooManyEntries { entries } => write!(
                 f,
-                "one key could keep {entries} entries and at most {MAX_ENTRIES} are allowed: \
-                 use a coarser resolution, or the counter"
+                "a key could need {entries} entries, at most {MAX_ENTRIES} are allowed; \
+                 use a coarser resolution or the counter algorithm"
             ),
             Self::CounterNeedsSeconds { window_ms } => {
-                write!(f, "a counter's window above a day is a whole number of seconds, not {window_ms} ms")
+                write!(f, "counter windows above a day must be whole seconds, not {window_ms} ms")
             }
-            Self::ZeroBurst => f.write_str("a burst is at least 1"),
-            Self::BurstTooLarge { most } => write!(f, "a burst with this quota and window is at most {most}"),
+            Self::ZeroBurst => f.write_str("burst must be at least 1"),
+            Self::BurstTooLarge { most } => {
+                write!(f, "burst must be at most {most} for this quota and window")
+            }
         }
     }
 }

@@ -75,7 +75,7 @@ fn the_short_ways_to_a_log() {
 }
 
 #[test]
-#[should_panic(expected = "a quota is at least 1")]
+#[should_panic(expected = "quota must be at least 1")]
 fn a_quota_of_0_in_the_short_way_panics() {
     let _ = Limit::per_second(0);
 }

@@ -49,26 +49,26 @@ impl fmt::Display for Warning {
         match &self.finding {
             Finding::Evicts(policy) => write!(
                 formatter,
-                "{server} may drop limits when its memory is full: set maxmemory-policy to noeviction (it is {policy})"
+                "{server} may evict limits when its memory is full; set maxmemory-policy to noeviction (now {policy})"
             ),
             Finding::Old(version) => write!(
                 formatter,
-                "{server} has version {version}, which is not tested: use Redis {}.{} or later, or Valkey",
+                "{server} has version {version}, which is not tested; use Redis {}.{} or later, or Valkey",
                 OLDEST.0, OLDEST.1
             ),
             Finding::NoScripts(why) => write!(
                 formatter,
-                "{server} does not let this user run scripts, so nothing can be decided: allow EVAL and EVALSHA ({why})"
+                "{server} does not let this user run scripts, which decisions need; allow EVAL and EVALSHA ({why})"
             ),
             Finding::NoHistory(why) => write!(
                 formatter,
-                "{server} does not tell its replication id, so permits that a failover or a restart loses may settle other charges: \
+                "{server} does not report its replication id, so permits lost by a failover or a restart may settle other charges; \
                  allow INFO ({why})"
             ),
             Finding::Cluster => {
                 write!(
                     formatter,
-                    "{server} is a node of a Cluster: configure it as one, or most keys are refused"
+                    "{server} is a node of a Cluster; configure it as one, otherwise most keys are refused"
                 )
             }
         }
@@ -85,7 +85,7 @@ pub(super) struct Checks {
 
 #[derive(Default, Debug)]
 struct Findings {
-    looked_at: HashSet<Address>,
+    checked: HashSet<Address>,
     warnings: Vec<Warning>,
     /// Warnings about permits, until one is issued.
     deferred: Vec<Warning>,
@@ -117,11 +117,11 @@ impl Checks {
 
     pub(super) fn start(self: &Arc<Self>, connection: &Connection, slots: SlotRouting) {
         let mut findings = self.findings.lock();
-        if findings.looked_at.len() < REMEMBERED && findings.looked_at.insert(connection.address.clone()) {
+        if findings.checked.len() < REMEMBERED && findings.checked.insert(connection.address.clone()) {
             let (checks, connection) = (self.clone(), connection.clone());
             tokio::spawn(async move {
                 if timeout(PATIENCE, checks.run(&connection, slots)).await.is_err() {
-                    checks.findings.lock().looked_at.remove(&connection.address);
+                    checks.findings.lock().checked.remove(&connection.address);
                 }
             });
         }

@@ -81,7 +81,7 @@ impl ClusterNodes {
         self.node_for(slot).ok_or_else(|| {
             let last_error = self.map.read().last_error.clone();
             last_error
-                .unwrap_or_else(|| RedisError::Unreachable(format!("no node of the Cluster has slot {slot}")))
+                .unwrap_or_else(|| RedisError::Unreachable(format!("no Cluster node serves slot {slot}")))
         })
     }
 
@@ -136,7 +136,7 @@ impl ClusterNodes {
         let dialer = Dialer { tls: self.config.tls.clone(), timeout: self.config.connect_timeout };
         let queries = self.candidates().into_iter().map(|endpoint| query_slots(endpoint, &dialer));
         let mut answers = stream::iter(queries).buffer_unordered(AT_ONCE);
-        let mut last_error = RedisError::Unreachable("no node of the Cluster".to_owned());
+        let mut last_error = RedisError::Unreachable("no Cluster node".to_owned());
         while let Some(answer) = answers.next().await {
             match answer {
                 Ok(ranges) => return self.map.write().install(&ranges, self),
@@ -145,7 +145,7 @@ impl ClusterNodes {
         }
         let mut map = self.map.write();
         if map.last_error.is_none() {
-            tracing::warn!("cannot find out the shape of the Cluster: {last_error}");
+            tracing::warn!("cannot discover the slots of the Cluster: {last_error}");
         }
         map.last_error = Some(last_error);
     }
@@ -191,12 +191,12 @@ async fn query_slots(endpoint: RedisEndpoint, dialer: &Dialer) -> Result<Vec<Slo
     let unreachable = |why: String| RedisError::Unreachable(format!("{endpoint}: {why}"));
     let connection = dialer.open(&endpoint).await?;
     let answer = timeout(dialer.timeout, connection.query(&["CLUSTER", "SLOTS"])).await;
-    let answer = answer.map_err(|_| unreachable("no answer in time".to_owned()))??;
+    let answer = answer.map_err(|_| unreachable("no reply in time".to_owned()))??;
     if let Value::ServerError(error) = answer {
         return Err(unreachable(error.to_string()));
     }
     match cluster_slots::read(answer, &endpoint.address) {
         Some(ranges) if !ranges.is_empty() => Ok(ranges),
-        _ => Err(unreachable("knows no slots".to_owned())),
+        _ => Err(unreachable("reports no slots".to_owned())),
     }
 }

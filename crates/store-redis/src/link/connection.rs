@@ -30,7 +30,7 @@ impl Dialer {
         let why = match opened {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(why)) => why,
-            Err(_) => "connecting took too long".to_owned(),
+            Err(_) => "connection timed out".to_owned(),
         };
         Err(RedisError::Unreachable(format!("{endpoint}: {why}")))
     }

@@ -68,7 +68,7 @@ async fn unix(path: &std::path::Path) -> Result<Pin<Box<dyn AsyncStream + Send>>
 
 #[cfg(not(unix))]
 async fn unix(_path: &std::path::Path) -> Result<Pin<Box<dyn AsyncStream + Send>>, String> {
-    Err("this system has no unix sockets".to_owned())
+    Err("unix sockets are not supported on this system".to_owned())
 }
 
 impl AsyncRead for CountingStream {

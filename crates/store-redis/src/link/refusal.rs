@@ -78,7 +78,7 @@ pub(super) fn note(node: &Arc<RedisNode>, error: &RedisError, prefix: &Arc<str>,
         _ => {
             let WriteRefusal { code, text } = &refusal;
             tracing::warn!(
-                "Redis {} refuses writes and does not decide, so on_store_error answers: {code} {text}",
+                "Redis {} refuses writes and cannot decide; on_store_error applies: {code} {text}",
                 node.server.name()
             );
             let probe = tokio::spawn(probe(Arc::downgrade(node), prefix.clone(), node.server.slots, slot));
@@ -99,7 +99,7 @@ async fn probe(node: Weak<RedisNode>, prefix: Arc<str>, slots: SlotRouting, slot
             manner: Redirection::Ordinary,
         };
         match node.attempt(request, Instant::now() + PROBE_INTERVAL).await {
-            Ok(_) => tracing::info!("Redis {} writes again", node.server.name()),
+            Ok(_) => tracing::info!("Redis {} accepts writes again", node.server.name()),
             // The slot is elsewhere, and whoever has it now speaks for itself.
             Err(AttemptError::Again { step: RetryStep::Moved(_) | RetryStep::Ask(_), .. }) => {}
             Err(_) => continue,

@@ -76,7 +76,7 @@ async fn in_time(
     query: impl Future<Output = Result<Value, RedisError>>,
 ) -> Result<Value, RedisError> {
     let timed = tokio::time::timeout(dialer.timeout, query).await;
-    timed.unwrap_or_else(|_| Err(unreachable("no answer in time".to_owned())))
+    timed.unwrap_or_else(|_| Err(unreachable("no reply in time".to_owned())))
 }
 
 fn unreachable(why: String) -> RedisError {

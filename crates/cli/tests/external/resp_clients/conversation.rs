@@ -68,7 +68,10 @@ fn rows() -> Vec<(&'static str, Due)> {
         ("SG.CHECK 1 ip", Due::Error("ERR wrong number of arguments for 'sg.check' command")),
         ("SG.CHECK one ip 203.0.113.7", Due::Error("ERR value is not an integer or out of range")),
         ("SG.CHECK 1 ip 203.0.113.7 path", Due::Error("ERR syntax error")),
-        ("SG.LIMIT a 0 1000", Due::Error("ERR a quota is at least 1; to refuse everything, use a deny list")),
+        (
+            "SG.LIMIT a 0 1000",
+            Due::Error("ERR quota must be at least 1; to deny everything, use a deny list"),
+        ),
         (
             "SG.REFUND nonsense",
             Due::Error("ERR this is not a permit; pass the text on exactly as it was given"),

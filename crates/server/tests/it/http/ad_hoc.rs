@@ -39,14 +39,14 @@ async fn what_is_no_limit_is_said() {
     let service = Service::start(Kind::Memory, "rules: []").await;
     let mut client = service.client().await;
     let rows = [
-        (json!({ "key": "a", "quota": 0, "window_ms": 1 }), "a quota is at least 1"),
-        (json!({ "key": "a", "quota": 1, "window_ms": 0 }), "a window is at least a millisecond"),
-        (json!({ "key": "a", "quota": 1_u64 << 52, "window_ms": 1 }), "a quota is at most"),
-        (json!({ "key": "a", "quota": 1, "window_ms": u64::MAX }), "a window is at most 1,000 days"),
+        (json!({ "key": "a", "quota": 0, "window_ms": 1 }), "quota must be at least 1"),
+        (json!({ "key": "a", "quota": 1, "window_ms": 0 }), "window must be at least 1 ms"),
+        (json!({ "key": "a", "quota": 1_u64 << 52, "window_ms": 1 }), "quota must be at most"),
+        (json!({ "key": "a", "quota": 1, "window_ms": u64::MAX }), "window must be at most 1,000 days"),
         (json!({ "key": "a", "quota": 1, "window_ms": 1, "burst": 1 }), "burst is for the algorithm gcra"),
         (
             json!({ "key": "a", "quota": 1, "window_ms": 1, "algorithm": "gcra", "burst": 0 }),
-            "a burst is at least 1",
+            "burst must be at least 1",
         ),
         (json!({ "key": "a", "quota": 1, "window_ms": 1, "algorithm": "leaky" }), "unknown variant `leaky`"),
         (json!({ "key": "", "quota": 1, "window_ms": 1 }), "key has 1 to 4096 bytes"),

@@ -123,7 +123,10 @@ async fn a_file_that_is_not_right_changes_nothing() {
             policy("server: { attributes: { ip: X-Real-Ip }, headers: x-ratelimit }", 9),
             vec!["server.attributes: ip comes"],
         ),
-        (policy("store: { kind: redis, url: 'redis://:hunter2@h/zero' }", 9), vec!["store: bad Redis URL"]),
+        (
+            policy("store: { kind: redis, url: 'redis://:hunter2@h/zero' }", 9),
+            vec!["store: invalid Redis URL"],
+        ),
         (policy("server: { tls: { certificate: no.pem, key: no.key } }", 9), vec!["no.pem"]),
         ("version: 1".to_owned() + &" ".repeat(1 << 20), vec!["bytes"]),
     ];

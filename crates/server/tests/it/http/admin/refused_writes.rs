@@ -88,7 +88,10 @@ async fn a_redis_that_refuses_writes_is_noticed_until_it_writes_again() {
             assert_eq!(status.at("/store/servers/0/refusal"), serde_json::Value::Null);
             assert_eq!(check(&service).await.at("/source"), "store", "{code}");
             let logged = lines.take();
-            assert!(matches!(&logged[..], [line] if line.contains("writes again")), "once: {logged:?}");
+            assert!(
+                matches!(&logged[..], [line] if line.contains("accepts writes again")),
+                "once: {logged:?}"
+            );
         }
     }
 }
