@@ -35,7 +35,7 @@ use crate::telemetry::denial_log::{DenialLog, DenialLogStats};
 use crate::telemetry::log_writer::LogWriter;
 use crate::telemetry::otlp::Tracer;
 
-/// Runtime of the server: a [`Decider`], and what changes it while it runs.
+/// Runtime of the server: a `Decider`, and what changes it while it runs.
 pub struct Runtime<C = SystemClock> {
     decider: Arc<Decider<C>>,
     live: Live,

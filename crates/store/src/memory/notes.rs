@@ -25,7 +25,7 @@ impl Memory {
         self.notes.lock().withdraw(id)
     }
 
-    /// [`Store::board`](crate::Store::board) without waiting, which cannot fail.
+    /// [`Store::notes`](crate::Store::notes) without waiting, which cannot fail.
     pub fn notes_now(&self) -> Notes {
         self.notes.lock().clone()
     }
