@@ -9,7 +9,7 @@ const FOLDER: &str = "packaging/kubernetes";
 
 /// All manifests by kind, once the schemas have nothing against them.
 fn manifests() -> Value {
-    let script = root().join("crates/cli/tests/packaging/manifests.py");
+    let script = root().join("crates/cli/tests/external/packaging/manifests.py");
     let mut python = program::python();
     python.arg(script).current_dir(root().join(FOLDER)).args(files());
     let output = python.output().expect("python");
