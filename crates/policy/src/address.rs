@@ -1,9 +1,9 @@
-//! Addresses: one client has one, however it is written.
+//! IP addresses in a canonical form, so that one client is one subject.
 //!
-//! An IPv4 address within IPv6 (`::ffff:192.0.2.1`) is the IPv4 address. IPv6 addresses of one prefix are one client: a
-//! customer gets a whole /64 or more, and could otherwise be a new client with every request. An address of NAT64 or 6to4 counts as
-//! the IPv4 address inside: each has a prefix in common with all others of its kind, or 2^16 of them. Networks do not match by
-//! that: on the way a relay may let anybody have one.
+//! An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is the IPv4 address. IPv6 addresses with a common prefix are one
+//! client: a customer gets a whole /64 or more, and could otherwise use a new address for every request. An address
+//! of NAT64 or 6to4 counts as the embedded IPv4 address: all NAT64 clients share a prefix, and a 6to4 client has 2^16
+//! of them. Networks do not match embedded addresses, because a relay may let anybody have one.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,10 +12,10 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::diagnostics::InvalidValue;
 
-/// The bits before the IPv4 address in a mapped one.
+/// Number of bits before the IPv4 address in a mapped one.
 const MAPPED_BITS: u8 = 96;
 
-/// The address of a text, folded.
+/// Canonical address of a text.
 #[inline]
 pub(super) fn parse(text: &str) -> Option<IpAddr> {
     match dotted(text.as_bytes()) {
@@ -28,7 +28,7 @@ fn parse_any(text: &str) -> Option<IpAddr> {
     text.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
 
-/// The form that most addresses have. To look for no other takes a third of the time.
+/// Dotted decimal form, which most addresses have. This parser takes a third of the time of the general one.
 #[inline]
 fn dotted(text: &[u8]) -> Option<Ipv4Addr> {
     let (first, text) = octet(text)?;
@@ -38,7 +38,7 @@ fn dotted(text: &[u8]) -> Option<Ipv4Addr> {
     text.is_empty().then(|| Ipv4Addr::new(first, second, third, fourth))
 }
 
-/// A number up to 255 that does not begin with a needless 0, and what follows its digits. A fourth digit is what follows.
+/// Number up to 255 without leading zeros, and the rest of the text.
 #[inline]
 fn octet(text: &[u8]) -> Option<(u8, &[u8])> {
     match *text {
@@ -52,13 +52,13 @@ fn octet(text: &[u8]) -> Option<(u8, &[u8])> {
     }
 }
 
-/// Whether an IPv4 address has its only spelling: where it is mapped, no dot comes so early.
+/// Whether the text of an IPv4 address is in dotted decimal form. In a mapped address no dot comes so early.
 #[inline]
 fn is_dotted(text: &[u8]) -> bool {
     matches!(text, [_, b'.', ..] | [_, _, b'.', ..] | [_, _, _, b'.', ..])
 }
 
-/// The IPv4 address inside an address of NAT64 (64:ff9b::/96, RFC 6052) or 6to4 (2002::/16, RFC 3056).
+/// IPv4 address that is embedded in an address of NAT64 (64:ff9b::/96, RFC 6052) or 6to4 (2002::/16, RFC 3056).
 pub fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match address.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
@@ -68,7 +68,7 @@ pub fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// What an address counts as in a key.
+/// Value of an address in a key.
 #[inline]
 pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [u8]> {
     match address {
@@ -84,12 +84,13 @@ pub(super) fn subject(text: &str, address: IpAddr, ipv6_prefix: u8) -> Cow<'_, [
     }
 }
 
-/// The network of an address or a CIDR, folded.
+/// Canonical network of an address or a CIDR block.
 pub(super) fn network(text: &str) -> Result<IpNet, InvalidValue> {
     let alone = text.parse().map(|address: IpAddr| IpNet::from(address.to_canonical()));
     let net: IpNet = alone.or_else(|_| text.parse()).map_err(|_| {
-        let help = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 10.0.0.0/8";
-        InvalidValue::new(format!("`{text}` is no address and no network"), help)
+        let help =
+            "write an address, as in `192.0.2.1` or `2001:db8::1`, or a CIDR block, as in `10.0.0.0/8`";
+        InvalidValue::new(format!("invalid address or network `{text}`"), help)
     })?;
     Ok(match net.addr().to_canonical() {
         IpAddr::V4(address) if net.prefix_len() >= MAPPED_BITS => {

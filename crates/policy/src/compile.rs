@@ -1,4 +1,4 @@
-//! A file that was read, made ready to be asked; and all that is wrong with it.
+//! Compiler: turns a file into a policy, and reports the errors in its meaning.
 
 use std::collections::HashMap;
 
@@ -18,18 +18,18 @@ mod listening;
 mod rule;
 mod settings;
 
-/// What can only be said of all rules together.
+/// Names that are used in a file, for checks across rules.
 pub(super) struct UsedNames {
-    /// Whether all that is written was read: conditions that could not be are reported, and not there.
+    /// Whether the whole file was read. If not, conditions may be missing that were reported.
     read_all: bool,
-    /// Where each rule was named.
+    /// Position of the name of each rule.
     rules: HashMap<String, Span>,
-    /// Which rule has a limit of this name.
+    /// Rule of each limit, by the name of the limit.
     limits: HashMap<Box<str>, Box<str>>,
 }
 
 impl UsedNames {
-    /// What was said of rules that are right.
+    /// Names of compiled rules.
     pub(super) fn of(rules: &[Rule]) -> Self {
         let named =
             rules.iter().flat_map(|rule| rule.limit_sets.iter().map(move |limit_set| (rule, limit_set)));
@@ -40,7 +40,7 @@ impl UsedNames {
     }
 }
 
-/// The conditions of an exception from a rule with these templates.
+/// Conditions of a temporary override of a rule with these templates.
 pub(super) fn conditions_of(
     written: &file::Conditions,
     templates: &[Template],
@@ -50,7 +50,7 @@ pub(super) fn conditions_of(
     conditions::of(written, conditions::RuleContext { templates, paths }, diagnostics)
 }
 
-/// The limits of an exception from a rule.
+/// Limit set of a temporary override of a rule.
 pub(super) fn limit_set_of(
     written: &file::Spanned<Vec<file::LimitEntry>>,
     rule: &Rule,
@@ -61,16 +61,16 @@ pub(super) fn limit_set_of(
     limits::compile(written, of, used, diagnostics)
 }
 
-/// Reports all that is wrong. If nothing is, what comes back can be used.
+/// Compiles a file and reports all errors. Without errors the result can be used.
 pub(super) fn compile(file: File, diagnostics: &Diagnostics) -> (Policy, Settings) {
     let read_all = diagnostics.is_empty();
     let File { version, server, store, observe, paths, ipv6_prefix, rules } = file;
     if let Some(other) = version.value.filter(|version| *version != 1) {
-        diagnostics.report(version.at, format!("version {other} is not known"), "write `version: 1`");
+        diagnostics.report(version.at, format!("unsupported version {other}"), "write `version: 1`");
     }
     if let Some(bits) = ipv6_prefix.value.filter(|bits| !(1..=128).contains(bits)) {
-        let what = format!("an IPv6 prefix of {bits} bits");
-        diagnostics.report(ipv6_prefix.at, what, "choose 1 to 128; 64 is what a customer usually has");
+        let message = format!("invalid IPv6 prefix length {bits}");
+        diagnostics.report(ipv6_prefix.at, message, "use 1 to 128; 64 is common");
     }
     settings::check_server(&server, diagnostics);
     listening::check(&server, diagnostics);
@@ -100,7 +100,7 @@ pub(super) fn policy(rules: Box<[Rule]>, paths: PathRules) -> Policy {
     Policy { rules, trie, anywhere: anywhere.into(), by_name, paths, has_routes: false }
 }
 
-/// The good ones of some texts; the others are reported, or were.
+/// Values of the valid strings. The invalid ones are reported, or were.
 fn each<T>(
     texts: &[file::Spanned<String>],
     diagnostics: &Diagnostics,

@@ -1,4 +1,4 @@
-//! The policy file as types. What these say of themselves is also the reference of the file.
+//! Types of the policy file. Their doc comments are also the reference of the file.
 
 mod condition;
 mod limit;
@@ -26,25 +26,25 @@ pub use span::{Span, Spanned};
 pub use store::{Sentinel, Store, StoreKind};
 pub use units::{Bytes, DurationMs, Percent};
 
-/// A policy file.
+/// Policy file.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
 #[schemars(title = "Slidegate policy", deny_unknown_fields, transform = Only("version"))]
 pub struct File {
-    /// The version of this format: 1.
+    /// Version of the format: 1.
     #[schemars(extend("const" = 1))]
     pub version: Spanned<u64>,
-    /// How the service listens and answers.
+    /// Settings of the server.
     pub server: Server,
-    /// Where state is kept.
+    /// Storage of the state.
     pub store: Store,
-    /// What is counted and told of decisions.
+    /// Telemetry: metrics, top lists, the denial log.
     pub observe: Observe,
-    /// How paths are read.
+    /// Normalization of paths.
     pub paths: Paths,
-    /// IPv6 addresses that share this many bits are one client.
+    /// IPv6 prefix length: addresses with the same prefix are one client.
     #[schemars(schema_with = "schema::whole::<1, 128>", extend("default" = 64))]
     pub ipv6_prefix: Spanned<u8>,
-    /// The rules, in the order in which they are reported.
+    /// Rules, in the order of reports.
     pub rules: Vec<Rule>,
 }
 

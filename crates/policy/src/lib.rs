@@ -58,45 +58,45 @@ pub use temporary_override::TemporaryOverride;
 
 use readings::PathRules;
 
-/// The rules of a file, ready to be asked.
+/// Compiled rules of a file.
 #[derive(Clone, Debug)]
 pub struct Policy {
     rules: Box<[Rule]>,
-    /// The rules with a path.
+    /// Rules with a path.
     trie: trie::Trie,
-    /// The rules for every path.
+    /// Rules for every path.
     anywhere: Box<[u32]>,
     by_name: HashMap<Box<str>, usize>,
     paths: PathRules,
-    /// Whether hits say which route of a rule a request came by.
+    /// Whether hits contain the route.
     has_routes: bool,
 }
 
-/// The settings of a file that are not rules, all of them present and checked.
+/// Settings of a file apart from its rules, complete and checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How the service listens and answers.
+    /// Settings of the server.
     pub server: file::Server,
-    /// Where state is kept.
+    /// Storage of the state.
     pub store: file::Store,
-    /// What is counted and told of decisions.
+    /// Telemetry.
     pub observe: file::Observe,
-    /// How paths are read.
+    /// Normalization of paths.
     pub paths: file::Paths,
-    /// IPv6 addresses that have so many bits in common are one subject.
+    /// IPv6 prefix length: addresses with the same prefix are one subject.
     pub ipv6_prefix: u8,
 }
 
 impl Policy {
-    /// Reads a file, or tells all that is wrong with it.
+    /// Reads and compiles a file. Reports all errors.
     pub fn parse(file_name: &str, text: &str) -> Result<(Self, Settings), PolicyErrors> {
         let diagnostics = Diagnostics::new(file_name, text);
         let compiled = read::file(text, &diagnostics).map(|file| compile::compile(file, &diagnostics));
         diagnostics.into_result()?;
-        Ok(compiled.expect("what is no file was reported"))
+        Ok(compiled.expect("an invalid file was reported"))
     }
 
-    /// From a file that a program put together. Errors have no place then.
+    /// Compiles a file that a program built. Its errors have no positions.
     pub fn compile(file: file::File) -> Result<(Self, Settings), PolicyErrors> {
         let diagnostics = Diagnostics::new("policy", "");
         let compiled = compile::compile(file, &diagnostics);
@@ -104,13 +104,13 @@ impl Policy {
         Ok(compiled)
     }
 
-    /// Its rules, in the order of the file.
+    /// Rules in the order of the file.
     #[inline]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// The same policy, whose [hits](Hit) say which of a rule's routes a request came by.
+    /// Policy whose [hits](Hit) contain the route of the request.
     pub fn with_routes(self) -> Self {
         Self { has_routes: true, ..self }
     }

@@ -1,4 +1,4 @@
-//! The text of a policy file, read into types. All that is wrong is reported, not just the first of it.
+//! Reader of policy files: text into types. It reports all errors, not just the first.
 
 mod condition;
 mod fields;
@@ -19,15 +19,15 @@ use super::file::{File, Span};
 use super::temporary_override::TemporaryOverride;
 use super::yaml::{self, Node};
 
-/// The longest file.
+/// Maximum size of a file.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What can be read from a value of a file.
+/// Type that can be read from a node.
 trait Read: Sized {
-    /// Whether errors must not repeat it.
+    /// Whether errors must not repeat the value.
     const IS_SECRET: bool = false;
 
-    /// `None`: it is something else, and that was reported.
+    /// Value of a node. `None`: the node is invalid, and that was reported.
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self>;
 }
 
@@ -40,21 +40,25 @@ fn document(text: &str, diagnostics: &Diagnostics) -> Option<Rc<Node>> {
     root
 }
 
-/// Reads a file and reports all that is wrong with it. `None`: there is nothing to go on with.
+/// Reads a file and reports all errors. `None`: there is nothing to continue with.
 pub(crate) fn file(text: &str, diagnostics: &Diagnostics) -> Option<File> {
     if text.len() > MAX_BYTES {
-        let what = format!("the file has {} bytes", text.len());
-        diagnostics.report(Span::default(), what, "a policy has at most 1 MiB");
+        let message = format!("the file is too large: {} bytes", text.len());
+        diagnostics.report(Span::default(), message, "the maximum is 1 MiB");
         return None;
     }
     let tree = document(text, diagnostics)?;
     File::read(&tree, diagnostics)
 }
 
-/// An exception and its text. `None`: it is none, and that was reported.
-pub(crate) fn exception(text: &str, diagnostics: &Diagnostics) -> Option<TemporaryOverride> {
+/// Reads a temporary override. `None`: it is invalid, and that was reported.
+pub(crate) fn temporary_override(text: &str, diagnostics: &Diagnostics) -> Option<TemporaryOverride> {
     if text.len() > MAX_BYTES {
-        diagnostics.report(Span::default(), format!("the override has {} bytes", text.len()), "say less");
+        diagnostics.report(
+            Span::default(),
+            format!("the override is too large: {} bytes", text.len()),
+            "the maximum is 1 MiB",
+        );
         return None;
     }
     let tree = document(text, diagnostics)?;
@@ -62,7 +66,7 @@ pub(crate) fn exception(text: &str, diagnostics: &Diagnostics) -> Option<Tempora
 }
 
 impl File {
-    /// Reads a file without making a policy of it: its form is checked, not yet what its rules mean.
+    /// Reads a file without compiling it: its form is checked, but not the meaning of its rules.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {
         let diagnostics = Diagnostics::new(file_name, text);
         let file = file(text, &diagnostics);
@@ -72,16 +76,16 @@ impl File {
     }
 }
 
-/// The bytes of a file as text; an error if they are none, since YAML is UTF-8.
+/// Text of the bytes of a file. An error if they are not UTF-8.
 pub fn decode<'b>(file_name: &str, bytes: &'b [u8]) -> Result<&'b str, PolicyErrors> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),
         Err(error) => {
-            // What comes before can be shown, and what comes after could be anything.
+            // The excerpt ends here: what follows could be anything.
             let good = String::from_utf8_lossy(&bytes[..error.valid_up_to().min(MAX_BYTES)]);
             let at = Span { start: good.len(), len: 0 };
             let diagnostics = Diagnostics::new(file_name, &good);
-            diagnostics.report(at, "the file is not UTF-8 from here on", "save it as UTF-8");
+            diagnostics.report(at, "invalid UTF-8", "save the file as UTF-8");
             diagnostics.into_result().map(|()| "")
         }
     }

@@ -1,4 +1,4 @@
-//! What is asked, free of any protocol: attributes, and a cost.
+//! Request to a policy, independent of any protocol: attributes and a cost.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use smallvec::SmallVec;
 
 use crate::MAX_READINGS;
 
-/// The most attributes of one request.
+/// Maximum number of attributes of a request.
 pub const MAX_ATTRIBUTES: usize = 64;
-/// The longest name of an attribute.
+/// Maximum length of an attribute name.
 pub const MAX_NAME_BYTES: usize = 128;
-/// The longest value of an attribute.
+/// Maximum length of an attribute value.
 pub const MAX_VALUE_BYTES: usize = 4096;
 
-/// A name or a value, borrowed where it can be.
+/// Name or value, borrowed if possible.
 type Text<'a> = Cow<'a, str>;
 
-/// What is asked: attributes such as `method`, `path`, `ip`, `user`, and a cost.
+/// Request to a policy: attributes such as `method`, `path`, `ip`, `user`, and a cost.
 ///
 /// ```
 /// use slidegate::Request;
@@ -40,82 +40,82 @@ impl Default for Request<'_> {
 }
 
 impl<'a> Request<'a> {
-    /// A request without attributes, at a cost of 1.
+    /// Request without attributes, with a cost of 1.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same request with another attribute. Of two of one name, the first is found.
+    /// Request with a further attribute. If a name occurs twice, the first value applies.
     #[must_use]
     pub fn with(mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) -> Self {
         self.set(name, value);
         self
     }
 
-    /// Adds an attribute. Of two of one name, the first is found.
+    /// Adds an attribute. If a name occurs twice, the first value applies.
     pub fn set(&mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) {
         self.attributes.push((name.into(), value.into()));
     }
 
-    /// The same request at another cost; 0 only looks.
+    /// Request with another cost. A cost of 0 peeks: it charges nothing.
     #[must_use]
     pub fn cost(self, cost: u64) -> Self {
         Self { cost, ..self }
     }
 
-    /// Another cost; 0 only looks.
+    /// Sets the cost. A cost of 0 peeks: it charges nothing.
     #[inline]
     pub fn set_cost(&mut self, cost: u64) {
         self.cost = cost;
     }
 
-    /// The same request under the id that its sender knows it by. No rule looks at it: it is only told of, in logs.
+    /// Request with the ID of its sender, for logs. Rules do not read it.
     #[must_use]
     pub fn with_id(self, id: &'a str) -> Self {
         Self { id: Some(id), ..self }
     }
 
-    /// The id that its sender knows it by.
+    /// Sets the ID of the sender.
     pub fn set_id(&mut self, id: &'a str) {
         self.id = Some(id);
     }
 
-    /// The id that its sender knows it by.
+    /// ID that the sender gave the request.
     #[inline]
     pub fn id(&self) -> Option<&'a str> {
         self.id
     }
 
-    /// The same request with another default for `missing`: a rule whose key it does not fill is skipped, unless the rule says what
-    /// happens then. For requests whose attributes operators choose, as Envoy's descriptors are.
+    /// Request with another default for `missing`: rules whose key it does not fill are skipped, unless they have
+    /// `missing`. For requests whose attributes operators choose, such as descriptors of Envoy.
     #[must_use]
     pub fn skip_incomplete(self) -> Self {
         Self { skips_incomplete: true, ..self }
     }
 
-    /// Whether rules are skipped by default whose key it does not fill.
+    /// Whether rules whose key it does not fill are skipped by default.
     pub(crate) fn skips_incomplete(&self) -> bool {
         self.skips_incomplete
     }
 
-    /// The value of an attribute.
+    /// Value of an attribute.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
-    /// The units asked for.
+    /// Cost in units.
     #[inline]
     pub fn requested_cost(&self) -> u64 {
         self.cost
     }
 
-    /// Its attributes, in the order in which they were added.
+    /// Attributes in the order in which they were added.
     pub fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.attributes.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// Whether it is within the bounds on attributes; for requests that come from outside.
+    /// Checks the bounds on attributes, for requests from outside.
     pub fn check(&self) -> Result<(), RequestError> {
         let attributes = self.attributes.len();
         if attributes > MAX_ATTRIBUTES {
@@ -136,58 +136,58 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What is wrong with a request: its sender has to change it.
+/// Error in a request, which its sender has to fix.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// A rule that applies looks at an address, and this is none.
-    #[error("the attribute `{attribute}` has to be an IPv4 or IPv6 address, and `{value}` is none")]
+    /// A rule that applies reads an address, and the value is not one.
+    #[error("invalid IP address `{value}` in the attribute `{attribute}`")]
     NotAnAddress {
-        /// The attribute.
+        /// Name of the attribute.
         attribute: String,
-        /// What it is.
+        /// Its value.
         value: String,
     },
-    /// The rules that apply have more limits than one request may touch.
-    #[error("{limits} limits apply to this request, and at most {most} can", most = slidegate_store::MAX_LIMITS)]
+    /// The rules that apply have more limits than one request may use.
+    #[error("too many limits apply to this request: {limits}, the maximum is {max}", max = slidegate_store::MAX_LIMITS)]
     TooManyLimits {
-        /// How many apply.
+        /// Number of limits.
         limits: usize,
     },
-    /// Servers could read the path in more ways than are looked at, or in fewer, but it is too long for as many.
+    /// The path has too many readings, or is too long for the number of its readings.
     #[error(
-        "the path can be read in more than {MAX_READINGS} ways, or is too long for as many as it has: use fewer of `;`, `\\`, `#`, dots, doubled slashes and escapes"
+        "ambiguous path: more than {MAX_READINGS} readings, or too long for the number of its readings; use fewer of `;`, `\\`, `#`, dots, double slashes and escapes"
     )]
     TooManyReadings,
-    /// A rule counts by a part of the path, or has tighter limits for some paths, and servers could read this one differently.
+    /// Readings of the path give different subjects or different limits.
     #[error(
-        "the path names different subjects of the rule `{rule}` or different limits, depending on who reads it: use fewer of `;`, `\\`, dots, doubled slashes and escapes"
+        "ambiguous path: its readings give different subjects or limits of the rule `{rule}`; use fewer of `;`, `\\`, dots, double slashes and escapes"
     )]
     AmbiguousPath {
-        /// The rule.
+        /// Name of the rule.
         rule: String,
     },
     /// More attributes than [`MAX_ATTRIBUTES`].
-    #[error("a request has at most {MAX_ATTRIBUTES} attributes, not {attributes}")]
+    #[error("too many attributes: {attributes}, the maximum is {MAX_ATTRIBUTES}")]
     TooManyAttributes {
-        /// How many it has.
+        /// Number of attributes.
         attributes: usize,
     },
-    /// An attribute without a name.
-    #[error("the name of an attribute is empty")]
+    /// Attribute without a name.
+    #[error("empty attribute name")]
     EmptyName,
     /// A name longer than [`MAX_NAME_BYTES`].
-    #[error("the name of an attribute has at most {MAX_NAME_BYTES} bytes, not {bytes}")]
+    #[error("attribute name too long: {bytes} bytes, the maximum is {MAX_NAME_BYTES}")]
     NameTooLong {
-        /// How long it is.
+        /// Length.
         bytes: usize,
     },
     /// A value longer than [`MAX_VALUE_BYTES`].
-    #[error("the value of `{attribute}` has at most {MAX_VALUE_BYTES} bytes, not {bytes}")]
+    #[error("value of `{attribute}` too long: {bytes} bytes, the maximum is {MAX_VALUE_BYTES}")]
     ValueTooLong {
-        /// The attribute.
+        /// Name of the attribute.
         attribute: String,
-        /// How long it is.
+        /// Length.
         bytes: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What a policy file may look like: as a JSON Schema for editors, and as a page to read.
+//! Schema of the policy file: JSON Schema for editors, and the reference page.
 
 mod flow_style;
 mod markdown;
@@ -13,9 +13,9 @@ pub use markdown::markdown;
 
 use super::file::File;
 
-/// The JSON Schema of a policy file. An editor that knows it completes fields, explains them and marks what is wrong.
+/// JSON Schema of the policy file. Editors use it to complete fields, explain them and mark errors.
 ///
-/// It is of draft 7, which all editors know. What only the meaning of several fields can tell is left to
+/// It is of draft 7, which all editors support. Checks across fields are left to
 /// [`Policy::parse`](super::Policy::parse).
 pub fn json() -> Value {
     let mut schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<File>();
@@ -23,7 +23,7 @@ pub fn json() -> Value {
     schema.to_value()
 }
 
-/// Comments in the source are wrapped; what they say is one line.
+/// Joins the lines of descriptions, which come from wrapped comments.
 fn on_one_line(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
@@ -31,7 +31,7 @@ fn on_one_line(schema: &mut Schema) {
     transform_subschemas(&mut on_one_line, schema);
 }
 
-/// The fields that have to be there, with spaces between them; all others may be left out. (A list could not stand in an attribute.)
+/// Names of the required fields, separated by spaces. (An attribute cannot contain a list.)
 pub(super) struct Only(pub(super) &'static str);
 
 impl Transform for Only {
@@ -44,7 +44,7 @@ impl Transform for Only {
     }
 }
 
-/// A whole number, which may also be a text with `_` between its digits.
+/// Whole number, or a string of digits with `_` between them.
 pub(super) fn whole<const LEAST: u64, const MOST: u64>(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["integer", "string"],
@@ -54,7 +54,7 @@ pub(super) fn whole<const LEAST: u64, const MOST: u64>(_: &mut SchemaGenerator) 
     })
 }
 
-/// An address and a port.
+/// Socket address.
 pub(super) fn socket(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "title": "address and port",
@@ -63,13 +63,13 @@ pub(super) fn socket(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Addresses and CIDRs.
+/// Addresses and CIDR blocks.
 pub(super) fn networks(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
-        "items": { "title": "addresses or CIDRs", "type": "string", "pattern": r"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$" },
+        "items": { "title": "addresses or CIDR blocks", "type": "string", "pattern": r"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$" },
     })
 }
 
-/// Digits, with `_` between them where that reads better.
+/// Digits, optionally with `_` between them.
 const COUNT: &str = "[0-9]+(_+[0-9]+)*";

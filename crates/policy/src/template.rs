@@ -1,7 +1,7 @@
 //! Path templates: `/login`, `/users/{id}`, `/files/{*rest}`.
 //!
-//! A parameter is a whole segment. `{*rest}` stands for the rest of the path, at least one segment of it, and comes last. A
-//! literal is written as it is read, with escapes where it has to hold a brace: `/%7Bid%7D`.
+//! A parameter is a whole segment. `{*rest}` matches the rest of the path, at least one segment, and comes last. A brace
+//! in a literal is escaped: `/%7Bid%7D`.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,24 @@ use super::diagnostics::InvalidValue;
 use super::path::PathView;
 use super::readings::{PathRules, decode, fold_case};
 
-/// The attributes that always mean what they say, so that no parameter may be called like one.
+/// Names of built-in attributes, which parameters must not have.
 const RESERVED: [&str; 4] = ["method", "path", "ip", "tier"];
 
+/// Path template.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Template {
     pub(super) segments: Box<[Segment]>,
     pub(super) end: End,
 }
 
+/// Segment of a template.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Segment {
     Literal(Box<[u8]>),
     Parameter(Box<str>),
 }
 
-/// What may follow the segments.
+/// End of a template: what may follow its segments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum End {
     /// Nothing.
@@ -36,7 +38,7 @@ pub(super) enum End {
 }
 
 impl Template {
-    /// A template for whole paths.
+    /// Template that matches whole paths.
     pub(super) fn whole(text: &str, rules: PathRules) -> Result<Self, InvalidValue> {
         let path = text.strip_prefix('/').ok_or_else(|| not_a_path(text))?;
         let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
@@ -48,10 +50,10 @@ impl Template {
         let mut names: Vec<&str> = Vec::new();
         for part in path.split('/') {
             if let End::Rest(name) = &template.end {
-                let what = format!("`{{*{name}}}` is not at the end of `{text}`");
+                let what = format!("`{{*{name}}}` must be the last segment of `{text}`");
                 return Err(InvalidValue::new(
                     what,
-                    "let it be the last segment; use {name} for a single segment",
+                    "move it to the end, or use `{name}` for a single segment",
                 ));
             }
             let name = parameter(part)?;
@@ -69,12 +71,12 @@ impl Template {
         Ok(template)
     }
 
-    /// A template for paths that begin like it, segment by segment.
+    /// Template that matches paths by their first segments.
     pub(super) fn prefix(text: &str, rules: PathRules) -> Result<Self, InvalidValue> {
         let template = Self::whole(text, rules)?;
         if let End::Rest(name) = &template.end {
-            let what = format!("`{{*{name}}}` in a prefix");
-            return Err(InvalidValue::new(what, "leave it out: a prefix already matches everything below"));
+            let what = format!("`{{*{name}}}` is not allowed in a prefix");
+            return Err(InvalidValue::new(what, "remove it: a prefix already matches everything below it"));
         }
         Ok(Self { end: End::Below, ..template })
     }
@@ -104,7 +106,7 @@ impl Template {
         })
     }
 
-    /// What stands in the place of a parameter, if there is one of this name and the path matches.
+    /// Value of a parameter, if the template has it and the path matches.
     pub(super) fn capture<'r>(&self, path: PathView<'_, 'r>, parameter: &str) -> Option<Cow<'r, [u8]>> {
         let mut parts = path.segments();
         let (mut captured, mut start) = (None, 0);
@@ -128,51 +130,54 @@ impl Template {
     }
 }
 
-/// The name within braces, if the segment is a parameter.
+/// Name in braces, if the segment is a parameter.
 fn parameter(part: &str) -> Result<Option<&str>, InvalidValue> {
     let within = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
     let name = within.map(|name| name.strip_prefix('*').unwrap_or(name));
     match name {
         None if part.contains(['{', '}']) => Err(braces(part)),
         Some(name) if name.contains(['{', '}', '*']) => Err(braces(part)),
-        Some("") => Err(InvalidValue::new(format!("`{part}` has no name"), "name the parameter, as in {id}")),
+        Some("") => Err(InvalidValue::new(
+            format!("missing parameter name in `{part}`"),
+            "write a name, as in `{id}`",
+        )),
         name => Ok(name),
     }
 }
 
 fn check_name(name: &str, names: &[&str]) -> Result<(), InvalidValue> {
     if names.contains(&name) {
-        let what = format!("the parameter `{name}` comes twice");
-        return Err(InvalidValue::new(what, "give each parameter a name of its own"));
+        let what = format!("duplicate parameter `{name}`");
+        return Err(InvalidValue::new(what, "give each parameter a unique name"));
     }
     if RESERVED.contains(&name) {
-        let what = format!("a parameter cannot be called `{name}`");
-        let help = format!("call it otherwise: `{name}` is what the request says of itself");
+        let what = format!("reserved parameter name `{name}`");
+        let help = format!("use another name: `{name}` is an attribute of every request");
         return Err(InvalidValue::new(what, help));
     }
     if name.contains('|') {
-        let what = format!("the parameter `{name}` has a `|` in its name");
-        return Err(InvalidValue::new(what, "leave it out: in a key it stands between alternatives"));
+        let what = format!("invalid parameter name `{name}`: contains `|`");
+        return Err(InvalidValue::new(what, "remove it: in a key `|` separates alternatives"));
     }
     Ok(())
 }
 
 fn literal(part: &str, rules: PathRules) -> Result<Segment, InvalidValue> {
     if part.contains(['?', '#']) {
-        let what = format!("`{part}` has a query or a fragment in it");
-        return Err(InvalidValue::new(what, "leave it out: paths are matched without them"));
+        let what = format!("invalid segment `{part}`: contains a query or a fragment");
+        return Err(InvalidValue::new(what, "remove it: paths are matched without them"));
     }
     if part.is_empty() {
-        let help = "write single slashes: in a request those between them do not count";
-        return Err(InvalidValue::new("an empty segment would match nothing", help));
+        let help = "write a single slash: empty segments of requests are ignored";
+        return Err(InvalidValue::new("empty segment: the template would never match", help));
     }
     let mut bytes = Vec::with_capacity(part.len());
     decode(part.as_bytes(), &mut bytes);
     if matches!(&*bytes, b"." | b"..") {
-        let what = format!("the segment `{part}` would match nothing");
+        let what = format!("invalid segment `{part}`: the template would never match");
         return Err(InvalidValue::new(
             what,
-            "write the path that it leads to: requests are resolved before matching",
+            "write the resolved path: paths of requests are resolved before matching",
         ));
     }
     let literal = if rules.ignore_case { fold_case(&bytes) } else { bytes };
@@ -180,12 +185,12 @@ fn literal(part: &str, rules: PathRules) -> Result<Segment, InvalidValue> {
 }
 
 fn not_a_path(text: &str) -> InvalidValue {
-    InvalidValue::new(format!("`{text}` is no path"), format!("begin it with a slash: `/{text}`"))
+    InvalidValue::new(format!("invalid path `{text}`: must start with `/`"), format!("write `/{text}`"))
 }
 
 fn braces(part: &str) -> InvalidValue {
-    let help = "write {name} or {*rest} as a whole segment; %7B and %7D stand for braces";
-    InvalidValue::new(format!("`{part}` is neither a literal nor a parameter"), help)
+    let help = "write `{name}` or `{*rest}` as a whole segment; escape literal braces as %7B and %7D";
+    InvalidValue::new(format!("invalid segment `{part}`: a parameter must be a whole segment"), help)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Exceptions that hold for a while: what operators change beside the file.
+//! Temporary overrides: changes to rules that operators make for a while, besides the file.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::limit_set::LimitSet;
 use super::rule::Rule;
 use super::{Policy, read};
 
-/// What a rule does otherwise for some of its requests, for a while.
+/// Temporary override: other limits for some requests of a rule, or an entry of its allow or deny list.
 ///
 /// ```
 /// use slidegate::policy::{TemporaryOverride, Policy};
@@ -21,10 +21,10 @@ use super::{Policy, read};
 /// version: 1
 /// rules: [{ name: search, key: [org], limits: [10/s] }]
 /// ")?;
-/// let exception = TemporaryOverride::parse(r#"{"rule": "search", "when": {"org": "acme"}, "limits": ["50/s"]}"#)?;
-/// assert_eq!(exception.to_string(), "rule search, where org is acme: limits 50/s");
-/// let meanwhile = policy.with(&[exception])?;
-/// # let _ = meanwhile;
+/// let more = TemporaryOverride::parse(r#"{"rule": "search", "when": {"org": "acme"}, "limits": ["50/s"]}"#)?;
+/// assert_eq!(more.to_string(), "rule search, where org is acme: limits 50/s");
+/// let with_override = policy.with(&[more])?;
+/// # let _ = with_override;
 /// # Ok::<(), slidegate::policy::PolicyErrors>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub struct TemporaryOverride {
     pub(super) text: Box<str>,
 }
 
-/// What happens to a request that an exception is for.
+/// Effect of a temporary override on the requests that it matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
     Limits(Spanned<Vec<LimitEntry>>),
@@ -43,31 +43,31 @@ pub(super) enum Effect {
     Deny,
 }
 
-/// What the errors of an exception call it.
+/// Name of the source in errors.
 const NAME: &str = "override";
 
 impl TemporaryOverride {
-    /// From JSON: `rule`, `when` with conditions as in a file (`{}`: all requests of the rule), and one of `limits`,
-    /// `"allow": true` and `"deny": true`. Or all that is wrong with it.
+    /// Reads JSON: `rule`, `when` with conditions as in a file (`{}`: all requests of the rule), and one of `limits`,
+    /// `"allow": true` and `"deny": true`. Reports all errors.
     pub fn parse(text: &str) -> Result<Self, PolicyErrors> {
         let diagnostics = Diagnostics::new(NAME, text);
-        let exception = read::exception(text, &diagnostics);
+        let change = read::temporary_override(text, &diagnostics);
         diagnostics.into_result()?;
-        Ok(exception.expect("what is no exception was reported"))
+        Ok(change.expect("an invalid override was reported"))
     }
 
-    /// The name of the rule.
+    /// Name of the rule.
     pub fn rule(&self) -> &str {
         self.rule.value.as_deref().unwrap_or_default()
     }
 
-    /// The text that it was read from.
+    /// JSON that it was read from.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// In a line, for people and logs.
+/// One line for people and logs.
 impl fmt::Display for TemporaryOverride {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rule {}, ", self.rule())?;
@@ -87,33 +87,35 @@ impl fmt::Display for TemporaryOverride {
     }
 }
 
-/// What exceptions add to a rule, ready to be asked.
+/// Compiled additions to a rule.
 #[derive(Default)]
-struct Added {
+struct Additions {
     overrides: Vec<(file::Override, Predicates, LimitSet)>,
     allow: Vec<(file::Conditions, Predicates)>,
     deny: Vec<(file::Conditions, Predicates)>,
 }
 
 impl Policy {
-    /// The same rules with exceptions in front of their own, the first given first; or what is wrong with the first that
-    /// is not right.
+    /// Policy with temporary overrides in front of the overrides and lists of its rules, the first given first. An error
+    /// if one of them is invalid.
     ///
-    /// Limits go before the rule's own overrides and tiers, and count on the same history. What the rule's deny list names stays
-    /// refused, whatever is allowed for a while, and what its allow list names stays allowed unless it is denied.
-    pub fn with(&self, exceptions: &[TemporaryOverride]) -> Result<Policy, PolicyErrors> {
-        let (policy, fits) = self.with_each(exceptions);
+    /// Limits of a temporary override take precedence over the overrides and tiers of the rule, and continue with the
+    /// same state. A request on the deny list of the rule stays denied. A request on its allow list stays allowed,
+    /// unless a temporary override denies it.
+    pub fn with(&self, overrides: &[TemporaryOverride]) -> Result<Policy, PolicyErrors> {
+        let (policy, fits) = self.with_each(overrides);
         fits.into_iter().collect::<Result<(), _>>()?;
         Ok(policy)
     }
 
-    /// The same, without those that do not fit these rules. For every exception it says whether it is in force, or why not.
-    pub fn with_each(&self, exceptions: &[TemporaryOverride]) -> (Policy, Vec<Result<(), PolicyErrors>>) {
+    /// Like [`Policy::with`], but leaves out overrides that do not fit these rules. The results say for each override
+    /// whether it is active, or why not.
+    pub fn with_each(&self, overrides: &[TemporaryOverride]) -> (Policy, Vec<Result<(), PolicyErrors>>) {
         let mut used = UsedNames::of(&self.rules);
-        let mut added: HashMap<usize, Added> = HashMap::new();
-        let fits = exceptions.iter().map(|exception| {
-            let diagnostics = Diagnostics::new(NAME, &exception.text);
-            self.add(exception, &mut added, &mut used, &diagnostics);
+        let mut added: HashMap<usize, Additions> = HashMap::new();
+        let fits = overrides.iter().map(|change| {
+            let diagnostics = Diagnostics::new(NAME, &change.text);
+            self.add(change, &mut added, &mut used, &diagnostics);
             diagnostics.into_result()
         });
         let fits = fits.collect();
@@ -124,28 +126,28 @@ impl Policy {
         (compile::policy(rules.collect(), self.paths), fits)
     }
 
-    /// Adds an exception, unless something is wrong with it.
+    /// Adds an override, unless it is invalid.
     fn add(
         &self,
-        exception: &TemporaryOverride,
-        to: &mut HashMap<usize, Added>,
+        change: &TemporaryOverride,
+        to: &mut HashMap<usize, Additions>,
         used: &mut UsedNames,
         diagnostics: &Diagnostics,
     ) {
-        let Some(&index) = self.by_name.get(exception.rule()) else {
+        let Some(&index) = self.by_name.get(change.rule()) else {
             let names: Vec<&str> = self.rules.iter().map(Rule::name).take(20).collect();
-            let what = format!("no rule is called `{}`", exception.rule().escape_debug());
+            let what = format!("unknown rule `{}`", change.rule().escape_debug());
             diagnostics.report(
-                exception.rule.at,
+                change.rule.at,
                 what,
-                format!("name a rule of the policy: {}", names.join(", ")),
+                format!("the policy has the rules {}", names.join(", ")),
             );
             return;
         };
         let rule = &self.rules[index];
-        let when = compile::conditions_of(&exception.when, &rule.templates, self.paths, diagnostics);
-        let written = exception.when.clone();
-        match &exception.effect {
+        let when = compile::conditions_of(&change.when, &rule.templates, self.paths, diagnostics);
+        let written = change.when.clone();
+        match &change.effect {
             Effect::Limits(limits) => {
                 let limit_set = compile::limit_set_of(limits, rule, used, diagnostics);
                 if diagnostics.is_empty() {
@@ -161,7 +163,7 @@ impl Policy {
 }
 
 impl Rule {
-    fn with(&self, added: Added) -> Self {
+    fn with(&self, added: Additions) -> Self {
         let mut rule = self.clone();
         let (allow_written, allow) = added.allow.into_iter().unzip();
         let (deny_written, deny) = added.deny.into_iter().unzip();

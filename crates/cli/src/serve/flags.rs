@@ -93,7 +93,7 @@ fn parse_as_file(file: &Value) -> Result<Settings, String> {
     // JSON is YAML.
     match Policy::parse("flag", &file.to_string()) {
         Ok((_, settings)) => Ok(settings),
-        Err(errors) => Err(errors.iter().map(|error| format!("{}: {}", error.message, error.help)).collect()),
+        Err(errors) => Err(errors.iter().map(|error| format!("{}; {}", error.message, error.help)).collect()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::request_view::{IP, METHOD, PATH, Source};
 use super::super::template::Template;
 use super::each;
 
-/// The rule whose conditions they are: its templates, and how paths are read.
+/// Rule that the conditions belong to: its templates, and how paths are read.
 #[derive(Clone, Copy)]
 pub(super) struct RuleContext<'t> {
     pub(super) templates: &'t [Template],
@@ -55,18 +55,18 @@ fn condition(written: &file::Condition, context: RuleContext<'_>, diagnostics: &
         Test::Prefix(spots) => (Comparison::Prefix, spots),
     };
     if attribute.is_empty() {
-        diagnostics.report(*at, "an attribute without a name", "name it, as in `{ user: alice }`");
+        diagnostics.report(*at, "empty attribute name", "write a name, as in `{ user: alice }`");
     }
     if spots.is_empty() {
-        let what = format!("`{attribute}` is compared with nothing, which never holds");
-        diagnostics.report(*at, what, "list at least one value");
+        let what = format!("condition on `{attribute}` has no values, so it never matches");
+        diagnostics.report(*at, what, "add at least one value");
     }
     match &**attribute {
         PATH => Predicate::Path(templates(test, context.paths, diagnostics)),
         IP => {
             if how == Comparison::Prefix {
-                let help = "write a network instead, such as `ip: 10.0.0.0/8`";
-                diagnostics.report(*at, "an address has no prefix as a text", help);
+                let help = "write a CIDR block, as in `ip: 10.0.0.0/8`";
+                diagnostics.report(*at, "`prefix` cannot be used with `ip`", help);
                 return Predicate::Address(Box::default());
             }
             Predicate::Address(each(spots, diagnostics, address::network).into())

@@ -1,4 +1,4 @@
-//! What a rule's key is made of.
+//! Compilation of keys.
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::Spanned;
@@ -20,14 +20,14 @@ pub(super) fn compile(
         let mut alternatives = Vec::new();
         for name in text.split('|').map(str::trim) {
             if name.is_empty() {
-                let help = "name an attribute, or several as in `api_key|ip`";
-                diagnostics.report(*at, "a part of the key is empty", help);
+                let help = "write an attribute, or alternatives as in `api_key|ip`";
+                diagnostics.report(*at, "empty part of the key", help);
             } else if name.len() > MAX_NAME_BYTES {
-                let help = format!("an attribute's name has at most {MAX_NAME_BYTES} bytes");
-                diagnostics.report(*at, "no attribute has so long a name", help);
+                let help = format!("the maximum is {MAX_NAME_BYTES} bytes");
+                diagnostics.report(*at, "the attribute name is too long", help);
             } else if names.contains(&name) {
-                let help = "name every attribute once: a second time it tells nobody apart";
-                diagnostics.report(*at, format!("`{name}` comes twice in this key"), help);
+                let help = "use each attribute once";
+                diagnostics.report(*at, format!("duplicate attribute `{name}` in the key"), help);
             } else {
                 names.push(name);
                 alternatives.push(Source::new(name, templates));

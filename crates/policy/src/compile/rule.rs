@@ -1,4 +1,4 @@
-//! One rule of a file, made ready to be asked.
+//! Compilation of a rule.
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{self, Span};
@@ -11,7 +11,7 @@ use slidegate_store::Space;
 
 const MAX_NAME: usize = 64;
 
-/// What the file says of all its rules.
+/// Settings of the file that apply to all rules.
 #[derive(Clone, Copy)]
 pub(super) struct FileContext {
     pub(super) ipv6_prefix: u8,
@@ -30,8 +30,8 @@ pub(super) fn compile(
     let context = RuleContext { templates: &templates, paths: of.paths };
     let overrides = written.overrides.iter().map(|other| &other.when).cloned().collect::<Vec<_>>();
     for other in written.overrides.iter().filter(|other| used.read_all && other.when.0.is_empty()) {
-        let help = "say for which requests in `when`; limits for all of them are the rule's own";
-        diagnostics.report(other.limits.at, "an override without conditions", help);
+        let help = "add a condition to `when`; for all requests change the `limits` of the rule";
+        diagnostics.report(other.limits.at, "override without conditions", help);
     }
     Rule {
         space: Space::named(&name),
@@ -49,17 +49,17 @@ pub(super) fn compile(
     }
 }
 
-/// A name is once in a file, and safe in headers, metrics and addresses.
+/// Checks the name of a rule: unique in the file, and safe in headers, metrics and URLs.
 fn check_name(written: &file::Rule, used: &mut UsedNames, diagnostics: &Diagnostics) {
     let Some(name) = &written.name.value else { return };
     let at = written.name.at;
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_fine) {
-        let help = format!("use 1 to {MAX_NAME} letters, digits and `_ . : -`");
-        diagnostics.report(at, format!("`{}` is no name for a rule", name.escape_debug()), help);
+        let help = format!("use 1 to {MAX_NAME} letters, digits and `_`, `.`, `:`, `-`");
+        diagnostics.report(at, format!("invalid rule name `{}`", name.escape_debug()), help);
     } else if let Some(first) = used.rules.get(name) {
-        let what = format!("a rule called `{name}` is already in line {}", diagnostics.line(*first));
-        diagnostics.report(at, what, "give every rule a name of its own");
+        let what = format!("duplicate rule name `{name}`: first on line {}", diagnostics.line(*first));
+        diagnostics.report(at, what, "give each rule a unique name");
     } else {
         used.rules.insert(name.clone(), at);
     }
@@ -84,8 +84,8 @@ fn mode(written: &file::Mode, at: Span, context: RuleContext<'_>, diagnostics: &
         file::Mode::Share(share) => Enforcement::Share(*share),
         file::Mode::For(list) => {
             if list.is_empty() {
-                let help = "list for whom, as in `enforce_for: [{ org: acme }]`, or write `mode: observe`";
-                diagnostics.report(at, "`enforce_for` is empty, so that the rule refuses nobody", help);
+                let help = "add conditions, as in `enforce_for: [{ org: acme }]`, or write `mode: observe`";
+                diagnostics.report(at, "empty `enforce_for`: the rule would deny nothing", help);
             }
             Enforcement::For(conditions::list(list, context, diagnostics))
         }

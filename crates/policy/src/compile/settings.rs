@@ -1,27 +1,27 @@
-//! What can be wrong with the settings of the service and of the store.
+//! Checks of the settings of the server, the store and telemetry.
 
 use super::super::diagnostics::{Diagnostics, quote};
 use super::super::file::{MIN_SECRET_CHARS, Observe, Server, Span, Spanned, Store, StoreKind};
 
-/// Remedy for a token or a permit secret that is too short.
+/// Help for a token or a permit secret that is too short.
 pub(super) const SHORT_SECRET: &str =
-    "use at least 16 characters, such as those of `openssl rand -base64 32`";
+    "use at least 16 characters, for example from `openssl rand -base64 32`";
 
 pub(super) fn check_server(server: &Server, diagnostics: &Diagnostics) {
     if let Some(Spanned { at, value: Some(secret) }) = &server.permit_secret
         && secret.chars().count() < MIN_SECRET_CHARS
     {
-        let what = "the permit secret is too short to keep permits from being forged";
+        let what = "the permit secret is too short: permits could be forged";
         diagnostics.report(*at, what, SHORT_SECRET);
     }
     for (attribute, header) in &server.attributes {
         let Some(name) = &header.value else { continue };
         if attribute.is_empty() {
-            diagnostics.report(header.at, "an attribute without a name", "name what the header tells");
+            diagnostics.report(header.at, "empty attribute name", "write a name, as in `user: X-User`");
         }
         if name.is_empty() || !name.bytes().all(is_header_byte) {
-            let help = "use letters, digits and dashes, as in `X-Api-Key`";
-            diagnostics.report(header.at, format!("`{}` is no name of a header", name.escape_debug()), help);
+            let help = "use letters, digits and `-`, as in `X-Api-Key`";
+            diagnostics.report(header.at, format!("invalid header name `{}`", name.escape_debug()), help);
         }
     }
 }
@@ -38,16 +38,16 @@ pub(super) fn check_store(store: &Store, diagnostics: &Diagnostics) {
     let given: Vec<(&str, Span)> = [url, nodes, sentinel].into_iter().flatten().collect();
     match (store.kind, &*given) {
         (StoreKind::Redis, []) => {
-            let help = "give its address, as in `url: redis://127.0.0.1:6379`, or `nodes` or `sentinel`";
-            diagnostics.report(store.at, "the store is Redis, but it is not said where", help);
+            let help = "add its address, as in `url: redis://127.0.0.1:6379`, or `nodes` or `sentinel`";
+            diagnostics.report(store.at, "missing address of Redis", help);
         }
         (StoreKind::Memory, [(field, at), ..]) => {
-            let help = format!("write `kind: redis`, or leave `{field}` out");
-            diagnostics.report(*at, format!("`{field}` is for Redis, and the store is memory"), help);
+            let help = format!("write `kind: redis`, or remove `{field}`");
+            diagnostics.report(*at, format!("`{field}` requires `kind: redis`"), help);
         }
         (StoreKind::Redis, [(first, _), (second, at), ..]) => {
-            let help = "keep one: `url` for a single server, `nodes` for a Cluster, `sentinel` for Sentinel";
-            diagnostics.report(*at, format!("both `{first}` and `{second}` say where the store is"), help);
+            let help = "keep one: `url` for a single server, `nodes` for Cluster, `sentinel` for Sentinel";
+            diagnostics.report(*at, format!("`{first}` and `{second}` cannot be combined"), help);
         }
         _ => {}
     }
@@ -55,28 +55,28 @@ pub(super) fn check_store(store: &Store, diagnostics: &Diagnostics) {
     if let Some(sentinel) = &store.sentinel
         && sentinel.nodes.is_empty()
     {
-        let help = "list some of them, as in `nodes: [\"127.0.0.1:26379\"]`";
-        diagnostics.report(sentinel.name.at, "it is not said where the sentinels are", help);
+        let help = "add at least one, as in `nodes: [\"127.0.0.1:26379\"]`";
+        diagnostics.report(sentinel.name.at, "empty list of sentinels", help);
     }
 }
 
-/// More often than this a large store would be saved all the time.
+/// Minimum interval: below it, a large store would be saved all the time.
 const MIN_SNAPSHOT_INTERVAL_MS: u64 = 100;
 
 fn check_snapshot(store: &Store, diagnostics: &Diagnostics) {
     if let (Some(path), StoreKind::Redis) = (&store.snapshot, store.kind) {
-        let help = "leave `snapshot` out: Redis keeps state by itself";
-        diagnostics.report(path.at, "a snapshot is of memory, and the store is Redis", help);
+        let help = "remove `snapshot`: Redis persists state itself";
+        diagnostics.report(path.at, "`snapshot` requires `kind: memory`", help);
     }
     if let Spanned { at, value: Some(interval) } = &store.snapshot_interval
         && interval.0 < MIN_SNAPSHOT_INTERVAL_MS
     {
-        let what = format!("a snapshot every {} ms", interval.0);
-        diagnostics.report(*at, what, "write 100ms or more; 1min is usual");
+        let what = format!("snapshot interval of {} ms is too short", interval.0);
+        diagnostics.report(*at, what, "write at least 100ms; 1min is common");
     }
 }
 
-/// More often than this nobody looks at metrics.
+/// Minimum interval of metrics.
 const MIN_METRICS_MS: u64 = 1_000;
 
 pub(super) fn check_observe(observe: &Observe, diagnostics: &Diagnostics) {
@@ -86,13 +86,17 @@ pub(super) fn check_observe(observe: &Observe, diagnostics: &Diagnostics) {
         if !host.is_some_and(|host| {
             host.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'[')
         }) {
-            let what = format!("{} is not where a collector listens", quote(endpoint));
-            diagnostics.report(*at, what, "write its address, as in `endpoint: http://127.0.0.1:4318`");
+            let what = format!("invalid collector URL {}", quote(endpoint));
+            diagnostics.report(*at, what, "write an HTTP URL, as in `endpoint: http://127.0.0.1:4318`");
         }
     }
     if let Spanned { at, value: Some(every) } = &otlp.metrics_every
         && every.0 < MIN_METRICS_MS
     {
-        diagnostics.report(*at, format!("metrics every {} ms", every.0), "write 1s or more; 10s is usual");
+        diagnostics.report(
+            *at,
+            format!("metrics interval of {} ms is too short", every.0),
+            "write at least 1s; 10s is common",
+        );
     }
 }

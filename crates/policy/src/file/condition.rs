@@ -1,30 +1,31 @@
-//! What a request has to be like.
+//! Conditions on the attributes of a request.
 
 use super::{Span, Spanned};
 
-/// Attributes and what they have to be: all have to hold, and none at all hold for every request.
+/// Conditions on attributes. All of them must match. An empty mapping matches every request.
 ///
-/// A value is compared as a whole, a list means one of these, and `{ prefix: x }` the start of it. `path` takes templates
-/// (`/users/{id}`, `/files/{*rest}`), `ip` addresses and CIDRs; for `method` upper and lower case are the same.
+/// A value must be equal, a list matches any of its values, and `{ prefix: x }` matches values that start with `x`.
+/// `path` takes templates (`/users/{id}`, `/files/{*rest}`), `ip` takes addresses and CIDR blocks, and `method` ignores
+/// case.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Conditions(pub Vec<Condition>);
 
-/// One attribute and what it has to be.
+/// Condition on one attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Condition {
-    /// Where the attribute is named.
+    /// Position of the attribute.
     pub at: Span,
-    /// Its name.
+    /// Name of the attribute.
     pub attribute: String,
-    /// What its value has to be.
+    /// Test of its value.
     pub test: Test,
 }
 
-/// What a value has to be.
+/// Test of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Test {
-    /// One of these. Numbers and booleans count as their text.
+    /// Equal to one of these. Numbers and booleans are compared as text.
     Is(Vec<Spanned<String>>),
-    /// Something that starts with one of these.
+    /// Starts with one of these.
     Prefix(Vec<Spanned<String>>),
 }

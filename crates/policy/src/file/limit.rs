@@ -1,15 +1,15 @@
-//! A limit in a file.
+//! Limit in a file.
 
 use super::Span;
 use slidegate_core::Limit;
 
-/// A limit: `5/min`, or the long form.
+/// Limit: `5/min`, or the long form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LimitEntry {
-    /// Where it stands.
+    /// Position.
     pub at: Span,
-    /// The limit, under its name if it has one. `None`: it is wrong, and that was reported.
+    /// The limit, with its name if it has one. `None`: it is invalid, and that was reported.
     pub limit: Option<Limit>,
-    /// The name that the file gives it.
+    /// Name in the file.
     pub name: Option<String>,
 }

@@ -1,27 +1,27 @@
-//! What is counted and told of decisions.
+//! Settings of telemetry.
 
 use schemars::JsonSchema;
 
 use super::super::schema::{self, Only};
 use super::{DurationMs, Percent, Spanned};
 
-/// What is counted and told of decisions: metrics, top lists, the console, the log of denials.
+/// Telemetry: metrics, top lists, the console, the denial log.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Observe {
-    /// Whether decisions are counted at all. What the store and the listeners count is told anyhow.
+    /// Whether decisions are counted. Metrics of the store and of listeners are always available.
     #[schemars(extend("default" = true))]
     pub enabled: bool,
-    /// A charge is a near miss if it leaves at most this part of the quota.
+    /// A charge is a near miss if it leaves at most this share of the quota.
     #[schemars(extend("default" = "5%"))]
     pub near_miss: Percent,
-    /// How clients appear in top lists and in the log of denials.
+    /// Form of subjects in top lists and in the denial log.
     #[schemars(extend("default" = "plain"))]
     pub subjects: Subjects,
-    /// The most denials that are logged in a second; of the others it is said how many they were. 0: none are logged.
+    /// Maximum number of denials logged per second. The others are counted in a summary. 0 disables the log.
     #[schemars(schema_with = "schema::whole::<0, { u32::MAX as u64 }>", extend("default" = 100))]
     pub denial_log: u32,
-    /// If set, metrics and traces are sent to a collector of OpenTelemetry.
+    /// Export of metrics and traces to an OpenTelemetry collector.
     #[schemars(with = "Otlp")]
     pub otlp: Option<Otlp>,
 }
@@ -38,17 +38,17 @@ impl Default for Observe {
     }
 }
 
-/// Where OpenTelemetry is sent, over HTTP. It needs a program that was built with the feature `otlp`.
+/// Export to an OpenTelemetry collector over HTTP. Requires a build with the feature `otlp`.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("endpoint"))]
 pub struct Otlp {
-    /// The collector. Metrics go to `/v1/metrics` below it, traces to `/v1/traces`.
+    /// URL of the collector. Metrics go to `/v1/metrics` below it, traces to `/v1/traces`.
     #[schemars(length(min = 1), extend("examples" = ["http://127.0.0.1:4318"]))]
     pub endpoint: Spanned<String>,
-    /// The share of requests that leave a trace. Where a caller sends `traceparent`, it decides.
+    /// Share of requests that are traced. If a request has `traceparent`, its sampling flag decides.
     #[schemars(extend("default" = "1%"))]
     pub traces: Percent,
-    /// How often metrics are sent, at least 1s.
+    /// Interval of metrics, at least 1s.
     #[schemars(extend("default" = "10s"))]
     pub metrics_every: Spanned<DurationMs>,
 }
@@ -63,13 +63,13 @@ impl Default for Otlp {
     }
 }
 
-/// How subjects appear in top lists and in the denial log.
+/// Form of subjects in top lists and in the denial log.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, schemars::JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub enum Subjects {
-    /// As they are.
+    /// Unchanged.
     #[default]
     Plain,
-    /// As a hash under a secret of this process: the same value has the same hash until it ends.
+    /// Hashed with a secret of the process: a value has the same hash until the process ends.
     Hashed,
 }

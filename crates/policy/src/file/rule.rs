@@ -1,4 +1,4 @@
-//! A rule: which requests, counted by what, how often.
+//! Rule of a file.
 
 use std::collections::BTreeMap;
 
@@ -8,85 +8,84 @@ use super::super::schema::Only;
 use super::{Conditions, LimitEntry, Percent, Spanned};
 use slidegate_store::OnStoreError;
 
-/// Which requests are limited, by what they are told apart, and how often they may come. All rules that match a
-/// request apply to it.
+/// Rule: the requests it matches, the key it counts by, and the limits. All rules that match a request apply to it.
 #[derive(Clone, PartialEq, Eq, Default, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("name limits"))]
 pub struct Rule {
-    /// The name in answers, headers and metrics: up to 64 letters, digits and `_ . : -`, once per file.
+    /// Name in responses, headers and metrics: up to 64 letters, digits and `_ . : -`, unique in the file.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.:-]{1,64}$"))]
     pub name: Spanned<String>,
-    /// Which requests it is for. Left out: all.
+    /// Requests that the rule applies to. Default: all.
     #[schemars(rename = "match")]
     pub matches: Conditions,
-    /// The attributes that tell clients apart. `api_key|ip` takes the first that the request has. Left out: all requests
-    /// count together.
+    /// Attributes that identify a client. `api_key|ip` uses the first one that the request has. Default: all requests
+    /// share one bucket.
     #[schemars(inner(length(min = 1)), extend("examples" = [["ip"], ["org", "api_key|ip"]]))]
     pub key: Vec<Spanned<String>>,
-    /// What is allowed. A request has to fit all of them.
+    /// Limits. A request must fit all of them.
     #[schemars(length(min = 1), extend("examples" = [["5/min"], ["10/s", "600/min"]]))]
     pub limits: Spanned<Vec<LimitEntry>>,
-    /// What happens to a request that lacks an attribute of the key. Left out: `shared`, but `skip` for descriptors of Envoy's service.
+    /// Behavior for requests that lack an attribute of the key. Default: `shared`; for descriptors of Envoy `skip`.
     pub missing: Missing,
-    /// Whether the file has `missing`. Without it, Envoy's descriptors that lack an entry of the key are skipped.
+    /// Whether the file sets `missing`. If not, descriptors of Envoy that lack an entry of the key are skipped.
     #[schemars(skip)]
     pub missing_is_given: bool,
-    /// Other limits for some requests. The first that matches is taken, before any tier.
+    /// Other limits for some requests. The first one that matches applies, before any tier.
     pub overrides: Vec<Override>,
-    /// Other limits by the attribute `tier`.
+    /// Other limits by the value of the attribute `tier`.
     #[schemars(extend("examples" = [{ "enterprise": ["200/s"] }]))]
     pub tiers: BTreeMap<String, Spanned<Vec<LimitEntry>>>,
-    /// Requests that this rule does not limit.
+    /// Requests that the rule does not limit.
     #[schemars(extend("examples" = [[{ "ip": "10.0.0.0/8" }]]))]
     pub allow: Vec<Conditions>,
-    /// Requests that are refused at once, whatever the limits say.
+    /// Requests that are denied regardless of the limits.
     #[schemars(extend("examples" = [[{ "user": "mallory" }]]))]
     pub deny: Vec<Conditions>,
-    /// Whether it refuses, or only counts and reports what it would refuse.
+    /// Whether the rule denies requests, or only counts and reports what it would deny.
     #[schemars(extend("default" = "enforce"))]
     pub mode: Mode,
-    /// What is answered while the store does not.
+    /// Behavior while the store is unavailable.
     #[schemars(extend("default" = "local"))]
     pub on_store_error: OnStoreError,
-    /// Whether an answer brings a permit by which its cost can be given back or corrected.
+    /// Whether responses contain a permit, with which the cost can be refunded or corrected.
     #[schemars(extend("default" = false))]
     pub refundable: bool,
 }
 
-/// Limits that take the place of a rule's own for some requests.
+/// Limits that replace those of the rule for some requests.
 #[derive(Clone, PartialEq, Eq, Default, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("when limits"))]
 pub struct Override {
-    /// Which requests.
+    /// Requests that it applies to.
     pub when: Conditions,
-    /// What is allowed to them.
+    /// Limits for them.
     #[schemars(length(min = 1), extend("examples" = [["5/min"], ["10/s", "600/min"]]))]
     pub limits: Spanned<Vec<LimitEntry>>,
 }
 
-/// What happens to a request that lacks an attribute of the key.
+/// Behavior for requests that lack an attribute of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub enum Missing {
-    /// All that lack it count together.
+    /// All of them share one bucket.
     #[default]
     Shared,
-    /// The rule does not apply.
+    /// The rule does not apply to them.
     Skip,
-    /// It is refused.
+    /// They are denied.
     Deny,
 }
 
-/// Whether a rule refuses.
+/// Mode of a rule.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum Mode {
-    /// It refuses.
+    /// Deny requests that exceed the limits.
     #[default]
     Enforce,
-    /// It counts, and reports what it would refuse.
+    /// Count, and report what would be denied.
     Observe,
-    /// It refuses for this share of its subjects, always the same ones, and observes the others.
+    /// Enforce for this share of the subjects, always the same ones, and observe the others.
     Share(Percent),
-    /// It refuses for requests that match one of these, and observes the others.
+    /// Enforce for requests that match one of these, and observe the others.
     For(Vec<Conditions>),
 }

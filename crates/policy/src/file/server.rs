@@ -1,4 +1,4 @@
-//! How the service listens and answers.
+//! Settings of the server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,65 +10,67 @@ use schemars::JsonSchema;
 use super::super::schema::{self, Only};
 use super::{Admin, Connections, DurationMs, ListenerSettings, Percent, Spanned, Tls};
 
-/// Fewest characters of a token or a permit secret: shorter ones can be guessed.
+/// Minimum length of a token or a permit secret: shorter ones can be guessed.
 pub const MIN_SECRET_CHARS: usize = 16;
 
-/// How the service listens and answers.
+/// Settings of the server: listeners and responses.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Server {
-    /// Where checks are answered.
+    /// Address of the HTTP listener.
     #[schemars(schema_with = "schema::socket", extend("default" = "127.0.0.1:8080"))]
     pub http: Spanned<SocketAddr>,
-    /// If set, `http` is reached by TLS alone.
+    /// TLS of the HTTP listener.
     #[schemars(with = "Tls")]
     pub tls: Option<Tls>,
-    /// Where Envoy's rate limit service is spoken, over gRPC. Left out: nowhere.
+    /// gRPC listener with the rate limit service of Envoy. Default: off.
     #[schemars(with = "ListenerSettings")]
     pub grpc: Option<ListenerSettings>,
-    /// Where the protocol of Redis is spoken. Left out: nowhere.
+    /// Listener for the Redis protocol. Default: off.
     #[schemars(with = "ListenerSettings")]
     pub resp: Option<ListenerSettings>,
-    /// Where operators reach it: health, metrics, keys, overrides, reload. Left out: nowhere.
+    /// Listener for operators: health, metrics, keys, overrides, reload. Default: off.
     #[schemars(with = "Admin")]
     pub admin: Option<Admin>,
-    /// What connections may take.
+    /// Bounds of connections.
     pub connections: Connections,
-    /// How long it goes on once it was told to end and says that it is not ready, so that balancers can notice.
+    /// Time between the signal to stop, when the server reports that it is not ready, and the end of accepting requests,
+    /// so that load balancers can react.
     #[schemars(extend("default" = "0"))]
     pub shutdown_delay: DurationMs,
-    /// How long requests that are being answered may take after that.
+    /// Maximum time that requests in progress may take after that.
     #[schemars(extend("default" = "10s"))]
     pub shutdown_timeout: DurationMs,
-    /// Proxies whose word on the client's address is taken.
+    /// Proxies whose forwarding headers are trusted for the address of the client.
     #[schemars(schema_with = "schema::networks", extend("default" = ["127.0.0.0/8", "::1/128"]))]
     pub trusted_proxies: Vec<Spanned<IpNet>>,
-    /// For forward-auth: attributes, and the request headers that they are read from.
+    /// For forward-auth: attributes and the request headers that they are read from.
     #[schemars(extend("examples" = [{ "org": "X-Org" }]))]
     pub attributes: BTreeMap<String, Spanned<String>>,
-    /// Which rate limit headers an answer has.
+    /// Rate limit headers of responses.
     #[schemars(extend("default" = "draft"))]
     pub headers: HeaderStyle,
-    /// How `X-RateLimit-Reset` tells the time.
+    /// Format of `X-RateLimit-Reset`.
     #[schemars(extend("default" = "delta"))]
     pub reset: ResetStyle,
-    /// By how much `Retry-After` is spread, later only, so that clients do not come back all at once.
+    /// Jitter added to `Retry-After`, so that clients do not all retry at once.
     #[schemars(extend("default" = "0%"))]
     pub retry_jitter: Percent,
-    /// If set, requests need `Authorization: Bearer …` with it; clients of `resp` need `AUTH` with it. At least 16 characters.
+    /// Token that requests must have in `Authorization: Bearer …`, and clients of `resp` in `AUTH`. At least 16 characters.
     #[schemars(with = "String", length(min = 16))]
     pub token: Option<Spanned<String>>,
-    /// What permits are signed with: at least 16 characters, the same on all nodes. Left out: permits end with the process.
+    /// Secret that signs permits: at least 16 characters, the same on all nodes. Default: a random one, so that permits end
+    /// with the process.
     #[schemars(with = "String", length(min = 16))]
     pub permit_secret: Option<Spanned<String>>,
-    /// Whether limits may come in a request (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`, limits in descriptors of gRPC and `/json`). Left
-    /// out: only where it listens at a loopback address.
+    /// Whether requests may contain limits (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`, limits in descriptors of gRPC and
+    /// `/json`). Default: only on loopback addresses.
     #[schemars(with = "bool")]
     pub ad_hoc_limits: Option<bool>,
-    /// The longest that a request may ask to wait for its turn.
+    /// Maximum time that a request may wait.
     #[schemars(extend("default" = "30s"))]
     pub max_wait: DurationMs,
-    /// The most requests that wait at a time.
+    /// Maximum number of waiting requests.
     #[schemars(schema_with = "schema::whole::<0, { u32::MAX as u64 }>", extend("default" = 10_000))]
     pub max_waiting: u32,
 }
@@ -102,7 +104,7 @@ impl Default for Server {
     }
 }
 
-/// Without what is secret.
+/// Omits secrets.
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
@@ -126,7 +128,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Which rate limit headers an answer has. `Retry-After` is there whatever is chosen.
+/// Rate limit headers of responses. `Retry-After` is always present.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub enum HeaderStyle {
@@ -138,17 +140,17 @@ pub enum HeaderStyle {
     /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
     #[schemars(rename = "x-ratelimit")]
     XRateLimit,
-    /// None.
+    /// No headers.
     None,
 }
 
-/// How `X-RateLimit-Reset` tells the time.
+/// Format of `X-RateLimit-Reset`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub enum ResetStyle {
-    /// In seconds from now.
+    /// Seconds from now.
     #[default]
     Delta,
-    /// As seconds since 1970.
+    /// Unix time in seconds.
     Epoch,
 }

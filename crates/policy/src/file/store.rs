@@ -1,4 +1,4 @@
-//! Where state is kept.
+//! Settings of the store.
 
 use std::fmt;
 
@@ -7,45 +7,45 @@ use schemars::JsonSchema;
 use super::super::schema::{self, Only};
 use super::{Bytes, DurationMs, Span, Spanned};
 
-/// Where state is kept.
+/// Storage of the state.
 #[derive(Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only(""))]
 pub struct Store {
-    /// Where it stands.
+    /// Position.
     #[schemars(skip)]
     pub at: Span,
-    /// In this process, or in Redis or Valkey.
+    /// Kind of store.
     #[schemars(extend("default" = "memory"))]
     pub kind: StoreKind,
-    /// The most memory that state takes in this process.
+    /// Maximum memory of the state in this process.
     #[schemars(extend("default" = "256MiB"))]
     pub max_memory: Bytes,
-    /// A file that memory is saved to and restored from, so that a restart forgets nothing. What was admitted after
-    /// the last save is lost if the process is killed.
+    /// File that the state is saved to and restored from, so that it survives a restart. If the process is killed, changes
+    /// since the last save are lost.
     #[schemars(with = "String", length(min = 1), extend("examples" = ["/var/lib/slidegate/state.snapshot"]))]
     pub snapshot: Option<Spanned<String>>,
-    /// How often that is saved, beside the end of the process.
+    /// Interval of snapshots. A snapshot is also saved at the end of the process.
     #[schemars(extend("default" = "1min"))]
     pub snapshot_interval: Spanned<DurationMs>,
-    /// The server. With `kind: redis` exactly one of `url`, `nodes` and `sentinel` is given.
+    /// URL of the Redis server. `kind: redis` requires exactly one of `url`, `nodes` and `sentinel`.
     #[schemars(with = "String", length(min = 1), extend("examples" = ["redis://127.0.0.1:6379"]))]
     pub url: Option<Spanned<String>>,
-    /// Some nodes of a Cluster; they know the others.
+    /// URLs of some nodes of a Redis Cluster. The others are discovered.
     #[schemars(inner(length(min = 1)))]
     pub nodes: Vec<Spanned<String>>,
-    /// The sentinels that know the server.
+    /// Redis Sentinel.
     #[schemars(with = "Sentinel")]
     pub sentinel: Option<Sentinel>,
-    /// How long a decision may take before `on_store_error` answers.
+    /// Timeout of a decision, after which `on_store_error` applies.
     #[schemars(extend("default" = "50ms"))]
     pub timeout: DurationMs,
-    /// What the names of all keys start with. Left out: `sg:`.
+    /// Prefix of all keys in Redis.
     #[schemars(with = "String", length(min = 1), extend("default" = "sg:"))]
     pub prefix: Option<Spanned<String>>,
-    /// The longest that a node refuses by itself what the store has refused. 0 turns that off.
+    /// Maximum time that a node repeats a denial without asking the store again. 0 disables the cache.
     #[schemars(extend("default" = "500ms"))]
     pub deny_cache: DurationMs,
-    /// How many nodes share the store. While it does not answer, each has this part of every quota.
+    /// Number of nodes that share the store. While the store is unavailable, each node has its share of every quota.
     #[schemars(schema_with = "schema::whole::<1, { u32::MAX as u64 }>", extend("default" = 1))]
     pub instances: u32,
 }
@@ -69,7 +69,7 @@ impl Default for Store {
     }
 }
 
-/// Without URLs, which may hold a password.
+/// Omits URLs, which may contain a password.
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
@@ -85,30 +85,30 @@ impl fmt::Debug for Store {
     }
 }
 
-/// Which store.
+/// Kind of store.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub enum StoreKind {
-    /// In the memory of this process.
+    /// Memory of this process.
     #[default]
     Memory,
-    /// In Redis or Valkey, shared by all nodes.
+    /// Redis or Valkey, shared by all nodes.
     Redis,
 }
 
-/// Sentinels, and what they call the server.
+/// Redis Sentinel: its nodes and the name of the primary.
 #[derive(Clone, PartialEq, Eq, Default, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("nodes name"))]
 pub struct Sentinel {
-    /// Where the sentinels are.
+    /// URLs of the sentinels.
     #[schemars(inner(length(min = 1)))]
     pub nodes: Vec<Spanned<String>>,
-    /// The name that they know the primary by.
+    /// Name of the primary.
     #[schemars(length(min = 1))]
     pub name: Spanned<String>,
 }
 
-/// Without URLs, which may hold a password.
+/// Omits URLs, which may contain a password.
 impl fmt::Debug for Sentinel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sentinel").field("name", &self.name).finish_non_exhaustive()

@@ -1,13 +1,13 @@
-//! Quantities as people write them: shares, durations, sizes.
+//! Quantities: percentages, durations, sizes.
 
-/// A share in hundredths of a percent, at most 10,000: `25%`, `0.5%`.
+/// Percentage in hundredths of a percent, at most 10,000: `25%`, `0.5%`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Percent(pub u32);
 
-/// A time in milliseconds: `50ms`, `30s`, `1min`, `2h`, `1day`.
+/// Duration in milliseconds: `50ms`, `30s`, `1min`, `2h`, `1day`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct DurationMs(pub u64);
 
-/// A size in bytes: `64KiB`, `256MiB`, `1GiB`, or a plain number.
+/// Size in bytes: `64KiB`, `256MiB`, `1GiB`, or a plain number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Bytes(pub u64);

@@ -1,4 +1,4 @@
-//! Conditions: an attribute, and what its value has to be.
+//! Reader of conditions: attributes and the tests of their values.
 
 use super::super::diagnostics::{Diagnostics, quote};
 use super::super::file::{Condition, Conditions, Spanned, Test};
@@ -9,16 +9,16 @@ use super::fields::{Fields, expected};
 impl Read for Conditions {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let Kind::Mapping(entries) = &node.kind else {
-            let help = "write attributes and their values, as in { method: POST, path: /login }";
-            expected(node, "conditions are a mapping", help, diagnostics);
+            let help = "write attributes and their values, as in `{ method: POST, path: /login }`";
+            expected(node, "a mapping", help, diagnostics);
             return None;
         };
         let conditions = entries.iter().filter_map(|entry| {
             let test = Test::read(&entry.value, diagnostics)?;
             let (Test::Is(values) | Test::Prefix(values)) = &test;
             if values.is_empty() {
-                let what = format!("{} is compared with nothing, which never holds", quote(&entry.key));
-                diagnostics.report(entry.key_at, what, "list at least one value");
+                let what = format!("condition on {} has no values, so it never matches", quote(&entry.key));
+                diagnostics.report(entry.key_at, what, "add at least one value");
                 return None;
             }
             Some(Condition { at: entry.key_at, attribute: entry.key.clone(), test })
@@ -32,7 +32,7 @@ impl Read for Test {
         match &node.kind {
             Kind::Mapping(_) => {
                 let fields = Fields::of(node, "a test", diagnostics)?;
-                let prefix = fields.required::<Values>("prefix", "{ prefix: /api }");
+                let prefix = fields.required::<Values>("prefix", "prefix: /api");
                 fields.done();
                 prefix.value.map(|values| Self::Prefix(values.0))
             }
@@ -41,7 +41,7 @@ impl Read for Test {
     }
 }
 
-/// A value or a list of them, as texts.
+/// Values of a test: one, or a list.
 struct Values(Vec<Spanned<String>>);
 
 impl Read for Values {
@@ -53,13 +53,13 @@ impl Read for Values {
     }
 }
 
-/// The text of a scalar, whatever it means to YAML: `tier: 1` asks for the tier `1`.
+/// Text of a scalar of any YAML type: `tier: 1` matches the tier `1`.
 fn value(node: &Node, diagnostics: &Diagnostics) -> Spanned<String> {
     let value = match &node.kind {
         Kind::Scalar { text, .. } if !node.is_null() => Some(text.clone()),
         _ => {
-            let help = "write a value, a list of values, or { prefix: /api }; \"\" is the empty text";
-            expected(node, "this has to be a value", help, diagnostics);
+            let help = "write a value, a list of values, or `{ prefix: /api }`; `\"\"` is the empty string";
+            expected(node, "a value", help, diagnostics);
             None
         }
     };

@@ -1,4 +1,4 @@
-//! The fields of a mapping, and those that do not belong there.
+//! Reader of the fields of a mapping. Reports unknown and missing ones.
 
 use std::cell::RefCell;
 
@@ -8,23 +8,24 @@ use super::super::suggest::closest;
 use super::super::yaml::{Entry, Kind, Node};
 use super::Read;
 
-/// A mapping that is read field by field. What was never asked for does not exist.
+/// Mapping that is read field by field. A field that was never read is unknown.
 pub(super) struct Fields<'n> {
     node: &'n Node,
     entries: &'n [Entry],
-    /// What it is, with its article: "a rule".
+    /// Name of its type with an article: "a rule".
     owner: &'static str,
     known: RefCell<Vec<&'static str>>,
-    /// What has to be there and is not, with an example.
+    /// Required fields that are missing, with an example of each.
     missing: RefCell<Vec<(&'static str, &'static str)>>,
     diagnostics: &'n Diagnostics,
 }
 
 impl<'n> Fields<'n> {
-    /// `None`: it is no mapping, and that was reported.
+    /// Reader of a node. `None`: it is not a mapping, and that was reported.
     pub(super) fn of(node: &'n Node, owner: &'static str, diagnostics: &'n Diagnostics) -> Option<Self> {
         let Kind::Mapping(entries) = &node.kind else {
-            expected(node, &format!("{owner} is a mapping"), "write its fields as name: value", diagnostics);
+            let help = format!("write the fields of {owner} as `name: value`");
+            expected(node, "a mapping", &help, diagnostics);
             return None;
         };
         Some(Self {
@@ -37,12 +38,12 @@ impl<'n> Fields<'n> {
         })
     }
 
-    /// Where to point when something is missing.
+    /// Position for errors about the mapping as a whole.
     pub(super) fn head(&self) -> Span {
         self.node.head()
     }
 
-    /// A field as it stands.
+    /// Field of this name.
     pub(super) fn find(&self, name: &'static str) -> Option<&'n Entry> {
         let mut known = self.known.borrow_mut();
         if !known.contains(&name) {
@@ -51,29 +52,29 @@ impl<'n> Fields<'n> {
         self.entries.iter().find(|entry| entry.key == name)
     }
 
-    /// A field that may be left out. `None` too if it is wrong.
+    /// Value of an optional field. `None` if it is absent or invalid.
     pub(super) fn get<T: Read>(&self, name: &'static str) -> Option<T> {
-        self.read(self.find(name)?, "give it one, or leave the field out")
+        self.read(self.find(name)?, "add a value, or remove the field")
     }
 
     fn read<T: Read>(&self, entry: &Entry, help: &str) -> Option<T> {
         if entry.value.is_null() {
-            self.diagnostics.report(entry.key_at, format!("`{}` has no value", entry.key), help);
+            self.diagnostics.report(entry.key_at, format!("missing value of `{}`", entry.key), help);
             return None;
         }
         T::read(&entry.value, self.diagnostics)
     }
 
-    /// A field that may be left out, or is taken by default if it is wrong.
+    /// Value of an optional field, or the default if it is absent or invalid.
     pub(super) fn or<T: Read>(&self, name: &'static str, default: T) -> T {
         self.get(name).unwrap_or(default)
     }
 
-    /// A field that has to be there.
+    /// Value of a required field.
     pub(super) fn required<T: Read>(&self, name: &'static str, example: &'static str) -> Spanned<T> {
         match self.find(name) {
             Some(entry) => {
-                let value = self.read(entry, &format!("give it one, as in {example}"));
+                let value = self.read(entry, &format!("add one, as in `{example}`"));
                 Spanned { at: entry.value.at, value }
             }
             None => {
@@ -83,33 +84,32 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Reports the fields that nobody asked for, and those that are missing.
+    /// Reports the unknown fields and the missing ones.
     pub(super) fn done(self) {
         let (head, known) = (self.head(), self.known.into_inner());
         let mut missing = self.missing.into_inner();
         for Entry { key, key_at, .. } in self.entries.iter().filter(|entry| !known.contains(&&*entry.key)) {
-            let what = format!("unknown field {} in {}", quote(key), self.owner);
-            let all = format!("{} has {}", self.owner, known.join(", "));
-            // A file of nothing but unknown fields has to end soon, too.
+            // A search for each field would take long in a file of nothing but unknown fields.
             let meant = if self.diagnostics.is_full() { None } else { closest(key, &known) };
-            let help = match meant {
-                Some(name) => format!("did you mean `{name}`? {all}"),
-                None => all,
+            let message = match meant {
+                Some(name) => format!("unknown field {}: did you mean `{name}`?", quote(key)),
+                None => format!("unknown field {}", quote(key)),
             };
-            self.diagnostics.report(*key_at, what, help);
-            // It is there under another name.
+            let help = format!("{} has the fields {}", self.owner, known.join(", "));
+            self.diagnostics.report(*key_at, message, help);
+            // The field is present under a misspelt name.
             missing.retain(|(name, _)| Some(*name) != meant);
         }
         for (name, example) in missing {
-            let what = format!("{} needs `{name}`", self.owner);
-            self.diagnostics.report(head, what, format!("add it, as in {example}"));
+            let help = format!("{} requires it: add `{example}`", self.owner);
+            self.diagnostics.report(head, format!("missing field `{name}`"), help);
         }
     }
 }
 
-/// Something else stands here than `what` says; nothing is said of what was already reported.
-pub(super) fn expected(node: &Node, what: &str, help: &str, diagnostics: &Diagnostics) {
+/// Reports that a node is not what was expected, unless the node itself was already reported.
+pub(super) fn expected(node: &Node, expectation: &str, help: &str, diagnostics: &Diagnostics) {
     if !matches!(node.kind, Kind::Invalid) {
-        diagnostics.report(node.head(), format!("{what}, and this is {}", node.describe()), help);
+        diagnostics.report(node.head(), format!("expected {expectation}, found {}", node.describe()), help);
     }
 }

@@ -1,4 +1,4 @@
-//! Limits: `5/min`, or the long form.
+//! Reader of limits: `5/min`, or the long form.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ impl Read for LimitEntry {
                 (limit, name)
             }
             _ => {
-                let help = "write 5/min, or { quota: 5, window: 1min }";
-                expected(node, "this has to be a limit", help, diagnostics);
+                let help = "write `5/min`, or `{ quota: 5, window: 1min }`";
+                expected(node, "a limit", help, diagnostics);
                 (None, None)
             }
         };
@@ -42,7 +42,7 @@ fn short(node: &Node, text: &str, diagnostics: &Diagnostics) -> Option<Limit> {
         Err(error) => {
             diagnostics.report(
                 node.at,
-                format!("{} is not a limit", quote(text)),
+                format!("invalid limit {}", quote(text)),
                 LimitError::to_string(&error),
             );
             None
@@ -75,7 +75,7 @@ impl Read for Resolution {
     }
 }
 
-/// The long form, of which either `in_flight` and `hold` or the others are used.
+/// Long form of a limit: either `in_flight` and `hold`, or a rate.
 struct Long<'n> {
     fields: Fields<'n>,
     diagnostics: &'n Diagnostics,
@@ -91,7 +91,7 @@ impl Long<'_> {
         let most = self.fields.required::<u64>("in_flight", "in_flight: 20");
         let hold = self.fields.required::<DurationMs>("hold", "hold: 30s");
         for name in ["quota", "window", "algorithm", "burst", "resolution"] {
-            self.unused(name, "in_flight", "leave it out: in_flight goes with hold and name only");
+            self.unused(name, "`in_flight`", "remove it: `in_flight` is used with `hold` and `name` only");
         }
         let limit = Limit::in_flight(most.value?, Duration::from_millis(hold.value?.0));
         self.checked(limit)
@@ -108,11 +108,11 @@ impl Long<'_> {
         let resolution = match algorithm {
             Some(Algorithm::Log) | None => self.fields.get::<Resolution>("resolution"),
             Some(_) => {
-                self.unused("resolution", "another algorithm than log", "leave it out, or use log");
+                self.unused("resolution", "algorithms other than `log`", "remove it, or use `log`");
                 None
             }
         };
-        self.unused("hold", "a quota", "leave it out, or write in_flight in place of quota and window");
+        self.unused("hold", "`quota`", "remove it, or replace `quota` and `window` by `in_flight`");
         let limit = Limit::new(quota.value?, Duration::from_millis(window.value?.0)).and_then(|limit| {
             Ok(match algorithm {
                 None => None,
@@ -129,28 +129,28 @@ impl Long<'_> {
         match algorithm {
             Some(Algorithm::Gcra) => self.fields.required("burst", "burst: 10").value,
             Some(_) => {
-                self.unused("burst", "another algorithm than gcra", "leave it out, or use gcra");
+                self.unused("burst", "algorithms other than `gcra`", "remove it, or use `gcra`");
                 None
             }
             None => self.fields.get("burst"),
         }
     }
 
-    /// Reports a field that has no meaning beside another.
-    fn unused(&self, name: &'static str, beside: &str, help: &str) {
+    /// Reports a field that cannot be combined with another.
+    fn unused(&self, name: &'static str, other: &str, help: &str) {
         if let Some(entry) = self.fields.find(name) {
-            self.diagnostics.report(entry.key_at, format!("`{name}` does not go with {beside}"), help);
+            self.diagnostics.report(entry.key_at, format!("`{name}` cannot be used with {other}"), help);
         }
     }
 
-    /// Reports why it is no limit, at the field that is to blame.
+    /// Reports why a limit is invalid, at the field that causes it.
     fn checked<T>(&self, limit: Result<T, LimitError>) -> Option<T> {
         use LimitError as E;
         let error = match limit {
             Ok(limit) => return Some(limit),
             Err(error) => error,
         };
-        let blamed: &[&'static str] = match error {
+        let causes: &[&'static str] = match error {
             E::ZeroQuota | E::QuotaTooLarge { .. } => &["quota", "in_flight"],
             E::ZeroWindow | E::WindowTooLong | E::CounterNeedsSeconds { .. } => &["window", "hold"],
             E::ZeroResolution | E::ResolutionAboveWindow { .. } => &["resolution"],
@@ -158,16 +158,14 @@ impl Long<'_> {
             E::ZeroBurst | E::BurstTooLarge { .. } => &["burst"],
             _ => &[],
         };
-        let entry = blamed.iter().find_map(|name| self.fields.find(name));
+        let entry = causes.iter().find_map(|name| self.fields.find(name));
         let (at, what) = match entry {
-            Some(entry) => {
-                (entry.value.at, format!("{} does not work as `{}`", entry.value.describe(), entry.key))
-            }
-            None => (self.fields.head(), "this is not a limit".to_owned()),
+            Some(entry) => (entry.value.at, format!("invalid `{}`: {}", entry.key, entry.value.describe())),
+            None => (self.fields.head(), "invalid limit".to_owned()),
         };
         let help = match error {
             E::TooManyEntries { .. } if self.is_in_flight() => {
-                format!("at most {MAX_ENTRIES} can be in flight")
+                format!("the maximum is {MAX_ENTRIES}")
             }
             _ => error.to_string(),
         };

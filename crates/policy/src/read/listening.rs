@@ -1,4 +1,4 @@
-//! Listeners: certificates, the address of operators, what connections may take.
+//! Reader of listeners: addresses, certificates, bounds of connections.
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{Admin, Connections, ListenerSettings, Spanned, Tls};

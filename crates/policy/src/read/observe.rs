@@ -1,4 +1,4 @@
-//! What is counted and told.
+//! Reader of the telemetry settings.
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{Observe, Otlp};

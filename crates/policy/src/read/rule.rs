@@ -1,4 +1,4 @@
-//! Rules.
+//! Reader of rules.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,8 @@ impl Read for OnStoreError {
 
 impl Read for Mode {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        const FORMS: &str = "write enforce, observe, { enforce: 25% } or { enforce_for: [{ org: acme }] }";
+        const FORMS: &str =
+            "write `enforce`, `observe`, `{ enforce: 25% }` or `{ enforce_for: [{ org: acme }] }`";
         match &node.kind {
             Kind::Scalar { .. } => {
                 #[derive(Clone, Copy)]
@@ -83,17 +84,17 @@ impl Read for Mode {
                     (Some(share), None) => share.value.map(Self::Share),
                     (None, Some(some)) => some.value.map(Self::For),
                     (Some(_), Some(some)) => {
-                        diagnostics.report(some.at, "a mode has `enforce` or `enforce_for`, not both", FORMS);
+                        diagnostics.report(some.at, "`enforce` and `enforce_for` cannot be combined", FORMS);
                         None
                     }
                     (None, None) => {
-                        diagnostics.report(head, "this mode says nothing", FORMS);
+                        diagnostics.report(head, "missing field `enforce` or `enforce_for`", FORMS);
                         None
                     }
                 }
             }
             _ => {
-                expected(node, "this has to be a mode", FORMS, diagnostics);
+                expected(node, "a mode", FORMS, diagnostics);
                 None
             }
         }

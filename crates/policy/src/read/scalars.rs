@@ -1,4 +1,4 @@
-//! Texts, numbers, booleans, and collections of anything.
+//! Strings, numbers, booleans, lists and maps.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::super::yaml::{Kind, Node, ScalarType, scalar_type};
 use super::Read;
 use super::fields::expected;
 
-/// Never fails: what is wrong is reported, and its place stays known.
+/// Never fails: an error is reported, and the position remains.
 impl<T: Read> Read for Spanned<T> {
     const IS_SECRET: bool = T::IS_SECRET;
 
@@ -20,7 +20,7 @@ impl<T: Read> Read for Spanned<T> {
     }
 }
 
-/// Items that are wrong are left out, and a list of nothing else is wrong: something was meant.
+/// Invalid items are left out. A list of nothing but invalid items is invalid.
 impl<T: Read> Read for Vec<T> {
     const IS_SECRET: bool = T::IS_SECRET;
 
@@ -31,31 +31,26 @@ impl<T: Read> Read for Vec<T> {
                 (items.is_empty() || !read.is_empty()).then_some(read)
             }
             Kind::Scalar { .. } if T::IS_SECRET => {
-                diagnostics.report(node.at, "this has to be a list", "put it between [ and ]");
+                diagnostics.report(node.at, "expected a list", "enclose it in `[` and `]`");
                 None
             }
             Kind::Scalar { text, .. } if !text.contains('\n') && text.len() < 40 => {
-                expected(node, "this has to be a list", &format!("write [{text}]"), diagnostics);
+                expected(node, "a list", &format!("write `[{text}]`"), diagnostics);
                 None
             }
             _ => {
-                expected(
-                    node,
-                    "this has to be a list",
-                    "write [a, b], or every item after a `- `",
-                    diagnostics,
-                );
+                expected(node, "a list", "write `[a, b]`, or each item on a line after `- `", diagnostics);
                 None
             }
         }
     }
 }
 
-/// Names of the user's choice.
+/// Map with arbitrary names.
 impl<T: Read> Read for BTreeMap<String, T> {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let Kind::Mapping(entries) = &node.kind else {
-            expected(node, "this has to be a mapping", "write name: value", diagnostics);
+            expected(node, "a mapping", "write `name: value`", diagnostics);
             return None;
         };
         let values = entries.iter().filter_map(|entry| {
@@ -72,23 +67,18 @@ impl Read for String {
             match scalar_type(text, *plain) {
                 ScalarType::Text if !text.is_empty() => return Some(text.clone()),
                 ScalarType::Number | ScalarType::Boolean(_) => {
-                    let help = format!("put it in quotes: \"{text}\"");
-                    expected(node, "this has to be a text", &help, diagnostics);
+                    let help = format!("quote it: \"{text}\"");
+                    expected(node, "a string", &help, diagnostics);
                     return None;
                 }
                 ScalarType::Text => {
-                    diagnostics.report(node.at, "this text is empty", "write at least one character");
+                    diagnostics.report(node.at, "empty string", "write at least one character");
                     return None;
                 }
                 ScalarType::Null => {}
             }
         }
-        expected(
-            node,
-            "this has to be a text",
-            "write one, in quotes if it has special characters",
-            diagnostics,
-        );
+        expected(node, "a string", "write one, in quotes if it contains special characters", diagnostics);
         None
     }
 }
@@ -100,7 +90,7 @@ impl Read for bool {
         {
             return Some(value);
         }
-        expected(node, "this has to be true or false", "write true or false, without quotes", diagnostics);
+        expected(node, "`true` or `false`", "write `true` or `false`, without quotes", diagnostics);
         None
     }
 }
@@ -123,49 +113,46 @@ impl Read for u8 {
     }
 }
 
-/// A whole number, with `_` between its digits where that reads better.
-fn whole(node: &Node, most: u64, diagnostics: &Diagnostics) -> Option<u64> {
+/// Whole number, optionally with `_` between its digits.
+fn whole(node: &Node, max: u64, diagnostics: &Diagnostics) -> Option<u64> {
     if let Kind::Scalar { text, .. } = &node.kind {
         match parse_count(text) {
-            Ok(value) if value <= most => return Some(value),
+            Ok(value) if value <= max => return Some(value),
             Ok(_) | Err(slidegate_core::LimitError::QuotaTooLarge { .. }) => {
                 diagnostics.report(
                     node.at,
-                    format!("{} is too large", quote(text)),
-                    format!("at most {most}"),
+                    format!("number {} is too large", quote(text)),
+                    format!("the maximum is {max}"),
                 );
                 return None;
             }
             Err(_) => {}
         }
     }
-    expected(node, "this has to be a whole number", "write digits, as in 600 or 1_000_000", diagnostics);
+    expected(node, "a whole number", "write digits, as in `600` or `1_000_000`", diagnostics);
     None
 }
 
-/// One of a few words.
+/// One of a few keywords.
 pub(super) fn word<T: Copy>(
     node: &Node,
     words: &[(&'static str, T)],
     diagnostics: &Diagnostics,
 ) -> Option<T> {
     let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
-    let all = names.join(", ");
-    let help = match &node.kind {
-        Kind::Scalar { text, .. } => {
-            if let Some((_, value)) = words.iter().find(|(name, _)| name == text) {
-                return Some(*value);
-            }
-            match closest(text, &names) {
-                Some(name) => format!("did you mean `{name}`? there are {all}"),
-                None => format!("write one of {all}"),
-            }
-        }
-        _ => format!("write one of {all}"),
+    let help = format!("write one of {}", names.join(", "));
+    let Kind::Scalar { text, .. } = &node.kind else {
+        expected(node, "a keyword", &help, diagnostics);
+        return None;
     };
-    let what = format!("{} is none of {all}", node.describe());
-    if !matches!(node.kind, Kind::Invalid) {
-        diagnostics.report(node.head(), what, help);
+    if let Some((_, value)) = words.iter().find(|(name, _)| name == text) {
+        return Some(*value);
     }
+    let message = match closest(text, &names) {
+        _ if node.is_null() => "expected a keyword, found nothing".to_owned(),
+        Some(name) => format!("unknown value {}: did you mean `{name}`?", quote(text)),
+        None => format!("unknown value {}", quote(text)),
+    };
+    diagnostics.report(node.at, message, help);
     None
 }

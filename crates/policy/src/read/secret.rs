@@ -1,4 +1,4 @@
-//! Texts that no error repeats: tokens, and addresses with a password in them.
+//! Reader of secrets, which no error repeats: tokens, and URLs with a password.
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::Spanned;
@@ -6,7 +6,7 @@ use super::super::yaml::{Kind, Node, ScalarType, scalar_type};
 use super::Read;
 use super::fields::expected;
 
-/// A text that no error repeats: errors end up in logs.
+/// String that no error repeats, because errors end up in logs.
 pub(super) struct Secret(String);
 
 impl Secret {
@@ -19,22 +19,22 @@ impl Read for Secret {
     const IS_SECRET: bool = true;
 
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        const REMEDY: &str = "put it in quotes";
+        const REMEDY: &str = "quote it";
         match &node.kind {
             Kind::Scalar { text, plain } => {
                 let what = match scalar_type(text, *plain) {
                     ScalarType::Text if !text.is_empty() => return Some(Self(text.clone())),
                     ScalarType::Text => {
-                        diagnostics.report(node.at, "this text is empty", "write at least one character");
+                        diagnostics.report(node.at, "empty string", "write at least one character");
                         return None;
                     }
                     ScalarType::Number => "a number",
-                    ScalarType::Boolean(_) => "true or false",
+                    ScalarType::Boolean(_) => "a boolean",
                     ScalarType::Null => "nothing",
                 };
-                diagnostics.report(node.at, format!("this has to be a text, and this is {what}"), REMEDY);
+                diagnostics.report(node.at, format!("expected a string, found {what}"), REMEDY);
             }
-            _ => expected(node, "this has to be a text", REMEDY, diagnostics),
+            _ => expected(node, "a string", REMEDY, diagnostics),
         }
         None
     }

@@ -1,4 +1,4 @@
-//! The file as a whole, the server and the store.
+//! Reader of the file as a whole, of the server and of the store.
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{File, HeaderStyle, Paths, ResetStyle, Sentinel, Server, Spanned, Store, StoreKind};
@@ -77,7 +77,7 @@ impl Read for Store {
                 || Sentinel { nodes: vec![Spanned { at, value: None }], name: Spanned { at, value: None } };
             value.unwrap_or_else(wrong)
         });
-        // If it cannot be read, it is most likely what the rest is for.
+        // An invalid `kind` is most likely a misspelt `redis`, if there are settings of Redis.
         let is_shared = url.is_some() || !nodes.is_empty() || sentinel.is_some();
         let kind = match fields.get::<Spanned<StoreKind>>("kind") {
             Some(Spanned { value: None, .. }) if is_shared => StoreKind::Redis,
@@ -102,14 +102,18 @@ impl Read for Store {
         {
             diagnostics.report(
                 entry.value.at,
-                "a store cannot answer in no time",
-                "write at least 1ms; 50ms is usual",
+                "the timeout must not be 0",
+                "write at least 1ms; 50ms is common",
             );
         }
         if store.instances == 0
             && let Some(entry) = fields.find("instances")
         {
-            diagnostics.report(entry.value.at, "a store is used by at least one node", "write 1 or more");
+            diagnostics.report(
+                entry.value.at,
+                "`instances` must be at least 1",
+                "write the number of nodes that share the store",
+            );
         }
         fields.done();
         Some(store)
@@ -126,7 +130,7 @@ impl Read for Sentinel {
     }
 }
 
-/// A list that cannot be read is not an empty one: something was meant.
+/// Nodes of a list. An invalid list is not an empty one.
 fn nodes(list: Spanned<Vec<Spanned<Secret>>>) -> Vec<Spanned<String>> {
     let nodes = list.value.unwrap_or_else(|| vec![Spanned { at: list.at, value: None }]);
     nodes.into_iter().map(Secret::reveal).collect()

@@ -1,4 +1,4 @@
-//! An exception that holds for a while.
+//! Reader of temporary overrides.
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{Conditions, LimitEntry, Spanned};
@@ -7,13 +7,13 @@ use super::super::yaml::Node;
 use super::Read;
 use super::fields::Fields;
 
-const FORMS: &str = "write one of \"limits\": [\"50/s\"], \"allow\": true and \"deny\": true";
+const FORMS: &str = "write one of `\"limits\": [\"50/s\"]`, `\"allow\": true` and `\"deny\": true`";
 
 impl Read for TemporaryOverride {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         let fields = Fields::of(node, "an override", diagnostics)?;
         let rule = fields.required::<String>("rule", "\"rule\": \"login\"");
-        // To be written even if it is for all: what was forgotten must not shut everybody out.
+        // Required even for all requests: a forgotten `when` must not deny everybody.
         let when =
             fields.required::<Conditions>("when", "\"when\": {\"user\": \"alice\"}, or {} for all requests");
         let limits = fields.get::<Spanned<Vec<LimitEntry>>>("limits");
@@ -22,7 +22,7 @@ impl Read for TemporaryOverride {
         fields.done();
         for Spanned { at, value } in [&allow, &deny].into_iter().flatten() {
             if *value == Some(false) {
-                diagnostics.report(*at, "an override does not say what it is not", FORMS);
+                diagnostics.report(*at, "only `true` is allowed here", FORMS);
             }
         }
         let given = [limits.is_some(), allow.is_some(), deny.is_some()];
@@ -32,9 +32,9 @@ impl Read for TemporaryOverride {
             (None, 1) => Effect::Deny,
             (_, count) => {
                 let what = if count == 0 {
-                    "this override says nothing"
+                    "missing field `limits`, `allow` or `deny`"
                 } else {
-                    "this override says several things"
+                    "`limits`, `allow` and `deny` cannot be combined"
                 };
                 diagnostics.report(head, what, FORMS);
                 return None;

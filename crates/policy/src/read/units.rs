@@ -1,4 +1,4 @@
-//! Shares, durations, sizes and addresses.
+//! Percentages, durations, sizes and addresses.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -12,28 +12,27 @@ use super::super::yaml::{Kind, Node};
 use super::Read;
 use super::fields::expected;
 
-/// What a text has to be.
+/// Expected form of a string.
 struct Form {
-    /// With its article.
-    what: &'static str,
+    name: &'static str,
     example: &'static str,
 }
 
-/// The text of a scalar that `parse` accepts; otherwise says what it has to be, and what would be right.
+/// Value that `parse` makes of the text of a scalar. `parse` returns help on how to fix an invalid one.
 fn parsed<T>(
     node: &Node,
-    Form { what, example }: Form,
+    Form { name, example }: Form,
     diagnostics: &Diagnostics,
     parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> Option<T> {
     let Kind::Scalar { text, .. } = &node.kind else {
-        expected(node, &format!("this has to be {what}"), &format!("write {example}"), diagnostics);
+        expected(node, &format!("a {name}"), &format!("write {example}"), diagnostics);
         return None;
     };
     match parse(text.trim()) {
         Ok(value) => Some(value),
         Err(help) => {
-            diagnostics.report(node.at, format!("{} is not {what}", quote(text)), help);
+            diagnostics.report(node.at, format!("invalid {name} {}", quote(text)), help);
             None
         }
     }
@@ -41,29 +40,29 @@ fn parsed<T>(
 
 impl Read for DurationMs {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        let form = Form { what: "a duration", example: "50ms, 30s, 5min, 2h or 1day" };
+        let form = Form { name: "duration", example: "`50ms`, `30s`, `5min`, `2h` or `1day`" };
         parsed(node, form, diagnostics, str::parse)
     }
 }
 
 impl FromStr for DurationMs {
-    /// What would be right.
+    /// Help on how to fix the text.
     type Err = String;
 
-    /// As it is written in a file: `30s`.
+    /// Duration as in a policy file: `30s`.
     fn from_str(text: &str) -> Result<Self, String> {
         match parse_window(text) {
-            // Nothing is nothing in every unit.
+            // Zero needs no unit.
             _ if text == "0" => Ok(Self(0)),
             _ if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Err(format!("a duration has a unit: write {text}s for seconds, {text}ms for milliseconds"))
+                Err(format!("add a unit: `{text}s` for seconds, `{text}ms` for milliseconds"))
             }
             Ok(duration) if duration.as_millis() <= u128::from(MAX_WINDOW_MS) => {
                 Ok(Self(duration.as_millis() as u64))
             }
-            Ok(_) | Err(LimitError::WindowTooLong) => Err("a duration is at most 1,000 days".to_owned()),
+            Ok(_) | Err(LimitError::WindowTooLong) => Err("the maximum is 1,000 days".to_owned()),
             Err(_) => {
-                Err("write a whole number and ms, s, min, h, day or week, as in 50ms or 30s".to_owned())
+                Err("write a whole number and ms, s, min, h, day or week, as in `50ms` or `30s`".to_owned())
             }
         }
     }
@@ -71,9 +70,9 @@ impl FromStr for DurationMs {
 
 impl Read for Percent {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        let form = Form { what: "a percentage", example: "25%" };
+        let form = Form { name: "percentage", example: "`25%`" };
         parsed(node, form, diagnostics, |text| {
-            let wrong = || "write 0% to 100%, with up to two decimals, as in 25% or 0.5%".to_owned();
+            let wrong = || "write 0% to 100% with up to two decimals, as in `25%` or `0.5%`".to_owned();
             let number = text.strip_suffix('%').ok_or_else(wrong)?;
             let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
             let digits = |text: &str, most: usize| {
@@ -90,7 +89,7 @@ impl Read for Percent {
 impl Read for Bytes {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         const UNITS: [(&str, u32); 5] = [("", 0), ("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-        let form = Form { what: "a size", example: "256MiB" };
+        let form = Form { name: "size", example: "`256MiB`" };
         parsed(node, form, diagnostics, |text| {
             let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'_').count();
             let (count, unit) = text.split_at(digits);
@@ -100,7 +99,7 @@ impl Read for Bytes {
             match bytes {
                 Some(bytes @ 1..) => Ok(Self(bytes)),
                 _ => {
-                    Err("write a number of KiB, MiB or GiB, as in 256MiB; without a unit it is bytes"
+                    Err("write a whole number and KiB, MiB, GiB or TiB, as in `256MiB`; without a unit it is in bytes"
                         .to_owned())
                 }
             }
@@ -110,21 +109,22 @@ impl Read for Bytes {
 
 impl Read for SocketAddr {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        let form = Form { what: "an address with a port", example: "127.0.0.1:8080" };
+        let form = Form { name: "socket address", example: "`127.0.0.1:8080`" };
         parsed(node, form, diagnostics, |text| {
-            let help = "write address:port, as in 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080";
+            let help =
+                "write an IP address and a port, as in `127.0.0.1:8080`, `[::1]:8080` or `0.0.0.0:8080`";
             text.parse().map_err(|_| help.to_owned())
         })
     }
 }
 
-/// An address alone is a network of one.
+/// A single address is a network of one.
 impl Read for IpNet {
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        let form = Form { what: "a network", example: "10.0.0.0/8" };
+        let form = Form { name: "network", example: "`10.0.0.0/8`" };
         parsed(node, form, diagnostics, |text| {
             let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
-            let help = "write an address or a CIDR, as in 10.0.0.0/8 or fd00::/8";
+            let help = "write an address or a CIDR block, as in `10.0.0.0/8` or `fd00::/8`";
             text.parse().ok().or_else(alone).ok_or_else(|| help.to_owned())
         })
     }

@@ -1,4 +1,4 @@
-//! Values as people write them in a policy file, on one line.
+//! Values in the flow style of YAML, on one line.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub(super) fn yaml(value: &Value) -> String {
     }
 }
 
-/// Whether a text needs no quotes: it has no special characters, and means no number or the like.
+/// Whether a string needs no quotes: it has no special characters, and is not read as another type.
 fn is_plain(text: &str) -> bool {
     let is_special = |c: char| !c.is_ascii_alphanumeric() && !"/._%:-".contains(c);
     let first = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');

@@ -1,4 +1,4 @@
-//! The schema as a page to read.
+//! Reference page of the schema.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ page is generated; the first line of the example points editors to it.
 const MAX_COLUMNS: usize = 100;
 const EXAMPLE: &str = include_str!("example.yaml");
 
-/// The reference of the policy file in Markdown, made from the schema: a section for every type.
+/// Reference of the policy file in Markdown, generated from the schema: a section for each type.
 pub fn markdown() -> String {
     let schema = super::json();
     let mut page = format!("{INTRO}```yaml\n{EXAMPLE}```\n");
@@ -56,7 +56,7 @@ fn table(page: &mut String, fields: &Map<String, Value>, required: Option<&Vec<V
     for (name, field) in fields {
         let is_needed = required.is_some_and(|names| names.iter().any(|other| other == name));
         let default = match field.get("default") {
-            _ if is_needed => "needed".to_owned(),
+            _ if is_needed => "required".to_owned(),
             Some(default) => format!("`{}`", yaml(default)),
             None => String::new(),
         };
@@ -68,7 +68,7 @@ fn table(page: &mut String, fields: &Map<String, Value>, required: Option<&Vec<V
     }
 }
 
-/// What a form is written like.
+/// Text of a form.
 fn form_text(form: &Value) -> String {
     match (form.get("const"), form["properties"].as_object()) {
         (Some(value), _) => yaml(value),
@@ -80,7 +80,7 @@ fn form_text(form: &Value) -> String {
     }
 }
 
-/// A type in words.
+/// Type in words.
 fn kind(schema: &Value) -> String {
     if let Some(link) = schema["allOf"].as_array().and_then(|all| all.iter().find_map(link)) {
         return link;
@@ -99,14 +99,14 @@ fn kind(schema: &Value) -> String {
     }
     match schema["type"].as_str() {
         Some("array") => format!("list of {}", kind(&schema["items"])),
-        Some("object") => format!("names, each with {}", kind(&schema["additionalProperties"])),
-        Some("string") => "text".to_owned(),
+        Some("object") => format!("map of names to {}", kind(&schema["additionalProperties"])),
+        Some("string") => "string".to_owned(),
         Some("boolean") => "`true` or `false`".to_owned(),
         _ => "whole number".to_owned(),
     }
 }
 
-/// A link to the section of another type.
+/// Link to the section of another type.
 fn link(schema: &Value) -> Option<String> {
     let name = schema["$ref"].as_str()?.rsplit('/').next()?;
     Some(format!("[{name}](#{})", name.to_lowercase()))

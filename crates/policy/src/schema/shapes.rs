@@ -1,4 +1,4 @@
-//! The schemas of what can be written in several ways.
+//! Schemas of types with several forms.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::super::file::{
 };
 use super::{COUNT, Only, socket, whole};
 
-/// Where something stands is no part of the file.
+/// The position is not part of the file.
 impl<T: JsonSchema> JsonSchema for Spanned<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
@@ -29,7 +29,7 @@ impl<T: JsonSchema> JsonSchema for Spanned<T> {
     }
 }
 
-/// Implements the schema of a type by an expression.
+/// Implements the schema of a type with an expression.
 macro_rules! shape {
     ($type:ty, $name:literal, |$generator:ident| $schema:expr) => {
         impl JsonSchema for $type {
@@ -44,26 +44,26 @@ macro_rules! shape {
     };
 }
 
-/// A window: a unit, with a count of 1 where none is given.
+/// Pattern of a window: a unit, optionally with a count.
 fn window() -> String {
     format!("([0-9]+ *)?({})", window_units().collect::<Vec<_>>().join("|"))
 }
 
 shape!(Percent, "Percent", |_generator| json_schema!({
-    "description": "A share: 0% to 100%, with up to two decimals.",
+    "description": "Percentage: 0% to 100% with up to two decimals.",
     "type": "string",
     "pattern": r"^([0-9]{1,2}(\.[0-9]{1,2})?|100(\.0{1,2})?)%$",
     "examples": ["25%", "0.5%"],
 }));
 
 shape!(DurationMs, "Duration", |_generator| json_schema!({
-    "description": "A time: a whole number and `ms`, `s`, `min`, `h`, `day` or `week`. Only 0 needs no unit.",
+    "description": "Duration: a whole number and `ms`, `s`, `min`, `h`, `day` or `week`. Only 0 needs no unit.",
     "anyOf": [{ "type": "string", "pattern": format!("^({}|0)$", window()) }, { "const": 0 }],
     "examples": ["50ms", "30s", "1min", "2h", "1day"],
 }));
 
 shape!(Bytes, "Size", |_generator| json_schema!({
-    "description": "A size: a whole number and `KiB`, `MiB`, `GiB` or `TiB`; bytes without a unit.",
+    "description": "Size: a whole number and `KiB`, `MiB`, `GiB` or `TiB`; in bytes without a unit.",
     "type": ["string", "integer"],
     "minimum": 1,
     "pattern": format!("^{COUNT} *(KiB|MiB|GiB|TiB)?$"),
@@ -71,69 +71,69 @@ shape!(Bytes, "Size", |_generator| json_schema!({
 }));
 
 shape!(Admin, "Admin", |generator| {
-    let (address, long) = (socket(generator), generator.subschema_for::<AdminListener>());
+    let (address, long) = (socket(generator), generator.subschema_for::<AdminFields>());
     json_schema!({
-        "description": "Where operators reach the service: an address of this machine alone, or the long form.",
+        "description": "Listener for operators: a loopback address, or the long form.",
         "anyOf": [address, long],
         "examples": ["127.0.0.1:8090", { "listen": "0.0.0.0:8090", "token": "…" }],
     })
 });
 
-shape!(ListenerSettings, "ListenerSettings", |generator| {
-    let (address, long) = (socket(generator), generator.subschema_for::<Listener>());
+shape!(ListenerSettings, "Listener", |generator| {
+    let (address, long) = (socket(generator), generator.subschema_for::<ListenerFields>());
     json_schema!({
-        "description": "Where one more protocol is spoken: an address, or the long form.",
+        "description": "Listener of a further protocol: an address, or the long form.",
         "anyOf": [address, long],
         "examples": ["127.0.0.1:8081", { "listen": "0.0.0.0:8081", "tls": { "certificate": "server.pem", "key": "server.key" } }],
     })
 });
 
-/// A listener of its own.
+/// Long form of a listener.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("listen"))]
-#[allow(dead_code, reason = "it is only described")]
-struct Listener {
-    /// Where to listen.
+#[allow(dead_code, reason = "it exists for its schema")]
+struct ListenerFields {
+    /// Address.
     #[schemars(schema_with = "socket")]
     listen: (),
-    /// If set, it is reached by TLS alone.
+    /// TLS.
     tls: Tls,
 }
 
-/// A listener for operators. Beyond this machine it needs a token or a `client_ca`.
+/// Listener for operators. On an address other than loopback it requires a token or a `client_ca`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("listen"))]
-#[allow(dead_code, reason = "it is only described")]
-struct AdminListener {
-    /// Where to listen.
+#[allow(dead_code, reason = "it exists for its schema")]
+struct AdminFields {
+    /// Address.
     #[schemars(schema_with = "socket")]
     listen: (),
-    /// If set, requests need `Authorization: Bearer …` with it. At least 16 characters.
+    /// Token that requests must have in `Authorization: Bearer …`. At least 16 characters.
     #[schemars(length(min = 16))]
     token: String,
-    /// If set, it is reached by TLS alone.
+    /// TLS.
     tls: Tls,
 }
 
 shape!(Conditions, "Conditions", |generator| {
     let test = generator.subschema_for::<TestForm>();
     json_schema!({
-        "description": "Attributes and what they have to be. All have to hold; none at all hold for every request.",
+        "description": "Conditions on attributes. All of them must match. An empty mapping matches every request.",
         "type": "object",
         "additionalProperties": test,
         "examples": [{ "method": "POST", "path": "/login" }, { "ip": ["10.0.0.0/8", "192.0.2.7"] }],
     })
 });
 
-/// What an attribute has to be.
+/// Test of an attribute.
 struct TestForm;
 
 shape!(TestForm, "Test", |_generator| {
     let value = json_schema!({ "type": ["string", "number", "boolean"] });
     let list = json_schema!({ "type": "array", "items": value, "minItems": 1 });
     json_schema!({
-        "description": "A value, a list of which one has to be it, or how it has to start. `path` takes templates \
-            (`/users/{id}`, `/files/{*rest}`), `ip` addresses and CIDRs; for `method` case does not matter.",
+        "description": "Test of an attribute: a value, a list of alternatives, or a prefix. `path` takes templates \
+            (`/users/{id}`, `/files/{*rest}`), `ip` takes addresses and CIDR blocks, and `method` ignores case.",
         "anyOf": [
             value,
             list,
@@ -151,7 +151,7 @@ shape!(TestForm, "Test", |_generator| {
 shape!(LimitEntry, "Limit", |generator| {
     let (rate, in_flight) = (generator.subschema_for::<Rate>(), generator.subschema_for::<InFlight>());
     json_schema!({
-        "description": "What is allowed: `quota/window` counted by a log, or one of the long forms.",
+        "description": "Limit: `quota/window` with the algorithm `log`, or one of the long forms.",
         "anyOf": [
             { "type": "string", "pattern": format!("^ *{COUNT} */ *{} *$", window()) },
             rate,
@@ -161,59 +161,60 @@ shape!(LimitEntry, "Limit", |generator| {
     })
 });
 
-/// A quota per window.
+/// Rate: a quota per window.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("quota window"), transform = by_algorithm)]
 #[schemars(extend("examples" = [{ "quota": 600, "window": "1min", "algorithm": "gcra", "burst": 20, "name": "steady" }]))]
-#[allow(dead_code, reason = "it is only described")]
+#[allow(dead_code, reason = "it exists for its schema")]
 struct Rate {
-    /// How many units are allowed in a window.
+    /// Number of units allowed in a window.
     #[schemars(schema_with = "whole::<1, MAX_QUOTA>")]
     quota: u64,
-    /// How long the window is, up to 1,000 days.
+    /// Length of the window, up to 1,000 days.
     window: DurationMs,
-    /// How it is counted.
+    /// Algorithm.
     #[schemars(extend("default" = "log"))]
     algorithm: Algorithm,
-    /// Of `gcra` only, and needed there: how many units may come at once.
+    /// Number of units that may come at once. Only for `gcra`, and required there.
     #[schemars(schema_with = "whole::<1, MAX_QUOTA>")]
     burst: u64,
-    /// Of `log` only: how finely time is kept. `auto` is 1ms for quotas up to 128 and a 128th of the window above.
+    /// Time resolution. Only for `log`. `auto` is 1ms for quotas up to 128, and 1/128 of the window above.
     #[schemars(schema_with = "resolution", extend("default" = "auto"))]
     resolution: (),
-    /// A name for answers and headers. A limit with a name has a history of its own.
+    /// Name in responses and headers. A limit with a name has its own state.
     #[schemars(regex(pattern = r"^[!#-\[\]-~]{1,64}$"))]
     name: String,
 }
 
-/// So many at a time, whatever the rate. An answer brings a permit, which is given back when the work is done.
+/// Concurrency limit: a number of requests in flight, regardless of the rate. A response contains a permit, which is
+/// released when the work is done.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, transform = Only("in_flight hold"))]
 #[schemars(extend("examples" = [{ "in_flight": 20, "hold": "30s" }]))]
-#[allow(dead_code, reason = "it is only described")]
+#[allow(dead_code, reason = "it exists for its schema")]
 struct InFlight {
-    /// How many may be in flight at a time. A request takes one place, whatever its cost.
+    /// Maximum number of requests in flight. A request counts as one, regardless of its cost.
     #[schemars(schema_with = "whole::<1, MAX_ENTRIES>")]
     in_flight: u64,
-    /// After how long one that is not given back frees its place.
+    /// Time after which a permit that was not released expires.
     hold: DurationMs,
-    /// A name for answers and headers. A limit with a name has a history of its own.
+    /// Name in responses and headers. A limit with a name has its own state.
     #[schemars(regex(pattern = r"^[!#-\[\]-~]{1,64}$"))]
     name: String,
 }
 
-/// How a limit counts.
+/// Algorithm of a limit.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]
-#[allow(dead_code, reason = "it is only described")]
+#[allow(dead_code, reason = "it exists for its schema")]
 enum Algorithm {
-    /// A sliding window log: never more than the quota in any window.
+    /// Sliding window log: never more than the quota in any window.
     Log,
-    /// Two windows, the previous one weighted: constant memory, up to twice the quota in the worst case.
+    /// Sliding window counter: constant memory, up to twice the quota in the worst case.
     Counter,
-    /// One aligned window: up to twice the quota around its edge.
+    /// Fixed window: up to twice the quota around its edge.
     Fixed,
-    /// A steady rate with a burst.
+    /// Generic cell rate algorithm: a steady rate with a burst.
     Gcra,
 }
 
@@ -222,7 +223,7 @@ fn resolution(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "const": "auto" }, duration] })
 }
 
-/// `burst` belongs to `gcra`, `resolution` to `log`.
+/// Restricts `burst` to `gcra` and `resolution` to `log`.
 fn by_algorithm(schema: &mut Schema) {
     let is = |name: &str| serde_json::json!({ "properties": { "algorithm": { "const": name } } });
     let mut gcra = is("gcra");
@@ -237,20 +238,20 @@ fn by_algorithm(schema: &mut Schema) {
 shape!(Mode, "Mode", |generator| {
     let (share, conditions) = (generator.subschema_for::<Percent>(), generator.subschema_for::<Conditions>());
     json_schema!({
-        "description": "Whether a rule refuses. What it does not refuse it observes: it counts, and reports what it \
-            would refuse.",
+        "description": "Mode of a rule. Where it does not enforce, it observes: it counts, and reports what it would \
+            deny.",
         "anyOf": [
-            { "const": "enforce", "description": "It refuses." },
-            { "const": "observe", "description": "It never refuses." },
+            { "const": "enforce", "description": "Deny requests that exceed the limits." },
+            { "const": "observe", "description": "Never deny." },
             {
-                "description": "It refuses for this share of its subjects, always the same ones.",
+                "description": "Enforce for this share of the subjects, always the same ones.",
                 "type": "object",
                 "properties": { "enforce": share },
                 "required": ["enforce"],
                 "additionalProperties": false,
             },
             {
-                "description": "It refuses for requests that match one of these.",
+                "description": "Enforce for requests that match one of these.",
                 "type": "object",
                 "properties": { "enforce_for": { "type": "array", "items": conditions, "minItems": 1 } },
                 "required": ["enforce_for"],

@@ -58,25 +58,24 @@ fn good_files_pass() {
 }
 
 /// What is wrong with files that have the right form: their meaning, which no schema knows.
-const MEANINGS: [&str; 18] = [
-    "is no name of a header",
-    "is for Redis, and the store is memory",
-    "the store is Redis, but it is not said where",
-    "it is not said where the sentinels are",
-    "this text is empty",
-    "is not a size",
-    "a store cannot answer in no time",
-    "nothing can be done in no time",
-    "bytes of a request",
-    "can be reached by other machines",
-    "is not where a collector listens",
-    "metrics every",
-    "is no path",
-    "is no address and no network",
-    "does not work as",
-    "an override without conditions",
-    "there are no limits",
-    "a gcra limit keeps nothing that could be given back",
+const MEANINGS: [&str; 17] = [
+    "invalid header name",
+    "requires `kind: redis`",
+    "missing address of Redis",
+    "empty list of sentinels",
+    "empty string",
+    "invalid size",
+    "the timeout must not be 0",
+    "request size of",
+    "is reachable from other machines",
+    "invalid collector URL",
+    "metrics interval of",
+    "invalid path",
+    "invalid address or network",
+    "invalid `",
+    "override without conditions",
+    "empty list of limits",
+    "a `gcra` limit cannot be refunded",
 ];
 
 #[test]
@@ -149,7 +148,7 @@ fn it_knows_the_fields_that_are_read() {
     let read = |text: &str| {
         let errors = File::parse("policy.yaml", text).expect_err("a zebra is no field");
         let remedy = &errors.iter().find(|error| error.message.contains("zebra")).expect("it was seen").help;
-        let (_, names) = remedy.split_once(" has ").expect("all fields are named");
+        let (_, names) = remedy.split_once(" has the fields ").expect("all fields are named");
         let mut names: Vec<String> = names.split(", ").map(str::to_owned).collect();
         names.sort();
         names

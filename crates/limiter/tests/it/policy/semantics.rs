@@ -32,20 +32,20 @@ fn check_file(text: &str, marked: &str, expected: &str) {
 
 #[test]
 fn settings() {
-    check_file("version: 2\n", "2", "version 2 is not known");
-    check_file("version: 1\nipv6_prefix: 0\n", "0", "prefix of 0 bits");
-    check_file("version: 1\nipv6_prefix: 129\n", "129", "prefix of 129 bits");
+    check_file("version: 2\n", "2", "unsupported version 2");
+    check_file("version: 1\nipv6_prefix: 0\n", "0", "IPv6 prefix length 0");
+    check_file("version: 1\nipv6_prefix: 129\n", "129", "IPv6 prefix length 129");
     let server = |line: &str| format!("version: 1\nserver:\n  {line}\n");
     check_file(&server("permit_secret: fifteen-letters"), "fifteen", "too short");
-    check_file(&server("attributes: { user: \"X User\" }"), "\"X User\"", "no name of a header");
-    check_file(&server("attributes: { user: \"Xü\" }"), "\"Xü\"", "no name of a header");
+    check_file(&server("attributes: { user: \"X User\" }"), "\"X User\"", "invalid header name");
+    check_file(&server("attributes: { user: \"Xü\" }"), "\"Xü\"", "invalid header name");
     let store = |lines: &str| format!("version: 1\nstore:\n{}", lines.replace('|', "\n"));
-    check_file(&store("  url: redis://h"), "redis://h", "`url` is for Redis");
-    check_file(&store("  nodes: [redis://h]"), "redis://h", "`nodes` is for Redis");
+    check_file(&store("  url: redis://h"), "redis://h", "`url` requires `kind: redis`");
+    check_file(&store("  nodes: [redis://h]"), "redis://h", "`nodes` requires `kind: redis`");
     let both = store("  kind: redis|  url: redis://h|  nodes: [redis://i]");
-    check_file(&both, "redis://i", "both `url` and `nodes`");
+    check_file(&both, "redis://i", "`url` and `nodes` cannot be combined");
     let nowhere = errors(&store("  kind: redis"));
-    assert!(nowhere.to_string().contains("it is not said where"), "{nowhere}");
+    assert!(nowhere.to_string().contains("missing address of Redis"), "{nowhere}");
     assert_eq!(nowhere.iter().map(|error| error.line).collect::<Vec<_>>(), [3]);
 }
 
@@ -53,25 +53,25 @@ fn settings() {
 fn names() {
     let named = |name: &str| format!("version: 1\nrules:\n  - {{ name: {name}, limits: [5/min] }}\n");
     for name in ["\"a b\"", "a/b", "\"ü\"", &"x".repeat(65)] {
-        check_file(&named(name), name, "is no name for a rule");
+        check_file(&named(name), name, "invalid rule name");
     }
     let twice = "version: 1\nrules:\n  - { name: a, limits: [5/min] }\n  - { limits: [5/min], name: a }\n";
     let twice = errors(twice);
     let first = twice.iter().next().expect("an error");
     assert_eq!((first.line, first.column), (4, 30), "{twice}");
-    assert!(first.message.contains("already in line 3"), "{twice}");
+    assert!(first.message.contains("first on line 3"), "{twice}");
 }
 
 #[test]
 fn templates() {
     for (template, expected) in [
-        ("login", "is no path"),
-        ("/a/{*rest}/b", "not at the end"),
-        ("/a/{}", "has no name"),
-        ("/{id}/{id}", "comes twice"),
+        ("login", "invalid path `login`: must start with `/`"),
+        ("/a/{*rest}/b", "must be the last segment"),
+        ("/a/{}", "missing parameter name"),
+        ("/{id}/{id}", "duplicate parameter"),
         ("/a?b=c", "query"),
-        ("/a{b}", "neither"),
-        ("/{ip}", "cannot be called"),
+        ("/a{b}", "must be a whole segment"),
+        ("/{ip}", "reserved parameter name"),
     ] {
         let quoted = format!("\"{template}\"");
         check(&format!("match: {{ path: {quoted} }}"), &quoted, expected);
@@ -84,45 +84,45 @@ fn templates() {
 
 #[test]
 fn conditions() {
-    check("deny: [{ ip: 10.0.0.0/33 }]", "10.0.0.0/33", "no address and no network");
-    check("match: { ip: [10.0.0.1, localhost] }", "localhost", "no address and no network");
-    check("match: { ip: { prefix: \"10.\" } }", "ip:", "no prefix");
-    check("match: { org: [] }", "org:", "never holds");
-    check("mode: { enforce_for: [] }", "search", "refuses nobody");
+    check("deny: [{ ip: 10.0.0.0/33 }]", "10.0.0.0/33", "invalid address or network");
+    check("match: { ip: [10.0.0.1, localhost] }", "localhost", "invalid address or network");
+    check("match: { ip: { prefix: \"10.\" } }", "ip:", "`prefix` cannot be used with `ip`");
+    check("match: { org: [] }", "org:", "never matches");
+    check("mode: { enforce_for: [] }", "search", "would deny nothing");
     check("overrides: [{ when: {}, limits: [5/s] }]", "[5/s]", "without conditions");
 }
 
 #[test]
 fn keys() {
-    check("key: [\"a|\"]", "\"a|\"", "is empty");
-    check("key: [\"a||b\"]", "\"a||b\"", "is empty");
-    check("key: [ip, \"user|ip\"]", "\"user|ip\"", "comes twice");
-    check("key: [ip, user, ip]", "ip]", "comes twice");
+    check("key: [\"a|\"]", "\"a|\"", "empty part");
+    check("key: [\"a||b\"]", "\"a||b\"", "empty part");
+    check("key: [ip, \"user|ip\"]", "\"user|ip\"", "duplicate attribute");
+    check("key: [ip, user, ip]", "ip]", "duplicate attribute");
 }
 
 #[test]
 fn limits() {
     let only = |limits: &str| format!("version: 1\nrules:\n  - name: a\n    limits: {limits}\n");
-    check_file(&only("[]"), "[]", "no limits");
-    check_file(&only("[10/s, 5/s]"), "5/s]", "share its history");
+    check_file(&only("[]"), "[]", "empty list of limits");
+    check_file(&only("[10/s, 5/s]"), "5/s]", "same algorithm and window");
     check_file(
         &only("[\"10/s\", { quota: 5, window: 1s, resolution: 10ms }]"),
         "{ quota",
-        "share its history",
+        "same algorithm and window",
     );
     assert!(Policy::parse("", &only("[10/s, { quota: 5, window: 1s, name: short }]")).is_ok());
     assert!(Policy::parse("", &only("[10/s, { quota: 5, window: 1s, algorithm: counter }]")).is_ok());
-    check_file(&only("[10/s, { quota: 5, window: 2s, name: 10/s }]"), "{ quota", "another limit is called");
-    check_file(&only("[{ quota: 5, window: 2s, name: \"a b\" }]"), "{ quota", "no name for a limit");
-    check_file(&only("[{ quota: 5, window: 2s, name: 'a\"' }]"), "{ quota", "no name for a limit");
+    check_file(&only("[10/s, { quota: 5, window: 2s, name: 10/s }]"), "{ quota", "duplicate limit name");
+    check_file(&only("[{ quota: 5, window: 2s, name: \"a b\" }]"), "{ quota", "invalid limit name");
+    check_file(&only("[{ quota: 5, window: 2s, name: 'a\"' }]"), "{ quota", "invalid limit name");
     let many: Vec<String> = (1..=33).map(|seconds| format!("5/{seconds}s")).collect();
     let many = format!("[{}]", many.join(", "));
-    check_file(&only(&many), &many, "33 limits");
-    check("tiers: { gold: [] }", "[] }", "no limits");
-    check("overrides: [{ when: { org: a }, limits: [5/s, 6/s] }]", "6/s", "share its history");
+    check_file(&only(&many), &many, "too many limits: 33");
+    check("tiers: { gold: [] }", "[] }", "empty list of limits");
+    check("overrides: [{ when: { org: a }, limits: [5/s, 6/s] }]", "6/s", "same algorithm and window");
     // One name in answers for limits of two rules.
     let two = "version: 1\nrules:\n  - { name: a-b, limits: [5/s] }\n  - name: a\n    limits: [{ quota: 1, window: 2s, name: b-5/s }]\n";
-    check_file(two, "{ quota", "another limit is called `a-b-5/s`");
+    check_file(two, "{ quota", "duplicate limit name `a-b-5/s`");
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn what_does_not_fit_is_left_out() {
             said.as_ref().err().map(|errors| errors.iter().map(|error| error.message.clone()).collect())
         })
         .collect();
-    assert_eq!(said[0].as_deref(), Some("no rule is called `serach`"));
+    assert_eq!(said[0].as_deref(), Some("unknown rule `serach`"));
     assert_eq!(said[1], None);
     assert!(said[2].as_deref().is_some_and(|said| said.contains("10.0.0.0/99")), "{said:?}");
     assert_eq!(quota(&with, "eve", ""), Some(5));
@@ -209,18 +209,18 @@ fn what_does_not_fit_is_left_out() {
 fn what_is_wrong_is_told() {
     let rows = [
         ("", "empty"),
-        ("[]", "an override is a mapping"),
-        (r#"{"when":{},"deny":true}"#, "an override needs `rule`"),
-        (r#"{"rule":"a","deny":true}"#, "an override needs `when`"),
-        (r#"{"rule":"a","when":{}}"#, "this override says nothing"),
-        (r#"{"rule":"a","when":{},"deny":true,"allow":true}"#, "several things"),
-        (r#"{"rule":"a","when":{},"limits":["1/s"],"allow":true}"#, "several things"),
-        (r#"{"rule":"a","when":{},"deny":false}"#, "does not say what it is not"),
-        (r#"{"rule":"a","when":{},"allow":"yes"}"#, "true or false"),
-        (r#"{"rule":"a","when":{},"limits":["1/fortnight"]}"#, "`1/fortnight` is not a limit"),
+        ("[]", "expected a mapping, found a list"),
+        (r#"{"when":{},"deny":true}"#, "missing field `rule`"),
+        (r#"{"rule":"a","deny":true}"#, "missing field `when`"),
+        (r#"{"rule":"a","when":{}}"#, "missing field `limits`, `allow` or `deny`"),
+        (r#"{"rule":"a","when":{},"deny":true,"allow":true}"#, "cannot be combined"),
+        (r#"{"rule":"a","when":{},"limits":["1/s"],"allow":true}"#, "cannot be combined"),
+        (r#"{"rule":"a","when":{},"deny":false}"#, "only `true` is allowed"),
+        (r#"{"rule":"a","when":{},"allow":"yes"}"#, "expected `true` or `false`, found `yes`"),
+        (r#"{"rule":"a","when":{},"limits":["1/fortnight"]}"#, "invalid limit `1/fortnight`"),
         (r#"{"rule":"a","when":{},"limit":["1/s"]}"#, "unknown field `limit`"),
-        (r#"{"rule":"a","when":{"user":[]},"deny":true}"#, "compared with nothing"),
-        (r#"{"rule":"a","when":"alice","deny":true}"#, "conditions are a mapping"),
+        (r#"{"rule":"a","when":{"user":[]},"deny":true}"#, "has no values"),
+        (r#"{"rule":"a","when":"alice","deny":true}"#, "expected a mapping, found `alice`"),
     ];
     for (text, expected) in rows {
         let errors = TemporaryOverride::parse(text).expect_err(text);

@@ -34,6 +34,6 @@ pub enum OverrideError {
 
 /// In one line, without the text that is wrong.
 pub(super) fn said(errors: &PolicyErrors) -> String {
-    let each: Vec<String> = errors.iter().map(|error| format!("{}: {}", error.message, error.help)).collect();
+    let each: Vec<String> = errors.iter().map(|error| format!("{}; {}", error.message, error.help)).collect();
     each.join("; ")
 }

@@ -263,7 +263,7 @@ async fn one_that_does_not_fit_hinders_nothing() {
     app.reload().await.map(drop).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(summary(), [odd.clone(), odd, login, ("search".to_owned(), false, true)]);
     let problems: Vec<String> = app.overrides().into_iter().filter_map(|one| one.problem).collect();
-    let gone = "no rule is called `search`: name a rule of the policy: login".to_owned();
+    let gone = "unknown rule `search`; the policy has the rules login".to_owned();
     assert!(problems.contains(&gone), "{problems:?}");
     assert_eq!(check(&service, "alice").await, (200, Some(6)));
 
@@ -288,9 +288,9 @@ async fn everything_has_a_bound() {
     let large = json!({ "rule": "search", "when": { "user": names }, "deny": true });
     assert!(matches!(app.add_override(new(&large, HOUR_MS)).await, Err(OverrideError::TooLarge)));
     for (exception, part) in [
-        (json!({ "rule": "serach", "when": {}, "deny": true }), "no rule is called `serach`"),
+        (json!({ "rule": "serach", "when": {}, "deny": true }), "unknown rule `serach`"),
         (json!({ "rule": "search", "when": { "ip": "10.0.0.0/40" }, "deny": true }), "10.0.0.0/40"),
-        (json!({ "rule": "search", "when": {}, "limits": [] }), "there are no limits"),
+        (json!({ "rule": "search", "when": {}, "limits": [] }), "empty list of limits"),
     ] {
         let refused = app.add_override(new(&exception, HOUR_MS)).await.expect_err("an error");
         assert!(refused.to_string().contains(part), "{refused}");

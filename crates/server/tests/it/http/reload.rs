@@ -117,7 +117,7 @@ async fn a_file_that_is_not_right_changes_nothing() {
     let bad = "version: 1\nserver: { token: 31415926, headers: x-ratelimit }\nrules: [{ name: api, limits: [9/fortnight] }]\n";
     // What is wrong in the types, in what only shows together, and what only shows at a start.
     let rows = [
-        (bad.to_owned(), vec![":2:18: this has to be a text", ":3:31: `9/fortnight` is not a limit; "]),
+        (bad.to_owned(), vec![":2:18: expected a string, found", ":3:31: invalid limit `9/fortnight`; "]),
         (policy("", 0), vec![":3:"]),
         (
             policy("server: { attributes: { ip: X-Real-Ip }, headers: x-ratelimit }", 9),

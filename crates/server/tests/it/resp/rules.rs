@@ -103,15 +103,15 @@ async fn what_is_wrong_is_told_and_charges_nothing() {
         ("SG.CHECK 1 path /login path /x", "ERR the attribute 'path' is given twice".to_owned()),
         (
             &format!("SG.CHECK 1 {}", many.join(" ")),
-            "ERR a request has at most 64 attributes, not 65".to_owned(),
+            "ERR too many attributes: 65, the maximum is 64".to_owned(),
         ),
         (
             &format!("SG.CHECK 1 {} v", "n".repeat(129)),
-            "ERR the name of an attribute has at most 128 bytes, not 129".to_owned(),
+            "ERR attribute name too long: 129 bytes, the maximum is 128".to_owned(),
         ),
         (
             "SG.CHECK 1 path /login ip nowhere",
-            "ERR the attribute `ip` has to be an IPv4 or IPv6 address, and `nowhere` is none".to_owned(),
+            "ERR invalid IP address `nowhere` in the attribute `ip`".to_owned(),
         ),
     ];
     for (command, error) in rows {

@@ -10,14 +10,14 @@ const BROKEN: &str = "version: 1\nrules:\n  - name: login\n    limit: [5/min]\n 
 fn as_text() {
     let errors = parse(BROKEN).expect_err("it is broken").to_string();
     let expected = "\
-policy.yaml:4:5: unknown field `limit` in a rule
+policy.yaml:4:5: unknown field `limit`: did you mean `limits`?
   4 |     limit: [5/min]
     |     ^^^^^
-  did you mean `limits`? a rule has name, match, key, limits, missing, overrides, tiers, allow, deny, mode, on_store_error, refundable
-policy.yaml:5:11: `obsrve` is none of enforce, observe
+  a rule has the fields name, match, key, limits, missing, overrides, tiers, allow, deny, mode, on_store_error, refundable
+policy.yaml:5:11: unknown value `obsrve`: did you mean `observe`?
   5 |     mode: obsrve
     |           ^^^^^^
-  did you mean `observe`? there are enforce, observe";
+  write one of enforce, observe";
     assert_eq!(errors, expected);
 }
 
@@ -27,7 +27,7 @@ fn a_long_line_is_cut_around_the_place() {
     let text = format!("version: 1\nrules: [{rules}{{ name: a }}]");
     let errors = parse(&text).expect_err("it is broken").to_string();
     let lines: Vec<&str> = errors.lines().collect();
-    assert_eq!((lines.len(), lines[0]), (4, "policy.yaml:2:961: a rule needs `limits`"));
+    assert_eq!((lines.len(), lines[0]), (4, "policy.yaml:2:961: missing field `limits`"));
     assert!(lines.iter().all(|line| line.len() <= 110), "{errors}");
     let mark = lines[2].find('^').expect("it is marked");
     assert_eq!((&lines[1][mark..], &lines[2][mark..]), ("name: a }]", "^^^^"));

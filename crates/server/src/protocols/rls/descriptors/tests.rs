@@ -132,14 +132,11 @@ fn what_cannot_be_asked_is_said() {
     let wide = call([RateLimitDescriptor { entries: entries(&"a=b ".repeat(63)), ..descriptor("") }]);
     let rows = [
         (RateLimitRequest { domain: String::new(), ..many(1) }, "the domain is empty"),
-        (
-            RateLimitRequest { domain: "x".repeat(4097), ..many(1) },
-            "the value of `domain` has at most 4096 bytes",
-        ),
+        (RateLimitRequest { domain: "x".repeat(4097), ..many(1) }, "value of `domain` too long"),
         (many(0), "there are no descriptors"),
         (many(MAX_DESCRIPTORS + 1), "at most 128 descriptors, not 129"),
-        (wide, "at most 64 attributes, not 65"),
-        (call([descriptor("=b")]), "the name of an attribute is empty"),
+        (wide, "too many attributes: 65, the maximum is 64"),
+        (call([descriptor("=b")]), "empty attribute name"),
     ];
     for (call, expected) in rows {
         let Err(Failure::Invalid(why)) = Asked::new(&call, true).map(drop) else { panic!("{expected}") };
@@ -159,7 +156,7 @@ fn a_value_that_is_too_long_is_refused() {
     };
     let (refused, why) = shown(&long("a", "x".repeat(4097)));
     assert_eq!(refused, "refused");
-    assert!(why.contains("the value of `a` has at most 4096 bytes, not 4097"), "{why}");
+    assert!(why.contains("value of `a` too long: 4097 bytes, the maximum is 4096"), "{why}");
     assert_eq!(shown(&long("a", "x".repeat(4096))).1, "");
     for key in ["path", "req.path"] {
         let (fits, why) = shown(&long(key, format!("/search?q={}", "x".repeat(9_000))));
@@ -194,7 +191,7 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
     );
     let refused: Vec<bool> = asked.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
     assert_eq!(refused, [false, true, false]);
-    assert!(asked.unfit[0].contains("`nowhere` is none"), "{:?}", asked.unfit);
+    assert!(asked.unfit[0].contains("invalid IP address `nowhere`"), "{:?}", asked.unfit);
 }
 
 /// A path that no rule can judge is the client's: it must not make the call fail.

@@ -141,7 +141,10 @@ async fn more_limits_than_there_may_be_refuse_the_call() {
         let some: Vec<&str> = some.iter().map(String::as_str).collect();
         // Two limits each.
         assert_eq!(ask(&mut client, &some).await.status, 200, "{kind:?}");
-        let rows = [("org=x path=/", "33 limits apply"), ("user=16", "34 limits apply")];
+        let rows = [
+            ("org=x path=/", "too many limits apply to this request: 33"),
+            ("user=16", "too many limits apply to this request: 34"),
+        ];
         for (one_more, why) in rows {
             let refused = ask(&mut client, &[&some[..], &[one_more]].concat()).await;
             let all = vec!["OVER_LIMIT"; 17].join(", ");

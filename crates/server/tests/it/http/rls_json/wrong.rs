@@ -18,7 +18,7 @@ async fn what_is_wrong_is_said() {
         (json!({ "domain": "d" }), "there are no descriptors"),
         (json!({ "domain": "d", "descriptors": [] }), "there are no descriptors"),
         (json!({ "domain": "d", "descriptors": vec![descriptor("a=b"); 129] }), "at most 128 descriptors"),
-        (json!({ "domain": "d", "descriptors": [descriptor("=b")] }), "the name of an attribute is empty"),
+        (json!({ "domain": "d", "descriptors": [descriptor("=b")] }), "empty attribute name"),
         (json!({ "domain": "d", "descriptors": fine(), "hits": 1 }), "unknown field `hits`"),
         (json!({ "domain": "d", "descriptors": fine(), "hitsAddend": -1 }), "a whole number"),
         (json!({ "domain": "d", "descriptors": fine(), "hitsAddend": "+1" }), "a whole number"),
