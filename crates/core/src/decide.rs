@@ -1,4 +1,4 @@
-//! One request, all of its limits: everything is charged, or nothing.
+//! Decisions on all limits of a request: all are charged, or none.
 
 use core::hint::cold_path;
 
@@ -8,16 +8,16 @@ use crate::state::State;
 use crate::time::MAX_TIME_MS;
 use crate::verdict::{Decision, Outcome, Verdict};
 
-/// What a request asks of one limit.
+/// Attempt of a request on the state of one limit.
 #[derive(Debug)]
 pub struct LimitAttempt<'a> {
-    /// The limit.
+    /// Limit.
     pub limit: &'a Limit,
-    /// Units asked for; 0 only looks, and always fits.
+    /// Units to charge; 0 is a peek, and always fits.
     pub cost: u64,
-    /// An id that no other holder has, for in-flight limits.
+    /// Unique id of the holder, for in-flight limits.
     pub holder: u64,
-    /// What the limit remembers of the key.
+    /// State of the key under the limit.
     pub state: &'a mut State,
 }
 
@@ -32,25 +32,25 @@ impl LimitAttempt<'_> {
         self.leave(remaining, now_ms)
     }
 
-    /// The answer where nothing is written.
+    /// Decision without a charge.
     fn leave(&self, remaining: u64, now_ms: u64) -> Decision {
         leave(self.state, self.limit, self.attempt(now_ms), (remaining, ()))
     }
 
-    /// Writes the cost, which was judged to fit.
+    /// Writes the cost, which fits.
     #[inline(always)]
     fn take(&mut self, remaining: u64, now_ms: u64) -> Decision {
         take(self.state, self.limit, self.attempt(now_ms), (remaining, ()))
     }
 }
 
-/// What [`decide`] would answer, without a charge: `remaining` is what is left before it.
+/// Evaluates a request without a charge; `remaining` is what is left before it.
 pub fn evaluate(attempts: &mut [LimitAttempt<'_>], now_ms: u64) -> Verdict {
     let now_ms = now_ms.min(MAX_TIME_MS);
     Verdict::new(now_ms, attempts.iter_mut().map(|attempt| attempt.evaluate(now_ms)).collect())
 }
 
-/// Decides a request: looks at every limit, and charges all of them if every cost fits.
+/// Decides a request: evaluates every limit, and charges all of them if every cost fits.
 ///
 /// Charges of one request on the same state have to be summed by the caller.
 pub fn decide(attempts: &mut [LimitAttempt<'_>], now_ms: u64) -> Verdict {
@@ -59,8 +59,8 @@ pub fn decide(attempts: &mut [LimitAttempt<'_>], now_ms: u64) -> Verdict {
     verdict
 }
 
-/// [`decide`] for two limits on one subject and for one cost, the most common number above one: without a list, and
-/// without an answer for each of them before it is known whether both admit. Tells too whether the cost was written.
+/// [`decide`] for two limits on one subject with one cost, without a list and without intermediate
+/// answers. Also returns whether the cost was written.
 #[inline(always)]
 pub fn decide_pair<A: History, B: History>(
     (first, second): (&mut A, &mut B),
@@ -68,16 +68,16 @@ pub fn decide_pair<A: History, B: History>(
     attempt: Attempt,
 ) -> ([Decision; 2], bool) {
     let attempt = Attempt { now_ms: attempt.now_ms.min(MAX_TIME_MS), ..attempt };
-    let seen = (first.peek(one, attempt.now_ms), second.peek(two, attempt.now_ms));
-    if attempt.cost != 0 && attempt.cost <= seen.0.0 && attempt.cost <= seen.1.0 {
-        ([take(first, one, attempt, seen.0), take(second, two, attempt, seen.1)], true)
+    let views = (first.peek(one, attempt.now_ms), second.peek(two, attempt.now_ms));
+    if attempt.cost != 0 && attempt.cost <= views.0.0 && attempt.cost <= views.1.0 {
+        ([take(first, one, attempt, views.0), take(second, two, attempt, views.1)], true)
     } else {
         cold_path();
-        ([leave(first, one, attempt, seen.0), leave(second, two, attempt, seen.1)], false)
+        ([leave(first, one, attempt, views.0), leave(second, two, attempt, views.1)], false)
     }
 }
 
-/// Writes every cost, if all were judged to fit.
+/// Writes every cost, if all of them fit.
 fn charge(attempts: &mut [LimitAttempt<'_>], evaluated: &mut [Decision], now_ms: u64) {
     if evaluated.iter().any(|decision| decision.outcome != Outcome::Fits) {
         return;

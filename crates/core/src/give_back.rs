@@ -1,4 +1,4 @@
-//! Units given back without a permit: the oldest first, and never below nothing.
+//! Giving units back without a permit: the oldest first, and never below zero.
 
 use crate::decide::LimitAttempt;
 use crate::history::{Attempt, History, leave};
@@ -7,9 +7,11 @@ use crate::settle::MAX_DEBT;
 use crate::time::MAX_TIME_MS;
 use crate::verdict::{Decision, Verdict};
 
-/// Gives [`LimitAttempt::cost`] units back under each limit, and answers where the keys then stand, as a look would.
+/// Gives [`LimitAttempt::cost`] units back under each limit, and returns the state afterwards, as a
+/// peek does.
 ///
-/// Units do not have names: a permit for them that is settled later takes no more than is left where it was recorded.
+/// Units do not have names: a permit for them that is settled later takes no more than is left
+/// where it was recorded.
 pub fn give_back(attempts: &mut [LimitAttempt<'_>], now_ms: u64) -> Verdict {
     let now_ms = now_ms.min(MAX_TIME_MS);
     let give = |attempt: &mut LimitAttempt<'_>| {
@@ -28,6 +30,6 @@ pub fn give_back_one<H: History>(history: &mut H, limit: &Limit, attempt: Attemp
         let (_, view) = history.peek(limit, now_ms);
         history.give_back(limit, attempt, view);
     }
-    let seen = history.peek(limit, now_ms);
-    leave(history, limit, Attempt { cost: 0, ..attempt }, seen)
+    let view = history.peek(limit, now_ms);
+    leave(history, limit, Attempt { cost: 0, ..attempt }, view)
 }

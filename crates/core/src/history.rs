@@ -1,4 +1,4 @@
-//! What every kind of limit can do with what it remembers of a key.
+//! [`History`]: the operations of every algorithm on the state of a key.
 
 use core::hint::cold_path;
 
@@ -6,39 +6,41 @@ use crate::limit::Limit;
 use crate::time::MAX_TIME_MS;
 use crate::verdict::{Decision, Outcome};
 
-/// Where a key stands under a limit at some time.
+/// Standing of a key under a limit at some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing {
     /// The largest cost that fits now.
     pub remaining: u64,
-    /// When the key will be as if never seen, if nothing more comes.
+    /// Time until the key is idle, if nothing more is charged.
     pub reset_after_ms: u64,
 }
 
-/// What is asked, and when.
+/// Attempt: a cost at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attempt {
-    /// The time.
+    /// Time.
     pub now_ms: u64,
-    /// Units asked for; 0 only looks, and always fits.
+    /// Units to charge; 0 is a peek, and always fits.
     pub cost: u64,
-    /// An id that no other holder has, for in-flight limits.
+    /// Unique id of the holder, for in-flight limits.
     pub holder: u64,
 }
 
-/// What one limit remembers of one key. A cost fits if it is at most what remains, whatever the kind.
+/// History: the state of one key under one limit. A cost fits if it is at most what remains,
+/// whatever the algorithm.
 pub trait History {
-    /// What looking worked out, for recording to use again.
+    /// Result of a peek, which recording uses again.
     type View: Copy;
 
-    /// The largest cost that fits now. Forgets what has left the window and applies the rule for a clock that stepped
-    /// back; beyond that nothing changes.
+    /// Largest cost that fits now. Drops what has left the window, and repairs stamps of a clock
+    /// that stepped back; changes nothing else.
     fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, Self::View);
 
-    /// When the key will be as if never seen, if nothing more comes.
+    /// Time until the key is idle, if nothing more is charged.
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: Self::View) -> u64;
 
-    /// How long until a cost that does not fit now, but is not above the ceiling, does, if nothing else is admitted.
+    /// How long until a cost that does not fit now, but is not above the ceiling, does, if nothing
+    /// else is admitted.
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: Self::View) -> u64;
 
     /// The largest cost that can ever be admitted.
@@ -53,19 +55,19 @@ pub trait History {
         (self.wait_ms(limit, attempt, view), self.reset_after_ms(limit, attempt.now_ms, view))
     }
 
-    /// Writes a cost that fits; gives its stamp and the new `reset_after_ms`.
+    /// Writes a cost that fits; returns its stamp and the new `reset_after_ms`.
     fn record(&mut self, limit: &Limit, attempt: Attempt, view: Self::View) -> (u64, u64);
 
-    /// Takes units, `cost` of them, off what was written: the oldest first, and no more than there are. What is then empty is as
-    /// if never seen; places in flight stay taken.
+    /// Removes `cost` units, the oldest first and no more than there are. Places in flight stay
+    /// taken.
     fn give_back(&mut self, limit: &Limit, attempt: Attempt, view: Self::View);
 
-    /// How long after a look something is still remembered that counts under other limits of the same id only.
+    /// Time for which the state still matters, but only under other limits of the same id.
     fn lingers_ms(&self, _now_ms: u64) -> u64 {
         0
     }
 
-    /// Where the key stands.
+    /// Standing of the key.
     fn standing(&mut self, limit: &Limit, now_ms: u64) -> Standing {
         let now_ms = now_ms.min(MAX_TIME_MS);
         let (remaining, view) = self.peek(limit, now_ms);
@@ -73,7 +75,7 @@ pub trait History {
     }
 }
 
-/// Decides one limit by itself: computes, decides, and writes only if the answer is yes.
+/// Decides one limit by itself, and writes only on an admission.
 #[inline(always)]
 pub fn decide_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) -> Decision {
     let mut attempt = attempt;
@@ -102,7 +104,7 @@ pub(crate) fn take<H: History>(
     Decision { outcome: Outcome::Fits, remaining: remaining - attempt.cost, reset_after_ms, stamp_ms }
 }
 
-/// The answer where nothing is written: to a look, to a cost that does not fit, and where another limit refuses.
+/// Decision without a charge: of a peek, of a cost that does not fit, or if another limit denies.
 #[inline(always)]
 pub(crate) fn leave<H: History>(
     history: &H,

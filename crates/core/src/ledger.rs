@@ -1,21 +1,22 @@
-//! The permits of one subject that are open: a bit each.
+//! Ledger: the open permits of one subject, a bit each.
 //!
-//! A permit is known by the generation of its ledger and a number. Numbers are given in sequence, so that 256 neighbours share a chunk
-//! of 48 bytes; a chunk goes when all of its permits are spent, or when what they stand for has left its windows. So a million open
-//! permits take 200 kB, and spent ones nothing.
+//! A permit is known by the generation of its ledger and a number. Numbers are given in sequence,
+//! so that 256 neighbours share a chunk of 48 bytes; a chunk goes when all of its permits are
+//! spent, or when what they stand for has left its windows. So a million open permits take 200 kB,
+//! and spent ones nothing.
 //!
-//! The generation is the id of the request that began it, which no other has. A subject that is forgotten begins a new one:
-//! then no permit from before is known here, whatever its number.
+//! The generation is the id of the request that began it, which no other has. A subject that is
+//! forgotten begins a new one: then no permit from before is known here, whatever its number.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// The most permits of one subject that may be open at a time.
+/// Maximum number of open permits of one subject.
 pub const MAX_OPEN_PERMITS: u64 = 1 << 20;
 
-/// The most bytes that a permit takes among many, if all of its neighbours are spent: a chunk, a third of one that waits to be dropped, and
-/// a quarter of that which is free.
+/// The most bytes that a permit takes among many, if all of its neighbours are spent: a chunk, a
+/// third of one that waits to be dropped, and a quarter of that which is free.
 pub const MAX_PERMIT_BYTES: usize = size_of::<Chunk>() * 4 / 3 * 5 / 4;
 
 /// The most generations that one ledger has: beyond, the permits of the first are void.
@@ -23,27 +24,29 @@ const MAX_GENERATIONS: usize = 64;
 const CHUNK_BITS: u64 = 64 * CHUNK_WORDS as u64;
 const CHUNK_WORDS: usize = 4;
 
-/// What tells one permit of a subject from all others.
+/// Grant: identifies a permit of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
     /// The generation of the ledger.
     pub generation: u64,
-    /// The number in it; `None` where it stands for nothing but places in flight, which are found by the holder's id.
+    /// The number in it; `None` where it stands for nothing but places in flight, which are found
+    /// by the holder's id.
     pub number: Option<u64>,
 }
 
-/// What a ledger knows of a permit.
+/// State of a permit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PermitState {
-    /// It was given, and has not been used.
+    /// Granted and not settled.
     Open,
-    /// It was used, or all that it stood for has left its windows.
+    /// Settled, or its charges have left their windows.
     Closed,
-    /// It is not of this ledger: the subject was forgotten since.
+    /// Not from this ledger: the subject was reset since.
     Void,
 }
 
-/// The open permits of one subject. Most subjects have none, so that it is one word until the first.
+/// Ledger of the open permits of one subject. One word until the first permit, since most subjects
+/// have none.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Ledger(Option<Box<OpenPermits>>);
 
@@ -95,17 +98,17 @@ impl Chunk {
 }
 
 impl Ledger {
-    /// Whether it knows of no permit.
+    /// Whether it has no permits.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// How many permits are open.
+    /// Number of open permits.
     pub fn open(&self) -> u64 {
         self.0.as_ref().map_or(0, |book| book.open)
     }
 
-    /// Whether there is no room for another permit.
+    /// Whether the maximum number of permits is open.
     pub fn is_full(&self) -> bool {
         self.open() >= MAX_OPEN_PERMITS
     }
@@ -118,14 +121,16 @@ impl Ledger {
         }
     }
 
-    /// Knows of places in flight that are taken until `until_ms`; `id` is the request's, which no other has.
+    /// Knows of places in flight that are taken until `until_ms`; `id` is the request's, which no
+    /// other has.
     pub fn grant_places(&mut self, id: u64, until_ms: u64) -> Grant {
         let book = self.0.get_or_insert_default();
         book.until_ms = book.until_ms.max(until_ms);
         Grant { generation: book.current_generation(id).generation, number: None }
     }
 
-    /// Opens a permit, whose charges have left their windows at `until_ms`; `id` is the request's, which no other has.
+    /// Opens a permit, whose charges have left their windows at `until_ms`; `id` is the request's,
+    /// which no other has.
     pub fn grant(&mut self, id: u64, until_ms: u64) -> Grant {
         let book = self.0.get_or_insert_default();
         book.until_ms = book.until_ms.max(until_ms);
@@ -136,7 +141,7 @@ impl Ledger {
         Grant { generation, number: Some(number) }
     }
 
-    /// What is known of a permit. One for places in flight is open as long as its generation is known.
+    /// State of a permit. One for places in flight is open as long as its generation exists.
     pub fn state(&self, grant: Grant) -> PermitState {
         let Some(book) = &self.0 else { return PermitState::Void };
         let Some(number) = grant.number else {
@@ -161,8 +166,9 @@ impl Ledger {
         }
     }
 
-    /// Ends the generation: what is granted from now on is of another. To be called for a ledger that was read from a file,
-    /// because permits that were granted after it was written have the same numbers as those to come.
+    /// Ends the generation: what is granted from now on is of another. To be called for a ledger
+    /// that was read from a file, because permits that were granted after it was written have the
+    /// same numbers as those to come.
     pub fn end_generation(&mut self) {
         if let Some(book) = &mut self.0 {
             book.ended = true;
@@ -191,7 +197,7 @@ impl Ledger {
         book.heap_bytes() + generations * size_of::<Generation>() + chunks * size_of::<Chunk>()
     }
 
-    /// Everything that it knows, as words; see [`Ledger::from_words`].
+    /// Serialized form; see [`Ledger::from_words`].
     pub fn to_words(&self) -> Vec<u64> {
         let Some(book) = &self.0 else { return Vec::new() };
         let mut words = alloc::vec![book.until_ms, book.generations.len() as u64];
@@ -202,7 +208,7 @@ impl Ledger {
         words
     }
 
-    /// The ledger that gave these words, with its generation ended; `None` if none did.
+    /// Ledger from its serialized form, with its generation ended; `None` if the words are invalid.
     pub fn from_words(words: &[u64]) -> Option<Self> {
         let [until_ms, generations, rest @ ..] = words else { return words.is_empty().then(Self::default) };
         let split = usize::try_from(*generations)
@@ -303,7 +309,8 @@ impl OpenPermits {
         chunk.open[word] &= !bit;
         self.open -= 1;
         self.spent += usize::from(chunk.is_spent());
-        // A quarter at least of what is moved goes, so that a permit costs the same however many there are.
+        // A quarter at least of what is moved goes, so that a permit costs the same however many
+        // there are.
         if 4 * self.spent > self.chunks.len() {
             self.chunks.retain(|chunk| !chunk.is_spent());
             self.spent = 0;
@@ -340,7 +347,8 @@ fn place(number: u64) -> (usize, u64) {
     ((number / 64) as usize % CHUNK_WORDS, 1 << (number % 64))
 }
 
-/// How many chunks a full list grows by: few, because a ledger may be most of what its subject takes.
+/// How many chunks a full list grows by: few, because a ledger may be most of what its subject
+/// takes.
 fn more_chunks(length: usize) -> usize {
     length / 8 + 4
 }

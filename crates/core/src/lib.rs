@@ -1,7 +1,8 @@
 //! The decisions of Slidegate, as pure functions of a state, a limit and a time.
 //!
-//! Nothing here reads a clock, does I/O or uses a floating point number. [`decide`] takes the states of all
-//! the limits that one request touches and the time, and admits the request everywhere or nowhere.
+//! Nothing here reads a clock, does I/O or uses a floating point number. [`decide`] takes the
+//! states of all the limits that one request touches and the time, and admits the request
+//! everywhere or nowhere.
 //!
 //! ```
 //! use slidegate_core::{LimitAttempt, Limit, State, decide};

@@ -14,23 +14,25 @@ use crate::time::{MAX_TIME_MS, guess_div_rem, reciprocal};
 use error::LimitError;
 use id::{LimitId, PackedId, Tag, fnv1a};
 
-/// The largest quota and burst: up to here every intermediate result is exact, in Lua's doubles too.
+/// Maximum quota and burst: up to it every intermediate result is exact, in Lua's doubles too.
 pub const MAX_QUOTA: u64 = 1 << 51;
-/// The longest window: 1,000 days.
+/// Maximum window: 1,000 days.
 pub const MAX_WINDOW_MS: u64 = 1_000 * DAY_MS;
-/// The most entries one log may keep, and the most holders of an in-flight limit.
+/// Maximum number of entries of a log, and of holders of an in-flight limit.
 pub const MAX_ENTRIES: u64 = 65_536;
 
 const SECOND_MS: u64 = 1_000;
 const DAY_MS: u64 = 86_400_000;
-/// Up to this quota the default resolution is a millisecond; above it, this many slots share the window.
+/// Up to this quota the default resolution is a millisecond; above it, this many slots share the
+/// window.
 const AUTO_SLOTS: u64 = 128;
 /// GCRA counts in units of 1/window; a whole burst has to stay exact in a double.
 const MAX_BURST_WINDOW: u64 = 1 << 53;
-/// The longest that a whole burst may take to drain: as long as there is time.
+/// Maximum time in which a whole burst drains: the range of time itself.
 const MAX_DRAIN_MS: u64 = MAX_TIME_MS;
 
-/// A quota per window. [`Limit::new`] and parsing are the only ways to one, so every `Limit` is usable.
+/// Limit: a quota per window. [`Limit::new`] and parsing are the only constructors, so every
+/// `Limit` is valid.
 ///
 /// ```
 /// use slidegate_core::Limit;
@@ -45,15 +47,16 @@ const MAX_DRAIN_MS: u64 = MAX_TIME_MS;
 #[derive(Clone, Copy, Eq, Debug)]
 pub struct Limit {
     window_ms: NonZeroU64,
-    /// Not 0, and known not to be: then a cost of 1 is never above it.
+    /// Not 0, so that a cost of 1 is never above it.
     quota: NonZeroU64,
     /// A log's resolution, or GCRA's burst.
     extra: u64,
     head: PackedId,
-    /// Of the window, which is divided by at every decision. Follows from it, and is no part of what a limit is.
+    /// Of the window, which is divided by at every decision. Follows from it, and is no part of
+    /// what a limit is.
     reciprocal: u64,
-    /// How long before a counter's window ends the one before it, if full, has shrunk by a unit: what most refusals ask for.
-    /// Follows too.
+    /// How long before a counter's window ends the one before it, if full, has shrunk by a unit:
+    /// what most refusals ask for. Follows too.
     freed_ms: u64,
 }
 
@@ -73,7 +76,7 @@ impl Hash for Limit {
     }
 }
 
-/// How a limit counts.
+/// Algorithm of a limit, with its parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LimitKind {
     /// Sliding window log: never more than the quota in any window.
@@ -81,7 +84,8 @@ pub enum LimitKind {
         /// The length of a slot; all costs of one slot share an entry. 1 is the exact log.
         resolution_ms: u64,
     },
-    /// Two aligned windows, the previous one weighted by its overlap. Two integers whatever the quota.
+    /// Two aligned windows, the previous one weighted by its overlap. Two integers whatever the
+    /// quota.
     Counter,
     /// One aligned window. A burst at its edge can reach twice the quota.
     Fixed,
@@ -94,7 +98,7 @@ pub enum LimitKind {
     InFlight,
 }
 
-/// How finely a log keeps time.
+/// Time resolution of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resolution {
     /// A millisecond for quotas up to 128, a 128th of the window above.
@@ -113,7 +117,8 @@ impl Limit {
         Self::log(quota, window_ms, Resolution::Auto, 0)
     }
 
-    /// At most `quota` holders at a time; one that never releases frees its place after `hold`.
+    /// In-flight limit: at most `quota` holders at a time, each released after `hold` at the
+    /// latest.
     pub const fn in_flight(quota: u64, hold: Duration) -> Result<Self, LimitError> {
         match whole_ms(hold) {
             Ok(window_ms) => Self::checked(quota, window_ms, LimitKind::InFlight, 0),
@@ -204,7 +209,7 @@ impl Limit {
         Self { head, ..self }
     }
 
-    /// The only place where a limit is made.
+    /// Validates all parameters; every limit is made here.
     const fn checked(quota: u64, window_ms: u64, kind: LimitKind, name: u32) -> Result<Self, LimitError> {
         let Some(some_quota) = NonZeroU64::new(quota) else {
             return Err(LimitError::ZeroQuota);
@@ -251,7 +256,8 @@ impl Limit {
         Ok(Self { freed_ms: freed as u64 * limit.tick_ms(), ..limit })
     }
 
-    /// How long before a counter's window ends a count from the one before it, which was the whole quota, has shrunk by one.
+    /// How long before a counter's window ends a count from the one before it, which was the whole
+    /// quota, has shrunk by one.
     #[inline(always)]
     pub(crate) const fn freed_ms(&self) -> u64 {
         self.freed_ms
@@ -294,7 +300,7 @@ impl Limit {
         if left < self.window_ms() { Some(share) } else { None }
     }
 
-    /// How it counts.
+    /// Algorithm, with its parameter.
     #[inline]
     pub const fn kind(&self) -> LimitKind {
         match self.head.tag() {
@@ -315,7 +321,7 @@ impl Limit {
         }
     }
 
-    /// Whether a request has to bring an id: in flight, where it is released under it.
+    /// Whether a request needs an id: for in-flight limits, which release it by the id.
     #[inline]
     pub const fn needs_id(&self) -> bool {
         matches!(self.head.tag(), Tag::InFlight)
@@ -336,13 +342,15 @@ impl Limit {
         self.extra
     }
 
-    /// A log's window and a slot of it: what is left of it after a look and what is then recorded lie closer together.
+    /// A log's window and a slot of it: what is left of it after a peek and what is then recorded
+    /// lie closer together.
     #[inline(always)]
     pub(crate) const fn log_span_ms(&self) -> u64 {
         self.window_ms.get() + self.extra
     }
 
-    /// The most entries (or holders) that the state of this limit keeps; 1 for the kinds of constant size.
+    /// The most entries (or holders) that the state of this limit keeps; 1 for the kinds of
+    /// constant size.
     #[inline]
     pub const fn max_entries(&self) -> usize {
         self.head.max_entries()
@@ -394,7 +402,7 @@ impl Limit {
     }
 }
 
-/// The largest burst whose debt is exact and whose waits can be told.
+/// Maximum burst whose debt and waits are exact.
 const fn max_burst(quota: u64, window_ms: u64) -> u64 {
     // A quota of 2^51 times 2^47 ms does not fit 64 bits.
     let drained = quota as u128 * MAX_DRAIN_MS as u128 / window_ms as u128;

@@ -1,8 +1,8 @@
-//! Taking back, or correcting, a cost that was admitted: once, and where it was recorded.
+//! Settlement: replaces the cost of an admission where it was recorded.
 
 use crate::limit::{Limit, LimitKind, MAX_QUOTA};
 
-/// Where and how much an admission wrote under one limit.
+/// Receipt of an admission under one limit: where and how much it wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Receipt {
     /// The stamp of the entry, as the decision gave it.
@@ -13,7 +13,7 @@ pub struct Receipt {
     pub holder: u64,
 }
 
-/// What came of settling under one limit.
+/// Effect of a settlement under one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SettleEffect {
     /// The recorded cost was replaced.
@@ -25,7 +25,7 @@ pub enum SettleEffect {
 }
 
 impl Receipt {
-    /// When what it recorded leaves the window for good.
+    /// Time at which the recorded cost leaves the window for good.
     pub fn release_ms(&self, limit: &Limit) -> u64 {
         let window_ms = limit.window_ms();
         let start_ms = limit.window_start_ms(self.stamp_ms);
@@ -39,7 +39,7 @@ impl Receipt {
     }
 }
 
-/// Where debts end: up to here sums are still exact in a double.
+/// Maximum debt: up to it sums are exact in a double.
 pub(crate) const MAX_DEBT: u64 = 2 * MAX_QUOTA;
 
 /// A count with the recorded cost replaced.

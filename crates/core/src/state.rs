@@ -1,4 +1,4 @@
-//! The history of one key under one limit, whatever its kind.
+//! State of one key under one limit of any kind.
 
 use crate::algorithms::counter::Counter;
 use crate::algorithms::fixed::Fixed;
@@ -11,9 +11,9 @@ use crate::settle::{Receipt, SettleEffect, settleable_cost};
 use crate::time::MAX_TIME_MS;
 use crate::verdict::Decision;
 
-/// What one limit remembers of one key.
+/// State of one key under one limit.
 ///
-/// With a tag of its own, which is quicker to tell than one hidden in the capacity of a log.
+/// Has a tag of its own, which is faster to read than one hidden in the capacity of a log.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "each variant is documented at its type")]
@@ -26,7 +26,7 @@ pub enum State {
 }
 
 impl State {
-    /// A key that was never seen.
+    /// State of a new key.
     #[inline(always)]
     pub fn new(limit: &Limit) -> Self {
         match limit.kind() {
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// Replaces the cost that was recorded under a receipt; 0 takes it back.
+    /// Replaces the cost recorded under a receipt; 0 removes it.
     pub fn settle(&mut self, limit: &Limit, receipt: &Receipt, cost: u64, now_ms: u64) -> SettleEffect {
         let (now_ms, cost) = (now_ms.min(MAX_TIME_MS), settleable_cost(cost));
         match self {
@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    /// Whether it was last written under this limit's quota, where that is part of what it remembers.
+    /// Whether it was last written under this limit's quota, for algorithms that store the quota.
     pub fn is_of(&self, limit: &Limit) -> bool {
         match self {
             Self::Gcra(gcra) => gcra.debt == 0 || gcra.quota == limit.quota(),
@@ -99,7 +99,7 @@ impl State {
     }
 }
 
-/// Looks again where it records: the kinds differ in what they work out, and looking is cheap.
+/// Peeks again when it records: the views of the algorithms differ, and peeking is cheap.
 impl History for State {
     type View = ();
 

@@ -13,7 +13,8 @@ pub enum Wait {
     None,
     /// Exactly this many milliseconds: one earlier, it is refused.
     After(u64),
-    /// At most this many milliseconds: it needs a place in flight, which may be released at any time.
+    /// At most this many milliseconds: it needs a place in flight, which may be released at any
+    /// time.
     Within(u64),
     /// Never: the cost is more than a limit can admit.
     Never,
@@ -83,22 +84,24 @@ impl Wait {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Summary {
-    /// Index of the limit with the least remaining, the first of equal ones; where nobody looked, of the one with the longest wait.
-    /// `None` if no limit bounds the cost.
+    /// Index of the limit with the least remaining, the first of equal ones; where nobody looked,
+    /// of the one with the longest wait. `None` if no limit bounds the cost.
     pub tightest: Option<usize>,
     /// Quota of that limit.
     pub quota: Option<u64>,
-    /// Largest cost that fits now: the least remaining of all limits. A limit in flight counts one place whatever the cost,
-    /// so it is among them only where it is full. `None` if no limit bounds the cost, and where nobody looked.
+    /// Largest cost that fits now: the least remaining of all limits. A limit in flight counts one
+    /// place whatever the cost, so it is among them only where it is full. `None` if no limit
+    /// bounds the cost, and where nobody looked.
     pub remaining: Option<u64>,
     /// Longest wait of the limits that refuse.
     pub wait: Wait,
-    /// Time until all limits are as if never used: the longest. `None` without limits, and where nobody looked.
+    /// Time until all limits are as if never used: the longest. `None` without limits, and where
+    /// nobody looked.
     pub reset_after_ms: Option<u64>,
 }
 
 impl Summary {
-    /// Summary of limits in the order of the file, each with its decision, as told by `source`.
+    /// Summary of limits in the order of the file, each with its decision, from `source`.
     #[inline]
     pub fn new<'a, L: Borrow<Limit>>(
         source: Source,

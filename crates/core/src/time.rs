@@ -1,16 +1,17 @@
-//! The rule for a clock that steps: a key never decides earlier than it last wrote; and exact divisions.
+//! Clock steps (a key never decides earlier than its last write), and exact divisions.
 
 use core::num::NonZeroU64;
 
-/// The last millisecond that can be told apart, in the year 6429; later times count as this one.
+/// Maximum time, in the year 6429; later times count as this one.
 pub const MAX_TIME_MS: u64 = (1 << 47) - 1;
 
-/// What a key makes of the time it is given.
+/// Reading of the clock by a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ClockReading {
     /// Decide at this time: now, or the last write where the clock stepped back since.
     At(u64),
-    /// The last write lies more than a window ahead, so that clock was wrong: bring every stamp back to now.
+    /// The last write lies more than a window ahead, so that clock was wrong: bring every stamp
+    /// back to now.
     Repair(u64),
 }
 
@@ -31,18 +32,21 @@ pub(crate) const fn reciprocal(divisor: NonZeroU64) -> u64 {
     (u64::MAX / divisor.get()).saturating_add(1)
 }
 
-/// Quotient and remainder of a division by a number below 2^63 whose reciprocal is known, for most `n`: without a division.
+/// Quotient and remainder of a division by a number below 2^63 whose reciprocal is known, for most
+/// `n`: without a division.
 ///
-/// With d the divisor and m its reciprocal, m·d is less than d above 2^64 (for d = 1, 1 below it). So the guess, n·m / 2^64 rounded
-/// down, times d is at most d above n, and what it leaves of n is told apart from what it takes too much: below d, it is the
-/// remainder, and then the guess is the quotient. It mostly is: n / d is overestimated by less than n / 2^64.
+/// With d the divisor and m its reciprocal, m·d is less than d above 2^64 (for d = 1, 1 below it).
+/// So the guess, n·m / 2^64 rounded down, times d is at most d above n, and what it leaves of n is
+/// told apart from what it takes too much: below d, it is the remainder, and then the guess is the
+/// quotient. It mostly is: n / d is overestimated by less than n / 2^64.
 #[inline(always)]
 pub(crate) const fn guess_div_rem(n: u64, divisor: u64, reciprocal: u64) -> (u64, u64) {
     let guess = ((n as u128 * reciprocal as u128) >> 64) as u64;
     (guess, n.wrapping_sub(guess.wrapping_mul(divisor)))
 }
 
-/// `a * b / divisor`, rounded down, exact for any product; the common small product stays in 64 bits.
+/// `a * b / divisor`, rounded down, exact for any product; the common small product stays in 64
+/// bits.
 #[inline(always)]
 pub(crate) fn mul_div(a: u64, b: u64, divisor: u64) -> u64 {
     match a.checked_mul(b) {
@@ -81,7 +85,8 @@ mod tests {
         if left < window_ms {
             assert_eq!((guess, left), (n / window_ms, n % window_ms), "{n} / {window_ms}");
         }
-        // Where n·d is below 2^64 the guess is never wrong: what most decisions rely on to be quick.
+        // Where n·d is below 2^64 the guess is never wrong: what most decisions rely on to be
+        // quick.
         assert!(
             left < window_ms || n.checked_mul(window_ms).is_none() || window_ms == 1,
             "{n} / {window_ms}"

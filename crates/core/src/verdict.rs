@@ -1,8 +1,8 @@
-//! The answers: one limit's, and the request's.
+//! Answers: the decision of one limit, and the verdict on a request.
 
 use alloc::vec::Vec;
 
-/// One limit's yes or no.
+/// Outcome under one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Outcome {
     /// The cost fits.
@@ -14,14 +14,14 @@ pub enum Outcome {
     Never,
 }
 
-/// One limit's answer.
+/// Decision of one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Decision {
-    /// Whether this limit lets the request pass.
+    /// Outcome.
     pub outcome: Outcome,
-    /// The largest cost that fits from here on: after the charge on an admission, as it stands on a denial.
+    /// Largest cost that fits next: after the charge on an admission, unchanged on a denial.
     pub remaining: u64,
-    /// When the key will be as if never seen, if nothing more comes.
+    /// Time until the key is idle, if nothing more is charged.
     pub reset_after_ms: u64,
     /// The stamp under which an admitted cost was recorded; 0 if nothing was.
     pub stamp_ms: u64,
@@ -34,36 +34,37 @@ impl Decision {
     }
 }
 
-/// Who gave an answer.
+/// Source of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Source {
-    /// The store that keeps the state: all numbers are exact.
+    /// The store: all numbers are exact.
     #[default]
     Store,
-    /// A denial that was given before and still holds. It claims nothing but that, and that the wait is at least this long.
+    /// The deny cache: an earlier denial that still applies. Only the wait is valid, as a lower
+    /// bound.
     Cache,
-    /// This node by itself, from its share of the quota, because the store did not answer.
+    /// This node, from its share of the quota, because the store was unavailable.
     Local,
-    /// Nobody: the store did not answer, and the request was let through or refused as the settings have it.
+    /// None: the store was unavailable, and the configured answer was returned.
     Assumed,
 }
 
 impl Source {
-    /// Whether somebody looked at the limits, so that what remains is known.
+    /// Whether limits were evaluated, so that the remaining quota is known.
     #[inline]
     pub fn is_known(self) -> bool {
         matches!(self, Self::Store | Self::Local)
     }
 }
 
-/// The request's answer: admitted by all of its limits, or by none.
+/// Verdict on a request: admitted by all of its limits, or denied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The time at which it was decided.
     pub decided_at_ms: u64,
-    /// Who decided it.
+    /// Source of the decision.
     pub source: Source,
-    /// One decision for every limit, in the order in which they were asked.
+    /// One decision per limit, in the order of the request.
     pub decisions: Decisions,
 }
 
@@ -85,8 +86,9 @@ impl Verdict {
         }
     }
 
-    /// The largest cost that all limits would admit now, a unit in flight being a place; `None` without limits, and where nobody
-    /// looked. What protocols report of a request is its [`Summary`](crate::Summary).
+    /// The largest cost that all limits would admit now, a unit in flight being a place; `None`
+    /// without limits, and where nobody looked. What protocols report of a request is its
+    /// [`Summary`](crate::Summary).
     pub fn remaining(&self) -> Option<u64> {
         if !self.source.is_known() {
             return None;
@@ -94,8 +96,8 @@ impl Verdict {
         self.decisions.iter().map(|decision| decision.remaining).min()
     }
 
-    /// The wait after which every limit that refuses will admit, if nothing else comes; of places in flight, at most. `None` if the
-    /// request was admitted, and if it can never be.
+    /// The wait after which every limit that refuses will admit, if nothing else comes; of places
+    /// in flight, at most. `None` if the request was admitted, and if it can never be.
     pub fn retry_after_ms(&self) -> Option<u64> {
         let mut longest = None;
         for decision in self.decisions.iter() {
@@ -113,7 +115,8 @@ impl Verdict {
         self.decisions.iter().any(|decision| decision.outcome == Outcome::Never)
     }
 
-    /// When every limit will be as if never seen, if nothing more comes; `None` without limits, and where nobody looked.
+    /// When every limit will be as if never seen, if nothing more comes; `None` without limits, and
+    /// where nobody looked.
     pub fn reset_after_ms(&self) -> Option<u64> {
         if !self.source.is_known() {
             return None;

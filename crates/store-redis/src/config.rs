@@ -1,14 +1,14 @@
-//! Which servers to ask, and how patiently.
+//! Configuration: servers, timeouts and bounds.
 
 use std::time::Duration;
 
 use super::link::{RedisEndpoint, RedisTls};
 
-/// Where servers and sentinels listen if a URL does not say.
+/// Default ports of servers and sentinels.
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26_379;
 
-/// The servers of a store, and the bounds that it keeps. Nothing is connected before the first request.
+/// Configuration of a Redis store. Nothing is connected before the first request.
 #[derive(Clone, Debug)]
 pub struct RedisConfig {
     pub(super) servers: Servers,
@@ -23,7 +23,7 @@ pub struct RedisConfig {
     pub(super) deny_cache_entries: usize,
 }
 
-/// Where the primaries are, or who knows.
+/// Servers, or how to find them.
 #[derive(Clone, Debug)]
 pub(super) enum Servers {
     One(RedisEndpoint),
@@ -37,7 +37,7 @@ pub(super) enum Servers {
     },
 }
 
-/// When to stop asking a server, and for how long.
+/// Settings of the circuit breaker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BreakerSettings {
     /// Failures in a row that open it.
@@ -48,7 +48,7 @@ pub(super) struct BreakerSettings {
     pub(super) longest: Duration,
 }
 
-/// A certificate by which the store shows who it is, both in PEM.
+/// Client certificate and key, both in PEM.
 #[derive(Clone, Copy)]
 pub struct ClientCertificate<'a> {
     /// The certificate, and those that lead from it to an authority.
@@ -57,14 +57,14 @@ pub struct ClientCertificate<'a> {
     pub key: &'a [u8],
 }
 
-/// What is wrong with a configuration.
+/// Error of an invalid configuration.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedisConfigError {
-    /// The URL cannot be read. It is not repeated here, since it may hold a password.
+    /// The URL is invalid. The message does not repeat it, since it may contain a password.
     #[error("invalid Redis URL: {0}; expected redis://user:password@host:6379/0, or rediss:// for TLS")]
     Url(String),
-    /// No server was named.
+    /// No server is configured.
     #[error("no server configured; expected at least one URL, as in redis://host:6379")]
     NoServer,
     /// A Cluster has one database.
@@ -90,13 +90,14 @@ pub enum RedisConfigError {
 }
 
 impl RedisConfig {
-    /// One server: `redis://user:password@host:6379/0`, `rediss://…` for TLS, or `unix:///path/to/socket`.
+    /// One server: `redis://user:password@host:6379/0`, `rediss://…` for TLS, or
+    /// `unix:///path/to/socket`.
     pub fn parse(url: &str) -> Result<Self, RedisConfigError> {
         RedisEndpoint::parse(url, PORT).map(|endpoint| Self::of(Servers::One(endpoint)))
     }
 
-    /// A Cluster, found through any of these nodes. User and password of the first URL hold for all nodes. With TLS, nodes
-    /// have to announce themselves by what stands in their certificates.
+    /// A Cluster, found through any of these nodes. User and password of the first URL hold for all
+    /// nodes. With TLS, nodes have to announce themselves by what stands in their certificates.
     pub fn cluster<'a>(urls: impl IntoIterator<Item = &'a str>) -> Result<Self, RedisConfigError> {
         let seeds = several(urls, PORT)?;
         if seeds.iter().any(|seed| seed.login.db() != 0) {
@@ -105,8 +106,8 @@ impl RedisConfig {
         Ok(Self::of(Servers::Cluster(seeds)))
     }
 
-    /// The primary that these sentinels know by `name`. User, password and database of the first URL are for that primary;
-    /// see [`RedisConfig::sentinel_password`] for those of the sentinels.
+    /// The primary that these sentinels know by `name`. User, password and database of the first
+    /// URL are for that primary; see [`RedisConfig::sentinel_password`] for those of the sentinels.
     pub fn sentinel<'a>(
         urls: impl IntoIterator<Item = &'a str>,
         name: impl Into<String>,
@@ -139,7 +140,8 @@ impl RedisConfig {
 
 /// Settings; each replaces a default.
 impl RedisConfig {
-    /// The password by which the sentinels know this client; none by default, whatever the URLs say.
+    /// The password by which the sentinels know this client; none by default, whatever the URLs
+    /// say.
     pub fn sentinel_password(mut self, password: &str) -> Self {
         self.each_sentinel(|sentinel| sentinel.login = sentinel.login.clone().set_password(password));
         self
@@ -163,7 +165,7 @@ impl RedisConfig {
         Ok(self)
     }
 
-    /// Shows servers this certificate.
+    /// Authenticates to servers with this certificate.
     pub fn client_certificate(
         mut self,
         certificate: ClientCertificate<'_>,
@@ -172,19 +174,19 @@ impl RedisConfig {
         Ok(self)
     }
 
-    /// How long a decision may take, retries included; 50 ms by default.
+    /// Timeout of a decision, including retries; 50 ms by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// How long it may take to connect, in the background; 1 s by default.
+    /// Timeout of a connection attempt, in the background; 1 s by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// What all keys begin with; `sg:` by default.
+    /// Prefix of all keys; `sg:` by default.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Result<Self, RedisConfigError> {
         let prefix = prefix.into();
         if prefix.contains(['{', '}']) {
@@ -194,38 +196,39 @@ impl RedisConfig {
         Ok(self)
     }
 
-    /// The most requests that travel in one call; 16 by default. 0 is taken as 1.
+    /// Maximum number of requests in one call; 16 by default. 0 is taken as 1.
     pub fn max_batch(mut self, requests: usize) -> Self {
         self.max_batch = requests.max(1);
         self
     }
 
-    /// The most requests that wait to be sent to one server; 16,384 by default. 0 is taken as 1.
+    /// Maximum number of requests that wait for one server; 16,384 by default. 0 is taken as 1.
     pub fn max_waiting(mut self, requests: usize) -> Self {
         self.max_waiting = requests.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
         self
     }
 
-    /// How many failures in a row stop a server from being asked; 3 by default. 0 is taken as 1.
+    /// Consecutive failures that open the circuit breaker; 3 by default. 0 is taken as 1.
     pub fn breaker_failures(mut self, failures: u32) -> Self {
         self.breaker.failures = failures.max(1);
         self
     }
 
-    /// How long a server that failed is left alone, doubling with every probe that fails; 200 ms to 1 s by default.
+    /// Time for which the circuit breaker stays open, doubling with every failed probe; 200 ms to 1
+    /// s by default.
     pub fn breaker_cooldown(mut self, range: std::ops::RangeInclusive<Duration>) -> Self {
         self.breaker.cooldown = *range.start();
         self.breaker.longest = (*range.end()).max(*range.start());
         self
     }
 
-    /// How long a denial may be repeated without asking the server; 500 ms by default, and zero turns that off.
+    /// Maximum age of an entry of the deny cache; 500 ms by default, and zero turns the cache off.
     pub fn deny_cache(mut self, longest: Duration) -> Self {
         self.deny_cache = longest;
         self
     }
 
-    /// The most denials that are remembered; 65,536 by default.
+    /// Maximum number of entries of the deny cache; 65,536 by default.
     pub fn deny_cache_entries(mut self, entries: usize) -> Self {
         self.deny_cache_entries = entries;
         self

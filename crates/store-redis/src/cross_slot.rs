@@ -1,9 +1,9 @@
-//! Requests that leave something behind under an id: those that touch several slots of a cluster, and those that may be
-//! sent again.
+//! Requests with a ticket: those on several slots of a Cluster, and those under an idempotency key.
 //!
-//! No script reaches beyond a slot. So slots are charged one after the other, in the order of their numbers, and what was
-//! charged is taken back if a later one refuses. Meanwhile another request may be refused that would have fitted, and if the
-//! process ends in between, what it charged stays until it has left its windows.
+//! No script reaches beyond a slot. So slots are charged one after the other, in the order of their
+//! numbers, and what was charged is taken back if a later one refuses. Meanwhile another request
+//! may be refused that would have fitted, and if the process ends in between, what it charged stays
+//! until it has left its windows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,11 @@ use slidegate_store::idempotency::{MAX_IDEMPOTENCY_MS, digest, lifetime_ms};
 use slidegate_store::random;
 use slidegate_store::{Charge, ChargeRequest, IdempotentOutcome, ReserveRequest, Store};
 
-/// The pause before a server that did not answer is told again to undo something; it doubles up to the other.
+/// The pause before a server that did not answer is told again to undo something; it doubles up to
+/// the other.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
-/// What came of charging one group.
+/// Outcome of charging one group.
 enum GroupOutcome {
     Decided(ScriptReply),
     /// And the id under which it was charged.
@@ -37,7 +38,7 @@ enum GroupOutcome {
     Full,
 }
 
-/// Under what a request leaves something.
+/// Ticket: the record of a request under an id, by which it is repeated or undone.
 #[derive(Clone, Debug)]
 struct Ticket {
     id: Vec<u8>,
@@ -73,8 +74,9 @@ impl Redis {
     ) -> Result<IdempotentOutcome, RedisError> {
         let (plan, call) = (self.0.plan(request)?, &request.charge);
         self.expect_undo(call);
-        // Where slots do not matter, all requests under one key find one ticket, whomever they charge. In a Cluster it has
-        // to lie where the charge is: other charges elsewhere do not find it.
+        // Where slots do not matter, all requests under one key find one ticket, whomever they
+        // charge. In a Cluster it has to lie where the charge is: other charges elsewhere do not
+        // find it.
         let together = self.0.link.slots() == SlotRouting::Together;
         let owner = together.then(|| KeyOwner::new(&self.0.prefix, &Key::from("once")));
         let ticket = Ticket::once(idempotency_key, call.charges, owner);
@@ -104,12 +106,13 @@ impl Redis {
         call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
     }
 
-    /// Decides a request in several slots; `None` if a subject has no room for its permit, and nothing was charged.
+    /// Decides a request in several slots; `None` if a subject has no room for its permit, and
+    /// nothing was charged.
     pub(super) async fn decide_cross_slot(
         &self,
         plan: &Plan,
     ) -> Result<Option<Vec<ScriptReply>>, RedisError> {
-        if plan.only_looks() {
+        if plan.is_peek() {
             let rows = join_all(plan.groups.iter().map(|group| self.0.decide_group(plan, group))).await;
             return rows.into_iter().collect::<Result<_, _>>().map(Some);
         }
@@ -130,7 +133,8 @@ impl Redis {
 }
 
 impl Inner {
-    /// Charges every group in turn; where one refuses, the others are as if they had not been asked.
+    /// Charges every group in turn; where one refuses, the others are as if they had not been
+    /// asked.
     async fn charge_all(
         self: &Arc<Self>,
         plan: &Plan,
@@ -162,7 +166,8 @@ impl Inner {
                     return self.withdraw(plan, ticket, (index, row), deadline).await;
                 }
                 Ok(admitted) => {
-                    // Where the same request came before, the rest of it is charged under the same id: both have one permit.
+                    // Where the same request came before, the rest of it is charged under the same
+                    // id: both have one permit.
                     if let GroupOutcome::Replayed(_, holder) = admitted
                         && index == 0
                     {
@@ -177,7 +182,8 @@ impl Inner {
         Ok(charged)
     }
 
-    /// Takes back what the groups before the one that refused were charged, and asks those after it what they would have said.
+    /// Takes back what the groups before the one that refused were charged, and asks those after it
+    /// what they would have said.
     async fn withdraw(
         self: &Arc<Self>,
         plan: &Plan,
@@ -218,8 +224,9 @@ impl Inner {
         }
     }
 
-    /// Has a request forgotten by a server that may not answer, as soon as it does, while there is something to forget.
-    /// Twice is the same as once here, so that even what may have run is sent again.
+    /// Has a request forgotten by a server that may not answer, as soon as it does, while there is
+    /// something to forget. Twice is the same as once here, so that even what may have run is sent
+    /// again.
     async fn insist(self: Arc<Self>, undo: Invocation, lifetime_ms: u64) {
         let (end, [mut pause, longest]) = (Instant::now() + Duration::from_millis(lifetime_ms), PAUSES);
         while Instant::now() < end {

@@ -1,7 +1,8 @@
-//! Denials that still hold: a node that was told to wait does not have to ask again before that.
+//! Deny cache: denials that still apply, which a node repeats without a call to a server.
 //!
-//! A denial holds until its wait is over, counted from before it was asked for, since without refunds the load of a limit can
-//! only grow by what others are admitted. It holds for the same limit, or a lower quota, and for any cost at least as large.
+//! A denial holds until its wait is over, counted from before it was asked for, since without
+//! refunds the load of a limit can only grow by what others are admitted. It holds for the same
+//! limit, or a lower quota, and for any cost at least as large.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -75,7 +76,7 @@ impl DenyCache {
         (holds && wait_ms > 0).then_some(wait_ms)
     }
 
-    /// Counts a request that was refused by what [`DenyCache::wait_ms`] told of one of its limits, or of several.
+    /// Counts a request that the cache denied.
     pub(super) fn count_hit(&self) {
         self.hits.fetch_add(1, Ordering::Relaxed);
     }
@@ -84,7 +85,8 @@ impl DenyCache {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Remembers that this cost has to wait, counted from when it was sent. A place in flight may be given back at any time.
+    /// Remembers that this cost has to wait, counted from when it was sent. A place in flight may
+    /// be given back at any time.
     pub(super) fn insert(&self, item: &PlanItem, wait_ms: u64, sent: Instant) {
         if self.most == 0 || item.cost == 0 || matches!(item.limit.kind(), LimitKind::InFlight) {
             return;

@@ -1,9 +1,10 @@
-//! What can go wrong with a server, and whether it can have decided nevertheless.
+//! Errors of a server, and whether the command may have run nevertheless.
 
-/// The most limits of one call. Twice [`MAX_LIMITS`](crate::store::MAX_LIMITS): rules that meet in one request may each have as many.
+/// The most limits of one call. Twice [`MAX_LIMITS`](slidegate_store::MAX_LIMITS): rules that meet
+/// in one request may each have as many.
 pub(super) const MAX_ITEMS: usize = 64;
 
-/// Why a server gave no decision.
+/// Error of a call to Redis.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedisError {
@@ -13,10 +14,10 @@ pub enum RedisError {
     /// The connection was lost while a request was under way.
     #[error("lost the connection to Redis: {0}")]
     Lost(String),
-    /// There was no answer before the deadline.
+    /// No reply before the deadline.
     #[error("Redis did not reply in time; see RedisConfig::timeout")]
     TimedOut,
-    /// The server failed several times in a row, so that for a moment it is not asked.
+    /// The circuit breaker of the server is open: it failed several times in a row.
     #[error("Redis failed repeatedly; the circuit breaker is open")]
     Open,
     /// As many requests as may wait for the server already do.
@@ -38,7 +39,7 @@ pub enum RedisError {
     Protocol(String),
 }
 
-/// What kind of failure it was, in a word; there are few.
+/// Kind of a [`RedisError`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum RedisErrorKind {
@@ -103,7 +104,8 @@ impl RedisError {
         }
     }
 
-    /// Whether it says that the server is in trouble; an error that the server sent by itself shows that it lives.
+    /// Whether it says that the server is in trouble; an error that the server sent by itself shows
+    /// that it lives.
     pub(super) fn is_outage(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Lost(_) | Self::TimedOut)
     }

@@ -1,15 +1,15 @@
-//! What is sent to a server: a script, and what it is to decide.
+//! Invocation of a script: the script, its keys and its arguments.
 
 use std::sync::Arc;
 
-/// A script as the server knows it.
+/// Script, and the hash by which the server finds it.
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) text: String,
     /// Its SHA-1 in hex, by which EVALSHA names it.
     pub(super) sha: String,
-    /// How many bytes of a reply belong to one request, where one call may decide several: those follow one another. `None` if
-    /// a call decides just one.
+    /// How many bytes of a reply belong to one request, where one call may decide several: those
+    /// follow one another. `None` if a call decides just one.
     pub(super) record_bytes: Option<usize>,
 }
 
@@ -20,8 +20,8 @@ impl Script {
     }
 }
 
-/// One request to a script. Those with the same script, `slot` and `head` can travel in one call: their keys and arguments
-/// follow one another.
+/// Invocation of a script. Those with the same script, `slot` and `head` can share one call: their
+/// keys and arguments follow one another.
 #[derive(Clone, Debug)]
 pub(super) struct Invocation {
     pub(super) script: Arc<Script>,

@@ -1,9 +1,10 @@
-//! What things are called in Redis.
+//! Names of keys in Redis.
 //!
-//! `sg:{1255dacaa637f70c}OkN9PF-v`: a prefix; the subject's values (without the rule) as 16 hex digits of their SHA-256, in braces, so that all
-//! that is known of one subject lies in one slot of a cluster and no value can break the braces; then the rule and the limit, in 8
-//! characters of base64, mixed with more of the subject's hash, so that the name stands for 112 bits of it. The name is short because every key
-//! pays for it.
+//! `sg:{1255dacaa637f70c}OkN9PF-v`: a prefix; the subject's values (without the rule) as 16 hex
+//! digits of their SHA-256, in braces, so that all that is known of one subject lies in one slot of
+//! a cluster and no value can break the braces; then the rule and the limit, in 8 characters of
+//! base64, mixed with more of the subject's hash, so that the name stands for 112 bits of it. The
+//! name is short because every key pays for it.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,7 +14,7 @@ use slidegate_core::LimitId;
 use super::link::slot_of;
 use slidegate_store::{Key, Space};
 
-/// Whom keys belong to.
+/// Owner of keys: a subject.
 #[derive(Clone, Debug)]
 pub(super) struct KeyOwner {
     digest: [u8; 32],
@@ -23,12 +24,12 @@ pub(super) struct KeyOwner {
     pub(super) slot: u16,
 }
 
-/// What a key is for.
+/// Use of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KeyUse {
-    /// What a limit remembers.
+    /// State of a limit.
     State(LimitId),
-    /// The permits that are open.
+    /// Ledger of open permits.
     Ledger,
 }
 
@@ -74,7 +75,7 @@ impl KeyOwner {
     }
 }
 
-/// The key of the board, and its slot.
+/// Key of the notes, and its slot.
 pub(super) fn notes(prefix: &[u8]) -> (Vec<u8>, u16) {
     const TAG: &[u8] = b"board";
     ([prefix, b"{", TAG, b"}"].concat(), slot_of(TAG))
@@ -84,8 +85,8 @@ fn hex(nibble: u8) -> u8 {
     b"0123456789abcdef"[usize::from(nibble)]
 }
 
-/// Stirs a word into a sum: every bit of both has a say in every bit of the result. Rules and limits are not chosen by
-/// those whom they limit, so nothing stronger is needed.
+/// Stirs a word into a sum: every bit of both has a say in every bit of the result. Rules and
+/// limits are not chosen by those whom they limit, so nothing stronger is needed.
 fn mix(sum: u64, word: u64) -> u64 {
     let sum = (sum ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let sum = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,7 +1,9 @@
-//! State in Redis or Valkey, shared by any number of nodes: the same decisions, made by scripts on the server.
+//! Store in Redis or Valkey, shared by any number of nodes: scripts on the server make the same
+//! decisions.
 //!
-//! All limits of a request are decided in one call, by the server's clock; requests that come at the same time travel
-//! together. See [`Fallback`](slidegate_store::Fallback) for what happens while no server answers.
+//! All limits of a request are decided in one call, by the server's clock; requests that come at
+//! the same time travel together. See [`Fallback`](slidegate_store::Fallback) for what happens
+//! while no server answers.
 //!
 //! # Layout
 //!
@@ -63,7 +65,7 @@ use slidegate_store::{
     SettleOutcome, Settlement, Store,
 };
 
-/// The store in Redis or Valkey. Clones share everything.
+/// Store in Redis or Valkey. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct Redis(Arc<Inner>);
 
@@ -74,19 +76,20 @@ struct Inner {
     deny_cache: DenyCache,
     errors: ErrorCounts,
     notes: NotesClient,
-    /// Where charges may be given back, so that a denial may end early.
+    /// Spaces with refunds, where a denial may end early.
     refundable: RwLock<HashSet<Space>>,
     prefix: Vec<u8>,
     timeout: Duration,
 }
 
 impl Redis {
-    /// A store on these servers. Connects at the first request.
+    /// Store on these servers. Connects at the first request.
     pub fn new(config: &RedisConfig) -> Self {
         Self::by(ScriptClock::Server, config)
     }
 
-    /// A store that decides by the time of each call instead of the server's, and lets no key expire: for tests.
+    /// A store that decides by the time of each call instead of the server's, and lets no key
+    /// expire: for tests.
     #[doc(hidden)]
     pub fn by_callers_clock(config: &RedisConfig) -> Self {
         Self::by(ScriptClock::Injected, config)
@@ -105,33 +108,33 @@ impl Redis {
         }))
     }
 
-    /// Whether each server is being asked.
+    /// State of each server's circuit breaker.
     pub fn health(&self) -> Vec<(String, Health)> {
         self.0.link.health()
     }
 
-    /// Servers that answer and refuse to write, and therefore do not decide: out of memory, read-only. Also logged, and probed once
-    /// a second until they write again.
+    /// Servers that answer and refuse to write, and therefore do not decide: out of memory,
+    /// read-only. Also logged, and probed once a second until they write again.
     pub fn refusals(&self) -> Vec<(String, WriteRefusal)> {
         self.0.link.refusals()
     }
 
-    /// What was found about the servers so far that should be changed; also logged as it is found.
+    /// Warnings about the setup of the servers so far; also logged.
     pub fn warnings(&self) -> Vec<Warning> {
         self.0.link.warnings()
     }
 
-    /// How many calls failed, by kind, those included that something else answered.
+    /// Number of failed calls by kind, including those that a fallback answered.
     pub fn errors(&self) -> [(RedisErrorKind, u64); RedisErrorKind::ALL.len()] {
         self.0.errors.counts()
     }
 
-    /// How many requests were refused by a denial that still held, without asking a server.
+    /// Number of requests that the deny cache denied without a call to a server.
     pub fn deny_cache_hits(&self) -> u64 {
         self.0.deny_cache.hits()
     }
 
-    /// Asks the server again about every key that it denied: to be called when limits change or a key was reset.
+    /// Clears the deny cache. Call it when limits change or a key was reset.
     pub fn clear_deny_cache(&self) {
         self.0.deny_cache.clear();
     }
@@ -197,7 +200,7 @@ impl Inner {
         Invocation { script: cached.script, slot: group.owner.slot, head, keys, arguments }
     }
 
-    /// Tells the time to a script that is not to look for itself.
+    /// Adds the time for a script that does not read the server's clock.
     fn push_time(&self, head: &mut Vec<Vec<u8>>, now_ms: u64) {
         if self.scripts.time == ScriptClock::Injected {
             head.push(text(now_ms.min(MAX_TIME_MS)));
@@ -212,14 +215,15 @@ impl Inner {
         read(&reply, group)
     }
 
-    /// Decides a request and opens its permits; `None` if a subject has no room for one, and nothing was charged.
+    /// Decides a request and opens its permits; `None` if a subject has no room for one, and
+    /// nothing was charged.
     async fn reserve_group(&self, plan: &Plan, group: &SlotGroup) -> Result<Option<ScriptReply>, RedisError> {
         let invocation = self.invoke(ScriptPurpose::Reserve, plan, group, Vec::new());
         let reply = self.link.call(invocation, self.deadline()).await?;
         if reply == TOO_MANY_OPEN { Ok(None) } else { read(&reply, group).map(Some) }
     }
 
-    /// A denial that is known without asking. What can never fit has no wait that could be repeated.
+    /// Cached denial. A cost that can never fit is not cached.
     fn cached_denial(&self, plan: &Plan) -> Option<Verdict> {
         if plan.items().any(|item| item.cost > item.limit.ceiling()) {
             return None;
@@ -308,7 +312,7 @@ impl Store for Redis {
     }
 }
 
-/// What a script answers if a subject has as many open permits as it may.
+/// Reply of a script if a subject has the maximum number of open permits.
 const TOO_MANY_OPEN: &[u8] = b"full";
 
 fn read(reply: &[u8], group: &SlotGroup) -> Result<ScriptReply, RedisError> {
@@ -316,7 +320,7 @@ fn read(reply: &[u8], group: &SlotGroup) -> Result<ScriptReply, RedisError> {
     ScriptReply::read(reply, &group.costs()).ok_or_else(unreadable)
 }
 
-/// A number as an argument.
+/// Number as an argument.
 fn text(number: u64) -> Vec<u8> {
     number.to_string().into_bytes()
 }

@@ -1,8 +1,10 @@
-//! Carries calls of scripts to servers: one server, the primary that sentinels elect, or the nodes of a Cluster.
+//! Link: sends script calls to one server, to the primary that sentinels elect, or to Cluster
+//! nodes.
 //!
-//! **A call is sent again only if it surely did not run**: it never left, or the server said so. The client library's own
-//! Cluster and Sentinel clients repeat what may have run, so of that library only the connection is used, and where calls
-//! go is decided here. No call takes longer than its deadline, whatever the server does.
+//! **A call is sent again only if it surely did not run**: it never left, or the server said so.
+//! The client library's own Cluster and Sentinel clients repeat what may have run, so of that
+//! library only the connection is used, and where calls go is decided here. No call takes longer
+//! than its deadline, whatever the server does.
 
 mod batching;
 mod breaker;
@@ -49,12 +51,13 @@ use super::config::{RedisConfig, Servers};
 use super::error::{CallFailure, RedisError};
 use super::invocation::Invocation;
 
-/// Attempts of one call, the first included, since a server last asked for patience: that it may do until the deadline.
+/// Attempts of one call, the first included, since a server last asked for patience: that it may do
+/// until the deadline.
 const ATTEMPTS: u32 = 5;
 /// The pause before another attempt where only time can help; it doubles, three times at most.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The way to the servers of a store. Connects at first use; clones share everything.
+/// Link to the servers of a store. Connects at first use; clones share everything.
 #[derive(Clone, Debug)]
 pub(super) struct RedisLink {
     servers: Arc<Topology>,
@@ -68,7 +71,7 @@ enum Topology {
     Cluster(Arc<ClusterNodes>),
 }
 
-/// Where the next attempt goes, and how it is put.
+/// Route of the next attempt, and its form.
 struct CallRoute {
     /// Instead of the node that has the slot.
     instead: Option<Address>,
@@ -101,8 +104,8 @@ impl RedisLink {
         Self { servers: Arc::new(servers), checks, prefix: config.prefix.as_str().into() }
     }
 
-    /// Runs a script, and gives its reply: what of it belongs to this request. Attempts that surely did not run are
-    /// repeated where that may help, until the deadline.
+    /// Runs a script, and gives its reply: what of it belongs to this request. Attempts that surely
+    /// did not run are repeated where that may help, until the deadline.
     pub(super) async fn call(
         &self,
         invocation: Invocation,
@@ -132,7 +135,8 @@ impl RedisLink {
                 Err(failed) => failed,
             };
             match &failed.setback {
-                // An earlier attempt knows better why than a breaker that it may have opened itself.
+                // An earlier attempt knows better why than a breaker that it may have opened
+                // itself.
                 AttemptError::Failed(CallFailure::NotRun(RedisError::Open)) if last.is_some() => break,
                 AttemptError::Failed(_) => return Err(failed),
                 AttemptError::Again { step, .. } => {

@@ -1,6 +1,4 @@
-//! The board, which is one hash, and subjects that are forgotten because somebody says so.
-//!
-//! All of this is the same twice as once, so whoever got an error may ask again.
+//! Notes, which are one hash in Redis, and the deletion of subjects. All operations are idempotent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +14,17 @@ use super::{Inner, text};
 use slidegate_store::ForgetRequest;
 use slidegate_store::notes::{MAX_NOTES, Note, Notes, PostOutcome};
 
-/// The least time that these may take: few are asked for, and a board may be large.
+/// Minimum timeout: these calls are rare, and notes may be large.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What is needed to ask for the board, and what it said last.
+/// Scripts and key of the notes, and their last version.
 #[derive(Debug)]
 pub(super) struct NotesClient {
     script: Arc<Script>,
     forget: Arc<Script>,
     key: Vec<u8>,
     slot: u16,
-    /// Every process asks every second, and most notes stay as they are for long.
+    /// Every process reads the notes every second, and they rarely change.
     last: Mutex<Notes>,
 }
 
@@ -47,7 +45,8 @@ impl NotesClient {
 }
 
 impl Inner {
-    /// What it was known by goes first; then all nodes are told, which may still repeat that it was denied.
+    /// Deletes the keys first, then raises the version of the notes, by which other nodes clear
+    /// their deny caches.
     pub(super) async fn forget_subject(&self, subject: &ForgetRequest<'_>) -> Result<(), RedisError> {
         let owner = KeyOwner::new(&self.prefix, subject.key);
         let mut keys = vec![owner.key(subject.space, KeyUse::Ledger)];
@@ -91,9 +90,9 @@ impl Inner {
         if reply == text(last.version) {
             return Ok(last.clone());
         }
-        let board = read(&reply).ok_or_else(|| unreadable(&reply))?;
-        last.clone_from(&board);
-        Ok(board)
+        let notes = read(&reply).ok_or_else(|| unreadable(&reply))?;
+        last.clone_from(&notes);
+        Ok(notes)
     }
 
     async fn call_notes(&self, invocation: Invocation) -> Result<Vec<u8>, RedisError> {
@@ -106,7 +105,8 @@ fn unreadable(reply: &[u8]) -> RedisError {
     RedisError::Protocol(format!("{} bytes, expected notes", reply.len()))
 }
 
-/// A version in digits, a blank, and notes: the lengths of the id and of the rest, in 4 bytes each, and both.
+/// A version in digits, a blank, and notes: the lengths of the id and of the rest, in 4 bytes each,
+/// and both.
 fn read(reply: &[u8]) -> Option<Notes> {
     let blank = reply.iter().position(|byte| *byte == b' ')?;
     let (version, mut rest) = (number(&reply[..blank])?, &reply[blank + 1..]);
@@ -143,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn a_board_is_read_or_refused_as_a_whole() {
+    fn notes_are_read_or_refused_as_a_whole() {
         let reply = b"17 \x01\0\0\0\x04\0\0\0b9 x \x02\0\0\0\x02\0\0\0aa7 ";
         let notes = vec![note("aa", "", 7), note("b", "x ", 9)];
         assert_eq!(read(reply), Some(Notes { version: 17, notes }));
         assert_eq!(read(b"3 "), Some(Notes { version: 3, notes: Vec::new() }));
         for cut in 0..reply.len() {
-            assert!(read(&reply[..cut]).is_none_or(|board| board.notes.len() < 2), "{cut} bytes");
+            assert!(read(&reply[..cut]).is_none_or(|read| read.notes.len() < 2), "{cut} bytes");
         }
         for broken in
             [&b""[..], b"3", b"x ", b"3 \xff\xff\xff\xff\xff\xff\xff\xff", b"3 \x01\0\0\0\x01\0\0\0ab"]

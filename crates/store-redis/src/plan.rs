@@ -1,4 +1,4 @@
-//! A request as the servers see it: keys, limits and costs, slot by slot.
+//! Plan of a request: keys, limits and costs by slot.
 
 use slidegate_core::{Decision, Grant, Limit, Verdict};
 
@@ -10,7 +10,7 @@ use slidegate_store::{Admission, Grants, RefundScope, ReserveRequest, stricter};
 /// Costs above this never fit, whatever the limit: larger ones would not be exact.
 const MAX_COST: u64 = 1 << 52;
 
-/// One limit of one subject, and all that the request costs there.
+/// Limit of a subject, and the total cost of the request there.
 #[derive(Clone, Debug)]
 pub(super) struct PlanItem {
     pub(super) key: Vec<u8>,
@@ -27,7 +27,7 @@ impl PlanItem {
     }
 }
 
-/// What one call to one server can decide.
+/// Part of a request that one call decides.
 #[derive(Clone, Debug)]
 pub(super) struct SlotGroup {
     pub(super) owner: KeyOwner,
@@ -42,11 +42,12 @@ pub(super) struct PermitItem {
     /// The ledger.
     pub(super) key: Vec<u8>,
     pub(super) charge: usize,
-    /// As the script has it: whether it has a number, and the places of the limits that it covers, from 1.
+    /// As the script has it: whether it has a number, and the places of the limits that it covers,
+    /// from 1.
     pub(super) covers: Vec<u8>,
 }
 
-/// All of a request.
+/// Plan of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) holder: [u8; 8],
@@ -108,8 +109,8 @@ impl Plan {
         self.groups.iter().flat_map(|group| &group.items)
     }
 
-    /// Whether nothing is asked for.
-    pub(super) fn only_looks(&self) -> bool {
+    /// Whether the request is a peek.
+    pub(super) fn is_peek(&self) -> bool {
         self.items().all(|item| item.cost == 0)
     }
 

@@ -1,8 +1,11 @@
-//! The scripts, written from the parts in `lua/`: what is decided for a request is straight-line code with its limits as numbers.
+//! The scripts, written from the parts in `lua/`: what is decided for a request is straight-line
+//! code with its limits as numbers.
 //!
-//! Making a function, a table or a long list of arguments takes Lua longer than most of a decision. So a part is not a function
-//! but a piece of text, which is put down once for every limit. In it, names that end in `_` belong to the limit: they get its
-//! number, or (`quota_`, `window_`, `extra_`, `lease_`) become the numbers themselves. `WRITE` in a part stands for the part of that name.
+//! Making a function, a table or a long list of arguments takes Lua longer than most of a decision.
+//! So a part is not a function but a piece of text, which is put down once for every limit. In it,
+//! names that end in `_` belong to the limit: they get its number, or (`quota_`, `window_`,
+//! `extra_`, `lease_`) become the numbers themselves. `WRITE` in a part stands for the part of that
+//! name.
 
 mod parts;
 mod writer;
@@ -22,20 +25,23 @@ const FORGET: &str = include_str!("lua/forget.lua");
 const DEBT: &str = "4503599627370496";
 const FOREIGN: &str =
     "'slidegate: upgrade this node or delete the key, which is in a format that it does not know: '";
-/// Whether it was admitted, and the time. Where a single log admitted, what follows is instead the head of its value, whose
-/// first byte is neither 0 nor 1.
+/// Whether it was admitted, and the time. Where a single log admitted, what follows is instead the
+/// head of its value, whose first byte is neither 0 nor 1.
 pub(super) const REPLY_HEAD_BYTES: usize = 1 + 6;
-/// What remains in 7 bytes, the reset in 6, and in 6 the stamp of what was admitted, or the wait of what was not.
+/// What remains in 7 bytes, the reset in 6, and in 6 the stamp of what was admitted, or the wait of
+/// what was not.
 pub(super) const REPLY_LIMIT_BYTES: usize = REPLY_STAMP + 6;
-/// What follows the limits of an admission for every permit: the generation in 8 bytes, the number in 6.
+/// What follows the limits of an admission for every permit: the generation in 8 bytes, the number
+/// in 6.
 pub(super) const REPLY_PERMIT_BYTES: usize = 8 + 6;
 /// Where the stamp is.
 const REPLY_STAMP: usize = 7 + 6;
 
-/// What a script is for.
+/// Purpose of a script.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ScriptPurpose {
-    /// Decides any number of requests, each of which costs 1: most do, and then the script need not be told.
+    /// Decides any number of requests, each of which costs 1: most do, and then the script need not
+    /// be told.
     Check,
     /// Decides any number of requests.
     Decide,
@@ -43,16 +49,17 @@ pub(super) enum ScriptPurpose {
     Reserve,
     /// Decides one request, opens permits, and remembers the answer under an id.
     Ticketed,
-    /// Takes back what was admitted under an id, and looks.
+    /// Takes back what was admitted under an id, and peeks.
     Undo,
     /// Replaces what a permit recorded for a subject.
     Settle,
-    /// Gives units back for any number of requests, and looks.
+    /// Gives units back for any number of requests, and peeks.
     GiveBack,
 }
 
 impl ScriptPurpose {
-    /// Whether it is told of permits: to open them, or to close those of a request that is taken back.
+    /// Whether it is told of permits: to open them, or to close those of a request that is taken
+    /// back.
     pub(super) fn opens_permits(self) -> bool {
         matches!(self, Self::Reserve | Self::Ticketed | Self::Undo)
     }
@@ -63,7 +70,7 @@ impl ScriptPurpose {
     }
 }
 
-/// Whose time counts.
+/// Clock of a script.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ScriptClock {
     Server,
@@ -71,12 +78,12 @@ pub(super) enum ScriptClock {
     Injected,
 }
 
-/// How the script knows its limits.
+/// Form of the limits in a script.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LimitNumbers {
-    /// They are part of its text.
+    /// Part of its text.
     Literal,
-    /// They are arguments: where there are more limits than a server should keep scripts for.
+    /// Arguments: for more sets of limits than a server should have scripts for.
     Arguments,
 }
 
@@ -132,7 +139,7 @@ pub(super) fn write(
     Script::new(text, several.then_some(REPLY_HEAD_BYTES + REPLY_LIMIT_BYTES * limits.len()))
 }
 
-/// The script of the board. Its second argument is the time.
+/// Script of the notes. Its second argument is the time.
 pub(super) fn write_notes(time: ScriptClock) -> Script {
     let prelude = match time {
         ScriptClock::Server => PRELUDE.to_owned(),
@@ -141,7 +148,7 @@ pub(super) fn write_notes(time: ScriptClock) -> Script {
     Script::new(prelude + NOTES, None)
 }
 
-/// The script that forgets a subject.
+/// Script that deletes a subject.
 pub(super) fn write_forget() -> Script {
     Script::new(FORGET.to_owned(), None)
 }

@@ -1,4 +1,4 @@
-//! The scripts that were written so far.
+//! Cache of generated scripts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,7 +10,8 @@ use super::invocation::Script;
 use super::script::{LimitNumbers, ScriptClock, ScriptPurpose, numbers, write};
 use super::text;
 
-/// A server keeps every script that it has seen. Beyond so many sets of limits, those are arguments and no longer part of the text.
+/// Maximum number of scripts with literal limits. Servers never evict scripts, so further limits
+/// are passed as arguments.
 const MAX_LITERAL: usize = 256;
 
 type LimitWords = SmallVec<[[u64; 4]; 2]>;
@@ -21,7 +22,7 @@ pub(super) struct ScriptCache {
     written: RwLock<HashMap<(ScriptPurpose, LimitNumbers, LimitWords), Arc<Script>>>,
 }
 
-/// A script, and what it has to be values of its limits.
+/// Script, and the numbers of its limits where they are arguments.
 pub(super) struct CachedScript {
     pub(super) script: Arc<Script>,
     pub(super) numbers: Vec<Vec<u8>>,

@@ -1,10 +1,10 @@
-//! What a script answers: bytes, and the decisions they stand for.
+//! Reply of a script: parses bytes into decisions.
 
 use slidegate_core::{Decision, Grant, Limit, Outcome};
 
 use super::script::{REPLY_HEAD_BYTES, REPLY_LIMIT_BYTES, REPLY_PERMIT_BYTES};
 
-/// The answer to one request.
+/// Reply to one request.
 #[derive(Clone, Debug)]
 pub(super) struct ScriptReply {
     pub(super) decided_at_ms: u64,
@@ -43,7 +43,8 @@ impl ScriptReply {
         Some(Self { decided_at_ms, decisions, grants })
     }
 
-    /// An admission, from the head of the log that it was written to: the last write, the units of all entries, the newest stamp.
+    /// An admission, from the head of the log that it was written to: the last write, the units of
+    /// all entries, the newest stamp.
     fn of_log(head: &[u8], limit: &Limit) -> Self {
         let [decided_at_ms, total, stamp_ms] = [5..11, 11..18, 18..24].map(|place| number(&head[place]));
         let remaining = limit.quota().saturating_sub(total);

@@ -1,4 +1,4 @@
-//! Refunds and settlements: subject by subject.
+//! Settlements and refunds, by subject.
 
 use futures_util::future::join_all;
 use slidegate_core::{Limit, MAX_QUOTA, Receipt};
@@ -12,8 +12,8 @@ use super::{Inner, text};
 use slidegate_store::{ChargeRecord, SettleOutcome, Settlement, settle_limit};
 
 impl Inner {
-    /// Every subject by itself, and all of them whatever comes of one: a permit whose settlement was cut off is settled where it was not
-    /// yet when it comes again.
+    /// Every subject by itself, and all of them whatever comes of one: a permit whose settlement
+    /// was cut off is settled where it was not yet when it comes again.
     pub(super) async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, RedisError> {
         let each = settlement.subjects.iter().map(|charged| self.settle_one(settlement, charged));
         join_all(each).await.into_iter().collect()

@@ -1,4 +1,4 @@
-//! What is sent to a server, byte for byte: for measurements.
+//! Commands byte for byte, for benchmarks.
 
 use slidegate_core::Limit;
 
@@ -8,7 +8,7 @@ use super::script::{LimitNumbers, ScriptClock, ScriptPurpose, write};
 use super::text;
 use slidegate_store::{Key, Space};
 
-/// Checks under these limits, as the store puts them.
+/// Encoder of checks under these limits.
 #[derive(Debug)]
 pub struct ScriptWire {
     space: Space,

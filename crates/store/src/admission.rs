@@ -60,7 +60,8 @@ pub enum IdempotentOutcome {
     Replayed {
         /// The first answer.
         admission: Admission,
-        /// [`ChargeRequest::holder`](crate::ChargeRequest::holder) of then, under which it can be settled.
+        /// [`ChargeRequest::holder`](crate::ChargeRequest::holder) of then, under which it can be
+        /// settled.
         holder: u64,
     },
     /// Another request was admitted under this key.

@@ -1,4 +1,5 @@
-//! Two aligned windows: the current count, and the previous one weighted by how much of it is still in view.
+//! Sliding window counter: the count of the current aligned window, plus that of the previous one
+//! weighted by its overlap.
 
 use core::hint::cold_path;
 
@@ -8,7 +9,8 @@ use crate::settle::{MAX_DEBT, Receipt, SettleEffect, settled_count};
 use crate::time::{ClockReading, mul_div, read};
 use crate::verdict::Decision;
 
-/// The history of one key under one counter: what came in the window of the last write, and in the one before.
+/// State of one key under a counter: the counts of the window of the last write, and of the one
+/// before.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counter {
     last_ms: u64,
@@ -16,7 +18,7 @@ pub struct Counter {
     current: u64,
 }
 
-/// The two windows as they stand at some time.
+/// View of the two windows at some time.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterView {
     at_ms: u64,
@@ -27,7 +29,8 @@ pub struct CounterView {
 }
 
 impl Counter {
-    /// A history from its parts: when it was last written, the units of the window before that one, and of that window.
+    /// A history from its parts: when it was last written, the units of the window before that one,
+    /// and of that window.
     #[inline(always)]
     pub fn new(last_ms: u64, previous: u64, current: u64) -> Self {
         Self { last_ms, previous: previous.min(MAX_DEBT), current: current.min(MAX_DEBT) }
@@ -73,10 +76,10 @@ impl Counter {
         CounterView { at_ms, elapsed_ms, previous, current }
     }
 
-    /// A look that is quick and changes nothing, at a time of at most [`MAX_TIME_MS`](crate::MAX_TIME_MS): in the window of
-    /// the last write, on a clock that did not step back. Otherwise `None`.
+    /// Fast peek that changes nothing, at a time of at most [`MAX_TIME_MS`](crate::MAX_TIME_MS): in
+    /// the window of the last write, with a clock that did not step back. Otherwise `None`.
     ///
-    /// `elapsed_ms` is what [`Limit::elapsed_ms`] gives: it can be worked out before anything of the key is known.
+    /// `elapsed_ms` is [`Limit::elapsed_ms`], which can be computed before the key is looked up.
     #[inline(always)]
     pub fn fast_view(&self, limit: &Limit, now_ms: u64, elapsed_ms: u64) -> Option<FastView> {
         // Where the clock stepped back, this is more than any window.
@@ -89,8 +92,8 @@ impl Counter {
         Some(FastView { weighted: view.weighted_fast(limit)?, view })
     }
 
-    /// The state for a clock that stepped back. By value, as everything cold here: a reference would force the common
-    /// path to keep the state in memory.
+    /// The state for a clock that stepped back. By value, as everything cold here: a reference
+    /// would force the common path to keep the state in memory.
     #[cold]
     #[inline(never)]
     fn stepped_back(self, limit: &Limit, now_ms: u64) -> Self {
@@ -136,12 +139,12 @@ impl Counter {
     }
 }
 
-/// Where a counter stands, seen at a [`Counter::fast_view`]. What is written on an admission is the time, and the cost on
-/// top of the current count; on a refusal nothing. Who keeps the counter can do that before the answer is worked out.
+/// Result of [`Counter::fast_view`]. An admission writes the time, and adds the cost to the current
+/// count; a denial writes nothing. The owner of the counter can do that before the answer is
+/// computed.
 #[derive(Clone, Copy, Debug)]
 pub struct FastView {
-    /// What the previous window still weighs. What remains is worked out from it where it is asked for, so that less has to be
-    /// kept until then.
+    /// Weighted count of the previous window, from which the remaining quota is computed on demand.
     weighted: u64,
     view: CounterView,
 }
@@ -159,14 +162,14 @@ impl FastView {
         self.view.current
     }
 
-    /// The answer to a cost that fits, and is not 0, once it is written.
+    /// Decision on a cost that fits and is not 0, after it is written.
     #[inline(always)]
     pub fn admit(self, limit: &Limit, attempt: Attempt) -> Decision {
         // What a counter answers follows from the view alone.
         take(&mut Counter::default(), limit, attempt, (self.remaining(limit), self.view))
     }
 
-    /// The answer where nothing is written.
+    /// Decision without a charge.
     #[inline(always)]
     pub fn leave(self, limit: &Limit, attempt: Attempt) -> Decision {
         leave(&Counter::default(), limit, attempt, (self.remaining(limit), self.view))
@@ -184,7 +187,8 @@ impl CounterView {
         self.at_ms - now_ms + windows * limit.window_ms() - self.elapsed_ms
     }
 
-    /// What the previous window still weighs, rounded up to whole units; that is, without what has left, rounded down.
+    /// What the previous window still weighs, rounded up to whole units; that is, without what has
+    /// left, rounded down.
     #[inline(always)]
     fn weighted(&self, limit: &Limit) -> u64 {
         self.weighted_fast(limit).unwrap_or_else(|| {
@@ -240,10 +244,11 @@ impl History for Counter {
         limit.quota()
     }
 
-    /// The cost fits at the first time when what came before leaves room for it: in this window, while what came in it
-    /// does, and otherwise in the next, when that in turn is shrinking.
+    /// The cost fits at the first time when what came before leaves room for it: in this window,
+    /// while what came in it does, and otherwise in the next, when that in turn is shrinking.
     ///
-    /// A count fits into room below it once `room / count` of the window is left: rounded down, since before that it does not.
+    /// A count fits into room below it once `room / count` of the window is left: rounded down,
+    /// since before that it does not.
     #[inline(always)]
     fn refuse(&self, limit: &Limit, attempt: Attempt, view: CounterView) -> (u64, u64) {
         let left = limit.quota() - attempt.cost;
@@ -277,7 +282,8 @@ impl History for Counter {
     }
 }
 
-/// How long before the end of a window a count from the one before it has shrunk to `room`, which is less.
+/// How long before the end of a window a count from the one before it has shrunk to `room`, which
+/// is less.
 #[inline(always)]
 fn shrunk(limit: &Limit, count: u64, room: u64) -> u64 {
     if count == limit.quota() && room == limit.quota() - 1 {

@@ -1,11 +1,11 @@
-//! One aligned window: a count that starts anew at every edge.
+//! Fixed window: a count that restarts at every edge of an aligned window.
 
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
 use crate::settle::{Receipt, SettleEffect, settled_count};
 use crate::time::{ClockReading, read};
 
-/// The history of one key under one fixed window: what came in the window of the last write.
+/// State of one key under a fixed window: the count of the window of the last write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Fixed {
     /// When it was last written; `current` belongs to the window that holds this time.
@@ -14,7 +14,7 @@ pub struct Fixed {
     pub current: u64,
 }
 
-/// The window at some time: the time of deciding, where it starts, and what came in it.
+/// View of the window at some time: the time of the decision, its start and its count.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedView {
     at_ms: u64,

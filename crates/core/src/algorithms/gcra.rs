@@ -1,12 +1,14 @@
-//! GCRA as a meter: a debt that every unit raises by a window's length and every millisecond lowers by the quota.
+//! GCRA as a meter: a debt that every unit raises by a window's length and every millisecond lowers
+//! by the quota.
 //!
-//! In these units an interval of window / quota is never rounded: 3,000 per second is exact. The theoretical
-//! arrival time of the textbook is `last + debt / quota`.
+//! In these units an interval of window / quota is never rounded: 3,000 per second is exact. The
+//! theoretical arrival time of the textbook is `last + debt / quota`.
 //!
-//! Units are owed whatever becomes of the quota: a debt drains at the quota that asks, and one above the burst that
-//! asks counts as a full burst at the time of its last write. Neither is written unless a cost is admitted, so a
-//! refusal or a peek under another quota changes nothing. A debt is over, for all quotas alike, when the quota
-//! under which it was written has drained it; that is when a store may drop it.
+//! Units are owed whatever becomes of the quota: a debt drains at the quota that asks, and one
+//! above the burst that asks counts as a full burst at the time of its last write. Neither is
+//! written unless a cost is admitted, so a refusal or a peek under another quota changes nothing. A
+//! debt is over, for all quotas alike, when the quota under which it was written has drained it;
+//! that is when a store may drop it.
 
 use core::hint::cold_path;
 
@@ -14,7 +16,7 @@ use crate::history::{Attempt, History};
 use crate::limit::Limit;
 use crate::time::{ClockReading, read};
 
-/// The history of one key under one GCRA limit.
+/// State of one key under GCRA.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Gcra {
     /// When the debt was this large.
@@ -25,7 +27,7 @@ pub struct Gcra {
     pub quota: u64,
 }
 
-/// A debt as a limit sees it.
+/// View of a debt under a limit.
 #[derive(Clone, Copy, Debug)]
 pub struct GcraView {
     /// What is owed at the last write or now, whichever is later; at most burst × window.
@@ -58,7 +60,7 @@ impl GcraView {
 }
 
 impl Gcra {
-    /// What is owed at a time, after a look.
+    /// What is owed at a time, after a peek.
     #[inline]
     pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> GcraView {
         let (elapsed_ms, ahead_ms) =
@@ -135,7 +137,8 @@ impl History for Gcra {
         let given = attempt.cost.saturating_mul(limit.window_ms());
         *self = match owed.debt.saturating_sub(given) {
             0 if owed.ahead_ms == 0 => Self::default(),
-            // Where the clock stepped back the last write stays: what lies ahead of now was not given back.
+            // Where the clock stepped back the last write stays: what lies ahead of now was not
+            // given back.
             debt => {
                 Self { last_ms: self.last_ms.max(attempt.now_ms), debt: debt.max(1), quota: limit.quota() }
             }

@@ -1,4 +1,4 @@
-//! At most so many holders at a time; one that never releases frees itself when its hold ends.
+//! Concurrency limit: a bounded number of holders, each released when its hold ends at the latest.
 
 use alloc::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::limit::{Limit, MAX_ENTRIES, MAX_WINDOW_MS};
 use crate::settle::{Receipt, SettleEffect};
 use crate::time::{ClockReading, MAX_TIME_MS, read};
 
-/// Who holds how much of one in-flight limit, in the order in which they end.
+/// State of one key under an in-flight limit: its holders in the order of expiry.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct InFlight {
     last_ms: u64,
@@ -15,7 +15,7 @@ pub struct InFlight {
     holders: VecDeque<Holder>,
 }
 
-/// One admitted request that has not been released yet.
+/// Holder: an admitted request that is not released yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holder {
     /// The id under which it is released.
@@ -44,7 +44,7 @@ impl InFlight {
         self.last_ms
     }
 
-    /// Who holds it, the first to end first.
+    /// Holders in the order of expiry.
     pub fn holders(&self) -> impl Iterator<Item = Holder> + '_ {
         self.holders.iter().copied()
     }

@@ -1,9 +1,9 @@
-//! Sliding window log: every admitted cost is remembered until it has left the window.
+//! Sliding window log: every admitted cost is stored until it has left the window.
 //!
-//! A cost admitted at t is stamped with the end of its slot, so it is never forgotten early and at most
-//! resolution − 1 ms late; costs of one slot share an entry, so the log has at most
-//! ⌈window / resolution⌉ + 2. The resolution may change at any time: then entries of slots that were longer may
-//! lie ahead, and what comes goes before them, at the end of its own slot.
+//! A cost admitted at t is stamped with the end of its slot, so it is never forgotten early and at
+//! most resolution − 1 ms late; costs of one slot share an entry, so the log has at most ⌈window /
+//! resolution⌉ + 2. The resolution may change at any time: then entries of slots that were longer
+//! may lie ahead, and what comes goes before them, at the end of its own slot.
 
 mod entries;
 mod head;
@@ -26,20 +26,20 @@ use head::MAX_STORED_MS;
 use narrow::MAX_COUNT;
 use wide::WideLog;
 
-/// The history of one key under one log limit.
+/// State of one key under a log.
 ///
 /// Its [`LogHead`] is all that a refusal reads. A log of one entry needs no allocation.
 #[derive(Clone, Debug)]
 pub struct Log(LogForm);
 
-/// Apart from [`Log`], which goes from one to the other as its numbers demand.
+/// Form of a log. It changes with the size of its numbers.
 #[derive(Clone, Debug)]
 enum LogForm {
     Narrow(LogHead, Ring),
     Wide(Box<WideLog>),
 }
 
-/// Units that were admitted together, and the time at which they are taken to have come.
+/// Entry of a log: units, and the time at which they count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogEntry {
     /// The end of the slot in which they came.
@@ -114,7 +114,7 @@ impl Log {
         }
     }
 
-    /// The time at which to decide, after a look.
+    /// The time at which to decide, after a peek.
     #[inline(always)]
     pub(crate) fn at_ms(&self, now_ms: u64) -> u64 {
         self.last_ms().max(now_ms)
@@ -154,15 +154,17 @@ impl Log {
         }
     }
 
-    /// Whether all entries lie in slots of this limit. Where slots bound their number, finer ones of before may be just as many, and
-    /// the next is one more; where units bound it, there is none more than there are units.
+    /// Whether all entries lie in slots of this limit. Where slots bound their number, finer ones
+    /// of before may be just as many, and the next is one more; where units bound it, there is none
+    /// more than there are units.
     pub fn has_slots_of(&self, limit: &Limit) -> bool {
         let are_bounded_by_units = limit.max_entries() as u64 >= limit.quota();
         are_bounded_by_units
             || self.entries().all(|entry| slot_end_ms(limit, entry.stamp_ms) == entry.stamp_ms)
     }
 
-    /// Whether another entry may take memory: for want of a place, or because counts or stamps outgrow theirs.
+    /// Whether another entry may take memory: for want of a place, or because counts or stamps
+    /// outgrow theirs.
     #[inline(always)]
     pub(crate) fn may_grow(&self, limit: &Limit) -> bool {
         match &self.0 {
@@ -221,17 +223,17 @@ impl History for Log {
             LogForm::Narrow(head, ring) if head.total() > MAX_COUNT && repairs(head, limit, now_ms) => {
                 // A repair makes one entry of many, which may need a wide place.
                 let mut wide = widened(*head, ring);
-                let seen = wide.peek(limit, now_ms);
+                let view = wide.peek(limit, now_ms);
                 self.0 = LogForm::Wide(wide);
-                seen
+                view
             }
             LogForm::Narrow(head, ring) => NarrowLog { head, ring }.peek(limit, now_ms),
             LogForm::Wide(wide) => {
-                let seen = wide.peek(limit, now_ms);
+                let view = wide.peek(limit, now_ms);
                 if wide.len() == 0 {
                     *self = Self::EMPTY;
                 }
-                seen
+                view
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Why something is not a limit.
+//! Errors of invalid limits.
 
 use core::fmt;
 
 use crate::limit::{MAX_ENTRIES, MAX_QUOTA};
 
-/// Why something is not a limit, and what would be one.
+/// Error of an invalid limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LimitError {
@@ -16,7 +16,7 @@ pub enum LimitError {
     ZeroQuota,
     /// The quota is above [`MAX_QUOTA`].
     QuotaTooLarge {
-        /// The quota that was asked for.
+        /// The invalid quota.
         quota: u64,
     },
     /// The window is 0.
@@ -29,7 +29,7 @@ pub enum LimitError {
     ZeroResolution,
     /// A slot would be longer than the window.
     ResolutionAboveWindow {
-        /// The slot that was asked for.
+        /// The invalid resolution.
         resolution_ms: u64,
         /// The window it has to fit in.
         window_ms: u64,
@@ -41,13 +41,13 @@ pub enum LimitError {
     },
     /// A counter's window above a day has a fraction of a second.
     CounterNeedsSeconds {
-        /// The window that was asked for.
+        /// The invalid window.
         window_ms: u64,
     },
     /// The burst is 0.
     ZeroBurst,
-    /// The burst is above [`MAX_QUOTA`], the burst times the window above 2^53, or a whole burst takes longer to drain
-    /// than there is time.
+    /// The burst is above [`MAX_QUOTA`], the burst times the window above 2^53, or a whole burst
+    /// takes longer to drain than there is time.
     BurstTooLarge {
         /// The largest burst for this quota and window.
         most: u64,

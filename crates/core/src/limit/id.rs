@@ -1,7 +1,7 @@
-//! What a limit is called, in numbers: its kind, its name, its window.
+//! Id of a limit: its kind, its name and its window, as numbers.
 
-/// The kind, the name and the most entries in one word, so that limits, which are compared at every decision, compare as
-/// four integers.
+/// The kind, the name and the most entries in one word, so that limits, which are compared at every
+/// decision, compare as four integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct PackedId(u64);
 
@@ -32,7 +32,8 @@ impl PackedId {
     }
 }
 
-/// A kind without its parameters: limits are compared at every decision, and flat they compare as integers.
+/// A kind without its parameters: limits are compared at every decision, and flat they compare as
+/// integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub(crate) enum Tag {
@@ -43,7 +44,8 @@ pub(crate) enum Tag {
     InFlight,
 }
 
-/// Names the history that a limit counts in. The quota is not part of it: a changed quota keeps the history.
+/// Id of the history in which a limit counts. Excludes the quota: a changed quota keeps the
+/// history.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct LimitId {
     pub(crate) tag: Tag,
@@ -86,7 +88,7 @@ impl LimitId {
     }
 }
 
-/// A short number for a name.
+/// FNV-1a hash of a name.
 pub(crate) const fn fnv1a(bytes: &[u8]) -> u32 {
     let (mut hash, mut at) = (0x811c_9dc5_u32, 0);
     while at < bytes.len() {

@@ -29,7 +29,7 @@ const UNITS: [(&str, u64); 19] = [
     ("weeks", 604_800_000),
 ];
 
-/// The units that a window may have, as they are written.
+/// Units of a window.
 pub fn window_units() -> impl Iterator<Item = &'static str> {
     UNITS.iter().map(|(name, _)| *name)
 }
@@ -43,7 +43,7 @@ impl FromStr for Limit {
     }
 }
 
-/// The window of a limit by itself: `30s`, `min`, `2h`: a unit, with a count of 1 where none is given.
+/// Parses the window of a limit: `30s`, `min`, `2h`. The count is 1 by default.
 pub fn parse_window(text: &str) -> Result<Duration, LimitError> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (count, unit) = text.split_at(digits);
@@ -55,7 +55,7 @@ pub fn parse_window(text: &str) -> Result<Duration, LimitError> {
     Ok(Duration::from_millis(ms))
 }
 
-/// A quota by itself: digits only, with `_` between them where that reads better, as in `1_000_000`.
+/// Parses a quota: digits, with optional `_` between them, as in `1_000_000`.
 pub fn parse_count(text: &str) -> Result<u64, LimitError> {
     let mut value: Option<u64> = None;
     for byte in text.bytes() {
@@ -74,7 +74,7 @@ pub fn parse_count(text: &str) -> Result<u64, LimitError> {
     value.filter(|_| !text.ends_with('_')).ok_or(LimitError::Syntax)
 }
 
-/// The way it is written: `5/min`, `600/min counter`, `20 in flight for 30s`.
+/// Text form: `5/min`, `600/min counter`, `20 in flight for 30s`.
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (quota, window) = (self.quota(), Window(self.window_ms()));

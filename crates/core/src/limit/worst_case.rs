@@ -1,10 +1,10 @@
-//! What a limit lets through at most in any window, whoever asks and when.
+//! Worst case of a limit: the most units that it admits in any window.
 
 use crate::limit::{Limit, LimitKind};
 
 impl Limit {
-    /// The most units that any window can see: the quota, but for the kinds that align their windows
-    /// or let a burst come on top of the rate.
+    /// The most units that any window can see: the quota, but for the kinds that align their
+    /// windows or let a burst come on top of the rate.
     pub const fn worst_case(&self) -> u64 {
         let (quota, window) = (self.quota(), self.window_ms());
         match self.kind() {
@@ -19,8 +19,9 @@ impl Limit {
     }
 }
 
-/// A burst, and then in every further millisecond of the window what has drained. A meter cannot drain below
-/// nothing: where a millisecond drains more than the burst less one, some of it is lost.
+/// A burst, and then in every further millisecond of the window what has drained. A meter cannot
+/// drain below nothing: where a millisecond drains more than the burst less one, some of it is
+/// lost.
 const fn gcra_worst_case(quota: u64, window: u64, burst: u64) -> u64 {
     let certain = (burst - 1) * window;
     if quota >= burst * window {

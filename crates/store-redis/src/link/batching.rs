@@ -1,5 +1,6 @@
-//! Which requests travel together. This is Nagle's rule: a request goes at once if nothing of its kind is under way, and
-//! otherwise waits for that to come back, or until enough wait to fill a call. So a lone one never waits.
+//! Batching of requests by Nagle's rule: a request is sent at once if no batch with its key is in
+//! flight. Otherwise it waits for that batch to end, or until a batch is full. A lone request never
+//! waits.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -8,14 +9,14 @@ use std::sync::Arc;
 use super::job::{Job, Redirection, ScriptRef};
 use crate::invocation::Invocation;
 
-/// Whether keys of different slots may travel in one call.
+/// Whether keys of different slots may share a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SlotRouting {
     Together,
     Apart,
 }
 
-/// What requests have in common that may travel together: script, first arguments, and the slot where that matters.
+/// Key of a batch: the script, the first arguments, and the slot in a Cluster.
 #[derive(Clone, Debug)]
 pub(super) struct BatchKey {
     example: Arc<Invocation>,
@@ -42,7 +43,7 @@ impl Hash for BatchKey {
     }
 }
 
-/// Requests for one call. Those that travel alone have no kind.
+/// Batch: the requests of one call. A request that is never batched has no key.
 #[derive(Debug)]
 pub(super) struct CallBatch {
     pub(super) kind: Option<BatchKey>,
@@ -55,7 +56,7 @@ struct BatchQueue {
     in_flight: usize,
 }
 
-/// All that wait for one server.
+/// Batcher: requests that wait for one server.
 #[derive(Debug)]
 pub(super) struct Batcher {
     slots: SlotRouting,

@@ -1,4 +1,5 @@
-//! The circuit breaker: a server that failed several times in a row is left alone for a moment, then probed by one call.
+//! Circuit breaker: closed while a server works, open after several failures in a row, half-open
+//! while one call probes it.
 
 use std::time::Duration;
 
@@ -7,18 +8,18 @@ use tokio::time::Instant;
 
 use crate::config::BreakerSettings as Settings;
 
-/// Whether a server is asked.
+/// State of a server's circuit breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Health {
-    /// It is asked.
+    /// The server receives calls.
     Closed,
-    /// It failed repeatedly and is not asked.
+    /// The server failed repeatedly and receives no calls.
     Open,
-    /// It failed repeatedly, and one request is out to see whether it is back.
+    /// The server failed repeatedly, and one call probes it.
     HalfOpen,
 }
 
-/// The state machine; it reads no clock.
+/// State machine of the breaker; reads no clock.
 #[derive(Debug)]
 struct Breaker {
     settings: Settings,
@@ -105,7 +106,7 @@ impl Breaker {
     }
 }
 
-/// The breaker of one server, shared by its callers.
+/// Circuit breaker of one server, shared by its callers.
 #[derive(Debug)]
 pub(super) struct SharedBreaker(Mutex<Breaker>);
 
@@ -114,7 +115,7 @@ impl SharedBreaker {
         Self(Mutex::new(Breaker::new(settings)))
     }
 
-    /// Leave to ask the server, or `None` while it is open.
+    /// Admits a call, or `None` while the breaker is open.
     pub(super) fn enter(&self) -> Option<BreakerCall<'_>> {
         let pass = self.0.lock().admit(Instant::now())?;
         Some(BreakerCall { gate: self, pass, outcome: None })
@@ -131,8 +132,8 @@ pub(super) enum CallOutcome {
     Failed,
 }
 
-/// A call on its way through the gate. What came of it counts when this is dropped, so that a future that is dropped in
-/// the middle cannot leave the breaker waiting for it.
+/// Call that the breaker admitted. Its outcome counts when this is dropped, so that a cancelled
+/// future cannot leave the breaker half-open.
 #[derive(Debug)]
 pub(super) struct BreakerCall<'a> {
     gate: &'a SharedBreaker,

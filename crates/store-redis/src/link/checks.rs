@@ -1,4 +1,5 @@
-//! Whether a server is set up as a store should be. Looked at in the background, once for each server.
+//! Whether a server is set up as a store should be. Looked at in the background, once for each
+//! server.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,7 +15,8 @@ use super::batching::SlotRouting;
 use super::connection::Connection;
 use super::endpoint::Address;
 
-/// The oldest version that is tested, as major and minor. Valkey also says which version of Redis it stands in for.
+/// The oldest version that is tested, as major and minor. Valkey also says which version of Redis
+/// it stands in for.
 const OLDEST: (u32, u32) = (6, 2);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Servers that are remembered; beyond that none is looked at.
@@ -75,7 +77,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What was found on all servers.
+/// Results of the checks of all servers.
 #[derive(Default, Debug)]
 pub(super) struct Checks {
     findings: Mutex<Findings>,
@@ -155,7 +157,8 @@ impl Checks {
     }
 }
 
-/// What CONFIG says, or INFO where CONFIG is forbidden, as it is by most that offer servers for rent.
+/// What CONFIG says, or INFO where CONFIG is forbidden, as it is by most that offer servers for
+/// rent.
 async fn memory_policy(connection: &Connection) -> Option<String> {
     let told = connection.query(&["CONFIG", "GET", "maxmemory-policy"]).await.ok()?;
     match from_redis_value::<Vec<String>>(told) {

@@ -1,4 +1,4 @@
-//! A Cluster: which node has which slot, and finding out again when that has changed.
+//! Cluster: maps slots to nodes, and refreshes the map when it has changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use super::node::{NodeTarget, RedisNode};
 use crate::config::RedisConfig;
 use crate::error::RedisError;
 
-/// Nodes queries at the same time for the shape of the Cluster, so that one that hangs holds nobody up.
+/// Nodes that are queried at the same time, so that one that hangs delays nobody.
 const AT_ONCE: usize = 3;
-/// The shape is queries for no more often than this.
+/// Minimum interval between two queries for the slots.
 const PACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -63,7 +63,8 @@ impl ClusterNodes {
         })
     }
 
-    /// The node that has a slot. Waits for the shape of the Cluster only where nothing is known of the slot.
+    /// The node that has a slot. Waits for the shape of the Cluster only where nothing is known of
+    /// the slot.
     pub(super) async fn node_of(
         self: &Arc<Self>,
         slot: u16,
@@ -102,7 +103,8 @@ impl ClusterNodes {
         self.map.write().node_at(address, self)
     }
 
-    /// A node said that another has the slot. Whether more has changed is found out in the background.
+    /// A node said that another has the slot. Whether more has changed is found out in the
+    /// background.
     pub(super) fn moved(self: &Arc<Self>, slot: u16, address: &Address) {
         let mut map = self.map.write();
         let node = map.node_at(address, self);
@@ -113,7 +115,8 @@ impl ClusterNodes {
         self.refresh();
     }
 
-    /// Finds out the shape in the background, one at a time and not too often. Gives what ends with the one under way.
+    /// Finds out the shape in the background, one at a time and not too often. Gives what ends with
+    /// the one under way.
     pub(super) fn refresh(self: &Arc<Self>) -> Option<watch::Receiver<()>> {
         let mut refresh = self.refresh.lock();
         if let Some(running) = refresh.running.as_ref().filter(|running| running.has_changed().is_ok()) {

@@ -12,7 +12,8 @@ pub(super) struct SlotRange {
     pub(super) primary: Address,
 }
 
-/// The ranges, without those whose primary has no known address. `None` if the answer is something else.
+/// The ranges, without those whose primary has no known address. `None` if the answer is something
+/// else.
 pub(super) fn read(answer: Value, asked: &Address) -> Option<Vec<SlotRange>> {
     let Value::Array(entries) = answer else { return None };
     let ranges = entries.into_iter().map(|entry| range(entry, asked)).collect::<Option<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! One connection, shared by any number of calls at the same time.
+//! Connection, shared by any number of concurrent calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,7 @@ impl Drop for Task {
     }
 }
 
-/// What is sent as one unit: nothing of another call comes in between.
+/// Command that is sent as one unit.
 pub(super) enum WireCommand {
     Plain(Cmd),
     /// ASKING holds for the next command only, so the two have to stay together.
@@ -92,8 +92,9 @@ impl Connection {
         };
         self.task.0.abort();
         self.clone().ended().await;
-        // The stream has gone. If not a byte left since before the call was handed over, the call did not either: the
-        // server had closed an idle connection, and that was read before anything was written.
+        // The stream has gone. If not a byte left since before the call was handed over, the call
+        // did not either: the server had closed an idle connection, and that was read before
+        // anything was written.
         if self.traffic.written() == before {
             return Err(CallFailure::NotRun(RedisError::Unreachable(format!("{}: {error}", self.address))));
         }

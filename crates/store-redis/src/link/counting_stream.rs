@@ -1,4 +1,4 @@
-//! The bytes of a connection, counted: what was never written cannot have run.
+//! Stream that counts its bytes: a command that was never written cannot have run.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use super::endpoint::{Address, RedisEndpoint, Transport};
 use super::tls::RedisTls;
 
-/// How many bytes went each way, or may have.
+/// Bytes written and read, as an upper bound.
 #[derive(Default, Debug)]
 pub(super) struct Traffic {
     written: AtomicU64,
@@ -30,7 +30,7 @@ impl Traffic {
     }
 }
 
-/// A stream of any kind that counts.
+/// Stream of any kind that counts its bytes.
 pub(super) struct CountingStream {
     stream: Pin<Box<dyn AsyncStream + Send>>,
     traffic: Arc<Traffic>,
@@ -91,7 +91,8 @@ impl AsyncWrite for CountingStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let result = self.stream.as_mut().poll_write(context, bytes);
-        // A write that failed counts too: under TLS, records may have left before the one that did not.
+        // A write that failed counts too: under TLS, records may have left before the one that did
+        // not.
         let count = match &result {
             Poll::Ready(Ok(count)) => *count,
             Poll::Ready(Err(_)) => bytes.len(),

@@ -7,7 +7,8 @@ use redis::{ConnectionAddr, IntoConnectionInfo, ProtocolVersion, RedisConnection
 
 use crate::config::RedisConfigError;
 
-/// What may stand behind the `?` of a URL; a misspelt setting is an error rather than without effect.
+/// What may stand behind the `?` of a URL; a misspelt setting is an error rather than without
+/// effect.
 const SETTINGS: [&str; 4] = ["protocol", "db", "user", "pass"];
 
 /// A server: address, transport and login.
@@ -78,7 +79,8 @@ impl Address {
         Self::Tcp { host: host.to_owned(), port }
     }
 
-    /// What MOVED and ASK name: `host:port`, where IPv6 has no brackets, and no host means that of who says so.
+    /// What MOVED and ASK name: `host:port`, where IPv6 has no brackets, and no host means that of
+    /// who says so.
     pub(super) fn redirect(text: &str, asked: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
         Self::announced(host, port.parse().ok()?, asked)

@@ -1,4 +1,4 @@
-//! One request on its way: the side that waits for the answer, and the side that sends it.
+//! Job: a request to a server, with the caller's side and the sender's side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -16,14 +16,14 @@ const LEFT: u8 = 2;
 
 pub(super) type JobAnswer = Result<Vec<u8>, AttemptError>;
 
-/// How the script is named.
+/// Reference to a script: by hash or by text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ScriptRef {
     Sha,
     Text,
 }
 
-/// What a node is to do with a request.
+/// Redirection of a request in a Cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Redirection {
     Ordinary,
@@ -72,7 +72,8 @@ impl Job {
         (Self { invocation, form, manner, purpose, answer: sender, state, place }, pending)
     }
 
-    /// Takes the request for sending. `false` if its caller has left and was told that it was not sent.
+    /// Takes the request for sending. `false` if its caller has left and was told that it was not
+    /// sent.
     pub(super) fn claim(&mut self) -> bool {
         self.place = None;
         step_from_waiting(&self.state, SENT)
@@ -89,7 +90,8 @@ impl Pending {
     pub(super) async fn wait(mut self, deadline: Instant) -> JobAnswer {
         match timeout_at(deadline, &mut self.answer).await {
             Ok(Ok(answer)) => answer,
-            // Whoever was to send it has gone, with its runtime or with a connection that was given up.
+            // Whoever was to send it has gone, with its runtime or with a connection that was given
+            // up.
             Ok(Err(_)) if self.leave() => {
                 Err(AttemptError::Again { step: RetryStep::Reconnect, error: given_up() })
             }
@@ -99,7 +101,8 @@ impl Pending {
         }
     }
 
-    /// Whether it was not sent, and now never will be. Exactly one of leaving and sending comes first.
+    /// Whether it was not sent, and now never will be. Exactly one of leaving and sending comes
+    /// first.
     fn leave(&self) -> bool {
         step_from_waiting(&self.state, LEFT)
     }

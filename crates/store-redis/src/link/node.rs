@@ -1,4 +1,5 @@
-//! One server as callers see it: a breaker in front, a bounded queue behind that, and a task at its end.
+//! One server as callers see it: a breaker in front, a bounded queue behind that, and a task at its
+//! end.
 
 use std::sync::Arc;
 
@@ -114,7 +115,8 @@ impl RedisNode {
         answer
     }
 
-    /// Hands the request to the task, which is started at first use, and again if its runtime has gone.
+    /// Hands the request to the task, which is started at first use, and again if its runtime has
+    /// gone.
     fn enqueue(&self, job: Job) {
         let mut queue = self.queue.lock();
         let unsent = match queue.as_ref() {

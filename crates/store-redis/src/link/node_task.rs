@@ -1,4 +1,4 @@
-//! The task of one server: takes requests, connects, sends them in calls, and lets go of connections that are of no use.
+//! Task of one server: receives requests, connects, sends batches, and drops dead connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,11 @@ use super::reply::{AttemptError, RetryStep};
 use super::send_batch::{BatchEnd, send_batch};
 use crate::error::RedisError;
 
-/// Calls under way to one server. More would wait there instead of here, where they can still be left unsent.
+/// Calls under way to one server. More would wait there instead of here, where they can still be
+/// left unsent.
 const IN_FLIGHT: usize = 64;
-/// A connection younger than this is kept even if the server says that it is no primary: looking again takes a moment.
+/// A connection younger than this is kept even if the server says that it is no primary: looking
+/// again takes a moment.
 const YOUNG: Duration = Duration::from_millis(100);
 
 type Connecting = BoxFuture<'static, Result<Connection, RedisError>>;
@@ -29,7 +31,8 @@ pub(super) struct NodeTask {
     groups: Batcher,
     batches: FuturesUnordered<BoxFuture<'static, BatchEnd>>,
     line: ConnectionState,
-    /// How many bytes had come when the last call came back, the first of those under way was sent, or a probe came by.
+    /// How many bytes had come when the last call came back, the first of those under way was sent,
+    /// or a probe came by.
     last_bytes_read: u64,
 }
 
@@ -126,8 +129,9 @@ impl NodeTask {
         }
     }
 
-    /// Leaves a connection on which calls are under way and nothing at all has come back since the last answer, or the last probe:
-    /// bytes that belong to no answer, such as those of a reply that broke off, are taken for a sign of life once.
+    /// Leaves a connection on which calls are under way and nothing at all has come back since the
+    /// last answer, or the last probe: bytes that belong to no answer, such as those of a reply
+    /// that broke off, are taken for a sign of life once.
     fn check_silence(&mut self) {
         let ConnectionState::Up(connection) = &self.line else { return };
         let read = connection.bytes_read();

@@ -1,7 +1,9 @@
-//! Servers that answer and refuse to write: they do not decide. They are marked, and probed by a small write until they take it.
+//! Servers that answer and refuse to write: they do not decide. They are marked, and probed by a
+//! small write until they take it.
 //!
-//! The circuit breaker stays closed for them: they are alive, and what needs no write is answered as ever. Nothing but a write tells
-//! that it is over, and there may be no other: whoever decides by readiness where requests go sends none here meanwhile.
+//! The circuit breaker stays closed for them: they are alive, and what needs no write is answered
+//! as ever. Nothing but a write tells that it is over, and there may be no other: whoever decides
+//! by readiness where requests go sends none here meanwhile.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -36,7 +38,8 @@ pub struct WriteRefusal {
 }
 
 impl WriteRefusal {
-    /// The refusal that an error stands for, if it holds for whatever is asked, and not for one key.
+    /// The refusal that an error stands for, if it holds for whatever is asked, and not for one
+    /// key.
     fn of(error: &RedisError) -> Option<Self> {
         let RedisError::Refused { code, text } = error else { return None };
         let refuses_all = matches!(
@@ -108,7 +111,8 @@ async fn probe(node: Weak<RedisNode>, prefix: Arc<str>, slots: SlotRouting, slot
     }
 }
 
-/// A write: in a Cluster, to this slot. A tag that lies in it takes some thousand tries, so nobody should wait for this.
+/// A write: in a Cluster, to this slot. A tag that lies in it takes some thousand tries, so nobody
+/// should wait for this.
 fn write_in(prefix: &str, slots: SlotRouting, slot: u16) -> Arc<Invocation> {
     let mut tags = (0_u32..).map(|n| format!("probe{n}"));
     let tag = match slots {

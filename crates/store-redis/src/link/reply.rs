@@ -1,11 +1,11 @@
-//! What an answer means: a result, a reason to ask again elsewhere or later, or the end of it.
+//! Replies: a result, a reason to retry elsewhere or later, or a failure.
 
 use redis::{ServerError, Value};
 
 use super::endpoint::Address;
 use crate::error::{CallFailure, RedisError};
 
-/// An attempt that gave no result.
+/// Error of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum AttemptError {
     /// The call surely did not run, and another attempt may help.
@@ -16,7 +16,7 @@ pub(super) enum AttemptError {
     Failed(CallFailure),
 }
 
-/// What another attempt takes.
+/// Step before a retry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum RetryStep {
     /// Send the text: the server does not know the script.
@@ -89,7 +89,8 @@ fn unexpected(what: String) -> AttemptError {
 
 fn refusal(error: &ServerError, sender: &Address) -> AttemptError {
     let text = error.details().unwrap_or_default();
-    // Servers before 7.0 put what a script ran into behind words of their own: "ERR Error running script …: -OOM …".
+    // Servers before 7.0 put what a script ran into behind words of their own: "ERR Error running
+    // script …: -OOM …".
     let inner = text.split_once(": -").map(|(_, inner)| inner.split_once(' ').unwrap_or((inner, "")));
     let (code, text) = match inner {
         Some(inner) if raised_inside(text) => inner,

@@ -1,4 +1,4 @@
-//! A call under way: its command, and what becomes of the answer.
+//! Sends a batch and distributes its reply.
 
 use redis::Cmd;
 
@@ -7,7 +7,7 @@ use super::connection::{Connection, WireCommand};
 use super::job::{Job, Redirection, ScriptRef};
 use super::reply::{self, AttemptError, RetryStep};
 
-/// What its end means for the connection and for those that wait.
+/// End of a batch.
 #[derive(Debug)]
 pub(super) struct BatchEnd {
     pub(super) kind: Option<BatchKey>,
@@ -28,7 +28,8 @@ pub(super) async fn send_batch(connection: Connection, batch: CallBatch) -> Batc
     BatchEnd { kind, demoted }
 }
 
-/// `EVALSHA sha numkeys keys… head… arguments…`, with the keys and arguments of all requests one after the other.
+/// `EVALSHA sha numkeys keys… head… arguments…`, with the keys and arguments of all requests one
+/// after the other.
 fn call(jobs: &[Job]) -> Option<WireCommand> {
     let first = jobs.first()?;
     let script = &first.invocation.script;

@@ -7,7 +7,7 @@ use super::connection::{Connection, Dialer};
 use super::endpoint::{Address, RedisEndpoint};
 use crate::error::RedisError;
 
-/// Sentinels queries at the same time, so that one that hangs holds nobody up.
+/// Sentinels that are queried at the same time, so that one that hangs delays nobody.
 const AT_ONCE: usize = 3;
 
 #[derive(Debug)]
@@ -20,7 +20,8 @@ pub(super) struct SentinelSet {
 }
 
 impl SentinelSet {
-    /// A connection to the server that a sentinel names and that says of itself that it is a primary.
+    /// A connection to the server that a sentinel names and that says of itself that it is a
+    /// primary.
     pub(super) async fn connect(&self, dialer: &Dialer) -> Result<Connection, RedisError> {
         let queries = self.endpoints.iter().cloned().map(|sentinel| self.query_primary(sentinel, dialer));
         let mut answers = stream::iter(queries).buffer_unordered(AT_ONCE);

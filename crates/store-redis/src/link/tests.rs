@@ -1,5 +1,6 @@
-//! The link against real servers. What is asserted throughout is the count: a call that came back was counted once, one
-//! that surely did not run was not, and one that may have run was counted at most once.
+//! The link against real servers. What is asserted throughout is the count: a call that came back
+//! was counted once, one that surely did not run was not, and one that may have run was counted at
+//! most once.
 
 mod cluster;
 mod outages;

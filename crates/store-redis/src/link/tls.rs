@@ -58,7 +58,8 @@ impl RedisTls {
         Ok(self.built.get_or_init(|| Arc::new(config)).clone())
     }
 
-    /// The provider is named, so that it does not matter whether the process has set one for everybody.
+    /// The provider is named, so that it does not matter whether the process has set one for
+    /// everybody.
     fn client_config(&self) -> Result<ClientConfig, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)

@@ -29,7 +29,7 @@ local function shrunk_counter(window, count, room)
   return guess * tick
 end
 
----- look
+---- peek
 local value, weighted = call('GET', key_), 0
 previous_, current_, at_, elapsed_, kept_ = 0, 0, now, now % window_, false
 if value then

@@ -4,7 +4,7 @@
 --         1   last write, 6 bytes
 --         7   units of the window of the last write, 7 bytes
 
----- look
+---- peek
 local value = call('GET', key_)
 left_, at_, start_, current_ = quota_, now, now - now % window_, 0
 if value then

@@ -8,7 +8,7 @@
 -- A debt drains at the quota that asks; one above its burst counts as a full burst at the last write. Neither is written unless a cost is
 -- admitted. It is over, for all quotas alike, when the quota under which it was written has drained it: that is when the key expires.
 
----- look
+---- peek
 local value, full = call('GET', key_), extra_ * window_
 debt_, ahead_, over_ = 0, 0, false
 if value then

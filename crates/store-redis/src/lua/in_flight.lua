@@ -5,7 +5,7 @@
 --         7   places that are held, 6 bytes
 --        13   holders, the first to end first, of 20 bytes each: end 6, places 6, id 8
 
----- look
+---- peek
 left_, at_, held_, holders_, gone_ = quota_, now, 0, '', 0
 local value = call('GET', key_)
 if value then

@@ -189,7 +189,7 @@ local function ledger_close(key, of, number)
   return nil
 end
 
----- room
+---- capacity
 -- Before anything is written: whether all subjects have room. What follows the arguments of the request says of every permit what it is
 -- for: a byte that is 1 if it has a number, and a byte for every limit that it covers.
 for at = 1, #ARGV - ledgers do

@@ -111,7 +111,7 @@ local function rare_log(save)
   return entries_of, rewrite, repair
 end
 
----- look
+---- peek
 left_, at_, total_, new_, old_, size_, gone_, fetched_ = quota_, now, 0, 0, 0, 8, 0, false
 head_ = call('GETRANGE', key_, '0', '147')
 if head_ ~= '' then

@@ -1,4 +1,4 @@
--- The board of all processes with this store: a hash with a field for every note (`n` and its id) and one for its version (`v`). A
+-- Notes of all processes with this store: a hash with a field for every note (`n` and its id) and one for its version (`v`). A
 -- note is the time at which it expires, a blank, and its text.
 local key, verb = KEYS[1], ARGV[1]
 

@@ -34,7 +34,7 @@ if kept then
   end
 end
 
----- keep
+---- store
 save(KEYS[1], pack('<BBI6c8c8c8', 1, #before / 43, now + ARGV[2], ARGV[1], ARGV[3], holder) .. row .. before, now + ARGV[2])
 
 ---- undo

@@ -2,7 +2,8 @@
 
 use slidegate_core::{Limit, LimitKind};
 
-/// Names that stand for what a request brings or a limit is; all others that end in `_` are variables.
+/// Names that stand for what a request brings or a limit is; all others that end in `_` are
+/// variables.
 pub(super) const REQUEST_NAMES: [&str; 8] =
     ["key_", "cost_", "quota_", "window_", "extra_", "lease_", "recorded_", "recorded_at_"];
 
@@ -10,7 +11,7 @@ pub(super) const REQUEST_NAMES: [&str; 8] =
 pub(super) struct ScriptParts {
     pub(super) file: &'static str,
     pub(super) functions: &'static str,
-    pub(super) look: &'static str,
+    pub(super) peek: &'static str,
     pub(super) answer: &'static str,
     pub(super) record: &'static str,
     pub(super) settle: String,
@@ -30,7 +31,7 @@ impl ScriptParts {
         Self {
             file,
             functions: part("functions"),
-            look: part("look"),
+            peek: part("peek"),
             answer: part("answer"),
             record: part("record"),
             settle: part("settle").replace("WRITE", part("write")),
@@ -40,7 +41,7 @@ impl ScriptParts {
 
     /// The variables of these parts.
     pub(super) fn variables(&self) -> Vec<&'static str> {
-        let mut names: Vec<&str> = [self.look, self.answer, self.record]
+        let mut names: Vec<&str> = [self.peek, self.answer, self.record]
             .into_iter()
             .flat_map(words)
             .filter(|word| word.ends_with('_') && word.len() > 1 && !REQUEST_NAMES.contains(word))

@@ -143,7 +143,8 @@ impl<'a> ScriptWriter<'a> {
         }
     }
 
-    /// Names the variables, keys and costs of a request whose keys begin after `base`, and its arguments after `first`.
+    /// Names the variables, keys and costs of a request whose keys begin after `base`, and its
+    /// arguments after `first`.
     fn begin_request(&mut self, base: &str, first: &str) {
         for index in 0..self.limits.len() {
             let number = index + 1;
@@ -163,9 +164,9 @@ impl<'a> ScriptWriter<'a> {
         self.limits.iter().any(Limit::needs_id)
     }
 
-    fn look(&mut self) {
+    fn peek(&mut self) {
         for index in 0..self.limits.len() {
-            self.block(index, self.parts[index].look);
+            self.block(index, self.parts[index].peek);
         }
     }
 
@@ -177,7 +178,7 @@ impl<'a> ScriptWriter<'a> {
 
     /// Charges all limits or none, and leaves the answer in `row`.
     fn judge(&mut self) {
-        self.look();
+        self.peek();
         let fits = |index: usize| format!("{} <= {}", self.name(index, "cost_"), self.name(index, "left_"));
         let all: Vec<String> = (0..self.limits.len()).map(fits).collect();
         self.line(format_args!("local row"));
@@ -218,12 +219,12 @@ impl<'a> ScriptWriter<'a> {
 
     /// Gives units back to every limit, and leaves the answer in `row`.
     fn give_back(&mut self) {
-        self.look();
+        self.peek();
         for index in 0..self.limits.len() {
             let cost = self.name(index, "cost_");
             self.line(format_args!("if {cost} > 0 then"));
             self.block(index, &self.parts[index].give_back.clone());
-            self.block(index, self.parts[index].look);
+            self.block(index, self.parts[index].peek);
             self.line(format_args!("end"));
             // Nothing is asked for.
             self.block(index, &self.parts[index].answer.replace("cost_", "0"));
@@ -259,12 +260,13 @@ impl<'a> ScriptWriter<'a> {
         self.line(format_args!("return table.concat(rows)"));
     }
 
-    /// Charges one request whose keys begin after `base`, and opens its permits: leaves the answer in `row`.
+    /// Charges one request whose keys begin after `base`, and opens its permits: leaves the answer
+    /// in `row`.
     fn charge(&mut self, base: usize, head: usize) {
         // Behind the costs: the id, and what each permit is for.
         let ledgers = head + self.limits.len() + 1;
         self.line(format_args!("local ledgers, holder = {ledgers}, ARGV[{ledgers}]"));
-        self.add(section(LEDGER, "room"));
+        self.add(section(LEDGER, "capacity"));
         self.begin_request(&base.to_string(), &head.to_string());
         self.judge();
         self.line(format_args!("local admitted = unpack('<B', row) == 1"));
@@ -307,7 +309,7 @@ impl<'a> ScriptWriter<'a> {
         self.charge(1, head);
         self.line(format_args!("if admitted then"));
         self.keep_debts();
-        self.add(section(TICKET, "keep"));
+        self.add(section(TICKET, "store"));
         self.line(format_args!("end"));
         self.line(format_args!("return row"));
     }
@@ -321,7 +323,7 @@ impl<'a> ScriptWriter<'a> {
         self.line(format_args!("local permits, permit_bytes = {permits}, {REPLY_PERMIT_BYTES}"));
         self.add(section(LEDGER, "undo"));
         self.begin_request("1", &head.to_string());
-        self.look();
+        self.peek();
         for index in 0..self.limits.len() {
             let cost = self.name(index, "cost_");
             self.line(format_args!("if undoes and {cost} > 0 then"));
@@ -335,7 +337,7 @@ impl<'a> ScriptWriter<'a> {
             } else {
                 self.block(index, &settle);
             }
-            self.block(index, self.parts[index].look);
+            self.block(index, self.parts[index].peek);
             self.line(format_args!("end"));
         }
         self.answer();
@@ -357,7 +359,7 @@ impl<'a> ScriptWriter<'a> {
             self.line(format_args!("do"));
             self.declare(index);
             self.set(index, &[("key_", format!("KEYS[{}]", index + 2)), ("cost_", cost.to_owned())]);
-            self.block(index, self.parts[index].look);
+            self.block(index, self.parts[index].peek);
             self.set(index, &[("recorded_at_", argument(first + 1)), ("recorded_", argument(first + 2))]);
             self.block(index, &self.parts[index].settle.clone());
             self.line(format_args!("end"));

@@ -1,4 +1,4 @@
-//! What is cache: how much, and for how long.
+//! Tests of the cache: its size, and the lifetime of entries.
 
 use std::cell::Cell;
 
@@ -40,7 +40,7 @@ impl TestRequest<'_> {
         matches!(self.once(cache, name), IdempotentOutcome::Decided(_))
     }
 
-    /// How many of these are decided before one is refused for want of budget.
+    /// How many of these are decided before one is rejected because the cache is full.
     fn fit(&self, cache: &IdempotencyCache, names: std::ops::Range<u64>) -> usize {
         names.take_while(|name| self.once(cache, *name) != IdempotentOutcome::Full).count()
     }
@@ -131,7 +131,7 @@ fn answers_with_many_decisions_count_as_several() {
     audit(&cache);
 }
 
-/// What is refused takes no budget.
+/// Denials take no room.
 #[test]
 fn denials_take_no_room() {
     let (limits, cache) = (minute(), IdempotencyCache::new());

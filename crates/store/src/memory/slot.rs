@@ -21,7 +21,7 @@ pub(super) enum SlotContent {
     Heap(Box<Subject>),
 }
 
-/// A place for a slot, full or empty. Being empty costs nothing: it is one more value of the tag.
+/// Size of a bucket of slots. Being empty costs nothing: it is one more value of the tag.
 pub(super) const SLOT_BYTES: usize = size_of::<Option<Slot>>();
 
 const _: () = assert!(SLOT_BYTES == 32);

@@ -24,12 +24,12 @@ pub(super) struct Table<T> {
     len: usize,
 }
 
-/// The items that a table of this many places may hold.
+/// Maximum number of items of a table with this many buckets.
 pub(super) const fn capacity(buckets: usize) -> usize {
     buckets * LOAD_NUMERATOR / LOAD_DENOMINATOR
 }
 
-/// The places of the table that follows a full one.
+/// Number of buckets after growth.
 pub(super) const fn next_buckets(buckets: usize) -> usize {
     if buckets == 0 { FIRST_BUCKETS } else { 2 * buckets }
 }

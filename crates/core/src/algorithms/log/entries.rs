@@ -1,4 +1,4 @@
-//! What a log does with its entries, however it keeps them.
+//! Operations on the entries of a log, for both of its forms.
 
 use alloc::vec::Vec;
 use core::hint::cold_path;
@@ -40,7 +40,8 @@ pub(super) trait Entries {
     /// Adds to the newest of at least one.
     fn merge(&mut self, last_ms: u64, count: u64);
 
-    /// Adds an entry newer than all others. `most` is what the log will ever hold, so that it never grows past it.
+    /// Adds an entry newer than all others. `most` is what the log will ever hold, so that it never
+    /// grows past it.
     fn push(&mut self, last_ms: u64, entry: LogEntry, most: usize);
 
     /// Sets the count of the entry at this place, which exists. An entry without units goes.
@@ -56,13 +57,14 @@ pub(super) trait Entries {
     fn insert(&mut self, last_ms: u64, entry: LogEntry, most: usize) -> u64;
 }
 
-/// How many places a full list of entries gets: twice as many, but not beyond what the limit can ever need.
+/// Capacity of a full list after growth: twice as many entries, but at most what the limit can
+/// need.
 pub(super) fn grown_capacity(len: usize, most: usize) -> usize {
     (len * 2).max(4).min(most).max(len + 1)
 }
 
-/// Whether there are as many entries as units in the quota: then nothing is admitted before one of them leaves. Slots bound their
-/// number as well, but not that of finer ones from before.
+/// Whether there are as many entries as units in the quota: then nothing is admitted before one of
+/// them leaves. Slots bound their number as well, but not that of finer ones from before.
 #[inline(always)]
 pub(super) fn is_spent(len: usize, limit: &Limit) -> bool {
     len == limit.max_entries() && len as u64 >= limit.quota()
@@ -93,7 +95,8 @@ pub(super) fn peek<E: Entries>(log: &mut E, limit: &Limit, now_ms: u64) -> (u64,
     (limit.quota().saturating_sub(log.total()), at_ms)
 }
 
-/// Drops what has left the window: the oldest, at least. In a log that is in steady use it is the only one.
+/// Drops what has left the window: the oldest, at least. In a log that is in steady use it is the
+/// only one.
 #[inline(always)]
 fn prune<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) {
     if log.newest_ms() + window_ms <= at_ms {
@@ -112,8 +115,8 @@ pub(super) fn drop_expired<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) 
     }
 }
 
-/// The time at which to decide where the clock is behind the last write, and the repair if it was wrong then: every
-/// stamp ahead of now becomes now. Those are the newest, and become one entry.
+/// The time at which to decide where the clock is behind the last write, and the repair if it was
+/// wrong then: every stamp ahead of now becomes now. Those are the newest, and become one entry.
 pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) -> u64 {
     if let ClockReading::At(ms) = read(now_ms, log.last_ms(), window_ms) {
         return ms;
@@ -145,9 +148,10 @@ pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, most: 
     (entry.stamp_ms, entry.stamp_ms)
 }
 
-/// Adds units before the newest entry, which has a later stamp: a slot was longer before. Gives their stamp, which is that of the next
-/// entry only if there are as many as there may be, or just as many as the limit can need: then nobody expects the log to grow. With
-/// one longer slot ahead there are fewer; it takes entries of several resolutions.
+/// Adds units before the newest entry, which has a later stamp: a slot was longer before. Gives
+/// their stamp, which is that of the next entry only if there are as many as there may be, or just
+/// as many as the limit can need: then nobody expects the log to grow. With one longer slot ahead
+/// there are fewer; it takes entries of several resolutions.
 pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, most: usize) -> u64 {
     let mut later = log.len() - 1;
     while later > 0 && log.get(later - 1).stamp_ms > entry.stamp_ms {
@@ -183,8 +187,8 @@ pub(super) fn reset_after_ms((newest_ms, total): (u64, u64), limit: &Limit, now_
     if total == 0 { 0 } else { newest_ms + limit.window_ms() - now_ms }
 }
 
-/// How long until a cost fits that does not now. Where one unit is too many, the oldest entry has it: no other is read.
-/// Otherwise `enough_ms` gives what [`enough_ms`] does.
+/// How long until a cost fits that does not now. Where one unit is too many, the oldest entry has
+/// it: no other is read. Otherwise `enough_ms` gives what [`enough_ms`] does.
 #[inline(always)]
 pub(super) fn wait_ms(
     (oldest_ms, total): (u64, u64),

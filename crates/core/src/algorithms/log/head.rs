@@ -1,4 +1,4 @@
-//! The numbers of a narrow log, packed.
+//! Head of a narrow log: its numbers, packed.
 
 use core::fmt;
 
@@ -6,13 +6,15 @@ use crate::algorithms::log::LogEntry;
 use crate::limit::MAX_WINDOW_MS;
 use crate::time::MAX_TIME_MS;
 
-/// The numbers of a narrow log: all that a refusal reads.
+/// Head of a narrow log: all that a denial reads.
 ///
-/// In 26 bytes without padding, so that it goes into any 64 bytes beside a fingerprint and a [`Ring`](super::Ring).
+/// In 26 bytes without padding, so that it goes into any 64 bytes beside a fingerprint and a
+/// [`Ring`](super::Ring).
 #[derive(Clone, Copy)]
 #[repr(C, align(2))]
 pub struct LogHead {
-    /// The oldest stamp in the upper 48 bits, for one load and one shift, and the place of that entry in the ring.
+    /// The oldest stamp in the upper 48 bits, for one load and one shift, and the place of that
+    /// entry in the ring.
     oldest_and_first: [u8; 8],
     /// The time of the last write in the upper 48 bits, and the number of entries.
     last_and_len: [u8; 8],
@@ -23,8 +25,8 @@ pub struct LogHead {
 
 const _: () = assert!(size_of::<LogHead>() == 26 && align_of::<LogHead>() == 2);
 
-/// The latest time that a head holds. Every stamp is earlier; a last write as far ahead as this is repaired whatever
-/// the time and the window, so later ones are kept as this one.
+/// The latest time that a head holds. Every stamp is earlier; a last write as far ahead as this is
+/// repaired whatever the time and the window, so later ones are kept as this one.
 pub(super) const MAX_STORED_MS: u64 = (1 << 48) - 1;
 const _: () = assert!(MAX_STORED_MS - MAX_TIME_MS > MAX_WINDOW_MS);
 

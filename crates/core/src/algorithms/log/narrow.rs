@@ -1,4 +1,4 @@
-//! A log in 26 bytes and 6 for every entry: counts up to 65,535, stamps less than 49 days apart.
+//! Narrow log: 26 bytes and 6 per entry; counts up to 65,535, stamps less than 49 days apart.
 
 mod ring_entries;
 mod slow_path;
@@ -17,7 +17,7 @@ pub(super) const SPAN_MS: u64 = 1 << 32;
 /// The most entries of a narrow log.
 pub(super) const MAX_LEN: usize = u16::MAX as usize;
 
-/// A narrow log where its holder keeps it. [`NarrowLog::fits`] has to be asked before anything else.
+/// Narrow log, borrowed from its owner. Check [`NarrowLog::fits`] before anything else.
 #[derive(Debug)]
 pub struct NarrowLog<'a> {
     /// Its numbers.
@@ -27,16 +27,16 @@ pub struct NarrowLog<'a> {
 }
 
 impl NarrowLog<'_> {
-    /// Whether this attempt can be decided in narrow form, whatever comes of it and whatever the limit was before. If not,
-    /// [`Log`](crate::Log) can.
+    /// Whether this attempt can be decided in narrow form, whatever comes of it and whatever the
+    /// limit was before. If not, [`Log`](crate::Log) can.
     #[inline(always)]
     pub fn fits(&self, limit: &Limit, attempt: Attempt) -> bool {
         fits(self.head, self.ring, limit, attempt)
     }
 
     /// Whether a cost that fits may need another place, and so memory, in a log that [has slots
-    /// of](crate::Log::has_slots_of) this limit: where there are as many as the limit can need, the next takes the place of one that
-    /// leaves.
+    /// of](crate::Log::has_slots_of) this limit: where there are as many as the limit can need, the
+    /// next takes the place of one that leaves.
     #[inline(always)]
     pub fn may_grow(&self, limit: &Limit) -> bool {
         self.ring.is_full_for(self.head) && self.head.len() != limit.max_entries()
@@ -45,16 +45,16 @@ impl NarrowLog<'_> {
 
 #[inline(always)]
 pub(super) fn fits(head: &LogHead, ring: &Ring, limit: &Limit, attempt: Attempt) -> bool {
-    // Counts cannot outgrow their places if all units together do not, nor can entries: each has a unit. What is left
-    // after a look is younger than the window; only a longer slot of before can lie too far ahead. A cost so large that the sum
-    // wraps is never admitted.
+    // Counts cannot outgrow their places if all units together do not, nor can entries: each has a
+    // unit. What is left after a peek is younger than the window; only a longer slot of before can
+    // lie too far ahead. A cost so large that the sum wraps is never admitted.
     let small = head.total().wrapping_add(attempt.cost) <= MAX_COUNT;
     let is_near = head.newest_ms().saturating_sub(attempt.now_ms) < SPAN_MS;
     small && is_short(limit) && is_near || may_fit(head, ring, limit, (attempt.now_ms, attempt.cost))
 }
 
-/// Whether recording a cost may change the bytes on the heap: for want of a place, or because the log outgrows its
-/// narrow form.
+/// Whether recording a cost may change the bytes on the heap: for want of a place, or because the
+/// log outgrows its narrow form.
 #[inline(always)]
 pub(super) fn may_grow(head: &LogHead, ring: &Ring, limit: &Limit) -> bool {
     limit.quota() > MAX_COUNT || !is_short(limit) || {

@@ -1,4 +1,4 @@
-//! Where a narrow log keeps its entries: 6 bytes each, in a circle.
+//! Ring buffer of a narrow log's entries, 6 bytes each.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,16 +7,18 @@ use super::entries::grown_capacity;
 use super::head::LogHead;
 use crate::algorithms::log::LogEntry;
 
-/// The entries of a narrow log. A log of one entry needs none: its [`LogHead`] says all of it.
+/// Ring buffer of the entries of a narrow log. A log of one entry needs none: its [`LogHead`]
+/// contains it.
 ///
-/// Which places are in use is in the [`LogHead`] that belongs to it. No place at all is `None`, which can be a constant.
+/// Which places are in use is in the [`LogHead`] that belongs to it. No place at all is `None`,
+/// which can be a constant.
 #[derive(Clone, Debug)]
 pub struct Ring(Option<Box<[Packed]>>);
 
 const _: () = assert!(size_of::<Ring>() == 16);
 
-/// The lower half of a stamp, and a count. The upper half follows from the newest stamp: all stamps of a narrow log are
-/// less than 2^32 ms apart.
+/// The lower half of a stamp, and a count. The upper half follows from the newest stamp: all stamps
+/// of a narrow log are less than 2^32 ms apart.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Packed {

@@ -1,4 +1,4 @@
-//! A log of any numbers: counts above 65,535, stamps 49 days and more apart.
+//! Wide log: counts above 65,535, or stamps 49 days and more apart.
 
 use alloc::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::algorithms::log::LogEntry;
 use crate::history::{Attempt, History};
 use crate::limit::Limit;
 
-/// Rare, and so kept simple.
+/// Wide log. Rare, and therefore simple.
 #[derive(Clone, Debug)]
 pub(super) struct WideLog {
     last_ms: u64,

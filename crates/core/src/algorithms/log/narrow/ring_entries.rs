@@ -1,4 +1,4 @@
-//! What is where in the ring of a narrow log.
+//! Entries of a narrow log in its ring buffer.
 
 use core::hint::cold_path;
 
@@ -71,7 +71,8 @@ impl Entries for NarrowLog<'_> {
     fn pop_oldest(&mut self) {
         let (head, slots) = (&mut *self.head, self.ring.slots());
         let first = head.first();
-        // Once a turn the next is at the start; at any other time one comparison says that both places exist.
+        // Once a turn the next is at the start; at any other time one comparison says that both
+        // places exist.
         let (oldest, next, at) = match slots.get(first..first + 2) {
             Some(&[oldest, next]) => (oldest, next, first + 1),
             _ => {

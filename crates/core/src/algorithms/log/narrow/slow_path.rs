@@ -1,4 +1,4 @@
-//! What is out of the way of all other paths: with the parts instead of a [`NarrowLog`], which so never has to be in memory.
+//! Slow paths, out of line. They take the parts of a [`NarrowLog`], which then never is in memory.
 
 use super::NarrowLog;
 use crate::algorithms::log::entries::{self, Entries};
