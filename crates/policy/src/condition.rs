@@ -1,4 +1,4 @@
-//! What a request has to be like for a rule, an override or a list to be meant for it.
+//! Compiled conditions on the attributes of a request.
 
 use ipnet::IpNet;
 
@@ -6,14 +6,14 @@ use super::request_view::{IP, METHOD, PATH, Reading, RequestView, Source};
 use super::template::Template;
 use crate::request::RequestError;
 
-/// All have to hold; none at all hold for everything.
+/// Conjunction of predicates. Without any it matches every request.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Predicates(Box<[Predicate]>);
 
 #[derive(Clone, Debug)]
 pub(super) enum Predicate {
     Path(Box<[Template]>),
-    /// Upper and lower case are the same.
+    /// Ignores case.
     Method {
         how: Comparison,
         texts: Box<[Box<str>]>,
@@ -26,7 +26,7 @@ pub(super) enum Predicate {
     Address(Box<[IpNet]>),
 }
 
-/// Comparison a value is compared with a text.
+/// Comparison of a value with a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Comparison {
     Whole,
@@ -44,13 +44,13 @@ impl Comparison {
 }
 
 impl Predicates {
-    /// Addresses come last: what is no address is an error only where nothing else keeps the rule from looking.
+    /// Addresses come last: an invalid address is an error only if all other predicates match.
     pub(super) fn new(mut conditions: Vec<Predicate>) -> Self {
         conditions.sort_by_key(|condition| matches!(condition, Predicate::Address(_)));
         Self(conditions.into())
     }
 
-    /// Whether one of them looks at this attribute.
+    /// Whether one of them reads this attribute.
     pub(super) fn reads(&self, name: &str) -> bool {
         self.0.iter().any(|condition| match condition {
             Predicate::Path(_) => name == PATH,
@@ -60,7 +60,7 @@ impl Predicates {
         })
     }
 
-    /// Whether a request meets all of them by one reading, under a rule with these templates.
+    /// Whether a request matches all of them by one reading, under a rule with these templates.
     #[inline(always)]
     pub(super) fn hold(
         &self,
@@ -80,7 +80,7 @@ impl Predicates {
     }
 }
 
-/// For what denies: whether a request meets any of them by any reading.
+/// Whether a request matches any of them by any reading: for deny lists.
 #[inline]
 pub(super) fn any_holds(
     list: &[Predicates],
@@ -95,7 +95,7 @@ pub(super) fn any_holds(
     Ok(false)
 }
 
-/// For what exempts or selects: the index of the first that a request meets by every reading.
+/// Index of the first that a request matches by every reading: for allow lists and overrides.
 #[inline]
 pub(super) fn first_that_holds(
     list: &[Predicates],

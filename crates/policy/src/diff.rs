@@ -1,4 +1,4 @@
-//! What is different between two policies, for people and logs.
+//! Differences between two policies, for people and logs.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,30 +14,30 @@ use super::{Policy, Rule};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Change {
-    /// A rule that was not there.
+    /// New rule.
     Added {
-        /// Its name.
+        /// Name.
         rule: String,
-        /// Its limits.
+        /// Limits.
         limits: String,
     },
-    /// A rule that is not there any more.
+    /// Removed rule.
     Removed {
-        /// Its name.
+        /// Name.
         rule: String,
     },
-    /// A rule that does something else.
+    /// Changed rule.
     Changed {
-        /// Its name.
+        /// Name.
         rule: String,
-        /// In a few words: `limits 5/min -> 10/min`.
+        /// Description: `limits 5/min -> 10/min`.
         what: String,
     },
-    /// The rules come in another order, which is that of reports.
+    /// Changed order of the rules, which is that of reports.
     Order,
-    /// Paths are read otherwise.
+    /// Changed normalization of paths.
     Paths {
-        /// Whether upper and lower case are now the same.
+        /// Whether case is ignored now.
         ignore_case: bool,
     },
 }
@@ -55,7 +55,7 @@ impl fmt::Display for Change {
 }
 
 impl Policy {
-    /// What is different in another policy, rule by rule.
+    /// Differences to another policy, rule by rule.
     pub fn diff(&self, to: &Policy) -> Vec<Change> {
         let name = |rule: &Rule| rule.name.to_string();
         let removed = self.rules.iter().filter(|rule| !to.by_name.contains_key(&rule.name));
@@ -134,9 +134,9 @@ fn limits_differ(changes: &mut Vec<String>, what: &str, both: [&Limits; 2]) {
 
 #[derive(Clone, Copy)]
 enum Detail {
-    /// As people write them.
+    /// Short form.
     Short,
-    /// With all that makes them different.
+    /// With resolution and name.
     Full,
 }
 
@@ -173,7 +173,7 @@ fn overrides(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
     }
 }
 
-/// Overrides by their conditions, and by how many before them have the same.
+/// Overrides by their conditions and the number of earlier ones with the same conditions.
 fn ranked(overrides: &[Override]) -> Vec<((ConditionKey<'_>, usize), &Override)> {
     let mut used: HashMap<ConditionKey<'_>, usize> = HashMap::new();
     let each = overrides.iter().map(|one| {
@@ -222,7 +222,7 @@ fn render_mode(mode: &Mode) -> String {
     }
 }
 
-/// Conditions without where they stand, so that they can be compared.
+/// Conditions without positions, for comparison.
 type ConditionKey<'a> = Vec<(&'a str, TestKind, Vec<&'a str>)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

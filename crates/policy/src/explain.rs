@@ -1,4 +1,4 @@
-//! What a policy will do, in words and numbers.
+//! Explanation of a policy in words and numbers.
 
 use serde::Serialize;
 use slidegate_core::{MAX_OPEN_PERMITS, MAX_PERMIT_BYTES};
@@ -12,56 +12,56 @@ use slidegate_store::memory::max_subject_bytes;
 mod exposure;
 mod warnings;
 
-/// What one rule will do.
+/// Explanation of a rule.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct RuleReport {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Which requests it is for.
+    /// Requests that it matches.
     pub matches: String,
-    /// What tells clients apart.
+    /// Attributes that identify a client.
     pub key: String,
-    /// What happens to requests that lack an attribute of the key; `None` if there is nothing to lack.
+    /// Behavior for requests that lack an attribute of the key; `None` without a key.
     pub missing: Option<String>,
-    /// Where it refuses.
+    /// Mode.
     pub mode: String,
-    /// What is answered while the store does not.
+    /// Behavior while the store is unavailable.
     pub on_store_error: String,
-    /// Whether costs can be given back or corrected.
+    /// Whether costs can be refunded or corrected.
     pub refundable: bool,
     /// Requests that it does not limit.
     pub allow: Vec<String>,
-    /// Requests that it refuses at once.
+    /// Requests that it denies regardless of the limits.
     pub deny: Vec<String>,
-    /// Its sets of limits, in the order of [`Rule::limit_sets`].
+    /// Limit sets, in the order of [`Rule::limit_sets`].
     #[serde(rename = "terms")]
     pub limit_sets: Vec<LimitSetReport>,
-    /// What may surprise.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
-/// What a set of limits will do.
+/// Explanation of a limit set.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct LimitSetReport {
-    /// For which of the rule's requests.
+    /// Requests of the rule that it applies to.
     pub applies_to: String,
-    /// The most bytes that one key takes in memory, under all of its limits together. Permits count as if none were spent.
+    /// Maximum memory of a key in bytes, with all of its limits and its open permits.
     pub bytes_per_key: usize,
-    /// What open permits take, where costs may be given back.
+    /// Open permits, if the rule is refundable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permits: Option<PermitReport>,
-    /// Its limits.
+    /// Limits.
     pub limits: Vec<LimitReport>,
 }
 
-/// What the open permits of one key take.
+/// Memory of the open permits of a key.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct PermitReport {
-    /// The most that are open at a time: what the quota admits while a permit lasts, but no more than a key has room for.
+    /// Maximum number of open permits: what the quota admits during the lifetime of a permit, up to the bound of a key.
     pub most_open: u64,
-    /// The bytes that these take if none is spent before the next: part of `bytes_per_key`.
+    /// Memory of these permits if none is spent before the next: part of `bytes_per_key`.
     pub bytes: usize,
-    /// The bytes that as many take at most, if all their neighbours are spent.
+    /// Maximum memory of as many permits, if all their neighbours are spent.
     pub bytes_at_most: usize,
 }
 
@@ -80,31 +80,31 @@ impl PermitReport {
     }
 }
 
-/// What a limit will do.
+/// Explanation of a limit.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct LimitReport {
-    /// Its name in answers.
+    /// Name in responses.
     pub name: String,
-    /// The way it is written.
+    /// Short form.
     pub limit: String,
     /// `log`, `counter`, `fixed`, `gcra` or `in_flight`.
     pub algorithm: &'static str,
-    /// Units per window, or places.
+    /// Units per window, or requests in flight.
     pub quota: u64,
-    /// The window; for places in flight, the longest hold.
+    /// Window; for requests in flight, the maximum hold.
     pub window_ms: u64,
-    /// How finely a log keeps time; `None` for what is no log.
+    /// Time resolution of a log; `None` for other algorithms.
     pub resolution_ms: Option<u64>,
-    /// By how much a slot is freed late at most, because of the resolution.
+    /// Maximum delay of a freed slot, due to the resolution.
     pub late_ms: u64,
-    /// The most units that any window can see.
+    /// Maximum number of units in any window.
     pub worst_case: u64,
-    /// The most bytes that one key takes in memory under this limit alone.
+    /// Maximum memory of a key in bytes with this limit alone.
     pub bytes_per_key: usize,
 }
 
 impl Policy {
-    /// What it will do, rule by rule.
+    /// Explanations of all rules.
     pub fn explain(&self) -> Vec<RuleReport> {
         self.rules.iter().map(Rule::explain).collect()
     }
@@ -129,7 +129,7 @@ impl Rule {
         }
     }
 
-    /// For which of the rule's requests a set of limits holds.
+    /// Requests of the rule that a limit set applies to.
     pub fn applies_to(&self, index: usize) -> String {
         let written = &self.written;
         let overrides = written.overrides.iter().map(|other| conditions(&other.when));

@@ -63,7 +63,7 @@ impl Policy {
     }
 }
 
-/// How a subject is asked for.
+/// How subjects are looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LookupBy {
     Name,

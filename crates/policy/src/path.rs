@@ -1,6 +1,6 @@
 //! One reading of a request's path: segments with a `/` between each two.
 //!
-//! What a path is read as depends on the server; [`Readings`](super::readings::Readings) has all of them.
+//! Servers read a path in different ways; [`Readings`](super::readings::Readings) has all of them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub(super) struct Path<'r> {
     slash: bool,
 }
 
-/// A reading as templates see it: with its last slash, or as if there were none.
+/// View of a reading for templates, with or without its last slash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathView<'p, 'r> {
     path: &'p Path<'r>,
@@ -21,7 +21,7 @@ pub(super) struct PathView<'p, 'r> {
 }
 
 impl<'r> Path<'r> {
-    /// From a text without its first slash.
+    /// Path from a text without its first slash.
     #[inline]
     pub(super) fn new(text: Cow<'r, [u8]>) -> Self {
         if text.last() != Some(&b'/') {
@@ -43,7 +43,7 @@ impl<'r> Path<'r> {
         PathView { path: self, slash: self.slash }
     }
 
-    /// As a server reads it that takes no notice of a slash at the end.
+    /// View of a server that ignores a slash at the end.
     #[inline]
     pub(super) fn view_without_slash(&self) -> PathView<'_, 'r> {
         PathView { path: self, slash: false }
@@ -70,17 +70,17 @@ impl<'p, 'r> PathView<'p, 'r> {
         self.slash
     }
 
-    /// The bytes within this range of the text, which it has to have.
+    /// Bytes in this range of the text.
     pub(super) fn range(self, range: Range<usize>) -> Cow<'r, [u8]> {
         self.path.part(|text| text.get(range).unwrap_or_default())
     }
 
-    /// The bytes from here on; none where the text has ended.
+    /// Bytes from this offset; none beyond the end.
     pub(super) fn from(self, start: usize) -> Cow<'r, [u8]> {
         self.path.part(|text| text.get(start..).unwrap_or_default())
     }
 
-    /// All of the text.
+    /// Whole text.
     pub(super) fn text(self) -> Cow<'r, [u8]> {
         self.from(0)
     }

@@ -1,6 +1,6 @@
-//! Readings of a request's path: what common servers take it for.
+//! Readings of the path of a request: the ways in which common servers interpret it.
 //!
-//! A path that is written plainly has one, which is only borrowed. What servers differ in makes more of them:
+//! A plain path has one reading, which is borrowed. Differences between servers give more:
 //!
 //! - `;x=1` behind a segment belongs to it, or is dropped as its matrix parameters: up to the next `/` as it was sent (Tomcat, Jetty),
 //!   or after all else was decoded (behind a proxy that decodes), or after dots were resolved (behind a proxy that resolves them);
@@ -23,16 +23,16 @@ mod spelling;
 use spelling::Spelling;
 pub(super) use spelling::{decode, with_percent_signs};
 
-/// The most readings of one path. Paths that are not made up have four or less.
+/// Maximum number of readings of a path. Regular paths have at most four.
 pub const MAX_READINGS: usize = 32;
 
-/// The most bytes that a path takes in all of its spellings: six times the longest value. It bounds the work on a path.
+/// Maximum size of a path in all of its spellings: six times the longest value. It bounds the work on a path.
 const MAX_SPELLED_BYTES: usize = 6 * MAX_VALUE_BYTES;
 
-/// How paths are read.
+/// Settings of path normalization.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct PathRules {
-    /// Upper and lower case are the same.
+    /// Whether case is ignored.
     pub(super) ignore_case: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct PathRules {
 #[derive(Debug)]
 pub(super) struct Readings<'r> {
     first: Option<Path<'r>>,
-    /// Empty for nearly all.
+    /// Empty for nearly all paths.
     others: Vec<Path<'r>>,
 }
 
@@ -88,7 +88,7 @@ impl<'r> Readings<'r> {
         self.first.as_ref()
     }
 
-    /// Whether all servers read it alike.
+    /// Whether all servers read the path alike.
     #[inline]
     pub(super) fn is_single(&self) -> bool {
         self.others.is_empty()
@@ -100,7 +100,7 @@ impl<'r> Readings<'r> {
     }
 }
 
-/// Bytes of a path that are not just part of a segment.
+/// Table of the bytes of a path that are special.
 const fn special(ignore_case: bool) -> [bool; 256] {
     let mut special = [false; 256];
     let mut byte = 0_usize;
@@ -115,7 +115,7 @@ const fn special(ignore_case: bool) -> [bool; 256] {
 
 static SPECIAL: [[bool; 256]; 2] = [special(false), special(true)];
 
-/// The path without its query, if all servers read it alike and as it is written.
+/// Path without its query, if all servers read it alike and unchanged.
 #[inline]
 fn plain(bytes: &[u8], rules: PathRules) -> Option<&[u8]> {
     let is_odd = |segment: &[u8]| matches!(segment, b"" | b"." | b"..");
@@ -139,7 +139,7 @@ fn plain(bytes: &[u8], rules: PathRules) -> Option<&[u8]> {
     (start == end || !is_odd(&bytes[start..end])).then_some(&bytes[..end])
 }
 
-/// A text in the case in which texts are compared where case does not matter.
+/// Text with its case folded, for comparisons that ignore case.
 pub(super) fn fold_case(text: &[u8]) -> Vec<u8> {
     match std::str::from_utf8(text) {
         // Upper case first: some letters share only that.
@@ -148,7 +148,7 @@ pub(super) fn fold_case(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What a part of a path counts as where servers read it differently: the reading of it with least in it.
+/// Canonical form of a part of a path that servers read differently: its shortest reading.
 pub(super) fn canonical(part: &[u8]) -> Vec<u8> {
     let text = spelling::resolutions(Spelling::LEAST.write(part)).swap_remove(0);
     let end = text.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);

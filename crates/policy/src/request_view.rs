@@ -1,4 +1,4 @@
-//! A request as rules look at it: attributes, the path as it is read, the address folded.
+//! View of a request for matching: attributes, the readings of its path, its canonical address.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,16 +10,17 @@ use super::readings::{PathRules, Readings, with_percent_signs};
 use super::template::Template;
 use crate::request::{Request, RequestError};
 
-/// The attributes with a meaning of their own.
+/// Built-in attributes.
 pub(super) const METHOD: &str = "method";
 pub(super) const PATH: &str = "path";
 pub(super) const IP: &str = "ip";
 pub(super) const TIER: &str = "tier";
 
+/// View of a request for matching.
 pub(super) struct RequestView<'r, 'a> {
     request: &'r Request<'a>,
     readings: Readings<'r>,
-    /// Once it was looked at.
+    /// Parsed address, once it was read.
     address: Cell<Option<IpAddr>>,
 }
 
@@ -33,7 +34,7 @@ impl<'r, 'a> RequestView<'r, 'a> {
         Ok(Self { request, readings, address: Cell::new(None) })
     }
 
-    /// The request by the first reading of its path.
+    /// Request by the first reading of its path.
     #[inline]
     pub(super) fn first(&self) -> Reading<'_, 'r, 'a> {
         Reading { view: self, path: self.readings.first().map(Path::view) }
@@ -45,14 +46,14 @@ impl<'r, 'a> RequestView<'r, 'a> {
         self.readings.is_single()
     }
 
-    /// The request by every reading of its path; by none of a path if it has none.
+    /// Request by each reading of its path. Without a path there is one.
     pub(super) fn readings(&self) -> impl Iterator<Item = Reading<'_, 'r, 'a>> {
         let others = self.readings.all().skip(1);
         let others = others.map(|path| Reading { view: self, path: Some(path.view()) });
         std::iter::once(self.first()).chain(others)
     }
 
-    /// For what limits or denies: whether it holds by one reading at least.
+    /// Whether a condition matches by at least one reading: for what limits or denies.
     #[inline(always)]
     pub(super) fn any(
         &self,
@@ -72,7 +73,8 @@ impl<'r, 'a> RequestView<'r, 'a> {
         Ok(false)
     }
 
-    /// For what exempts or selects: whether it holds by all readings, those included that drop the slash at the end.
+    /// Whether a condition matches by all readings, including those without the slash at the end: for what exempts or
+    /// selects.
     #[inline(always)]
     pub(super) fn every(
         &self,
@@ -93,7 +95,7 @@ impl<'r, 'a> RequestView<'r, 'a> {
         Ok(true)
     }
 
-    /// Whether rules are skipped by default whose key the request does not fill.
+    /// Whether rules whose key the request does not fill are skipped by default.
     pub(super) fn skips_incomplete(&self) -> bool {
         self.request.skips_incomplete()
     }
@@ -103,7 +105,7 @@ impl<'r, 'a> RequestView<'r, 'a> {
         self.request.get(attribute)
     }
 
-    /// The client's address, if it has one. Only what is looked at has to be one.
+    /// Address of the client, if it has one. An invalid address is an error only if a rule reads it.
     #[inline(always)]
     pub(super) fn address(&self) -> Result<Option<(&'r str, IpAddr)>, RequestError> {
         let Some(text) = self.text(IP).filter(|text| !text.is_empty()) else { return Ok(None) };
@@ -113,7 +115,7 @@ impl<'r, 'a> RequestView<'r, 'a> {
     }
 }
 
-/// A request by one reading of its path.
+/// Request by one reading of its path.
 #[derive(Clone, Copy)]
 pub(super) struct Reading<'v, 'r, 'a> {
     pub(super) view: &'v RequestView<'r, 'a>,
@@ -125,11 +127,11 @@ fn not_an_address(text: &str) -> RequestError {
     RequestError::NotAnAddress { attribute: IP.to_owned(), value: text.to_owned() }
 }
 
-/// Where a rule finds a value: among the attributes, or in the path.
+/// Source of a value: an attribute or a path parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Source {
     Attribute(Box<str>),
-    /// Of a template of the rule; an attribute of this name where the path does not have it.
+    /// Path parameter, or the attribute of this name if the path does not have it.
     Parameter(Box<str>),
     Method,
     Path,
@@ -158,7 +160,7 @@ impl Source {
         }
     }
 
-    /// The value as it was sent; of a parameter, as it is read.
+    /// Value as it was sent; of a parameter as it is read.
     pub(super) fn value<'r>(
         &self,
         reading: &Reading<'_, 'r, '_>,
@@ -172,7 +174,7 @@ impl Source {
         captured.or_else(|| self.sent(reading.view))
     }
 
-    /// What stands in the path, if it is a parameter.
+    /// Value in the path, if it is a parameter.
     #[inline]
     pub(super) fn captured<'r>(
         &self,
@@ -187,7 +189,7 @@ impl Source {
         }
     }
 
-    /// The attribute of its name.
+    /// Attribute of its name.
     pub(super) fn sent<'r>(&self, view: &RequestView<'r, '_>) -> Option<Cow<'r, [u8]>> {
         view.text(self.name()).map(|text| Cow::Borrowed(text.as_bytes()))
     }

@@ -1,4 +1,4 @@
-//! Whom a rule counts a request for.
+//! Subject of a request: the key that a rule charges it to.
 //!
 //! No two subjects share a key. A value that is missing is written as an empty text, which no value is, since an empty one
 //! counts as missing. Which alternative of `api_key|ip` was taken is part of the key: whoever sends somebody's address as
@@ -19,41 +19,41 @@ use super::template::Template;
 use crate::request::RequestError;
 use slidegate_store::{Key, KeyEncoding};
 
-/// What a rule's key is made of.
+/// Parts of the key of a rule.
 #[derive(Clone, Default, Debug)]
 pub(super) struct KeyParts {
     pub(super) parts: Box<[KeyPart]>,
     pub(super) ipv6_prefix: u8,
 }
 
-/// Attributes of which the first that a request has is taken.
+/// Part of a key: alternative attributes, of which the first that a request has is used.
 #[derive(Clone, Debug)]
 pub(super) struct KeyPart {
     pub(super) alternatives: Box<[Source]>,
 }
 
-/// A request's subject.
+/// Subject of a request.
 pub(super) struct RequestSubject<'r> {
     pub(super) key: Key<'r>,
     pub(super) coverage: KeyCoverage,
-    /// Whether it is the same one however the path is read.
+    /// Whether all readings of the path give the same one.
     pub(super) agrees: bool,
 }
 
-/// A part of a key, for people.
+/// Part of a key as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyText {
-    /// The attribute that was taken; all alternatives, as in `api_key|ip`, where the request has none of them.
+    /// Attribute that was used; all alternatives, as in `api_key|ip`, if the request has none of them.
     pub attribute: String,
-    /// Its value as it counts, in the one spelling that all equal values have.
+    /// Value in its canonical form.
     pub value: Option<String>,
 }
 
-/// Whether the request has all that makes the key.
+/// Whether the request has all attributes of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum KeyCoverage {
     All,
-    /// By some readings of its path. The key is by one of these.
+    /// By some readings of its path, one of which gives the key.
     InSome,
     NotAll,
 }
@@ -64,7 +64,7 @@ impl<'r> RequestSubject<'r> {
     }
 }
 
-/// As it is written: `api_key|ip`.
+/// Form in the file: `api_key|ip`.
 impl fmt::Display for KeyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.alternatives.iter().map(Source::name);
@@ -72,7 +72,7 @@ impl fmt::Display for KeyPart {
     }
 }
 
-/// An alternative, and the value that was coverage for it.
+/// Index of an alternative and its value.
 type Taken<'r> = Option<(usize, Cow<'r, [u8]>)>;
 
 impl KeyParts {
@@ -89,7 +89,7 @@ impl KeyParts {
         }
     }
 
-    /// The subject by all readings for which the rule is; by all that there are if it is for none.
+    /// Subject by all readings that the rule matches, or by all readings if it matches none.
     #[cold]
     fn subject_by_all<'r>(
         &self,
@@ -165,7 +165,7 @@ impl KeyParts {
         Ok(RequestSubject::new(Key::from_parts(written.iter().map(|part| &**part)), coverage))
     }
 
-    /// Whom a key stands for, from what [`KeyParts::subject`] wrote.
+    /// Parts of a key that [`KeyParts::subject`] made.
     pub(super) fn read(&self, key: &Key<'_>) -> Vec<KeyText> {
         let mut written = key.parts();
         let is_short = key.form() == KeyEncoding::Single;
@@ -200,7 +200,7 @@ impl KeyParts {
         Ok(None)
     }
 
-    /// A value as it counts: one spelling for what means the same.
+    /// Value of an attribute in its canonical form.
     #[inline(always)]
     fn value<'r>(
         &self,
@@ -218,7 +218,7 @@ impl KeyParts {
     }
 }
 
-/// A value that is no address, as it counts.
+/// Canonical form of a value that is not an address.
 fn text_value<'r>(
     source: &Source,
     reading: &Reading<'_, 'r, '_>,
@@ -241,13 +241,13 @@ fn text_value<'r>(
     }
 }
 
-/// A part of the path as it counts: the same for all readings of it that differ in nothing but what servers drop or decode.
+/// Canonical form of a part of the path: the same for all readings that differ only in what servers drop or decode.
 #[inline]
 fn counted<'r>(part: Cow<'r, [u8]>, reading: &Reading<'_, 'r, '_>) -> Cow<'r, [u8]> {
     if reading.view.is_single() { part } else { Cow::Owned(canonical(&part)) }
 }
 
-/// Whether a rule with these templates is for a request by this reading.
+/// Whether one of these templates matches a request by this reading.
 pub(super) fn is_for(templates: &[Template], reading: &Reading<'_, '_, '_>) -> bool {
     templates.is_empty()
         || reading.path.is_some_and(|path| templates.iter().any(|template| template.matches(path)))
@@ -266,7 +266,7 @@ mod tests {
     use crate::readings::PathRules;
     use crate::request::Request;
 
-    /// What most requests are counted under is not copied.
+    /// The keys of most requests are not copied.
     #[test]
     fn single_values_are_borrowed() {
         let templates = [Template::whole("/users/{id}", PathRules::default()).expect("a template")];

@@ -1,6 +1,6 @@
-//! What somebody may have meant.
+//! Suggestions for misspelt names.
 
-/// The name that is only a slip away, if there is one.
+/// Name that is most similar to a text, if it is similar enough.
 pub(crate) fn closest<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
     const LONGEST: usize = 32;
     if text.len() > LONGEST {
@@ -14,7 +14,7 @@ pub(crate) fn closest<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
     (slips(&best) <= most).then_some(best)
 }
 
-/// How many letters have to be added, removed, changed or swapped with their neighbour.
+/// Edit distance: number of characters to add, remove, change or swap with their neighbour.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut above: Vec<usize> = Vec::new();

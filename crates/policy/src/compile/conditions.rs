@@ -1,4 +1,4 @@
-//! Predicates of a file as conditions that can be asked.
+//! Compilation of conditions.
 
 use super::super::address;
 use super::super::condition::{Comparison, Predicate, Predicates};
@@ -16,7 +16,7 @@ pub(super) struct RuleContext<'t> {
     pub(super) paths: PathRules,
 }
 
-/// The templates of a rule's `match`, and the conditions without them.
+/// Path templates of a rule's `match`, and its other conditions.
 pub(super) fn of_match(
     matches: &file::Conditions,
     paths: PathRules,
@@ -30,7 +30,7 @@ pub(super) fn of_match(
     (templates, Predicates::new(others))
 }
 
-/// The conditions of a rule with these templates.
+/// Compiled conditions.
 pub(super) fn of(
     written: &file::Conditions,
     context: RuleContext<'_>,
@@ -39,7 +39,7 @@ pub(super) fn of(
     Predicates::new(written.0.iter().map(|one| condition(one, context, diagnostics)).collect())
 }
 
-/// The same for a list of them.
+/// Compiled list of conditions.
 pub(super) fn list(
     written: &[file::Conditions],
     context: RuleContext<'_>,
@@ -92,7 +92,7 @@ fn texts(spots: &[Spanned<String>]) -> Box<[Box<str>]> {
     spots.iter().filter_map(|spot| spot.value.as_deref().map(Box::from)).collect()
 }
 
-/// Texts that parts of a path are compared with where case does not matter.
+/// Texts with their case folded, for parts of paths.
 fn folded(spots: &[Spanned<String>]) -> Box<[Box<str>]> {
     let fold = |text: &str| String::from_utf8_lossy(&fold_case(text.as_bytes())).into();
     spots.iter().filter_map(|spot| spot.value.as_deref().map(fold)).collect()

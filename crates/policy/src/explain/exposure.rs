@@ -1,4 +1,4 @@
-//! Listeners that anybody on the network can use.
+//! Warnings about listeners that are open to the network.
 
 use std::net::SocketAddr;
 
@@ -6,8 +6,7 @@ use super::super::Settings;
 use super::super::file::{ListenerSettings, Server, Tls};
 
 impl Settings {
-    /// What may surprise about the settings: listeners of the data plane that other machines reach without a token or a client
-    /// certificate.
+    /// Warnings about listeners that other machines can use without a token or a client certificate.
     pub fn warnings(&self) -> Vec<String> {
         let server = &self.server;
         let entrance = |entrance: &Option<ListenerSettings>| {
@@ -32,7 +31,7 @@ impl Settings {
 }
 
 impl Server {
-    /// Whether strangers on other machines can use a listener of the data plane.
+    /// Whether other machines can use a listener without authentication.
     fn is_open_at(&self, address: SocketAddr, tls: Option<&Tls>) -> bool {
         let asks = self.token.is_some() || tls.is_some_and(|tls| tls.client_ca.is_some());
         !asks && !address.ip().to_canonical().is_loopback()
