@@ -71,7 +71,7 @@ impl<C: Clock> Ours<C> {
     /// Decides about one key; says whether it was let through.
     #[inline]
     pub fn decide(&self, key: &str) -> bool {
-        let verdict = self.limiter.check_now(key);
+        let verdict = self.limiter.check(key);
         // By reference: the whole answer has to be there, but it need not be copied.
         black_box(&verdict);
         verdict.is_allowed()
@@ -79,7 +79,7 @@ impl<C: Clock> Ours<C> {
 
     /// Asks for several units at once.
     pub fn decide_cost(&self, key: &str, cost: u64) -> bool {
-        self.limiter.charge_now(key, cost).is_allowed()
+        self.limiter.check_n(key, cost).is_allowed()
     }
 
     /// Decides every arrival in turn; gives how many were let through.

@@ -49,14 +49,14 @@ fn initials(name: &str) -> String {
 }
 
 /// A limiter of the library. Without its fallback: a decision that the server had no part in must not go unnoticed.
-pub struct Limiter(slidegate::Limiter<Redis>);
+pub struct Limiter(slidegate::AsyncLimiter<Redis>);
 
 impl Limiter {
     /// Of these limits. It connects when it is first asked.
     pub fn new(url: &str, limits: &[Limit]) -> Self {
         let store =
             Redis::new(&RedisConfig::parse(url).expect("the server has an address").timeout(PATIENCE));
-        let limiter = slidegate::Limiter::builder(limits.iter().copied()).store(store).build();
+        let limiter = slidegate::Limiter::builder(limits.iter().copied()).store(store).build_async();
         Self(limiter.expect("the limits go together"))
     }
 

@@ -1,6 +1,8 @@
 //! Answers: the decision of one limit, and the verdict on a request.
 
 use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
 
 /// Outcome under one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -58,6 +60,7 @@ impl Source {
 }
 
 /// Verdict on a request: admitted by all of its limits, or denied.
+#[must_use]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The time at which it was decided.
@@ -86,6 +89,12 @@ impl Verdict {
         }
     }
 
+    /// Whether the request is refused.
+    #[inline]
+    pub fn is_denied(&self) -> bool {
+        !self.is_allowed()
+    }
+
     /// The largest cost that all limits would admit now, a unit in flight being a place; `None`
     /// without limits, and where nobody looked. What protocols report of a request is its
     /// [`Summary`](crate::Summary).
@@ -110,6 +119,11 @@ impl Verdict {
         longest
     }
 
+    /// [`Verdict::retry_after_ms`] as a duration.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after_ms().map(Duration::from_millis)
+    }
+
     /// Whether some limit can never admit a cost this large.
     pub fn is_never(&self) -> bool {
         self.decisions.iter().any(|decision| decision.outcome == Outcome::Never)
@@ -122,6 +136,22 @@ impl Verdict {
             return None;
         }
         self.decisions.iter().map(|decision| decision.reset_after_ms).max()
+    }
+}
+
+/// For people: `allowed, 9 remaining`, `denied, retry after 700 ms`, `denied, cost exceeds the limit`.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_allowed() {
+            return match self.remaining() {
+                Some(remaining) => write!(f, "allowed, {remaining} remaining"),
+                None => f.write_str("allowed"),
+            };
+        }
+        match self.retry_after_ms() {
+            Some(ms) => write!(f, "denied, retry after {ms} ms"),
+            None => f.write_str("denied, cost exceeds the limit"),
+        }
     }
 }
 

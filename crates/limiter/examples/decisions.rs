@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     for at_ms in [0, 100, 200, 300, 1_000, 1_100, 1_200, 59_999, 60_000] {
         clock.set_ms(at_ms);
-        let verdict = limiter.check_now("alice");
+        let verdict = limiter.check("alice");
         let answer = if verdict.is_allowed() { "allowed" } else { "denied" };
         let ms = |ms: Option<u64>| ms.map_or(String::from("-"), |ms| format!("{ms} ms"));
         println!(

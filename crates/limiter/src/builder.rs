@@ -1,11 +1,15 @@
-//! How a limiter is put together.
+//! Builder of limiters.
 
+use std::convert::Infallible;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use slidegate_core::Limit;
 
+use crate::async_limiter::AsyncLimiter;
 use crate::clock::{Clock, SystemClock};
+use crate::engine::Engine;
 use crate::limiter::Limiter;
 use crate::permit::Signer;
 use slidegate_store::Space;
@@ -13,7 +17,7 @@ use slidegate_store::memory::{Memory, PreparedLimits, SnapshotError};
 use slidegate_store::random;
 use slidegate_store::{MAX_LIMITS, Store};
 
-/// The settings of a limiter; [`Limiter::builder`] starts one.
+/// Settings of a limiter; [`Limiter::builder`] creates it.
 #[derive(Debug)]
 pub struct Builder<S = Memory, C = SystemClock> {
     limits: Vec<Limit>,
@@ -24,17 +28,17 @@ pub struct Builder<S = Memory, C = SystemClock> {
     store: S,
 }
 
-/// Why these settings make no limiter.
+/// Error of [`Builder::build`] and [`Builder::build_async`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There is nothing to limit by.
+    /// There are no limits.
     #[error("a limiter needs at least one limit")]
     NoLimits,
-    /// There are more than [`MAX_LIMITS`].
+    /// There are more limits than [`MAX_LIMITS`].
     #[error("a limiter has at most {MAX_LIMITS} limits, not {0}")]
     TooManyLimits(usize),
-    /// Two limits would count in one history.
+    /// Two limits have the same history.
     #[error("two limits count in the same history as {0}: give one of them a name (Limit::named) or drop it")]
     SameHistory(Limit),
 }
@@ -53,28 +57,39 @@ impl Builder {
 }
 
 impl<C> Builder<Memory, C> {
-    /// The most bytes that the in-memory store may use.
+    /// Memory bound of the in-memory store, in bytes.
     pub fn max_memory(self, bytes: usize) -> Self {
         Self { store: Memory::new(bytes), ..self }
     }
 
-    /// Starts with what [`Limiter::save`] wrote. Set [`Builder::max_memory`] before, and the same
-    /// [`Builder::permit_secret`] as then for permits to stay good.
+    /// Loads the state that [`Limiter::save`] wrote. Set [`Builder::max_memory`] before this, and the
+    /// same [`Builder::permit_secret`] as then so that permits stay valid.
     pub fn load(self, path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         let store = Memory::load(path.as_ref(), self.store.max_memory())?;
         Ok(Self { store, ..self })
     }
 }
 
-impl<S: Store, C: Clock> Builder<S, C> {
-    /// The limiter, if the limits can stand side by side.
+impl<S: Store<Error = Infallible> + AsRef<Memory>, C: Clock> Builder<S, C> {
+    /// Limiter in memory. For other stores there is [`Builder::build_async`].
     pub fn build(self) -> Result<Limiter<S, C>, BuildError> {
+        self.engine().map(Limiter)
+    }
+}
+
+impl<S: Store, C: Clock> Builder<S, C> {
+    /// Limiter over any store, with `async` operations.
+    pub fn build_async(self) -> Result<AsyncLimiter<S, C>, BuildError> {
+        self.engine().map(AsyncLimiter)
+    }
+
+    fn engine(self) -> Result<Arc<Engine<S, C>>, BuildError> {
         self.check()?;
         let space = Space::named(&self.name);
         if self.refundable {
             self.store.expect_refunds(space);
         }
-        Ok(Limiter {
+        Ok(Arc::new(Engine {
             store: self.store,
             refundable: self.refundable,
             clock: self.clock,
@@ -83,36 +98,37 @@ impl<S: Store, C: Clock> Builder<S, C> {
             signer: Signer::new(&self.secret.unwrap_or_else(random)),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             #[cfg(feature = "tokio")]
-            lines: Default::default(),
-        })
+            queue: Default::default(),
+        }))
     }
 }
 
 impl<S, C> Builder<S, C> {
-    /// Names the space in which its keys count. Limiters of different names on one store share nothing.
+    /// Name of the limiter. Limiters with different names on one store share nothing.
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// The secret that signs permits. Nodes that take each other's permits share it; without one it is random, and
-    /// permits end with the process.
+    /// Secret that signs permits, shared by the nodes that accept each other's permits. The default is
+    /// random: then permits end with the process.
     pub fn permit_secret(self, secret: [u8; 32]) -> Self {
         Self { secret: Some(secret), ..self }
     }
 
-    /// Says that charges may be given back or corrected. A store that repeats denials without looking has to know that before
-    /// [`Limiter::reserve`], on every node; in memory it makes no difference.
+    /// Allows [`AsyncLimiter::reserve`] on stores with a deny cache, on every node: the store has to know
+    /// in advance that charges may be given back. In memory it makes no difference.
     pub fn refundable(self) -> Self {
         Self { refundable: true, ..self }
     }
 
-    /// Another clock.
+    /// Clock; the default is [`SystemClock`].
     pub fn clock<D: Clock>(self, clock: D) -> Builder<S, D> {
         let Self { limits, name, secret, refundable, store, .. } = self;
         Builder { limits, name, secret, refundable, clock, store }
     }
 
-    /// Another store. Limiters share one through an `Arc`; their names keep their keys apart:
+    /// Store; the default is [`Memory`]. Limiters share one through an `Arc`, and their names separate
+    /// their keys:
     ///
     /// ```
     /// use slidegate::{Limit, Limiter, Memory};
@@ -121,8 +137,8 @@ impl<S, C> Builder<S, C> {
     /// let store = Arc::new(Memory::new(64 << 20));
     /// let login = Limiter::builder([Limit::per_minute(5)]).name("login").store(store.clone()).build()?;
     /// let search = Limiter::builder([Limit::per_second(50)]).name("search").store(store).build()?;
-    /// login.check_now("alice");
-    /// assert_eq!(search.check_now("alice").remaining(), Some(49));
+    /// assert!(login.check("alice").is_allowed());
+    /// assert_eq!(search.check("alice").remaining(), Some(49));
     /// # Ok::<(), slidegate::BuildError>(())
     /// ```
     pub fn store<T: Store>(self, store: T) -> Builder<T, C> {

@@ -59,11 +59,11 @@ impl Clock for SystemClock {
 ///
 /// let clock = ManualClock::new(0);
 /// let limiter = Limiter::builder([Limit::per_second(1)]).clock(clock.clone()).build()?;
-/// assert!(limiter.check_now("alice").is_allowed());
+/// assert!(limiter.check("alice").is_allowed());
 /// clock.advance_ms(999);
-/// assert!(!limiter.check_now("alice").is_allowed());
+/// assert!(!limiter.check("alice").is_allowed());
 /// clock.advance_ms(1);
-/// assert!(limiter.check_now("alice").is_allowed());
+/// assert!(limiter.check("alice").is_allowed());
 /// # Ok::<(), slidegate::BuildError>(())
 /// ```
 #[derive(Clone, Default, Debug)]

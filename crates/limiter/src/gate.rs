@@ -28,11 +28,11 @@ pub use request::{CheckRequest, GateError};
 pub use settlement::{SettlementPart, SettlementReport, Settlements};
 pub use sync::SyncAnswer;
 
+use crate::async_limiter::CallError;
 use crate::clock::{Clock, SystemClock};
-use crate::limiter::CallError;
 use crate::permit::{Permit, Signer};
 use crate::telemetry::Telemetry;
-use crate::wait_queue::Lines;
+use crate::wait_queue::WaitQueue;
 use answer::Applied;
 use charges::{Charges, returns};
 use in_flight::split_charges;
@@ -81,7 +81,7 @@ pub struct Gate<S, C = SystemClock> {
     settled: settlement::SettlementCounters,
     /// Requests that were refused because their idempotency keys could not be remembered.
     full: AtomicU64,
-    queue: Lines<QueueKey>,
+    queue: WaitQueue<QueueKey>,
     ad_hoc: Space,
     batch_space: Space,
     telemetry: Option<Arc<Telemetry>>,
@@ -100,7 +100,7 @@ impl<S: Store> Gate<S> {
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             settled: settlement::SettlementCounters::default(),
             full: AtomicU64::new(0),
-            queue: Lines::bounded(MAX_WAITING),
+            queue: WaitQueue::bounded(MAX_WAITING),
             ad_hoc: Space::named(AD_HOC_SPACE),
             batch_space: Space::named(BATCH_SPACE),
             telemetry: None,
@@ -123,7 +123,7 @@ impl<S, C> Gate<S, C> {
 
     /// The most requests that are held for their turn at a time; further ones are answered at once.
     pub fn max_waiting(self, requests: usize) -> Self {
-        Self { queue: Lines::bounded(requests), ..self }
+        Self { queue: WaitQueue::bounded(requests), ..self }
     }
 
     /// Tells an observer of everything that is decided.

@@ -11,7 +11,7 @@
 //! // 10 per second and 600 per minute, for every key by itself.
 //! let limiter = Limiter::new([Limit::per_second(10), "600/min".parse()?])?;
 //!
-//! let verdict = limiter.check_now("alice");
+//! let verdict = limiter.check("alice");
 //! assert!(verdict.is_allowed());
 //! assert_eq!(verdict.remaining(), Some(9));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -21,26 +21,26 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | limit calls in one process | [`Limiter::new`], then [`Limiter::check_now`] |
-//! | charge more than one unit, or only look | [`Limiter::charge_now`], [`Limiter::peek_now`] |
-//! | settle a cost that is known afterwards | [`Limiter::reserve_now`], which returns a [`Permit`] |
+//! | limit calls in one process | [`Limiter::new`], then [`Limiter::check`] |
+//! | charge more than one unit, or only look | [`Limiter::check_n`], [`Limiter::peek`] |
+//! | settle a cost that is known afterwards | [`Limiter::reserve`], which returns a [`Permit`] |
 //! | bound the requests that run at the same time | [`Limit::in_flight`] |
-//! | wait instead of being denied | [`Limiter::acquire`] |
-//! | share limits between processes | [`Limiter::redis`], and [`Fallback`] for outages |
+//! | wait instead of being denied | [`Limiter::until_ready`] |
+//! | share limits between processes | [`RedisLimiter::new`], and [`Fallback`] for outages |
 //! | read rules from a file | [`Policy::parse`] and a [`Gate`] over any [`Store`] |
 //! | render an answer as HTTP headers | [`headers`] |
 //! | count decisions, and find who is limited most | [`telemetry`] |
 //! | test code that uses limits | [`ManualClock`] in [`Builder::clock`] |
 //! | implement another store | [`Store`] |
 //!
-//! Every operation whose name ends in `_now` is synchronous and works on [`Memory`]; the one
-//! without is `async` and works on any [`Store`].
+//! [`Limiter`] is synchronous and works in memory. [`AsyncLimiter`] has the same operations as
+//! `async` functions and works over any [`Store`]; [`RedisLimiter`] is the one over Redis.
 //!
 //! # Features
 //!
 //! | feature | adds | default |
 //! |---|---|---|
-//! | `tokio` | [`Limiter::acquire`], which waits in order of arrival | no |
+//! | `tokio` | [`Limiter::until_ready`], which waits in order of arrival | no |
 //! | `policy` | [`Policy`], [`Gate`], [`headers`] and [`telemetry`]; includes `tokio` | no |
 //! | `redis` | [`Redis`], the store in Redis or Valkey; includes `tokio` | no |
 //!
@@ -51,7 +51,8 @@
 //!
 //! | module | contains |
 //! |---|---|
-//! | `limiter`, `builder`, `redis_limiter` | [`Limiter`] and how it is built |
+//! | `limiter`, `async_limiter`, `redis_limiter` | [`Limiter`], [`AsyncLimiter`], [`RedisLimiter`] |
+//! | `builder`, `engine` | [`Builder`]; the state that limiters share |
 //! | `until_ready`, `wait_queue` | waiting in order of arrival |
 //! | `permit`, `clock` | [`Permit`], signed; [`Clock`], [`ManualClock`] |
 //! | `gate` | [`Gate`]: a policy over a store, for one request, a batch or an inspection |
@@ -61,8 +62,10 @@
 //! The rest is re-exported: limits and verdicts from `slidegate-core`, stores from
 //! `slidegate-store` and `slidegate-store-redis`, policies from `slidegate-policy`.
 
+mod async_limiter;
 mod builder;
 mod clock;
+mod engine;
 mod limiter;
 mod permit;
 
@@ -95,8 +98,10 @@ struct TheLibrary;
 #[doc = include_str!("../../../docs/redis.md")]
 struct SharedLimits;
 
+pub use async_limiter::{AsyncLimiter, CallError};
 pub use builder::{BuildError, Builder};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use engine::Reservation;
 #[cfg(feature = "policy")]
 pub use gate::{
     ActivePolicy, Answer, BatchAnswer, BatchItem, CheckRequest, Gate, GateError, Inspection, ItemAnswer,
@@ -108,10 +113,10 @@ pub use gate::{
     BatchAnswer as Answers, BatchItem as Demand, CheckRequest as Ask, Inspection as Looked,
     ItemAnswer as DemandAnswer, SyncAnswer as AtOnce,
 };
-pub use limiter::{CallError, Limiter, Reservation};
+pub use limiter::Limiter;
 pub use permit::{Permit, PermitError};
 #[cfg(feature = "redis")]
-pub use redis_limiter::SetupError;
+pub use redis_limiter::{RedisLimiter, SetupError};
 pub use slidegate_core::{
     Decision, Decisions, Grant, Limit, LimitError, LimitId, LimitKind, MAX_ENTRIES, MAX_OPEN_PERMITS,
     MAX_QUOTA, MAX_WINDOW_MS, Outcome, Resolution, Source, Summary, Verdict, Wait,
@@ -123,7 +128,9 @@ pub use slidegate_policy as policy;
 pub use slidegate_policy::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Policy, Request, RequestError};
 pub use slidegate_store::{
     Admission, Fallback, Grants, IdempotentOutcome, Key, KeySegment, Memory, OnStoreError, RefundScope,
-    ReserveRequest, SettleOutcome, Space, Store,
+    ReserveRequest, SettleOutcome, Space, Store, SyncStore,
 };
 #[cfg(feature = "redis")]
 pub use slidegate_store_redis::Redis;
+#[cfg(feature = "tokio")]
+pub use until_ready::WaitError;

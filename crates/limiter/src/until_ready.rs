@@ -1,40 +1,78 @@
-//! Waiting for one's turn: first come, first served, key by key.
+//! Waiting for admission, in order of arrival per key.
 
 use std::time::Duration;
 
 use slidegate_core::Verdict;
 
+use crate::async_limiter::AsyncLimiter;
 use crate::clock::Clock;
+use crate::engine::Engine;
 use crate::limiter::Limiter;
 use slidegate_store::Key;
 use slidegate_store::Store;
 
-/// How often to ask again for a place in flight, which may be released before its hold ends.
-const ASK_AGAIN_MS: u64 = 20;
+/// Interval between attempts for a slot in flight, which may be released before its hold ends.
+const POLL_MS: u64 = 20;
 
-impl<S: Store, C: Clock> Limiter<S, C> {
-    /// Waits until one unit is admitted. Those who wait for one key get in in the order in which they came, as far as
-    /// this limiter is concerned; dropping the future gives up the place.
-    pub async fn acquire<'k>(&self, key: impl Into<Key<'k>>) -> Result<Verdict, S::Error> {
-        self.acquire_many(key, 1).await
-    }
+/// Error of `until_ready` and `until_ready_n`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitError<E> {
+    /// The cost exceeds a limit, so that no wait would be long enough.
+    #[error("cost {cost} exceeds the limit and can never be admitted")]
+    NeverFits {
+        /// Requested cost.
+        cost: u64,
+    },
+    /// The store did not answer.
+    #[error("the store failed: {0}")]
+    Store(#[source] E),
+}
 
-    /// Waits until `cost` units are admitted together. A cost that can never fit is refused at once.
-    pub async fn acquire_many<'k>(&self, key: impl Into<Key<'k>>, cost: u64) -> Result<Verdict, S::Error> {
-        let key = key.into().into_owned();
-        let place = self.lines.join(key.clone()).expect("these lines have no bound");
-        let _turn = place.turn().await;
+impl<S: Store, C: Clock> Engine<S, C> {
+    async fn until_ready(&self, key: Key<'_>, cost: u64) -> Result<Verdict, WaitError<S::Error>> {
+        let key = key.into_owned();
+        let ticket = self.queue.join(key.clone()).expect("the queue has no bound");
+        let _turn = ticket.turn().await;
         loop {
-            let verdict = self.charge(key.clone(), cost).await?;
+            let verdict = self.decide(&key, cost).await.map_err(WaitError::Store)?;
             match verdict.retry_after_ms() {
-                Some(wait_ms) => tokio::time::sleep(self.patience(wait_ms)).await,
-                None => return Ok(verdict),
+                Some(wait_ms) => tokio::time::sleep(self.pause(wait_ms)).await,
+                None if verdict.is_allowed() => return Ok(verdict),
+                None => return Err(WaitError::NeverFits { cost }),
             }
         }
     }
 
-    fn patience(&self, wait_ms: u64) -> Duration {
-        let wait_ms = if self.in_flight { wait_ms.min(ASK_AGAIN_MS) } else { wait_ms };
+    fn pause(&self, wait_ms: u64) -> Duration {
+        let wait_ms = if self.in_flight { wait_ms.min(POLL_MS) } else { wait_ms };
         Duration::from_millis(wait_ms.max(1))
     }
 }
+
+macro_rules! until_ready {
+    ($limiter:ident) => {
+        impl<S: Store, C: Clock> $limiter<S, C> {
+            /// Waits until one unit is admitted. Waiters for one key are admitted in the order in which
+            /// they called this limiter; dropping the future cancels the wait.
+            pub async fn until_ready<'k>(
+                &self,
+                key: impl Into<Key<'k>>,
+            ) -> Result<Verdict, WaitError<S::Error>> {
+                self.0.until_ready(key.into(), 1).await
+            }
+
+            /// Waits until `cost` units are admitted together. A cost that can never fit is an error at
+            /// once.
+            pub async fn until_ready_n<'k>(
+                &self,
+                key: impl Into<Key<'k>>,
+                cost: u64,
+            ) -> Result<Verdict, WaitError<S::Error>> {
+                self.0.until_ready(key.into(), cost).await
+            }
+        }
+    };
+}
+until_ready!(Limiter);
+until_ready!(AsyncLimiter);

@@ -1,4 +1,4 @@
-//! Lines of those who wait, key by key: first come, first served.
+//! WaitQueue of those who wait, key by key: first come, first served.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,14 +8,14 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// The lines in front of keys that somebody waits for; a key without a line takes no memory.
 #[derive(Debug)]
-pub(crate) struct Lines<K: Eq + Hash + Clone> {
-    inside: Mutex<Inside<K>>,
+pub(crate) struct WaitQueue<K: Eq + Hash + Clone> {
+    inside: Mutex<QueueState<K>>,
     most: usize,
 }
 
 #[derive(Debug)]
-struct Inside<K> {
-    lines: HashMap<K, Line>,
+struct QueueState<K> {
+    lines: HashMap<K, KeyQueue>,
     /// Of all lines together.
     places: usize,
 }
@@ -23,34 +23,34 @@ struct Inside<K> {
 /// Whose turn it is, and how many wait or have it. Counted under the lock: those who leave at the same time would each take
 /// the other's hold on the turn for that of somebody who stays.
 #[derive(Default, Debug)]
-struct Line {
+struct KeyQueue {
     turn: Arc<Turn<()>>,
     places: usize,
 }
 
 /// A place in the line of one key, until it is dropped. The line goes with its last place.
 #[derive(Debug)]
-pub(crate) struct Place<'a, K: Eq + Hash + Clone> {
-    lines: &'a Lines<K>,
+pub(crate) struct Ticket<'a, K: Eq + Hash + Clone> {
+    lines: &'a WaitQueue<K>,
     key: K,
     turn: Arc<Turn<()>>,
 }
 
-impl<K: Eq + Hash + Clone> Default for Lines<K> {
-    /// Lines for as many as come.
+impl<K: Eq + Hash + Clone> Default for WaitQueue<K> {
+    /// WaitQueue for as many as come.
     fn default() -> Self {
         Self::bounded(usize::MAX)
     }
 }
 
-impl<K: Eq + Hash + Clone> Lines<K> {
-    /// Lines with at most so many places, all of them together.
+impl<K: Eq + Hash + Clone> WaitQueue<K> {
+    /// WaitQueue with at most so many places, all of them together.
     pub(crate) fn bounded(most: usize) -> Self {
-        Self { inside: Mutex::new(Inside { lines: HashMap::new(), places: 0 }), most }
+        Self { inside: Mutex::new(QueueState { lines: HashMap::new(), places: 0 }), most }
     }
 
     /// A place at the end of a line, unless all are taken.
-    pub(crate) fn join(&self, key: K) -> Option<Place<'_, K>> {
+    pub(crate) fn join(&self, key: K) -> Option<Ticket<'_, K>> {
         let mut inside = self.lock();
         if inside.places >= self.most {
             return None;
@@ -60,22 +60,22 @@ impl<K: Eq + Hash + Clone> Lines<K> {
         line.places += 1;
         let turn = line.turn.clone();
         drop(inside);
-        Some(Place { lines: self, key, turn })
+        Some(Ticket { lines: self, key, turn })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside<K>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K: Eq + Hash + Clone> Place<'_, K> {
+impl<K: Eq + Hash + Clone> Ticket<'_, K> {
     /// Waits for the turn, which lasts until what this gives is dropped. Turns come in the order in which they were first waited for.
     pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
         self.turn.clone().lock_owned().await
     }
 }
 
-impl<K: Eq + Hash + Clone> Drop for Place<'_, K> {
+impl<K: Eq + Hash + Clone> Drop for Ticket<'_, K> {
     fn drop(&mut self) {
         let mut inside = self.lines.lock();
         let Some(line) = inside.lines.get_mut(&self.key) else { return };
@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    fn is_empty<K: Eq + Hash + Clone>(lines: &Lines<K>) -> bool {
+    fn is_empty<K: Eq + Hash + Clone>(lines: &WaitQueue<K>) -> bool {
         let inside = lines.lock();
         inside.lines.is_empty() && inside.places == 0
     }
@@ -103,7 +103,7 @@ mod tests {
     /// Threads that join and leave the same lines at the same time leave none behind.
     #[test]
     fn a_line_goes_with_its_last_place() {
-        let lines = Lines::default();
+        let lines = WaitQueue::default();
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn all_lines_together_have_a_bound() {
-        let lines = Lines::bounded(3);
+        let lines = WaitQueue::bounded(3);
         let first = lines.join("a");
         let others = [lines.join("a"), lines.join("b")];
         assert!(first.is_some() && others.iter().all(Option::is_some));
@@ -129,13 +129,13 @@ mod tests {
         assert!(lines.join("c").is_none());
         drop((others, again));
         assert!(is_empty(&lines));
-        assert!(Lines::bounded(0).join("a").is_none());
+        assert!(WaitQueue::bounded(0).join("a").is_none());
     }
 
     /// However many threads push, never more than the bound are inside, and no place is lost.
     #[test]
     fn the_bound_holds_for_threads() {
-        let lines = Lines::bounded(3);
+        let lines = WaitQueue::bounded(3);
         thread::scope(|scope| {
             for thread in 0..8_u64 {
                 let lines = &lines;
@@ -153,7 +153,7 @@ mod tests {
 
     #[tokio::test]
     async fn turns_come_in_order_and_who_gives_up_leaves_the_line() {
-        let lines = Arc::new(Lines::bounded(8));
+        let lines = Arc::new(WaitQueue::bounded(8));
         let order = Arc::new(Mutex::new(Vec::new()));
         let place = lines.join("key").expect("a place");
         let turn = place.turn().await;

@@ -122,7 +122,7 @@ impl<S: Store> Fallback<S> {
     fn warm(&self, call: &ChargeRequest<'_>, verdict: &Verdict) {
         if verdict.is_allowed() && call.charges.iter().any(|charge| charge.cost != 0) {
             // By the store's clock, so that a permit names the same stamps here as there.
-            self.local.decide_now(&ChargeRequest { now_ms: verdict.decided_at_ms, ..*call });
+            let _ = self.local.decide_now(&ChargeRequest { now_ms: verdict.decided_at_ms, ..*call });
         }
     }
 
@@ -321,7 +321,7 @@ impl<S: Store> Store for Fallback<S> {
         match self.store.give_back(call).await {
             Ok(verdict) => {
                 // By the store's clock, as what it admitted was recorded.
-                self.local.give_back_now(&ChargeRequest { now_ms: verdict.decided_at_ms, ..*call });
+                let _ = self.local.give_back_now(&ChargeRequest { now_ms: verdict.decided_at_ms, ..*call });
                 Ok(verdict)
             }
             Err(_) => {

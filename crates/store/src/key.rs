@@ -1,13 +1,14 @@
 //! Key of a subject: bytes, in unambiguous parts.
 
 use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
 /// The subject of a limit: one part (`"alice"`, `42`), or several (`("acme", "alice")`).
 ///
 /// Parts are prefixed with their length, so `("a", "bc")` and `("ab", "c")` are different keys. An
-/// integer is the same key as its decimal text.
+/// integer or an IP address is the same key as its text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Key<'a> {
     form: KeyEncoding,
@@ -90,7 +91,7 @@ fn push_part(bytes: &mut Vec<u8>, part: &impl KeySegment) {
     });
 }
 
-/// Part of a key: text, bytes or an integer.
+/// Part of a key: text, bytes, an integer or an IP address.
 pub trait KeySegment {
     /// Passes the part's bytes to `read`.
     fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R;
@@ -109,6 +110,18 @@ impl KeySegment for &String {
 }
 
 impl KeySegment for &[u8] {
+    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+        read(self)
+    }
+}
+
+impl<const N: usize> KeySegment for &[u8; N] {
+    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+        read(*self)
+    }
+}
+
+impl<const N: usize> KeySegment for [u8; N] {
     fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
         read(self)
     }
@@ -135,6 +148,19 @@ impl<'a> From<&'a [u8]> for Key<'a> {
     }
 }
 
+impl<'a, const N: usize> From<&'a [u8; N]> for Key<'a> {
+    #[inline]
+    fn from(part: &'a [u8; N]) -> Self {
+        Self::single(Cow::Borrowed(part))
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for Key<'_> {
+    fn from(part: [u8; N]) -> Self {
+        Self::single(Cow::Owned(part.to_vec()))
+    }
+}
+
 impl From<String> for Key<'_> {
     fn from(part: String) -> Self {
         Self::single(Cow::Owned(part.into_bytes()))
@@ -147,22 +173,22 @@ impl From<Vec<u8>> for Key<'_> {
     }
 }
 
-macro_rules! integers {
-    ($($integer:ty),*) => {$(
-        impl KeySegment for $integer {
+macro_rules! texts {
+    ($($value:ty),*) => {$(
+        impl KeySegment for $value {
             fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
                 read(self.to_string().as_bytes())
             }
         }
 
-        impl From<$integer> for Key<'_> {
-            fn from(part: $integer) -> Self {
+        impl From<$value> for Key<'_> {
+            fn from(part: $value) -> Self {
                 Self::from(part.to_string())
             }
         }
     )*};
 }
-integers!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize);
+texts!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, IpAddr, Ipv4Addr, Ipv6Addr);
 
 macro_rules! tuples {
     ($(($($part:ident),+))*) => {$(

@@ -31,6 +31,7 @@ mod random;
 mod settlement;
 mod store;
 pub mod sync;
+mod sync_store;
 
 pub use admission::{Admission, Grants, IdempotentOutcome};
 pub use charge::{Charge, ChargeRequest, ForgetRequest, RefundScope, ReserveRequest, is_stricter, stricter};
@@ -42,6 +43,7 @@ pub use notes::{MAX_NOTE_BYTES, MAX_NOTE_ID_BYTES, MAX_NOTES, Note, Notes, PostO
 pub use random::random;
 pub use settlement::{ChargeRecord, SettleOutcome, Settlement, settle_limit};
 pub use store::Store;
+pub use sync_store::SyncStore;
 
 /// The most limits that one request may touch.
 pub const MAX_LIMITS: usize = 32;

@@ -40,12 +40,12 @@ fn replay(trace: &str) -> usize {
         let answer = match ask.split_once(" every ms to ") {
             None => {
                 clock.set_ms(MIDNIGHT_MS + ms(at));
-                said(&limiter.charge_now("key", ask.trim().parse().expect("a cost")), expected)
+                said(&limiter.check_n("key", ask.trim().parse().expect("a cost")), expected)
             }
             Some((cost, until)) => {
                 let allowed = (ms(at)..=ms(until)).filter(|at| {
                     clock.set_ms(MIDNIGHT_MS + at);
-                    limiter.charge_now("key", cost.parse().expect("a cost")).is_allowed()
+                    limiter.check_n("key", cost.parse().expect("a cost")).is_allowed()
                 });
                 format!("{} allowed", allowed.count())
             }

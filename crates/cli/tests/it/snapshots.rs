@@ -48,7 +48,7 @@ fn save_ballast(memory: &Memory, keys: u64, limits: [Limit; 2], snapshot: &Path)
     let now_ms = SystemClock::new().now_ms();
     for n in 0..keys {
         let charge = Charge { space: Space::named("ballast"), key: &Key::from(n), limits: &limits, cost: 1 };
-        memory.decide_now(&ChargeRequest { now_ms, holder: 0, charges: &[charge] });
+        let _ = memory.decide_now(&ChargeRequest { now_ms, holder: 0, charges: &[charge] });
     }
     memory.save(snapshot, now_ms).expect("a snapshot");
 }

@@ -11,7 +11,7 @@ use super::in_flight::split_charges;
 use crate::clock::Clock;
 use slidegate_policy::{Choice, Hit, HitMode, Policy};
 use slidegate_policy::{Request, RequestError};
-use slidegate_store::{Charge, ChargeRequest, RefundScope, Store};
+use slidegate_store::{Charge, ChargeRequest, RefundScope, SyncStore};
 use slidegate_store::{Key, Space};
 
 /// What came of a request, as long as it is looked at.
@@ -49,16 +49,18 @@ fn limits<'a>(policy: &'a Policy, hit: &Hit<'_>) -> &'a [Limit] {
     policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits()
 }
 
-impl<S: Store, C: Clock> Gate<S, C> {
-    /// [`Gate::check`] where `decide` asks this gate's store, which does not wait. `None` if a rule only looks on, or gives something
-    /// back: then nothing was decided.
+impl<S: SyncStore, C: Clock> Gate<S, C> {
+    /// [`Gate::check`] without a future. `None`, and nothing is decided, if the store has to wait, or if
+    /// a rule is in observe mode, is `refundable` or has slots in flight.
     #[inline]
-    pub fn check_at_once<T>(
+    pub fn check_now<T>(
         &self,
         request: &Request<'_>,
-        decide: impl FnOnce(&ChargeRequest<'_>) -> Verdict,
-        tell: impl FnOnce(SyncAnswer<'_>) -> T,
+        respond: impl FnOnce(SyncAnswer<'_>) -> T,
     ) -> Result<Option<T>, RequestError> {
+        if !self.store.is_sync() {
+            return Ok(None);
+        }
         let policy = &**self.policy.load();
         let choice = policy.choose(request)?;
         let (hits, barred) = match &choice {
@@ -77,11 +79,11 @@ impl<S: Store, C: Clock> Gate<S, C> {
         }
         let charge = |hit: &'_ Hit<'_>| (policy.rules()[hit.rule].space(), limits(policy, hit));
         let verdict = match hits {
-            [] => Verdict::new(now_ms, Decisions::default()),
+            [] => Some(Verdict::new(now_ms, Decisions::default())),
             [hit] => {
                 let (space, limits) = charge(hit);
                 let charges = [Charge { space, key: &hit.key, limits, cost }];
-                decide(&ChargeRequest { now_ms, holder: 0, charges: &charges })
+                self.store.try_decide_now(&ChargeRequest { now_ms, holder: 0, charges: &charges })
             }
             several => {
                 let charges: SmallVec<[Charge<'_>; 4]> = several
@@ -91,32 +93,33 @@ impl<S: Store, C: Clock> Gate<S, C> {
                         Charge { space, key: &hit.key, limits, cost }
                     })
                     .collect();
-                decide(&ChargeRequest { now_ms, holder: 0, charges: &charges })
+                self.store.try_decide_now(&ChargeRequest { now_ms, holder: 0, charges: &charges })
             }
         };
+        let Some(verdict) = verdict else { return Ok(None) };
         if !barred {
             self.report_sync(policy, request, hits, &verdict);
         }
-        Ok(Some(tell(SyncAnswer { policy, hits, verdict: &verdict, barred })))
+        Ok(Some(respond(SyncAnswer { policy, hits, verdict: &verdict, barred })))
     }
 
-    /// [`Gate::limit_in`] without an id, where `decide` asks this gate's store, which does not wait.
+    /// [`Gate::limit_in`] without a future and without an id. `None`, and nothing is decided, if the
+    /// store has to wait.
     #[inline]
-    pub fn limit_at_once<'k>(
+    pub fn limit_now<'k>(
         &self,
         space: Space,
         key: impl Into<Key<'k>>,
         limit: &Limit,
         cost: u64,
-        decide: impl FnOnce(&ChargeRequest<'_>) -> Verdict,
-    ) -> Verdict {
+    ) -> Option<Verdict> {
         let key = key.into();
         let limits = std::slice::from_ref(limit);
         let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
-        let verdict =
-            decide(&ChargeRequest { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) });
+        let call = ChargeRequest { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) };
+        let verdict = self.store.try_decide_now(&call)?;
         self.report_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
-        verdict
+        Some(verdict)
     }
 }

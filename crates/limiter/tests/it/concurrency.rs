@@ -50,7 +50,7 @@ fn admitted(limits: &[Limit], request: impl Fn(&Limiter<Memory, ManualClock>, u6
 #[test]
 fn one_hot_key_admits_its_quota_exactly() {
     for limit in kinds(8_000) {
-        assert_eq!(admitted(&[limit], |limiter, _| limiter.check_now("hot").is_allowed()), 8_000, "{limit}");
+        assert_eq!(admitted(&[limit], |limiter, _| limiter.check("hot").is_allowed()), 8_000, "{limit}");
     }
 }
 
@@ -59,7 +59,7 @@ fn two_and_three_limits_admit_the_tightest_exactly() {
     let [log, counter, fixed, ..] = kinds(60_000);
     let tight = Limit::per_minute(30_000).counter().expect("a counter").named("tight");
     for limits in [&[log, tight][..], &[tight, counter], &[log, tight, fixed]] {
-        assert_eq!(admitted(limits, |limiter, _| limiter.check_now("hot").is_allowed()), 30_000);
+        assert_eq!(admitted(limits, |limiter, _| limiter.check("hot").is_allowed()), 30_000);
     }
 }
 
@@ -71,14 +71,14 @@ fn refunds_among_checks_keep_the_count() {
     let refunds = AtomicU64::new(0);
     on_all_threads(|_| {
         for n in 0..2_000 {
-            let reserved = limiter.reserve_now("hot", 3).expect("permits are given");
+            let reserved = limiter.reserve("hot", 3).expect("permits are given");
             let permit = reserved.permit.expect("admitted");
-            if n % 2 == 0 && limiter.refund_now(&permit) == Ok(slidegate::SettleOutcome::Settled) {
+            if n % 2 == 0 && limiter.refund(&permit) == Ok(slidegate::SettleOutcome::Settled) {
                 refunds.fetch_add(1, Ordering::Relaxed);
             }
         }
     });
-    let used = 1_000_000 - limiter.peek_now("hot").remaining().expect("there is a limit");
+    let used = 1_000_000 - limiter.peek("hot").remaining().expect("there is a limit");
     assert_eq!(used, 3 * (2_000 * THREADS - refunds.into_inner()));
 }
 

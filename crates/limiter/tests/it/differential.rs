@@ -370,7 +370,7 @@ impl<S: Driver> Both<S> {
 
     fn give_back(&mut self, key: usize, units: u64, way: Way) -> Result<(), String> {
         let subjects = subjects(key, way);
-        self.ask(Verb::GiveBack, &subjects, units, (way, RefundScope::Nothing))?;
+        let _ = self.ask(Verb::GiveBack, &subjects, units, (way, RefundScope::Nothing))?;
         // A store may drop what is empty, and then says of a permit that there is nothing left, or
         // not: both are right.
         for key in subjects {

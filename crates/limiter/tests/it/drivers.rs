@@ -76,6 +76,6 @@ impl Driver for MemoryDriver {
             return None;
         }
         self.clock.set_ms(now_ms);
-        Some(self.limiter.charge_now(key, cost))
+        Some(self.limiter.check_n(key, cost))
     }
 }

@@ -36,13 +36,13 @@ fn flood() {
     let builder = Limiter::builder([limit]).max_memory(max_memory as usize).clock(clock.clone());
     let limiter = builder.build().expect("a limiter");
     for client in 0..CLIENTS {
-        (0..10).for_each(|_| assert!(limiter.check_now(("limited", client)).is_allowed()));
-        assert!(!limiter.check_now(("limited", client)).is_allowed());
+        (0..10).for_each(|_| assert!(limiter.check(("limited", client)).is_allowed()));
+        assert!(!limiter.check(("limited", client)).is_allowed());
     }
     let (mut most, mut slowest, mut newcomers) = (0, Duration::ZERO, 0_u64);
     for n in 0..flood {
         let start = Instant::now();
-        limiter.check_now(("flood", n));
+        let _ = limiter.check(("flood", n));
         slowest = slowest.max(start.elapsed());
         if n % 100 == 0 {
             clock.advance_ms(u64::from(n % 10_000 == 0));
@@ -69,12 +69,12 @@ fn flood() {
 
 /// Whether a client that was never seen gets what it asks for, three times.
 fn serve_newcomer(limiter: &Manual, n: u64) -> bool {
-    (0..3).all(|_| limiter.check_now(("newcomer", n)).is_allowed())
+    (0..3).all(|_| limiter.check(("newcomer", n)).is_allowed())
 }
 
 fn assert_still_limited(limiter: &Manual) {
     for client in 0..CLIENTS {
-        let verdict = limiter.check_now(("limited", client));
+        let verdict = limiter.check(("limited", client));
         assert!(!verdict.is_allowed(), "client {client} is free: {verdict:?}");
     }
 }

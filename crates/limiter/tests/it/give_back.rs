@@ -93,7 +93,7 @@ fn a_permit_settled_afterwards_takes_nothing_below_zero() {
         let store = Memory::new(1 << 20);
         let part = |units| [(&key, std::slice::from_ref(limit), units)];
         let (admitted, grant) = reserve(&store, &part(5));
-        charge(&store, &part(2));
+        let _ = charge(&store, &part(2));
         let receipt = Receipt { stamp_ms: admitted.decisions[0].stamp_ms, cost: 5, holder: 1 };
         let settle = |cost| {
             let receipts = vec![(limit.id(), receipt)];
@@ -118,7 +118,7 @@ fn a_permit_stays_spent_for_the_longest_of_its_windows() {
     let places = Limit::in_flight(4, Duration::from_secs(1)).expect("places");
     let limits = [kinds(9)[1], places];
     let (admitted, grant) = reserve(&store, &[(&key, &limits, 3)]);
-    give_back(&store, &[(&key, &limits, 3)]);
+    let _ = give_back(&store, &[(&key, &limits, 3)]);
     let receipts = limits
         .iter()
         .zip(admitted.decisions.iter())
@@ -150,7 +150,7 @@ fn threads_on_one_key_give_back_exactly_what_they_took() {
                         let units = n % 3 + 1;
                         if charge(&store, &part(units)).is_allowed() {
                             most.fetch_add(1, Ordering::Relaxed);
-                            give_back(&store, &part(units));
+                            let _ = give_back(&store, &part(units));
                         }
                     }
                 });
@@ -189,13 +189,13 @@ fn giving_back_stays_within_the_bound() {
 fn giving_back_to_nobody_makes_no_room() {
     let (store, limits) = (Memory::new(64 << 10), kinds(9));
     for n in 0..20_000_u64 {
-        charge(&store, &[(&Key::from(n), &limits[1..2], 1)]);
+        let _ = charge(&store, &[(&Key::from(n), &limits[1..2], 1)]);
     }
     let full = store.stats();
     assert!(full.forgotten_keys > 0, "{full:?}");
     for n in 100_000..101_000_u64 {
         assert_eq!(remaining(&give_back(&store, &[(&Key::from(n), &limits, 5)])), [9; 4]);
-        give_back(&store, &[(&Key::from(n - 81_000), &limits[1..2], 0)]);
+        let _ = give_back(&store, &[(&Key::from(n - 81_000), &limits[1..2], 0)]);
     }
     assert_eq!(store.stats(), full);
 }

@@ -93,7 +93,7 @@ fn something_else_under_the_same_key_is_a_conflict() {
 fn a_denial_is_not_remembered() {
     let (store, limits) = (Memory::default(), ten_an_hour());
     let asked = KeyRequest { key: "key", limits: &limits, cost: 6, now_ms: NOW_MS };
-    decided(asked.once(&store, "a"));
+    let _ = decided(asked.once(&store, "a"));
     let denied = decided(asked.once(&store, "b"));
     assert!(!denied.is_allowed());
     let other = KeyRequest { cost: 4, ..asked };

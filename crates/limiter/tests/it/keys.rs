@@ -16,19 +16,19 @@ fn limiter() -> Limiter<Memory, ManualClock> {
 fn all_different(keys: &[Key<'_>]) {
     let limiter = limiter();
     for key in keys {
-        assert!(limiter.check_now(key.clone()).is_allowed(), "{key:?} shares the state of a key before it");
+        assert!(limiter.check(key.clone()).is_allowed(), "{key:?} shares the state of a key before it");
     }
     for key in keys {
-        assert!(!limiter.check_now(key.clone()).is_allowed(), "{key:?} lost its state");
+        assert!(!limiter.check(key.clone()).is_allowed(), "{key:?} lost its state");
     }
     assert_eq!(limiter.store().stats().keys, keys.len());
 }
 
 fn all_same(keys: &[Key<'_>]) {
     let limiter = limiter();
-    assert!(limiter.check_now(keys[0].clone()).is_allowed());
+    assert!(limiter.check(keys[0].clone()).is_allowed());
     for key in keys {
-        assert!(!limiter.check_now(key.clone()).is_allowed(), "{key:?} is not {:?}", keys[0]);
+        assert!(!limiter.check(key.clone()).is_allowed(), "{key:?} is not {:?}", keys[0]);
     }
 }
 
@@ -160,7 +160,7 @@ fn a_million_keys() {
             _ => (0..rng.between(9, 40)).map(|_| rng.next() as u8).collect::<Vec<_>>().into(),
         };
         let key = key.into_owned();
-        assert_eq!(limiter.check_now(key.clone()).is_allowed(), seen.insert(key.clone()), "{key:?}");
+        assert_eq!(limiter.check(key.clone()).is_allowed(), seen.insert(key.clone()), "{key:?}");
     }
     assert_eq!(limiter.store().stats().keys, seen.len());
     assert!(seen.len() as u64 > KEYS - 10, "only {} of the keys are different", seen.len());

@@ -4,9 +4,8 @@
 //! `cargo test -p slidegate --all-features --test it -- --skip redis::` needs no server.
 #![cfg(not(shuttle))]
 
-#[cfg(feature = "tokio")]
-mod acquire;
 mod cases;
+mod clones;
 mod concurrency;
 mod differential;
 mod drivers;
@@ -32,4 +31,6 @@ mod redis;
 mod snapshot;
 #[cfg(feature = "policy")]
 mod telemetry;
+#[cfg(feature = "tokio")]
+mod until_ready;
 mod vectors;

@@ -68,14 +68,14 @@ fn everything_comes_back() {
         let mut permits = Vec::new();
         for step in before {
             clock.advance_ms(step.after_ms);
-            if let Ok(reserved) = original.reserve_now(step.key, step.cost) {
+            if let Ok(reserved) = original.reserve(step.key, step.cost) {
                 let refunded = step.refund && reserved.permit.is_some();
                 permits.extend(reserved.permit.map(|permit| (permit, refunded)));
                 if let Some((permit, true)) = permits.last() {
-                    original.refund_now(permit).expect("a permit of ours");
+                    original.refund(permit).expect("a permit of ours");
                 }
             } else {
-                original.charge_now(step.key, step.cost);
+                let _ = original.check_n(step.key, step.cost);
             }
         }
         original.save(&path).map_err(|error| error.to_string())?;
@@ -83,7 +83,7 @@ fn everything_comes_back() {
         settle_in_both(&original, &copy, &permits)?;
         for step in after {
             clock.advance_ms(step.after_ms);
-            let [one, two] = [&original, &copy].map(|limiter| limiter.charge_now(step.key, step.cost));
+            let [one, two] = [&original, &copy].map(|limiter| limiter.check_n(step.key, step.cost));
             if one != two {
                 return Err(format!("{step:?}\n  expected {one:?}\n  answered {two:?}"));
             }
@@ -101,7 +101,7 @@ fn a_debt_comes_back_under_the_quota_it_was_written_with() {
     let meter = |quota, burst| Limit::per_day(quota).gcra(burst).expect("a meter");
     let (slow, fast, clock) = (meter(1, 2), meter(10_000_000, 10_000_000), ManualClock::new(NOW_MS));
     let original = limiter(&[slow], &clock);
-    assert!(original.charge_now("key", 2).is_allowed());
+    assert!(original.check_n("key", 2).is_allowed());
     clock.advance_ms(1_000);
     let (key, space) = (Key::from("key"), Space::named(""));
     let charges = [Charge { space, key: &key, limits: &[fast], cost: 0 }];
@@ -110,13 +110,13 @@ fn a_debt_comes_back_under_the_quota_it_was_written_with() {
     assert_eq!(looked.decisions[0].remaining, 10_000_000);
     original.save(&path).expect("a snapshot");
     let copy = loaded(&[slow], &path, &clock).expect("a snapshot that can be read");
-    assert_eq!(copy.charge_now("key", 1), original.charge_now("key", 1));
-    assert!(!copy.charge_now("key", 1).is_allowed());
+    assert_eq!(copy.check_n("key", 1), original.check_n("key", 1));
+    assert!(!copy.check_n("key", 1).is_allowed());
 }
 
 fn settle_in_both(one: &Manual, two: &Manual, permits: &[(Permit, bool)]) -> Result<(), String> {
     for (permit, refunded) in permits {
-        let [one, two] = [one, two].map(|limiter| limiter.settle_now(permit, 1).expect("a permit of ours"));
+        let [one, two] = [one, two].map(|limiter| limiter.settle(permit, 1).expect("a permit of ours"));
         // Whether an entry that is gone counts as settled or as expired depends on whether its
         // state was dropped.
         if (one == SettleOutcome::AlreadySpent) != (two == SettleOutcome::AlreadySpent) {
@@ -164,12 +164,12 @@ fn a_file_of_version_1_is_read() {
     ];
     let limiter = loaded(&limits, &path, &ManualClock::new(NOW_MS + 42)).expect("the snapshot");
     for (key, remaining) in [("alice", [1, 5, 16, 0]), ("bob", [4, 8, 19, 3]), ("carol", [5, 9, 20, 4])] {
-        let verdict = limiter.peek_now(key);
+        let verdict = limiter.peek(key);
         let found: Vec<u64> = verdict.decisions.iter().map(|decision| decision.remaining).collect();
         assert_eq!(found, remaining, "{key}");
     }
     let permit: Permit = PERMIT_OF_ALICE.parse().expect("a permit");
-    assert_eq!(limiter.refund_now(&permit), Err(PermitError::Malformed), "a permit of then names no ledger");
+    assert_eq!(limiter.refund(&permit), Err(PermitError::Malformed), "a permit of then names no ledger");
     assert_eq!(limiter.store().notes_now(), slidegate::store::Notes::default());
 }
 
@@ -179,10 +179,10 @@ const PERMIT_OF_ALICE: &str = "AcL1J-ynYsjBAeOwxEKY_BwUmvv0yJlvuSQABQAAAAAAAABhb
 fn saved(folder: &Path) -> (Vec<Limit>, Vec<u8>) {
     let limits = vec![Limit::per_minute(5), Limit::per_hour(9).counter().expect("a counter")];
     let limiter = limiter(&limits, &ManualClock::new(NOW_MS));
-    let permit = limiter.reserve_now("alice", 1).expect("permits are given").permit.expect("admitted");
-    limiter.refund_now(&permit).expect("a permit of ours");
-    (0..6).for_each(|_| drop(limiter.check_now("alice")));
-    limiter.check_now("bob");
+    let permit = limiter.reserve("alice", 1).expect("permits are given").permit.expect("admitted");
+    limiter.refund(&permit).expect("a permit of ours");
+    (0..6).for_each(|_| drop(limiter.check("alice")));
+    let _ = limiter.check("bob");
     assert_eq!(
         limiter.store().post_now(&note("a note", "of seven and two words"), NOW_MS),
         PostOutcome::Done
@@ -323,7 +323,7 @@ fn a_smaller_bound_holds_when_loading() {
         let keys = 10_000_u64;
         for round in 0..5 {
             clock.set_ms(NOW_MS + round);
-            (0..keys).for_each(|key| assert!(large.check_now(key).is_allowed()));
+            (0..keys).for_each(|key| assert!(large.check(key).is_allowed()));
         }
         large.save(&path).expect("a snapshot");
         let small = loaded(&limits, &path, &clock).expect("the snapshot");

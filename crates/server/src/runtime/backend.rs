@@ -8,7 +8,7 @@ use slidegate::store::{
     Admission, ChargeRequest, ForgetRequest, Note, Notes, PostOutcome, ReserveRequest, Settlement,
 };
 use slidegate::{
-    Fallback, IdempotentOutcome, Memory, OnStoreError, Redis, SettleOutcome, Space, Store, Verdict,
+    Fallback, IdempotentOutcome, Memory, OnStoreError, Redis, SettleOutcome, Space, Store, SyncStore, Verdict,
 };
 
 use crate::config::Config;
@@ -186,6 +186,21 @@ impl Store for Backend {
         match self {
             Self::Memory(memory) => Ok(memory.notes_now()),
             Self::Redis(redis) => Box::pin(redis.notes()).await,
+        }
+    }
+}
+
+impl SyncStore for Backend {
+    #[inline]
+    fn is_sync(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+
+    #[inline]
+    fn try_decide_now(&self, call: &ChargeRequest<'_>) -> Option<Verdict> {
+        match self {
+            Self::Memory(memory) => Some(memory.decide_now(call)),
+            Self::Redis(_) => None,
         }
     }
 }

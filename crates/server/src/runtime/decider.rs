@@ -203,14 +203,13 @@ impl<C: Clock> Decider<C> {
 
     /// [`Self::check`] by a store that does not wait. `None` where only that can answer: nothing was decided then.
     #[inline]
-    pub(crate) fn check_at_once<T>(
+    pub(crate) fn check_now<T>(
         &self,
         request: &Request<'_>,
         write: impl FnOnce(AtOnce<'_>) -> T,
     ) -> Result<Option<T>, RequestError> {
-        let Backend::Memory(memory) = self.gate.store() else { return Ok(None) };
         let started = self.start();
-        let written = self.gate.check_at_once(request, |call| memory.decide_now(call), write);
+        let written = self.gate.check_now(request, write);
         match &written {
             Ok(Some(_)) => self.finish(started),
             Ok(None) => {}
@@ -221,16 +220,9 @@ impl<C: Clock> Decider<C> {
 
     /// [`Self::limit`] by a store that does not wait, if it is one.
     #[inline]
-    pub(crate) fn limit_at_once(
-        &self,
-        space: Space,
-        key: &[u8],
-        limit: &Limit,
-        cost: u64,
-    ) -> Option<Verdict> {
-        let Backend::Memory(memory) = self.gate.store() else { return None };
+    pub(crate) fn limit_now(&self, space: Space, key: &[u8], limit: &Limit, cost: u64) -> Option<Verdict> {
         let started = self.start();
-        let verdict = self.gate.limit_at_once(space, key, limit, cost, |call| memory.decide_now(call));
+        let verdict = self.gate.limit_now(space, key, limit, cost)?;
         self.finish(started);
         Some(verdict)
     }

@@ -108,7 +108,7 @@ fn budgets_match_the_tables() {
                 store.settle_now(&Settlement { now_ms, id, cost, places: cost, subjects: vec![charged] });
             }
             if random.below(6) == 0 {
-                store.give_back_now(&ChargeRequest { now_ms, holder: step, charges });
+                let _ = store.give_back_now(&ChargeRequest { now_ms, holder: step, charges });
             }
             if random.below(20) == 0 {
                 let key = &Key::from(random.below(600));

@@ -49,7 +49,7 @@ fn render(answer: AtOnce<'_>) -> String {
 }
 
 fn at_once(gate: &Gated, request: &Request<'_>) -> Result<Option<String>, String> {
-    let said = gate.check_at_once(request, |call| gate.store().decide_now(call), render);
+    let said = gate.check_now(request, render);
     said.map_err(|error| error.to_string())
 }
 

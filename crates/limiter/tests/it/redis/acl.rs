@@ -40,15 +40,15 @@ fn kinds() -> [Limit; 5] {
 /// Everything that a store can be asked for.
 async fn ask_for_everything(store: &Redis) -> Result<(), Box<dyn Error>> {
     for limit in kinds() {
-        let limiter = Limiter::builder([limit]).store(store.clone()).build()?;
+        let limiter = Limiter::builder([limit]).store(store.clone()).build_async()?;
         for _ in 0..8 {
-            limiter.check("key").await?;
+            let _ = limiter.check("key").await?;
             tokio::time::sleep(Duration::from_millis(15)).await;
         }
-        limiter.peek("key").await?;
+        let _ = limiter.peek("key").await?;
     }
     let limiter = Limiter::builder([Limit::per_hour(100)]).name("refunds").refundable();
-    let limiter = limiter.store(store.clone()).build()?;
+    let limiter = limiter.store(store.clone()).build_async()?;
     let permit = limiter.reserve("key", 2).await?.permit.ok_or("no permit")?;
     assert_eq!(limiter.settle(&permit, 1).await?, SettleOutcome::Settled);
     let permit = limiter.reserve("other", 1).await?.permit.ok_or("no permit")?;
@@ -97,8 +97,8 @@ async fn permits_without_info_are_warned_of() {
         let guarded = Guarded::start(flavour, &format!("~sg:* {}", COMMANDS.join(" ")));
         let store = store(&guarded);
         let limiter =
-            Limiter::builder([Limit::per_hour(100)]).store(store.clone()).build().expect("a limiter");
-        limiter.check("key").await.expect("a decision");
+            Limiter::builder([Limit::per_hour(100)]).store(store.clone()).build_async().expect("a limiter");
+        let _ = limiter.check("key").await.expect("a decision");
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert_eq!(store.warnings(), [], "{flavour:?}: nobody has a permit");
         ask_for_everything(&store).await.unwrap_or_else(|error| panic!("{flavour:?}: {error}"));
@@ -161,11 +161,11 @@ async fn a_cluster_needs_two_rights_more() {
 
     let limiter = |config: &RedisConfig| {
         let limiter = Limiter::builder([Limit::per_hour(100)]).name("moving").store(Redis::new(config));
-        limiter.build().expect("a limiter")
+        limiter.build_async().expect("a limiter")
     };
     let moving = limiter(&config);
     let before: Vec<String> = (0..3).flat_map(|node| keys(cluster.node(node))).collect();
-    moving.check("moving").await.expect("a decision");
+    let _ = moving.check("moving").await.expect("a decision");
     let key = (0..3).flat_map(|node| keys(cluster.node(node))).find(|key| !before.contains(key));
     let slot = cluster.slot_of(&key.expect("a new key"));
     let migration = cluster.begin_migration(slot, (cluster.primary_of(slot) + 1) % 3);

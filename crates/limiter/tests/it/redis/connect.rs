@@ -135,7 +135,7 @@ async fn a_server_that_drops_keys_is_warned_about() {
         let server = Server::start_with(flavour, &["--maxmemory-policy", "allkeys-lru"]);
         let store = Redis::new(&patient(&server.url()));
         assert_eq!(store.warnings(), [], "nothing is known before the first request");
-        direct(&store, [Limit::per_day(1)]).check("key").await.expect("a decision");
+        let _ = direct(&store, [Limit::per_day(1)]).check("key").await.expect("a decision");
         eventually("a warning", async || !store.warnings().is_empty()).await;
         let warning = store.warnings()[0].to_string();
         assert!(warning.contains("noeviction") && warning.contains("allkeys-lru"), "{warning}");
@@ -148,7 +148,7 @@ async fn a_server_that_drops_keys_is_warned_about_without_config() {
     let guarded = Guarded::start(Flavour::Redis70, "~* +@all -config");
     guarded.server().must(&["CONFIG", "SET", "maxmemory-policy", "volatile-ttl"]);
     let store = Redis::new(&patient(&guarded.user_url()));
-    direct(&store, [Limit::per_day(1)]).check("key").await.expect("a decision");
+    let _ = direct(&store, [Limit::per_day(1)]).check("key").await.expect("a decision");
     eventually("a warning", async || !store.warnings().is_empty()).await;
     assert!(store.warnings()[0].to_string().contains("volatile-ttl"));
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use slidegate::store::{Charge, ChargeRequest, ForgetRequest};
 use slidegate::{
-    CallError, Limit, Limiter, Outcome, PermitError, Redis, ReserveRequest, Source, Space, Store, Verdict,
+    AsyncLimiter, CallError, Limit, Limiter, Outcome, PermitError, Redis, ReserveRequest, Source, Space,
+    Store, Verdict,
 };
 use slidegate_testkit::servers::{Flavour, Server};
 
@@ -19,18 +20,18 @@ fn store(server: &Server) -> Redis {
 }
 
 /// A key that is used up, and whose denial is known.
-async fn used_up(limiter: &Limiter<Redis>) -> Verdict {
+async fn used_up(limiter: &AsyncLimiter<Redis>) -> Verdict {
     let quota = limiter.limits()[0].quota();
-    assert!(limiter.charge("key", quota).await.expect("a decision").is_allowed());
+    assert!(limiter.check_n("key", quota).await.expect("a decision").is_allowed());
     let denied = limiter.check("key").await.expect("a decision");
     assert_eq!((denied.is_allowed(), denied.source), (false, Source::Store));
     denied
 }
 
 /// Whether the server is asked for this cost.
-async fn asks(server: &Server, limiter: &Limiter<Redis>, cost: u64) -> bool {
+async fn asks(server: &Server, limiter: &AsyncLimiter<Redis>, cost: u64) -> bool {
     let before = scripts_run(server);
-    let verdict = limiter.charge("key", cost).await.expect("a decision");
+    let verdict = limiter.check_n("key", cost).await.expect("a decision");
     let asked = scripts_run(server) > before;
     assert_eq!(verdict.source, if asked { Source::Store } else { Source::Cache });
     asked
@@ -58,8 +59,8 @@ async fn what_may_fit_is_asked_for() {
     let server = Server::start(Flavour::Redis70);
     let store = store(&server);
     let limiter = direct(&store, [Limit::per_hour(5)]);
-    assert!(limiter.charge("key", 3).await.expect("a decision").is_allowed());
-    assert!(!limiter.charge("key", 4).await.expect("a decision").is_allowed());
+    assert!(limiter.check_n("key", 3).await.expect("a decision").is_allowed());
+    assert!(!limiter.check_n("key", 4).await.expect("a decision").is_allowed());
     assert!(!asks(&server, &limiter, 4).await && !asks(&server, &limiter, 5).await);
     assert!(asks(&server, &limiter, 3).await, "a smaller cost");
     assert!(!asks(&server, &limiter, 3).await);
@@ -77,9 +78,9 @@ async fn what_may_fit_is_asked_for() {
 async fn what_can_never_fit_is_told_so_whatever_is_remembered() {
     let server = Server::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::per_hour(3), Limit::per_day(9)]);
-    used_up(&limiter).await;
+    let _ = used_up(&limiter).await;
     assert!(!asks(&server, &limiter, 1).await);
-    let verdict = limiter.charge("key", 4).await.expect("a decision");
+    let verdict = limiter.check_n("key", 4).await.expect("a decision");
     assert_eq!((verdict.source, verdict.retry_after_ms()), (Source::Store, None));
     assert_eq!(verdict.decisions[0].outcome, Outcome::Never);
 }
@@ -92,23 +93,23 @@ async fn a_key_that_is_forgotten_is_denied_nowhere() {
         let server = Server::start(flavour);
         let [here, there] = [store(&server), store(&server)];
         let [one, two] = [&here, &there].map(|store| direct(store, [Limit::per_hour(3), Limit::per_day(4)]));
-        used_up(&one).await;
+        let _ = used_up(&one).await;
         assert!(!two.check("key").await.expect("a decision").is_allowed());
         assert!(!asks(&server, &one, 1).await && !asks(&server, &two, 1).await);
         let seen = there.notes().await.expect("a board").version;
         let limits = [one.limits()[0].id(), one.limits()[1].id()];
         let forget = ForgetRequest { space: Space::named(""), key: &"key".into(), limits: &limits };
         here.forget(&forget).await.expect("an answer");
-        assert!(one.charge("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
+        assert!(one.check_n("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
         here.forget(&forget).await.expect("an answer");
         assert!(!asks(&server, &two, 1).await, "it does not know yet");
         assert!(there.notes().await.expect("a board").version > seen);
         Store::clear_deny_cache(&there);
-        assert!(two.charge("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
+        assert!(two.check_n("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
     }
 }
 
-async fn used(limiter: &Limiter<Redis>) -> u64 {
+async fn used(limiter: &AsyncLimiter<Redis>) -> u64 {
     stores::used(limiter, "key").await
 }
 
@@ -117,7 +118,7 @@ async fn used(limiter: &Limiter<Redis>) -> u64 {
 async fn a_request_is_denied_by_the_limit_that_is_known() {
     let server = Server::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::per_hour(1), Limit::per_day(10)]);
-    used_up(&limiter).await;
+    let _ = used_up(&limiter).await;
     assert!(!asks(&server, &limiter, 1).await);
     let verdict = limiter.check("key").await.expect("a decision");
     assert_eq!(verdict.remaining(), None);
@@ -129,7 +130,7 @@ async fn a_denial_is_not_repeated_for_longer_than_the_setting() {
     let server = Server::start(Flavour::Redis70);
     let config = patient(&server.url()).deny_cache(Duration::from_millis(50));
     let limiter = direct(&Redis::new(&config), [Limit::per_hour(1)]);
-    used_up(&limiter).await;
+    let _ = used_up(&limiter).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(asks(&server, &limiter, 1).await);
     let never = direct(&Redis::new(&config.deny_cache(Duration::ZERO)), [Limit::per_hour(1)]);
@@ -140,7 +141,7 @@ async fn a_denial_is_not_repeated_for_longer_than_the_setting() {
 async fn what_may_be_given_back_is_always_asked_for() {
     let server = Server::start(Flavour::Redis70);
     let builder = Limiter::builder([Limit::per_hour(1)]).refundable().store(store(&server));
-    let limiter = builder.build().expect("a limiter");
+    let limiter = builder.build_async().expect("a limiter");
     let permit = limiter.reserve("key", 1).await.expect("a reservation").permit.expect("a permit");
     assert!(asks(&server, &limiter, 1).await && asks(&server, &limiter, 1).await);
     limiter.refund(&permit).await.expect("a refund");
@@ -181,7 +182,7 @@ async fn after_the_wait_a_request_is_admitted() {
 }
 
 /// However slow the machine is, sooner or later more than the quota comes within a window.
-async fn until_denied(limiter: &Limiter<Redis>) -> Verdict {
+async fn until_denied(limiter: &AsyncLimiter<Redis>) -> Verdict {
     loop {
         let verdict = limiter.check("key").await.expect("a decision");
         if !verdict.is_allowed() {
@@ -201,6 +202,6 @@ async fn what_may_be_taken_back_is_asked_for() {
         [Charge { space: Space::named(""), key: &"other".into(), limits: limiter.limits(), cost: 1 }];
     let call = ChargeRequest { now_ms: 0, holder: 0, charges: &charges };
     store.decide_idempotent(&ReserveRequest::without_refunds(call), b"once").await.expect("a decision");
-    used_up(&limiter).await;
+    let _ = used_up(&limiter).await;
     assert!(asks(&server, &limiter, 1).await && asks(&server, &limiter, 1).await);
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use slidegate::{Limiter, Redis, Source};
+use slidegate::{AsyncLimiter, Redis, Source};
 use slidegate_testkit::servers::{Flavour, Server};
 use tokio::task::JoinSet;
 
@@ -33,7 +33,7 @@ fn now_ms() -> u64 {
     u64::try_from(since_epoch.as_millis()).expect("a time")
 }
 
-async fn ask(limiter: Arc<Limiter<Redis>>, until: Instant) -> Record {
+async fn ask(limiter: Arc<AsyncLimiter<Redis>>, until: Instant) -> Record {
     let mut record = Record::default();
     while Instant::now() < until {
         let asked_ms = now_ms();

@@ -31,7 +31,7 @@ impl Driver for Pair {
     /// names may differ.
     fn reserve(&self, request: &ReserveRequest<'_>) -> Admission {
         let (memory, redis) = (self.0.reserve(request), self.1.reserve(request));
-        agree(&memory.verdict, redis.verdict, request);
+        let _ = agree(&memory.verdict, redis.verdict, request);
         let charges = 0..request.charge.charges.len();
         agree(
             &charges.clone().map(|charge| memory.grants.of(charge).is_some()).collect::<Vec<_>>(),
@@ -47,7 +47,7 @@ impl Driver for Pair {
         let (memory, redis) = (self.0.once(request, name), self.1.once(request, name));
         match (&memory, redis) {
             (IdempotentOutcome::Decided(memory), IdempotentOutcome::Decided(redis)) => {
-                agree(&memory.verdict, redis.verdict.clone(), request);
+                let _ = agree(&memory.verdict, redis.verdict.clone(), request);
                 let grants = (0..request.charge.charges.len()).filter_map(|charge| redis.grants.of(charge));
                 self.2.borrow_mut().insert(request.charge.holder, grants.collect());
             }

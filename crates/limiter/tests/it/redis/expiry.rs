@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use slidegate::store::{Charge, ChargeRequest};
-use slidegate::{Limit, LimitKind, Limiter, Redis, Resolution, Space, Store, Verdict};
+use slidegate::{AsyncLimiter, Limit, LimitKind, Limiter, Redis, Resolution, Space, Store, Verdict};
 use slidegate_testkit::servers::{Flavour, Reply, Server};
 
 use crate::redis::stores::{direct, eventually, keys, limit, patient};
@@ -72,12 +72,12 @@ fn is_ledger(server: &Server, key: &str) -> bool {
     server.command(&["TYPE", key]).text() == "hash"
 }
 
-fn limiter(server: &Server, limit: Limit) -> Limiter<Redis> {
+fn limiter(server: &Server, limit: Limit) -> AsyncLimiter<Redis> {
     direct(&Redis::new(&patient(&server.url()).deny_cache(Duration::ZERO)), [limit])
 }
 
-async fn charge(limiter: &Limiter<Redis>, cost: u64) -> Verdict {
-    limiter.charge("key", cost).await.expect("a decision")
+async fn charge(limiter: &AsyncLimiter<Redis>, cost: u64) -> Verdict {
+    limiter.check_n("key", cost).await.expect("a decision")
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn a_key_lives_until_its_reset() {
         for limit in kinds(WINDOW_MS) {
             server.must(&["FLUSHALL"]);
             let limiter = limiter(&server, limit);
-            charge(&limiter, 0).await;
+            let _ = charge(&limiter, 0).await;
             assert_eq!(keys(&server), [""; 0], "a look leaves nothing");
             for _ in 0..4 {
                 assert_lives_by(&server, limit, &charge(&limiter, 1).await);
@@ -122,7 +122,8 @@ async fn a_refund_sets_it_right() {
         for limit in kinds(WINDOW_MS).into_iter().filter(|limit| !is_gcra(limit)) {
             server.must(&["FLUSHALL"]);
             let store = Redis::new(&patient(&server.url()));
-            let limiter = Limiter::builder([limit]).refundable().store(store).build().expect("a limiter");
+            let limiter =
+                Limiter::builder([limit]).refundable().store(store).build_async().expect("a limiter");
             let mut permits = Vec::new();
             for _ in 0..2 {
                 let reserved = limiter.reserve("key", 1).await.expect("a reservation");
@@ -150,7 +151,7 @@ async fn so_does_what_is_given_back() {
             server.must(&["FLUSHALL"]);
             let limiter = limiter(&server, limit);
             for _ in 0..3 {
-                charge(&limiter, 1).await;
+                let _ = charge(&limiter, 1).await;
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
             let (key, limits) = ("key".into(), [limit]);
@@ -200,10 +201,10 @@ async fn in_the_end_nothing_is_left() {
         let server = Server::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         for limit in kinds(300) {
-            charge(&direct(&store, [limit]), 1).await;
+            let _ = charge(&direct(&store, [limit]), 1).await;
         }
         let limiter = Limiter::builder([limit(4, 300)]).name("refunds").refundable().store(store);
-        let limiter = limiter.build().expect("a limiter");
+        let limiter = limiter.build_async().expect("a limiter");
         let permit = limiter.reserve("key", 1).await.expect("a reservation").permit.expect("a permit");
         limiter.refund(&permit).await.expect("a refund");
         eventually("an empty server", async || server.command(&["DBSIZE"]) == Reply::Int(0)).await;

@@ -7,7 +7,8 @@ use slidegate::store::redis::RedisError;
 use slidegate::store::{Charge, ChargeRecord, ChargeRequest, ForgetRequest, Settlement};
 use slidegate::{
     Admission, CallError, Clock, Fallback, IdempotentOutcome, Key, Limit, Limiter, OnStoreError, Outcome,
-    Redis, RefundScope, ReserveRequest, SettleOutcome, Source, Space, Store, SystemClock, Verdict,
+    Redis, RedisLimiter, RefundScope, ReserveRequest, SettleOutcome, Source, Space, Store, SystemClock,
+    Verdict,
 };
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Flavour, Server};
@@ -19,12 +20,12 @@ fn store(server: &Server) -> Redis {
     Redis::new(&patient(&server.url()).deny_cache(Duration::ZERO))
 }
 
-async fn check(limiter: &Limiter<Fallback<Redis>>) -> Verdict {
+async fn check(limiter: &RedisLimiter) -> Verdict {
     limiter.check("key").await.expect("a decision")
 }
 
 /// How many requests of the next ten are admitted, all of them by this node.
-async fn admitted_alone(limiter: &Limiter<Fallback<Redis>>) -> usize {
+async fn admitted_alone(limiter: &RedisLimiter) -> usize {
     let mut admitted = 0;
     for _ in 0..10 {
         let verdict = check(limiter).await;
@@ -74,10 +75,10 @@ async fn a_node_counts_its_own_admissions_only() {
     let (one, other) = (guarded(store(&server), 2, [Limit::per_hour(4)]), store(&server));
     let other = guarded(other, 2, [Limit::per_hour(4)]);
     for _ in 0..4 {
-        check(&other).await;
+        let _ = check(&other).await;
     }
     assert!(!check(&one).await.is_allowed(), "the store knows both");
-    one.peek("key").await.expect("a decision");
+    let _ = one.peek("key").await.expect("a decision");
     server.kill();
     assert_eq!(admitted_alone(&one).await, 2);
     assert_eq!(admitted_alone(&other).await, 0);
@@ -89,7 +90,7 @@ async fn what_is_answered_can_change_at_any_time() {
     let mut server = Server::start(Flavour::Redis70);
     let store = Fallback::new(store(&server), 1);
     let limiter =
-        Limiter::builder([Limit::per_hour(1)]).name("rule").store(store).build().expect("a limiter");
+        Limiter::builder([Limit::per_hour(1)]).name("rule").store(store).build_async().expect("a limiter");
     until_from(&limiter, Source::Store).await;
     server.kill();
     let (rule, other) = (Space::named("rule"), Space::named("other"));
@@ -119,7 +120,7 @@ async fn everything_is_let_through_or_refused_if_so_set() {
     let mut server = Server::start(Flavour::Redis70);
     let limiters = [OnStoreError::Allow, OnStoreError::Deny].map(|mode| {
         let store = Fallback::new(store(&server), 1).on_store_error(mode);
-        Limiter::builder([Limit::per_hour(1)]).store(store).build().expect("a limiter")
+        Limiter::builder([Limit::per_hour(1)]).store(store).build_async().expect("a limiter")
     });
     for limiter in &limiters {
         until_from(limiter, Source::Store).await;
@@ -160,9 +161,9 @@ async fn rules_have_their_own_way() {
     assert_eq!(decide(&["mine"]).await.source, Source::Local);
 }
 
-fn refundable(server: &Server, limit: Limit) -> Limiter<Fallback<Redis>> {
+fn refundable(server: &Server, limit: Limit) -> RedisLimiter {
     let store = Fallback::new(store(server), 1);
-    Limiter::builder([limit]).refundable().store(store).build().expect("a limiter")
+    Limiter::builder([limit]).refundable().store(store).build_async().expect("a limiter")
 }
 
 /// The store has to hear of it, so the caller is told to come back; what comes back then is settled

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use slidegate::store::redis::{Health, RedisError};
-use slidegate::{Limit, Limiter, Redis};
+use slidegate::{AsyncLimiter, Limit, Limiter, Redis};
 use slidegate_testkit::servers::{Flavour, Reply, Server};
 
 use crate::redis::stores::{direct, keys, patient, used};
@@ -18,15 +18,15 @@ fn kinds() -> [Limit; 5] {
 }
 
 /// The key of a limiter that was asked once.
-async fn only_key(server: &Server, limiter: &Limiter<Redis>) -> String {
+async fn only_key(server: &Server, limiter: &AsyncLimiter<Redis>) -> String {
     server.must(&["FLUSHALL"]);
-    limiter.check("key").await.expect("a decision");
+    let _ = limiter.check("key").await.expect("a decision");
     let [key] = &keys(server)[..] else { panic!("one key") };
     key.clone()
 }
 
-async fn refusal(limiter: &Limiter<Redis>, cost: u64) -> (String, String) {
-    match limiter.charge("key", cost).await.expect_err("a value of somebody else") {
+async fn refusal(limiter: &AsyncLimiter<Redis>, cost: u64) -> (String, String) {
+    match limiter.check_n("key", cost).await.expect_err("a value of somebody else") {
         RedisError::Refused { code, text } => (code, text),
         other => panic!("not refused: {other}"),
     }
@@ -97,7 +97,7 @@ async fn spent_permits_of_another_version_are_left_alone() {
     let server = Server::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let limiter =
-        Limiter::builder([Limit::per_day(10)]).refundable().store(store).build().expect("a limiter");
+        Limiter::builder([Limit::per_day(10)]).refundable().store(store).build_async().expect("a limiter");
     let reserve = async || limiter.reserve("key", 1).await.expect("a reservation").permit.expect("a permit");
     let permits = [reserve().await, reserve().await];
     let state = keys(&server).remove(0);

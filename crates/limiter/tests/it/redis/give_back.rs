@@ -73,7 +73,7 @@ async fn many_at_once_are_each_given_back() {
     let store = Redis::new(&patient(&server.url()));
     let limits = kinds(1_000);
     assert!(charge(&store, &limits, 500).await.is_allowed());
-    give_back(&store, &limits, 1).await.expect("an answer");
+    let _ = give_back(&store, &limits, 1).await.expect("an answer");
     let before = scripts_run(&server);
     let answers = join_all((0..300).map(|_| give_back(&store, &limits, 1))).await;
     let mut left: Vec<Vec<u64>> = answers.iter().flatten().map(remaining).collect();
@@ -146,7 +146,7 @@ async fn rules_have_their_own_way() {
     let charge = |name: &str, cost| Charge { space: Space::named(name), key: &key, limits: &limits, cost };
     let now_ms = 1_000_000;
     let mine = [charge("mine", 2)];
-    store.decide(&ChargeRequest { now_ms, holder: 1, charges: &mine }).await.expect("a decision");
+    let _ = store.decide(&ChargeRequest { now_ms, holder: 1, charges: &mine }).await.expect("a decision");
     let all = [charge("open", 1), charge("mine", 1), charge("shut", 1)];
     let given =
         store.give_back(&ChargeRequest { now_ms, holder: 1, charges: &all }).await.expect("an answer");

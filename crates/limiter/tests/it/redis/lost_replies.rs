@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slidegate::store::redis::{RedisConfig, RedisError};
-use slidegate::{Limit, Limiter, Redis, Source};
+use slidegate::{AsyncLimiter, Limit, Redis, Source};
 use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
 use tokio::task::JoinSet;
 
@@ -14,8 +14,8 @@ use crate::redis::stores::{direct, eventually, guarded, patient, until_from, use
 /// A way to a server through a proxy, and one beside it that sees what really was charged.
 struct Lossy {
     proxy: Proxy,
-    limiter: Limiter<Redis>,
-    beside: Limiter<Redis>,
+    limiter: AsyncLimiter<Redis>,
+    beside: AsyncLimiter<Redis>,
     _server: Server,
 }
 

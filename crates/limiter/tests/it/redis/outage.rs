@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use slidegate::store::redis::{Health, RedisConfig, RedisError};
-use slidegate::{Fallback, Limit, Limiter, Redis, Source};
+use slidegate::{Limit, Redis, RedisLimiter, Source};
 use slidegate_testkit::servers::{Flavour, Reply, Sentinels, Server, wait_for};
 
 use crate::redis::stores::{direct, eventually, guarded, patient, until_from, used};
@@ -12,16 +12,16 @@ use crate::redis::stores::{direct, eventually, guarded, patient, until_from, use
 const QUOTA: u32 = 1_000_000;
 const TIMEOUT: Duration = Duration::from_millis(100);
 
-fn limiter(config: &RedisConfig) -> Limiter<Fallback<Redis>> {
+fn limiter(config: &RedisConfig) -> RedisLimiter {
     guarded(Redis::new(config), 1, [Limit::per_hour(QUOTA)])
 }
 
-fn health(limiter: &Limiter<Fallback<Redis>>) -> Health {
+fn health(limiter: &RedisLimiter) -> Health {
     limiter.store().store().health()[0].1
 }
 
 /// Checks until `source` answers; every check before that is answered too.
-async fn checks_until_from(limiter: &Limiter<Fallback<Redis>>, source: Source) {
+async fn checks_until_from(limiter: &RedisLimiter, source: Source) {
     let admitted_there = async || {
         let verdict = limiter.check("key").await.expect("a decision");
         assert!(verdict.is_allowed());
@@ -60,7 +60,7 @@ async fn what_a_server_does_late_it_does_once() {
     until_from(&limiter, Source::Store).await;
     server.stop();
     for _ in 0..100 {
-        limiter.check("key").await.expect("a decision");
+        let _ = limiter.check("key").await.expect("a decision");
     }
     server.resume();
     until_from(&limiter, Source::Store).await;
@@ -100,7 +100,7 @@ async fn a_replica_refuses_to_write_until_it_is_a_primary_again() {
     for flavour in Flavour::all() {
         let server = Server::start(flavour);
         let limiter = direct(&Redis::new(&patient(&server.url())), [Limit::per_hour(QUOTA)]);
-        limiter.check("key").await.expect("a decision");
+        let _ = limiter.check("key").await.expect("a decision");
         server.must(&["REPLICAOF", "127.0.0.1", "1"]);
         let error = limiter.check("key").await.expect_err("it may not write");
         assert!(matches!(&error, RedisError::Refused { code, .. } if code == "READONLY"), "{error}");
@@ -146,7 +146,7 @@ async fn a_limiter_follows_the_primary_that_sentinels_elect() {
     };
     eventually("another primary", promoted).await;
     eventually("decisions from it", async || {
-        limiter.check("key").await.expect("a decision");
+        let _ = limiter.check("key").await.expect("a decision");
         used(&limiter, "key").await > before + 1
     })
     .await;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use slidegate::SettleOutcome::{AlreadySpent, PartlySettled, Settled, Void};
 use slidegate::store::{Admission, Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
-    Ask, Fallback, Gate, Key, Limit, Limiter, Memory, Policy, Redis, RefundScope, Request, ReserveRequest,
-    SettleOutcome, Space, Store,
+    Ask, AsyncLimiter, Fallback, Gate, Key, Limit, Limiter, Memory, Policy, Redis, RefundScope, Request,
+    ReserveRequest, SettleOutcome, Space, Store,
 };
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Flavour, Reply, Server};
@@ -34,8 +34,8 @@ fn redis(server: &Server) -> Redis {
     Redis::new(&patient(&server.url()))
 }
 
-fn limiter(server: &Server, limits: impl IntoIterator<Item = Limit>) -> Limiter<Redis> {
-    Limiter::builder(limits).refundable().store(redis(server)).build().expect("a limiter")
+fn limiter(server: &Server, limits: impl IntoIterator<Item = Limit>) -> AsyncLimiter<Redis> {
+    Limiter::builder(limits).refundable().store(redis(server)).build_async().expect("a limiter")
 }
 
 /// How many permits of one key are settled on each server.
@@ -133,7 +133,7 @@ async fn a_node_beside_the_store_settles_nothing_twice() {
     let clock = slidegate::ManualClock::new(1_000);
     let short = Limit::new(5, Duration::from_millis(50)).expect("a limit");
     let builder = Limiter::builder([short]).refundable().store(store).clock(clock);
-    let limiter = builder.build().expect("a limiter");
+    let limiter = builder.build_async().expect("a limiter");
     let permit = limiter.reserve("key", 2).await.expect("an answer").permit.expect("admitted");
     tokio::time::sleep(Duration::from_millis(120)).await;
     for _ in 0..3 {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use slidegate::{Limit, Limiter, Redis};
+use slidegate::{AsyncLimiter, Limit, Redis};
 use slidegate_testkit::servers::{Flavour, Server};
 use tokio::task::JoinSet;
 
@@ -26,12 +26,12 @@ fn flush(server: &Server, flushed: &AtomicU64) {
 
 /// Charges a key that all tasks share and one of its own until all flushes are done. Gives what
 /// each was admitted.
-async fn load(limiter: Arc<Limiter<Redis>>, task: u64, flushed: Arc<AtomicU64>) -> [u64; 2] {
+async fn load(limiter: Arc<AsyncLimiter<Redis>>, task: u64, flushed: Arc<AtomicU64>) -> [u64; 2] {
     let (own, mut admitted) = (format!("own {task}"), [0; 2]);
     for turn in 0.. {
         let cost = turn % 3 + 1;
         for (key, admitted) in ["shared", &own].into_iter().zip(&mut admitted) {
-            let verdict = limiter.charge(key, cost).await.expect("a decision");
+            let verdict = limiter.check_n(key, cost).await.expect("a decision");
             *admitted += if verdict.is_allowed() { cost } else { 0 };
         }
         if flushed.load(Ordering::SeqCst) >= FLUSHES {

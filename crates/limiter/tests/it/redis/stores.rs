@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use slidegate::store::redis::RedisConfig;
-use slidegate::{Fallback, Limit, Limiter, Redis, Source, Store};
+use slidegate::{AsyncLimiter, Fallback, Limit, Limiter, Redis, RedisLimiter, Source, Store};
 use slidegate_testkit::servers::{Reply, Server};
 
 /// More than anything takes that is not stopped on purpose: a busy machine is no failure.
@@ -15,18 +15,14 @@ pub(crate) fn patient(url: &str) -> RedisConfig {
 }
 
 /// A limiter that asks nobody but the store, so that its errors are seen.
-pub(crate) fn direct(store: &Redis, limits: impl IntoIterator<Item = Limit>) -> Limiter<Redis> {
-    Limiter::builder(limits).store(store.clone()).build().expect("limits that can stand side by side")
+pub(crate) fn direct(store: &Redis, limits: impl IntoIterator<Item = Limit>) -> AsyncLimiter<Redis> {
+    Limiter::builder(limits).store(store.clone()).build_async().expect("limits that can stand side by side")
 }
 
 /// A limiter on one of so many nodes, which decides by itself when the store does not.
-pub(crate) fn guarded(
-    store: Redis,
-    nodes: u32,
-    limits: impl IntoIterator<Item = Limit>,
-) -> Limiter<Fallback<Redis>> {
+pub(crate) fn guarded(store: Redis, nodes: u32, limits: impl IntoIterator<Item = Limit>) -> RedisLimiter {
     let store = Fallback::new(store, nodes);
-    Limiter::builder(limits).store(store).build().expect("limits that can stand side by side")
+    Limiter::builder(limits).store(store).build_async().expect("limits that can stand side by side")
 }
 
 pub(crate) fn limit(quota: u64, window_ms: u64) -> Limit {
@@ -51,7 +47,7 @@ pub(crate) fn keys(server: &Server) -> Vec<String> {
 }
 
 /// What a key has used of the first limit.
-pub(crate) async fn used<S: Store>(limiter: &Limiter<S>, key: &str) -> u64 {
+pub(crate) async fn used<S: Store>(limiter: &AsyncLimiter<S>, key: &str) -> u64 {
     let verdict = limiter.peek(key).await.expect("a decision");
     assert_eq!(verdict.source, Source::Store);
     limiter.limits()[0].quota() - verdict.decisions[0].remaining
@@ -68,7 +64,7 @@ pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool)
 }
 
 /// Looks until the answers come from there.
-pub(crate) async fn until_from(limiter: &Limiter<Fallback<Redis>>, source: Source) {
+pub(crate) async fn until_from(limiter: &RedisLimiter, source: Source) {
     let answered = async || limiter.peek("key").await.expect("a decision").source == source;
     eventually("answers from there", answered).await;
 }

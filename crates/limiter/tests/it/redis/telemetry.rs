@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use slidegate::policy::file::Percent;
 use slidegate::policy::{Blocked, Choice, Hit, Policy, TemporaryOverride};
-use slidegate::store::ChargeRequest;
 use slidegate::telemetry::{Observer, ObserverSettings};
-use slidegate::{Answer, Ask, Clock, Demand, ManualClock, Memory, Redis, Store, Verdict};
+use slidegate::{Answer, Ask, Clock, Demand, Limit, ManualClock, Memory, Redis, Request, Store, Verdict};
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::servers::{Flavour, Server};
 use tokio::runtime::Runtime;
@@ -168,13 +167,24 @@ fn would_block(policy: &Policy, choice: &Choice<'_>) -> Vec<(String, Blocked)> {
     hits.iter().filter_map(named).collect()
 }
 
+/// Operations of a gate that need no future.
+struct SyncOperations<S> {
+    check: fn(&Timed<S>, &Request<'_>) -> Option<bool>,
+    limit: fn(&Timed<S>, &str, &Limit, u64) -> Option<Verdict>,
+}
+
+const IN_MEMORY: SyncOperations<Memory> = SyncOperations {
+    check: |gate, request| gate.check_now(request, |answer| answer.is_allowed()).expect("a request"),
+    limit: |gate, key, limit, cost| gate.limit_now(gate.ad_hoc(), key, limit, cost),
+};
+
 /// A gate that is observed, and one in memory that is not: both say the same, and the answers of
 /// that one are recounted.
 struct Twins<'g, S> {
     seen: &'g Timed<S>,
     unseen: Timed<Memory>,
-    /// What asks the store of the first, if that does not wait.
-    at_once: Option<fn(&S, &ChargeRequest<'_>) -> Verdict>,
+    /// Synchronous operations of the first, if its store does not wait.
+    sync: Option<&'g SyncOperations<S>>,
     recount: Recount,
 }
 
@@ -219,11 +229,7 @@ impl<S: Store> Twins<'_, S> {
 
     async fn at_once(&mut self, attributes: &str, cost: u64) {
         let ask = Ask::from(request(attributes).cost(cost));
-        let said = self.at_once.and_then(|decide| {
-            let decide = |call: &ChargeRequest<'_>| decide(self.seen.store(), call);
-            let said = self.seen.check_at_once(&ask.request, decide, |answer| answer.is_allowed());
-            said.expect("a request")
-        });
+        let said = self.sync.and_then(|sync| (sync.check)(self.seen, &ask.request));
         match said {
             Some(said) => self.recount_check(&ask, attributes, Some(said)).await,
             None => self.check(&ask, attributes).await,
@@ -269,11 +275,8 @@ impl<S: Store> Twins<'_, S> {
 
     async fn limit(&mut self, key: &str, cost: u64) {
         let limit = "3/s".parse().expect("a limit");
-        let said = match self.at_once.filter(|_| cost % 2 == 1) {
-            Some(decide) => {
-                let (gate, decide) = (self.seen, |call: &ChargeRequest<'_>| decide(self.seen.store(), call));
-                gate.limit_at_once(gate.ad_hoc(), key, &limit, cost, decide)
-            }
+        let said = match self.sync.filter(|_| cost % 2 == 1) {
+            Some(sync) => (sync.limit)(self.seen, key, &limit, cost).expect("memory does not wait"),
             None => self.seen.limit(key, limit, cost).await.expect("an answer"),
         };
         let verdict = self.unseen.limit(key, limit, cost).await.expect("an answer");
@@ -284,12 +287,12 @@ impl<S: Store> Twins<'_, S> {
 
 async fn compare<S: Store>(
     gate: &Timed<S>,
-    at_once: Option<fn(&S, &ChargeRequest<'_>) -> Verdict>,
+    sync: Option<&SyncOperations<S>>,
     clock: &ManualClock,
     steps: &[Step],
 ) -> Result<(), String> {
     let unseen = timed_by(clock, FIRST, Memory::default());
-    let mut twins = Twins { seen: gate, unseen, at_once, recount: Recount::default() };
+    let mut twins = Twins { seen: gate, unseen, sync, recount: Recount::default() };
     for step in steps {
         if let Step::Wait(ms) = step {
             clock.advance_ms(*ms);
@@ -311,7 +314,7 @@ fn in_memory_every_decision_is_counted_once() {
     prove_part(10, generate, |(), steps| {
         let clock = ManualClock::new(START_MS);
         let gate = timed_by(&clock, FIRST, Memory::default()).observe(observer());
-        runtime.block_on(compare(&gate, Some(Memory::decide_now), &clock, steps))
+        runtime.block_on(compare(&gate, Some(&IN_MEMORY), &clock, steps))
     });
 }
 

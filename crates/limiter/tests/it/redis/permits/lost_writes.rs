@@ -8,8 +8,8 @@ use slidegate::SettleOutcome::{AlreadySpent, Settled, Void};
 use slidegate::store::redis::RedisConfig;
 use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
-    Admission, IdempotentOutcome, Key, Limit, Limiter, Permit, Redis, RefundScope, ReserveRequest, Space,
-    Store,
+    Admission, AsyncLimiter, IdempotentOutcome, Key, Limit, Limiter, Permit, Redis, RefundScope,
+    ReserveRequest, Space, Store,
 };
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Cluster, Flavour, Reply, Server, wait_for};
@@ -26,12 +26,12 @@ fn kinds() -> [Limit; 3] {
     [log, log.counter().expect("a counter"), log.fixed().expect("a fixed window")]
 }
 
-fn limiter(store: Redis, limit: Limit) -> Limiter<Redis> {
+fn limiter(store: Redis, limit: Limit) -> AsyncLimiter<Redis> {
     let builder = Limiter::builder([limit]).name(limit.to_string()).refundable();
-    builder.permit_secret([7; 32]).store(store).build().expect("a limiter")
+    builder.permit_secret([7; 32]).store(store).build_async().expect("a limiter")
 }
 
-async fn reserve(limiter: &Limiter<Redis>, cost: u64) -> Permit {
+async fn reserve(limiter: &AsyncLimiter<Redis>, cost: u64) -> Permit {
     limiter.reserve("key", cost).await.expect("an answer").permit.expect("admitted")
 }
 
@@ -77,14 +77,14 @@ struct Loss {
 }
 
 impl Survivors {
-    async fn reserve(limiter: &Limiter<Redis>) -> Self {
+    async fn reserve(limiter: &AsyncLimiter<Redis>) -> Self {
         let permits = [reserve(limiter, 10).await, reserve(limiter, 5).await];
         assert_eq!(limiter.settle(&permits[1], 6).await.expect("an answer"), Settled);
         Self(permits)
     }
 
     /// To be called when the data is set aside to which the server returns.
-    async fn reserve_more(self, limiter: &Limiter<Redis>) -> Loss {
+    async fn reserve_more(self, limiter: &AsyncLimiter<Redis>) -> Loss {
         let mut lost = Vec::new();
         for _ in 0..5 {
             lost.push(reserve(limiter, 7).await);
@@ -95,7 +95,7 @@ impl Survivors {
 
 impl Loss {
     /// To be called with a server that has lost them.
-    async fn prove(&self, limiter: &Limiter<Redis>, what: &str) {
+    async fn prove(&self, limiter: &AsyncLimiter<Redis>, what: &str) {
         assert_eq!(used(limiter, "key").await, 16, "{what}: the last charges are lost");
         let mut fresh = Vec::new();
         for _ in 0..5 {

@@ -44,7 +44,7 @@ pub(super) fn check<'i, C: Clock>(
     let mut replies = desk.replies(out);
     let trace = desk.decider.trace((Listener::Resp, "SG.CHECK"), None);
     if trace.is_none() {
-        let said = desk.decider.check_at_once(&request, |answer| write_at_once(&mut replies, answer, told));
+        let said = desk.decider.check_now(&request, |answer| write_at_once(&mut replies, answer, told));
         if said.map_err(|error| wrong(&error))?.is_some() {
             return Ok(Handled::Said);
         }

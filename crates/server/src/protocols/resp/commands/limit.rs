@@ -53,7 +53,7 @@ pub(super) fn limit<'i, C: Clock>(
     let space = desk.decider.gate().ad_hoc();
     let trace = desk.decider.trace((Listener::Resp, "SG.LIMIT"), None);
     if trace.is_none()
-        && let Some(verdict) = desk.decider.limit_at_once(space, key, limit, cost)
+        && let Some(verdict) = desk.decider.limit_now(space, key, limit, cost)
     {
         write(&mut replies, limit, &verdict);
         return Ok(Handled::Said);

@@ -63,7 +63,7 @@ pub(super) fn throttle<'i, C: Clock>(
     let space = *THROTTLED;
     let trace = desk.decider.trace((Listener::Resp, "CL.THROTTLE"), None);
     if trace.is_none()
-        && let Some(verdict) = desk.decider.limit_at_once(space, key, limit, quantity)
+        && let Some(verdict) = desk.decider.limit_now(space, key, limit, quantity)
     {
         write(&mut replies, limit, &verdict);
         return Ok(Handled::Said);

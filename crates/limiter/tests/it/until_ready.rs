@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use slidegate::{Clock, Limit, Limiter, Memory};
+use slidegate::{Clock, Limit, Limiter, Memory, WaitError};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, advance, sleep, timeout};
 
@@ -22,10 +22,10 @@ fn limiter(limit: Limit) -> Arc<Waiting> {
     Arc::new(Limiter::builder([limit]).clock(TokioClock(Instant::now())).build().expect("a limiter"))
 }
 
-async fn acquire(limiter: &Waiting, key: &str) -> bool {
-    match limiter.acquire(key).await {
+async fn ready(limiter: &Waiting, key: &str) -> bool {
+    match limiter.until_ready(key).await {
         Ok(verdict) => verdict.is_allowed(),
-        Err(never) => match never {},
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -37,7 +37,7 @@ async fn first_come_first_served() {
     for n in 0..9_u64 {
         let (limiter, order) = (limiter.clone(), order.clone());
         tasks.spawn(async move {
-            assert!(acquire(&limiter, "key").await);
+            assert!(ready(&limiter, "key").await);
             order.lock().expect("no panic").push((n, start.elapsed().as_millis()));
         });
     }
@@ -49,21 +49,21 @@ async fn first_come_first_served() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_can_be_bounded_and_takes_nothing() {
     let limiter = limiter(Limit::per_second(1));
-    assert!(acquire(&limiter, "key").await);
-    let waited = timeout(Duration::from_millis(999), acquire(&limiter, "key")).await;
+    assert!(ready(&limiter, "key").await);
+    let waited = timeout(Duration::from_millis(999), ready(&limiter, "key")).await;
     assert!(waited.is_err(), "it does not fit before a second has passed");
     advance(Duration::from_millis(1)).await;
-    assert!(limiter.check_now("key").is_allowed(), "who gave up took nothing");
+    assert!(limiter.check("key").is_allowed(), "who gave up took nothing");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_gives_up_does_not_hold_up_the_line() {
     let (limiter, start) = (limiter(Limit::per_second(1)), Instant::now());
-    assert!(acquire(&limiter, "key").await);
+    assert!(ready(&limiter, "key").await);
     let mut waiting: Vec<_> = Vec::new();
     for n in 0..3 {
         let limiter = limiter.clone();
-        waiting.push(tokio::spawn(async move { (n, acquire(&limiter, "key").await, start.elapsed()) }));
+        waiting.push(tokio::spawn(async move { (n, ready(&limiter, "key").await, start.elapsed()) }));
         tokio::task::yield_now().await;
     }
     // The first in the line, which sleeps, and one behind it.
@@ -76,26 +76,29 @@ async fn who_gives_up_does_not_hold_up_the_line() {
 #[tokio::test(start_paused = true)]
 async fn what_never_fits_is_told_at_once() {
     let (limiter, start) = (limiter(Limit::per_second(5)), Instant::now());
-    let Ok(verdict) = limiter.acquire_many("key", 6).await;
-    assert!(verdict.is_never() && !verdict.is_allowed());
+    let error = limiter.until_ready_n("key", 6).await.expect_err("six do not fit in five");
+    assert_eq!(error, WaitError::NeverFits { cost: 6 });
+    assert_eq!(error.to_string(), "cost 6 exceeds the limit and can never be admitted");
+    let of_any_store = limiter.to_async().until_ready_n("key", 6).await;
+    assert_eq!(of_any_store, Err(WaitError::NeverFits { cost: 6 }));
     assert_eq!(start.elapsed(), Duration::ZERO);
-    let Ok(verdict) = limiter.acquire_many("key", 5).await;
+    let verdict = limiter.until_ready_n("key", 5).await.expect("five fit");
     assert!(verdict.is_allowed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_large_cost_is_not_overtaken() {
     let (limiter, start) = (limiter(Limit::per_second(5)), Instant::now());
-    limiter.charge_now("key", 3);
+    assert!(limiter.check_n("key", 3).is_allowed());
     let large = {
         let limiter = limiter.clone();
         tokio::spawn(async move {
-            let Ok(verdict) = limiter.acquire_many("key", 5).await;
+            let verdict = limiter.until_ready_n("key", 5).await.expect("five fit");
             (verdict.is_allowed(), start.elapsed())
         })
     };
     tokio::task::yield_now().await;
-    assert!(acquire(&limiter, "key").await, "one unit would have fitted before");
+    assert!(ready(&limiter, "key").await, "one unit would have fitted before");
     assert_eq!(start.elapsed(), Duration::from_secs(2));
     assert_eq!(large.await.expect("a task that ends"), (true, Duration::from_secs(1)));
 }
@@ -103,11 +106,11 @@ async fn a_large_cost_is_not_overtaken() {
 #[tokio::test(start_paused = true)]
 async fn keys_do_not_wait_for_each_other() {
     let (limiter, start) = (limiter(Limit::per_second(1)), Instant::now());
-    assert!(acquire(&limiter, "alice").await);
+    assert!(ready(&limiter, "alice").await);
     let waiting = limiter.clone();
-    let alice = tokio::spawn(async move { acquire(&waiting, "alice").await });
+    let alice = tokio::spawn(async move { ready(&waiting, "alice").await });
     tokio::task::yield_now().await;
-    assert!(acquire(&limiter, "bob").await);
+    assert!(ready(&limiter, "bob").await);
     assert_eq!(start.elapsed(), Duration::ZERO);
     assert!(alice.await.expect("a task that ends"));
     assert_eq!(start.elapsed(), Duration::from_secs(1));
@@ -117,11 +120,11 @@ async fn keys_do_not_wait_for_each_other() {
 async fn a_released_place_in_flight_is_taken_before_its_hold_ends() {
     let limit = Limit::in_flight(1, Duration::from_secs(30)).expect("in flight");
     let (limiter, start) = (limiter(limit), Instant::now());
-    let permit = limiter.reserve_now("key", 1).expect("permits are given").permit.expect("admitted");
+    let permit = limiter.reserve("key", 1).expect("permits are given").permit.expect("admitted");
     let waiting = limiter.clone();
-    let next = tokio::spawn(async move { acquire(&waiting, "key").await });
+    let next = tokio::spawn(async move { ready(&waiting, "key").await });
     sleep(Duration::from_millis(110)).await;
-    limiter.refund_now(&permit).expect("a permit of ours");
+    limiter.refund(&permit).expect("a permit of ours");
     assert!(next.await.expect("a task that ends"));
     assert_eq!(start.elapsed(), Duration::from_millis(120), "asked again every 20 ms");
 }
