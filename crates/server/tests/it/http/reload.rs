@@ -161,7 +161,7 @@ async fn a_file_that_is_not_right_changes_nothing() {
     assert_eq!(setup.service.app.reload_state().refused_digest, None);
     fs::write(setup.path(), b"version: 1 # \xff").expect("a file");
     let unreadable = setup.service.app.reload().await.expect_err("an error");
-    assert!(unreadable.to_string().contains(":1:14: the file is not UTF-8"), "{unreadable}");
+    assert!(unreadable.to_string().contains(":1:14: invalid UTF-8"), "{unreadable}");
     // And all is well again.
     let done = setup.reload(&policy("", 3)).await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(done.changes, Vec::<String>::new());
