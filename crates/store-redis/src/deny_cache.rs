@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_is_asked_for_again_after_the_longest_time() {
+    fn a_denial_expires_after_the_longest_time() {
         let (denials, sent) = (DenyCache::new(100, ms(500)), Instant::now());
         denials.insert(&item("a", 10, 1), 60_000, sent);
         assert_eq!(denials.wait_ms(&item("a", 10, 1), sent + ms(499)), Some(59_501));
@@ -169,7 +169,7 @@ mod tests {
 
     /// A request that was under way when a key was reset may have been denied before that.
     #[test]
-    fn what_was_asked_before_is_forgotten_too() {
+    fn denials_of_requests_sent_before_a_clear_are_dropped() {
         let (denials, sent) = (DenyCache::new(100, ms(500)), Instant::now());
         while Instant::now() <= sent {}
         denials.clear();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn places_in_flight_are_not_remembered() {
+    fn places_in_flight_are_not_cached() {
         let (denials, sent) = (DenyCache::new(100, ms(500)), Instant::now());
         let limit = Limit::in_flight(1, ms(1_000)).expect("a limit");
         denials.insert(&PlanItem::new(b"a".to_vec(), limit, 1), 1_000, sent);

@@ -59,9 +59,9 @@ pub struct Fingerprints {
 
 /// The two lanes.
 #[derive(Clone, Copy, Debug)]
-struct Sum([u128; 2]);
+struct LaneSum([u128; 2]);
 
-impl Sum {
+impl LaneSum {
     const ZERO: Self = Self([0, 0]);
 
     #[inline(always)]
@@ -102,7 +102,7 @@ impl Fingerprints {
         let Fingerprint(one, two) = match (bytes.first_chunk(), bytes.last_chunk()) {
             // The common lengths without a loop.
             (Some(first), Some(last)) if bytes.len() <= 16 => {
-                let sum = Sum::ZERO.plus(self.multiply[0], u64::from_le_bytes(*first));
+                let sum = LaneSum::ZERO.plus(self.multiply[0], u64::from_le_bytes(*first));
                 sum.plus(self.multiply[1], u64::from_le_bytes(*last)).upper()
             }
             _ => self.any_length(bytes),
@@ -116,11 +116,11 @@ impl Fingerprints {
         let (first, rest) = bytes.split_at(bytes.len().min(FIRST_BYTES));
         // Zeros add nothing to a sum: without the length in it, keys of zeros would all have one
         // home in the table.
-        let start = Sum::ZERO.plus(self.multiply_length, bytes.len() as u64);
+        let start = LaneSum::ZERO.plus(self.multiply_length, bytes.len() as u64);
         let mut sum = self.absorb(start, 0, first);
         for block in rest.chunks(NEXT_BYTES) {
             let Fingerprint(one, two) = sum.upper();
-            sum = Sum::ZERO.plus(self.multiply[0], one).plus(self.multiply[1], two);
+            sum = LaneSum::ZERO.plus(self.multiply[0], one).plus(self.multiply[1], two);
             sum = self.absorb(sum, 2, block);
         }
         sum.upper()
@@ -128,7 +128,7 @@ impl Fingerprints {
 
     /// Takes in at most a block. The last word may overlap the one before it: given the length,
     /// which is part of the input, the words still tell every byte.
-    fn absorb(&self, mut sum: Sum, from: usize, bytes: &[u8]) -> Sum {
+    fn absorb(&self, mut sum: LaneSum, from: usize, bytes: &[u8]) -> LaneSum {
         let (words, rest) = bytes.as_chunks::<8>();
         for (word, multiplier) in words.iter().zip(&self.multiply[from..]) {
             sum = sum.plus(*multiplier, u64::from_le_bytes(*word));

@@ -30,13 +30,13 @@ pub(super) struct NodeTask {
     jobs: UnboundedReceiver<Job>,
     groups: Batcher,
     batches: FuturesUnordered<BoxFuture<'static, BatchEnd>>,
-    line: ConnectionState,
+    line: LinkState,
     /// How many bytes had come when the last call came back, the first of those under way was sent,
     /// or a probe came by.
     last_bytes_read: u64,
 }
 
-enum ConnectionState {
+enum LinkState {
     Down,
     Connecting(Connecting),
     Up(Connection),
@@ -55,7 +55,7 @@ impl NodeTask {
             jobs,
             groups,
             batches: FuturesUnordered::new(),
-            line: ConnectionState::Down,
+            line: LinkState::Down,
             last_bytes_read: 0,
         }
     }
@@ -89,9 +89,9 @@ impl NodeTask {
 
     fn dispatch(&mut self) {
         if self.groups.has_ready() && self.line.is_down() {
-            self.line = ConnectionState::Connecting(self.server.clone().connect().boxed());
+            self.line = LinkState::Connecting(self.server.clone().connect().boxed());
         }
-        let ConnectionState::Up(connection) = &self.line else { return };
+        let LinkState::Up(connection) = &self.line else { return };
         while self.batches.len() < IN_FLIGHT
             && let Some(batch) = self.groups.next()
         {
@@ -106,11 +106,11 @@ impl NodeTask {
         if let Some(kind) = ended.kind {
             self.groups.batch_ended(kind);
         }
-        let ConnectionState::Up(connection) = &self.line else { return };
+        let LinkState::Up(connection) = &self.line else { return };
         self.last_bytes_read = connection.bytes_read();
         if ended.demoted && connection.since.elapsed() > YOUNG {
             // Calls under way keep the connection until they are answered.
-            self.line = ConnectionState::Down;
+            self.line = LinkState::Down;
         }
     }
 
@@ -118,14 +118,14 @@ impl NodeTask {
         match event {
             ConnectionEvent::Connected(Ok(connection)) => {
                 self.server.check(&connection);
-                self.line = ConnectionState::Up(connection);
+                self.line = LinkState::Up(connection);
             }
             ConnectionEvent::Connected(Err(error)) => {
-                self.line = ConnectionState::Down;
+                self.line = LinkState::Down;
                 let setback = AttemptError::Again { step: RetryStep::Reconnect, error };
                 self.groups.drain().into_iter().for_each(|job| job.answer(Err(setback.clone())));
             }
-            ConnectionEvent::Closed => self.line = ConnectionState::Down,
+            ConnectionEvent::Closed => self.line = LinkState::Down,
         }
     }
 
@@ -133,7 +133,7 @@ impl NodeTask {
     /// last answer, or the last probe: bytes that belong to no answer, such as those of a reply
     /// that broke off, are taken for a sign of life once.
     fn check_silence(&mut self) {
-        let ConnectionState::Up(connection) = &self.line else { return };
+        let LinkState::Up(connection) = &self.line else { return };
         let read = connection.bytes_read();
         if !self.batches.is_empty() && read == self.last_bytes_read {
             self.abandon();
@@ -144,13 +144,13 @@ impl NodeTask {
 
     /// Leaves the connection and what is under way on it, whose callers learn that it may have run.
     fn abandon(&mut self) {
-        self.line = ConnectionState::Down;
+        self.line = LinkState::Down;
         self.batches.clear();
         self.groups.connection_lost();
     }
 }
 
-impl ConnectionState {
+impl LinkState {
     /// What happens to it next; nothing by itself if it is down.
     async fn event(&mut self) -> ConnectionEvent {
         match self {

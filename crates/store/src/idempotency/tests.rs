@@ -186,7 +186,7 @@ fn a_clock_that_steps_back_keeps_nothing_for_ever() {
 }
 
 #[test]
-fn everything_but_the_quota_is_part_of_what_is_asked() {
+fn everything_but_the_quota_is_part_of_the_digest() {
     let (alice, bob, parts) = (Key::from("alice"), Key::from("bob"), Key::from(("alice",)));
     let (one, zero) = (Key::from("alice\0"), Key::from(""));
     let (minute, hour, named) =

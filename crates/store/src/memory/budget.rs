@@ -52,7 +52,7 @@ impl Footprint {
 
 /// Resource of a shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Resource {
+pub(super) enum ShardResource {
     Slots,
     Rows,
     Heap,
@@ -60,13 +60,13 @@ pub(super) enum Resource {
 
 /// Usage by one group or by all.
 #[derive(Clone, Copy, Default, Debug)]
-struct Usage {
+struct ResourceUsage {
     slots: usize,
     rows: usize,
     heap_bytes: usize,
 }
 
-impl Usage {
+impl ResourceUsage {
     fn change(&mut self, before: Footprint, after: Footprint) {
         self.slots = self.slots + after.slots as usize - before.slots as usize;
         self.rows = self.rows + after.rows as usize - before.rows as usize;
@@ -83,13 +83,13 @@ pub(super) struct Budget {
     pub(super) slot_buckets: usize,
     pub(super) row_buckets: usize,
     /// Total usage, including memory reserved for subjects that a request has taken out.
-    all: Usage,
-    groups: Vec<Usage>,
+    all: ResourceUsage,
+    groups: Vec<ResourceUsage>,
 }
 
 impl Budget {
     pub(super) fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, slot_buckets: 0, row_buckets: 0, all: Usage::default(), groups: Vec::new() }
+        Self { max_bytes, slot_buckets: 0, row_buckets: 0, all: ResourceUsage::default(), groups: Vec::new() }
     }
 
     /// Bytes in use, including empty buckets.
@@ -113,23 +113,23 @@ impl Budget {
         self.all.change(before, after);
         let index = usize::from(group);
         if index >= self.groups.len() {
-            self.groups.resize(index + 1, Usage::default());
+            self.groups.resize(index + 1, ResourceUsage::default());
         }
         self.groups[index].change(before, after);
     }
 
     /// Resource that is too scarce for the group to take this much more, if any.
-    pub(super) fn shortage(&self, group: u8, more: Footprint) -> Option<Resource> {
+    pub(super) fn shortage(&self, group: u8, more: Footprint) -> Option<ShardResource> {
         let usage = self.usage(group);
         let has_room = |in_use: usize, free: usize| free > 0 && in_use <= SHARE * free;
         if more.slots > 0 && !has_room(usage.slots, self.max_slots().saturating_sub(self.all.slots)) {
-            return Some(Resource::Slots);
+            return Some(ShardResource::Slots);
         }
         if more.rows > 0 && !has_room(usage.rows, self.max_rows().saturating_sub(self.all.rows)) {
-            return Some(Resource::Rows);
+            return Some(ShardResource::Rows);
         }
         let free = self.max_bytes.saturating_sub(self.bytes_with(more));
-        (more.heap_bytes > 0 && !has_room(usage.heap_bytes, free)).then_some(Resource::Heap)
+        (more.heap_bytes > 0 && !has_room(usage.heap_bytes, free)).then_some(ShardResource::Heap)
     }
 
     /// Whether any group might be refused this many more bytes of the heap.
@@ -139,12 +139,12 @@ impl Budget {
     }
 
     /// Whether the group uses nothing of a resource.
-    pub(super) fn has_none(&self, group: u8, part: Resource) -> bool {
+    pub(super) fn has_none(&self, group: u8, part: ShardResource) -> bool {
         let usage = self.usage(group);
         0 == match part {
-            Resource::Slots => usage.slots,
-            Resource::Rows => usage.rows,
-            Resource::Heap => usage.heap_bytes,
+            ShardResource::Slots => usage.slots,
+            ShardResource::Rows => usage.rows,
+            ShardResource::Heap => usage.heap_bytes,
         }
     }
 
@@ -174,7 +174,7 @@ impl Budget {
         capacity(power.max(buckets))
     }
 
-    fn usage(&self, group: u8) -> Usage {
+    fn usage(&self, group: u8) -> ResourceUsage {
         self.groups.get(usize::from(group)).copied().unwrap_or_default()
     }
 }

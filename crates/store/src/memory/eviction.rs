@@ -3,7 +3,7 @@
 
 use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, NarrowLog, State};
 
-use super::budget::{Budget, Footprint, Resource};
+use super::budget::{Budget, Footprint, ShardResource};
 use super::cell::Cell;
 use super::counter_pair::CounterPair;
 use super::fullness::Fullness;
@@ -32,7 +32,7 @@ pub(super) struct OutOfMemory {
 
 /// Candidate for eviction: the subject in one bucket.
 #[derive(Clone, Copy)]
-struct Candidate {
+struct EvictionCandidate {
     fingerprint: Fingerprint,
     group: u8,
     fullness: Fullness,
@@ -92,9 +92,9 @@ impl Shard {
             self.forget(interner, victim.fingerprint);
             // Its place is there to be taken, whatever share of them the group holds.
             match part {
-                Resource::Slots => more.slots = 0,
-                Resource::Rows => more.rows = 0,
-                Resource::Heap => {}
+                ShardResource::Slots => more.slots = 0,
+                ShardResource::Rows => more.rows = 0,
+                ShardResource::Heap => {}
             }
         }
         if self.budget.shortage(group, more).is_none() {
@@ -110,23 +110,23 @@ impl Shard {
     fn emptiest(
         &mut self,
         interner: &Interner,
-        (group, more, part): (u8, Footprint, Resource),
+        (group, more, part): (u8, Footprint, ShardResource),
         now_ms: u64,
         retry_after_ms: &mut u64,
-    ) -> Option<Candidate> {
+    ) -> Option<EvictionCandidate> {
         // A group that holds nothing takes from anyone; otherwise each makes room among its own.
         let any_group = self.budget.has_none(group, part);
-        let mut emptiest: Option<Candidate> = None;
+        let mut emptiest: Option<EvictionCandidate> = None;
         let start = self.random_below(self.buckets());
         let (mut looked, mut passed) = (0, 0);
         while looked < SAMPLE && passed < PASSED {
             passed += 1;
             let place = match part {
-                Resource::Slots => self.random_below(self.slots.buckets()),
-                Resource::Rows => self.slots.buckets() + self.random_below(self.rows.buckets()),
-                Resource::Heap => (start + passed) % self.buckets().max(1),
+                ShardResource::Slots => self.random_below(self.slots.buckets()),
+                ShardResource::Rows => self.slots.buckets() + self.random_below(self.rows.buckets()),
+                ShardResource::Heap => (start + passed) % self.buckets().max(1),
             };
-            if part == Resource::Heap && !self.is_on_heap(place) {
+            if part == ShardResource::Heap && !self.is_on_heap(place) {
                 continue;
             }
             looked += 1;
@@ -176,14 +176,14 @@ impl Shard {
     }
 
     /// The subject in a bucket, if there is one.
-    fn candidate_at(&mut self, interner: &Interner, place: usize, now_ms: u64) -> Option<Candidate> {
+    fn candidate_at(&mut self, interner: &Interner, place: usize, now_ms: u64) -> Option<EvictionCandidate> {
         let (at, budget) = self.at_mut(place)?;
         let fingerprint = at.fingerprint();
         let (group, denied, has_permits, fullness) = at.fullness(interner, budget, now_ms)?;
         let dead = fullness == Fullness::EMPTY && !has_permits;
         // The permits of a subject that is forgotten are void: they give nothing back.
         let may_go = !denied && fullness.permille < PROTECTED_PERMILLE;
-        Some(Candidate { fingerprint, group, fullness, dead, may_go })
+        Some(EvictionCandidate { fingerprint, group, fullness, dead, may_go })
     }
 
     fn remove_at(&mut self, interner: &Interner, place: usize) {

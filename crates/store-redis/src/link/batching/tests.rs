@@ -89,7 +89,7 @@ fn requests_whose_callers_left_are_never_sent() {
 }
 
 #[test]
-fn nothing_is_kept_of_what_is_over() {
+fn nothing_is_left_of_what_has_ended() {
     let mut groups = Batcher::new(SlotRouting::Apart, 16);
     let _tickets = push(&mut groups, (0..100).map(|slot| Given { slot, ..PLAIN }));
     let flying: Vec<CallBatch> = std::iter::from_fn(|| groups.next()).collect();

@@ -14,7 +14,7 @@ fn step_of(line: &str) -> RetryStep {
 }
 
 #[test]
-fn errors_that_prove_that_nothing_ran_are_asked_again() {
+fn errors_that_prove_that_nothing_ran_are_retried() {
     for (line, step) in [
         ("NOSCRIPT No matching script. Please use EVAL.", RetryStep::Text),
         ("MOVED 3999 127.0.0.1:6381", RetryStep::Moved(Address::tcp("127.0.0.1", 6381))),

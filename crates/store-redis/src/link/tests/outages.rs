@@ -122,7 +122,7 @@ async fn a_full_queue_refuses_at_once() {
 
 /// Each failed login is a failed connection, so the breaker keeps them few.
 #[tokio::test]
-async fn a_wrong_password_is_told_and_causes_no_storm() {
+async fn a_wrong_password_is_reported_and_causes_no_storm() {
     let server = Server::start(&[]).await;
     let _: String = server.ask(&["ACL", "SETUSER", "user", "on", ">right", "~*", "+@all"]).await;
     let link = RedisLink::new(
