@@ -12,10 +12,10 @@ mod parser;
 mod parser_comparison;
 
 use libfuzzer_sys::fuzz_target;
-use parser::{Bounds, Known};
+use parser::{Bounds, AuthState};
 
 const BOUNDS: Bounds =
-    Bounds { max_arguments: 8, max_argument_bytes: 64, max_bytes: 256, caller: Known::Yes };
+    Bounds { max_arguments: 8, max_argument_bytes: 64, max_bytes: 256, caller: AuthState::Authenticated };
 /// The first bytes say where the others are cut.
 const CUTS: usize = 4;
 

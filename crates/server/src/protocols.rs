@@ -1,7 +1,6 @@
 //! Protocols that requests arrive in.
 
 pub(crate) mod auth;
-pub(crate) mod content;
 pub(crate) mod grpc;
 pub(crate) mod health;
 pub(crate) mod http;
@@ -9,6 +8,7 @@ pub(crate) mod json;
 pub(crate) mod json_body;
 pub(crate) mod problem;
 pub(crate) mod query;
+pub(crate) mod reply_body;
 pub(crate) mod request_id;
 pub(crate) mod resp;
 pub(crate) mod rest;

@@ -17,25 +17,25 @@ use crate::telemetry::auth_failures::AuthFailure;
 
 /// Why a request is not read.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum AuthRefusal {
     Token(AuthFailure),
     Other(Problem),
 }
 
-impl From<Problem> for Refusal {
+impl From<Problem> for AuthRefusal {
     fn from(problem: Problem) -> Self {
         Self::Other(problem)
     }
 }
 
 /// Lets a request pass, or says what it lacks. `bound` is where the listener really is.
-pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) -> Result<(), Refusal> {
+pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) -> Result<(), AuthRefusal> {
     let (Some(admin), Some(bound)) = (&server.admin, bound) else { return Err(open().into()) };
     if exposure::check_at(admin, bound).is_err() {
         return Err(open().into());
     }
     if let Ok(Some(expected)) = exposure::token(admin) {
-        return auth::check(&head.headers, Some(expected)).map_err(Refusal::Token);
+        return auth::check(&head.headers, Some(expected)).map_err(AuthRefusal::Token);
     }
     // By TLS nobody else's host name gets here: the certificate is not for it.
     if admin.tls.is_none() {

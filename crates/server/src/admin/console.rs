@@ -63,7 +63,7 @@ impl File {
     }
 
     fn reply(&self, headers: &HeaderMap) -> Reply {
-        let mut answer = if self.is_known(headers) {
+        let mut answer = if self.is_cached(headers) {
             let mut unchanged = Reply::default();
             *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
             unchanged
@@ -76,7 +76,7 @@ impl File {
     }
 
     /// Whether the browser has it.
-    fn is_known(&self, headers: &HeaderMap) -> bool {
+    fn is_cached(&self, headers: &HeaderMap) -> bool {
         let named = headers
             .get_all(IF_NONE_MATCH)
             .iter()

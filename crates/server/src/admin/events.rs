@@ -22,9 +22,9 @@ use slidegate::Clock;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::protocols::content::Content;
 use crate::protocols::http::handler::HttpConnection;
 use crate::protocols::problem::{Problem, Reply};
+use crate::protocols::reply_body::ReplyBody;
 use crate::runtime::Runtime;
 use history::History;
 use sample::Sample;
@@ -48,12 +48,12 @@ pub(crate) struct Events {
 #[derive(Clone, Default)]
 struct SentFrame {
     bytes: Bytes,
-    then: Then,
+    then: StreamState,
 }
 
 /// What comes after a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Then {
+enum StreamState {
     #[default]
     More,
     Nothing,
@@ -70,15 +70,15 @@ impl Events {
         self.viewers.load(Ordering::Relaxed)
     }
 
-    /// A place for one more who looks on, and what it is told first; none if there are too many.
-    fn join<C: Clock>(self: &Arc<Self>, runtime: &Runtime<C>) -> Option<(Seat, Bytes)> {
+    /// Slot for another viewer, and its first event; `None` if there are too many.
+    fn join<C: Clock>(self: &Arc<Self>, runtime: &Runtime<C>) -> Option<(ViewerSlot, Bytes)> {
         // Held until there is a frame, so that nobody gets one of long ago.
         let history = self.history.lock();
         let more = |viewers| (viewers < MAX_VIEWERS).then_some(viewers + 1);
         let before = self.viewers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        let seat = Seat(Arc::clone(self));
+        let seat = ViewerSlot(Arc::clone(self));
         if before == 0 {
-            self.send(runtime, &history, Sample::now(runtime).as_ref(), Then::More);
+            self.send(runtime, &history, Sample::now(runtime).as_ref(), StreamState::More);
         }
         Some((seat, frame::hello(runtime, &history)))
     }
@@ -88,30 +88,35 @@ impl Events {
         let sample = Sample::now(runtime);
         let mut history = self.history.lock();
         if self.viewers() > 0 {
-            self.send(runtime, &history, sample.as_ref(), Then::More);
+            self.send(runtime, &history, sample.as_ref(), StreamState::More);
         }
         if let Some(sample) = sample {
             history.note(sample);
         }
     }
 
-    fn send<C: Clock>(&self, runtime: &Runtime<C>, history: &History, sample: Option<&Sample>, then: Then) {
+    fn send<C: Clock>(
+        &self,
+        runtime: &Runtime<C>,
+        history: &History,
+        sample: Option<&Sample>,
+        then: StreamState,
+    ) {
         let bytes = frame::frame(runtime, history, sample, self.began.elapsed());
         self.latest.send_replace(SentFrame { bytes, then });
     }
 }
 
 /// A place among those who look on, until it is dropped.
-struct Seat(Arc<Events>);
+struct ViewerSlot(Arc<Events>);
 
-impl Drop for Seat {
+impl Drop for ViewerSlot {
     fn drop(&mut self) {
         self.0.viewers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Remembers what there was to see each second, and tells those who look on. They are told at once that the service ends.
-/// Never returns.
+/// Samples every second and publishes a frame. A shutdown is published at once. Never returns.
 pub(crate) async fn publish<C: Clock>(events: Arc<Events>, runtime: Arc<Runtime<C>>) {
     let mut seconds = interval(EVERY);
     // After a stall one frame is as good as ten.
@@ -123,7 +128,7 @@ pub(crate) async fn publish<C: Clock>(events: Arc<Events>, runtime: Arc<Runtime<
             _ = seconds.tick() => events.tick(&runtime),
         }
     }
-    events.send(&runtime, &events.history.lock(), Sample::now(&runtime).as_ref(), Then::Nothing);
+    events.send(&runtime, &events.history.lock(), Sample::now(&runtime).as_ref(), StreamState::Nothing);
     pending::<()>().await;
 }
 
@@ -144,7 +149,7 @@ pub(crate) fn reply<C: Clock>(
         return Err(Problem::overloaded(detail));
     };
     let viewer = Viewer::new(seat, hello, latest, Arc::clone(&connection.progress));
-    let mut reply = Reply::new(Content::stream(viewer.into_stream()));
+    let mut reply = Reply::new(ReplyBody::stream(viewer.into_stream()));
     for (name, value) in [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-store"),

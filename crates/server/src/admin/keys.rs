@@ -20,13 +20,13 @@ const MAX_NAMED: usize = 50;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "'a: 'de"))]
-struct Body<'a> {
+struct KeysBody<'a> {
     rule: Option<String>,
     #[serde(borrow, default)]
     attributes: Attributes<'a>,
 }
 
-impl<'a> Body<'a> {
+impl<'a> KeysBody<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, Problem> {
         let body: Self = json_body::parse(bytes)?;
         body.attributes.0.check().map_err(|error| Problem::bad_request(error.to_string()))?;
@@ -49,10 +49,10 @@ impl<'a> Body<'a> {
 }
 
 pub(super) async fn look<C: Clock>(runtime: &Runtime<C>, bytes: &[u8]) -> Result<Reply, Problem> {
-    let body = Body::read(bytes)?;
+    let body = KeysBody::read(bytes)?;
     let looked = found(runtime, &body).await?;
-    let subjects: Vec<Value> = looked.iter().map(shown).collect();
-    Ok(answered(runtime, &body, &subjects))
+    let subjects: Vec<Value> = looked.iter().map(render).collect();
+    Ok(respond(runtime, &body, &subjects))
 }
 
 pub(super) async fn reset<C: Clock>(
@@ -60,7 +60,7 @@ pub(super) async fn reset<C: Clock>(
     bytes: &[u8],
     audit: &mut AuditDetails,
 ) -> Result<Reply, Problem> {
-    let body = Body::read(bytes)?;
+    let body = KeysBody::read(bytes)?;
     audit.what = Some(body.what());
     let before = found(runtime, &body).await?;
     audit.before = Some(before.iter().map(used).collect::<Vec<_>>().join("; "));
@@ -81,11 +81,11 @@ pub(super) async fn reset<C: Clock>(
     });
     let subjects =
         forgotten.iter().map(|one| json!({ "rule": one.rule, "key": key(&one.key), "limits": one.limits }));
-    Ok(answered(runtime, &body, &subjects.collect::<Vec<_>>()))
+    Ok(respond(runtime, &body, &subjects.collect::<Vec<_>>()))
 }
 
 /// What the attributes name. That there is no rule of a name is an error, since nothing else could be found either.
-async fn found<C: Clock>(runtime: &Runtime<C>, body: &Body<'_>) -> Result<Vec<Looked>, Problem> {
+async fn found<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>) -> Result<Vec<Looked>, Problem> {
     let rule = body.rule.as_deref();
     if let Some(name) = rule
         && !runtime.gate().policy().rules().iter().any(|rule| rule.name() == name)
@@ -96,7 +96,7 @@ async fn found<C: Clock>(runtime: &Runtime<C>, body: &Body<'_>) -> Result<Vec<Lo
     Ok(runtime.gate().look(rule, body.request()).await?)
 }
 
-fn answered<C: Clock>(runtime: &Runtime<C>, body: &Body<'_>, subjects: &[Value]) -> Reply {
+fn respond<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>, subjects: &[Value]) -> Reply {
     let mut answer = json!({ "subjects": subjects });
     if subjects.is_empty() {
         answer["message"] = Value::from(nothing_found(&runtime.gate().policy(), body.rule.as_deref()));
@@ -124,9 +124,9 @@ fn names(policy: &Policy) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn shown(one: &Looked) -> Value {
+fn render(one: &Looked) -> Value {
     let limits = one.limits().map(|limit| {
-        let mut shown = json!({
+        let mut value = json!({
             "limit": limit.text,
             "policy": limit.name,
             "quota": limit.limit.quota(),
@@ -137,12 +137,12 @@ fn shown(one: &Looked) -> Value {
             "reset_after_ms": limit.reset_after_ms,
         });
         if let Some(whole) = limit.share_of {
-            shown["share_of"] = whole.quota().into();
+            value["share_of"] = whole.quota().into();
         }
         if let Some(ms) = limit.retry_after_at_most_ms {
-            shown["retry_after_at_most_ms"] = ms.into();
+            value["retry_after_at_most_ms"] = ms.into();
         }
-        shown
+        value
     });
     json!({
         "rule": one.rule(),

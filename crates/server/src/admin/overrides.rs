@@ -17,7 +17,7 @@ use crate::telemetry::audit::{AuditDetails, Completion};
 
 /// What is said of the exception itself is read as in a file, with its errors.
 #[derive(Deserialize)]
-struct Body {
+struct OverrideBody {
     expires_in: String,
     #[serde(default)]
     reason: String,
@@ -26,7 +26,7 @@ struct Body {
 }
 
 pub(super) fn list<C: Clock>(runtime: &Runtime<C>) -> Reply {
-    let overrides: Vec<Value> = runtime.overrides().iter().map(shown).collect();
+    let overrides: Vec<Value> = runtime.overrides().iter().map(render).collect();
     json(StatusCode::OK, &json!({ "overrides": overrides }))
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn add<C: Clock>(
     bytes: &[u8],
     audit: &mut AuditDetails,
 ) -> Result<Reply, Problem> {
-    let Body { expires_in, reason, exception } = json_body::parse(bytes)?;
+    let OverrideBody { expires_in, reason, exception } = json_body::parse(bytes)?;
     audit.reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
     let text = Value::Object(exception).to_string();
     audit.what = Some(format!("{text} for {expires_in}"));
@@ -51,7 +51,7 @@ pub(super) async fn add<C: Clock>(
     let set = runtime.add_override(NewOverride { exception, expires_in_ms, reason }).await;
     let set = set.map_err(|error| refused(&error, audit))?;
     audit.after = Some(format!("override {}", set.id));
-    let mut reply = json(StatusCode::CREATED, &shown(&set));
+    let mut reply = json(StatusCode::CREATED, &render(&set));
     if let Ok(location) = HeaderValue::try_from(format!("/v1/overrides/{}", set.id)) {
         reply.headers_mut().insert(LOCATION, location);
     }
@@ -74,7 +74,7 @@ pub(super) async fn remove<C: Clock>(
 }
 
 /// What it says beside what it is: `rule`, `when`, and what happens then.
-fn shown(one: &Override) -> Value {
+fn render(one: &Override) -> Value {
     let mut members = match one.exception.as_ref().map(|exception| serde_json::from_str(exception.text())) {
         Some(Ok(Value::Object(members))) => members,
         _ => Map::new(),

@@ -19,7 +19,7 @@ use crate::telemetry::audit::AuditDetails;
 /// There is nothing to say yet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {}
+struct ReloadBody {}
 
 pub(super) async fn reload<C: Clock + 'static>(
     runtime: &Arc<Runtime<C>>,
@@ -28,7 +28,7 @@ pub(super) async fn reload<C: Clock + 'static>(
 ) -> Result<Reply, Problem> {
     audit.what = runtime.policy_path().map(|path| path.display().to_string());
     if !bytes.is_empty() {
-        let Body {} = json_body::parse(bytes)?;
+        let ReloadBody {} = json_body::parse(bytes)?;
     }
     audit.before = Some(runtime.reload_state().policy_digest);
     // Also where there is no policy file to read again.

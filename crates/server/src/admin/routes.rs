@@ -81,8 +81,8 @@ async fn route<C: Clock + 'static>(
         _ => auth::check(&runtime.settings().server, runtime.admin_address(), head).map_err(|refusal| {
             audit.unauthenticated = true;
             match refusal {
-                auth::Refusal::Token(failure) => connection.unauthorized(failure),
-                auth::Refusal::Other(problem) => problem,
+                auth::AuthRefusal::Token(failure) => connection.unauthorized(failure),
+                auth::AuthRefusal::Other(problem) => problem,
             }
         })?,
     }

@@ -60,7 +60,7 @@ pub(crate) struct Connections(Mutex<Open>);
 
 #[derive(Default)]
 struct Open {
-    entries: Slab<Entry>,
+    entries: Slab<ConnectionEntry>,
     /// Since when connections are to end after what they are doing.
     finishing: Option<Instant>,
     /// Connections in the lane, in the order in which they came.
@@ -69,10 +69,10 @@ struct Open {
     idle: IdleQueue,
 }
 
-struct Entry {
+struct ConnectionEntry {
     progress: Arc<Progress>,
     waker: Waker,
-    seen: u64,
+    last_steps: u64,
     since: Instant,
     /// Key of its place.
     place: usize,
@@ -80,7 +80,7 @@ struct Entry {
     lane_turn: Option<u64>,
 }
 
-impl Entry {
+impl ConnectionEntry {
     fn order(&self, order: Order) {
         self.progress.set_order(order);
         self.waker.wake_by_ref();
@@ -94,8 +94,8 @@ impl Entry {
         finishing: Option<Instant>,
     ) -> Option<Timeout> {
         let steps = self.progress.steps();
-        if steps != self.seen {
-            (self.seen, self.since) = (steps, now);
+        if steps != self.last_steps {
+            (self.last_steps, self.since) = (steps, now);
             return None;
         }
         let phase = self.progress.phase();
@@ -131,13 +131,20 @@ impl Connections {
         waker: Waker,
         place: &ConnectionSlot,
     ) -> Membership {
-        let seen = progress.steps();
+        let last_steps = progress.steps();
         let open = &mut *self.0.lock();
         let lane_turn = place.is_in_lane().then(|| {
             open.lane_turns += 1;
             open.lane_turns
         });
-        let entry = Entry { progress, waker, seen, since: Instant::now(), place: place.key(), lane_turn };
+        let entry = ConnectionEntry {
+            progress,
+            waker,
+            last_steps,
+            since: Instant::now(),
+            place: place.key(),
+            lane_turn,
+        };
         let key = open.entries.insert(entry);
         open.lane.extend(lane_turn.map(|turn| (turn, key)));
         Membership { of: Arc::clone(self), key }

@@ -32,7 +32,7 @@ use crate::net::tracked_io::TrackedIo;
 
 pub(crate) use certificates::{CertificateReload, Certificates};
 
-use contents::{Contents, Files};
+use contents::{TlsContents, TlsFiles};
 use identity::Identity;
 use records::RecordTracker;
 use validity::Validity;
@@ -44,7 +44,7 @@ const FAREWELL_BYTES: u64 = 64 << 10;
 /// The certificate of one listener.
 pub(crate) struct Tls {
     pub(crate) setting: &'static str,
-    pub(crate) files: Files,
+    pub(crate) files: TlsFiles,
     /// What is spoken inside it, by its name in ALPN; empty if it has none.
     protocol: &'static [u8],
     config: ArcSwap<ServerConfig>,
@@ -83,7 +83,7 @@ pub struct TlsState {
 
 /// Whether a reading found something else than what is in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Read {
+pub(crate) enum ReadOutcome {
     Taken,
     Unchanged,
 }
@@ -103,7 +103,7 @@ impl Tls {
         protocol: &'static [u8],
     ) -> Result<Self, ConfigError> {
         let client_ca = tls.client_ca.as_ref().map(|file| value(file, "client_ca")).transpose()?;
-        let files = Files {
+        let files = TlsFiles {
             certificate: value(&tls.certificate, "certificate")?.into(),
             key: value(&tls.key, "key")?.into(),
             client_ca: client_ca.map(PathBuf::from),
@@ -147,12 +147,12 @@ impl Tls {
     }
 
     /// Reads the files again. It may block.
-    pub(crate) fn reload(&self) -> Result<Read, TlsError> {
+    pub(crate) fn reload(&self) -> Result<ReadOutcome, TlsError> {
         self.take(self.files.read())
     }
 
     /// Puts what was read in the place of what is in use, unless it is the same or cannot be used.
-    pub(crate) fn take(&self, read: Result<Contents, TlsError>) -> Result<Read, TlsError> {
+    pub(crate) fn take(&self, read: Result<TlsContents, TlsError>) -> Result<ReadOutcome, TlsError> {
         let mut last = self.last.lock();
         let taken = read.and_then(|contents| {
             let digest = contents.digest();
@@ -164,7 +164,7 @@ impl Tls {
         match taken {
             Ok(None) => {
                 last.state.last_error = None;
-                Ok(Read::Unchanged)
+                Ok(ReadOutcome::Unchanged)
             }
             Ok(Some((digest, identity))) => {
                 last.digest = digest;
@@ -178,7 +178,7 @@ impl Tls {
                 self.files.warn_of_open_key(setting);
                 expiry::warn(setting, identity.validity, last.state.loaded_at_ms);
                 self.config.store(identity.config);
-                Ok(Read::Taken)
+                Ok(ReadOutcome::Taken)
             }
             Err(error) => {
                 tracing::error!(setting = self.setting, "{error}. The certificate from before stays in use");

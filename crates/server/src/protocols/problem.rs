@@ -5,12 +5,12 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, W
 use hyper::{HeaderMap, StatusCode};
 use slidegate::{GateError, Store};
 
-use super::content::Content;
 use super::json;
+use super::reply_body::ReplyBody;
 use crate::runtime::backend::Backend;
 
 /// What every handler gives.
-pub(crate) type Reply = hyper::Response<Content>;
+pub(crate) type Reply = hyper::Response<ReplyBody>;
 
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -22,18 +22,18 @@ pub(crate) struct Problem {
     header: Option<(HeaderName, HeaderValue)>,
     /// A member beside the usual ones.
     outcome: Option<&'static str>,
-    kind: Kind,
+    kind: ProblemType,
 }
 
 /// What kind of problem it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ProblemType {
     /// The status says all.
     Blank,
     ReducedCapacity,
 }
 
-impl Kind {
+impl ProblemType {
     /// Its type and title, as the registry of problem types has them.
     fn named(self, status: StatusCode) -> (&'static str, &'static str) {
         const TYPE: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
@@ -46,7 +46,7 @@ impl Kind {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), header: None, outcome: None, kind: Kind::Blank }
+        Self { status, detail: detail.into(), header: None, outcome: None, kind: ProblemType::Blank }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -85,7 +85,7 @@ impl Problem {
     /// The service has no room, or no time, for a request that it could serve at another moment.
     pub(crate) fn overloaded(detail: impl Into<String>) -> Self {
         let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
-        let kind = Kind::ReducedCapacity;
+        let kind = ProblemType::ReducedCapacity;
         Self { header, kind, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 
@@ -112,7 +112,7 @@ impl Problem {
 
     pub(crate) fn into_reply(self) -> Reply {
         let (status, headers, body) = self.into_parts();
-        let mut reply = Reply::new(Content::whole(body));
+        let mut reply = Reply::new(ReplyBody::whole(body));
         *reply.status_mut() = status;
         *reply.headers_mut() = headers;
         reply
@@ -150,7 +150,7 @@ pub(crate) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: Status
 
 /// An answer with a body.
 pub(crate) fn reply(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
-    let mut reply = Reply::new(Content::whole(body));
+    let mut reply = Reply::new(ReplyBody::whole(body));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, content_type);
     reply

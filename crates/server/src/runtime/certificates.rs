@@ -7,7 +7,7 @@ use slidegate::Clock;
 use tokio::task::JoinSet;
 
 use super::Runtime;
-use super::file_watch::{Content, WatchedFiles};
+use super::file_watch::{FileContent, WatchedFiles};
 use crate::config::error::ConfigError;
 use crate::net::network::Network;
 use crate::net::tls::{CertificateReload, Tls, TlsState};
@@ -48,9 +48,9 @@ async fn follow(tls: Arc<Tls>) {
     loop {
         watched.changed().await;
         let contents = tls.files.gather(|index, _| match watched.content(index) {
-            Content::Bytes(bytes) => Ok(bytes),
-            Content::Missing => Err("no such file".to_owned()),
-            Content::Unreadable(why) => Err(why),
+            FileContent::Bytes(bytes) => Ok(bytes),
+            FileContent::Missing => Err("no such file".to_owned()),
+            FileContent::Unreadable(why) => Err(why),
         });
         // An error was logged, and is in the state.
         let _taken = tls.take(contents);

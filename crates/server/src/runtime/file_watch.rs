@@ -23,24 +23,24 @@ const MAX_BYTES: u64 = 16 << 20;
 
 /// What a file holds.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum FileContent {
     Bytes(Arc<[u8]>),
     Missing,
     /// It is there, but cannot be read, for this reason.
     Unreadable(String),
 }
 
-impl Content {
+impl FileContent {
     /// What a file holds now. If it is written just then, it is read again, as far as that can be told.
     pub(crate) fn of(path: &Path) -> Self {
-        let mut seen = read(path);
+        let mut content = read(path);
         for _ in 0..READ_AGAIN {
-            if stamp(path) == seen.0 {
+            if stamp(path) == content.0 {
                 break;
             }
-            seen = read(path);
+            content = read(path);
         }
-        seen.1
+        content.1
     }
 
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
@@ -54,21 +54,21 @@ impl Content {
 /// Files that are looked at until one of them changes.
 pub(crate) struct WatchedFiles {
     // Looks are made on a thread for work that blocks, and may outlive the one who asked.
-    files: Arc<Mutex<Vec<Watch>>>,
+    files: Arc<Mutex<Vec<WatchedFile>>>,
 }
 
 impl WatchedFiles {
     /// What these files hold now is no change.
     #[cfg(test)]
     fn new(paths: Vec<PathBuf>) -> Self {
-        let mut files: Vec<Watch> = paths.into_iter().map(Watch::new).collect();
-        files.iter_mut().for_each(Watch::report);
+        let mut files: Vec<WatchedFile> = paths.into_iter().map(WatchedFile::new).collect();
+        files.iter_mut().for_each(WatchedFile::report);
         Self { files: Arc::new(Mutex::new(files)) }
     }
 
     /// What they hold now is a change as well, as soon as it has settled: whoever has read them before misses nothing.
     pub(crate) fn anew(paths: Vec<PathBuf>) -> Self {
-        Self { files: Arc::new(Mutex::new(paths.into_iter().map(Watch::new).collect())) }
+        Self { files: Arc::new(Mutex::new(paths.into_iter().map(WatchedFile::new).collect())) }
     }
 
     /// Completes when one of them has changed and all have settled: two looks in a row saw the same. A file that comes or
@@ -84,10 +84,10 @@ impl WatchedFiles {
     }
 
     /// What the file of this index held when a change was last told of.
-    pub(crate) fn content(&self, index: usize) -> Content {
+    pub(crate) fn content(&self, index: usize) -> FileContent {
         let files = self.files.lock();
         let reported = files.get(index).and_then(|file| file.reported.clone());
-        reported.unwrap_or(Content::Missing)
+        reported.unwrap_or(FileContent::Missing)
     }
 
     /// What they hold is told of once more, as soon as it has settled.
@@ -102,26 +102,26 @@ impl WatchedFiles {
     }
 }
 
-fn look(files: &mut [Watch]) -> bool {
-    files.iter_mut().for_each(Watch::look);
-    let changed = files.iter().all(|file| file.looks > 1) && files.iter().any(Watch::has_changed);
+fn look(files: &mut [WatchedFile]) -> bool {
+    files.iter_mut().for_each(WatchedFile::look);
+    let changed = files.iter().all(|file| file.looks > 1) && files.iter().any(WatchedFile::has_changed);
     if changed {
-        files.iter_mut().for_each(Watch::report);
+        files.iter_mut().for_each(WatchedFile::report);
     }
     changed
 }
 
-/// One file: what was seen at the last look, and at how many looks in a row.
-struct Watch {
+/// A watched file: its content at the last poll, and for how many polls in a row.
+struct WatchedFile {
     path: PathBuf,
     stamp: Option<Stamp>,
-    content: Content,
+    content: FileContent,
     looks: u32,
     /// What was told of last.
-    reported: Option<Content>,
+    reported: Option<FileContent>,
 }
 
-impl Watch {
+impl WatchedFile {
     fn new(path: PathBuf) -> Self {
         let (stamp, content) = read(&path);
         Self { path, stamp, content, looks: 1, reported: None }
@@ -179,11 +179,11 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 /// The stamp is of the file that is read, whatever is put in its place meanwhile.
-fn read(path: &Path) -> (Option<Stamp>, Content) {
+fn read(path: &Path) -> (Option<Stamp>, FileContent) {
     match read_bytes(path) {
-        Ok((stamp, bytes)) => (Some(stamp), Content::Bytes(bytes.into())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, Content::Missing),
-        Err(error) => (stamp(path), Content::Unreadable(error.to_string())),
+        Ok((stamp, bytes)) => (Some(stamp), FileContent::Bytes(bytes.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, FileContent::Missing),
+        Err(error) => (stamp(path), FileContent::Unreadable(error.to_string())),
     }
 }
 

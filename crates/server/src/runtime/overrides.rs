@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 pub use error::OverrideError;
 pub(crate) use set::Overrides;
-use set::{Knows, Missed};
+use set::{LastRead, Miss};
 
 use super::Runtime;
 
@@ -130,15 +130,15 @@ impl<C: Clock> Runtime<C> {
     /// Tells that the store fails, and what holds meanwhile: once, until it answers again.
     fn note_silence(&self, why: &dyn Display) {
         match self.live.now.lock().overrides.miss() {
-            Missed::First(Knows::Nothing) => tracing::warn!(
+            Miss::First(LastRead::Nothing) => tracing::warn!(
                 "the store fails: {why}. Until it answers, rules do so by their on_store_error, and without the \
                  overrides that it may have"
             ),
-            Missed::First(Knows::ABoard) => tracing::warn!(
+            Miss::First(LastRead::Some_) => tracing::warn!(
                 "the store fails: {why}. Until it answers, rules do so by their on_store_error, and with the \
                  overrides that were known"
             ),
-            Missed::Again => tracing::debug!("the store still fails: {why}"),
+            Miss::Again => tracing::debug!("the store still fails: {why}"),
         }
     }
 

@@ -15,14 +15,14 @@ use slidegate::Clock;
 use slidegate::policy::{Policy, Settings};
 use tokio::task::spawn_blocking;
 
-use apply::Telling;
+use apply::Reporting;
 pub use error::ReloadError;
 pub use source::PolicySource;
 pub(crate) use source::digest;
 pub use state::{ReloadState, Reloaded};
 
 use super::Runtime;
-use super::file_watch::{Content, WatchedFiles};
+use super::file_watch::{FileContent, WatchedFiles};
 use super::overrides::Overrides;
 
 /// What is in force, and where it comes from.
@@ -30,11 +30,11 @@ pub(crate) struct Live {
     source: Option<PolicySource>,
     /// Held from reading a file until it is in force, so that no older one can follow a newer one.
     turn: Mutex<()>,
-    pub(crate) now: Mutex<Now>,
+    pub(crate) now: Mutex<InForce>,
 }
 
 /// What is in force.
-pub(crate) struct Now {
+pub(crate) struct InForce {
     /// The rules of the file, without exceptions that hold for a while.
     pub(crate) file: Policy,
     settings: Arc<Settings>,
@@ -47,7 +47,7 @@ pub(crate) struct Now {
 impl Live {
     pub(crate) fn new(file: Policy, settings: Settings, loaded_at_ms: u64) -> Self {
         let (settings, state) = (Arc::new(settings), ReloadState::new(loaded_at_ms));
-        let now = Now { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
+        let now = InForce { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
         Self { source: None, turn: Mutex::new(()), now: Mutex::new(now) }
     }
 
@@ -58,7 +58,7 @@ impl Live {
 
 /// What came of a content that has settled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Taken {
+enum SettledOutcome {
     Done,
     /// The file holds something else already.
     Stale,
@@ -107,28 +107,28 @@ impl<C: Clock> Runtime<C> {
             }
         };
         let _turn = self.live.turn.lock();
-        self.take(source, &Content::of(&source.path), Telling::All)
+        self.take(source, &FileContent::of(&source.path), Reporting::All)
     }
 
     /// Takes what the file was seen to hold, unless that is known already and waits for nothing else.
-    fn reload_settled(&self, settled: &Content) -> Taken {
-        let Ok(source) = self.live.source() else { return Taken::Done };
+    fn reload_settled(&self, settled: &FileContent) -> SettledOutcome {
+        let Ok(source) = self.live.source() else { return SettledOutcome::Done };
         let _turn = self.live.turn.lock();
         // Meanwhile somebody may have begun to write it anew, or it was read by another way.
-        if Content::of(&source.path) != *settled {
-            return Taken::Stale;
+        if FileContent::of(&source.path) != *settled {
+            return SettledOutcome::Stale;
         }
         let state = self.reload_state();
         let is_known = settled.bytes().is_some_and(|bytes| state.last_digest() == Some(&digest(bytes)));
         if !is_known || !self.awaited().is_empty() {
             // It is logged, and in the state.
-            let _known = self.take(source, settled, Telling::News);
+            let _known = self.take(source, settled, Reporting::Changes);
         }
-        Taken::Done
+        SettledOutcome::Done
     }
 
     /// Puts the rules of the file in force with the overrides that fit them.
-    pub(super) fn renew(&self, now: &mut Now) {
+    pub(super) fn renew(&self, now: &mut InForce) {
         let policy = now.overrides.over(&now.file, self.gate().now_ms());
         self.gate().replace(policy);
     }
@@ -147,7 +147,7 @@ pub(crate) async fn watch<C: Clock + 'static>(runtime: Arc<Runtime<C>>) {
     loop {
         watched.changed().await;
         let (taking, content) = (Arc::clone(&runtime), watched.content(0));
-        if let Ok(Taken::Stale) = spawn_blocking(move || taking.reload_settled(&content)).await {
+        if let Ok(SettledOutcome::Stale) = spawn_blocking(move || taking.reload_settled(&content)).await {
             watched.repeat();
         }
         // A file that is only refused for its certificates is tried again when these change.

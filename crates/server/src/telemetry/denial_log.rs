@@ -38,18 +38,18 @@ pub(crate) struct DenialLog {
     lines: AtomicU64,
     /// Of those that were heard of.
     left_out: AtomicU64,
-    queue: Mutex<Queue>,
+    queue: Mutex<DenialQueue>,
     changed: Condvar,
 }
 
 #[derive(Default, Debug)]
-struct Queue {
+struct DenialQueue {
     lines: VecDeque<DenialLine>,
-    phase: Phase,
+    phase: WriterPhase,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Phase {
+enum WriterPhase {
     /// Nobody writes, or what is written is not kept.
     #[default]
     Off,
@@ -121,7 +121,7 @@ impl DenialLog {
         }
     }
 
-    /// Has denials told while there are places. Whoever changes that last looks again, so that it fits in the end.
+    /// Asks for denials while there are places. Checks again after a change, so that the last one wins.
     fn hear(&self) {
         loop {
             let left = self.left.load(Ordering::SeqCst);
@@ -139,7 +139,7 @@ impl DenialLog {
     /// How many lines there may be in a second from now on, if it is written at all.
     pub(crate) fn set(&self, per_second: u32) {
         let queue = self.queue.lock();
-        if queue.phase == Phase::On {
+        if queue.phase == WriterPhase::On {
             self.allow(per_second);
         }
     }
@@ -162,7 +162,7 @@ impl DenialLog {
     /// Waits for something to be written, at most until then.
     fn wait(&self, until: Option<Instant>) {
         let mut queue = self.queue.lock();
-        if !queue.lines.is_empty() || queue.phase == Phase::Ending {
+        if !queue.lines.is_empty() || queue.phase == WriterPhase::Ending {
             return;
         }
         match until {
@@ -189,7 +189,7 @@ pub(crate) fn begin(log: &Arc<DenialLog>, writer: Option<LogWriter>, per_second:
         return None;
     }
     let mut queue = log.queue.lock();
-    queue.phase = Phase::On;
+    queue.phase = WriterPhase::On;
     log.allow(per_second);
     drop(queue);
     Some(Writing(Arc::clone(log)))
@@ -199,9 +199,9 @@ impl Drop for Writing {
     fn drop(&mut self) {
         let log = &self.0;
         let mut queue = log.queue.lock();
-        queue.phase = Phase::Ending;
+        queue.phase = WriterPhase::Ending;
         log.allow(0);
         log.changed.notify_all();
-        log.changed.wait_while_for(&mut queue, |queue| queue.phase != Phase::Ended, PATIENCE);
+        log.changed.wait_while_for(&mut queue, |queue| queue.phase != WriterPhase::Ended, PATIENCE);
     }
 }

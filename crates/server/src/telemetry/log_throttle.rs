@@ -1,4 +1,4 @@
-//! What may happen often is told seldom: at most once in a while, with how many times it was.
+//! Log throttle: at most one line per interval, with the number of events.
 
 use std::time::Duration;
 
@@ -6,34 +6,34 @@ use tokio::time::Instant;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Something that may happen often.
+/// Throttle of one kind of event.
 pub(crate) struct LogThrottle {
     pause: Duration,
-    told: Option<Instant>,
+    last: Option<Instant>,
     times: u64,
 }
 
 impl Default for LogThrottle {
-    /// Once in a second.
+    /// One line per second.
     fn default() -> Self {
         Self::once_in(PAUSE)
     }
 }
 
 impl LogThrottle {
-    /// At most once in so long.
+    /// One line per `pause`.
     pub(crate) fn once_in(pause: Duration) -> Self {
-        Self { pause, told: None, times: 0 }
+        Self { pause, last: None, times: 0 }
     }
 
-    /// It happened; how many times since it was last told, if it is to be told now.
+    /// Counts an event. The number of events since the last line, if a line is due.
     pub(crate) fn note(&mut self) -> Option<u64> {
         self.times += 1;
         let now = Instant::now();
-        if self.told.is_some_and(|told| now.duration_since(told) < self.pause) {
+        if self.last.is_some_and(|last| now.duration_since(last) < self.pause) {
             return None;
         }
-        self.told = Some(now);
+        self.last = Some(now);
         Some(std::mem::take(&mut self.times))
     }
 }
@@ -44,12 +44,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn once_in_a_second() {
-        let mut seldom = LogThrottle::default();
-        let mut told = Vec::new();
+        let mut throttle = LogThrottle::default();
+        let mut logged = Vec::new();
         for _ in 0..25 {
-            told.extend(seldom.note());
+            logged.extend(throttle.note());
             tokio::time::advance(Duration::from_millis(100)).await;
         }
-        assert_eq!(told, [1, 10, 10]);
+        assert_eq!(logged, [1, 10, 10]);
     }
 }

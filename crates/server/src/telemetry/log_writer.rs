@@ -41,7 +41,7 @@ pub struct LogStats {
 
 #[derive(Default, Debug)]
 struct Shared {
-    queue: Mutex<Queue>,
+    queue: Mutex<LogQueue>,
     /// Signals every change of the queue.
     changed: Condvar,
     written: AtomicU64,
@@ -50,7 +50,7 @@ struct Shared {
 }
 
 #[derive(Default, Debug)]
-struct Queue {
+struct LogQueue {
     lines: VecDeque<Box<[u8]>>,
     /// Size of the queued lines and of the one that is being written.
     bytes: usize,

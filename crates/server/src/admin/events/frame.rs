@@ -80,20 +80,20 @@ struct Counted {
     near_misses: u64,
 }
 
-/// What is told once, at the beginning.
+/// First event of a stream.
 pub(super) fn hello<C: Clock>(runtime: &Runtime<C>, history: &History) -> Bytes {
     let digest = runtime.reload_state().policy_digest;
     let hello = Hello {
         service: "slidegate",
         version: env!("CARGO_PKG_VERSION"),
         at_ms: runtime.gate().now_ms(),
-        policy: json!({ "digest": known(&digest) }),
+        policy: json!({ "digest": non_empty(&digest) }),
         history: history.history(),
     };
     event(RETRY, "hello", &hello)
 }
 
-/// What is told every second. Without an observer nothing is counted, and that is `null`.
+/// Event of every second. Without telemetry the counts are `null`.
 pub(super) fn frame<C: Clock>(
     runtime: &Runtime<C>,
     history: &History,
@@ -132,7 +132,7 @@ pub(super) fn frame<C: Clock>(
 fn policy<C: Clock>(runtime: &Runtime<C>) -> Value {
     let state = runtime.reload_state();
     json!({
-        "digest": known(&state.policy_digest),
+        "digest": non_empty(&state.policy_digest),
         "loaded_at_ms": state.loaded_at_ms,
         "last_ok": state.last_ok,
         "last_error": state.last_error,
@@ -140,25 +140,25 @@ fn policy<C: Clock>(runtime: &Runtime<C>) -> Value {
     })
 }
 
-fn known(digest: &str) -> Option<&str> {
+fn non_empty(digest: &str) -> Option<&str> {
     Some(digest).filter(|digest| !digest.is_empty())
 }
 
-/// Those that refused most, of late and then in all, and how many did not fit. Lines that never counted anything are not told.
+/// Lines with the most denials, recent ones first, and the number of those that are left out. Lines without counts are omitted.
 fn lines<'a>(lines: &'a [Line], history: &History) -> (Vec<LineCounts<'a>>, usize) {
     let mut ranked: Vec<(u64, &Line)> = history.refused(lines).into_iter().zip(lines).collect();
     ranked.retain(|(_, line)| [line.enforced, line.observed] != [Counts::default(); 2]);
     // As in the policy, where there is no difference.
     ranked.sort_by_key(|(lately, line)| Reverse((*lately, refused(line))));
     let left_out = ranked.len().saturating_sub(MAX_LINES);
-    let told = ranked.iter().take(MAX_LINES).map(|(_, line)| LineCounts {
+    let frames = ranked.iter().take(MAX_LINES).map(|(_, line)| LineCounts {
         rule: &line.rule,
         limit: &line.limit,
         route: &line.route,
         enforced: counted(line.enforced),
         observed: counted(line.observed),
     });
-    (told.collect(), left_out)
+    (frames.collect(), left_out)
 }
 
 /// The rules with most of them.
@@ -166,11 +166,11 @@ fn keyless(mut all: Vec<WithoutKey>) -> Vec<Keyless> {
     all.retain(|one| one.requests > 0);
     all.sort_by_key(|one| Reverse(one.requests));
     all.truncate(MAX_LINES);
-    let told = |one: WithoutKey| {
+    let frames = |one: WithoutKey| {
         let WithoutKey { rule, key, requests } = one;
         Keyless { rule: (&*rule).into(), key: (&*key).into(), requests }
     };
-    all.into_iter().map(told).collect()
+    all.into_iter().map(frames).collect()
 }
 
 fn counted(counts: Counts) -> Counted {

@@ -14,7 +14,7 @@ use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::query;
 use crate::runtime::Runtime;
 
-/// How many are told where nobody says how many.
+/// Default number of entries.
 pub(super) const USUAL: usize = 20;
 /// The most that are known.
 const MOST: usize = 1_000;
@@ -26,17 +26,17 @@ pub(super) enum Which {
     Near,
 }
 
-/// A list as it is told.
+/// List of subjects as JSON.
 #[derive(Serialize)]
 pub(super) struct Listed {
-    entries: Vec<Entry>,
+    entries: Vec<TopEntry>,
     since_ms: u64,
     bound: u64,
     total: u64,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct TopEntry {
     rule: String,
     subject: Value,
     /// Told only where it is so.
@@ -53,7 +53,7 @@ impl Listed {
             Which::Near => observer.near(),
         };
         let TopList { entries, since_ms, bound, total, .. } = top.list(most, now_ms);
-        let entries = entries.into_iter().map(|one| Entry {
+        let entries = entries.into_iter().map(|one| TopEntry {
             rule: one.rule.to_string(),
             subject: keys::key(&one.subject),
             cut: one.cut,

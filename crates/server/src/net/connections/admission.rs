@@ -14,13 +14,13 @@ use crate::config::connection_limits::ConnectionLimits;
 /// The places of a listener.
 #[derive(Default)]
 pub(crate) struct ConnectionSlots {
-    taken: Mutex<Taken>,
+    taken: Mutex<SlotTable>,
     emptied: Notify,
 }
 
 #[derive(Default)]
-struct Taken {
-    all: Slab<Kind>,
+struct SlotTable {
+    all: Slab<SlotKind>,
     seats: usize,
     by_address: HashMap<IpAddr, usize>,
     in_lane: usize,
@@ -44,7 +44,7 @@ pub(crate) enum Shortage {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum SlotKind {
     Seat(IpAddr),
     Lane,
     /// Timeout to end, and its place was given away.
@@ -86,7 +86,7 @@ impl ConnectionSlots {
     }
 }
 
-impl Taken {
+impl SlotTable {
     fn seat(
         &mut self,
         bounds: &ConnectionLimits,
@@ -102,7 +102,7 @@ impl Taken {
         }
         self.seats += 1;
         self.by_address.insert(group, from_there + 1);
-        Ok(self.all.insert(Kind::Seat(group)))
+        Ok(self.all.insert(SlotKind::Seat(group)))
     }
 
     fn lane(&mut self, capacity: Capacity) -> Option<usize> {
@@ -110,7 +110,7 @@ impl Taken {
             return None;
         }
         self.in_lane += 1;
-        Some(self.all.insert(Kind::Lane))
+        Some(self.all.insert(SlotKind::Lane))
     }
 
     fn vacate(&mut self, key: usize, capacity: Capacity) -> bool {
@@ -118,17 +118,17 @@ impl Taken {
             return false;
         }
         let Some(kind) = self.all.get_mut(key) else { return false };
-        let before = std::mem::replace(kind, Kind::Leaving);
+        let before = std::mem::replace(kind, SlotKind::Leaving);
         self.leaving += 1;
         self.free(before);
         true
     }
 
-    fn free(&mut self, kind: Kind) {
+    fn free(&mut self, kind: SlotKind) {
         match kind {
-            Kind::Leaving => self.leaving -= 1,
-            Kind::Lane => self.in_lane -= 1,
-            Kind::Seat(group) => {
+            SlotKind::Leaving => self.leaving -= 1,
+            SlotKind::Lane => self.in_lane -= 1,
+            SlotKind::Seat(group) => {
                 self.seats -= 1;
                 match self.by_address.get_mut(&group) {
                     Some(count) if *count > 1 => *count -= 1,

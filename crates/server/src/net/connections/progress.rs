@@ -221,13 +221,13 @@ mod tests {
     #[test]
     fn every_step_is_another_number() {
         let progress = Progress::new();
-        let mut seen = vec![progress.steps()];
+        let mut last_steps = vec![progress.steps()];
         assert_eq!(progress.phase(), Phase::Fresh);
         for phase in PHASES.into_iter().chain(PHASES) {
             progress.enter(phase);
             assert_eq!(progress.phase(), phase);
-            assert!(!seen.contains(&progress.steps()));
-            seen.push(progress.steps());
+            assert!(!last_steps.contains(&progress.steps()));
+            last_steps.push(progress.steps());
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use slab::Slab;
 use tokio::time::Instant;
 
-use super::{Entry, Order, Phase};
+use super::{ConnectionEntry, Order, Phase};
 
 /// Least idle time of a connection that may be closed for another. A client that is about to send its next request keeps its own.
 const LEAST_IDLE: Duration = Duration::from_secs(1);
@@ -30,10 +30,10 @@ struct Candidate {
 
 impl IdleQueue {
     /// The connection that has been idle for longest. Idle times are those of the sweep, so this is right to one of its intervals.
-    pub(super) fn next(&mut self, entries: &Slab<Entry>, now: Instant) -> Option<usize> {
+    pub(super) fn next(&mut self, entries: &Slab<ConnectionEntry>, now: Instant) -> Option<usize> {
         loop {
             while let Some(Candidate { since, key }) = self.candidates.pop() {
-                let is_same = |entry: &Entry| entry.since == since && entry.is_reclaimable(now);
+                let is_same = |entry: &ConnectionEntry| entry.since == since && entry.is_reclaimable(now);
                 if entries.get(key).is_some_and(is_same) {
                     return Some(key);
                 }
@@ -48,7 +48,7 @@ impl IdleQueue {
         }
     }
 
-    fn scan(&mut self, entries: &Slab<Entry>, now: Instant) {
+    fn scan(&mut self, entries: &Slab<ConnectionEntry>, now: Instant) {
         self.scanned = Some(now);
         let mut oldest = BinaryHeap::with_capacity(BATCH + 1);
         for (key, entry) in entries.iter().filter(|(_, entry)| entry.is_reclaimable(now)) {
@@ -62,13 +62,13 @@ impl IdleQueue {
     }
 }
 
-impl Entry {
+impl ConnectionEntry {
     /// Whether it may be closed for another connection.
     fn is_reclaimable(&self, now: Instant) -> bool {
         matches!(self.progress.phase(), Phase::Fresh | Phase::Idle)
             && self.lane_turn.is_none()
             && self.progress.order() == Order::Go
-            && self.progress.steps() == self.seen
+            && self.progress.steps() == self.last_steps
             && now.duration_since(self.since) >= LEAST_IDLE
     }
 }

@@ -1,4 +1,4 @@
-//! Who is told to end, and when: never before its time, and at most an eighth of it later.
+//! Time limits of connections: never early, and at most an eighth late.
 
 use super::*;
 use crate::config::connection_limits::tests::usual;
@@ -38,8 +38,8 @@ impl Watched {
         self.connections.sweep(0, self.began + at_ms as u32 * MS, &usual(), &self.counts);
     }
 
-    /// Enters a phase at a time; how long after that it is told, by looks at the usual times.
-    fn told(&self, phase: Phase, entered_ms: u64) -> Option<(u64, Order)> {
+    /// Time from entering a phase until the order to end, swept at the usual interval.
+    fn order_of(&self, phase: Phase, entered_ms: u64) -> Option<(u64, Order)> {
         let step_ms = usual().sweep_interval().as_millis() as u64;
         let mut at_ms = 0;
         while at_ms < 200_000 {
@@ -67,11 +67,11 @@ async fn never_before_its_time_and_at_most_an_eighth_later() {
     ];
     for (phase, expected) in rows {
         for entered_ms in [0, 1, 250, 499, 500, 501, 999, 7_777] {
-            let told = watched().told(phase, entered_ms);
-            assert_eq!(told.map(|(_, order)| order), expected.map(|(_, order)| order), "{phase:?}");
-            if let (Some((told_ms, _)), Some((limit_ms, _))) = (told, expected) {
-                assert!(told_ms >= limit_ms, "{phase:?} since {entered_ms}: told after {told_ms}");
-                assert!(told_ms <= limit_ms * 9 / 8, "{phase:?} since {entered_ms}: told after {told_ms}");
+            let order_of = watched().order_of(phase, entered_ms);
+            assert_eq!(order_of.map(|(_, order)| order), expected.map(|(_, order)| order), "{phase:?}");
+            if let (Some((told_ms, _)), Some((limit_ms, _))) = (order_of, expected) {
+                assert!(told_ms >= limit_ms, "{phase:?} since {entered_ms}: ordered after {told_ms}");
+                assert!(told_ms <= limit_ms * 9 / 8, "{phase:?} since {entered_ms}: ordered after {told_ms}");
             }
         }
     }
@@ -86,7 +86,7 @@ async fn who_says_nothing_is_counted_from_the_beginning() {
         watched.sweep(at_ms);
         assert_eq!(watched.progress.order(), order, "after {at_ms} ms");
     }
-    assert_eq!(watched.counts.stats().ended_slow, 1, "once, however often it is told");
+    assert_eq!(watched.counts.stats().ended_slow, 1, "once, however often it is ordered");
 }
 
 /// A first head, and a handshake before it, have one time together; a later one has its own.
@@ -120,8 +120,8 @@ async fn a_first_head_counts_from_the_beginning_of_its_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn who_was_told_the_last_word_has_a_second() {
-    let (told_ms, order) = watched().told(Phase::Closing, 250).expect("an end");
-    assert!((1_000..=2_000).contains(&told_ms), "told after {told_ms}");
+    let (told_ms, order) = watched().order_of(Phase::Closing, 250).expect("an end");
+    assert!((1_000..=2_000).contains(&told_ms), "ordered after {told_ms}");
     assert_eq!(order, Order::End);
 }
 
@@ -154,8 +154,8 @@ async fn at_the_end_only_what_is_asked_keeps_a_connection() {
         watched.connections.finish();
         for at_ms in [1, 249, 250, 9_999, 10_000] {
             watched.sweep(at_ms);
-            let told = watched.progress.order() != Order::Go;
-            assert_eq!(told, at_ms >= limit_ms, "{phase:?} after {at_ms} ms");
+            let order_of = watched.progress.order() != Order::Go;
+            assert_eq!(order_of, at_ms >= limit_ms, "{phase:?} after {at_ms} ms");
         }
     }
 }
@@ -170,11 +170,11 @@ async fn many_are_told_a_few_at_a_time() {
         |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone(), &place);
     let _members: Vec<_> = crowd.iter().map(join).collect();
     let (now, counts) = (Instant::now() + 10_000 * MS, ConnectionCounts::default());
-    let (mut from, mut told) = (Some(0), Vec::new());
+    let (mut from, mut order_of) = (Some(0), Vec::new());
     while let Some(place) = from {
         from = connections.sweep(place, now, &usual(), &counts);
-        told.push(crowd.iter().filter(|progress| progress.order() != Order::Go).count());
+        order_of.push(crowd.iter().filter(|progress| progress.order() != Order::Go).count());
     }
-    assert_eq!(told[..3], [8, 16, 24]);
-    assert_eq!(told[11..], [96, 100]);
+    assert_eq!(order_of[..3], [8, 16, 24]);
+    assert_eq!(order_of[11..], [96, 100]);
 }

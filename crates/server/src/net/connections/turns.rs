@@ -81,7 +81,7 @@ impl Turns {
     /// the connection waits for then: nobody keeps one while its client does not read.
     pub(crate) async fn share<T>(&self, progress: &Progress, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
-        let mut share = Share::default();
+        let mut share = WorkShare::default();
         poll_fn(|context| {
             ready!(share.poll_begin(progress, context));
             let polled = work.as_mut().poll(context);
@@ -96,15 +96,15 @@ impl Turns {
 
 type NextTurn = Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
 
-/// Share of work that a connection has: what is free, or a turn.
+/// Share of work of a connection: the free units, or a turn.
 #[derive(Default)]
-struct Share {
+struct WorkShare {
     /// In line for a turn.
     next: Option<NextTurn>,
     turn: Option<OwnedSemaphorePermit>,
 }
 
-impl Share {
+impl WorkShare {
     /// Ready unless the connection has to wait for its turn. One that is told something does not wait.
     fn poll_begin(&mut self, progress: &Progress, context: &mut Context<'_>) -> Poll<()> {
         if let Some(next) = &mut self.next {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use slidegate::policy::file::{self, ListenerSettings, Server};
 
-use super::{Read, Tls};
+use super::{ReadOutcome, Tls};
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
 
@@ -69,8 +69,8 @@ impl Certificates {
         let mut reload = CertificateReload::default();
         for (setting, read) in reading.await.expect("reading files does not panic") {
             match read {
-                Ok(Read::Taken) => reload.changed.push(setting),
-                Ok(Read::Unchanged) => {}
+                Ok(ReadOutcome::Taken) => reload.changed.push(setting),
+                Ok(ReadOutcome::Unchanged) => {}
                 Err(error) => reload.errors.push(ConfigError::Tls { setting, error }),
             }
         }

@@ -10,7 +10,7 @@ use crate::config::tls_error::TlsError;
 
 /// Where a certificate is.
 #[derive(Clone, Debug)]
-pub(crate) struct Files {
+pub(crate) struct TlsFiles {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
     /// Authorities of clients.
@@ -18,18 +18,18 @@ pub(crate) struct Files {
 }
 
 /// What stands in the files.
-pub(crate) struct Contents {
+pub(crate) struct TlsContents {
     pub(crate) certificate: Arc<[u8]>,
     pub(crate) key: Arc<[u8]>,
     pub(crate) client_ca: Option<Arc<[u8]>>,
 }
 
-impl Files {
+impl TlsFiles {
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         [&self.certificate, &self.key].into_iter().chain(&self.client_ca).cloned().collect()
     }
 
-    pub(crate) fn read(&self) -> Result<Contents, TlsError> {
+    pub(crate) fn read(&self) -> Result<TlsContents, TlsError> {
         self.gather(|_, path| pem::read(path).map_err(|error| error.to_string()))
     }
 
@@ -37,11 +37,11 @@ impl Files {
     pub(crate) fn gather(
         &self,
         read: impl Fn(usize, &Path) -> Result<Arc<[u8]>, String>,
-    ) -> Result<Contents, TlsError> {
+    ) -> Result<TlsContents, TlsError> {
         let read = |index, path: &Path| {
             read(index, path).map_err(|why| TlsError::Unreadable { path: path.to_owned(), why })
         };
-        Ok(Contents {
+        Ok(TlsContents {
             certificate: read(0, &self.certificate)?,
             key: read(1, &self.key)?,
             client_ca: self.client_ca.as_deref().map(|path| read(2, path)).transpose()?,
@@ -68,7 +68,7 @@ impl Files {
     pub(crate) fn warn_of_open_key(&self, _setting: &'static str) {}
 }
 
-impl Contents {
+impl TlsContents {
     pub(crate) fn digest(&self) -> [u8; 32] {
         let parts = [Some(&self.certificate), Some(&self.key), self.client_ca.as_ref()];
         let mut all = Sha256::new();

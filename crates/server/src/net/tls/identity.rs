@@ -9,7 +9,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 
-use super::contents::{Contents, Files};
+use super::contents::{TlsContents, TlsFiles};
 use super::validity::Validity;
 use crate::config::pem::{certificates, private_key};
 use crate::config::tls_error::TlsError;
@@ -23,7 +23,11 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn new(files: &Files, contents: &Contents, protocol: &'static [u8]) -> Result<Self, TlsError> {
+    pub(super) fn new(
+        files: &TlsFiles,
+        contents: &TlsContents,
+        protocol: &'static [u8],
+    ) -> Result<Self, TlsError> {
         let chain = certificates(&files.certificate, &contents.certificate)?;
         let key = private_key(&files.key, &contents.key)?;
         let validity = chain.first().and_then(|leaf| Validity::of(leaf));
@@ -58,7 +62,11 @@ impl Identity {
 }
 
 /// Apart, so that it is known which of the two files is at fault.
-fn check_key(files: &Files, key: &PrivateKeyDer<'static>, provider: &CryptoProvider) -> Result<(), TlsError> {
+fn check_key(
+    files: &TlsFiles,
+    key: &PrivateKeyDer<'static>,
+    provider: &CryptoProvider,
+) -> Result<(), TlsError> {
     let loaded = provider.key_provider.load_private_key(key.clone_key());
     loaded.map_err(|error| TlsError::Key { path: files.key.clone(), why: error.to_string() })?;
     Ok(())
@@ -78,7 +86,7 @@ fn verifier(
     verifier.map_err(|error| bad(error.to_string()))
 }
 
-fn unusable(files: &Files, error: &rustls::Error) -> TlsError {
+fn unusable(files: &TlsFiles, error: &rustls::Error) -> TlsError {
     match error {
         rustls::Error::InconsistentKeys(_) => {
             TlsError::Mismatch { certificate: files.certificate.clone(), key: files.key.clone() }

@@ -16,7 +16,7 @@ use slidegate::Clock;
 use tokio::time::sleep;
 
 use super::connection_state::ConnectionState;
-use super::message::Unread;
+use super::message::MessageError;
 use super::reply::{Outcome, refuse, refuse_http, reply};
 use super::routes::Route;
 use super::status::{Status, StatusCode as Code};
@@ -35,22 +35,22 @@ const SHOULD_RATE_LIMIT: &str = "envoy.service.ratelimit.v3.RateLimitService/Sho
 pub(super) type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// How far a call came at once.
-pub(super) enum Begun {
-    Answered,
+pub(super) enum CallStart {
+    Done,
     /// It waits for its message, for the store, or for its client.
     Waits(Waiting),
     /// It looks on for as long as the connection is there, and does not keep it.
-    LooksOn(Waiting),
+    Watch(Waiting),
 }
 
 /// Why a call is not served.
-enum Refusal {
+enum CallRefusal {
     /// In the words of HTTP, since it is not gRPC.
     Http(StatusCode),
     Grpc(Status),
 }
 
-impl From<Status> for Refusal {
+impl From<Status> for CallRefusal {
     fn from(status: Status) -> Self {
         Self::Grpc(status)
     }
@@ -62,18 +62,18 @@ pub(super) fn begin<C: Clock + 'static>(
     request: Request<RecvStream>,
     respond: SendResponse<Bytes>,
     context: &mut Context<'_>,
-) -> Begun {
+) -> CallStart {
     // What is in the head is not kept.
     let (head, body) = request.into_parts();
     let (route, timeout) = match admit(connection, &head) {
         Ok(admitted) => admitted,
-        Err(Refusal::Grpc(status)) => {
+        Err(CallRefusal::Grpc(status)) => {
             refuse(respond, &status);
-            return Begun::Answered;
+            return CallStart::Done;
         }
-        Err(Refusal::Http(status)) => {
+        Err(CallRefusal::Http(status)) => {
             refuse_http(respond, status);
-            return Begun::Answered;
+            return CallStart::Done;
         }
     };
     let id = request_id::from_headers(&head.headers);
@@ -89,14 +89,14 @@ pub(super) fn begin<C: Clock + 'static>(
     let mut work: Pin<Box<dyn Future<Output = Outcome> + Send>> = match route {
         Route::ShouldRateLimit => Box::pin(should_rate_limit(Arc::clone(&connection), body, id, trace)),
         Route::HealthCheck => Box::pin(health::check(Arc::clone(&connection), body)),
-        Route::HealthWatch => return Begun::LooksOn(Box::pin(health::watch(connection, body, respond))),
-        Route::Reflection => return Begun::Waits(Box::pin(reflection::converse(connection, body, respond))),
+        Route::HealthWatch => return CallStart::Watch(Box::pin(health::watch(connection, body, respond))),
+        Route::Reflection => return CallStart::Waits(Box::pin(reflection::serve(connection, body, respond))),
     };
     match work.as_mut().poll(context) {
-        Poll::Pending => Begun::Waits(Box::pin(wait(connection, work, respond, timeout))),
+        Poll::Pending => CallStart::Waits(Box::pin(wait(connection, work, respond, timeout))),
         Poll::Ready(outcome) => match reply(respond, outcome) {
-            None => Begun::Answered,
-            Some(unsent) => Begun::Waits(Box::pin(unsent.send(write_timeout))),
+            None => CallStart::Done,
+            Some(unsent) => CallStart::Waits(Box::pin(unsent.send(write_timeout))),
         },
     }
 }
@@ -105,12 +105,12 @@ pub(super) fn begin<C: Clock + 'static>(
 fn admit<C: Clock>(
     connection: &ConnectionState<C>,
     head: &Parts,
-) -> Result<(Route, Option<Duration>), Refusal> {
+) -> Result<(Route, Option<Duration>), CallRefusal> {
     if head.method != Method::POST {
-        return Err(Refusal::Http(StatusCode::METHOD_NOT_ALLOWED));
+        return Err(CallRefusal::Http(StatusCode::METHOD_NOT_ALLOWED));
     }
     if !is_grpc(&head.headers) {
-        return Err(Refusal::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        return Err(CallRefusal::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
     let path = head.uri.path();
     let unknown =
@@ -147,11 +147,11 @@ async fn should_rate_limit<C: Clock>(
 ) -> Outcome {
     let message = match message::only(body, &connection, Route::ShouldRateLimit).await {
         Ok(message) => message,
-        Err(Unread::TooLarge(why)) => {
+        Err(MessageError::TooLarge(why)) => {
             let response = service::refuse_unread(&connection.decider, &why, trace).await;
             return Ok(message::frame(&response));
         }
-        Err(Unread::Wrong(status)) => return Err(status),
+        Err(MessageError::Wrong(status)) => return Err(status),
     };
     let request: proto::RateLimitRequest = message::parse(&message)?;
     drop(message);
@@ -178,7 +178,7 @@ async fn wait<C: Clock>(
         _reason = poll_fn(|context| respond.poll_reset(context)) => return,
         outcome = work => outcome,
         () = late => Err(too_late()),
-        () = connection.is_told(Order::Stop) => Err(Status::shutting_down()),
+        () = connection.ordered(Order::Stop) => Err(Status::shutting_down()),
     };
     if let Some(unsent) = reply(respond, outcome) {
         unsent.send(connection.bounds.write).await;

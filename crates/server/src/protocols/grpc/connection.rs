@@ -13,9 +13,9 @@ use hyper::Request;
 use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::call::{Begun, Waiting, begin};
+use super::call::{CallStart, Waiting, begin};
 use super::connection_state::ConnectionState;
-use super::frames::{Block, Frames, Watch};
+use super::frames::{Block, BlockState, Frames};
 use super::tracker::GrpcTracker;
 use crate::config::connection_limits::ConnectionLimits;
 use crate::config::listener::Listener;
@@ -44,7 +44,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
     progress: Arc<Progress>,
 ) {
     let bounds = decider.settings().connections.clone();
-    let heads = Watch::default();
+    let heads = BlockState::default();
     let frames = Frames::new(heads.clone(), bounds.max_head_bytes);
     let io = TrackedIo::new(stream, GrpcTracker::new(Arc::clone(&progress), frames));
     let handshake = settings(&bounds).handshake(io);
@@ -58,7 +58,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
         heads,
         came: Vec::new(),
         waiting: FuturesUnordered::new(),
-        looking_on: FuturesUnordered::new(),
+        watches: FuturesUnordered::new(),
         served: 0,
         cancelled: 0,
         told: Order::Go,
@@ -89,11 +89,11 @@ struct GrpcConnection<S, C> {
     connection: Connection<TrackedIo<S, GrpcTracker>, Bytes>,
     state: Arc<ConnectionState<C>>,
     progress: Arc<Progress>,
-    heads: Watch,
+    heads: BlockState,
     /// What has come and was not looked at.
     came: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
     waiting: FuturesUnordered<Waiting>,
-    looking_on: FuturesUnordered<Waiting>,
+    watches: FuturesUnordered<Waiting>,
     served: u32,
     /// Calls that were cancelled before they were looked at, less those that were not.
     cancelled: usize,
@@ -113,7 +113,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         }
         if order != self.told {
             self.told = order;
-            self.state.tell(order);
+            self.state.order(order);
             // No call can follow a head that does not end: what the client waits for is over, too.
             if order == Order::Cut && self.heads.block() != Block::None {
                 self.refuse();
@@ -132,7 +132,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         }
         let before = self.waiting.len();
         while let Poll::Ready(Some(())) = self.waiting.poll_next_unpin(context) {}
-        while let Poll::Ready(Some(())) = self.looking_on.poll_next_unpin(context) {}
+        while let Poll::Ready(Some(())) = self.watches.poll_next_unpin(context) {}
         self.note(moved || self.waiting.len() != before);
         Poll::Pending
     }
@@ -167,9 +167,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
             }
             self.cancelled = self.cancelled.saturating_sub(1);
             match begin(&self.state, request, respond, context) {
-                Begun::Answered => {}
-                Begun::Waits(waiting) => self.waiting.push(waiting),
-                Begun::LooksOn(waiting) => self.looking_on.push(waiting),
+                CallStart::Done => {}
+                CallStart::Waits(waiting) => self.waiting.push(waiting),
+                CallStart::Watch(waiting) => self.watches.push(waiting),
             }
         }
         if any && !self.is_leaving && self.is_last() {
@@ -190,7 +190,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
     /// Tells the client to make no more calls here. Those that are on their way are still answered; who only looks on is not waited for.
     fn leave(&mut self) {
         self.is_leaving = true;
-        self.state.tell(Order::Cut);
+        self.state.order(Order::Cut);
         self.connection.graceful_shutdown();
     }
 
@@ -207,7 +207,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
     /// Ends a connection whose client does what nobody may, and says so.
     fn refuse(&mut self) {
         (self.is_leaving, self.is_refused) = (true, true);
-        self.state.tell(Order::Stop);
+        self.state.order(Order::Stop);
         self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
         self.progress.enter(Phase::Closing);
     }

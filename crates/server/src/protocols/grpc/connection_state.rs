@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::routes::Route;
 use crate::config::connection_limits::ConnectionLimits;
 use crate::net::accept::Caller;
-use crate::net::byte_budget::{ByteBudget, Part};
+use crate::net::byte_budget::{ByteBudget, Reservation};
 use crate::net::connections::Order;
 use crate::runtime::decider::Decider;
 
@@ -17,7 +17,7 @@ use crate::runtime::decider::Decider;
 const MAX_OPEN_MESSAGE_BYTES: usize = 4 << 10;
 
 /// What the messages of a call may take.
-pub(super) struct Room<'v> {
+pub(super) struct MessageBudget<'v> {
     /// The longest message.
     pub(super) max_bytes: usize,
     /// Where what has come of it is counted until all has.
@@ -26,9 +26,9 @@ pub(super) struct Room<'v> {
     shared: Option<&'v ByteBudget>,
 }
 
-impl<'v> Room<'v> {
+impl<'v> MessageBudget<'v> {
     /// A call's part of it, which is nothing yet.
-    pub(super) fn part(&self) -> Part<'v> {
+    pub(super) fn part(&self) -> Reservation<'v> {
         self.unfinished.part(self.shared)
     }
 }
@@ -40,32 +40,32 @@ pub(super) struct ConnectionState<C> {
     pub(super) bounds: ConnectionLimits,
     /// Address at the other end of the connection.
     pub(super) peer: IpAddr,
-    /// Whether the connection is one too many, and only told so.
+    /// Whether the connection exceeds the limit and is only refused.
     pub(super) is_in_lane: bool,
     /// What has come of calls that are not complete: of those that need a token, and of those that need none.
     guarded: ByteBudget,
     open: ByteBudget,
-    /// What the connection was told; calls that wait for something look at it.
-    told: watch::Sender<Order>,
+    /// Order of the connection, for the calls that wait.
+    order: watch::Sender<Order>,
 }
 
 impl<C: Clock> ConnectionState<C> {
     pub(super) fn new(decider: Arc<Decider<C>>, bounds: ConnectionLimits, caller: &Caller) -> Self {
         let (guarded, open) = (ByteBudget::of_one(), ByteBudget::of_open_calls());
         let Caller { peer, is_in_lane, .. } = *caller;
-        Self { decider, bounds, peer, is_in_lane, guarded, open, told: watch::Sender::new(Order::Go) }
+        Self { decider, bounds, peer, is_in_lane, guarded, open, order: watch::Sender::new(Order::Go) }
     }
 
     /// What the messages of a call may take.
-    pub(super) fn room(&self, route: Route) -> Room<'_> {
+    pub(super) fn budget(&self, route: Route) -> MessageBudget<'_> {
         let max_bytes = self.bounds.max_body_bytes;
         match route.is_guarded() {
-            true => Room {
+            true => MessageBudget {
                 max_bytes,
                 unfinished: &self.guarded,
                 shared: Some(&self.decider.network().incomplete_calls),
             },
-            false => Room {
+            false => MessageBudget {
                 max_bytes: max_bytes.min(MAX_OPEN_MESSAGE_BYTES),
                 unfinished: &self.open,
                 shared: None,
@@ -73,19 +73,19 @@ impl<C: Clock> ConnectionState<C> {
         }
     }
 
-    /// Tells every call that waits. What goes further was told already, and is not taken back.
-    pub(super) fn tell(&self, order: Order) {
-        self.told.send_if_modified(|told| {
-            let goes_further = order > *told;
-            *told = order.max(*told);
+    /// Passes an order on to every call that waits. An order that goes further is not taken back.
+    pub(super) fn order(&self, order: Order) {
+        self.order.send_if_modified(|current| {
+            let goes_further = order > *current;
+            *current = order.max(*current);
             goes_further
         });
     }
 
-    /// Completes when the connection was told to do this, or more.
-    pub(super) async fn is_told(&self, order: Order) {
-        let mut told = self.told.subscribe();
+    /// Completes when the connection has this order, or one that goes further.
+    pub(super) async fn ordered(&self, order: Order) {
+        let mut current = self.order.subscribe();
         // It only fails when the connection is over, and the connection is here.
-        let _is_so = told.wait_for(|told| *told >= order).await;
+        let _is_so = current.wait_for(|current| *current >= order).await;
     }
 }

@@ -27,9 +27,9 @@ pub(super) enum Block {
 
 /// The same between a reader and those who answer.
 #[derive(Clone, Default)]
-pub(super) struct Watch(Arc<AtomicU8>);
+pub(super) struct BlockState(Arc<AtomicU8>);
 
-impl Watch {
+impl BlockState {
     pub(super) fn block(&self) -> Block {
         match self.0.load(Ordering::Relaxed) {
             0 => Block::None,
@@ -45,7 +45,7 @@ impl Watch {
 
 /// Position in the frames that a client sends.
 pub(super) struct Frames {
-    watch: Watch,
+    watch: BlockState,
     max_block_bytes: usize,
     preface_bytes: usize,
     head: [u8; HEAD_BYTES],
@@ -58,7 +58,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(watch: Watch, max_block_bytes: usize) -> Self {
+    pub(super) fn new(watch: BlockState, max_block_bytes: usize) -> Self {
         Self {
             watch,
             max_block_bytes,
@@ -160,7 +160,7 @@ mod tests {
         for (index, (bytes, block)) in rows.into_iter().enumerate() {
             let sent = [&[b' '; PREFACE_BYTES], &frame(4, 0, 6)[..], &bytes].concat();
             for at_once in [1, 2, 7, 64, sent.len()] {
-                let watch = Watch::default();
+                let watch = BlockState::default();
                 let mut frames = Frames::new(watch.clone(), 1_000);
                 sent.chunks(at_once).for_each(|some| frames.advance(some));
                 assert_eq!(watch.block(), block, "row {index}, {at_once} at once");

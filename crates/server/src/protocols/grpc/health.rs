@@ -87,16 +87,16 @@ pub(super) async fn watch<C: Clock>(
     loop {
         let now = State::of(&connection.decider, &request.service);
         if last != Some(now) {
-            if outbox.say(now.frame(), connection.bounds.write).await.is_err() {
+            if outbox.send(now.frame(), connection.bounds.write).await.is_err() {
                 return;
             }
             last = Some(now);
         }
         tokio::select! {
             biased;
-            () = outbox.given_up() => return,
+            () = outbox.cancelled_by_client() => return,
             () = connection.decider.shutdown_begun(), if connection.decider.is_ready() => {}
-            () = connection.is_told(Order::Cut) => return outbox.end(Some(&Status::shutting_down())),
+            () = connection.ordered(Order::Cut) => return outbox.end(Some(&Status::shutting_down())),
         }
     }
 }

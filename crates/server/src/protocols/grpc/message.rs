@@ -10,9 +10,9 @@ use prost::Message;
 use slidegate::Clock;
 use tokio::time::timeout;
 
-use super::connection_state::{ConnectionState, Room};
+use super::connection_state::{ConnectionState, MessageBudget};
 use super::routes::Route;
-use crate::net::byte_budget::Part;
+use crate::net::byte_budget::Reservation;
 
 /// The bytes before a message.
 const PREFIX_BYTES: usize = 5;
@@ -34,23 +34,23 @@ pub(super) fn parse<M: Message + Default>(message: &[u8]) -> Result<M, Status> {
 
 /// Why there is no message.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(super) enum MessageError {
     /// Larger than it may be.
     TooLarge(String),
     Wrong(Status),
 }
 
-impl From<Status> for Unread {
+impl From<Status> for MessageError {
     fn from(status: Status) -> Self {
         Self::Wrong(status)
     }
 }
 
-impl From<Unread> for Status {
-    fn from(unread: Unread) -> Self {
+impl From<MessageError> for Status {
+    fn from(unread: MessageError) -> Self {
         match unread {
-            Unread::TooLarge(why) => Self::new(StatusCode::ResourceExhausted, why),
-            Unread::Wrong(status) => status,
+            MessageError::TooLarge(why) => Self::new(StatusCode::ResourceExhausted, why),
+            MessageError::Wrong(status) => status,
         }
     }
 }
@@ -60,9 +60,9 @@ pub(super) async fn only<C: Clock>(
     mut body: RecvStream,
     connection: &ConnectionState<C>,
     route: Route,
-) -> Result<Bytes, Unread> {
-    let room = connection.room(route);
-    let max_bytes = room.max_bytes;
+) -> Result<Bytes, MessageError> {
+    let budget = connection.budget(route);
+    let max_bytes = budget.max_bytes;
     let first = poll_fn(|context| Poll::Ready(body.poll_data(context))).await;
     let part = match first {
         Poll::Ready(Some(Ok(all))) if body.is_end_stream() => return whole(all, max_bytes),
@@ -73,15 +73,19 @@ pub(super) async fn only<C: Clock>(
     };
     // In a box, since few calls come in pieces.
     Box::pin(async {
-        let pieces = timeout(connection.bounds.body, collect(body, part, &room));
+        let pieces = timeout(connection.bounds.body, collect(body, part, &budget));
         whole(pieces.await.unwrap_or_else(|_| Err(too_slow().into()))?, max_bytes)
     })
     .await
 }
 
 /// All that comes, as long as it may become one message.
-async fn collect(mut body: RecvStream, first: Bytes, room: &Room<'_>) -> Result<Bytes, Unread> {
-    let mut taken = room.part();
+async fn collect(
+    mut body: RecvStream,
+    first: Bytes,
+    budget: &MessageBudget<'_>,
+) -> Result<Bytes, MessageError> {
+    let mut taken = budget.part();
     let mut all = BytesMut::new();
     let mut next = Some(first);
     while let Some(data) = next {
@@ -89,17 +93,17 @@ async fn collect(mut body: RecvStream, first: Bytes, room: &Room<'_>) -> Result<
             return Err(too_many().into());
         }
         all.extend_from_slice(&data);
-        if length(&all, room.max_bytes)?.is_some_and(|length| PREFIX_BYTES + length < all.len()) {
+        if length(&all, budget.max_bytes)?.is_some_and(|length| PREFIX_BYTES + length < all.len()) {
             return Err(not_one().into());
         }
-        // What has come stays counted until the call is over, so that the client's room is a bound.
+        // What has come stays counted until the call is over, so that the budget is a bound.
         next = poll_fn(|context| body.poll_data(context)).await.transpose().map_err(|error| gone(&error))?;
     }
     Ok(all.freeze())
 }
 
 /// The message that is all of this.
-fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, Unread> {
+fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, MessageError> {
     match length(&all, max_bytes)? {
         Some(length) if PREFIX_BYTES + length == all.len() => {
             all.advance(PREFIX_BYTES);
@@ -112,14 +116,14 @@ fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, Unread> {
 }
 
 /// How long the message is that begins here, if enough of it has come to tell.
-fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, Unread> {
+fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, MessageError> {
     let Some((&[compressed, a, b, c, d], _)) = bytes.split_first_chunk() else { return Ok(None) };
     if compressed != 0 {
         return Err(Status::unimplemented("messages are not compressed here: send them as they are").into());
     }
     let length = u32::from_be_bytes([a, b, c, d]) as usize;
     if length > max_bytes {
-        return Err(Unread::TooLarge(format!("a message has at most {max_bytes} bytes, not {length}")));
+        return Err(MessageError::TooLarge(format!("a message has at most {max_bytes} bytes, not {length}")));
     }
     Ok(Some(length))
 }
@@ -129,16 +133,16 @@ pub(super) struct Messages<'v> {
     body: RecvStream,
     unread: BytesMut,
     max_bytes: usize,
-    taken: Part<'v>,
+    taken: Reservation<'v>,
 }
 
 impl<'v> Messages<'v> {
-    pub(super) fn new(body: RecvStream, room: &Room<'v>) -> Self {
-        Self { body, unread: BytesMut::new(), max_bytes: room.max_bytes, taken: room.part() }
+    pub(super) fn new(body: RecvStream, budget: &MessageBudget<'v>) -> Self {
+        Self { body, unread: BytesMut::new(), max_bytes: budget.max_bytes, taken: budget.part() }
     }
 
     /// The next one; none when all have come.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Unread> {
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, MessageError> {
         loop {
             if let Some(message) = self.take()? {
                 return Ok(Some(message));
@@ -174,7 +178,7 @@ impl<'v> Messages<'v> {
         Ok(More::Came)
     }
 
-    fn take(&mut self) -> Result<Option<Bytes>, Unread> {
+    fn take(&mut self) -> Result<Option<Bytes>, MessageError> {
         let Some(length) = length(&self.unread, self.max_bytes)? else { return Ok(None) };
         if self.unread.len() < PREFIX_BYTES + length {
             return Ok(None);

@@ -18,25 +18,25 @@ use super::message::Messages;
 use super::reply::{Gone, Outbox};
 use super::routes::{Route, SERVICES};
 use crate::net::connections::Order;
-use files::Files;
+use files::DescriptorFiles;
 use messages::{
-    Answer, Ask, ErrorResponse, FileDescriptorResponse, ListServiceResponse, ServerReflectionRequest,
-    ServerReflectionResponse, ServiceResponse,
+    ErrorResponse, FileDescriptorResponse, ListServiceResponse, ReflectionAnswer, ReflectionQuery,
+    ServerReflectionRequest, ServerReflectionResponse, ServiceResponse,
 };
 
 /// Answers one question after the other, until its client has no more, or has none for long.
-pub(super) async fn converse<C: Clock>(
+pub(super) async fn serve<C: Clock>(
     connection: Arc<ConnectionState<C>>,
     body: RecvStream,
     respond: SendResponse<Bytes>,
 ) {
     let Ok(mut outbox) = Outbox::open(respond) else { return };
-    let mut messages = Messages::new(body, &connection.room(Route::Reflection));
+    let mut messages = Messages::new(body, &connection.budget(Route::Reflection));
     let ended = loop {
         let next = tokio::select! {
             biased;
             next = timeout(connection.bounds.idle, messages.next()) => next,
-            () = connection.is_told(Order::Cut) => break Some(Status::shutting_down()),
+            () = connection.ordered(Order::Cut) => break Some(Status::shutting_down()),
         };
         match next.map(|next| {
             next.map_err(Status::from).and_then(|next| next.map(|next| answer(&next)).transpose())
@@ -44,7 +44,7 @@ pub(super) async fn converse<C: Clock>(
             Ok(Ok(Some(answer))) => {
                 let said = tokio::select! {
                     biased;
-                    said = outbox.say(answer, connection.bounds.write) => said,
+                    said = outbox.send(answer, connection.bounds.write) => said,
                     status = messages.overflow() => break Some(status),
                 };
                 if let Err(Gone) = said {
@@ -65,13 +65,15 @@ pub(super) async fn converse<C: Clock>(
 fn answer(message: &[u8]) -> Result<Bytes, Status> {
     let request: ServerReflectionRequest = message::parse(message)?;
     let answer = match &request.ask {
-        Some(Ask::FileByFilename(name)) => file(Files::get().by_name(name), name),
-        Some(Ask::FileContainingSymbol(symbol)) => file(Files::get().by_symbol(symbol), symbol),
-        Some(Ask::ListServices(_)) => Answer::Services(ListServiceResponse {
+        Some(ReflectionQuery::FileByFilename(name)) => file(DescriptorFiles::get().by_name(name), name),
+        Some(ReflectionQuery::FileContainingSymbol(symbol)) => {
+            file(DescriptorFiles::get().by_symbol(symbol), symbol)
+        }
+        Some(ReflectionQuery::ListServices(_)) => ReflectionAnswer::Services(ListServiceResponse {
             service: SERVICES.map(|name| ServiceResponse { name: name.to_owned() }).into(),
         }),
-        Some(Ask::FileContainingExtension(extension)) => not_found(&extension.containing_type),
-        Some(Ask::AllExtensionNumbersOfType(name)) => not_found(name),
+        Some(ReflectionQuery::FileContainingExtension(extension)) => not_found(&extension.containing_type),
+        Some(ReflectionQuery::AllExtensionNumbersOfType(name)) => not_found(name),
         None => error(StatusCode::InvalidArgument, "ask for something".to_owned()),
     };
     let valid_host = request.host.clone();
@@ -80,19 +82,21 @@ fn answer(message: &[u8]) -> Result<Bytes, Status> {
     Ok(message::frame(&response))
 }
 
-fn file(found: Option<&Bytes>, name: &str) -> Answer {
+fn file(found: Option<&Bytes>, name: &str) -> ReflectionAnswer {
     match found {
-        Some(file) => Answer::File(FileDescriptorResponse { file_descriptor_proto: vec![file.clone()] }),
+        Some(file) => {
+            ReflectionAnswer::File(FileDescriptorResponse { file_descriptor_proto: vec![file.clone()] })
+        }
         None => not_found(name),
     }
 }
 
-fn not_found(name: &str) -> Answer {
+fn not_found(name: &str) -> ReflectionAnswer {
     error(StatusCode::NotFound, format!("there is no {name:?} here"))
 }
 
-fn error(code: StatusCode, error_message: String) -> Answer {
-    Answer::Error(ErrorResponse { error_code: code as i32, error_message })
+fn error(code: StatusCode, error_message: String) -> ReflectionAnswer {
+    ReflectionAnswer::Error(ErrorResponse { error_code: code as i32, error_message })
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) type Outcome = Result<Bytes, Status>;
 #[derive(Debug)]
 pub(super) struct Gone;
 
-/// Answers a call. What the client has no room for yet is given back.
+/// Responds to a call. Returns what the client has no room for yet.
 pub(super) fn reply(respond: SendResponse<Bytes>, outcome: Outcome) -> Option<Unsent> {
     let message = match outcome {
         Ok(message) => message,
@@ -68,9 +68,9 @@ pub(super) struct Unsent {
 }
 
 impl Unsent {
-    /// Sends it as its client makes room; a client that does not is not waited for.
+    /// Sends it as the client makes room, for a limited time.
     pub(super) async fn send(mut self, patience: Duration) {
-        if self.outbox.say(self.message, patience).await.is_ok() {
+        if self.outbox.send(self.message, patience).await.is_ok() {
             self.outbox.end(None);
         }
     }
@@ -87,11 +87,11 @@ impl Outbox {
         Ok(Self { stream })
     }
 
-    /// Sends a message, in parts if the client makes room for parts of it only.
-    pub(super) async fn say(&mut self, mut message: Bytes, patience: Duration) -> Result<(), Gone> {
+    /// Sends a message, in parts if the client makes room for parts only.
+    pub(super) async fn send(&mut self, mut message: Bytes, patience: Duration) -> Result<(), Gone> {
         let said = timeout(patience, async {
             while !message.is_empty() {
-                let room_bytes = self.room(message.len()).await?;
+                let room_bytes = self.budget(message.len()).await?;
                 let part = message.split_to(room_bytes.min(message.len()));
                 self.stream.send_data(part, false).map_err(|_| Gone)?;
             }
@@ -104,8 +104,8 @@ impl Outbox {
         })
     }
 
-    /// How much of so many bytes the client has room for, as soon as it has any.
-    async fn room(&mut self, wanted_bytes: usize) -> Result<usize, Gone> {
+    /// Number of bytes that the client has room for, as soon as it has any.
+    async fn budget(&mut self, wanted_bytes: usize) -> Result<usize, Gone> {
         self.stream.reserve_capacity(wanted_bytes);
         poll_fn(|context| {
             loop {
@@ -122,7 +122,7 @@ impl Outbox {
     }
 
     /// Completes when the client does not want the answer any more.
-    pub(super) async fn given_up(&mut self) {
+    pub(super) async fn cancelled_by_client(&mut self) {
         let _reason = poll_fn(|context| self.stream.poll_reset(context)).await;
     }
 

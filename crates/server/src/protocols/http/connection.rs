@@ -52,24 +52,24 @@ pub(crate) async fn serve<C: Clock + 'static>(
     let ended = loop {
         let ended = poll_fn(|context| {
             if progress.order() == Order::End {
-                return Poll::Ready(End::AtOnce);
+                return Poll::Ready(HttpEnd::Immediate);
             }
             // How it ended is the client's business: it went away, or sent what is not HTTP and was told so.
             if Pin::new(&mut connection).poll(context).is_ready() {
-                return Poll::Ready(End::ByItself);
+                return Poll::Ready(HttpEnd::Completed);
             }
             // Only now, since something may have come at the last moment.
             let is_over = progress.order() != Order::Go && !is_owed_an_answer(progress.phase());
-            if is_over { Poll::Ready(End::WithAWord) } else { Poll::Pending }
+            if is_over { Poll::Ready(HttpEnd::WithResponse) } else { Poll::Pending }
         });
         let ended = ended.await;
-        if ended != End::WithAWord || is_begun(progress.phase()) || looks == 0 {
+        if ended != HttpEnd::WithResponse || is_begun(progress.phase()) || looks == 0 {
             break ended;
         }
         looks -= 1;
         yield_now().await;
     };
-    if ended == End::WithAWord {
+    if ended == HttpEnd::WithResponse {
         let parts = connection.into_parts();
         // Also a part of a head that came together with an earlier request was read.
         let asked = is_begun(progress.phase()) || !parts.read_buf.is_empty();
@@ -80,11 +80,11 @@ pub(crate) async fn serve<C: Clock + 'static>(
 
 /// How a connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
-    ByItself,
+enum HttpEnd {
+    Completed,
     /// The client is told why, if it asked for anything.
-    WithAWord,
-    AtOnce,
+    WithResponse,
+    Immediate,
 }
 
 /// Whether a part of a request was read that is not known yet.

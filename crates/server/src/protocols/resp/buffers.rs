@@ -16,11 +16,11 @@ use super::session::Session;
 const READ_BYTES: usize = 16 << 10;
 /// When replies are written before further commands are looked at.
 pub(super) const FULL_BYTES: usize = 64 << 10;
-/// What a connection may keep while nothing is asked.
-const KEPT_BYTES: usize = 4 << 10;
+/// Maximum capacity of a buffer of an idle connection.
+const IDLE_BYTES: usize = 4 << 10;
 
 /// Both directions of a connection.
-pub(super) struct Talk {
+pub(super) struct ConnectionBuffers {
     pub(super) session: Session,
     pub(super) parser: Parser,
     /// Read and not answered: the beginning of a command, except while what was just read is being answered.
@@ -30,7 +30,7 @@ pub(super) struct Talk {
     written: usize,
 }
 
-impl Talk {
+impl ConnectionBuffers {
     pub(super) fn new(peer: IpAddr) -> Self {
         Self {
             session: Session::new(peer),
@@ -97,7 +97,7 @@ impl Talk {
     /// Gives back the memory that a large pipeline took, once nothing more is there.
     fn let_go(&mut self) {
         for bytes in [&mut self.input, &mut self.out] {
-            if bytes.is_empty() && bytes.capacity() > KEPT_BYTES {
+            if bytes.is_empty() && bytes.capacity() > IDLE_BYTES {
                 *bytes = Vec::new();
             }
         }

@@ -2,20 +2,20 @@
 
 mod check;
 mod client;
+mod command_error;
 mod failure;
 mod greet;
 mod info;
 mod limit;
 mod listing;
 mod number;
-mod refused;
 mod settle;
 mod spec;
 mod throttle;
 
 pub(crate) use throttle::announce;
 
-use super::parser::{Known, Span};
+use super::parser::{ArgumentSpan, AuthState};
 use super::reply::Replies;
 use super::session::Session;
 use crate::config::listener::Listener;
@@ -23,8 +23,8 @@ use crate::config::live_settings::LiveSettings;
 use crate::runtime::decider::Decider;
 use crate::telemetry::auth_failures::AuthFailure;
 use check::Check;
+use command_error::CommandError;
 use limit::AdHoc;
-use refused::Refused;
 use settle::Settling;
 use slidegate::Clock;
 use spec::{Spec, Verb};
@@ -34,7 +34,7 @@ use spec::{Spec, Verb};
 pub(super) struct Command<'i, 's> {
     pub(super) input: &'i [u8],
     /// Its name first. There is one.
-    pub(super) spans: &'s [Span],
+    pub(super) spans: &'s [ArgumentSpan],
 }
 
 impl<'i, 's> Command<'i, 's> {
@@ -95,31 +95,31 @@ impl<'i> Texts<'i, '_> {
 /// What is to be done about a command.
 pub(super) enum Handled<'i> {
     /// Nothing more: its reply is written.
-    Said,
+    Replied,
     /// Its reply is written, and is the last.
-    Over,
+    Quit,
     /// A browser or another client of HTTP speaks: nobody answers it.
-    HangsUp,
-    /// The store has to be asked. In a box, since most commands come to less.
-    Asks(Box<Question<'i>>),
+    Disconnect,
+    /// The store has to decide. Boxed, since most commands are smaller.
+    NeedsStore(Box<StoreCommand<'i>>),
 }
 
 /// Everything that commands look at besides themselves.
-pub(super) struct Desk<'a, C> {
+pub(super) struct CommandContext<'a, C> {
     pub(super) decider: &'a Decider<C>,
     pub(super) settings: &'a LiveSettings,
     pub(super) session: &'a mut Session,
 }
 
-impl<C: Clock> Desk<'_, C> {
-    /// Does what a command asks for, as far as nobody else has to be asked for it.
+impl<C: Clock> CommandContext<'_, C> {
+    /// Handles a command as far as it needs no store.
     #[inline]
     pub(super) fn handle<'i>(&mut self, command: Command<'i, '_>, out: &mut Vec<u8>) -> Handled<'i> {
         match self.answer(command, out) {
             Ok(handled) => handled,
-            Err(Refused(text)) => {
+            Err(CommandError(text)) => {
                 self.replies(out).error(&text);
-                Handled::Said
+                Handled::Replied
             }
         }
     }
@@ -132,13 +132,13 @@ impl<C: Clock> Desk<'_, C> {
     #[cold]
     fn hang_up<'i>(&self) -> Handled<'i> {
         self.decider.network().counts.end_abusive(Listener::Resp, self.session.peer, "POST or Host: of HTTP");
-        Handled::HangsUp
+        Handled::Disconnect
     }
 
     #[cold]
-    fn wrong_password(&self) -> Refused {
+    fn wrong_password(&self) -> CommandError {
         self.record_failure(AuthFailure::Wrong);
-        Refused::WRONG_PASSWORD
+        CommandError::WRONG_PASSWORD
     }
 
     fn replies<'o>(&self, out: &'o mut Vec<u8>) -> Replies<'o> {
@@ -146,28 +146,36 @@ impl<C: Clock> Desk<'_, C> {
     }
 
     #[inline]
-    fn answer<'i>(&mut self, command: Command<'i, '_>, out: &mut Vec<u8>) -> Result<Handled<'i>, Refused> {
-        let known = self.session.known(self.settings);
+    fn answer<'i>(
+        &mut self,
+        command: Command<'i, '_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Handled<'i>, CommandError> {
+        let auth = self.session.auth_state(self.settings);
         let Some(spec) = Spec::find(command.argument(0)) else {
             if command.is(0, "POST") || command.is(0, "Host:") {
                 return Ok(self.hang_up());
             }
             // Redis says which commands there are to anybody.
-            return Err(Refused::unknown(command));
+            return Err(CommandError::unknown(command));
         };
         if !spec.takes(command.len()) {
-            return Err(Refused::wrong_number(spec.name));
+            return Err(CommandError::wrong_number(spec.name));
         }
-        if known == Known::No && !spec.is_for_anybody() {
+        if auth == AuthState::Anonymous && !spec.is_for_anybody() {
             self.record_failure(AuthFailure::Missing);
-            return Err(Refused::UNKNOWN_CALLER);
+            return Err(CommandError::UNKNOWN_CALLER);
         }
         match spec.verb {
             Verb::Check => check::check(self, command, out),
             Verb::Limit => limit::limit(self, command, out),
             Verb::Throttle => throttle::throttle(self, command, out),
-            Verb::Refund => settle::refund(command).map(|question| Handled::Asks(Box::new(question))),
-            Verb::Settle => settle::settle(command).map(|question| Handled::Asks(Box::new(question))),
+            Verb::Refund => {
+                settle::refund(command).map(|store_command| Handled::NeedsStore(Box::new(store_command)))
+            }
+            Verb::Settle => {
+                settle::settle(command).map(|store_command| Handled::NeedsStore(Box::new(store_command)))
+            }
             _ => self.answer_at_once(spec, command, out),
         }
     }
@@ -179,17 +187,17 @@ impl<C: Clock> Desk<'_, C> {
         spec: &Spec,
         command: Command<'i, '_>,
         out: &mut Vec<u8>,
-    ) -> Result<Handled<'i>, Refused> {
+    ) -> Result<Handled<'i>, CommandError> {
         match spec.verb {
             Verb::Ping => match (command.get(1), command.len()) {
                 (None, _) => self.replies(out).simple("PONG"),
                 (Some(text), 2) => self.replies(out).bulk(text),
-                _ => return Err(Refused::wrong_number(spec.name)),
+                _ => return Err(CommandError::wrong_number(spec.name)),
             },
             Verb::Echo => self.replies(out).bulk(command.argument(1)),
             Verb::Select => match number::signed(command.argument(1))? {
                 0 => self.replies(out).ok(),
-                _ => return Err(Refused::from("ERR DB index is out of range")),
+                _ => return Err(CommandError::from("ERR DB index is out of range")),
             },
             Verb::Hello => greet::hello(self, command, out)?,
             Verb::Auth => greet::auth(self, command, out)?,
@@ -202,32 +210,32 @@ impl<C: Clock> Desk<'_, C> {
             }
             Verb::Quit => {
                 self.replies(out).ok();
-                return Ok(Handled::Over);
+                return Ok(Handled::Quit);
             }
             Verb::Check | Verb::Limit | Verb::Throttle | Verb::Refund | Verb::Settle => {}
         }
-        Ok(Handled::Said)
+        Ok(Handled::Replied)
     }
 }
 
 /// What a command asks the store.
 // It is in a box itself.
 #[allow(clippy::large_enum_variant)]
-pub(super) enum Question<'i> {
+pub(super) enum StoreCommand<'i> {
     Check(Check<'i>),
     Limit(AdHoc<'i>),
     Throttle(AdHoc<'i>),
     Settle(Settling),
 }
 
-impl Question<'_> {
+impl StoreCommand<'_> {
     /// Asks, and writes the reply.
     pub(super) async fn answer<C: Clock>(self, decider: &Decider<C>, mut replies: Replies<'_>) {
         let failure = match self {
-            Self::Check(asked) => check::answer(decider, asked, &mut replies).await,
-            Self::Limit(asked) => limit::answer(decider, asked, &mut replies).await,
-            Self::Throttle(asked) => throttle::answer(decider, asked, &mut replies).await,
-            Self::Settle(asked) => settle::answer(decider, asked, &mut replies).await,
+            Self::Check(pending) => check::answer(decider, pending, &mut replies).await,
+            Self::Limit(pending) => limit::answer(decider, pending, &mut replies).await,
+            Self::Throttle(pending) => throttle::answer(decider, pending, &mut replies).await,
+            Self::Settle(pending) => settle::answer(decider, pending, &mut replies).await,
         };
         if let Err(failure) = failure {
             replies.error(&failure.text());

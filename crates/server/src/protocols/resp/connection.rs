@@ -8,16 +8,16 @@ use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::task::yield_now;
 
-use super::buffers::Talk;
+use super::buffers::ConnectionBuffers;
 use super::close::close;
-use super::pipeline::Then;
+use super::pipeline::NextStep;
 use crate::net::accept::Caller;
 use crate::net::connections::{Order, Phase, Progress, Sends, cost};
 use crate::runtime::decider::Decider;
 
-/// How often a connection on which nothing was asked is looked at again before it ends, as with HTTP.
+/// Number of polls of an idle connection before it ends, as with HTTP.
 const LAST_LOOKS: u32 = 2;
-/// What a connection is told that is one too many, in the words of Redis.
+/// Reply to a surplus connection, as Redis words it.
 const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
 
 /// Answers what comes over a connection until it ends.
@@ -28,49 +28,53 @@ pub(crate) async fn serve<C: Clock + 'static>(
     progress: Arc<Progress>,
 ) {
     let end = if caller.is_in_lane {
-        let told = progress.until(Order::End, stream.write_all(TOO_MANY)).await;
-        if matches!(told, Some(Ok(()))) { End::WithAWord(Sends::Perhaps) } else { End::AtOnce }
+        let shape = progress.until(Order::End, stream.write_all(TOO_MANY)).await;
+        if matches!(shape, Some(Ok(()))) {
+            ConnectionEnd::Graceful(Sends::Perhaps)
+        } else {
+            ConnectionEnd::Immediate
+        }
     } else {
         let max_commands = decider.settings().connections.max_requests;
-        let talk = Talk::new(caller.peer);
-        Conversation {
+        let buffers = ConnectionBuffers::new(caller.peer);
+        RespConnection {
             decider: &decider,
-            talk,
+            buffers,
             progress: &progress,
             max_commands,
             served: 0,
             is_leaving: false,
         }
-        .hold(&mut stream)
+        .serve(&mut stream)
         .await
     };
-    if let End::WithAWord(sends) = end {
+    if let ConnectionEnd::Graceful(sends) = end {
         close(&mut stream, sends, &progress).await;
     }
 }
 
 /// How a connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
+enum ConnectionEnd {
     /// The client is gone, or its time is over.
-    AtOnce,
+    Immediate,
     /// All that was to be said was said.
-    WithAWord(Sends),
+    Graceful(Sends),
 }
 
 /// What came of listening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Heard {
-    Something,
+enum ReadOutcome {
+    Bytes,
     /// The client is gone.
-    TheEnd,
-    /// The connection was told to end, and nothing has come.
-    Nothing,
+    Closed,
+    /// The connection has an order to end, and no bytes have come.
+    Ordered,
 }
 
-struct Conversation<'a, C> {
+struct RespConnection<'a, C> {
     decider: &'a Decider<C>,
-    talk: Talk,
+    buffers: ConnectionBuffers,
     progress: &'a Progress,
     /// How many commands it may have; 0: any number.
     max_commands: u32,
@@ -80,20 +84,22 @@ struct Conversation<'a, C> {
     is_leaving: bool,
 }
 
-impl<C: Clock> Conversation<'_, C> {
-    async fn hold<S: AsyncRead + AsyncWrite + Unpin>(mut self, stream: &mut S) -> End {
+impl<C: Clock> RespConnection<'_, C> {
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut self, stream: &mut S) -> ConnectionEnd {
         let mut looks = LAST_LOOKS;
         loop {
-            match self.hear(stream).await {
-                Heard::Something => {
+            match self.read(stream).await {
+                ReadOutcome::Bytes => {
                     if let Some(end) = self.reply(stream).await {
                         return end;
                     }
                 }
-                Heard::TheEnd => return End::AtOnce,
-                Heard::Nothing if self.talk.is_amid_command() => return self.interrupt(stream).await,
-                Heard::Nothing if looks == 0 => return End::WithAWord(Sends::Nothing),
-                Heard::Nothing => {
+                ReadOutcome::Closed => return ConnectionEnd::Immediate,
+                ReadOutcome::Ordered if self.buffers.is_amid_command() => {
+                    return self.interrupt(stream).await;
+                }
+                ReadOutcome::Ordered if looks == 0 => return ConnectionEnd::Graceful(Sends::Nothing),
+                ReadOutcome::Ordered => {
                     // On a machine that is busy something may have come of which the runtime has not heard.
                     looks -= 1;
                     yield_now().await;
@@ -103,17 +109,17 @@ impl<C: Clock> Conversation<'_, C> {
     }
 
     #[inline]
-    async fn hear<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> Heard {
+    async fn read<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> ReadOutcome {
         self.progress.share().await;
-        poll_fn(|context| match self.talk.poll_read(stream, context) {
-            _ if self.progress.order() == Order::End => Poll::Ready(Heard::TheEnd),
-            Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(Heard::TheEnd),
+        poll_fn(|context| match self.buffers.poll_read(stream, context) {
+            _ if self.progress.order() == Order::End => Poll::Ready(ReadOutcome::Closed),
+            Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(ReadOutcome::Closed),
             Poll::Ready(Ok(bytes)) => {
                 self.progress.spend(cost::bytes(bytes, cost::BYTES));
-                Poll::Ready(Heard::Something)
+                Poll::Ready(ReadOutcome::Bytes)
             }
             // Only now, since something may have come at the last moment.
-            Poll::Pending if self.progress.order() != Order::Go => Poll::Ready(Heard::Nothing),
+            Poll::Pending if self.progress.order() != Order::Go => Poll::Ready(ReadOutcome::Ordered),
             Poll::Pending => Poll::Pending,
         })
         .await
@@ -121,26 +127,26 @@ impl<C: Clock> Conversation<'_, C> {
 
     /// Answers what was read. Nothing more is read until the client has taken all of it.
     #[inline]
-    async fn reply<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> Option<End> {
+    async fn reply<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> Option<ConnectionEnd> {
         let mut commands = 0;
         loop {
             self.progress.share().await;
-            let round = self.talk.answer(self.decider, self.progress).await;
+            let round = self.buffers.answer(self.decider, self.progress).await;
             commands += round.commands;
-            self.progress.spend(round.units + cost::bytes(self.talk.out.len(), cost::BYTES));
-            if round.then == Then::HangUp || self.write(stream).await.is_none() {
-                return Some(End::AtOnce);
+            self.progress.spend(round.units + cost::bytes(self.buffers.out.len(), cost::BYTES));
+            if round.then == NextStep::HangUp || self.write(stream).await.is_none() {
+                return Some(ConnectionEnd::Immediate);
             }
             match round.then {
-                Then::Read => break,
-                Then::Write => self.progress.enter(Phase::Answering),
-                Then::End => return Some(End::WithAWord(Sends::Perhaps)),
-                Then::Part | Then::HangUp => return Some(End::WithAWord(Sends::Nothing)),
+                NextStep::Read => break,
+                NextStep::Write => self.progress.enter(Phase::Answering),
+                NextStep::ConnectionEnd => return Some(ConnectionEnd::Graceful(Sends::Perhaps)),
+                NextStep::Part | NextStep::HangUp => return Some(ConnectionEnd::Graceful(Sends::Nothing)),
             }
         }
         self.note(commands);
         if self.is_last() {
-            return Some(End::WithAWord(Sends::Nothing));
+            return Some(ConnectionEnd::Graceful(Sends::Nothing));
         }
         if self.has_order() && commands != 0 && std::mem::replace(&mut self.is_leaving, true) {
             return Some(self.interrupt(stream).await);
@@ -152,7 +158,7 @@ impl<C: Clock> Conversation<'_, C> {
     #[inline]
     fn note(&mut self, commands: usize) {
         self.served += commands as u64;
-        match (commands, self.talk.is_amid_command()) {
+        match (commands, self.buffers.is_amid_command()) {
             (0, true) => self.progress.begin_head(),
             (0, false) => {}
             (_, true) => self.progress.enter(Phase::Head),
@@ -166,7 +172,7 @@ impl<C: Clock> Conversation<'_, C> {
         let spent = self.max_commands != 0 && self.served >= u64::from(self.max_commands);
         (spent || self.has_order() || !self.decider.is_ready())
             && self.served != 0
-            && !self.talk.is_amid_command()
+            && !self.buffers.is_amid_command()
     }
 
     #[inline]
@@ -174,10 +180,10 @@ impl<C: Clock> Conversation<'_, C> {
         self.progress.order() != Order::Go
     }
 
-    /// Nothing if the client is gone, or does not take what it is told.
+    /// `None` if the client is gone, or does not read.
     #[inline]
     async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> Option<()> {
-        poll_fn(|context| match self.talk.poll_write(stream, context) {
+        poll_fn(|context| match self.buffers.poll_write(stream, context) {
             Poll::Ready(written) => Poll::Ready(written.ok()),
             Poll::Pending if self.progress.order() == Order::End => Poll::Ready(None),
             Poll::Pending => {
@@ -191,14 +197,14 @@ impl<C: Clock> Conversation<'_, C> {
     }
 
     /// Tells a client whose command does not come to its end.
-    async fn interrupt<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> End {
-        self.talk.replies().error(match self.progress.order() {
+    async fn interrupt<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> ConnectionEnd {
+        self.buffers.replies().error(match self.progress.order() {
             Order::Go | Order::Cut => "ERR the command took too long to arrive; send it again, all at once",
             Order::Stop | Order::End => "UNAVAILABLE the service ends; ask again",
         });
         match self.write(stream).await {
-            Some(()) => End::WithAWord(Sends::Perhaps),
-            None => End::AtOnce,
+            Some(()) => ConnectionEnd::Graceful(Sends::Perhaps),
+            None => ConnectionEnd::Immediate,
         }
     }
 }

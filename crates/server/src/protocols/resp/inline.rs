@@ -4,7 +4,7 @@
 
 /// Where an argument is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Span {
+pub(crate) struct ArgumentSpan {
     /// Its first byte.
     pub(crate) start: usize,
     /// The byte after its last.
@@ -12,7 +12,7 @@ pub(crate) struct Span {
 }
 
 /// Finds the words of a line, each where it is then. `None` if a quote is not closed, or does not end its word.
-pub(super) fn split(line: &mut [u8], words: &mut Vec<Span>) -> Option<()> {
+pub(super) fn split(line: &mut [u8], words: &mut Vec<ArgumentSpan>) -> Option<()> {
     let mut at = 0;
     loop {
         while line.get(at).is_some_and(|byte| is_space(*byte)) {
@@ -24,7 +24,7 @@ pub(super) fn split(line: &mut [u8], words: &mut Vec<Span>) -> Option<()> {
         let mut word = Word { line: &mut *line, read: at, written: at };
         word.unquote()?;
         let Word { read, written, .. } = word;
-        words.push(Span { start: at, end: written });
+        words.push(ArgumentSpan { start: at, end: written });
         at = read;
     }
 }

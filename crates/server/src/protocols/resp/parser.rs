@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::inline;
-pub(crate) use super::inline::Span;
+pub(crate) use super::inline::ArgumentSpan;
 
 /// The longest line that a length can need: a sign, 20 digits, and what ends it.
 pub(crate) const MAX_HEADER_BYTES: usize = 32;
@@ -23,21 +23,21 @@ pub(crate) struct Bounds {
     /// All of it.
     pub(crate) max_bytes: usize,
     /// For whom these are.
-    pub(crate) caller: Known,
+    pub(crate) caller: AuthState,
 }
 
 /// Whether a client has said who it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Known {
+pub(crate) enum AuthState {
     /// It has, or it need not.
-    Yes,
+    Authenticated,
     /// It has not yet.
-    No,
+    Anonymous,
 }
 
 /// What came of looking for a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum ParseStep {
     /// There is one, and it takes so many bytes. [`Parser::arguments`] says where they are.
     Command(usize),
     /// So many bytes ask for nothing: an empty line, or an array without elements.
@@ -49,7 +49,7 @@ pub(crate) enum Step {
 /// Reads commands from bytes.
 #[derive(Default, Debug)]
 pub(crate) struct Parser {
-    arguments: Vec<Span>,
+    arguments: Vec<ArgumentSpan>,
     /// How far the command has been read.
     at: usize,
     /// How many arguments are still to come; `None` at the beginning of a command.
@@ -59,68 +59,68 @@ pub(crate) struct Parser {
 impl Parser {
     /// Looks for a command at the beginning of the input, which goes on where it ended before until there is one. An error is the end:
     /// where the next command would begin is not known.
-    pub(crate) fn next(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<Step, ProtocolError> {
+    pub(crate) fn next(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<ParseStep, ProtocolError> {
         let missing = match (self.missing, input.first()) {
             (Some(missing), _) => missing,
-            (None, None) => return Ok(Step::More),
+            (None, None) => return Ok(ParseStep::More),
             (None, Some(b'*')) => match self.count(input, bounds)? {
                 Some(Header { value: 0, end }) => return Ok(self.nothing(end)),
                 Some(Header { value, end }) => {
                     self.at = end;
                     value
                 }
-                None => return Ok(Step::More),
+                None => return Ok(ParseStep::More),
             },
             (None, Some(_)) => return self.line(input, bounds),
         };
         for missing in (1..=missing).rev() {
             self.missing = Some(missing);
-            let Some(span) = argument(input, self.at, bounds)? else { return Ok(Step::More) };
+            let Some(span) = argument(input, self.at, bounds)? else { return Ok(ParseStep::More) };
             self.arguments.push(span);
             self.at = span.end + 2;
         }
         self.missing = None;
-        Ok(Step::Command(std::mem::take(&mut self.at)))
+        Ok(ParseStep::Command(std::mem::take(&mut self.at)))
     }
 
     /// Where the arguments of the last command are, its name first.
     #[inline]
-    pub(crate) fn arguments(&self) -> &[Span] {
+    pub(crate) fn arguments(&self) -> &[ArgumentSpan] {
         &self.arguments
     }
 
-    fn nothing(&mut self, bytes: usize) -> Step {
+    fn nothing(&mut self, bytes: usize) -> ParseStep {
         self.at = 0;
-        Step::Nothing(bytes)
+        ParseStep::Nothing(bytes)
     }
 
     /// How many arguments an array has.
     fn count(&mut self, input: &[u8], bounds: &Bounds) -> Result<Option<Header>, ProtocolError> {
         self.arguments.clear();
         let (value, end) = match number(input, 1) {
-            Number::Is(value, end) => (value, end),
-            Number::More => return Ok(None),
-            Number::TooLong => return Err(ProtocolError::CountTooLong),
-            Number::IsNone => return Err(ProtocolError::Count),
+            ParsedNumber::Is(value, end) => (value, end),
+            ParsedNumber::More => return Ok(None),
+            ParsedNumber::TooLong => return Err(ProtocolError::CountTooLong),
+            ParsedNumber::IsNone => return Err(ProtocolError::Count),
         };
         // As Redis does it, nothing and less than nothing are both no command.
         let value = usize::try_from(value).unwrap_or(0);
         if value > bounds.max_arguments {
             return Err(match bounds.caller {
-                Known::Yes => ProtocolError::Count,
-                Known::No => ProtocolError::UnknownCallersCount,
+                AuthState::Authenticated => ProtocolError::Count,
+                AuthState::Anonymous => ProtocolError::UnknownCallersCount,
             });
         }
         Ok(Some(Header { value, end }))
     }
 
     /// A command that is a line.
-    fn line(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<Step, ProtocolError> {
+    fn line(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<ParseStep, ProtocolError> {
         self.arguments.clear();
         let most = MAX_LINE_BYTES.min(bounds.max_bytes);
         let Some(length) = input[self.at..].iter().position(|byte| *byte == b'\n') else {
             self.at = input.len();
-            return if self.at > most { Err(ProtocolError::LineTooLong) } else { Ok(Step::More) };
+            return if self.at > most { Err(ProtocolError::LineTooLong) } else { Ok(ParseStep::More) };
         };
         let end = self.at + length;
         if end > most {
@@ -129,9 +129,9 @@ impl Parser {
         inline::split(&mut input[..end], &mut self.arguments).ok_or(ProtocolError::Quotes)?;
         self.at = 0;
         match self.arguments.len() {
-            0 => Ok(Step::Nothing(end + 1)),
+            0 => Ok(ParseStep::Nothing(end + 1)),
             many if many > bounds.max_arguments => Err(ProtocolError::Count),
-            _ => Ok(Step::Command(end + 1)),
+            _ => Ok(ParseStep::Command(end + 1)),
         }
     }
 }
@@ -142,36 +142,36 @@ struct Header {
     end: usize,
 }
 
-/// The argument whose length is told here, if all of it has come.
+/// The argument that begins here, if all of it has come.
 #[inline]
-fn argument(input: &[u8], at: usize, bounds: &Bounds) -> Result<Option<Span>, ProtocolError> {
+fn argument(input: &[u8], at: usize, bounds: &Bounds) -> Result<Option<ArgumentSpan>, ProtocolError> {
     match input.get(at) {
         None => return Ok(None),
         Some(b'$') => {}
         Some(other) => return Err(ProtocolError::NotAString(*other)),
     }
     let (length, start) = match number(input, at + 1) {
-        Number::Is(value, end) => (value, end),
-        Number::More => return Ok(None),
-        Number::TooLong => return Err(ProtocolError::LengthTooLong),
-        Number::IsNone => return Err(ProtocolError::Length),
+        ParsedNumber::Is(value, end) => (value, end),
+        ParsedNumber::More => return Ok(None),
+        ParsedNumber::TooLong => return Err(ProtocolError::LengthTooLong),
+        ParsedNumber::IsNone => return Err(ProtocolError::Length),
     };
     let length = usize::try_from(length).map_err(|_| ProtocolError::Length)?;
     if length > bounds.max_argument_bytes || start + length + 2 > bounds.max_bytes {
         return Err(match bounds.caller {
-            Known::Yes => ProtocolError::Length,
-            Known::No => ProtocolError::UnknownCallersLength,
+            AuthState::Authenticated => ProtocolError::Length,
+            AuthState::Anonymous => ProtocolError::UnknownCallersLength,
         });
     }
     let end = start + length;
     match input.get(end..end + 2) {
         None => Ok(None),
-        Some(b"\r\n") => Ok(Some(Span { start, end })),
+        Some(b"\r\n") => Ok(Some(ArgumentSpan { start, end })),
         Some(_) => Err(ProtocolError::End),
     }
 }
 
-enum Number {
+enum ParsedNumber {
     /// The number, and where what follows its line begins.
     Is(i64, usize),
     More,
@@ -181,12 +181,14 @@ enum Number {
 
 /// The number of a line: digits, perhaps with a minus, and nothing else.
 #[inline(always)]
-fn number(input: &[u8], at: usize) -> Number {
+fn number(input: &[u8], at: usize) -> ParsedNumber {
     // Most lengths have one digit or two.
     match input.get(at..) {
-        Some([one @ b'0'..=b'9', b'\r', b'\n', ..]) => return Number::Is(i64::from(one - b'0'), at + 3),
+        Some([one @ b'0'..=b'9', b'\r', b'\n', ..]) => {
+            return ParsedNumber::Is(i64::from(one - b'0'), at + 3);
+        }
         Some([ten @ b'0'..=b'9', one @ b'0'..=b'9', b'\r', b'\n', ..]) => {
-            return Number::Is(i64::from(ten - b'0') * 10 + i64::from(one - b'0'), at + 4);
+            return ParsedNumber::Is(i64::from(ten - b'0') * 10 + i64::from(one - b'0'), at + 4);
         }
         _ => {}
     }
@@ -195,7 +197,7 @@ fn number(input: &[u8], at: usize) -> Number {
 
 /// The same, however many digits it has.
 #[inline(never)]
-fn any_number(input: &[u8], at: usize) -> Number {
+fn any_number(input: &[u8], at: usize) -> ParsedNumber {
     let mut digits: i64 = 0;
     for (index, byte) in input[at..].iter().enumerate() {
         match byte {
@@ -205,17 +207,19 @@ fn any_number(input: &[u8], at: usize) -> Number {
             b'\r' if index != 0 && (input[at] != b'-' || index != 1) => {
                 let end = at + index + 1;
                 return match input.get(end) {
-                    None => Number::More,
-                    Some(b'\n') => Number::Is(if input[at] == b'-' { -digits } else { digits }, end + 1),
-                    Some(_) => Number::IsNone,
+                    None => ParsedNumber::More,
+                    Some(b'\n') => {
+                        ParsedNumber::Is(if input[at] == b'-' { -digits } else { digits }, end + 1)
+                    }
+                    Some(_) => ParsedNumber::IsNone,
                 };
             }
             b'-' if index == 0 => {}
-            b'0'..=b'9' => return Number::TooLong,
-            _ => return Number::IsNone,
+            b'0'..=b'9' => return ParsedNumber::TooLong,
+            _ => return ParsedNumber::IsNone,
         }
     }
-    Number::More
+    ParsedNumber::More
 }
 
 /// Why no command can be read any more.

@@ -1,7 +1,7 @@
 //! What the parser saw of some input, beside what there is to be seen.
 
-use super::parser::{Bounds, Parser, Step};
-use super::reference_parser::{self, Seen};
+use super::parser::{Bounds, ParseStep, Parser};
+use super::reference_parser::{self, ParsedInput};
 
 /// Holds the parser against the naive reader, however the input is cut, and what both see against the bounds.
 pub(crate) fn compare(input: &[u8], cuts: &[usize], bounds: &Bounds) -> Result<(), String> {
@@ -19,7 +19,11 @@ pub(crate) fn compare(input: &[u8], cuts: &[usize], bounds: &Bounds) -> Result<(
 }
 
 /// Reads input that comes in pieces of these lengths, and then the rest of it.
-pub(crate) fn in_pieces(input: &[u8], pieces: impl IntoIterator<Item = usize>, bounds: &Bounds) -> Seen {
+pub(crate) fn in_pieces(
+    input: &[u8],
+    pieces: impl IntoIterator<Item = usize>,
+    bounds: &Bounds,
+) -> ParsedInput {
     let mut parser = Parser::default();
     let (mut buffer, mut given) = (Vec::new(), 0);
     let mut commands = Vec::new();
@@ -29,16 +33,16 @@ pub(crate) fn in_pieces(input: &[u8], pieces: impl IntoIterator<Item = usize>, b
         given = end;
         loop {
             match parser.next(&mut buffer, bounds) {
-                Ok(Step::More) => break,
-                Ok(Step::Nothing(bytes)) => drop(buffer.drain(..bytes)),
-                Ok(Step::Command(bytes)) => {
+                Ok(ParseStep::More) => break,
+                Ok(ParseStep::Nothing(bytes)) => drop(buffer.drain(..bytes)),
+                Ok(ParseStep::Command(bytes)) => {
                     let spans = parser.arguments().iter();
                     commands.push(spans.map(|span| buffer[span.start..span.end].to_vec()).collect());
                     buffer.drain(..bytes);
                 }
-                Err(error) => return Seen { commands, error: Some(error), rest: 0 },
+                Err(error) => return ParsedInput { commands, error: Some(error), rest: 0 },
             }
         }
     }
-    Seen { commands, error: None, rest: buffer.len() }
+    ParsedInput { commands, error: None, rest: buffer.len() }
 }

@@ -4,7 +4,7 @@ use slidegate::{Limit, LimitError};
 
 /// A limit, and what it was made of.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct RecentLimit {
     made_of: [u64; 3],
     limit: Limit,
 }
@@ -12,14 +12,14 @@ pub(super) struct Recent {
 /// The limit made of these, made anew only if the last one was made of others.
 #[inline]
 pub(super) fn made_of(
-    recent: &mut Option<Recent>,
+    recent: &mut Option<RecentLimit>,
     made_of: [u64; 3],
     make: impl FnOnce() -> Result<Limit, LimitError>,
 ) -> Result<&Limit, LimitError> {
-    let known = recent.take().filter(|recent| recent.made_of == made_of);
-    let known = match known {
-        Some(known) => known,
-        None => Recent { made_of, limit: make()? },
+    let same = recent.take().filter(|recent| recent.made_of == made_of);
+    let limit = match same {
+        Some(limit) => limit,
+        None => RecentLimit { made_of, limit: make()? },
     };
-    Ok(&recent.insert(known).limit)
+    Ok(&recent.insert(limit).limit)
 }

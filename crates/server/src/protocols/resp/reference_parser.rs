@@ -7,14 +7,14 @@ const MAX_UNFINISHED_HEADER_BYTES: usize = 1 + MAX_HEADER_BYTES + 1;
 
 /// What was read of an input: commands, and what ended it.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ParsedInput {
     pub(crate) commands: Vec<Vec<Vec<u8>>>,
     pub(crate) error: Option<ProtocolError>,
     /// How many bytes have not come to their end.
     pub(crate) rest: usize,
 }
 
-impl Seen {
+impl ParsedInput {
     /// Whether what comes to its end has a bound, and what is kept until it does. How long an argument is can only be judged once all of
     /// that line is here.
     pub(crate) fn is_within(&self, bounds: &Bounds) -> bool {
@@ -32,7 +32,7 @@ enum Look {
     More,
 }
 
-pub(crate) fn read(input: &[u8], bounds: &Bounds) -> Seen {
+pub(crate) fn read(input: &[u8], bounds: &Bounds) -> ParsedInput {
     let (mut rest, mut commands) = (input, Vec::new());
     loop {
         let look = if rest.first() == Some(&b'*') { array(rest, bounds) } else { line(rest, bounds) };
@@ -41,8 +41,8 @@ pub(crate) fn read(input: &[u8], bounds: &Bounds) -> Seen {
                 rest = &rest[bytes..];
                 commands.extend(Some(command).filter(|command| !command.is_empty()));
             }
-            Ok(Look::More) => return Seen { commands, error: None, rest: rest.len() },
-            Err(error) => return Seen { commands, error: Some(error), rest: 0 },
+            Ok(Look::More) => return ParsedInput { commands, error: None, rest: rest.len() },
+            Err(error) => return ParsedInput { commands, error: Some(error), rest: 0 },
         }
     }
 }
@@ -164,8 +164,8 @@ fn quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [
                 after
             }
             (b'"', [b'\\', escaped, after @ ..]) => {
-                let known = b"nrtba".iter().position(|byte| byte == escaped);
-                word.push(known.map_or(*escaped, |index| b"\n\r\t\x08\x07"[index]));
+                let control = b"nrtba".iter().position(|byte| byte == escaped);
+                word.push(control.map_or(*escaped, |index| b"\n\r\t\x08\x07"[index]));
                 after
             }
             (b'"', [b'\\']) => return None,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use subtle::ConstantTimeEq;
 
-use super::parser::{Bounds, Known};
-use super::recent_limit::Recent;
+use super::parser::{AuthState, Bounds};
+use super::recent_limit::RecentLimit;
 use super::reply::Protocol;
 use crate::config::live_settings::LiveSettings;
 
@@ -29,8 +29,8 @@ pub(super) struct Session {
     pub(super) protocol: Protocol,
     pub(super) names: Names,
     /// The limits that came along last, with `SG.LIMIT` and with `CL.THROTTLE`.
-    pub(super) recent_limit: Option<Recent>,
-    pub(super) recent_meter: Option<Recent>,
+    pub(super) recent_limit: Option<RecentLimit>,
+    pub(super) recent_meter: Option<RecentLimit>,
     /// The token that it brought, which may have been changed since.
     token: Option<Box<str>>,
 }
@@ -64,43 +64,48 @@ impl Session {
 
     /// Whether it may ask. Both are tokens of the settings, so how long it takes to compare them says nothing.
     #[inline]
-    pub(super) fn known(&self, settings: &LiveSettings) -> Known {
+    pub(super) fn auth_state(&self, settings: &LiveSettings) -> AuthState {
         match &settings.token {
-            None => Known::Yes,
-            Some(token) if self.token.as_ref() == Some(token) => Known::Yes,
-            Some(_) => Known::No,
+            None => AuthState::Authenticated,
+            Some(token) if self.token.as_ref() == Some(token) => AuthState::Authenticated,
+            Some(_) => AuthState::Anonymous,
         }
     }
 
     /// Whether a client may ask from now on, by what it brought. Compares in a time that tells nothing but the length.
-    pub(super) fn authenticate(&mut self, settings: &LiveSettings, user: &[u8], password: &[u8]) -> Known {
+    pub(super) fn authenticate(
+        &mut self,
+        settings: &LiveSettings,
+        user: &[u8],
+        password: &[u8],
+    ) -> AuthState {
         let opens = match &settings.token {
             None => true,
             Some(token) => bool::from(password.ct_eq(token.as_bytes())),
         };
         if user != USER || !opens {
-            return Known::No;
+            return AuthState::Anonymous;
         }
         self.token.clone_from(&settings.token);
-        Known::Yes
+        AuthState::Authenticated
     }
 
     /// What its next command may take.
     #[inline]
     pub(super) fn bounds(&self, settings: &LiveSettings) -> Bounds {
         let max_bytes = settings.connections.max_body_bytes;
-        match self.known(settings) {
-            Known::Yes => Bounds {
+        match self.auth_state(settings) {
+            AuthState::Authenticated => Bounds {
                 max_arguments: MAX_ARGUMENTS,
                 max_argument_bytes: max_bytes,
                 max_bytes,
-                caller: Known::Yes,
+                caller: AuthState::Authenticated,
             },
-            Known::No => Bounds {
+            AuthState::Anonymous => Bounds {
                 max_arguments: MAX_UNKNOWN_ARGUMENTS,
                 max_argument_bytes: MAX_UNKNOWN_BYTES,
                 max_bytes,
-                caller: Known::No,
+                caller: AuthState::Anonymous,
             },
         }
     }

@@ -5,7 +5,7 @@ use hyper::{HeaderMap, StatusCode};
 use slidegate::policy::Blocked;
 use slidegate::{Answer, Clock, Limit, Source, Summary, Verdict};
 
-use super::verdict::{Known, Row, decided, list, problem_members};
+use super::verdict::{Detail, Row, decided, list, problem_members};
 use crate::protocols::json;
 use crate::protocols::problem;
 use crate::protocols::problem::{PROBLEM_JSON, Reply};
@@ -63,16 +63,16 @@ pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdic
     };
     let rows = || verdict.decisions.iter().map(row);
     let summary = Summary::new(verdict.source, std::iter::zip([decisive], &*verdict.decisions));
-    let told = (verdict, &summary);
+    let decision = (verdict, &summary);
     let mut body = Vec::with_capacity(BODY_BYTES);
     body.push(b'{');
     if verdict.is_allowed() {
-        decided(&mut body, told, rows());
+        decided(&mut body, decision, rows());
         body.push(b'}');
         return problem::reply(StatusCode::OK, JSON, body);
     }
-    problem_members(&mut body, StatusCode::TOO_MANY_REQUESTS, told, rows);
-    decided(&mut body, told, rows());
+    problem_members(&mut body, StatusCode::TOO_MANY_REQUESTS, decision, rows);
+    decided(&mut body, decision, rows());
     body.push(b'}');
     let mut reply = problem::reply(StatusCode::TOO_MANY_REQUESTS, PROBLEM_JSON, body);
     if let Some(wait_ms) = summary.wait.exact_ms() {
@@ -123,8 +123,8 @@ fn named(name: &'static str) -> HeaderName {
 fn refusal(answer: &Answer, status: StatusCode) -> Reply {
     let mut body = Vec::with_capacity(2 * BODY_BYTES);
     body.push(b'{');
-    let told = (answer.verdict(), &answer.summary());
-    problem_members(&mut body, status, told, || answer.limits().map(Row::from));
+    let decision = (answer.verdict(), &answer.summary());
+    problem_members(&mut body, status, decision, || answer.limits().map(Row::from));
     members(&mut body, answer);
     body.push(b'}');
     problem::reply(status, PROBLEM_JSON, body)
@@ -143,6 +143,6 @@ fn members(out: &mut Vec<u8>, answer: &Answer) {
     let mut observed = answer.observed().peekable();
     if observed.peek().is_some() {
         out.extend_from_slice(b",\"observed\":");
-        list(out, observed.map(|limit| (Known::of(limit.source), Row::observed(limit))));
+        list(out, observed.map(|limit| (Detail::of(limit.source), Row::observed(limit))));
     }
 }

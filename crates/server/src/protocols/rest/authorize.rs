@@ -43,17 +43,21 @@ pub(crate) async fn authorize<C: Clock>(
             request.set(&**attribute, value);
         }
     }
-    tell(&mut request, "method", told(&head.headers, &METHOD, |method| method.into())?);
-    tell(&mut request, "path", told(&head.headers, &URI, |uri| path_of(uri).into())?);
-    tell(&mut request, "host", told(&head.headers, &HOST, host_of)?);
-    tell(&mut request, "scheme", told(&head.headers, &SCHEME, |scheme| scheme.to_ascii_lowercase().into())?);
+    set_default(&mut request, "method", forwarded(&head.headers, &METHOD, |method| method.into())?);
+    set_default(&mut request, "path", forwarded(&head.headers, &URI, |uri| path_of(uri).into())?);
+    set_default(&mut request, "host", forwarded(&head.headers, &HOST, host_of)?);
+    set_default(
+        &mut request,
+        "scheme",
+        forwarded(&head.headers, &SCHEME, |scheme| scheme.to_ascii_lowercase().into())?,
+    );
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
     let answer = decider.check(&Ask::from(request), trace).await?;
     Ok(answer::pass_or_refuse(decider, &answer, parameters.deny_status))
 }
 
 /// What the settings read from a header of their own stays as it is.
-fn tell<'a>(request: &mut Request<'a>, name: &'static str, value: Option<Cow<'a, str>>) {
+fn set_default<'a>(request: &mut Request<'a>, name: &'static str, value: Option<Cow<'a, str>>) {
     if let Some(value) = value
         && request.get(name).is_none()
     {
@@ -63,7 +67,7 @@ fn tell<'a>(request: &mut Request<'a>, name: &'static str, value: Option<Cow<'a,
 
 /// What the proxy says under one of several names. If two of them say different things, one was sent by the client and
 /// passed on by a proxy that sets the other: it must not be able to choose.
-fn told<'h>(
+fn forwarded<'h>(
     headers: &'h HeaderMap,
     names: &[HeaderName],
     read: impl Fn(&'h str) -> Cow<'h, str>,
@@ -72,7 +76,7 @@ fn told<'h>(
     for name in names {
         let Some(value) = single(headers, name)?.map(&read) else { continue };
         match &first {
-            Some((other, said)) if *said != value => {
+            Some((other, first_value)) if *first_value != value => {
                 let detail =
                     format!("{other} and {name} contradict each other: let the proxy remove one of them");
                 return Err(Problem::bad_request(detail));

@@ -19,13 +19,13 @@ const MAX_IDEMPOTENCY_KEY_BYTES: usize = 255;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "'a: 'de"))]
-struct Body<'a> {
+struct CheckBody<'a> {
     #[serde(borrow)]
     attributes: Attributes<'a>,
     #[serde(default = "one", deserialize_with = "whole")]
     cost: u64,
     #[serde(borrow, default, deserialize_with = "some_text")]
-    idempotency_key: Option<Text<'a>>,
+    idempotency_key: Option<JsonText<'a>>,
     #[serde(default, deserialize_with = "whole")]
     wait_ms: u64,
 }
@@ -47,12 +47,13 @@ pub(crate) async fn check<C: Clock>(
 }
 
 fn read(bytes: &[u8], max_wait_ms: u64) -> Result<Ask<'_>, Problem> {
-    let Body { attributes: Attributes(request), cost, idempotency_key, wait_ms } = json_body::parse(bytes)?;
+    let CheckBody { attributes: Attributes(request), cost, idempotency_key, wait_ms } =
+        json_body::parse(bytes)?;
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
     if wait_ms > max_wait_ms {
         return Err(Problem::bad_request(format!("wait_ms is at most {max_wait_ms}, not {wait_ms}")));
     }
-    let idempotency_key = idempotency_key.map(|Text(key)| key);
+    let idempotency_key = idempotency_key.map(|JsonText(key)| key);
     if idempotency_key.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY_BYTES) {
         let detail = format!("idempotency_key has 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes");
         return Err(Problem::bad_request(detail));
@@ -61,34 +62,34 @@ fn read(bytes: &[u8], max_wait_ms: u64) -> Result<Ask<'_>, Problem> {
 }
 
 /// A string, borrowed from the body where it has no escapes.
-struct Text<'a>(Cow<'a, str>);
+struct JsonText<'a>(Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(TextVisitor)
     }
 }
 
 /// What is there is a string: `null` is not the same as nothing.
-fn some_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text<'de>>, D::Error> {
-    Text::deserialize(deserializer).map(Some)
+fn some_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JsonText<'de>>, D::Error> {
+    JsonText::deserialize(deserializer).map(Some)
 }
 
 struct TextVisitor;
 
 impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text<'de>;
+    type Value = JsonText<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
-        Ok(Text(Cow::Borrowed(text)))
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<JsonText<'de>, E> {
+        Ok(JsonText(Cow::Borrowed(text)))
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
-        Ok(Text(Cow::Owned(text.to_owned())))
+    fn visit_str<E: Error>(self, text: &str) -> Result<JsonText<'de>, E> {
+        Ok(JsonText(Cow::Owned(text.to_owned())))
     }
 }
 
@@ -114,7 +115,7 @@ impl<'de> Visitor<'de> for AttributesVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attributes<'de>, A::Error> {
         let mut request = Request::new();
         let mut count = 0;
-        while let Some((Text(name), Text(value))) = map.next_entry()? {
+        while let Some((JsonText(name), JsonText(value))) = map.next_entry()? {
             if request.get(&name).is_some() {
                 return Err(A::Error::custom(format_args!("the attribute {name:?} is given twice")));
             }

@@ -16,7 +16,7 @@ use crate::telemetry::otlp::Trace;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct LimitBody {
     key: String,
     #[serde(deserialize_with = "whole")]
     quota: u64,
@@ -55,7 +55,7 @@ pub(crate) async fn limit<C: Clock>(
             "limits in requests are off: set server.ad_hoc_limits to true, or use /v1/check with a rule";
         return Err(Problem::new(StatusCode::FORBIDDEN, detail));
     }
-    let body: Body = json_body::parse(bytes)?;
+    let body: LimitBody = json_body::parse(bytes)?;
     if body.key.is_empty() || body.key.len() > MAX_VALUE_BYTES {
         return Err(Problem::bad_request(format!("key has 1 to {MAX_VALUE_BYTES} bytes")));
     }
@@ -68,7 +68,7 @@ pub(crate) async fn limit<C: Clock>(
     Ok(answer::ad_hoc_reply(decider, &limit, &verdict))
 }
 
-impl Body {
+impl LimitBody {
     fn limit(&self) -> Result<Limit, LimitError> {
         let log = Limit::new(self.quota, Duration::from_millis(self.window_ms))?;
         match self.algorithm {

@@ -6,12 +6,12 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
 /// For `deserialize_with`: a number from 0 to 2^64 − 1.
 pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    deserializer.deserialize_u64(Whole)
+    deserializer.deserialize_u64(WholeVisitor)
 }
 
-struct Whole;
+struct WholeVisitor;
 
-impl Visitor<'_> for Whole {
+impl Visitor<'_> for WholeVisitor {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -50,15 +50,15 @@ async fn replace<C: Clock>(decider: &Decider<C>, permit: &str, cost: u64) -> Res
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct SettleReply<'a> {
     outcome: &'static str,
     /// Rule by rule, where they differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rules: Vec<Part<'a>>,
+    rules: Vec<RulePart<'a>>,
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct RulePart<'a> {
     rule: Option<&'a str>,
     outcome: &'static str,
 }
@@ -66,8 +66,8 @@ struct Part<'a> {
 fn written(report: &SettlementReport) -> Vec<u8> {
     let differ = report.parts.iter().any(|part| part.outcome != report.outcome);
     let rules = report.parts.iter().filter(|_| differ);
-    let rules = rules.map(|part| Part { rule: part.rule.as_deref(), outcome: part.outcome.as_str() });
-    let body = Body { outcome: report.outcome.as_str(), rules: rules.collect() };
+    let rules = rules.map(|part| RulePart { rule: part.rule.as_deref(), outcome: part.outcome.as_str() });
+    let body = SettleReply { outcome: report.outcome.as_str(), rules: rules.collect() };
     serde_json::to_vec(&body).expect("names are text")
 }
 

@@ -120,8 +120,8 @@ pub(crate) fn decided<'a>(
         Source::Assumed => b",\"source\":\"assumed\",\"limits\":",
     };
     out.extend_from_slice(source);
-    let known = Known::of(verdict.source);
-    list(out, rows.map(|row| (known, row)));
+    let detail = Detail::of(verdict.source);
+    list(out, rows.map(|row| (detail, row)));
 }
 
 /// The exact wait; beside it the longest possible one, where only that is known.
@@ -134,33 +134,33 @@ fn put_wait(out: &mut Vec<u8>, wait: Wait) {
     }
 }
 
-/// Whether somebody looked at a limit, so that what remains can be told.
+/// Whether the numbers of a limit are available: a deny cache or an assumed answer has none.
 #[derive(Clone, Copy)]
-pub(crate) enum Known {
-    Yes,
-    No,
+pub(crate) enum Detail {
+    Exact,
+    Unavailable,
 }
 
-impl Known {
+impl Detail {
     pub(crate) fn of(source: Source) -> Self {
         match source {
-            Source::Store | Source::Local => Self::Yes,
-            Source::Cache | Source::Assumed => Self::No,
+            Source::Store | Source::Local => Self::Exact,
+            Source::Cache | Source::Assumed => Self::Unavailable,
         }
     }
 }
 
-pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (Known, Row<'a>)>) {
+pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (Detail, Row<'a>)>) {
     let mut commas = Commas::new();
     out.push(b'[');
-    for (known, row) in rows {
+    for (detail, row) in rows {
         commas.next(out);
-        one(out, known, &row);
+        one(out, detail, &row);
     }
     out.push(b']');
 }
 
-fn one(out: &mut Vec<u8>, known: Known, row: &Row<'_>) {
+fn one(out: &mut Vec<u8>, detail: Detail, row: &Row<'_>) {
     let Row { rule, policy, text, limit, share_of, decision, decided_at_ms } = row;
     out.push(b'{');
     if let Some(rule) = rule {
@@ -185,9 +185,9 @@ fn one(out: &mut Vec<u8>, known: Known, row: &Row<'_>) {
         Outcome::RetryAfter(_) => b",\"outcome\":\"retry\"",
         Outcome::Never => b",\"outcome\":\"never\"",
     };
-    let (remaining, reset_after_ms) = match known {
-        Known::Yes => (Some(decision.remaining), Some(decision.reset_after_ms)),
-        Known::No => (None, None),
+    let (remaining, reset_after_ms) = match detail {
+        Detail::Exact => (Some(decision.remaining), Some(decision.reset_after_ms)),
+        Detail::Unavailable => (None, None),
     };
     out.extend_from_slice(b",\"remaining\":");
     json::number_or_null(out, remaining);

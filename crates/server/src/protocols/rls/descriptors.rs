@@ -21,7 +21,7 @@ const AD_HOC_LIMITS_ARE_OFF: &str =
 
 /// What a call asks for.
 #[derive(Debug)]
-pub(crate) struct Asked<'m> {
+pub(crate) struct DescriptorBatch<'m> {
     /// Descriptor by descriptor.
     pub(crate) demands: Vec<Demand<'m>>,
     /// What no rule can judge, and why. It is refused: a client that could choose a value which is not judged would choose to
@@ -29,7 +29,7 @@ pub(crate) struct Asked<'m> {
     pub(crate) unfit: Vec<String>,
 }
 
-impl<'m> Asked<'m> {
+impl<'m> DescriptorBatch<'m> {
     /// `ad_hoc_limits`: whether descriptors may bring limits. One that does and may not is refused: its rules, if there are any, would
     /// count it otherwise than its sender means.
     pub(crate) fn new(call: &'m RateLimitRequest, ad_hoc_limits: bool) -> Result<Self, Failure> {
@@ -45,11 +45,11 @@ impl<'m> Asked<'m> {
                 return Err(Failure::Invalid(why));
             }
         }
-        let mut asked = Self { demands: Vec::with_capacity(call.descriptors.len()), unfit: Vec::new() };
+        let mut batch = Self { demands: Vec::with_capacity(call.descriptors.len()), unfit: Vec::new() };
         for descriptor in &call.descriptors {
-            asked.push(call, descriptor, ad_hoc_limits)?;
+            batch.push(call, descriptor, ad_hoc_limits)?;
         }
-        Ok(asked)
+        Ok(batch)
     }
 
     /// The id that their sender knows all of them by.
@@ -99,7 +99,7 @@ impl<'m> Asked<'m> {
         }
     }
 
-    /// Refuses what the rules cannot judge for this reason, so that it can be asked again.
+    /// Refuses what the rules cannot judge for this reason, so that the batch can be decided again.
     pub(crate) fn refuse_unfit(&mut self, policy: &Policy, error: &RequestError) {
         match error {
             error if is_of_a_value(error) => self.refuse_unreadable(policy),
@@ -165,7 +165,7 @@ fn demand<'m>(
 }
 
 /// A descriptor by its attributes. Of two of one name the first is found, so no entry passes for the domain; see
-/// [`Asked::refuse_repeated`].
+/// [`DescriptorBatch::refuse_repeated`].
 fn request<'m>(domain: &'m str, entries: &'m [Entry]) -> Request<'m> {
     let mut request =
         Request::new().with("domain", domain).with("descriptor", keys(entries)).skip_incomplete();

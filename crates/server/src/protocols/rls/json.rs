@@ -28,7 +28,7 @@ pub(crate) async fn should_rate_limit<C: Clock>(
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
-    let call: read::Call = json_body::parse(bytes)?;
+    let call: read::JsonCall = json_body::parse(bytes)?;
     let ad_hoc_limits = decider.settings().ad_hoc_limits;
     let response = service::decide(decider, &call.into(), (Some(id), ad_hoc_limits), trace).await?;
     let is_over = response.overall_code == Code::OverLimit as i32;

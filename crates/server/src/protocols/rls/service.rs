@@ -2,7 +2,7 @@
 
 use slidegate::{Answers, Clock, Demand, GateError};
 
-use super::descriptors::Asked;
+use super::descriptors::DescriptorBatch;
 use super::failure::Failure;
 use super::proto::{Code, HeaderValue, RateLimitRequest, RateLimitResponse};
 use super::{descriptor_status, metadata};
@@ -27,14 +27,14 @@ pub(crate) async fn decide<C: Clock>(
     (id, ad_hoc_limits): (Option<&str>, bool),
     trace: Trace,
 ) -> Result<RateLimitResponse, Failure> {
-    let mut asked = Asked::new(call, ad_hoc_limits)?;
-    asked.refuse_repeated(&decider.gate().policy(), &call.descriptors);
+    let mut batch = DescriptorBatch::new(call, ad_hoc_limits)?;
+    batch.refuse_repeated(&decider.gate().policy(), &call.descriptors);
     if let Some(id) = id {
-        asked.set_id(id);
+        batch.set_id(id);
     }
     let answers = loop {
-        match decider.check_all(&asked.demands).await {
-            Err(GateError::Request(error)) => asked.refuse_unfit(&decider.gate().policy(), &error),
+        match decider.check_all(&batch.demands).await {
+            Err(GateError::Request(error)) => batch.refuse_unfit(&decider.gate().policy(), &error),
             answers => break answers,
         }
     };
@@ -45,7 +45,7 @@ pub(crate) async fn decide<C: Clock>(
         let why = format!("the store does not answer, and the rule {rule} refuses meanwhile");
         return Err(Failure::Unavailable(why));
     }
-    Ok(response(decider, &answers, &asked.unfit))
+    Ok(response(decider, &answers, &batch.unfit))
 }
 
 /// The answer to a call that is too large to be read. An error would let the request pass where Envoy is not told otherwise, and

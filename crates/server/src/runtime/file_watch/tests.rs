@@ -50,7 +50,7 @@ impl Setup {
     }
 
     fn holds(&self, text: Option<&str>) {
-        let expected = text.map_or(Content::Missing, |text| Content::Bytes(text.as_bytes().into()));
+        let expected = text.map_or(FileContent::Missing, |text| FileContent::Bytes(text.as_bytes().into()));
         assert!(self.watched.content(0) == expected, "{text:?}");
     }
 }
@@ -96,7 +96,7 @@ fn a_link_that_is_swapped() {
     publish("..2024_2", "two");
     fs::remove_dir_all(at("..2024_1")).expect("the old one is removed");
     assert_eq!(looks(), [false, true, false]);
-    assert!(watched.content(0) == Content::Bytes(b"two"[..].into()));
+    assert!(watched.content(0) == FileContent::Bytes(b"two"[..].into()));
     // A new version of another file of the same map.
     publish("..2024_3", "two");
     assert_eq!(looks(), [false, false, false]);
@@ -111,17 +111,17 @@ fn a_rewrite_that_leaves_no_stamp() {
 
     rename(&setup, "six");
     assert!(!setup.watched.look());
-    rewrite_unseen(&setup, "ten");
-    assert!(!setup.watched.look(), "what was seen was not yet told of");
+    rewrite_with_same_stamp(&setup, "ten");
+    assert!(!setup.watched.look(), "what was content was not yet told of");
     assert!(setup.watched.look());
     setup.holds(Some("ten"));
     // Just told of, and too young to be trusted.
-    rewrite_unseen(&setup, "two");
+    rewrite_with_same_stamp(&setup, "two");
     setup.tells_of(Some("two"));
 }
 
-/// No program can set the time at which a file was changed, so the stamp that was seen is made the one that is there.
-fn rewrite_unseen(setup: &Setup, text: &str) {
+/// No program can set the time at which a file was changed, so the old stamp is replaced by the present one.
+fn rewrite_with_same_stamp(setup: &Setup, text: &str) {
     let modified = fs::metadata(setup.policy()).and_then(|of| of.modified()).expect("a time");
     let mut file = File::options().write(true).open(setup.policy()).expect("a file");
     file.write_all(text.as_bytes()).expect("written");
@@ -209,7 +209,7 @@ fn what_is_no_file_is_not_waited_for() {
     let directory = tempfile::tempdir().expect("a directory");
     let watched = WatchedFiles::anew(vec![directory.path().to_owned()]);
     assert!(watched.look());
-    assert!(matches!(watched.content(0), Content::Unreadable(why) if why == "it is not a regular file"));
+    assert!(matches!(watched.content(0), FileContent::Unreadable(why) if why == "it is not a regular file"));
 }
 
 /// The loop around the looks: in no time, since the clock of the test goes where it is waited for.
@@ -221,6 +221,6 @@ async fn a_change_is_waited_for() {
     assert!(first.is_err(), "nothing changed");
     rename(&setup, "two");
     watched.changed().await;
-    assert!(watched.content(0) == Content::Bytes(b"two"[..].into()));
+    assert!(watched.content(0) == FileContent::Bytes(b"two"[..].into()));
     assert!(Path::new(&setup.policy()).exists());
 }

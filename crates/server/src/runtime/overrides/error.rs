@@ -11,7 +11,7 @@ use crate::runtime::backend::Backend;
 #[non_exhaustive]
 pub enum OverrideError {
     /// It does not fit the rules in force.
-    #[error("{}", said(.0))]
+    #[error("{}", render(.0))]
     TemporaryOverride(PolicyErrors),
     /// It would last too short or too long.
     #[error("an override lasts a second to 90 days; what is to last longer belongs in the policy file")]
@@ -33,7 +33,7 @@ pub enum OverrideError {
 }
 
 /// In one line, without the text that is wrong.
-pub(super) fn said(errors: &PolicyErrors) -> String {
+pub(super) fn render(errors: &PolicyErrors) -> String {
     let each: Vec<String> = errors.iter().map(|error| format!("{}; {}", error.message, error.help)).collect();
     each.join("; ")
 }

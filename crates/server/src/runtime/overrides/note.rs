@@ -7,7 +7,7 @@ use slidegate::store::Note;
 use super::{Override, error};
 
 #[derive(Serialize, Deserialize)]
-struct Text<'a> {
+struct NoteText<'a> {
     #[serde(borrow)]
     exception: std::borrow::Cow<'a, str>,
     #[serde(borrow)]
@@ -16,7 +16,7 @@ struct Text<'a> {
 }
 
 pub(super) fn write(exception: &TemporaryOverride, reason: &str, created_at_ms: u64) -> String {
-    let text = Text { exception: exception.text().into(), reason: reason.into(), created_at_ms };
+    let text = NoteText { exception: exception.text().into(), reason: reason.into(), created_at_ms };
     serde_json::to_string(&text).expect("texts and a number are JSON")
 }
 
@@ -31,13 +31,13 @@ pub(super) fn read(note: &Note) -> Override {
         active: false,
         problem: Some(problem),
     };
-    let text: Text<'_> = match serde_json::from_str(&note.text) {
+    let text: NoteText<'_> = match serde_json::from_str(&note.text) {
         Ok(text) => text,
         Err(error) => return unknown(format!("it cannot be read: {error}")),
     };
     let (exception, problem) = match TemporaryOverride::parse(&text.exception) {
         Ok(exception) => (Some(exception), None),
-        Err(errors) => (None, Some(error::said(&errors))),
+        Err(errors) => (None, Some(error::render(&errors))),
     };
     let (reason, created_at_ms) = (text.reason.into_owned(), text.created_at_ms);
     Override { exception, reason, created_at_ms, problem, ..unknown(String::new()) }

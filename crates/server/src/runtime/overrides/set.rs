@@ -12,17 +12,17 @@ use super::{Override, error, note};
 pub(crate) struct Overrides {
     /// Of the board that they were read from.
     version: Option<u64>,
-    known: Vec<Known>,
+    known: Vec<OverrideEntry>,
     /// Whether the board could not be read the last time.
     is_missed: bool,
 }
 
-struct Known {
+struct OverrideEntry {
     note: Note,
     what: Override,
 }
 
-impl Known {
+impl OverrideEntry {
     fn new(note: Note) -> Self {
         Self { what: note::read(&note), note }
     }
@@ -37,16 +37,16 @@ pub(super) struct News {
 }
 
 /// A board that could not be read.
-pub(super) enum Missed {
+pub(super) enum Miss {
     /// For the first time since it could, or since the start.
-    First(Knows),
+    First(LastRead),
     Again,
 }
 
 /// What there is to go on with.
-pub(super) enum Knows {
+pub(super) enum LastRead {
     Nothing,
-    ABoard,
+    Some_,
 }
 
 impl Overrides {
@@ -63,7 +63,7 @@ impl Overrides {
 
     pub(super) fn insert(&mut self, note: Note) {
         self.remove(&note.id);
-        self.known.push(Known::new(note));
+        self.known.push(OverrideEntry::new(note));
     }
 
     /// Whether it was known.
@@ -79,14 +79,15 @@ impl Overrides {
         let version_is_new = self.version.replace(version) != Some(version);
         let (before, mut kept) = (self.known.len(), 0);
         let known = std::mem::take(&mut self.known).into_iter();
-        let mut known: HashMap<String, Known> = known.map(|known| (known.note.id.clone(), known)).collect();
+        let mut known: HashMap<String, OverrideEntry> =
+            known.map(|known| (known.note.id.clone(), known)).collect();
         for note in notes.into_iter().filter(|note| note.expires_at_ms > now_ms) {
             match known.remove(&note.id).filter(|known| known.note == note) {
                 Some(known) => {
                     self.known.push(known);
                     kept += 1;
                 }
-                None => self.known.push(Known::new(note)),
+                None => self.known.push(OverrideEntry::new(note)),
             }
         }
         let notes_are_new = kept < before || kept < self.known.len();
@@ -95,18 +96,18 @@ impl Overrides {
     }
 
     /// Notes that the board could not be read.
-    pub(super) fn miss(&mut self) -> Missed {
+    pub(super) fn miss(&mut self) -> Miss {
         match (std::mem::replace(&mut self.is_missed, true), self.version) {
-            (true, _) => Missed::Again,
-            (false, None) => Missed::First(Knows::Nothing),
-            (false, Some(_)) => Missed::First(Knows::ABoard),
+            (true, _) => Miss::Again,
+            (false, None) => Miss::First(LastRead::Nothing),
+            (false, Some(_)) => Miss::First(LastRead::Some_),
         }
     }
 
     /// Drops what has expired; whether anything had.
     pub(super) fn expire(&mut self, now_ms: u64) -> bool {
         let before = self.known.len();
-        self.known.retain(|Known { note, .. }| {
+        self.known.retain(|OverrideEntry { note, .. }| {
             let holds = note.expires_at_ms > now_ms;
             if !holds {
                 tracing::info!("override {} has ended", note.id);
@@ -125,7 +126,7 @@ impl Overrides {
         self.expire(now_ms);
         // The newest goes before older ones.
         self.known.sort_by(|one, other| {
-            let order = |known: &Known| (known.what.created_at_ms, known.note.id.clone());
+            let order = |known: &OverrideEntry| (known.what.created_at_ms, known.note.id.clone());
             order(other).cmp(&order(one))
         });
         let readable = self.known.iter().filter_map(|known| known.what.exception.clone());
@@ -133,13 +134,13 @@ impl Overrides {
         let (policy, fits) = file.with_each(&exceptions);
         let readable = self.known.iter_mut().filter(|known| known.what.exception.is_some());
         for (known, fits) in readable.zip(fits) {
-            known.judge(fits.err().map(|errors| error::said(&errors)));
+            known.judge(fits.err().map(|errors| error::render(&errors)));
         }
         policy
     }
 }
 
-impl Known {
+impl OverrideEntry {
     /// Whether it is in force is told when that changes.
     fn judge(&mut self, problem: Option<String>) {
         let Override { id, exception, active, problem: known, .. } = &mut self.what;

@@ -14,19 +14,19 @@ use crate::config::Config;
 use crate::config::live_settings::LiveSettings;
 use crate::net::tls::Certificates;
 use crate::runtime::Runtime;
-use crate::runtime::file_watch::Content;
+use crate::runtime::file_watch::FileContent;
 
 /// What is told of a content that is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Telling {
+pub(super) enum Reporting {
     /// Somebody asked.
     All,
     /// Nobody did: what was told of the same content is not told again.
-    News,
+    Changes,
 }
 
 /// All that a reload puts in force.
-struct Ready {
+struct PreparedReload {
     policy: Policy,
     settings: Settings,
     live_settings: LiveSettings,
@@ -40,38 +40,38 @@ impl<C: Clock> Runtime<C> {
     pub(super) fn take(
         &self,
         source: &PolicySource,
-        content: &Content,
-        telling: Telling,
+        content: &FileContent,
+        reporting: Reporting,
     ) -> Result<Reloaded, ReloadError> {
         let taken = self.prepared(source, content).map(|ready| self.put_in_force(source, ready));
         if let Err(error) = &taken {
-            self.refuse(error, content.bytes().map(digest), telling);
+            self.refuse(error, content.bytes().map(digest), reporting);
         }
         self.live.now.lock().awaited =
             taken.as_ref().err().map_or_else(Vec::new, |error| error.awaits().to_owned());
         taken
     }
 
-    fn refuse(&self, error: &ReloadError, digest: Option<String>, telling: Telling) {
+    fn refuse(&self, error: &ReloadError, digest: Option<String>, reporting: Reporting) {
         let (lines, at_ms) = (error.lines(), self.gate().now_ms());
-        let said = lines.join("\n");
+        let render = lines.join("\n");
         let state = &mut self.live.now.lock().state;
-        if telling == Telling::News && state.is_known(digest.as_ref(), &said) {
+        if reporting == Reporting::Changes && state.is_reported(digest.as_ref(), &render) {
             return;
         }
         lines.iter().for_each(|line| tracing::error!("{line}"));
         tracing::error!("keeping the previous policy");
-        state.refused(digest, said, at_ms);
+        state.refused(digest, render, at_ms);
     }
 
     /// What a start would do with a content, without doing it.
-    fn prepared(&self, source: &PolicySource, content: &Content) -> Result<Ready, ReloadError> {
+    fn prepared(&self, source: &PolicySource, content: &FileContent) -> Result<PreparedReload, ReloadError> {
         let file = source.name();
         let unreadable = |why: &str| ReloadError::Unreadable { file: file.clone(), why: why.to_owned() };
         let bytes = match content {
-            Content::Bytes(bytes) => bytes,
-            Content::Missing => return Err(unreadable("there is no such file")),
-            Content::Unreadable(why) => return Err(unreadable(why)),
+            FileContent::Bytes(bytes) => bytes,
+            FileContent::Missing => return Err(unreadable("there is no such file")),
+            FileContent::Unreadable(why) => return Err(unreadable(why)),
         };
         let wrong = |errors| ReloadError::Policy { file: file.clone(), errors };
         let text = decode(&file, bytes).map_err(wrong)?;
@@ -92,11 +92,11 @@ impl<C: Clock> Runtime<C> {
         let settings = pinned(&now, settings);
         self.check_exposure(&settings).map_err(unfit)?;
         let live_settings = LiveSettings::new(&settings).map_err(unfit)?;
-        Ok(Ready { policy, settings, live_settings, digest: digest(bytes), differences })
+        Ok(PreparedReload { policy, settings, live_settings, digest: digest(bytes), differences })
     }
 
-    fn put_in_force(&self, source: &PolicySource, ready: Ready) -> Reloaded {
-        let Ready { policy, settings, live_settings, digest, differences } = ready;
+    fn put_in_force(&self, source: &PolicySource, ready: PreparedReload) -> Reloaded {
+        let PreparedReload { policy, settings, live_settings, digest, differences } = ready;
         let Differences { live, at_next_start } = differences;
         let mut now = self.live.now.lock();
         let rules = now.file.diff(&policy).into_iter().map(|change| change.to_string());

@@ -32,14 +32,14 @@ pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
         ("observe.near_miss", now.observe.near_miss != file.observe.near_miss),
         ("observe.subjects", now.observe.subjects != file.observe.subjects),
         ("observe.denial_log", now.observe.denial_log != file.observe.denial_log),
-        ("server.admin.token", same_door(old, new) && admin_token(old) != admin_token(new)),
+        ("server.admin.token", same_admin_listener(old, new) && admin_token(old) != admin_token(new)),
     ];
     let at_next_start = [
         ("server.http", old.http.value != new.http.value),
         ("server.tls", !same_tls(old.tls.as_ref(), new.tls.as_ref())),
         ("server.grpc", !same_entrance(old.grpc.as_ref(), new.grpc.as_ref())),
         ("server.resp", !same_entrance(old.resp.as_ref(), new.resp.as_ref())),
-        ("server.admin", !same_door(old, new)),
+        ("server.admin", !same_admin_listener(old, new)),
         ("server.permit_secret", some(&old.permit_secret) != some(&new.permit_secret)),
         ("server.max_waiting", old.max_waiting != new.max_waiting),
         ("store", !same_store(&now.store, &file.store)),
@@ -54,7 +54,7 @@ pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
 pub(super) fn pinned(now: &Settings, file: Settings) -> Settings {
     let Settings { server, store, observe, .. } = now.clone();
     // A token goes with its address: that of a door which others can reach must not be lost to one that only is in the file.
-    let admin = if same_door(&server, &file.server) { file.server.admin } else { server.admin };
+    let admin = if same_admin_listener(&server, &file.server) { file.server.admin } else { server.admin };
     let Server { http, tls, grpc, resp, permit_secret, max_waiting, .. } = server;
     let server = Server { http, tls, grpc, resp, admin, permit_secret, max_waiting, ..file.server };
     let Observe { enabled, otlp, .. } = observe;
@@ -84,7 +84,7 @@ fn admin_token(server: &Server) -> Option<&String> {
 }
 
 /// Whether operators come in at the same address in the same way.
-fn same_door(old: &Server, new: &Server) -> bool {
+fn same_admin_listener(old: &Server, new: &Server) -> bool {
     let door = |admin: &'_ Admin| admin.listen.value;
     let tls = |server: &'_ Server| server.admin.as_ref().and_then(|admin| admin.tls.clone());
     old.admin.as_ref().map(door) == new.admin.as_ref().map(door)

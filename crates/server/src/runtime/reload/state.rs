@@ -63,7 +63,7 @@ impl ReloadState {
     }
 
     /// Whether it is known that this content is refused, and why.
-    pub(super) fn is_known(&self, digest: Option<&String>, error: &str) -> bool {
+    pub(super) fn is_reported(&self, digest: Option<&String>, error: &str) -> bool {
         !self.last_ok && self.refused_digest.as_ref() == digest && self.last_error.as_deref() == Some(error)
     }
 

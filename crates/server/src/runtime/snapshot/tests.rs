@@ -127,19 +127,19 @@ async fn two_cannot_have_one_file() {
 #[tokio::test]
 async fn a_place_that_cannot_be_used_is_told_at_the_start() {
     let folder = folder();
-    let told = |path: &Path| start(path).err().expect("an error").to_string();
-    let missing = told(&folder.path().join("missing/state"));
+    let logged = |path: &Path| start(path).err().expect("an error").to_string();
+    let missing = logged(&folder.path().join("missing/state"));
     assert!(missing.contains("missing/state.lock cannot be written"), "{missing}");
     assert!(missing.starts_with("store.snapshot: ") && missing.contains("choose another one"), "{missing}");
     fs::create_dir(folder.path().join("taken")).expect("a folder");
-    let taken = told(&folder.path().join("taken"));
+    let taken = logged(&folder.path().join("taken"));
     assert!(
         taken.contains("/taken cannot be read") && taken.contains("move it away to start empty"),
         "{taken}"
     );
     // The lock of an earlier start is there, and nothing else can be made.
     fs::create_dir(folder.path().join("blocked.new")).expect("a folder");
-    let blocked = told(&folder.path().join("blocked"));
+    let blocked = logged(&folder.path().join("blocked"));
     assert!(blocked.contains("/blocked cannot be written"), "{blocked}");
 }
 
@@ -152,12 +152,15 @@ async fn links_and_files_of_others_are_refused() {
     let (folder, elsewhere) = (folder(), folder());
     let target = elsewhere.path().join("target");
     start(&target).expect("a first start").save_snapshot();
-    let told = |name: &str| start(&folder.path().join(name)).err().expect("an error").to_string();
+    let logged = |name: &str| start(&folder.path().join(name)).err().expect("an error").to_string();
     // The lock: to something that is there, and to something that would be made.
     for (name, to) in [("a", &target), ("b", &elsewhere.path().join("missing"))] {
         symlink(to, folder.path().join(format!("{name}.lock"))).expect("a link");
-        let said = told(name);
-        assert!(said.contains(&format!("{name}.lock cannot be written: it is a symbolic link")), "{said}");
+        let render = logged(name);
+        assert!(
+            render.contains(&format!("{name}.lock cannot be written: it is a symbolic link")),
+            "{render}"
+        );
     }
     assert!(!elsewhere.path().join("missing").exists());
     // Nothing is read from a lock or overwritten in it, so a backup may have linked it.
@@ -165,16 +168,16 @@ async fn links_and_files_of_others_are_refused() {
     start(&folder.path().join("c")).expect("a start");
     // The snapshot.
     symlink(&target, folder.path().join("d")).expect("a link");
-    assert!(told("d").contains("/d cannot be read: it is a symbolic link"), "{}", told("d"));
+    assert!(logged("d").contains("/d cannot be read: it is a symbolic link"), "{}", logged("d"));
     fs::hard_link(&target, folder.path().join("e")).expect("a link");
-    assert!(told("e").contains("/e cannot be read: it has another name"), "{}", told("e"));
+    assert!(logged("e").contains("/e cannot be read: it has another name"), "{}", logged("e"));
     // What others own, which only root can give away.
     if rustix::process::geteuid().is_root() {
         for (name, file) in [("f", "f"), ("g", "g.lock")] {
             fs::copy(&target, folder.path().join(file)).expect("a copy");
             chown(folder.path().join(file), Some(65_534), None).expect("another owner");
-            let said = told(name);
-            assert!(said.contains("belongs to the user 65534, and slidegate runs as 0"), "{said}");
+            let render = logged(name);
+            assert!(render.contains("belongs to the user 65534, and slidegate runs as 0"), "{render}");
         }
     }
     // A copy is fine, and so is a folder that is a link.
@@ -185,11 +188,11 @@ async fn links_and_files_of_others_are_refused() {
     start(&folder.path().join("folder/target")).expect("a start");
 }
 
-/// Counts what is told.
+/// Counts what is logged.
 #[derive(Clone, Default)]
-struct Told(Arc<AtomicU64>);
+struct LogCounter(Arc<AtomicU64>);
 
-impl tracing::Subscriber for Told {
+impl tracing::Subscriber for LogCounter {
     fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
         true
     }
@@ -212,8 +215,8 @@ impl tracing::Subscriber for Told {
 fn failures_are_told_once_and_counted_all() {
     let folder = folder();
     let runtime = start(&folder.path().join("state")).expect("a first start");
-    let told = Told::default();
-    tracing::subscriber::with_default(told.clone(), || {
+    let logged = LogCounter::default();
+    tracing::subscriber::with_default(logged.clone(), || {
         runtime.save_snapshot();
         for round in 1..=2 {
             fs::create_dir(folder.path().join("state.new")).expect("a folder");
@@ -225,25 +228,25 @@ fn failures_are_told_once_and_counted_all() {
             fs::remove_dir(folder.path().join("state.new")).expect("an empty folder");
             runtime.save_snapshot();
             assert_eq!((state(&runtime).failures, state(&runtime).last_error), (5 * round, None));
-            assert_eq!(told.0.load(Ordering::Relaxed), 2 * round, "that it began, and that it is over");
+            assert_eq!(logged.0.load(Ordering::Relaxed), 2 * round, "that it began, and that it is over");
         }
     });
 }
 
-/// The end is told of by itself, whatever was told before.
+/// The loss at the end is logged, whatever was logged before.
 #[tokio::test]
 async fn what_is_lost_with_the_end_is_told() {
     let folder = folder();
     let runtime = Arc::new(start(&folder.path().join("state")).expect("a first start"));
-    let told = Told::default();
-    let _guard = tracing::subscriber::set_default(told.clone());
+    let logged = LogCounter::default();
+    let _guard = tracing::subscriber::set_default(logged.clone());
     last(&runtime).await;
-    assert_eq!((state(&runtime).last_error, told.0.load(Ordering::Relaxed)), (None, 0));
+    assert_eq!((state(&runtime).last_error, logged.0.load(Ordering::Relaxed)), (None, 0));
     fs::create_dir(folder.path().join("state.new")).expect("a folder");
     (0..5).for_each(|_| runtime.save_snapshot());
-    assert_eq!(told.0.load(Ordering::Relaxed), 1, "that it began");
+    assert_eq!(logged.0.load(Ordering::Relaxed), 1, "that it began");
     last(&runtime).await;
-    assert_eq!((state(&runtime).failures, told.0.load(Ordering::Relaxed)), (6, 2));
+    assert_eq!((state(&runtime).failures, logged.0.load(Ordering::Relaxed)), (6, 2));
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ impl DenialLine {
     }
 }
 
-/// What is told where no line follows that could.
+/// Line about denials that were left out, where no other line follows.
 pub(super) fn write_left_out(left_out: u64) {
     tracing::info!(target: TARGET, left_out, "denials were left out");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::line;
 use super::line::DenialLine;
-use super::{DenialLog, Phase};
+use super::{DenialLog, WriterPhase};
 use crate::telemetry::log_writer::LogWriter;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -18,13 +18,13 @@ pub(super) struct Writer {
     destination: Option<LogWriter>,
     /// When lines were written whose places are not given back yet.
     written: VecDeque<Instant>,
-    /// Of those that were left out, how many were told.
-    told: u64,
+    /// Of those that were left out, how many were reported.
+    reported: u64,
 }
 
 /// What is to be done.
 #[derive(PartialEq, Eq, Debug)]
-enum Next {
+enum WriterStep {
     Write {
         line: DenialLine,
         left_out: Option<u64>,
@@ -37,7 +37,7 @@ enum Next {
 
 impl Writer {
     pub(super) fn new(log: Arc<DenialLog>, destination: Option<LogWriter>) -> Self {
-        Self { log, destination, written: VecDeque::new(), told: 0 }
+        Self { log, destination, written: VecDeque::new(), reported: 0 }
     }
 
     pub(super) fn run(&mut self) {
@@ -45,24 +45,24 @@ impl Writer {
             // At the end, too: how long that may take is the business of whoever waits for it.
             self.destination.iter().for_each(LogWriter::wait_for_room);
             match self.next(Instant::now()) {
-                Next::Write { line, left_out } => line.write(left_out),
-                Next::TellLeftOut(left_out) => line::write_left_out(left_out),
-                Next::Wait(until) => {
+                WriterStep::Write { line, left_out } => line.write(left_out),
+                WriterStep::TellLeftOut(left_out) => line::write_left_out(left_out),
+                WriterStep::Wait(until) => {
                     self.log.wait(until);
                     continue;
                 }
-                Next::End => break,
+                WriterStep::End => break,
             }
             // Writing may have taken a while, and its second begins when it is done.
             if let Some(last) = self.written.back_mut() {
                 *last = Instant::now();
             }
         }
-        self.log.queue.lock().phase = Phase::Ended;
+        self.log.queue.lock().phase = WriterPhase::Ended;
         self.log.changed.notify_all();
     }
 
-    fn next(&mut self, now: Instant) -> Next {
+    fn next(&mut self, now: Instant) -> WriterStep {
         let is_over = |at: &Instant| now.duration_since(*at) >= SECOND;
         let over = self.written.iter().take_while(|at| is_over(at)).count();
         self.written.drain(..over);
@@ -74,27 +74,27 @@ impl Writer {
         if let Some(line) = line {
             self.written.push_back(now);
             self.log.lines.fetch_add(1, Ordering::Relaxed);
-            return Next::Write { line, left_out: self.untold() };
+            return WriterStep::Write { line, left_out: self.unreported() };
         }
-        if phase == Phase::Ending {
-            return self.untold().map_or(Next::End, Next::TellLeftOut);
+        if phase == WriterPhase::Ending {
+            return self.unreported().map_or(WriterStep::End, WriterStep::TellLeftOut);
         }
         // A line of its own only where none was written for a second. If others have all places their lines are on their way, and will tell.
-        if self.written.is_empty() && self.has_untold() && self.log.take_place() {
+        if self.written.is_empty() && self.has_unreported() && self.log.take_place() {
             self.written.push_back(now);
-            return self.untold().map_or(Next::Wait(None), Next::TellLeftOut);
+            return self.unreported().map_or(WriterStep::Wait(None), WriterStep::TellLeftOut);
         }
-        Next::Wait(self.written.front().map(|at| *at + SECOND))
+        WriterStep::Wait(self.written.front().map(|at| *at + SECOND))
     }
 
-    fn has_untold(&self) -> bool {
-        self.log.left_out() > self.told
+    fn has_unreported(&self) -> bool {
+        self.log.left_out() > self.reported
     }
 
-    fn untold(&mut self) -> Option<u64> {
+    fn unreported(&mut self) -> Option<u64> {
         let left_out = self.log.left_out();
-        let untold = left_out - std::mem::replace(&mut self.told, left_out);
-        (untold > 0).then_some(untold)
+        let unreported = left_out - std::mem::replace(&mut self.reported, left_out);
+        (unreported > 0).then_some(unreported)
     }
 }
 

@@ -42,14 +42,14 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a collector did not take a message.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum SendFailure {
     /// It may take it another time, and may have said when.
     ForNow { why: String, retry_after: Option<Duration> },
     /// It never will.
     ForGood(String),
 }
 
-impl Failure {
+impl SendFailure {
     fn for_now(why: impl Into<Error>) -> Self {
         Self::ForNow { why: why.into().to_string(), retry_after: None }
     }
@@ -62,9 +62,9 @@ impl Client {
     }
 
     /// Sends a message of one kind, and waits for as long as the collector has.
-    pub(super) async fn send(&self, signal: &str, message: &impl Message) -> Result<Response, Failure> {
+    pub(super) async fn send(&self, signal: &str, message: &impl Message) -> Result<Response, SendFailure> {
         let request = self.request(signal, message.encode_to_vec().into());
-        let late = |_| Failure::for_now(format!("no answer within {:?}", self.timeout));
+        let late = |_| SendFailure::for_now(format!("no answer within {:?}", self.timeout));
         timeout(self.timeout, self.ask(request)).await.map_err(late)?
     }
 
@@ -83,33 +83,33 @@ impl Client {
         request
     }
 
-    async fn ask(&self, request: Request<Full<Bytes>>) -> Result<Response, Failure> {
+    async fn ask(&self, request: Request<Full<Bytes>>) -> Result<Response, SendFailure> {
         let stream = TcpStream::connect((&*self.endpoint.host, self.endpoint.port)).await;
-        let stream = stream.map_err(Failure::for_now)?;
+        let stream = stream.map_err(SendFailure::for_now)?;
         match &self.tls {
             None => answer(stream, request).await,
             Some(tls) => {
                 let name = ServerName::try_from(self.endpoint.host.clone());
-                let name = name.map_err(|error| Failure::ForGood(error.to_string()))?;
+                let name = name.map_err(|error| SendFailure::ForGood(error.to_string()))?;
                 let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
-                answer(stream.map_err(Failure::for_now)?, request).await
+                answer(stream.map_err(SendFailure::for_now)?, request).await
             }
         }
     }
 }
 
-async fn answer<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Response, Failure>
+async fn answer<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Response, SendFailure>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(Failure::for_now)?;
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(SendFailure::for_now)?;
     let exchange = async {
-        let answer = sender.send_request(request).await.map_err(Failure::for_now)?;
+        let answer = sender.send_request(request).await.map_err(SendFailure::for_now)?;
         let (head, body) = answer.into_parts();
         if head.status != StatusCode::OK {
             return Err(refused(head.status, &head.headers));
         }
-        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(Failure::for_now)?;
+        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(SendFailure::for_now)?;
         // It was taken, whatever is said about it.
         Ok(Response::decode(body.to_bytes()).unwrap_or_default())
     };
@@ -125,14 +125,14 @@ where
 }
 
 /// Which answers mean that it may go well another time is agreed on.
-fn refused(status: StatusCode, headers: &HeaderMap) -> Failure {
+fn refused(status: StatusCode, headers: &HeaderMap) -> SendFailure {
     let why = format!("it answers {status}");
     match status.as_u16() {
         429 | 502..=504 => {
             let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-            Failure::ForNow { why, retry_after: seconds.map(Duration::from_secs) }
+            SendFailure::ForNow { why, retry_after: seconds.map(Duration::from_secs) }
         }
-        _ => Failure::ForGood(why),
+        _ => SendFailure::ForGood(why),
     }
 }
 

@@ -9,10 +9,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout, timeout_at};
 
-use super::client::Failure;
+use super::client::SendFailure;
 use super::exporter::{Exporter, Tracer};
 use super::measures::{self, Gather};
-use super::messages::{ResourceSpans, Scope, ScopeSpans, Span, TracesRequest};
+use super::messages::{OtlpSpan, ResourceSpans, Scope, ScopeSpans, TracesRequest};
 
 /// The most spans in one message.
 const MAX_BATCH: usize = 512;
@@ -57,7 +57,7 @@ impl Exporting {
 }
 
 /// Sends spans until it is told to stop, and then those that are left.
-async fn traces(exporter: &Exporter, mut queue: mpsc::Receiver<Span>, mut stopped: watch::Receiver<()>) {
+async fn traces(exporter: &Exporter, mut queue: mpsc::Receiver<OtlpSpan>, mut stopped: watch::Receiver<()>) {
     let mut batch = Vec::with_capacity(MAX_BATCH);
     loop {
         tokio::select! {
@@ -77,7 +77,7 @@ async fn traces(exporter: &Exporter, mut queue: mpsc::Receiver<Span>, mut stoppe
 }
 
 /// Waits for a span, and then a while for others. How many there are now; none if there will be none.
-async fn fill(queue: &mut mpsc::Receiver<Span>, batch: &mut Vec<Span>) -> usize {
+async fn fill(queue: &mut mpsc::Receiver<OtlpSpan>, batch: &mut Vec<OtlpSpan>) -> usize {
     if batch.is_empty() && queue.recv_many(batch, MAX_BATCH).await == 0 {
         return 0;
     }
@@ -93,7 +93,7 @@ async fn fill(queue: &mut mpsc::Receiver<Span>, batch: &mut Vec<Span>) -> usize 
 }
 
 /// Tries until the collector takes it, it never will, or it was tried often enough.
-async fn deliver(exporter: &Exporter, spans: Vec<Span>, stopped: &mut watch::Receiver<()>) {
+async fn deliver(exporter: &Exporter, spans: Vec<OtlpSpan>, stopped: &mut watch::Receiver<()>) {
     let count = spans.len() as u64;
     let message = TracesRequest {
         resource_spans: vec![ResourceSpans {
@@ -117,11 +117,11 @@ async fn deliver(exporter: &Exporter, spans: Vec<Span>, stopped: &mut watch::Rec
                 }
                 return;
             }
-            Err(Failure::ForGood(why)) => {
+            Err(SendFailure::ForGood(why)) => {
                 exporter.log_failure("traces", &why);
                 break;
             }
-            Err(Failure::ForNow { why, retry_after }) => {
+            Err(SendFailure::ForNow { why, retry_after }) => {
                 exporter.log_failure("traces", &why);
                 // Whoever is told to stop tries no further.
                 if left == 0 || stopped.has_changed().is_err() {
@@ -157,7 +157,9 @@ async fn metrics(exporter: &Exporter, gather: &Gather, mut stopped: watch::Recei
                     exporter.log_failure("metrics", &why);
                 }
             }
-            Err(Failure::ForNow { why, .. } | Failure::ForGood(why)) => exporter.log_failure("metrics", &why),
+            Err(SendFailure::ForNow { why, .. } | SendFailure::ForGood(why)) => {
+                exporter.log_failure("metrics", &why);
+            }
         }
         if ends {
             return;

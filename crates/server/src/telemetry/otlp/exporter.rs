@@ -12,7 +12,7 @@ use super::client::Client;
 use super::messages::Resource;
 use super::span_attributes;
 use super::spans::{SpanCounts, Spans};
-use super::trace::{Share, SpanOutcome, Trace};
+use super::trace::{SampleShare, SpanOutcome, Trace};
 use super::variables::Variables;
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
@@ -29,7 +29,7 @@ pub(crate) struct Tracer(pub(super) Option<Arc<Exporter>>);
 pub(super) struct Exporter {
     pub(super) client: Client,
     pub(super) resource: Resource,
-    pub(super) share: Share,
+    pub(super) share: SampleShare,
     pub(super) spans: Spans,
     pub(super) metrics_every: Duration,
     /// Since when things are counted.
@@ -57,7 +57,7 @@ impl Tracer {
         Ok(Self(Some(Arc::new(Exporter {
             client,
             resource: Resource { attributes: variables.resource },
-            share: Share::new(otlp.traces.0),
+            share: SampleShare::new(otlp.traces.0),
             spans: Spans::new(),
             metrics_every: Duration::from_millis(every.0),
             started: SystemTime::now(),

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use super::exporter::Exporter;
 use super::messages::{
-    Data, Gauge, Histogram, HistogramDataPoint, KeyValue, Metric, MetricsRequest, Number, NumberDataPoint,
-    ResourceMetrics, Scope, ScopeMetrics, Sum,
+    Data, Gauge, Histogram, HistogramDataPoint, KeyValue, MetricsRequest, NumberDataPoint, NumberValue,
+    OtlpMetric, ResourceMetrics, Scope, ScopeMetrics, Sum,
 };
 use super::trace::nanos;
 use crate::telemetry::metrics::family;
@@ -33,7 +33,7 @@ pub(super) fn message(gather: &Gather, exporter: &Exporter, now: SystemTime) -> 
 
 /// Metrics in the making.
 struct Batch {
-    metrics: Vec<Metric>,
+    metrics: Vec<OtlpMetric>,
     start_ns: u64,
     now_ns: u64,
 }
@@ -61,15 +61,15 @@ impl Batch {
 
     fn push(&mut self, metric: &family::Metric, (name, unit): (String, &'static str), data: Data) {
         let description = metric.help.to_owned();
-        self.metrics.push(Metric { name, description, unit: unit.to_owned(), data: Some(data) });
+        self.metrics.push(OtlpMetric { name, description, unit: unit.to_owned(), data: Some(data) });
     }
 }
 
 impl Sink for Batch {
     fn sample(&mut self, metric: &family::Metric, labels: &[(&'static str, &str)], value: Value) {
         let value = match value {
-            Value::Whole(number) => Number::Int(number.try_into().unwrap_or(i64::MAX)),
-            Value::Ms(ms) => Number::Double(ms as f64 / 1_000.0),
+            Value::Whole(number) => NumberValue::Int(number.try_into().unwrap_or(i64::MAX)),
+            Value::Ms(ms) => NumberValue::Double(ms as f64 / 1_000.0),
         };
         let (start_ns, time_unix_nano) = (self.start_ns, self.now_ns);
         let start_time_unix_nano = if metric.kind == Kind::Counter { start_ns } else { 0 };

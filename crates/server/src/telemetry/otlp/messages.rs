@@ -24,12 +24,12 @@ pub(super) struct ScopeSpans {
     #[prost(message, optional, tag = "1")]
     pub(super) scope: Option<Scope>,
     #[prost(message, repeated, tag = "2")]
-    pub(super) spans: Vec<Span>,
+    pub(super) spans: Vec<OtlpSpan>,
 }
 
 /// `opentelemetry.proto.trace.v1.Span`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Span {
+pub(super) struct OtlpSpan {
     #[prost(bytes = "vec", tag = "1")]
     pub(super) trace_id: Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
@@ -50,14 +50,14 @@ pub(super) struct Span {
     #[prost(message, repeated, tag = "9")]
     pub(super) attributes: Vec<KeyValue>,
     #[prost(message, optional, tag = "15")]
-    pub(super) status: Option<Status>,
+    pub(super) status: Option<SpanStatus>,
     #[prost(fixed32, tag = "16")]
     pub(super) flags: u32,
 }
 
 /// `opentelemetry.proto.trace.v1.Status`.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
-pub(super) struct Status {
+pub(super) struct SpanStatus {
     #[prost(string, tag = "2")]
     pub(super) message: String,
     /// `StatusCode`.
@@ -87,12 +87,12 @@ pub(super) struct ScopeMetrics {
     #[prost(message, optional, tag = "1")]
     pub(super) scope: Option<Scope>,
     #[prost(message, repeated, tag = "2")]
-    pub(super) metrics: Vec<Metric>,
+    pub(super) metrics: Vec<OtlpMetric>,
 }
 
 /// `opentelemetry.proto.metrics.v1.Metric`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Metric {
+pub(super) struct OtlpMetric {
     #[prost(string, tag = "1")]
     pub(super) name: String,
     #[prost(string, tag = "2")]
@@ -150,15 +150,15 @@ pub(super) struct NumberDataPoint {
     pub(super) start_time_unix_nano: u64,
     #[prost(fixed64, tag = "3")]
     pub(super) time_unix_nano: u64,
-    #[prost(oneof = "Number", tags = "4, 6")]
-    pub(super) value: Option<Number>,
+    #[prost(oneof = "NumberValue", tags = "4, 6")]
+    pub(super) value: Option<NumberValue>,
     #[prost(message, repeated, tag = "7")]
     pub(super) attributes: Vec<KeyValue>,
 }
 
 /// A number that was measured.
 #[derive(Clone, Copy, PartialEq, Oneof)]
-pub(super) enum Number {
+pub(super) enum NumberValue {
     #[prost(double, tag = "4")]
     Double(f64),
     #[prost(sfixed64, tag = "6")]
@@ -212,13 +212,13 @@ pub(super) struct KeyValue {
 /// `opentelemetry.proto.common.v1.AnyValue`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct AnyValue {
-    #[prost(oneof = "Value", tags = "1, 3")]
-    pub(super) value: Option<Value>,
+    #[prost(oneof = "AttributeValue", tags = "1, 3")]
+    pub(super) value: Option<AttributeValue>,
 }
 
 /// What the value of an attribute is here.
 #[derive(Clone, PartialEq, Oneof)]
-pub(super) enum Value {
+pub(super) enum AttributeValue {
     #[prost(string, tag = "1")]
     Text(String),
     #[prost(int64, tag = "3")]
@@ -243,15 +243,15 @@ pub(super) struct PartialSuccess {
 
 impl KeyValue {
     pub(super) fn text(key: &str, text: impl Into<String>) -> Self {
-        Self::new(key, Value::Text(text.into()))
+        Self::new(key, AttributeValue::Text(text.into()))
     }
 
     /// What is larger than OTLP can tell is told as its largest.
     pub(super) fn number(key: &str, number: u64) -> Self {
-        Self::new(key, Value::Int(number.try_into().unwrap_or(i64::MAX)))
+        Self::new(key, AttributeValue::Int(number.try_into().unwrap_or(i64::MAX)))
     }
 
-    fn new(key: &str, value: Value) -> Self {
+    fn new(key: &str, value: AttributeValue) -> Self {
         Self { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
     }
 }

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use super::messages::Span;
+use super::messages::OtlpSpan;
 
 /// The most spans that wait.
 pub(super) const MAX_WAITING: usize = 2_048;
 
 /// The queue, from the side of those who decide.
 pub(super) struct Spans {
-    queue: mpsc::Sender<Span>,
+    queue: mpsc::Sender<OtlpSpan>,
     /// Its other end, until somebody takes it.
-    waiting: Mutex<Option<mpsc::Receiver<Span>>>,
+    waiting: Mutex<Option<mpsc::Receiver<OtlpSpan>>>,
     sent: AtomicU64,
     dropped: AtomicU64,
 }
@@ -38,14 +38,14 @@ impl Spans {
     }
 
     /// Never waits.
-    pub(super) fn push(&self, span: Span) {
+    pub(super) fn push(&self, span: OtlpSpan) {
         if self.queue.try_send(span).is_err() {
             self.count_dropped(1);
         }
     }
 
     /// The end at which they come out. There is one.
-    pub(super) fn take(&self) -> Option<mpsc::Receiver<Span>> {
+    pub(super) fn take(&self) -> Option<mpsc::Receiver<OtlpSpan>> {
         self.waiting.lock().take()
     }
 

@@ -6,22 +6,22 @@ use hyper::HeaderMap;
 
 use super::context;
 use super::context::Parent;
-use super::messages::{KeyValue, Span, Status};
+use super::messages::{KeyValue, OtlpSpan, SpanStatus};
 use crate::config::listener::Listener;
 
 const SERVER: i32 = 2;
 const ERROR: i32 = 2;
 /// The caller's flags are told, and whether the parent is in another process.
 const SAMPLED: u32 = 0x001;
-const KNOWN: u32 = 0x100;
+const HAS_IS_REMOTE: u32 = 0x100;
 const REMOTE: u32 = 0x200;
 
 /// What a check leaves, if it is to leave anything.
 #[derive(Default)]
-pub(crate) struct Trace(Option<Box<Begun>>);
+pub(crate) struct Trace(Option<Box<OpenSpan>>);
 
 /// A span that is not over. In a box: nearly all requests have none.
-struct Begun {
+struct OpenSpan {
     trace_id: [u8; 16],
     span_id: [u8; 8],
     parent: Option<[u8; 8]>,
@@ -34,12 +34,12 @@ struct Begun {
 
 /// Which of the requests that begin a trace of their own leave it.
 #[derive(Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct SampleShare {
     /// Of 2^63 numbers.
     below: u64,
 }
 
-impl Share {
+impl SampleShare {
     /// In hundredths of a percent.
     pub(super) fn new(basis_points: u32) -> Self {
         let below = (1_u128 << 63) * u128::from(basis_points.min(10_000)) / 10_000;
@@ -55,7 +55,7 @@ impl Share {
 impl Trace {
     /// The span of a request, if its caller or else its share says that it leaves one.
     pub(super) fn begin(
-        share: Share,
+        share: SampleShare,
         (listener, operation): (Listener, &'static str),
         headers: Option<&HeaderMap>,
         mut random: impl FnMut() -> u64,
@@ -80,7 +80,7 @@ impl Trace {
             (Some(_), Some(headers)) => context::state(headers),
             _ => String::new(),
         };
-        Self(Some(Box::new(Begun {
+        Self(Some(Box::new(OpenSpan {
             trace_id,
             span_id: nonzero(),
             parent: parent.map(|parent| parent.span_id),
@@ -100,7 +100,7 @@ impl Trace {
 
     /// The complete span, if the request leaves one.
     #[inline]
-    pub(super) fn end(self, outcome: impl FnOnce() -> SpanOutcome) -> Option<Span> {
+    pub(super) fn end(self, outcome: impl FnOnce() -> SpanOutcome) -> Option<OtlpSpan> {
         self.0.map(|begun| begun.span(outcome()))
     }
 }
@@ -113,15 +113,15 @@ pub(super) struct SpanOutcome {
     pub(super) error: Option<String>,
 }
 
-impl Begun {
+impl OpenSpan {
     #[cold]
-    fn span(self, outcome: SpanOutcome) -> Span {
+    fn span(self, outcome: SpanOutcome) -> OtlpSpan {
         let start = self.start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut attributes = outcome.attributes;
         attributes.push(KeyValue::text("slidegate.protocol", protocol(self.listener)));
-        let status = outcome.error.map(|message| Status { message, code: ERROR });
+        let status = outcome.error.map(|message| SpanStatus { message, code: ERROR });
         let remote = if self.parent.is_some() { REMOTE } else { 0 };
-        Span {
+        OtlpSpan {
             trace_id: self.trace_id.to_vec(),
             span_id: self.span_id.to_vec(),
             trace_state: self.state,
@@ -133,7 +133,7 @@ impl Begun {
             end_time_unix_nano: nanos(start + self.since.elapsed()),
             attributes,
             status,
-            flags: SAMPLED | KNOWN | remote,
+            flags: SAMPLED | HAS_IS_REMOTE | remote,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::net::connections::{
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A listener with one address, and its connections.
-struct Listener {
+struct TestListener {
     connections: Arc<Connections>,
     places: Arc<ConnectionSlots>,
     bounds: ConnectionLimits,
@@ -25,7 +25,7 @@ struct Member {
     _place: ConnectionSlot,
 }
 
-impl Listener {
+impl TestListener {
     fn new(max: usize) -> Self {
         let bounds = ConnectionLimits { max, ..usual() };
         Self { connections: Arc::default(), places: Arc::default(), bounds }
@@ -65,7 +65,7 @@ impl Listener {
 
 #[tokio::test(start_paused = true)]
 async fn the_longest_idle_goes_first_and_its_place_is_free_at_once() {
-    let listener = Listener::new(3);
+    let listener = TestListener::new(3);
     let mut members = Vec::new();
     for phase in [Phase::Answering, Phase::Idle, Phase::Fresh] {
         let member = listener.seat().expect("a seat");
@@ -78,17 +78,17 @@ async fn the_longest_idle_goes_first_and_its_place_is_free_at_once() {
     }
     assert!(listener.seat().is_none());
     assert!(listener.reclaim_idle(), "the second has been idle for longest");
-    assert_eq!(Listener::orders(&members), [Order::Go, Order::Cut, Order::Go]);
+    assert_eq!(TestListener::orders(&members), [Order::Go, Order::Cut, Order::Go]);
     members.push(listener.seat().expect("the place of the second"));
     assert!(listener.seat().is_none(), "there is one for one");
     assert!(listener.reclaim_idle());
-    assert_eq!(Listener::orders(&members), [Order::Go, Order::Cut, Order::Cut, Order::Go]);
+    assert_eq!(TestListener::orders(&members), [Order::Go, Order::Cut, Order::Cut, Order::Go]);
     assert!(!listener.reclaim_idle(), "one is busy, and one has just come");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_has_moved_since_it_was_found_stays() {
-    let listener = Listener::new(2);
+    let listener = TestListener::new(2);
     let members = [listener.seat().expect("a seat"), listener.seat().expect("a seat")];
     tokio::time::advance(2 * SECOND).await;
     assert!(listener.reclaim_idle());
@@ -103,7 +103,7 @@ async fn who_has_moved_since_it_was_found_stays() {
 #[tokio::test(start_paused = true)]
 async fn a_crowd_goes_in_its_order() {
     let count = 2 * BATCH + 10;
-    let listener = Listener::new(count);
+    let listener = TestListener::new(count);
     let mut members = Vec::new();
     for _ in 0..count {
         members.push(listener.seat().expect("a seat"));
@@ -113,7 +113,7 @@ async fn a_crowd_goes_in_its_order() {
     for told in 1..=count {
         assert!(listener.reclaim_idle(), "{told}");
         let expected: Vec<_> = (0..count).map(|n| if n < told { Order::Cut } else { Order::Go }).collect();
-        assert_eq!(Listener::orders(&members), expected);
+        assert_eq!(TestListener::orders(&members), expected);
         // Those that were told leave.
         members[told - 1]._place =
             listener.places.seat(&listener.bounds, listener.capacity(), [0, 0, 0, 0].into()).expect("a seat");
@@ -123,7 +123,7 @@ async fn a_crowd_goes_in_its_order() {
 
 #[tokio::test(start_paused = true)]
 async fn in_the_lane_whoever_came_first_goes_first() {
-    let listener = Listener::new(1);
+    let listener = TestListener::new(1);
     let mut members = Vec::new();
     while let Some(member) = listener.lane() {
         members.push(member);
@@ -135,14 +135,14 @@ async fn in_the_lane_whoever_came_first_goes_first() {
         assert!(listener.lane().is_none() && listener.reclaim_lane());
         members.push(listener.lane().expect("room for one"));
         let expected = (0..members.len()).map(|n| if n < told { Order::End } else { Order::Go });
-        assert_eq!(Listener::orders(&members), expected.collect::<Vec<_>>());
+        assert_eq!(TestListener::orders(&members), expected.collect::<Vec<_>>());
     }
 }
 
 /// Connections that were told to end and do not are bounded, too.
 #[tokio::test(start_paused = true)]
 async fn those_that_leave_are_bounded() {
-    let listener = Listener::new(1);
+    let listener = TestListener::new(1);
     let mut members: Vec<Member> = std::iter::from_fn(|| listener.lane()).collect();
     let most = members.len();
     for _ in 0..most {

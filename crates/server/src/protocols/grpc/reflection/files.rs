@@ -12,15 +12,15 @@ pub(super) const COMPILED: &[u8] = include_bytes!("../../../../proto/compiled.bi
 
 /// The files by what they are asked for.
 #[derive(Default)]
-pub(super) struct Files {
+pub(super) struct DescriptorFiles {
     by_name: HashMap<String, Bytes>,
     by_symbol: HashMap<String, Bytes>,
 }
 
-impl Files {
+impl DescriptorFiles {
     /// Read when they are first asked for.
     pub(super) fn get() -> &'static Self {
-        static FILES: OnceLock<Files> = OnceLock::new();
+        static FILES: OnceLock<DescriptorFiles> = OnceLock::new();
         FILES.get_or_init(|| {
             let set = FileDescriptorSet::decode(COMPILED).expect("a test has read it");
             let mut files = Self::default();

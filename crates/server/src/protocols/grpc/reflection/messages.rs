@@ -8,13 +8,13 @@ use prost::{Message, Oneof};
 pub(crate) struct ServerReflectionRequest {
     #[prost(string, tag = "1")]
     pub(crate) host: String,
-    #[prost(oneof = "Ask", tags = "3, 4, 5, 6, 7")]
-    pub(crate) ask: Option<Ask>,
+    #[prost(oneof = "ReflectionQuery", tags = "3, 4, 5, 6, 7")]
+    pub(crate) ask: Option<ReflectionQuery>,
 }
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Hash, Oneof)]
-pub(crate) enum Ask {
+pub(crate) enum ReflectionQuery {
     #[prost(string, tag = "3")]
     FileByFilename(String),
     #[prost(string, tag = "4")]
@@ -43,13 +43,13 @@ pub(crate) struct ServerReflectionResponse {
     pub(crate) valid_host: String,
     #[prost(message, optional, tag = "2")]
     pub(crate) original_request: Option<ServerReflectionRequest>,
-    #[prost(oneof = "Answer", tags = "4, 6, 7")]
-    pub(crate) answer: Option<Answer>,
+    #[prost(oneof = "ReflectionAnswer", tags = "4, 6, 7")]
+    pub(crate) answer: Option<ReflectionAnswer>,
 }
 
 /// What is answered. There are no extensions, so their numbers are never.
 #[derive(Clone, PartialEq, Eq, Hash, Oneof)]
-pub(crate) enum Answer {
+pub(crate) enum ReflectionAnswer {
     #[prost(message, tag = "4")]
     File(FileDescriptorResponse),
     #[prost(message, tag = "6")]

@@ -1,11 +1,11 @@
-use super::files::{COMPILED, Files};
+use super::files::{COMPILED, DescriptorFiles};
 use super::*;
 use prost::Message;
 use prost_types::FileDescriptorSet;
 
 #[test]
 fn every_file_is_found_by_what_is_in_it() {
-    let files = Files::get();
+    let files = DescriptorFiles::get();
     let set = FileDescriptorSet::decode(COMPILED).expect("descriptors");
     for file in &set.file {
         let bytes = files.by_name(file.name()).expect("a file");

@@ -2,64 +2,65 @@
 
 use slidegate::{Ask, AtOnce, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary};
 
-use super::failure::Failure;
-use super::number::{shown, unsigned};
-use super::refused::{Refused, head};
-use super::{Command, Desk, Handled, Question};
+use super::command_error::{CommandError, head};
+use super::failure::CommandFailure;
+use super::number::{saturate, unsigned};
+use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::resp::reply::Replies;
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
-/// What is told instead of a number where there is none.
+/// Number in place of one that there is not.
 const NONE: i64 = -1;
-/// How much of an attribute's name is told back.
-const SHOWN_BYTES: usize = 128;
+/// Maximum length of an attribute's name in an error.
+const MAX_ECHO_BYTES: usize = 128;
 
-/// A request, and what is to be told of it.
+/// Request with the shape of its reply.
 pub(in crate::protocols::resp) struct Check<'i> {
     ask: Ask<'i>,
-    told: Told,
+    shape: ReplyShape,
     trace: Trace,
 }
 
-/// What is told of an answer.
+/// Shape of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum ReplyShape {
     Numbers,
     /// And what gives the charge back.
-    NumbersAndPermit,
+    WithPermit,
 }
 
 /// Answers at once where that can be.
 #[inline]
 pub(super) fn check<'i, C: Clock>(
-    desk: &mut Desk<'_, C>,
+    context: &mut CommandContext<'_, C>,
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
-) -> Result<Handled<'i>, Refused> {
+) -> Result<Handled<'i>, CommandError> {
     // Filled where it is: it is large.
     let mut request = Request::new();
-    let told = read(command, &mut request)?;
-    let mut replies = desk.replies(out);
-    let trace = desk.decider.trace((Listener::Resp, "SG.CHECK"), None);
+    let shape = read(command, &mut request)?;
+    let mut replies = context.replies(out);
+    let trace = context.decider.trace((Listener::Resp, "SG.CHECK"), None);
     if trace.is_none() {
-        let said = desk.decider.check_now(&request, |answer| write_at_once(&mut replies, answer, told));
+        let said =
+            context.decider.check_now(&request, |answer| write_at_once(&mut replies, answer, shape));
         if said.map_err(|error| wrong(&error))?.is_some() {
-            return Ok(Handled::Said);
+            return Ok(Handled::Replied);
         }
     }
-    Ok(Handled::Asks(Box::new(Question::Check(Check { ask: Ask::from(request), told, trace }))))
+    Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check { ask: Ask::from(request), shape, trace }))))
 }
 
 #[inline]
-fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Told, Refused> {
+fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<ReplyShape, CommandError> {
     request.set_cost(unsigned(command.argument(1))?);
     // Attributes come in pairs: one word more is the option.
-    let (end, told) = match command.len() {
-        even if even % 2 == 0 => (even, Told::Numbers),
-        odd if odd > 4 && command.is(odd - 1, "PERMIT") => (odd - 1, Told::NumbersAndPermit),
-        _ => return Err(Refused::SYNTAX),
+    let (end, shape) = match command.len() {
+        even if even % 2 == 0 => (even, ReplyShape::Numbers),
+        odd if odd > 4 && command.is(odd - 1, "PERMIT") => (odd - 1, ReplyShape::WithPermit),
+        _ => return Err(CommandError::SYNTAX),
     };
     let attributes = (end - 2) / 2;
     if attributes > MAX_ATTRIBUTES {
@@ -67,7 +68,7 @@ fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Told,
     }
     let texts = command.texts();
     for index in (2..end).step_by(2) {
-        let name = texts.get(index).ok_or_else(|| Refused::from(NOT_TEXT))?;
+        let name = texts.get(index).ok_or_else(|| CommandError::from(NOT_TEXT))?;
         let value = texts.get(index + 1).ok_or_else(|| not_text(name))?;
         if request.get(name).is_some() {
             return Err(twice(name));
@@ -75,41 +76,44 @@ fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Told,
         request.set(name, value);
     }
     request.check().map_err(|error| wrong(&error))?;
-    Ok(told)
+    Ok(shape)
 }
 
 const NOT_TEXT: &str = "ERR the name of an attribute is not UTF-8";
 
 #[cold]
-fn not_text(name: &str) -> Refused {
-    Refused::from(format!(
+fn not_text(name: &str) -> CommandError {
+    CommandError::from(format!(
         "ERR the value of the attribute '{}' is not UTF-8",
-        head(name.as_bytes(), SHOWN_BYTES)
+        head(name.as_bytes(), MAX_ECHO_BYTES)
     ))
 }
 
 #[cold]
-fn twice(name: &str) -> Refused {
-    Refused::from(format!("ERR the attribute '{}' is given twice", head(name.as_bytes(), SHOWN_BYTES)))
+fn twice(name: &str) -> CommandError {
+    CommandError::from(format!(
+        "ERR the attribute '{}' is given twice",
+        head(name.as_bytes(), MAX_ECHO_BYTES)
+    ))
 }
 
 #[cold]
-fn wrong(error: &RequestError) -> Refused {
-    Refused::from(format!("ERR {error}"))
+fn wrong(error: &RequestError) -> CommandError {
+    CommandError::from(format!("ERR {error}"))
 }
 
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
-    Check { ask, told, trace }: Check<'_>,
+    Check { ask, shape, trace }: Check<'_>,
     replies: &mut Replies<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let answer = decider.check(&ask, trace).await?;
-    replies.array(match told {
-        Told::Numbers => 5,
-        Told::NumbersAndPermit => 6,
+    replies.array(match shape {
+        ReplyShape::Numbers => 5,
+        ReplyShape::WithPermit => 6,
     });
     numbers(answer.is_allowed(), &answer.summary()).into_iter().for_each(|number| replies.integer(number));
-    if told == Told::NumbersAndPermit {
+    if shape == ReplyShape::WithPermit {
         match answer.permit() {
             Some(permit) => replies.bulk(permit.to_string().as_bytes()),
             None => replies.nothing(),
@@ -120,11 +124,11 @@ pub(super) async fn answer<C: Clock>(
 
 /// There is nothing to give back: such requests are answered otherwise.
 #[inline]
-fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, told: Told) {
+fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, shape: ReplyShape) {
     let numbers = numbers(answer.is_allowed(), &answer.summary());
-    match told {
-        Told::Numbers => replies.five(numbers),
-        Told::NumbersAndPermit => {
+    match shape {
+        ReplyShape::Numbers => replies.five(numbers),
+        ReplyShape::WithPermit => {
             replies.array(6);
             numbers.into_iter().for_each(|number| replies.integer(number));
             replies.nothing();
@@ -135,14 +139,14 @@ fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, told: Told) {
 /// Allowed, and the numbers of the request: quota, remaining, wait and reset.
 #[inline]
 pub(super) fn numbers(allowed: bool, summary: &Summary) -> [i64; 5] {
-    let wait_ms = if allowed { 0 } else { summary.wait.exact_ms().map_or(NONE, shown) };
-    // Without limits everything is as if nothing had been asked.
+    let wait_ms = if allowed { 0 } else { summary.wait.exact_ms().map_or(NONE, saturate) };
+    // Without limits nothing was charged.
     let unlimited = if summary.tightest.is_none() { 0 } else { NONE };
     [
         i64::from(allowed),
-        summary.quota.map_or(NONE, shown),
-        summary.remaining.map_or(NONE, shown),
+        summary.quota.map_or(NONE, saturate),
+        summary.remaining.map_or(NONE, saturate),
         wait_ms,
-        summary.reset_after_ms.map_or(unlimited, shown),
+        summary.reset_after_ms.map_or(unlimited, saturate),
     ]
 }

@@ -7,32 +7,32 @@ use crate::runtime::backend::Backend;
 type StoreError = <Backend as Store>::Error;
 
 /// Why there is no answer.
-pub(super) enum Failure {
+pub(super) enum CommandFailure {
     /// The command has to be changed.
     Request(RequestError),
     /// What it says has to be changed.
-    Refused(String),
+    CommandError(String),
     /// The store did not answer, and nothing can take its place.
     Store(StoreError),
 }
 
-impl Failure {
+impl CommandFailure {
     #[cold]
     pub(super) fn text(&self) -> String {
         match self {
             Self::Request(error) => format!("ERR {error}"),
-            Self::Refused(text) => format!("ERR {text}"),
+            Self::CommandError(text) => format!("ERR {text}"),
             Self::Store(error) => format!("UNAVAILABLE the store does not answer, try again: {error}"),
         }
     }
 }
 
-impl From<GateError<StoreError>> for Failure {
+impl From<GateError<StoreError>> for CommandFailure {
     fn from(error: GateError<StoreError>) -> Self {
         match error {
             GateError::Request(error) => Self::Request(error),
             GateError::Conflict | GateError::Full | GateError::TooManyPermits => {
-                Self::Refused(error.to_string())
+                Self::CommandError(error.to_string())
             }
             GateError::Store(error) => Self::Store(error),
         }

@@ -3,9 +3,9 @@
 use slidegate::Clock;
 
 use super::client::name;
-use super::refused::{Refused, head};
-use super::{Command, Desk};
-use crate::protocols::resp::parser::Known;
+use super::command_error::{CommandError, head};
+use super::{Command, CommandContext};
+use crate::protocols::resp::parser::AuthState;
 use crate::protocols::resp::reply::Protocol;
 use crate::protocols::resp::session::USER;
 use crate::telemetry::auth_failures::AuthFailure;
@@ -15,35 +15,35 @@ const NOT_CONFIGURED: &str = "ERR AUTH <password> called without any password co
 const HELLO_NEEDS_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> \
                                 AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol \
                                 version at the same time";
-const SHOWN_BYTES: usize = 128;
+const MAX_ECHO_BYTES: usize = 128;
 
 /// `AUTH [user] password`.
 pub(super) fn auth<C: Clock>(
-    desk: &mut Desk<'_, C>,
+    context: &mut CommandContext<'_, C>,
     command: Command<'_, '_>,
     out: &mut Vec<u8>,
-) -> Result<(), Refused> {
+) -> Result<(), CommandError> {
     let (user, password) = match command.len() {
-        2 if desk.settings.token.is_none() => return Err(Refused::from(NOT_CONFIGURED)),
+        2 if context.settings.token.is_none() => return Err(CommandError::from(NOT_CONFIGURED)),
         2 => (USER, command.argument(1)),
         3 => (command.argument(1), command.argument(2)),
-        _ => return Err(Refused::SYNTAX),
+        _ => return Err(CommandError::SYNTAX),
     };
-    match desk.session.authenticate(desk.settings, user, password) {
-        Known::Yes => desk.replies(out).ok(),
-        Known::No => return Err(desk.wrong_password()),
+    match context.session.authenticate(context.settings, user, password) {
+        AuthState::Authenticated => context.replies(out).ok(),
+        AuthState::Anonymous => return Err(context.wrong_password()),
     }
     Ok(())
 }
 
 /// `HELLO [2|3] [AUTH user password] [SETNAME name]`. Nothing is changed unless all of it can be.
 pub(super) fn hello<C: Clock>(
-    desk: &mut Desk<'_, C>,
+    context: &mut CommandContext<'_, C>,
     command: Command<'_, '_>,
     out: &mut Vec<u8>,
-) -> Result<(), Refused> {
+) -> Result<(), CommandError> {
     let protocol = match command.get(1) {
-        None => desk.session.protocol,
+        None => context.session.protocol,
         Some(b"2") => Protocol::Two,
         Some(b"3") => Protocol::Three,
         Some(other) => return Err(no_such_protocol(other)),
@@ -58,41 +58,41 @@ pub(super) fn hello<C: Clock>(
                 (client, at) = (Some(name(given, "Client names")?), at + 2);
             }
             _ => {
-                let option = head(command.argument(at), SHOWN_BYTES);
-                return Err(Refused::from(format!("ERR Syntax error in HELLO option '{option}'")));
+                let option = head(command.argument(at), MAX_ECHO_BYTES);
+                return Err(CommandError::from(format!("ERR Syntax error in HELLO option '{option}'")));
             }
         }
     }
-    let known = match credentials {
-        Some((user, password)) => match desk.session.authenticate(desk.settings, user, password) {
-            Known::No => return Err(desk.wrong_password()),
-            known => known,
+    let auth = match credentials {
+        Some((user, password)) => match context.session.authenticate(context.settings, user, password) {
+            AuthState::Anonymous => return Err(context.wrong_password()),
+            auth => auth,
         },
-        None => desk.session.known(desk.settings),
+        None => context.session.auth_state(context.settings),
     };
-    if known == Known::No {
-        desk.record_failure(AuthFailure::Missing);
-        return Err(Refused::from(HELLO_NEEDS_AUTH));
+    if auth == AuthState::Anonymous {
+        context.record_failure(AuthFailure::Missing);
+        return Err(CommandError::from(HELLO_NEEDS_AUTH));
     }
     if let Some(client) = client {
-        desk.session.names.client = client;
+        context.session.names.client = client;
     }
-    desk.session.protocol = protocol;
-    introduce(desk, out);
+    context.session.protocol = protocol;
+    introduce(context, out);
     Ok(())
 }
 
-fn no_such_protocol(asked: &[u8]) -> Refused {
-    let number = std::str::from_utf8(asked).ok().and_then(|text| text.parse::<i64>().ok());
-    Refused::from(match number {
+fn no_such_protocol(pending: &[u8]) -> CommandError {
+    let number = std::str::from_utf8(pending).ok().and_then(|text| text.parse::<i64>().ok());
+    CommandError::from(match number {
         Some(_) => "NOPROTO unsupported protocol version",
         None => "ERR Protocol version is not an integer or out of range",
     })
 }
 
-fn introduce<C: Clock>(desk: &Desk<'_, C>, out: &mut Vec<u8>) {
-    let id = desk.session.id as i64;
-    let mut replies = desk.replies(out);
+fn introduce<C: Clock>(context: &CommandContext<'_, C>, out: &mut Vec<u8>) {
+    let id = context.session.id as i64;
+    let mut replies = context.replies(out);
     replies.map(7);
     let version = env!("CARGO_PKG_VERSION");
     for (name, value) in [("server", "slidegate"), ("version", version)] {

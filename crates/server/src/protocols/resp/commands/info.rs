@@ -2,13 +2,13 @@
 
 use slidegate::Clock;
 
-use super::{Command, Desk};
+use super::{Command, CommandContext};
 
 /// The version of Redis whose protocol is spoken; some clients ask for it before they use what is new in one.
 const REDIS_VERSION: &str = "7.0.0";
 
-pub(super) fn info<C: Clock>(desk: &Desk<'_, C>, command: Command<'_, '_>, out: &mut Vec<u8>) {
-    let connections = desk.decider.network().stats();
+pub(super) fn info<C: Clock>(context: &CommandContext<'_, C>, command: Command<'_, '_>, out: &mut Vec<u8>) {
+    let connections = context.decider.network().stats();
     let version = env!("CARGO_PKG_VERSION");
     let sections = [
         (
@@ -21,12 +21,12 @@ pub(super) fn info<C: Clock>(desk: &Desk<'_, C>, command: Command<'_, '_>, out: 
         ("replication", "role:master\r\nconnected_slaves:0".to_owned()),
     ];
     let is_asked = |name: &str| {
-        let mut asked = command.from(1).peekable();
+        let mut pending = command.from(1).peekable();
         let is_this = |word: &[u8]| {
             let all = ["all", "default", "everything", name];
             all.iter().any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
         };
-        asked.peek().is_none() || asked.any(is_this)
+        pending.peek().is_none() || pending.any(is_this)
     };
     let mut text = String::new();
     for (name, lines) in sections.iter().filter(|(name, _)| is_asked(name)) {
@@ -35,5 +35,5 @@ pub(super) fn info<C: Clock>(desk: &Desk<'_, C>, command: Command<'_, '_>, out: 
         let gap = if text.is_empty() { "" } else { "\r\n" };
         text.extend([gap, "# ", &title, "\r\n", lines, "\r\n"]);
     }
-    desk.replies(out).verbatim(&text);
+    context.replies(out).verbatim(&text);
 }

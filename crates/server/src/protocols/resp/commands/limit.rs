@@ -5,10 +5,10 @@ use std::time::Duration;
 use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Space, Summary, Verdict};
 
 use super::check::numbers;
-use super::failure::Failure;
+use super::command_error::CommandError;
+use super::failure::CommandFailure;
 use super::number::unsigned;
-use super::refused::Refused;
-use super::{Command, Desk, Handled, Question};
+use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::resp::recent_limit;
 use crate::protocols::resp::reply::Replies;
@@ -27,38 +27,38 @@ pub(in crate::protocols::resp) struct AdHoc<'i> {
 /// Answers at once where that can be.
 #[inline]
 pub(super) fn limit<'i, C: Clock>(
-    desk: &mut Desk<'_, C>,
+    context: &mut CommandContext<'_, C>,
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
-) -> Result<Handled<'i>, Refused> {
-    if !desk.settings.resp_ad_hoc_limits {
-        return Err(Refused::AD_HOC_LIMITS_ARE_OFF);
+) -> Result<Handled<'i>, CommandError> {
+    if !context.settings.resp_ad_hoc_limits {
+        return Err(CommandError::AD_HOC_LIMITS_ARE_OFF);
     }
     let key = command.argument(1);
     if key.is_empty() || key.len() > MAX_VALUE_BYTES {
-        return Err(Refused::from(format!("ERR a key has 1 to {MAX_VALUE_BYTES} bytes")));
+        return Err(CommandError::from(format!("ERR a key has 1 to {MAX_VALUE_BYTES} bytes")));
     }
     let (quota, window_ms) = (unsigned(command.argument(2))?, unsigned(command.argument(3))?);
     let kind = command.get(command.len() - 1).filter(|_| command.len() > 4).and_then(Kind::named);
     let cost = match (command.len(), kind) {
         (4, _) | (5, Some(_)) => 1,
         (5, None) | (6, Some(_)) => unsigned(command.argument(4))?,
-        _ => return Err(Refused::SYNTAX),
+        _ => return Err(CommandError::SYNTAX),
     };
     let kind = kind.unwrap_or(Kind::Log);
-    let mut replies = Replies { out, protocol: desk.session.protocol };
-    let recent = &mut desk.session.recent_limit;
+    let mut replies = Replies { out, protocol: context.session.protocol };
+    let recent = &mut context.session.recent_limit;
     let limit = recent_limit::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
-    let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
-    let space = desk.decider.gate().ad_hoc();
-    let trace = desk.decider.trace((Listener::Resp, "SG.LIMIT"), None);
+    let limit = limit.map_err(|error| CommandError::from(format!("ERR {error}")))?;
+    let space = context.decider.gate().ad_hoc();
+    let trace = context.decider.trace((Listener::Resp, "SG.LIMIT"), None);
     if trace.is_none()
-        && let Some(verdict) = desk.decider.limit_now(space, key, limit, cost)
+        && let Some(verdict) = context.decider.limit_now(space, key, limit, cost)
     {
         write(&mut replies, limit, &verdict);
-        return Ok(Handled::Said);
+        return Ok(Handled::Replied);
     }
-    Ok(Handled::Asks(Box::new(Question::Limit(AdHoc { space, key, limit: *limit, cost, trace }))))
+    Ok(Handled::NeedsStore(Box::new(StoreCommand::Limit(AdHoc { space, key, limit: *limit, cost, trace }))))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,8 +89,8 @@ pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut Replies<'_>,
-) -> Result<(), Failure> {
-    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
+) -> Result<(), CommandFailure> {
+    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandFailure::Store)?;
     write(replies, &decider.gate().decisive(&limit, verdict.source), &verdict);
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! `COMMAND`: which commands there are, as clients ask for it.
 
 use super::Command;
-use super::refused::Refused;
+use super::command_error::CommandError;
 use super::spec::{SPECS, Spec};
 use crate::protocols::resp::reply::Replies;
 
-pub(super) fn command(command: Command<'_, '_>, mut replies: Replies<'_>) -> Result<(), Refused> {
+pub(super) fn command(command: Command<'_, '_>, mut replies: Replies<'_>) -> Result<(), CommandError> {
     let Some(subcommand) = command.get(1) else {
         replies.array(SPECS.len());
         SPECS.iter().for_each(|spec| described(&mut replies, spec));
@@ -20,7 +20,7 @@ pub(super) fn command(command: Command<'_, '_>, mut replies: Replies<'_>) -> Res
         }
         b"count" | b"list" => {
             let name = String::from_utf8_lossy(subcommand).to_ascii_lowercase();
-            return Err(Refused::wrong_number(&format!("command|{name}")));
+            return Err(CommandError::wrong_number(&format!("command|{name}")));
         }
         b"info" if command.len() == 2 => {
             replies.array(SPECS.len());
@@ -43,7 +43,7 @@ pub(super) fn command(command: Command<'_, '_>, mut replies: Replies<'_>) -> Res
             replies.map(named().flatten().count());
             named().flatten().for_each(|spec| documented(&mut replies, spec));
         }
-        _ => return Err(Refused::unknown_subcommand(command, "COMMAND")),
+        _ => return Err(CommandError::unknown_subcommand(command, "COMMAND")),
     }
     Ok(())
 }

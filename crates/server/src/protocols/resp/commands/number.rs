@@ -1,17 +1,17 @@
 //! Whole numbers in arguments.
 
-use super::refused::Refused;
+use super::command_error::CommandError;
 
 /// A number from 0 to 2^64 − 1: digits, and nothing else.
 #[inline]
-pub(super) fn unsigned(argument: &[u8]) -> Result<u64, Refused> {
-    digits(argument).ok_or(Refused::NOT_A_NUMBER)
+pub(super) fn unsigned(argument: &[u8]) -> Result<u64, CommandError> {
+    digits(argument).ok_or(CommandError::NOT_A_NUMBER)
 }
 
 /// A number that may be below 0: digits, perhaps after a minus.
-pub(super) fn signed(argument: &[u8]) -> Result<i64, Refused> {
+pub(super) fn signed(argument: &[u8]) -> Result<i64, CommandError> {
     let text = std::str::from_utf8(argument).ok().filter(|text| !text.starts_with('+'));
-    text.and_then(|text| text.parse().ok()).ok_or(Refused::NOT_A_NUMBER)
+    text.and_then(|text| text.parse().ok()).ok_or(CommandError::NOT_A_NUMBER)
 }
 
 #[inline]
@@ -27,9 +27,9 @@ pub(super) fn digits(argument: &[u8]) -> Option<u64> {
     if argument.is_empty() { None } else { Some(number) }
 }
 
-/// What a client can be told: its numbers have 63 bits.
+/// Number for a client: integers of RESP have 63 bits.
 #[inline]
-pub(super) fn shown(number: u64) -> i64 {
+pub(super) fn saturate(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

@@ -2,10 +2,10 @@
 
 use slidegate::{CallError, Clock, Permit};
 
-use super::failure::Failure;
+use super::command_error::CommandError;
+use super::failure::CommandFailure;
 use super::number::unsigned;
-use super::refused::Refused;
-use super::{Command, Question};
+use super::{Command, StoreCommand};
 use crate::protocols::resp::reply::Replies;
 use crate::runtime::decider::Decider;
 
@@ -15,29 +15,29 @@ pub(in crate::protocols::resp) struct Settling {
     cost: u64,
 }
 
-pub(super) fn refund<'i>(command: Command<'i, '_>) -> Result<Question<'i>, Refused> {
+pub(super) fn refund<'i>(command: Command<'i, '_>) -> Result<StoreCommand<'i>, CommandError> {
     read(command, 0)
 }
 
-pub(super) fn settle<'i>(command: Command<'i, '_>) -> Result<Question<'i>, Refused> {
+pub(super) fn settle<'i>(command: Command<'i, '_>) -> Result<StoreCommand<'i>, CommandError> {
     read(command, unsigned(command.argument(2))?)
 }
 
-fn read<'i>(command: Command<'i, '_>, cost: u64) -> Result<Question<'i>, Refused> {
+fn read<'i>(command: Command<'i, '_>, cost: u64) -> Result<StoreCommand<'i>, CommandError> {
     // What is not text is no permit either.
     let text = std::str::from_utf8(command.argument(1)).unwrap_or_default();
-    let permit = text.parse().map_err(|error| Refused::from(format!("ERR {error}")))?;
-    Ok(Question::Settle(Settling { permit, cost }))
+    let permit = text.parse().map_err(|error| CommandError::from(format!("ERR {error}")))?;
+    Ok(StoreCommand::Settle(Settling { permit, cost }))
 }
 
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     Settling { permit, cost }: Settling,
     replies: &mut Replies<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let report = decider.settle(&permit, cost).await.map_err(|error| match error {
-        CallError::Permit(error) => Failure::Refused(error.to_string()),
-        CallError::Store(error) => Failure::Store(error),
+        CallError::Permit(error) => CommandFailure::CommandError(error.to_string()),
+        CallError::Store(error) => CommandFailure::Store(error),
     })?;
     replies.simple(report.outcome.as_str());
     Ok(())

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Store, Verdict};
 
-use super::failure::Failure;
+use super::command_error::{CommandError, head};
+use super::failure::CommandFailure;
 use super::limit::AdHoc;
-use super::number::{digits, shown};
-use super::refused::{Refused, head};
-use super::{Command, Desk, Handled, Question};
+use super::number::{digits, saturate};
+use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::resp::recent_limit;
 use crate::protocols::resp::reply::Replies;
@@ -20,8 +20,8 @@ static THROTTLED: LazyLock<Space> = LazyLock::new(|| Space::named("CL.THROTTLE")
 
 const SECOND_MS: u64 = 1_000;
 const NANOSECONDS: i128 = 1_000_000_000;
-/// How much of an argument is told back.
-const SHOWN_BYTES: usize = 128;
+/// Maximum length of an argument in an error.
+const MAX_ECHO_BYTES: usize = 128;
 
 /// Tells the store that denials of these keys are not to be repeated: of those only the wait is known, and redis-cell tells more.
 pub(crate) fn announce(store: &impl Store) {
@@ -31,12 +31,12 @@ pub(crate) fn announce(store: &impl Store) {
 /// Answers at once where that can be.
 #[inline]
 pub(super) fn throttle<'i, C: Clock>(
-    desk: &mut Desk<'_, C>,
+    context: &mut CommandContext<'_, C>,
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
-) -> Result<Handled<'i>, Refused> {
-    if !desk.settings.resp_ad_hoc_limits {
-        return Err(Refused::AD_HOC_LIMITS_ARE_OFF);
+) -> Result<Handled<'i>, CommandError> {
+    if !context.settings.resp_ad_hoc_limits {
+        return Err(CommandError::AD_HOC_LIMITS_ARE_OFF);
     }
     if !matches!(command.len(), 5 | 6) {
         return Err(cell("Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]"));
@@ -51,25 +51,25 @@ pub(super) fn throttle<'i, C: Clock>(
     if count < 0 || period < 0 || quantity < 0 {
         return Err(cell("count, period and quantity must not be negative"));
     }
-    let mut replies = Replies { out, protocol: desk.session.protocol };
+    let mut replies = Replies { out, protocol: context.session.protocol };
     if max_burst < 0 {
         return Ok(never(max_burst, quantity, &mut replies));
     }
     let [max_burst, count, period, quantity] = [max_burst, count, period, quantity].map(i64::unsigned_abs);
-    let recent = &mut desk.session.recent_meter;
+    let recent = &mut context.session.recent_meter;
     let limit = recent_limit::made_of(recent, [max_burst, count, period], || meter(max_burst, count, period));
-    let limit = limit.map_err(|error| Refused::from(format!("ERR {error}")))?;
+    let limit = limit.map_err(|error| CommandError::from(format!("ERR {error}")))?;
     let key = command.argument(1);
     let space = *THROTTLED;
-    let trace = desk.decider.trace((Listener::Resp, "CL.THROTTLE"), None);
+    let trace = context.decider.trace((Listener::Resp, "CL.THROTTLE"), None);
     if trace.is_none()
-        && let Some(verdict) = desk.decider.limit_now(space, key, limit, quantity)
+        && let Some(verdict) = context.decider.limit_now(space, key, limit, quantity)
     {
         write(&mut replies, limit, &verdict);
-        return Ok(Handled::Said);
+        return Ok(Handled::Replied);
     }
-    let asked = AdHoc { space, key, limit: *limit, cost: quantity, trace };
-    Ok(Handled::Asks(Box::new(Question::Throttle(asked))))
+    let pending = AdHoc { space, key, limit: *limit, cost: quantity, trace };
+    Ok(Handled::NeedsStore(Box::new(StoreCommand::Throttle(pending))))
 }
 
 /// Its interval is a whole number of nanoseconds.
@@ -86,30 +86,30 @@ fn meter(max_burst: u64, count: u64, period_s: u64) -> Result<Limit, LimitError>
 fn never<'i>(max_burst: i64, quantity: i64, replies: &mut Replies<'_>) -> Handled<'i> {
     let limited = max_burst < -1 || quantity > 0;
     replies.five([i64::from(limited), max_burst + 1, 0, -1, 0]);
-    Handled::Said
+    Handled::Replied
 }
 
 #[inline]
-fn integer(argument: &[u8]) -> Result<i64, Refused> {
+fn integer(argument: &[u8]) -> Result<i64, CommandError> {
     if let Some(number) = digits(argument).and_then(|number| i64::try_from(number).ok()) {
         return Ok(number);
     }
     let parsed = std::str::from_utf8(argument).ok().and_then(|text| text.parse().ok());
-    parsed.ok_or_else(|| cell(&format!("Couldn't parse as integer: {}", head(argument, SHOWN_BYTES))))
+    parsed.ok_or_else(|| cell(&format!("Couldn't parse as integer: {}", head(argument, MAX_ECHO_BYTES))))
 }
 
 /// Its errors begin with these words.
 #[cold]
-fn cell(text: &str) -> Refused {
-    Refused::from(format!("Cell error: {text}"))
+fn cell(text: &str) -> CommandError {
+    CommandError::from(format!("Cell error: {text}"))
 }
 
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut Replies<'_>,
-) -> Result<(), Failure> {
-    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(Failure::Store)?;
+) -> Result<(), CommandFailure> {
+    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandFailure::Store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }
@@ -128,14 +128,14 @@ fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
     };
     replies.five([
         i64::from(!verdict.is_allowed()),
-        shown(limit.ceiling()),
-        shown(remaining),
+        saturate(limit.ceiling()),
+        saturate(remaining),
         wait_ms.map_or(-1, seconds),
         seconds(reset_after_ms),
     ]);
 }
 
-/// Rounded up: who comes a moment earlier than told would be refused again.
+/// Rounded up: a client that retries a moment early would be denied again.
 fn seconds(ms: u64) -> i64 {
-    shown(ms.div_ceil(SECOND_MS))
+    saturate(ms.div_ceil(SECOND_MS))
 }

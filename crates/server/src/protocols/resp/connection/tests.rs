@@ -90,27 +90,27 @@ async fn long_replies_are_bounded_too() {
     assert!(taken <= (16 << 10) + 1_024, "{taken} bytes were taken of one who does not read");
 }
 
-/// What a connection keeps while nothing is asked of it.
+/// Memory of an idle connection.
 #[tokio::test(start_paused = true)]
 async fn a_silent_connection_keeps_little() {
     let (mut ours, mut theirs) = duplex(1 << 20);
-    let (decider, mut talk, progress) = (decider(), Talk::new(LOCAL), Progress::new());
+    let (decider, mut buffers, progress) = (decider(), ConnectionBuffers::new(LOCAL), Progress::new());
     ours.write_all(&b"*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n".repeat(10_000)).await.expect("an open pipe");
     let read = poll_fn(|context| {
         loop {
-            match talk.poll_read(&mut theirs, context) {
+            match buffers.poll_read(&mut theirs, context) {
                 Poll::Ready(read) => drop(read.expect("an open pipe")),
-                Poll::Pending => return Poll::Ready(talk.input.len()),
+                Poll::Pending => return Poll::Ready(buffers.input.len()),
             }
         }
     });
     assert!(read.await > 100_000);
-    while talk.answer(&decider, &progress).await.then == Then::Write {
-        talk.out.clear();
+    while buffers.answer(&decider, &progress).await.then == NextStep::Write {
+        buffers.out.clear();
     }
-    talk.out.clear();
-    assert!(poll_fn(|context| Poll::Ready(talk.poll_read(&mut theirs, context).is_pending())).await);
-    assert!(talk.input.capacity() <= 4_096 && talk.out.capacity() <= 4_096);
+    buffers.out.clear();
+    assert!(poll_fn(|context| Poll::Ready(buffers.poll_read(&mut theirs, context).is_pending())).await);
+    assert!(buffers.input.capacity() <= 4_096 && buffers.out.capacity() <= 4_096);
 }
 
 /// The commands that everything is made for take no memory once their subjects are known.
@@ -126,12 +126,12 @@ fn no_allocation_per_command() {
     let (decider, progress) = (decider(), Progress::new());
     for command in commands {
         let pipeline = command.repeat(16);
-        let mut talk = Talk::new(LOCAL);
+        let mut buffers = ConnectionBuffers::new(LOCAL);
         let mut round = || {
-            talk.input.extend_from_slice(&pipeline);
-            let round = at_once(talk.answer(&decider, &progress));
-            assert_eq!((round.commands, round.then), (16, Then::Read));
-            talk.out.clear();
+            buffers.input.extend_from_slice(&pipeline);
+            let round = at_once(buffers.answer(&decider, &progress));
+            assert_eq!((round.commands, round.then), (16, NextStep::Read));
+            buffers.out.clear();
         };
         (0..20).for_each(|_| round());
         let taken = allocation_counter::measure(|| (0..10).for_each(|_| round()));

@@ -4,16 +4,16 @@ use slidegate_testkit::cases::{Rng, prove};
 
 use super::*;
 use crate::protocols::resp::parser_comparison::{compare, in_pieces};
-use crate::protocols::resp::reference_parser::Seen;
+use crate::protocols::resp::reference_parser::ParsedInput;
 
 const BOUNDS: Bounds =
-    Bounds { max_arguments: 5, max_argument_bytes: 40, max_bytes: 100, caller: Known::Yes };
+    Bounds { max_arguments: 5, max_argument_bytes: 40, max_bytes: 100, caller: AuthState::Authenticated };
 
-fn read(input: &[u8], pieces: impl IntoIterator<Item = usize>) -> Seen {
+fn read(input: &[u8], pieces: impl IntoIterator<Item = usize>) -> ParsedInput {
     in_pieces(input, pieces, &BOUNDS)
 }
 
-fn words(seen: &Seen) -> Vec<String> {
+fn words(seen: &ParsedInput) -> Vec<String> {
     let text = |command: &Vec<Vec<u8>>| {
         command.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>().join("|")
     };
@@ -90,13 +90,13 @@ fn what_is_none() {
 
 #[test]
 fn strangers_may_say_less() {
-    let stranger = Bounds { caller: Known::No, ..BOUNDS };
+    let stranger = Bounds { caller: AuthState::Anonymous, ..BOUNDS };
     for (input, error) in [
         ("*6\r\n", ProtocolError::UnknownCallersCount),
         ("*1\r\n$41\r\n", ProtocolError::UnknownCallersLength),
     ] {
-        let refused = Parser::default().next(&mut input.as_bytes().to_vec(), &stranger);
-        assert_eq!(refused, Err(error), "{input:?}");
+        let command_error = Parser::default().next(&mut input.as_bytes().to_vec(), &stranger);
+        assert_eq!(command_error, Err(error), "{input:?}");
     }
 }
 
@@ -153,7 +153,7 @@ fn generated_input_is_read_as_by_the_naive_reader() {
     prove(generate, |cuts: &Vec<usize>, pieces: &[Vec<u8>]| compare(&pieces.concat(), cuts, &BOUNDS));
 }
 
-/// It ends where the bound is, and no length can be told any more; that is seen once it was.
+/// It ends where the bound is, and no length fits any more; that is noticed once it has come.
 #[test]
 fn a_length_that_is_told_beyond_the_bound() {
     let full = format!("*3\r\n$40\r\n{0}\r\n$40\r\n{0}\r\n", "x".repeat(40));

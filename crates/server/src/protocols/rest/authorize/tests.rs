@@ -49,7 +49,7 @@ fn the_host_of_what_proxies_send() {
 #[test]
 fn proxies_may_say_it_under_either_name_but_not_both_differently() {
     let read = |headers: &HeaderMap| {
-        told(headers, &URI, |uri| path_of(uri).to_owned().into())
+        forwarded(headers, &URI, |uri| path_of(uri).to_owned().into())
             .map(|path| path.map(Cow::into_owned))
             .map_err(drop)
     };

@@ -21,7 +21,7 @@ fn call(descriptors: impl IntoIterator<Item = RateLimitDescriptor>) -> RateLimit
 }
 
 /// What one descriptor asks for: attributes, units, and whether they come or go.
-fn shown(demand: &Demand<'_>) -> String {
+fn render(demand: &Demand<'_>) -> String {
     let attributes = |request: &Request<'_>| {
         request.attributes().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
@@ -35,9 +35,9 @@ fn shown(demand: &Demand<'_>) -> String {
 }
 
 fn one(call: &RateLimitRequest) -> String {
-    let asked = Asked::new(call, true).expect("demands");
-    let [demand] = &*asked.demands else { panic!("{asked:?}") };
-    shown(demand)
+    let batch = DescriptorBatch::new(call, true).expect("demands");
+    let [demand] = &*batch.demands else { panic!("{batch:?}") };
+    render(demand)
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
     for (descriptor, expected) in rows {
         assert_eq!(one(&call([descriptor])), expected);
     }
-    let none = Asked::new(&call([with(5, 0, false)]), true).map(drop);
+    let none = DescriptorBatch::new(&call([with(5, 0, false)]), true).map(drop);
     assert!(matches!(&none, Err(Failure::Invalid(why)) if why.contains("unit")), "{none:?}");
 }
 
@@ -139,31 +139,33 @@ fn what_cannot_be_asked_is_said() {
         (call([descriptor("=b")]), "empty attribute name"),
     ];
     for (call, expected) in rows {
-        let Err(Failure::Invalid(why)) = Asked::new(&call, true).map(drop) else { panic!("{expected}") };
+        let Err(Failure::Invalid(why)) = DescriptorBatch::new(&call, true).map(drop) else {
+            panic!("{expected}")
+        };
         assert!(why.contains(expected), "{why}");
     }
     let most = many(MAX_DESCRIPTORS);
-    assert_eq!(Asked::new(&most, true).map(|asked| asked.demands.len()), Ok(MAX_DESCRIPTORS));
+    assert_eq!(DescriptorBatch::new(&most, true).map(|batch| batch.demands.len()), Ok(MAX_DESCRIPTORS));
 }
 
 /// A client chooses values: one that is not judged must not be a way around.
 #[test]
 fn a_value_that_is_too_long_is_refused() {
     let long = |key: &str, value: String| call([descriptor("b=c"), descriptor(&format!("{key}={value}"))]);
-    let shown = |call: &RateLimitRequest| {
-        let asked = Asked::new(call, true).expect("demands");
-        (shown(&asked.demands[1]), asked.unfit.join(" "))
+    let render = |call: &RateLimitRequest| {
+        let batch = DescriptorBatch::new(call, true).expect("demands");
+        (render(&batch.demands[1]), batch.unfit.join(" "))
     };
-    let (refused, why) = shown(&long("a", "x".repeat(4097)));
+    let (refused, why) = render(&long("a", "x".repeat(4097)));
     assert_eq!(refused, "refused");
     assert!(why.contains("value of `a` too long: 4097 bytes, the maximum is 4096"), "{why}");
-    assert_eq!(shown(&long("a", "x".repeat(4096))).1, "");
+    assert_eq!(render(&long("a", "x".repeat(4096))).1, "");
     for key in ["path", "req.path"] {
-        let (fits, why) = shown(&long(key, format!("/search?q={}", "x".repeat(9_000))));
+        let (fits, why) = render(&long(key, format!("/search?q={}", "x".repeat(9_000))));
         assert!(fits.ends_with("path=/search costs 1"), "{fits}");
         assert_eq!(why, "");
-        assert_eq!(shown(&long(key, format!("/{}?q", "x".repeat(4096)))).0, "refused");
-        assert!(shown(&long(key, "/search?q=x".to_owned())).0.ends_with("path=/search?q=x costs 1"));
+        assert_eq!(render(&long(key, format!("/{}?q", "x".repeat(4096)))).0, "refused");
+        assert!(render(&long(key, "/search?q=x".to_owned())).0.ends_with("path=/search?q=x costs 1"));
     }
 }
 
@@ -183,15 +185,15 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
     let (policy, _) = Policy::parse("test.yaml", rules).expect("a policy");
     let call =
         call([descriptor("b=c ip=10.0.0.1"), descriptor("b=c ip=nowhere"), descriptor("b=d ip=nowhere")]);
-    let mut asked = Asked::new(&call, true).expect("demands");
-    assert_eq!(asked.unfit.len(), 0);
-    asked.refuse_unfit(
+    let mut batch = DescriptorBatch::new(&call, true).expect("demands");
+    assert_eq!(batch.unfit.len(), 0);
+    batch.refuse_unfit(
         &policy,
         &policy.choose(&request("", &entries("b=c ip=nowhere"))).expect_err("no address"),
     );
-    let refused: Vec<bool> = asked.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
+    let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
     assert_eq!(refused, [false, true, false]);
-    assert!(asked.unfit[0].contains("invalid IP address `nowhere`"), "{:?}", asked.unfit);
+    assert!(batch.unfit[0].contains("invalid IP address `nowhere`"), "{:?}", batch.unfit);
 }
 
 /// A path that no rule can judge is the client's: it must not make the call fail.
@@ -202,9 +204,9 @@ fn a_path_with_too_many_readings_is_refused() {
     let (many, ambiguous) = ("path=/a;b%3Bc%2Fd\\e%5Cf/%67", "path=/a//../b");
     let call = call([descriptor("path=/a"), descriptor(many), descriptor(ambiguous)]);
     for odd in [many, ambiguous] {
-        let mut asked = Asked::new(&call, true).expect("demands");
-        asked.refuse_unfit(&policy, &policy.choose(&request("", &entries(odd))).expect_err("unreadable"));
-        let refused: Vec<bool> = asked.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
+        let mut batch = DescriptorBatch::new(&call, true).expect("demands");
+        batch.refuse_unfit(&policy, &policy.choose(&request("", &entries(odd))).expect_err("unreadable"));
+        let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
         assert_eq!(refused, [false, true, true]);
     }
 }

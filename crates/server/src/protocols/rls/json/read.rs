@@ -10,31 +10,31 @@ use crate::protocols::rls::proto;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Call {
+pub(crate) struct JsonCall {
     #[serde(default, deserialize_with = "given")]
     domain: String,
     #[serde(default, deserialize_with = "given")]
-    descriptors: Vec<Descriptor>,
+    descriptors: Vec<JsonDescriptor>,
     #[serde(default, alias = "hitsAddend", deserialize_with = "given")]
-    hits_addend: Number<u32>,
+    hits_addend: JsonNumber<u32>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Descriptor {
+struct JsonDescriptor {
     #[serde(default, deserialize_with = "given")]
-    entries: Vec<Entry>,
+    entries: Vec<JsonEntry>,
     #[serde(default)]
-    limit: Option<Limit>,
+    limit: Option<JsonLimit>,
     #[serde(default, alias = "hitsAddend")]
-    hits_addend: Option<Number<u64>>,
+    hits_addend: Option<JsonNumber<u64>>,
     #[serde(default, alias = "isNegativeHits", deserialize_with = "given")]
     is_negative_hits: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct JsonEntry {
     #[serde(default, deserialize_with = "given")]
     key: String,
     #[serde(default, deserialize_with = "given")]
@@ -43,9 +43,9 @@ struct Entry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Limit {
+struct JsonLimit {
     #[serde(default, alias = "requestsPerUnit", deserialize_with = "given")]
-    requests_per_unit: Number<u32>,
+    requests_per_unit: JsonNumber<u32>,
     #[serde(default, deserialize_with = "given")]
     unit: UnitNumber,
 }
@@ -57,19 +57,19 @@ fn given<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer:
 
 /// A whole number, which may be written as a text.
 #[derive(Clone, Copy, Default)]
-struct Number<T>(T);
+struct JsonNumber<T>(T);
 
-impl<'de, T: TryFrom<u64>> Deserialize<'de> for Number<T> {
+impl<'de, T: TryFrom<u64>> Deserialize<'de> for JsonNumber<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = deserializer.deserialize_any(Whole)?;
+        let number = deserializer.deserialize_any(NumberVisitor)?;
         let fits = T::try_from(number).map(Self);
         fits.map_err(|_| D::Error::custom(format_args!("{number} is more than there is room for")))
     }
 }
 
-struct Whole;
+struct NumberVisitor;
 
-impl Visitor<'_> for Whole {
+impl Visitor<'_> for NumberVisitor {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -127,21 +127,21 @@ impl Visitor<'_> for UnitVisitor {
     }
 }
 
-impl From<Call> for proto::RateLimitRequest {
-    fn from(Call { domain, descriptors, hits_addend: Number(hits_addend) }: Call) -> Self {
+impl From<JsonCall> for proto::RateLimitRequest {
+    fn from(JsonCall { domain, descriptors, hits_addend: JsonNumber(hits_addend) }: JsonCall) -> Self {
         let descriptors = descriptors.into_iter().map(proto::RateLimitDescriptor::from).collect();
         Self { domain, descriptors, hits_addend }
     }
 }
 
-impl From<Descriptor> for proto::RateLimitDescriptor {
-    fn from(Descriptor { entries, limit, hits_addend, is_negative_hits }: Descriptor) -> Self {
-        let entry = |Entry { key, value }: Entry| proto::Entry { key, value: value.into_bytes() };
+impl From<JsonDescriptor> for proto::RateLimitDescriptor {
+    fn from(JsonDescriptor { entries, limit, hits_addend, is_negative_hits }: JsonDescriptor) -> Self {
+        let entry = |JsonEntry { key, value }: JsonEntry| proto::Entry { key, value: value.into_bytes() };
         let limit = limit.map(|limit| proto::RateLimitOverride {
             requests_per_unit: limit.requests_per_unit.0,
             unit: limit.unit.0,
         });
-        let hits_addend = hits_addend.map(|Number(hits)| hits);
+        let hits_addend = hits_addend.map(|JsonNumber(hits)| hits);
         Self { entries: entries.into_iter().map(entry).collect(), limit, hits_addend, is_negative_hits }
     }
 }

@@ -69,7 +69,7 @@ fn status(out: &mut Vec<u8>, status: &DescriptorStatus) {
         member(out, "name");
         json::text(out, name);
         out.push(b'}');
-        // Also if that is nothing: it is what is asked for.
+        // Also if it is 0: clients read it.
         member(out, "limitRemaining");
         json::number(out, u64::from(status.limit_remaining));
     }

@@ -37,15 +37,15 @@ struct Play {
     per_second: usize,
     /// When lines were written.
     lines_ms: Vec<u64>,
-    told: u64,
-    /// When denials were left out, of those that were not told.
-    untold_ms: VecDeque<u64>,
+    reported: u64,
+    /// When denials were left out, of those that were not reported.
+    unreported_ms: VecDeque<u64>,
 }
 
 impl Play {
     fn new(per_second: u32) -> Self {
         let log = Arc::new(DenialLog::default());
-        log.queue.lock().phase = Phase::On;
+        log.queue.lock().phase = WriterPhase::On;
         log.set(per_second);
         Self {
             writer: Writer::new(Arc::clone(&log), None),
@@ -54,8 +54,8 @@ impl Play {
             now_ms: 0,
             per_second: per_second as usize,
             lines_ms: Vec::new(),
-            told: 0,
-            untold_ms: VecDeque::new(),
+            reported: 0,
+            unreported_ms: VecDeque::new(),
         }
     }
 
@@ -66,20 +66,20 @@ impl Play {
     fn deny(&mut self) {
         let before = self.log.stats().left_out;
         self.log.offer(line);
-        self.untold_ms.extend((before < self.log.stats().left_out).then_some(self.now_ms));
+        self.unreported_ms.extend((before < self.log.stats().left_out).then_some(self.now_ms));
     }
 
     /// Writes what there is, and tells when to look again.
     fn write(&mut self) -> Result<Option<Instant>, String> {
         loop {
             let left_out = match self.writer.next(self.now()) {
-                Next::Write { left_out, .. } => left_out.unwrap_or(0),
-                Next::TellLeftOut(left_out) => left_out,
-                Next::Wait(until) => return Ok(until),
-                Next::End => return Err("it ends".to_owned()),
+                WriterStep::Write { left_out, .. } => left_out.unwrap_or(0),
+                WriterStep::TellLeftOut(left_out) => left_out,
+                WriterStep::Wait(until) => return Ok(until),
+                WriterStep::End => return Err("it ends".to_owned()),
             };
-            self.told += left_out;
-            self.untold_ms.drain(..left_out as usize);
+            self.reported += left_out;
+            self.unreported_ms.drain(..left_out as usize);
             self.lines_ms.push(self.now_ms);
             let in_a_second = self.lines_ms.iter().rev().take_while(|at| self.now_ms - **at < 1_000);
             let lines = in_a_second.count();
@@ -95,15 +95,15 @@ impl Play {
                 break;
             }
             self.now_ms = until_ms;
-            let late = self.untold_ms.iter().find(|at| self.now_ms - **at > 1_000);
-            ensure!(late.is_none(), "left out at {late:?}, and not told at {}", self.now_ms);
+            let late = self.unreported_ms.iter().find(|at| self.now_ms - **at > 1_000);
+            ensure!(late.is_none(), "left out at {late:?}, and not reported at {}", self.now_ms);
         }
         self.now_ms = end_ms;
         self.write().map(drop)
     }
 }
 
-/// In no second more lines than allowed; every denial is written or left out; whoever is left out is told of within a second.
+/// In no second more lines than allowed; every denial is written or left out; every one left out is reported within a second.
 #[test]
 fn every_denial_is_told_of_and_no_second_has_too_many_lines() {
     let generate = |rng: &Rng| {
@@ -126,7 +126,11 @@ fn every_denial_is_told_of_and_no_second_has_too_many_lines() {
         play.pass(1_000)?;
         let DenialLogStats { lines, left_out } = play.log.stats();
         ensure!(lines + left_out == denials, "{lines} and {left_out} of {denials}");
-        ensure!(play.told == left_out && play.untold_ms.is_empty(), "{} of {left_out} told", play.told);
+        ensure!(
+            play.reported == left_out && play.unreported_ms.is_empty(),
+            "{} of {left_out} reported",
+            play.reported
+        );
         ensure!(play.log.left.load(Ordering::Relaxed) <= i64::from(per_second), "too many places");
         Ok(())
     });
@@ -136,7 +140,7 @@ fn every_denial_is_told_of_and_no_second_has_too_many_lines() {
 #[test]
 fn a_writer_that_hangs_costs_a_queue() {
     let log = DenialLog::default();
-    log.queue.lock().phase = Phase::On;
+    log.queue.lock().phase = WriterPhase::On;
     log.set(1_000_000);
     (0..3 * MAX_QUEUED).for_each(|_| log.offer(line));
     assert_eq!(log.queue.lock().lines.len(), MAX_QUEUED);
@@ -155,7 +159,7 @@ fn it_may_be_set_while_it_runs() {
     play.deny();
     assert_eq!(play.log.stats().left_out, 2);
     play.pass(1_000).expect("in time");
-    assert_eq!((play.lines_ms.len(), play.told), (3, 2), "the line that tells what was left out");
+    assert_eq!((play.lines_ms.len(), play.reported), (3, 2), "the line that tells what was left out");
     play.log.set(0);
     play.deny();
     play.pass(5_000).expect("in time");

@@ -81,7 +81,7 @@ async fn a_collector_that_nobody_vouches_for_gets_nothing() {
     let (address, taken) = collector(&identity()).await;
     let sent = client(address, &identity()).send("traces", &TracesRequest::default()).await;
     match sent {
-        Err(Failure::ForNow { why, .. }) => assert!(why.contains("certificate"), "{why}"),
+        Err(SendFailure::ForNow { why, .. }) => assert!(why.contains("certificate"), "{why}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(taken.await.expect("an end"), "");

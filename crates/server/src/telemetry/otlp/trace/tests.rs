@@ -25,7 +25,7 @@ fn numbers() -> impl FnMut() -> u64 {
 #[test]
 fn a_caller_decides_whatever_the_share() {
     for basis_points in [0, 10_000] {
-        let share = Share::new(basis_points);
+        let share = SampleShare::new(basis_points);
         let mut random = numbers();
         let kept = Trace::begin(share, ASKED, Some(&headers("01")), &mut random).0.expect("a span");
         let id = u128::from_str_radix(TRACE, 16).expect("hex").to_be_bytes();
@@ -42,7 +42,7 @@ fn a_caller_decides_whatever_the_share() {
 fn a_share_of_the_traces_that_begin_here_is_kept() {
     let mut random = numbers();
     let mut kept = |basis_points| {
-        let share = Share::new(basis_points);
+        let share = SampleShare::new(basis_points);
         (0..100_000).filter(|_| !Trace::begin(share, ASKED, None, &mut random).is_none()).count()
     };
     assert_eq!((kept(0), kept(10_000)), (0, 100_000));
@@ -54,7 +54,7 @@ fn a_share_of_the_traces_that_begin_here_is_kept() {
 #[test]
 fn whoever_decides_by_the_id_decides_the_same() {
     let mut random = numbers();
-    let share = Share::new(2_500);
+    let share = SampleShare::new(2_500);
     for _ in 0..1_000 {
         if let Some(begun) = Trace::begin(share, ASKED, None, &mut random).0 {
             let low = u64::from_be_bytes(begun.trace_id[8..].try_into().expect("eight bytes"));
@@ -66,12 +66,13 @@ fn whoever_decides_by_the_id_decides_the_same() {
 
 #[test]
 fn a_span_is_whole() {
-    let begun = Trace::begin(Share::new(10_000), ASKED, Some(&headers("01")), numbers()).0.expect("a span");
+    let begun =
+        Trace::begin(SampleShare::new(10_000), ASKED, Some(&headers("01")), numbers()).0.expect("a span");
     let outcome = SpanOutcome { error: Some("no answer".to_owned()), ..SpanOutcome::default() };
     let span = begun.span(outcome);
     assert_eq!((&*span.name, span.kind, span.flags), ("POST /v1/check", SERVER, 0x301));
     assert_eq!((span.trace_id.len(), span.span_id.len(), span.parent_span_id.len()), (16, 8, 8));
     assert!(span.start_time_unix_nano <= span.end_time_unix_nano && span.span_id != [0; 8]);
     assert_eq!(span.attributes, [KeyValue::text("slidegate.protocol", "http")]);
-    assert_eq!(span.status, Some(Status { message: "no answer".to_owned(), code: ERROR }));
+    assert_eq!(span.status, Some(SpanStatus { message: "no answer".to_owned(), code: ERROR }));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::telemetry::otlp::messages::{AnyValue, Value};
+use crate::telemetry::otlp::messages::{AnyValue, AttributeValue};
 
 fn read(given: &[(&'static str, &str)]) -> Result<Variables, OtlpError> {
     let get = |name: &'static str| {
@@ -12,7 +12,7 @@ fn read(given: &[(&'static str, &str)]) -> Result<Variables, OtlpError> {
 fn resource_of(given: &[(&'static str, &str)]) -> Vec<(String, String)> {
     let resource = read(given).unwrap_or_else(|error| panic!("{error}")).resource;
     let text = |value: Option<AnyValue>| match value.and_then(|value| value.value) {
-        Some(Value::Text(text)) => text,
+        Some(AttributeValue::Text(text)) => text,
         other => panic!("{other:?}"),
     };
     let mut all: Vec<_> = resource.into_iter().map(|one| (one.key, text(one.value))).collect();

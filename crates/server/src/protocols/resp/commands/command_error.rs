@@ -4,26 +4,26 @@ use std::borrow::Cow;
 
 use super::Command;
 
-/// How much of a command that is not known is told back.
-const SHOWN_BYTES: usize = 128;
+/// Maximum length of an unknown command in an error.
+const MAX_ECHO_BYTES: usize = 128;
 
 /// Why a command is not done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Refused(pub(super) Cow<'static, str>);
+pub(super) struct CommandError(pub(super) Cow<'static, str>);
 
-impl From<&'static str> for Refused {
+impl From<&'static str> for CommandError {
     fn from(text: &'static str) -> Self {
         Self(Cow::Borrowed(text))
     }
 }
 
-impl From<String> for Refused {
+impl From<String> for CommandError {
     fn from(text: String) -> Self {
         Self(Cow::Owned(text))
     }
 }
 
-impl Refused {
+impl CommandError {
     pub(super) const UNKNOWN_CALLER: Self = Self(Cow::Borrowed("NOAUTH Authentication required."));
     pub(super) const WRONG_PASSWORD: Self =
         Self(Cow::Borrowed("WRONGPASS invalid username-password pair or user is disabled."));
@@ -40,20 +40,20 @@ impl Refused {
 
     #[cold]
     pub(super) fn unknown(command: Command<'_, '_>) -> Self {
-        let mut shown = String::new();
+        let mut arguments = String::new();
         for argument in command.from(1) {
-            if shown.len() >= SHOWN_BYTES {
+            if arguments.len() >= MAX_ECHO_BYTES {
                 break;
             }
-            shown.extend(["'", &head(argument, SHOWN_BYTES - shown.len()), "' "]);
+            arguments.extend(["'", &head(argument, MAX_ECHO_BYTES - arguments.len()), "' "]);
         }
-        let name = head(command.argument(0), SHOWN_BYTES);
-        Self::from(format!("ERR unknown command '{name}', with args beginning with: {shown}"))
+        let name = head(command.argument(0), MAX_ECHO_BYTES);
+        Self::from(format!("ERR unknown command '{name}', with args beginning with: {arguments}"))
     }
 
     #[cold]
     pub(super) fn unknown_subcommand(command: Command<'_, '_>, of: &str) -> Self {
-        let name = head(command.argument(1), SHOWN_BYTES);
+        let name = head(command.argument(1), MAX_ECHO_BYTES);
         Self::from(format!("ERR unknown subcommand '{name}'. Try {of} HELP."))
     }
 }

@@ -10,14 +10,14 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 
 /// The body of an answer.
-pub(crate) enum Content {
+pub(crate) enum ReplyBody {
     /// All of it is known, as it is for nearly every answer.
     Whole(Full<Bytes>),
     /// It goes on until the stream ends.
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
 }
 
-impl Content {
+impl ReplyBody {
     /// What is known.
     #[inline]
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
@@ -30,13 +30,13 @@ impl Content {
     }
 }
 
-impl Default for Content {
+impl Default for ReplyBody {
     fn default() -> Self {
         Self::Whole(Full::default())
     }
 }
 
-impl Body for Content {
+impl Body for ReplyBody {
     type Data = Bytes;
     type Error = Infallible;
 
