@@ -140,7 +140,7 @@ impl<C: Clock> Runtime<C> {
         Self { log: Some(log), ..self }
     }
 
-    /// What the protocols ask.
+    /// Decider of the protocols.
     pub(crate) fn decider(&self) -> &Arc<Decider<C>> {
         &self.decider
     }

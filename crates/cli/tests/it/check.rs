@@ -78,7 +78,7 @@ fn a_deny_list_denies() {
     let policy = file("version: 1\nrules: [{name: api, limits: [5/min], deny: [{ip: 203.0.113.0/24}]}]");
     let ended = login(&Server::start(&[path(&policy)]), &[]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stdout.starts_with("denied: the rule api refuses this request"), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("denied: rule api blocks this request"), "{}", ended.stdout);
 }
 
 #[test]

@@ -269,10 +269,7 @@ fn what_could_not_be_saved_at_the_end_is_told() {
     wait_for("a folder", || fs::create_dir(folder.path().join("state.new")).ok());
     let (code, said) = server.terminate();
     assert_eq!(code, Some(1), "{said}");
-    assert!(
-        said.contains("that was the end. What was admitted since the last one that was written, "),
-        "{said}"
-    );
+    assert!(said.contains("counts since the last snapshot, "), "{said}");
 }
 
 #[test]
@@ -283,7 +280,7 @@ fn two_servers_cannot_have_one_file() {
     let ended = run(&["serve", "--http", "127.0.0.1:0", path(&policy)]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
     let said = in_one_line(&ended.stderr);
-    assert!(said.contains("another process that runs: end that one"), "{said}");
+    assert!(said.contains("in use by another process: stop that one"), "{said}");
     // The system gives the lock back, however the process ended.
     server.kill();
     Server::start(&[path(&policy)]);

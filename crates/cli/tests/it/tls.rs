@@ -190,7 +190,7 @@ fn serve_names_what_it_cannot_use() {
     // miette breaks lines.
     let said: String =
         ended.stderr.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
-    assert!(said.contains("server.tls: the key in") && said.contains("does not fit"), "{said}");
+    assert!(said.contains("server.tls: the key in") && said.contains("does not match"), "{said}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn what_may_become_a_problem_is_said_at_the_start() {
     let (code, said) = scene.serve().terminate();
     assert_eq!(code, Some(0));
     assert!(said.contains("the certificate expires in 5 days"), "{said}");
-    assert!(said.contains("other users may read the private key") && said.contains("chmod 600"), "{said}");
+    assert!(said.contains("other users can read the private key") && said.contains("chmod 600"), "{said}");
 
     let (_, said) = Scene::new(Usage::ExpiredServer).serve().terminate();
     assert!(said.contains("the certificate expired") && said.contains("put a new one in its file"), "{said}");

@@ -1,4 +1,4 @@
-//! What a request has to bring before it is read: the token; and where there is none, signs that no web page sent it.
+//! Authentication of admin requests: a token; without one, protection against requests of web pages.
 //!
 //! A browser on the same machine reaches a loopback address too. A page may send it requests, which the browser marks with an
 //! `Origin` and does not let have a JSON body unasked; or its host may be made to resolve to 127.0.0.1, which the `Host` shows.
@@ -15,7 +15,7 @@ use crate::protocols::auth;
 use crate::protocols::problem::Problem;
 use crate::telemetry::auth_failures::AuthFailure;
 
-/// Why a request is not read.
+/// Refusal of an admin request.
 #[derive(Debug)]
 pub(super) enum AuthRefusal {
     Token(AuthFailure),
@@ -43,7 +43,7 @@ pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) ->
     }
     check_origin(&head.headers)?;
     if head.method == Method::POST && !head.headers.contains_key(CONTENT_TYPE) {
-        let detail = "without a token this needs the header Content-Type: application/json";
+        let detail = "without a token Content-Type: application/json is required";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into());
     }
     Ok(())
@@ -51,15 +51,13 @@ pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) ->
 
 /// It was refused before it came to this.
 fn open() -> Problem {
-    forbidden("this listener can be reached by other machines and asks for nothing: give it a token")
+    forbidden("other machines can reach this listener without authentication: set a token")
 }
 
 fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
     match single(headers, &HOST) {
         Some(host) if is_address(host) => Ok(()),
-        _ => Err(forbidden(
-            "without a token this is asked by its address, or as localhost: the Host header has another name",
-        )),
+        _ => Err(forbidden("without a token the Host header must be an address or localhost")),
     }
 }
 
@@ -70,7 +68,7 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     let origin = single(headers, &ORIGIN).and_then(|origin| origin.split_once("://"));
     match (origin, single(headers, &HOST)) {
         (Some((_, origin)), Some(host)) if origin.eq_ignore_ascii_case(host) => Ok(()),
-        _ => Err(forbidden("without a token this takes no requests from pages of another origin")),
+        _ => Err(forbidden("without a token requests from other origins are refused")),
     }
 }
 

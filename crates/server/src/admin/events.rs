@@ -31,9 +31,9 @@ use sample::Sample;
 pub(crate) use top::top;
 use viewer::Viewer;
 
-/// How often there is a frame.
+/// Interval of frames.
 const EVERY: Duration = Duration::from_secs(1);
-/// The most who look on at a time.
+/// Maximum number of viewers.
 const MAX_VIEWERS: usize = 100;
 
 /// Event stream of the server.
@@ -44,14 +44,14 @@ pub(crate) struct Events {
     began: Instant,
 }
 
-/// A frame as it is sent.
+/// Frame as it is sent.
 #[derive(Clone, Default)]
 struct SentFrame {
     bytes: Bytes,
     then: StreamState,
 }
 
-/// What comes after a frame.
+/// Whether a frame is the last.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum StreamState {
     #[default]
@@ -65,7 +65,7 @@ impl Events {
         Self { viewers, latest: watch::Sender::default(), history: Mutex::default(), began: Instant::now() }
     }
 
-    /// How many look on.
+    /// Number of viewers.
     pub(crate) fn viewers(&self) -> usize {
         self.viewers.load(Ordering::Relaxed)
     }
@@ -107,7 +107,7 @@ impl Events {
     }
 }
 
-/// A place among those who look on, until it is dropped.
+/// Slot of a viewer, until it is dropped.
 struct ViewerSlot(Arc<Events>);
 
 impl Drop for ViewerSlot {
@@ -132,7 +132,7 @@ pub(crate) async fn publish<C: Clock>(events: Arc<Events>, runtime: Arc<Runtime<
     pending::<()>().await;
 }
 
-/// Lets a client look on until it goes away or the service ends.
+/// Response with an event stream, until the client closes it or the server shuts down.
 pub(crate) fn reply<C: Clock>(
     events: &Arc<Events>,
     runtime: &Runtime<C>,
@@ -141,11 +141,11 @@ pub(crate) fn reply<C: Clock>(
     // Before it is looked at whether the service ends, so that its last frame is not missed.
     let latest = events.latest.subscribe();
     if !runtime.is_ready() {
-        return Err(Problem::overloaded("the service ends, and there is nothing more to see"));
+        return Err(Problem::overloaded("the server is shutting down"));
     }
     let Some((seat, hello)) = events.join(runtime) else {
         let detail =
-            format!("{MAX_VIEWERS} look on already, which is the most; close a console, or ask later");
+            format!("the maximum of {MAX_VIEWERS} event streams is reached; close a console, or retry later");
         return Err(Problem::overloaded(detail));
     };
     let viewer = Viewer::new(seat, hello, latest, Arc::clone(&connection.progress));

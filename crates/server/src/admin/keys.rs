@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use slidegate::policy::{HitMode, KeyText, ListMatch, Policy};
-use slidegate::{Clock, GateError, Looked, Request, Source};
+use slidegate::{Clock, GateError, Looked, Request};
 
 use super::reply::json;
 use crate::protocols::json_body;
@@ -14,6 +14,7 @@ use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::rest::check::Attributes;
 use crate::runtime::Runtime;
 use crate::telemetry::audit::{AuditDetails, Completion};
+use crate::telemetry::labels;
 
 /// The most rules that an answer names.
 const MAX_NAMED: usize = 50;
@@ -68,29 +69,28 @@ pub(super) async fn reset<C: Clock>(
         // Subjects are forgotten one after the other, and an answer may be lost.
         Err(GateError::Store(error)) => {
             audit.completion = Completion::Unknown;
-            let detail =
-                format!("the store did not answer, so all, some or none was reset; try again: {error}");
+            let detail = format!("the store did not respond: all, some or none was reset; retry: {error}");
             return Err(Problem::unanswered(detail));
         }
         forgotten => forgotten?,
     };
     audit.after = Some(match forgotten.len() {
-        0 => "nothing was found to reset".to_owned(),
-        1 => "1 subject is as if never seen".to_owned(),
-        count => format!("{count} subjects are as if never seen"),
+        0 => "no subject found".to_owned(),
+        1 => "1 subject reset".to_owned(),
+        count => format!("{count} subjects reset"),
     });
     let subjects =
         forgotten.iter().map(|one| json!({ "rule": one.rule, "key": key(&one.key), "limits": one.limits }));
     Ok(respond(runtime, &body, &subjects.collect::<Vec<_>>()))
 }
 
-/// What the attributes name. That there is no rule of a name is an error, since nothing else could be found either.
+/// Subjects that the attributes name. An unknown rule is an error.
 async fn found<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>) -> Result<Vec<Looked>, Problem> {
     let rule = body.rule.as_deref();
     if let Some(name) = rule
         && !runtime.gate().policy().rules().iter().any(|rule| rule.name() == name)
     {
-        let detail = format!("no rule is called {name:?}; there are {}", names(&runtime.gate().policy()));
+        let detail = format!("no rule named {name:?}; the rules are {}", names(&runtime.gate().policy()));
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     }
     Ok(runtime.gate().look(rule, body.request()).await?)
@@ -104,7 +104,7 @@ fn respond<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>, subjects: &[Valu
     json(StatusCode::OK, &answer)
 }
 
-/// What would have to be given.
+/// Message that names the attributes of the keys.
 fn nothing_found(policy: &Policy, rule: Option<&str>) -> String {
     let rules = policy.explain();
     let wanted = rules.iter().filter(|one| rule.is_none_or(|rule| one.name == rule));
@@ -156,12 +156,7 @@ fn render(one: &Looked) -> Value {
             ListMatch::Allow => "allow",
             ListMatch::Deny => "deny",
         }),
-        "source": match one.source() {
-            Source::Store => "store",
-            Source::Local => "local",
-            Source::Cache => "cache",
-            Source::Assumed => "assumed",
-        },
+        "source": labels::source(one.source()),
         "looked_at_ms": one.looked_at_ms(),
         "limits": limits.collect::<Vec<_>>(),
     })

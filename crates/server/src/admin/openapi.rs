@@ -1,4 +1,4 @@
-//! What operators can ask, as an OpenAPI document. It is kept by hand in `openapi.json`, and tests hold every answer against it.
+//! OpenAPI document of the admin API, written by hand in `openapi.json`; tests check every response against it.
 
 use std::sync::LazyLock;
 

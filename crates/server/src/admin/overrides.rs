@@ -15,7 +15,7 @@ use crate::runtime::Runtime;
 use crate::runtime::overrides::{NewOverride, Override, OverrideError};
 use crate::telemetry::audit::{AuditDetails, Completion};
 
-/// What is said of the exception itself is read as in a file, with its errors.
+/// Body of a new override. The override itself is parsed as in a policy file.
 #[derive(Deserialize)]
 struct OverrideBody {
     expires_in: String,
@@ -40,10 +40,7 @@ pub(super) async fn add<C: Clock>(
     let text = Value::Object(exception).to_string();
     audit.what = Some(format!("{text} for {expires_in}"));
     let DurationMs(expires_in_ms) = expires_in.parse().map_err(|remedy: String| {
-        Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            format!("expires_in: {expires_in:?} is no duration: {remedy}"),
-        )
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("invalid expires_in {expires_in:?}: {remedy}"))
     })?;
     let exception = TemporaryOverride::parse(&text)
         .map_err(|errors| refused(&OverrideError::TemporaryOverride(errors), audit))?;
@@ -69,11 +66,11 @@ pub(super) async fn remove<C: Clock>(
     if runtime.remove_override(id).await.map_err(|error| refused(&error, audit))? {
         return Ok(json(StatusCode::OK, &json!({ "id": id, "removed": true })));
     }
-    let detail = format!("there is no override {id:?}; GET /v1/overrides lists those that there are");
+    let detail = format!("no override {id:?}; GET /v1/overrides lists all");
     Err(Problem::new(StatusCode::NOT_FOUND, detail))
 }
 
-/// What it says beside what it is: `rule`, `when`, and what happens then.
+/// Override as JSON: `rule`, `when` and the effect, with its state.
 fn render(one: &Override) -> Value {
     let mut members = match one.exception.as_ref().map(|exception| serde_json::from_str(exception.text())) {
         Some(Ok(Value::Object(members))) => members,

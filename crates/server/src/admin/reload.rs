@@ -33,7 +33,7 @@ pub(super) async fn reload<C: Clock + 'static>(
     audit.before = Some(runtime.reload_state().policy_digest);
     // Also where there is no policy file to read again.
     let CertificateReload { changed, errors } = runtime.network().certificates.reload().await;
-    changed.iter().for_each(|setting| audit.record_change(&format!("another certificate of {setting}")));
+    changed.iter().for_each(|setting| audit.record_change(&format!("new certificate of {setting}")));
     let policy = runtime.reload().await;
     if let Ok(done) = &policy {
         audit.record_change(&format!("{}, {} changes", done.policy_digest, done.changes.len()));
@@ -59,6 +59,6 @@ fn refused(policy: Option<&ReloadError>, certificates: &[ConfigError], audit: &m
     };
     let mut lines = policy.map_or_else(Vec::new, ReloadError::lines);
     lines.extend(certificates.iter().map(ToString::to_string));
-    lines.extend(audit.after.take().map(|done| format!("in force nevertheless: {done}")));
+    lines.extend(audit.after.take().map(|done| format!("applied nevertheless: {done}")));
     Problem::new(status, lines.join("\n"))
 }

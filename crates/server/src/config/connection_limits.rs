@@ -55,7 +55,7 @@ impl ConnectionLimits {
         (shortest / 16).clamp(Duration::from_millis(5), Duration::from_millis(500))
     }
 
-    /// Who counts as one: an address, or what an IPv6 network gives to a customer.
+    /// Group of an address: the address itself, or its IPv6 prefix.
     pub(crate) fn group(&self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => match embedded_ipv4(address) {

@@ -1,4 +1,4 @@
-//! Who may speak to the admin listener: whoever is on this machine, has the token, or shows a certificate.
+//! Exposure of the admin listener: only this machine, or clients with a token or a certificate.
 //!
 //! That it is not open by accident is looked at wherever it could become so: in the file, where settings are used (flags may
 //! have changed them), when the listener is bound, when settings change, and at every request.
@@ -10,7 +10,7 @@ use slidegate::policy::file::{Admin, Server};
 use super::error::ConfigError;
 use super::value::{self, value};
 
-/// What the settings say of strangers, at the address that they name.
+/// Checks the exposure at the address in the settings.
 pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
     match &server.admin {
         Some(admin) => check_at(admin, *value(&admin.listen, "server.admin.listen")?),
@@ -18,25 +18,25 @@ pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
     }
 }
 
-/// Whether strangers are kept out at an address.
+/// Checks the exposure at an address.
 pub(crate) fn check_at(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
     // A token that can be guessed is none, and refused as such.
     token(admin)?;
     if admin.is_guarded_at(address) { Ok(()) } else { Err(ConfigError::AdminIsOpen { address }) }
 }
 
-/// The same once it is bound, with a warning of what is not forbidden.
+/// Checks the exposure of a bound listener, with a warning about an unencrypted token.
 pub(crate) fn check_bound(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
     check_at(admin, address)?;
     if !is_local(address) && admin.tls.is_none() {
         tracing::warn!(
-            "the token of the admin listener at {address} travels in the clear: set server.admin.tls, or listen at 127.0.0.1"
+            "the token of the admin listener at {address} is sent unencrypted: set server.admin.tls, or listen at 127.0.0.1"
         );
     }
     Ok(())
 }
 
-/// What requests have to bring.
+/// Token of the admin listener.
 pub(crate) fn token(admin: &Admin) -> Result<Option<&str>, ConfigError> {
     value::token(admin.token.as_ref(), "server.admin.token")
 }

@@ -1,23 +1,23 @@
-//! What can be wrong with where telemetry goes.
+//! Errors in the settings of telemetry export.
 
 use super::tls_error::TlsError;
 
-/// Why telemetry cannot be sent as the settings have it.
+/// Error in the settings of telemetry export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OtlpError {
     /// It is not said where a collector is, as an address of HTTP.
-    #[error("endpoint: {endpoint:?} is no address of a collector; write http://127.0.0.1:4318")]
+    #[error("endpoint: invalid collector URL {endpoint:?}, expected one such as http://127.0.0.1:4318")]
     Endpoint {
-        /// What is written, without a login.
+        /// Value in the file, without credentials.
         endpoint: String,
     },
     /// A variable of the environment cannot be read.
     #[error("{name}: {why}")]
     Variable {
-        /// Which one.
+        /// Its name.
         name: &'static str,
-        /// What it should be.
+        /// Expected value.
         why: &'static str,
     },
     /// The file of `OTEL_EXPORTER_OTLP_CERTIFICATE` cannot be used.

@@ -3,12 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a service with `store.snapshot` does not start: otherwise it would be noticed when the snapshot is needed.
+/// Error of `store.snapshot` at startup: otherwise it would surface when the snapshot is needed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotStartError {
     /// Another process has it: they would overwrite each other's.
-    #[error("{} belongs to another process that runs: end that one, or give each a path of its own", .0.display())]
+    #[error("{} is in use by another process: stop that one, or give each its own path", .0.display())]
     InUse(PathBuf),
     /// Nothing can be written there.
     #[error(
@@ -19,7 +19,7 @@ pub enum SnapshotStartError {
     NotWritable {
         /// The file that was tried.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// There is something that cannot be read.
@@ -31,7 +31,7 @@ pub enum SnapshotStartError {
     NotReadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }

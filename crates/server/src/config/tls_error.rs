@@ -1,8 +1,8 @@
-//! What can be wrong with the files of TLS, and what to do about it.
+//! Errors in TLS files, with remedies.
 
 use std::path::PathBuf;
 
-/// Why certificates cannot be used.
+/// Error in TLS files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -14,15 +14,15 @@ pub enum TlsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         why: String,
     },
     /// A file is not what it should be.
-    #[error("{} is no PEM: {why}. It may have been cut short: write it anew", path.display())]
+    #[error("{} is not valid PEM: {why}. It may be truncated: write it again", path.display())]
     NotPem {
         /// The file.
         path: PathBuf,
-        /// Where it stops making sense.
+        /// The error.
         why: String,
     },
     /// There is no certificate in a file.
@@ -44,8 +44,8 @@ pub enum TlsError {
     },
     /// A key needs a passphrase.
     #[error(
-        "the key in {0} is encrypted, and nobody is there to type its passphrase: write it without one, \
-         `openssl pkey -in {0} -out plain.key`, and keep that file to the service's user alone", path.display()
+        "the key in {0} is encrypted: write it without a passphrase, \
+         `openssl pkey -in {0} -out plain.key`, and give only the server's user access", path.display()
     )]
     EncryptedKey {
         /// The file.
@@ -56,12 +56,12 @@ pub enum TlsError {
     Key {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         why: String,
     },
     /// Key and certificate are not of each other.
     #[error(
-        "the key in {} does not fit the certificate in {}: the server's own certificate has to be the first in its \
+        "the key in {} does not match the certificate in {}: the server's own certificate has to be the first in its \
          file, and the key the one that it was made for", key.display(), certificate.display()
     )]
     Mismatch {
@@ -75,7 +75,7 @@ pub enum TlsError {
     Certificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         why: String,
     },
 }

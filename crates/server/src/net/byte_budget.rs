@@ -1,4 +1,4 @@
-//! How much may have come of calls that are not complete: what comes at once takes none of it.
+//! Byte budget of incomplete calls. A call that arrives at once takes none of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ const MAX_OPEN_BYTES: usize = 8 << 10;
 /// they can three tenths are left, and after fifty the next has 20 KiB.
 const PART_OF_REST: usize = 8;
 
-/// What has come of calls that are not complete.
+/// Byte budget of incomplete calls.
 pub(crate) struct ByteBudget {
     bytes: AtomicUsize,
     max_bytes: usize,
@@ -48,7 +48,7 @@ impl ByteBudget {
     }
 }
 
-/// What one call has of it, until it is dropped.
+/// Reservation of a call, until it is dropped.
 pub(crate) struct Reservation<'a> {
     of: &'a ByteBudget,
     shared: Option<&'a ByteBudget>,

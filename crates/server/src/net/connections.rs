@@ -1,6 +1,6 @@
-//! The connections that are open: told to end when nothing moves on them, or when it is time.
+//! Open connections: ended when they stall, when they exceed a time limit, and at shutdown.
 //!
-//! One timer for all of them instead of one for each request: a connection only notes how far it is, which costs nothing.
+//! One timer sweeps all of them; a connection only records its progress, which costs nothing.
 
 mod admission;
 mod capacity;
@@ -34,9 +34,9 @@ pub(crate) use turns::{Turns, cost};
 use crate::config::connection_limits::ConnectionLimits;
 use reclaim::IdleQueue;
 
-/// How long a connection on which nothing is asked is kept once the service ends: what its client has just sent is still read.
+/// Time that an idle connection stays open during shutdown, to read what its client has just sent.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
-/// How often it is looked at who has not moved once the service ends.
+/// Interval of sweeps during shutdown.
 const LAST_SWEEPS: Duration = Duration::from_millis(10);
 
 /// Time that a client may keep sending after its last response.
@@ -116,7 +116,7 @@ impl ConnectionEntry {
     }
 }
 
-/// A connection was told to end.
+/// Time-out of a connection.
 enum Timeout {
     /// For the first time, while it did this.
     First(Phase),
@@ -124,7 +124,7 @@ enum Timeout {
 }
 
 impl Connections {
-    /// Says that a connection is open. It leaves when what this returns is dropped.
+    /// Registers a connection, until the membership is dropped.
     pub(crate) fn join(
         self: &Arc<Self>,
         progress: Arc<Progress>,
@@ -221,18 +221,18 @@ impl Connections {
         self.sweep(0, Instant::now(), bounds, &ConnectionCounts::default());
     }
 
-    /// From now on connections on which nothing is asked end soon.
+    /// Begins the shutdown: idle connections end soon.
     pub(crate) fn finish(&self) {
         self.0.lock().finishing = Some(Instant::now());
     }
 
-    /// Tells every connection.
+    /// Gives every connection an order.
     pub(crate) fn order_all(&self, order: Order) {
         self.0.lock().entries.iter().for_each(|(_, entry)| entry.order(order));
     }
 }
 
-/// A place among the connections.
+/// Membership of a connection, until it is dropped.
 pub(crate) struct Membership {
     of: Arc<Connections>,
     key: usize,

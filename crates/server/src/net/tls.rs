@@ -1,6 +1,6 @@
-//! TLS of the listeners: certificates that are read at the start, and again when their files change.
+//! TLS of the listeners: certificates are loaded at startup, and again when their files change.
 //!
-//! A connection keeps what it began with; new ones get what was read last. Files that cannot be used change nothing.
+//! A connection keeps its certificate; new ones get the latest. Invalid files change nothing.
 
 mod certificates;
 mod contents;
@@ -37,7 +37,7 @@ use identity::Identity;
 use records::RecordTracker;
 use validity::Validity;
 
-/// How long a client that was refused may take to hear why, and how much of what it still sends is read for that.
+/// Time, and number of bytes, for a refused client to read the alert.
 const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 << 10;
 
@@ -45,7 +45,7 @@ const FAREWELL_BYTES: u64 = 64 << 10;
 pub(crate) struct Tls {
     pub(crate) setting: &'static str,
     pub(crate) files: TlsFiles,
-    /// What is spoken inside it, by its name in ALPN; empty if it has none.
+    /// ALPN protocol; empty if it has none.
     protocol: &'static [u8],
     config: ArcSwap<ServerConfig>,
     // One reading at a time: what was read last is what is in use.
@@ -63,32 +63,32 @@ struct Last {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TlsState {
-    /// Whose it is: `server.tls`, `server.grpc.tls`, `server.resp.tls` or `server.admin.tls`.
+    /// Setting: `server.tls`, `server.grpc.tls`, `server.resp.tls` or `server.admin.tls`.
     pub setting: &'static str,
     /// The file that it was read from.
     pub certificate: PathBuf,
-    /// When the one in use was read.
+    /// Time of the last successful load.
     pub loaded_at_ms: u64,
-    /// When the one in use expires.
+    /// Expiry time.
     pub not_after_ms: Option<u64>,
-    /// How many times another one was taken since the start.
+    /// Number of reloads since startup.
     pub reloads: u64,
-    /// How many times the files could not be used.
+    /// Number of failed reloads.
     pub failures: u64,
-    /// Why the files cannot be used, if the last reading failed.
+    /// Error of the last reload, if it failed.
     pub last_error: Option<String>,
-    /// How many handshakes failed.
+    /// Number of failed handshakes.
     pub refused: u64,
 }
 
-/// Whether a reading found something else than what is in use.
+/// Outcome of a reload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadOutcome {
     Taken,
     Unchanged,
 }
 
-/// A connection after its handshake.
+/// Connection after its handshake.
 pub(crate) struct Accepted {
     pub(crate) stream: TlsStream<TrackedIo<TcpStream, RecordTracker>>,
     /// SHA-256 of the client's certificate, if it showed one.
@@ -128,7 +128,7 @@ impl Tls {
         Ok(Self { setting, files, protocol, config, last, refused: AtomicU64::new(0) })
     }
 
-    /// Speaks TLS on a new connection. Whoever is refused is told why, as far as TLS has words for it.
+    /// Performs the handshake on a new connection. A refused client gets an alert.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<Accepted> {
         let acceptor = TlsAcceptor::from(self.config.load_full());
         let stream =
@@ -136,7 +136,7 @@ impl Tls {
                 Ok(stream) => stream,
                 Err((error, stream)) => {
                     self.refused.fetch_add(1, Ordering::Relaxed);
-                    tracing::debug!(setting = self.setting, %error, "a handshake failed");
+                    tracing::debug!(setting = self.setting, %error, "handshake failed");
                     farewell(stream).await;
                     return Err(error);
                 }
@@ -151,7 +151,7 @@ impl Tls {
         self.take(self.files.read())
     }
 
-    /// Puts what was read in the place of what is in use, unless it is the same or cannot be used.
+    /// Replaces the certificate in use, unless the new one is the same or invalid.
     pub(crate) fn take(&self, read: Result<TlsContents, TlsError>) -> Result<ReadOutcome, TlsError> {
         let mut last = self.last.lock();
         let taken = read.and_then(|contents| {
@@ -174,14 +174,14 @@ impl Tls {
                 last.state.reloads += 1;
                 last.state.last_error = None;
                 let setting = self.setting;
-                tracing::info!(setting, "another certificate is in use for new connections");
+                tracing::info!(setting, "new certificate in use for new connections");
                 self.files.warn_of_open_key(setting);
                 expiry::warn(setting, identity.validity, last.state.loaded_at_ms);
                 self.config.store(identity.config);
                 Ok(ReadOutcome::Taken)
             }
             Err(error) => {
-                tracing::error!(setting = self.setting, "{error}. The certificate from before stays in use");
+                tracing::error!(setting = self.setting, "{error}. Keeping the previous certificate");
                 last.state.failures += 1;
                 last.state.last_error = Some(error.to_string());
                 Err(error)

@@ -51,13 +51,13 @@ pub(crate) fn live() -> Reply {
     reply(StatusCode::OK, JSON, &b"{\"live\":true}"[..])
 }
 
-/// Whether requests should come here. While the store does not answer every rule has an answer of its own, so that counts only
+/// Whether requests should come here. While the store is unavailable every rule has an answer of its own, so that counts only
 /// if it is asked for: `?store=required`.
 pub(crate) fn ready<C: Clock>(decider: &Decider<C>, query: Option<&str>) -> Result<Reply, Problem> {
     let store = StoreState::of(decider.gate().store());
     let needs_store = needs_store(query)?;
     let why = if !decider.is_ready() {
-        "it was told to end, and takes no more requests"
+        "the server is shutting down"
     } else if needs_store && store == StoreState::Unavailable {
         outage(decider.gate().store())
     } else {
@@ -79,10 +79,8 @@ pub(crate) fn ready<C: Clock>(decider: &Decider<C>, query: Option<&str>) -> Resu
 /// Why a store that is unavailable does not decide.
 fn outage(backend: &Backend) -> &'static str {
     match backend {
-        Backend::Redis(redis) if !redis.store().refusals().is_empty() => {
-            "the store refuses writes and does not decide"
-        }
-        _ => "the store does not answer",
+        Backend::Redis(redis) if !redis.store().refusals().is_empty() => "the store refuses writes",
+        _ => "the store is unavailable",
     }
 }
 

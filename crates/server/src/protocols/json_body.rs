@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::problem::Problem;
 
-/// What a JSON object says.
+/// Parses a JSON object.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
     // Otherwise a list would be taken as the members in their order.
     if !body.trim_ascii_start().starts_with(b"{") {
@@ -15,10 +15,10 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem
 
 fn not_an_object(body: &[u8]) -> String {
     match (body, str::from_utf8(body), serde_json::from_slice::<serde::de::IgnoredAny>(body)) {
-        ([], ..) => "the body is empty; it is a JSON object".to_owned(),
+        ([], ..) => "empty body, expected a JSON object".to_owned(),
         (_, Err(error), _) => not_utf8(&error),
         (_, _, Err(error)) => at(&error, &error.to_string()),
-        _ => "the body is JSON, but not an object".to_owned(),
+        _ => "expected a JSON object".to_owned(),
     }
 }
 
@@ -46,9 +46,9 @@ fn explain<'a, T: Deserialize<'a>>(body: &'a [u8]) -> String {
 fn at(error: &serde_json::Error, text: &str) -> String {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let what = text.strip_suffix(&place).unwrap_or(text);
-    format!("the body is not right at line {}, column {}: {what}", error.line(), error.column())
+    format!("invalid body at line {}, column {}: {what}", error.line(), error.column())
 }
 
 fn not_utf8(error: &std::str::Utf8Error) -> String {
-    format!("the body is not UTF-8: see the byte after the first {}", error.valid_up_to())
+    format!("invalid UTF-8 in the body after byte {}", error.valid_up_to())
 }

@@ -1,4 +1,4 @@
-//! What is said when something is wrong: `application/problem+json`, as RFC 9457 has it.
+//! Problem details: `application/problem+json` of RFC 9457.
 
 use bytes::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -9,12 +9,12 @@ use super::json;
 use super::reply_body::ReplyBody;
 use crate::runtime::backend::Backend;
 
-/// What every handler gives.
+/// Response of a handler.
 pub(crate) type Reply = hyper::Response<ReplyBody>;
 
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// Why a request is not served, and what would be right.
+/// Problem: why a request is not served, and what would be valid.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -25,7 +25,7 @@ pub(crate) struct Problem {
     kind: ProblemType,
 }
 
-/// What kind of problem it is.
+/// Type of a problem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ProblemType {
     /// The status says all.
@@ -54,26 +54,26 @@ impl Problem {
     }
 
     pub(crate) fn not_found(path: &str) -> Self {
-        let detail = format!("there is nothing at {path:?}; GET /openapi.json lists what there is");
+        let detail = format!("no endpoint at {path:?}; GET /openapi.json lists all");
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
     /// `allow` lists the methods that there are.
     pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
-        let detail = format!("this path takes {allow}");
+        let detail = format!("allowed methods: {allow}");
         let header = Some((ALLOW, HeaderValue::from_static(allow)));
         Self { header, ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
     pub(crate) fn unauthorized() -> Self {
-        let detail = "this needs the header Authorization: Bearer, with the token of the settings";
+        let detail = "missing or invalid bearer token";
         let header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"slidegate\"")));
         Self { header, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
     }
 
     /// The store did not answer where nothing can take its place.
     pub(crate) fn store(error: &impl std::error::Error) -> Self {
-        Self::unanswered(format!("the store does not answer, try again: {error}"))
+        Self::unanswered(format!("the store is unavailable, retry: {error}"))
     }
 
     /// The same in other words.
@@ -91,16 +91,16 @@ impl Problem {
 
     /// The connection is one more than the settings allow.
     pub(crate) fn too_many_connections() -> Self {
-        Self::overloaded("there are too many connections, in all or from your address; ask again later")
+        Self::overloaded("too many connections, in total or from your address; retry later")
     }
 
     /// The request did not come in its time.
     pub(crate) fn too_slow() -> Self {
-        let detail = "the request took too long to arrive; send it again, all at once";
+        let detail = "timed out reading the request";
         Self::new(StatusCode::REQUEST_TIMEOUT, detail)
     }
 
-    /// What is wrong, in words.
+    /// Detail text.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }

@@ -31,7 +31,7 @@ pub(crate) fn parse(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> 
 
 /// What to say of a parameter that there is not.
 pub(crate) fn unknown(name: &str, known: &str) -> Problem {
-    Problem::bad_request(format!("there is no parameter {name:?}, only {known}"))
+    Problem::bad_request(format!("unknown parameter {name:?}, expected {known}"))
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, Problem> {

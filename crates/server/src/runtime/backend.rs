@@ -1,4 +1,4 @@
-//! Where the service keeps its state: in this process, or in Redis or Valkey.
+//! Backend: the store of the server, in this process or in Redis or Valkey.
 
 use std::time::Duration;
 
@@ -83,12 +83,12 @@ fn redis_config(store: &file::Store) -> Result<RedisConfig, ConfigError> {
     }
 }
 
-/// What cannot happen has no error to tell of.
+/// Result without the error that cannot happen.
 fn infallible<T>(result: Result<T, std::convert::Infallible>) -> Result<T, RedisError> {
     result.map_err(|never| match never {})
 }
 
-/// What waits for a server is in a box: a request in memory would otherwise carry the room for it.
+/// Calls to a server are boxed: requests in memory would otherwise have room for them.
 impl Store for Backend {
     type Error = RedisError;
 

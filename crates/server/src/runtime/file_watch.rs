@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// How long it is from one look to the next.
+/// Interval of polls.
 const EVERY: Duration = Duration::from_millis(500);
 /// After so many looks at the same stamp a content is known by it: two seconds, which is longer than a tick of any
 /// file system. Until then a file may be written again without its stamp moving, so it is read.
@@ -21,7 +21,7 @@ const READ_AGAIN: u32 = 10;
 /// Larger files are none that the service reads.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum FileContent {
     Bytes(Arc<[u8]>),
@@ -31,7 +31,7 @@ pub(crate) enum FileContent {
 }
 
 impl FileContent {
-    /// What a file holds now. If it is written just then, it is read again, as far as that can be told.
+    /// Content of a file now. It is read again if it changes meanwhile.
     pub(crate) fn of(path: &Path) -> Self {
         let mut content = read(path);
         for _ in 0..READ_AGAIN {
@@ -58,7 +58,7 @@ pub(crate) struct WatchedFiles {
 }
 
 impl WatchedFiles {
-    /// What these files hold now is no change.
+    /// Watches files; their present content is no change.
     #[cfg(test)]
     fn new(paths: Vec<PathBuf>) -> Self {
         let mut files: Vec<WatchedFile> = paths.into_iter().map(WatchedFile::new).collect();
@@ -66,7 +66,7 @@ impl WatchedFiles {
         Self { files: Arc::new(Mutex::new(files)) }
     }
 
-    /// What they hold now is a change as well, as soon as it has settled: whoever has read them before misses nothing.
+    /// Watches files; their present content counts as a change once it has settled.
     pub(crate) fn anew(paths: Vec<PathBuf>) -> Self {
         Self { files: Arc::new(Mutex::new(paths.into_iter().map(WatchedFile::new).collect())) }
     }
@@ -83,14 +83,14 @@ impl WatchedFiles {
         }
     }
 
-    /// What the file of this index held when a change was last told of.
+    /// Content of a file at the last reported change.
     pub(crate) fn content(&self, index: usize) -> FileContent {
         let files = self.files.lock();
         let reported = files.get(index).and_then(|file| file.reported.clone());
         reported.unwrap_or(FileContent::Missing)
     }
 
-    /// What they hold is told of once more, as soon as it has settled.
+    /// Reports the content once more, as soon as it has settled.
     pub(crate) fn repeat(&self) {
         self.files.lock().iter_mut().for_each(|file| file.reported = None);
     }
@@ -117,7 +117,7 @@ struct WatchedFile {
     stamp: Option<Stamp>,
     content: FileContent,
     looks: u32,
-    /// What was told of last.
+    /// Content at the last report.
     reported: Option<FileContent>,
 }
 
@@ -149,7 +149,7 @@ impl WatchedFile {
     }
 }
 
-/// What the system knows of a file without reading it. Another file under the same name has another one.
+/// Stamp of a file: its metadata. Another file under the same name has another stamp.
 #[derive(Clone, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,

@@ -1,4 +1,4 @@
-//! Overrides that operators set for a while: notes on the store's board, which every node reads.
+//! Temporary overrides: notes in the store, which every node reads.
 
 mod error;
 mod note;
@@ -19,42 +19,42 @@ use set::{LastRead, Miss};
 
 use super::Runtime;
 
-/// How often the board is read. What one node sets the others have a second later, or two.
+/// Interval of reading the notes. Other nodes see a new override within two seconds.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long a start waits for a store elsewhere to tell of overrides.
+/// Time that startup waits for the overrides of a remote store.
 const AT_START: Duration = Duration::from_secs(1);
-/// How long an override may last.
+/// Duration of an override.
 const EXPIRY_MS: std::ops::RangeInclusive<u64> = 1_000..=90 * 24 * 60 * 60 * 1_000;
-/// The longest reason.
+/// Maximum length of a reason.
 const MAX_REASON_BYTES: usize = 1_000;
 
-/// An exception from a rule that holds until it expires or is removed.
+/// Temporary override of a rule, until it expires or is removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Override {
-    /// What it is called when it is to be removed.
+    /// Id, to remove it by.
     pub id: String,
-    /// What it says. `None`: it was set by a program of another version, which this one does not understand.
+    /// The override. `None` if a program of another version wrote it.
     pub exception: Option<TemporaryOverride>,
-    /// Why it was set.
+    /// Reason for it.
     pub reason: String,
-    /// When it was set, as Unix milliseconds.
+    /// Creation time in Unix milliseconds.
     pub created_at_ms: u64,
-    /// When it ends.
+    /// Expiry time in Unix milliseconds.
     pub expires_at_ms: u64,
     /// Whether it is in force.
     pub active: bool,
-    /// Why it is not.
+    /// Reason why it is inactive.
     pub problem: Option<String>,
 }
 
-/// An override that is to be set.
+/// Override to add.
 #[derive(Clone, Debug)]
 pub struct NewOverride {
-    /// What it says.
+    /// The override.
     pub exception: TemporaryOverride,
-    /// How long it holds: a second to 90 days.
+    /// Duration: a second to 90 days.
     pub expires_in_ms: u64,
-    /// Why it is set, for those who find it.
+    /// Reason for it.
     pub reason: String,
 }
 
@@ -64,7 +64,7 @@ impl<C: Clock> Runtime<C> {
         self.live.now.lock().overrides.list()
     }
 
-    /// Sets an override: here at once, on the other nodes of the store within two seconds.
+    /// Adds an override: here at once, on the other nodes within two seconds.
     pub async fn add_override(&self, new: NewOverride) -> Result<Override, OverrideError> {
         let NewOverride { exception, expires_in_ms, reason } = new;
         if !EXPIRY_MS.contains(&expires_in_ms) {
@@ -94,7 +94,7 @@ impl<C: Clock> Runtime<C> {
         now.overrides.get(&id).ok_or(OverrideError::Expiry)
     }
 
-    /// Removes an override: here at once, elsewhere within two seconds. Whether it was there.
+    /// Removes an override: here at once, on the other nodes within two seconds. `false` if there is none.
     pub async fn remove_override(&self, id: &str) -> Result<bool, OverrideError> {
         let _turn = self.notes_lock.lock().await;
         let was_there = self.gate().store().withdraw(id).await?;
@@ -106,7 +106,7 @@ impl<C: Clock> Runtime<C> {
         Ok(was_there || was_known)
     }
 
-    /// Reads the board once. While the store does not answer, what is known stays.
+    /// Reads the board once. While the store is unavailable, what is known stays.
     async fn read_board(&self) {
         let _turn = self.notes_lock.lock().await;
         match self.gate().store().notes().await {
@@ -114,7 +114,7 @@ impl<C: Clock> Runtime<C> {
                 let mut now = self.live.now.lock();
                 let changed = now.overrides.take(board, self.gate().now_ms());
                 if changed.answers_again {
-                    tracing::info!("the store answers again, and the overrides are those that it has");
+                    tracing::info!("the store is available again; its overrides apply");
                 }
                 if changed.notes {
                     self.renew(&mut now);
@@ -127,7 +127,7 @@ impl<C: Clock> Runtime<C> {
         }
     }
 
-    /// Tells that the store fails, and what holds meanwhile: once, until it answers again.
+    /// Logs that the store fails, once until it is available again.
     fn note_silence(&self, why: &dyn Display) {
         match self.live.now.lock().overrides.miss() {
             Miss::First(LastRead::Nothing) => tracing::warn!(
@@ -142,7 +142,7 @@ impl<C: Clock> Runtime<C> {
         }
     }
 
-    /// Drops what has expired. When the next one does, in how many milliseconds.
+    /// Drops expired overrides. Milliseconds until the next one expires.
     fn drop_expired(&self) -> Option<u64> {
         let now_ms = self.gate().now_ms();
         let mut now = self.live.now.lock();
@@ -153,14 +153,14 @@ impl<C: Clock> Runtime<C> {
     }
 }
 
-/// Reads the board before the first request, if the store answers soon.
+/// Reads the notes before the first request, if the store responds in time.
 pub(crate) async fn begin<C: Clock>(runtime: &Runtime<C>) {
     if timeout(AT_START, runtime.read_board()).await.is_err() {
         runtime.note_silence(&"it has not told of overrides within a second");
     }
 }
 
-/// Keeps what is in force as the board says, and drops what expires in time. Never returns.
+/// Follows the notes of the store, and drops overrides as they expire. Never returns.
 pub(crate) async fn follow<C: Clock>(runtime: Arc<Runtime<C>>) {
     loop {
         let next = tokio::time::Instant::now() + EVERY;

@@ -25,7 +25,7 @@ use super::Runtime;
 use super::file_watch::{FileContent, WatchedFiles};
 use super::overrides::Overrides;
 
-/// What is in force, and where it comes from.
+/// Policy in force, with its source.
 pub(crate) struct Live {
     source: Option<PolicySource>,
     /// Held from reading a file until it is in force, so that no older one can follow a newer one.
@@ -33,7 +33,7 @@ pub(crate) struct Live {
     pub(crate) now: Mutex<InForce>,
 }
 
-/// What is in force.
+/// Policy and settings in force.
 pub(crate) struct InForce {
     /// The rules of the file, without exceptions that hold for a while.
     pub(crate) file: Policy,
@@ -56,7 +56,7 @@ impl Live {
     }
 }
 
-/// What came of a content that has settled.
+/// Outcome of a content that has settled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SettledOutcome {
     Done,
@@ -77,7 +77,7 @@ impl<C: Clock> Runtime<C> {
         self.live.source.as_ref().map(|source| source.path.as_path())
     }
 
-    /// How reloads have gone so far.
+    /// State of reloads.
     pub fn reload_state(&self) -> ReloadState {
         self.live.now.lock().state.clone()
     }
@@ -127,7 +127,7 @@ impl<C: Clock> Runtime<C> {
         SettledOutcome::Done
     }
 
-    /// Puts the rules of the file in force with the overrides that fit them.
+    /// Applies the rules of the file with the overrides that fit them.
     pub(super) fn renew(&self, now: &mut InForce) {
         let policy = now.overrides.over(&now.file, self.gate().now_ms());
         self.gate().replace(policy);

@@ -19,26 +19,26 @@ use super::backend::Backend;
 
 pub(crate) use startup::open;
 
-/// How the snapshots of the service are doing.
+/// State of the snapshots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SnapshotState {
     /// The file.
     pub path: PathBuf,
-    /// What was found there at the start.
+    /// Content of the file at startup.
     pub restored: Restored,
-    /// When the file was last written, by this process or by the one whose file was restored.
+    /// Time of the last write, by this process or by the one whose file was restored.
     pub last_saved_at_ms: Option<u64>,
-    /// When it is to be written next: an interval after this process last wrote it, or after its start.
+    /// Time of the next write: an interval after the last one of this process, or after its start.
     pub due_at_ms: u64,
-    /// How often it was written since the start.
+    /// Number of writes since startup.
     pub saves: u64,
-    /// How often it could not be written since the start.
+    /// Number of failed writes since startup.
     pub failures: u64,
-    /// Why the last attempt failed; `None` if it did not.
+    /// Error of the last attempt, if it failed.
     pub last_error: Option<String>,
 }
 
-/// What a service began with.
+/// Content of a snapshot file at startup.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Restored {
     /// There was no file: it is a first start.
@@ -75,7 +75,7 @@ impl Snapshots {
         match saved {
             Ok(()) => {
                 if state.last_error.take().is_some() {
-                    tracing::warn!("snapshot {}: it can be written again", path.display());
+                    tracing::warn!("snapshot {}: written again", path.display());
                 }
                 state.saves += 1;
                 state.last_saved_at_ms = Some(now_ms);
@@ -85,8 +85,8 @@ impl Snapshots {
                 state.failures += 1;
                 if state.last_error.replace(error.to_string()).is_none() {
                     tracing::error!(
-                        "{error}; the last one that was written stays. Make room or mend the rights: what is admitted \
-                         from now on is lost if this process is killed"
+                        "{error}; keeping the last snapshot. Free disk space or fix the permissions: counts from \
+                         now on are lost if this process is killed"
                     );
                 }
             }
@@ -98,11 +98,11 @@ impl Snapshots {
         let SnapshotState { last_saved_at_ms, last_error: Some(error), .. } = self.state() else { return };
         match last_saved_at_ms.map(|at_ms| now_ms.saturating_sub(at_ms) / 1_000) {
             Some(age_s) => tracing::error!(
-                "{error}; that was the end. What was admitted since the last one that was written, {age_s} s ago, is lost"
+                "{error}; counts since the last snapshot, {age_s} s ago, are lost at shutdown"
             ),
-            None => tracing::error!(
-                "{error}; that was the end. None was ever written, so what was admitted is lost"
-            ),
+            None => {
+                tracing::error!("{error}; no snapshot was ever written, so all counts are lost at shutdown")
+            }
         }
     }
 }

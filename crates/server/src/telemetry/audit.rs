@@ -1,4 +1,4 @@
-//! One line for everything that operators change, or try to: who, what, and what came of it.
+//! Audit log: one line for every change that operators make or try to make.
 
 mod budget;
 
@@ -11,10 +11,10 @@ use hyper::{Method, StatusCode};
 use budget::LineDecision;
 pub(crate) use budget::{AuditBudget, summarise};
 
-/// Where these lines go, whatever else is told.
+/// Target of these lines, whatever the log level.
 pub(crate) const TARGET: &str = "slidegate::audit";
 
-/// What changes something.
+/// Action that changes something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     Reload,
@@ -24,7 +24,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// What a request asks for, if that changes anything.
+    /// Action of a request, if it changes anything.
     pub(crate) fn of(method: &Method, path: &str) -> Option<Self> {
         match (method.as_str(), path) {
             ("POST", "/v1/reload") => Some(Self::Reload),
@@ -45,35 +45,35 @@ impl Action {
     }
 }
 
-/// What a line tells besides who asked; filled as it becomes known.
+/// Details of an audit line, filled in while the request is handled.
 #[derive(Default, Debug)]
 pub(crate) struct AuditDetails {
-    /// What it was about, as it was given.
+    /// Subject of the action, as it was given.
     pub(crate) what: Option<String>,
-    /// Why, as the operator said.
+    /// Reason that the operator gave.
     pub(crate) reason: Option<String>,
-    /// How it was.
+    /// State before.
     pub(crate) before: Option<String>,
-    /// How it is now.
+    /// State after.
     pub(crate) after: Option<String>,
-    /// What of it was done, should it not be answered as done.
+    /// Completion, if the response is an error.
     pub(crate) completion: Completion,
-    /// Whether the request was refused before it proved who sends it.
+    /// Whether the request failed authentication.
     pub(crate) unauthenticated: bool,
 }
 
-/// What was done of something that was not answered as done.
+/// Completion of an action whose response is an error.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Completion {
     #[default]
     Nothing,
     Partly,
-    /// Nobody here knows: the store was told, and has not said what came of it.
+    /// Unknown: the store did not respond.
     Unknown,
 }
 
 impl AuditDetails {
-    /// Notes what was done, whatever comes of the rest.
+    /// Records a change that was made, whatever comes of the rest.
     pub(crate) fn record_change(&mut self, what: &str) {
         self.completion = Completion::Partly;
         match &mut self.after {
@@ -83,7 +83,7 @@ impl AuditDetails {
     }
 }
 
-/// A line that is written when it is dropped, so that what was begun leaves one, too, if nobody waited for the answer.
+/// Audit line, written when it is dropped, so that an abandoned request leaves one, too.
 #[derive(Debug)]
 pub(crate) struct AuditLine<'a> {
     pub(crate) budget: &'a AuditBudget,

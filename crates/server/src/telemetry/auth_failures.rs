@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::log_throttle::LogThrottle;
 use crate::config::listener::Listener;
 
-/// What is wrong with the token of a request.
+/// Failure of authentication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AuthFailure {
     Missing,

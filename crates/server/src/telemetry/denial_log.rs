@@ -21,16 +21,16 @@ use super::log_writer::LogWriter;
 use line::DenialLine;
 use writer::Writer;
 
-/// Where these lines go.
+/// Target of these lines.
 pub(crate) const TARGET: &str = "slidegate::denial";
-/// The most lines that wait for being written.
+/// Maximum number of queued lines.
 const MAX_QUEUED: usize = 1_024;
-/// How long the end waits for lines that are still to be written.
+/// Time that shutdown waits for queued lines.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Default, Debug)]
 pub(crate) struct DenialLog {
-    /// Where denials are counted while no line could be written anyhow.
+    /// Counter of denials while no line may be written.
     hearing: Arc<Hearing>,
     /// Places that nobody has. Fewer than none, where there were more before the last reload.
     left: AtomicI64,
@@ -58,7 +58,7 @@ enum WriterPhase {
     Ended,
 }
 
-/// What became of denials since the start, in the denial log.
+/// Counts of the denial log since startup.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DenialLogStats {
     /// Denials that have a line.
@@ -74,7 +74,7 @@ impl DenialLog {
         Self { hearing, ..Self::default() }
     }
 
-    /// Notes a denial, without waiting for anything.
+    /// Queues a denial. Never waits.
     #[inline]
     pub(crate) fn note(&self, denial: &Denial<'_>) {
         self.offer(|| DenialLine::of(denial));
@@ -136,7 +136,7 @@ impl DenialLog {
         }
     }
 
-    /// How many lines there may be in a second from now on, if it is written at all.
+    /// Sets the number of lines per second, if the log is on.
     pub(crate) fn set(&self, per_second: u32) {
         let queue = self.queue.lock();
         if queue.phase == WriterPhase::On {
@@ -172,7 +172,7 @@ impl DenialLog {
     }
 }
 
-/// Writes until it is dropped; then all that is queued is still written, unless that takes too long.
+/// Writer of the denial log. Dropping it writes the queued lines, for a limited time.
 pub(crate) struct Writing(Arc<DenialLog>);
 
 /// Begins to write denials. Does nothing if no subscriber takes such lines.

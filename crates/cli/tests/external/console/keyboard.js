@@ -108,7 +108,7 @@ run(() => play(async (page) => {
   await until(() => page.getByRole('dialog').isVisible(), Boolean, 'a dialog');
   assert.equal((await press(page, 'Shift+Tab')).name, 'Remove');
   await press(page, 'Enter');
-  await shows(page.locator('#overrides tbody'), /There are none/);
+  await shows(page.locator('#overrides tbody'), /No overrides/);
   await until(() => focused(page), (now) => now.id === 'overrides-title', 'the title has the focus');
   await tabTo(page, /^Dismiss$/);
   assert.equal((await press(page, 'Enter')).id, 'overrides-title');

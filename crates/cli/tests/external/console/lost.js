@@ -33,11 +33,11 @@ run(async () => {
       await shows(page.locator('#denied tbody'), /203\.0\.113\.66/);
       way.cut();
       await shows(page.locator('#state'), 'Connection lost');
-      await shows(page.locator('#trouble'), /^The connection to the server is lost\. Trying again\. What is shown is from \d\d:\d\d:\d\d\.$/);
+      await shows(page.locator('#trouble'), /^Connection lost\. Retrying\. Showing data from \d\d:\d\d:\d\d\.$/);
       // What is to be done meanwhile fails in words.
       await page.goto(`${way.address}/#overrides`);
-      await shows(page.locator('#overrides-note'), 'The server cannot be reached.');
-      await shows(page.locator('#overrides tbody'), 'They could not be read.');
+      await shows(page.locator('#overrides-note'), 'Cannot reach the server.');
+      await shows(page.locator('#overrides tbody'), 'Cannot load the overrides.');
       way.mend();
       await shows(page.locator('#state'), 'Live');
       await shows(page.locator('#overrides tbody'), /203\.0\.113\.8[\s\S]*moving/);

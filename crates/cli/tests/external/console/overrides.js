@@ -44,21 +44,21 @@ run(() => play(async (page) => {
   // It is listed with its reason, and leaves by itself.
   await page.getByRole('link', { name: /^Overrides/ }).click();
   await shows(page.locator('#overrides tbody tr'), /login[\s\S]*ip=203\.0\.113\.8[\s\S]*8\/min[\s\S]*import of the catalogue[\s\S]*in \d+ s/);
-  await shows(page.locator('#overrides tbody'), /There are none/);
+  await shows(page.locator('#overrides tbody'), /No overrides/);
   await status(LOGIN, 429, 'it has expired');
   await until(() => page.locator('#overrides-count').isVisible(), (isShown) => !isShown, 'none is counted');
 
   // One that refuses, and its end by hand.
   await page.goBack();
   await override(page, async (form) => {
-    await form.getByLabel('Refused at once').check();
+    await form.getByLabel('Blocked').check();
     await form.getByLabel('For', { exact: true }).fill('1h');
   });
   await shows(page.locator('#notice-text'), /deny/);
-  await status(LOGIN, 403, 'refused at once');
+  await status(LOGIN, 403, 'blocked');
   await page.getByRole('link', { name: /^Overrides/ }).click();
   await page.getByRole('button', { name: 'Remove the override of login' }).click();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
-  await shows(page.locator('#overrides tbody'), /There are none/);
+  await shows(page.locator('#overrides tbody'), /No overrides/);
   await status(LOGIN, 429, 'limited as before');
 }, { expected: [/422 \(Unprocessable Entity\)/] }));

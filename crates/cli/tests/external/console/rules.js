@@ -5,8 +5,8 @@ const fs = require('node:fs');
 const { assert, check, options, play, until, shows, run } = require('./browser.js');
 
 async function readAgain(page) {
-  await page.getByRole('button', { name: 'Read the file again' }).click();
-  await page.getByRole('button', { name: 'Read it again' }).click();
+  await page.getByRole('button', { name: 'Reload file' }).click();
+  await page.getByRole('button', { name: 'Reload', exact: true }).click();
 }
 
 run(() => play(async (page) => {
@@ -25,7 +25,7 @@ run(() => play(async (page) => {
   await until(() => numbers('login'), (cells) => cells.slice(4).join() === '8,2,0,1', 'login counts');
   // An admitted request is counted by a rule that looks on, whatever it would have said: four fit, one would not have.
   await until(() => numbers('everyone'), (cells) => cells[5] === '0' && Number(cells[6]) >= 1, 'what would have been denied');
-  await shows(page.locator('#changed'), 'There was none since the start.');
+  await shows(page.locator('#changed'), 'None since startup.');
 
   await page.getByLabel('Filter by name, path or key').fill('api_key');
   assert.equal(await page.locator('.rule:visible').count(), 1);

@@ -11,7 +11,7 @@ async function enter(page, token) {
 }
 
 run(() => play(async (page, { place, asked }) => {
-  await shows(page.locator('#sign-in-title'), 'Token needed');
+  await shows(page.locator('#sign-in-title'), 'Token required');
   await page.getByRole('link', { name: 'Rules' }).click();
   assert.ok(await page.getByLabel('Token', { exact: true }).isVisible(), 'nothing else is shown');
   await enter(page, 'wrong');
@@ -29,9 +29,9 @@ run(() => play(async (page, { place, asked }) => {
 
   const other = await place.newPage();
   await other.goto(`${options.console}/`);
-  await shows(other.locator('#sign-in-title'), 'Token needed');
+  await shows(other.locator('#sign-in-title'), 'Token required');
   await page.getByRole('button', { name: 'Forget token' }).click();
-  await shows(page.locator('#sign-in-title'), 'Token needed');
+  await shows(page.locator('#sign-in-title'), 'Token required');
   await page.reload();
-  await shows(page.locator('#sign-in-title'), 'Token needed');
+  await shows(page.locator('#sign-in-title'), 'Token required');
 }, { expected: unauthorized }));

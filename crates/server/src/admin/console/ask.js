@@ -24,7 +24,7 @@ async function refusal(reply) {
   } catch {
     // Something on the way answered, not the server.
   }
-  return new Refusal(reply.status, detail || `the server answers ${reply.status} ${reply.statusText}`);
+  return new Refusal(reply.status, detail || `the server responded with ${reply.status} ${reply.statusText}`);
 }
 
 async function ask(path, { method = 'GET', body } = {}) {
@@ -33,7 +33,7 @@ async function ask(path, { method = 'GET', body } = {}) {
   try {
     reply = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: 'no-store' });
   } catch {
-    throw new Refusal(0, 'The server cannot be reached.');
+    throw new Refusal(0, 'Cannot reach the server.');
   }
   if (reply.ok) return reply.json();
   const why = await refusal(reply);

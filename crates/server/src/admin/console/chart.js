@@ -141,7 +141,7 @@ class Chart {
     const { point } = this;
     const told = this.series.map(({ name }) => (point ? this.format(point[name]) : NONE));
     told.forEach((text, index) => write(this.values[index], text));
-    const when = point ? clock(point.at_ms) : 'not known';
+    const when = point ? clock(point.at_ms) : 'unknown';
     write(this.when, this.chosen == null ? 'Now' : `At ${when}`);
     set(this.plot, 'aria-valuenow', this.chosen ?? 0);
     if (this.chosen != null || !this.plot.hasAttribute('aria-valuetext')) {

@@ -12,7 +12,7 @@ function renderTop(name, frame) {
   const most = all[0]?.count ?? 0;
   rows(table, entries, {
     key: ({ rule, subject, cut }) => JSON.stringify([rule, subject, cut, subjects]),
-    empty: name === 'denied' ? 'Nobody was denied lately.' : 'Nobody came close to a limit lately.',
+    empty: name === 'denied' ? 'No recent denials.' : 'No recent near misses.',
     create: (entry) => make('tr', {},
       make('td', {}, subjectLink(entry, subjects)),
       cell('Rule', '', entry.rule),
@@ -68,7 +68,7 @@ function renderLines(frame, history) {
   const keyless = new Map((frame.without_key ?? []).map((one) => [one.rule, one]));
   rows(at('lines'), lines, {
     key: lineKey,
-    empty: 'No rule has decided anything yet.',
+    empty: 'No decisions yet.',
     create: (line) => make('tr', {},
       make('td', {}, line.rule.startsWith('(') ? line.rule : make('a', { href: `#rules?rule=${encodeURIComponent(line.rule)}` }, line.rule)),
       cell('Route', '', make('span', { class: 'key' }, line.route || 'any')),
@@ -86,11 +86,11 @@ function renderLines(frame, history) {
       const lacking = keyless.get(line.rule);
       write(row.cells[8], lacking ? `${count(lacking.requests)} without ${lacking.key}` : count(0));
       set(row.cells[8], 'class', lacking ? 'number lacking' : 'number zero');
-      set(row.cells[8], 'title', lacking ? `Requests of this rule without ${lacking.key}: all of them share one subject` : null);
+      set(row.cells[8], 'title', lacking ? `Requests of this rule without ${lacking.key}: they share one bucket` : null);
     },
   });
   const more = frame.lines_left_out > 0 ? ` ${plural(frame.lines_left_out, 'more line')} in /metrics.` : '';
-  write(at('lines-note'), lines.length ? `Most denied in the last 10 s first; counts are since the start.${more}` : '');
+  write(at('lines-note'), lines.length ? `Sorted by denials in the last 10 s; counts since startup.${more}` : '');
 }
 
 function both(line, name) {

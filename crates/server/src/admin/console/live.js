@@ -16,8 +16,8 @@ const PERCENTILES = [
 ];
 const SINCE = [
   ['Allowed', 'allowed'], ['Denied', 'denied'], ['Barred', 'barred'], ['No rule applied', 'unlimited'],
-  ['Would have denied', 'would_deny'], ['Near misses', 'near_misses'], ['Looked at', 'looked'],
-  ['Answered again', 'replayed'], ['Store failed', 'failed'],
+  ['Would have denied', 'would_deny'], ['Near misses', 'near_misses'], ['Peeked', 'looked'],
+  ['Replayed', 'replayed'], ['Store failed', 'failed'],
 ];
 
 const TILES = [
@@ -40,8 +40,8 @@ class Live {
     const { totals } = frame;
     show(at('quiet'), !totals || this.isQuiet(totals));
     write(at('quiet'), totals
-      ? 'No requests yet. This page moves as soon as somebody asks; slidegate serve --demo asks by itself.'
-      : 'Nothing is counted: observe.enabled is false in the policy file.');
+      ? 'Waiting for the first request. slidegate serve --demo simulates traffic.'
+      : 'Telemetry is off: observe.enabled is false in the policy file.');
     const age = span(frame.uptime_ms);
     write(at('about'), `${location.host} · up ${age} · ${plural(frame.policy.rules, 'rule')} · rates over ${RATE_SECONDS} s`);
     if (totals) {
@@ -66,8 +66,8 @@ class Live {
       [rate(all), '/s', failed > 0 ? `${rate(failed)} /s without the store` : `${count(sum(totals))} in all`, failed > 0 ? 'bad' : null],
       [rate(per('allowed')), '/s', ofAll(per('allowed')), null],
       [rate(denied), '/s', ofAll(denied), null],
-      [rate(wouldDeny), '/s', 'by rules that observe', null],
-      [rate(per('near_misses')), '/s', 'admitted, little left', null],
+      [rate(wouldDeny), '/s', 'observe mode', null],
+      [rate(per('near_misses')), '/s', 'allowed, little left', null],
       [micros(latency?.p99), '', latency ? `half within ${micros(latency.p50)}` : 'nothing measured', null],
     ];
     told.forEach(([value, unit, more, tone], index) => {

@@ -70,7 +70,7 @@ function subjectCard(subject, key) {
   except.addEventListener('click', () => openException(subject.rule, Object.entries(subject.key)));
   if (Object.values(subject.key).includes(null)) {
     except.disabled = true;
-    except.title = 'A condition cannot say that an attribute is missing.';
+    except.title = 'Conditions cannot match a missing attribute.';
   }
   const head = ['Limit', 'How full', 'Used', 'Left', 'Next free', 'Fresh'].map((text, index) => make('th', { scope: 'col', class: [2, 3].includes(index) ? 'number' : null }, text));
   const body = subject.limits.map((limit) => make('tr', { 'data-limit': limit.policy },
@@ -84,9 +84,9 @@ function subjectCard(subject, key) {
 
 function fillSubject(card, subject) {
   const badges = [[subject.mode, subject.mode === 'observed' ? 'warn' : 'good']];
-  if (subject.listed) badges.push([subject.listed === 'allow' ? 'not limited: on the allow list' : 'refused: on the deny list', subject.listed === 'allow' ? 'good' : 'bad']);
+  if (subject.listed) badges.push([subject.listed === 'allow' ? 'allowed: on the allow list' : 'blocked: on the deny list', subject.listed === 'allow' ? 'good' : 'bad']);
   if (!/^all (requests|others)$/.test(subject.applies_to)) badges.push([subject.applies_to, null]);
-  if (subject.source !== 'store') badges.push([`${subject.source}: the store does not answer`, 'bad']);
+  if (subject.source !== 'store') badges.push([`${subject.source}: the store is unavailable`, 'bad']);
   const place = card.querySelector('.badges');
   if (place.dataset.shown !== JSON.stringify(badges)) {
     place.dataset.shown = JSON.stringify(badges);
@@ -102,7 +102,7 @@ function fillLimit(row, limit, lookedAt) {
   fillMeter(row.querySelector('.meter'), used ?? 0, quota, `${count(used)} of ${count(quota)}`);
   const frees = row.querySelector('.frees');
   fillMoment(frees, limit.retry_after_ms ?? limit.retry_after_at_most_ms, lookedAt, remaining > 0 ? 'now' : NONE);
-  set(frees, 'title', limit.retry_after_at_most_ms ? 'At the latest: a place may be released at any time' : null);
+  set(frees, 'title', limit.retry_after_at_most_ms ? 'At the latest: a slot may be released at any time' : null);
   fillMoment(row.querySelector('.fresh'), limit.reset_after_ms, lookedAt, NONE);
 }
 
@@ -119,7 +119,7 @@ function confirmReset(subject) {
   confirmThen({
     title: 'Reset this subject?',
     about: [make('span', {}, `${subject.rule}: `, make('span', { class: 'key' }, keyText(subject.key))),
-      'What it has used is forgotten, on all servers that share the store. Places in flight are free again.'],
+      'Its usage is reset on all servers that share the store. Slots in flight are released.'],
     verb: 'Reset',
     isDangerous: true,
   }, async () => {
@@ -140,7 +140,7 @@ function suggestAttributes() {
 }
 
 function fillRuleChoices() {
-  for (const [id, first] of [['look-rule', 'Any rule that fits'], ['exception-rule', null]]) {
+  for (const [id, first] of [['look-rule', 'Any matching rule'], ['exception-rule', null]]) {
     const select = at(id);
     const names = (policy?.rules ?? []).map(({ name }) => name);
     if (JSON.stringify([...select.options].map(({ value }) => value).filter(Boolean)) === JSON.stringify(names) && select.options.length) continue;

@@ -54,7 +54,7 @@ function needToken() {
   problem('sign-in-problem', hadToken ? 'This token is not the one of the server' : '');
   document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
   showState('refused', '');
-  write(at('state'), 'Token needed');
+  write(at('state'), 'Token required');
   showToken();
   showView('sign-in');
   at('token').focus();
@@ -83,8 +83,8 @@ function showState(name, why) {
   const isTrouble = name === 'lost' || Boolean(why);
   set(trouble, 'data-tone', 'bad');
   show(trouble, isTrouble);
-  const since = lastFrame ? ` What is shown is from ${clock(lastFrame.at_ms)}.` : '';
-  write(trouble, !isTrouble ? '' : name === 'lost' ? `The connection to the server is lost. Trying again.${since}` : `${sentence(why)} Trying again.${since}`);
+  const since = lastFrame ? ` Showing data from ${clock(lastFrame.at_ms)}.` : '';
+  write(trouble, !isTrouble ? '' : name === 'lost' ? `Connection lost. Retrying.${since}` : `${sentence(why)} Retrying.${since}`);
   if (name === 'live' && isLocked) leaveSignIn();
 }
 

@@ -19,18 +19,18 @@ async function readOverrides() {
 function renderOverrides() {
   rows(at('overrides'), overrides ?? [], {
     key: ({ id }) => id,
-    empty: overrides ? 'There are none. Every rule holds as the file has it.' : 'They could not be read.',
+    empty: overrides ? 'No overrides. All rules apply as configured.' : 'Cannot load the overrides.',
     create: (one) => {
       const remove = make('button', { type: 'button' }, 'Remove…');
       set(remove, 'aria-label', `Remove the override of ${one.rule ?? one.id}`);
       remove.addEventListener('click', () => confirmRemove(one));
       return make('tr', {}, make('td', {}, one.rule ?? one.id), cell('Where', '', make('span', { class: 'key' }, whenText(one.when))),
-        cell('What holds', '', effectText(one)), cell('Reason', '', one.reason || NONE), cell('Ends', 'ends'), make('td', { class: 'number' }, remove));
+        cell('Effect', '', effectText(one)), cell('Reason', '', one.reason || NONE), cell('Ends', 'ends'), make('td', { class: 'number' }, remove));
     },
     update: (row, one) => {
       const left = one.expires_at_ms - serverNow();
       const text = left > 0 ? `in ${span(left)}, ${moment(one.expires_at_ms)}` : 'ended';
-      write(row.querySelector('.ends'), one.active ? text : `not in force: ${one.problem ?? 'not known why'}`);
+      write(row.querySelector('.ends'), one.active ? text : `inactive: ${one.problem ?? 'not known why'}`);
     },
   });
 }
@@ -52,11 +52,11 @@ function whenText(when) {
 
 function effectText({ limits, allow, deny, text }) {
   if (limits) return limits.map((limit) => (typeof limit === 'string' ? limit : JSON.stringify(limit))).join(', ');
-  return allow ? 'not limited' : deny ? 'refused at once' : text ?? 'not known';
+  return allow ? 'not limited' : deny ? 'blocked' : text ?? 'unknown';
 }
 
 function confirmRemove(one) {
-  confirmThen({ title: 'Remove this override?', about: [one.text ?? one.id, 'The rule then holds as the file has it.'], verb: 'Remove', isDangerous: true }, async () => {
+  confirmThen({ title: 'Remove this override?', about: [one.text ?? one.id, 'The rule then applies as configured.'], verb: 'Remove', isDangerous: true }, async () => {
     await ask(`v1/overrides/${encodeURIComponent(one.id)}`, { method: 'DELETE' });
     notify(`Removed the override: ${one.text ?? one.id}.`, 'good');
     await readOverrides();

@@ -33,17 +33,17 @@ function renderPolicyState(frame) {
   if (at('policy').dataset.shown === shown) return;
   at('policy').dataset.shown = shown;
   facts(at('policy'), [
-    ['File', policy.file ? make('span', { class: 'key' }, policy.file) : 'built in, or not read from a file'],
+    ['File', policy.file ? make('span', { class: 'key' }, policy.file) : 'built in, or not from a file'],
     ['SHA-256', policy.digest && make('span', { class: 'key' }, policy.digest)],
     ['In force since', moment(loaded)],
     ['Last reload', isOk ? badge('in force', 'good') : [badge('refused', 'bad'), ' ', make('span', { class: 'problem' }, error ?? '')]],
   ]);
   at('reload').disabled = !policy.file;
-  const later = (policy.at_next_start ?? []).map((name) => `${name}: takes effect at the next start`);
+  const later = (policy.at_next_start ?? []).map((name) => `${name}: takes effect after a restart`);
   const changes = [...(policy.changed ?? []), ...later];
   at('changed').replaceChildren(changes.length
     ? make('ul', { class: 'plain' }, ...changes.map((line) => make('li', {}, line)))
-    : make('p', { class: 'hint' }, policy.changed ? 'Nothing that rules or settings show.' : 'There was none since the start.'));
+    : make('p', { class: 'hint' }, policy.changed ? 'Nothing that rules or settings show.' : 'None since startup.'));
 }
 
 function renderRules() {
@@ -63,8 +63,8 @@ function ruleCard(rule) {
     ['Key', rule.key + (rule.missing ? `; ${rule.missing}` : '')],
     ['Mode', rule.mode === 'enforced' ? '' : rule.mode],
     ['Not limited', rule.allow.join('; ')],
-    ['Refused at once', rule.deny.join('; ')],
-    ['Without the store', rule.on_store_error],
+    ['Blocked', rule.deny.join('; ')],
+    ['On store error', rule.on_store_error],
   ]);
   const card = make('article', { class: 'card rule', 'data-rule': rule.name, tabindex: -1 },
     make('div', { class: 'title' }, make('h2', {}, rule.name), badge(isObserved ? 'observed' : isPartly ? 'partly enforced' : 'enforced', isObserved || isPartly ? 'warn' : 'good')),
@@ -76,10 +76,10 @@ function ruleCard(rule) {
 const COUNTED = ['Allowed', 'Denied', 'Would have denied', 'Near misses'];
 
 function ruleTable(rule) {
-  const head = ['Limit', 'For', 'Algorithm', 'Most in any window'].map((text, index) => make('th', { scope: 'col', class: index === 3 ? 'number' : null }, text));
+  const head = ['Limit', 'For', 'Algorithm', 'Maximum in any window'].map((text, index) => make('th', { scope: 'col', class: index === 3 ? 'number' : null }, text));
   const counted = COUNTED.map((text) => make('th', { scope: 'col', class: 'number' }, text));
   const body = rule.terms.flatMap(({ applies_to: applies, limits }) => limits.map((limit) => make('tr', { 'data-limit': limit.name },
-    make('td', {}, limit.limit), cell('For', '', applies), cell('Algorithm', '', limit.algorithm.replace('_', ' ')), cell('Most in any window', 'number', count(limit.worst_case)),
+    make('td', {}, limit.limit), cell('For', '', applies), cell('Algorithm', '', limit.algorithm.replace('_', ' ')), cell('Maximum in any window', 'number', count(limit.worst_case)),
     ...COUNTED.map((label) => cell(label, 'number zero', NONE)))));
   return make('table', { class: 'rows' }, make('thead', {}, make('tr', {}, ...head, ...counted)), make('tbody', {}, ...body));
 }
@@ -123,11 +123,11 @@ function goToRule(name) {
 function listenToPolicy() {
   at('rules-filter').addEventListener('input', filterRules);
   at('reload').addEventListener('click', () => confirmThen({
-    title: 'Read the policy file again?',
-    about: ['What is right with it is in force at once. If anything is wrong with it, nothing changes.'],
-    verb: 'Read it again',
+    title: 'Reload the policy file?',
+    about: ['A valid file applies at once. An invalid file changes nothing.'],
+    verb: 'Reload',
   }, async () => {
     await ask('v1/reload', { method: 'POST', body: {} });
-    notify('The policy file was read again.', 'good');
+    notify('Policy file reloaded.', 'good');
   }));
 }

@@ -3,15 +3,15 @@
 const BREAKER = {
   asked: ['asked', 'good'],
   tried: ['tried again', 'warn'],
-  'not asked': ['not asked: breaker open', 'bad'],
-  'refuses writes': ['refuses writes: does not decide', 'bad'],
+  'not asked': ['breaker open', 'bad'],
+  'refuses writes': ['refuses writes', 'bad'],
 };
 
 function renderStore({ store, policy, overrides, ready, viewers }) {
   const isWell = store.state === 'available';
   const more = [
     ['State', badge(store.state, isWell ? 'good' : 'bad')],
-    ['Takes requests', ready ? badge('yes', 'good') : badge('no, it is ending', 'warn')],
+    ['Ready', ready ? badge('yes', 'good') : badge('no, it is ending', 'warn')],
     ['Last reload', policy.last_ok ? badge('done', 'good') : badge('refused', 'bad')],
     ['Overrides', count(overrides.active)],
     ['Viewers', count(viewers)],
@@ -39,7 +39,7 @@ function memory({ keys, bytes, max_bytes: most, forgotten_keys: forgotten, refus
   return [
     ['Keys', count(keys)],
     [`Memory of ${size(most)}`, [size(bytes), bar]],
-    ['Keys forgotten', count(forgotten)],
-    ['Keys refused', count(refused)],
+    ['Keys evicted', count(forgotten)],
+    ['Keys denied', count(refused)],
   ];
 }

@@ -1,4 +1,4 @@
-//! What is sent: events with a line of JSON each.
+//! Frames of the event stream: one line of JSON per event.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use super::top::{Listed, Which};
 use crate::admin::status;
 use crate::runtime::Runtime;
 
-/// How soon a browser that lost its connection comes again.
+/// Reconnection time of browsers.
 const RETRY: &str = "retry: 2000\n";
 /// The most lines of a frame.
 const MAX_LINES: usize = 100;

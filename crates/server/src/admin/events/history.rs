@@ -1,4 +1,4 @@
-//! What there was to see a while ago: totals for the charts, and what the last seconds are counted from.
+//! History of samples: totals for the charts, and the base of recent rates.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use slidegate::telemetry::{Latency, Line};
 use super::quantiles::Quantiles;
 use super::sample::{Sample, Totals};
 
-/// How many seconds a chart begins with.
+/// Seconds of history for the charts.
 const HISTORY: usize = 120;
-/// How many seconds count as lately.
+/// Seconds that recent rates cover.
 const LATELY: usize = 10;
 
-/// What there was to see a while ago.
+/// History of samples.
 #[derive(Default)]
 pub(super) struct History {
     history: VecDeque<Moment>,
     latencies: VecDeque<Latency>,
     refused: VecDeque<Vec<u64>>,
-    /// Whose refusals these are, in this order.
+    /// Rule, limit and route of each count.
     names: Vec<[Arc<str>; 3]>,
 }
 
@@ -52,7 +52,7 @@ impl History {
         &self.history
     }
 
-    /// How long the decisions of the last seconds took; `None` where none was timed.
+    /// Latency of recent decisions; `None` if none was timed.
     pub(super) fn latency_us(&self, now: &Latency) -> Option<Quantiles> {
         match self.latencies.front() {
             Some(before) => Quantiles::of(&now.minus(before)),
@@ -60,7 +60,7 @@ impl History {
         }
     }
 
-    /// How often each line has refused in the last seconds.
+    /// Recent denials of each line.
     pub(super) fn refused(&self, lines: &[Line]) -> Vec<u64> {
         match self.refused.front().filter(|_| self.is_of(lines)) {
             Some(before) => {
@@ -89,7 +89,7 @@ fn name(line: &Line) -> [&Arc<str>; 3] {
     [&line.rule, &line.limit, &line.route]
 }
 
-/// How often it refused, or would have.
+/// Denials of a line, those in observe mode included.
 pub(super) fn refused(line: &Line) -> u64 {
     line.enforced.denied + line.observed.denied
 }

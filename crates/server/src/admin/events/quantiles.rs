@@ -1,9 +1,9 @@
-//! How long decisions took, in a few numbers.
+//! Quantiles of decision latency.
 
 use serde::Serialize;
 use slidegate::telemetry::Latency;
 
-/// What so many of them did not exceed, in microseconds. To the nanosecond: a decision in memory takes less than one.
+/// Quantiles in microseconds. To the nanosecond: a decision in memory takes less than one.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Quantiles {
     p50: f64,

@@ -1,4 +1,4 @@
-//! What there is to see at a moment.
+//! Sample of the telemetry at a moment.
 
 use serde::Serialize;
 use slidegate::Clock;
@@ -6,7 +6,7 @@ use slidegate::telemetry::{Latency, Line, Observer};
 
 use crate::runtime::Runtime;
 
-/// What the observer has counted until a moment.
+/// Counts of the telemetry at a moment.
 pub(super) struct Sample {
     pub(super) at_ms: u64,
     pub(super) totals: Totals,
@@ -14,7 +14,7 @@ pub(super) struct Sample {
     pub(super) latency: Latency,
 }
 
-/// Whole requests since the start, by what came of them.
+/// Requests since startup, by outcome.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Totals {
     allowed: u64,
@@ -30,7 +30,7 @@ pub(super) struct Totals {
 }
 
 impl Sample {
-    /// What there is now, if anything is counted.
+    /// Sample of now, if telemetry is on.
     pub(super) fn now<C: Clock>(runtime: &Runtime<C>) -> Option<Self> {
         let observer = runtime.observer()?;
         let (lines, latency) = (observer.lines(), observer.latency());

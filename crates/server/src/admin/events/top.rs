@@ -19,7 +19,7 @@ pub(super) const USUAL: usize = 20;
 /// The most that are known.
 const MOST: usize = 1_000;
 
-/// Which list.
+/// List of subjects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Which {
     Denied,

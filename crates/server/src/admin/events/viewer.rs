@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::{SentFrame, StreamState, ViewerSlot};
 use crate::net::connections::{Order, Phase, Progress};
 
-/// One who looks on.
+/// Viewer of the event stream.
 pub(super) struct Viewer {
     _seat: ViewerSlot,
     /// First event, until it is sent.

@@ -1,4 +1,4 @@
-//! How many connections are open, in all and from each address.
+//! Admission: slots for connections, in total and per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::Capacity;
 use crate::config::connection_limits::ConnectionLimits;
 
-/// The places of a listener.
+/// Slots of a listener.
 #[derive(Default)]
 pub(crate) struct ConnectionSlots {
     taken: Mutex<SlotTable>,
@@ -27,14 +27,14 @@ struct SlotTable {
     leaving: usize,
 }
 
-/// Room for one connection, until it is dropped.
+/// Slot of a connection, until it is dropped.
 pub(crate) struct ConnectionSlot {
     of: Arc<ConnectionSlots>,
     key: usize,
     is_in_lane: bool,
 }
 
-/// Reason why there is no seat for a connection.
+/// Reason why there is no slot for a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shortage {
     /// As many as may be are taken.
@@ -52,7 +52,7 @@ enum SlotKind {
 }
 
 impl ConnectionSlots {
-    /// A seat for a connection from there.
+    /// Slot for a connection from an address.
     pub(crate) fn seat(
         self: &Arc<Self>,
         bounds: &ConnectionLimits,
@@ -63,18 +63,18 @@ impl ConnectionSlots {
         Ok(ConnectionSlot { of: Arc::clone(self), key, is_in_lane: false })
     }
 
-    /// A place for a connection that is one too many; none if there are too many of those.
+    /// Slot in the lane for a surplus connection; `None` if the lane is full.
     pub(crate) fn lane(self: &Arc<Self>, capacity: Capacity) -> Option<ConnectionSlot> {
         let key = self.taken.lock().lane(capacity)?;
         Some(ConnectionSlot { of: Arc::clone(self), key, is_in_lane: true })
     }
 
-    /// Gives away the place of a connection that is told to end. `false` if too many are leaving already.
+    /// Frees the slot of a connection that is to end. `false` if too many are leaving already.
     pub(super) fn vacate(&self, key: usize, capacity: Capacity) -> bool {
         self.taken.lock().vacate(key, capacity)
     }
 
-    /// Completes when every place was left.
+    /// Completes when every slot is free.
     pub(crate) async fn emptied(&self) {
         loop {
             let emptied = self.emptied.notified();
@@ -144,7 +144,7 @@ impl SlotTable {
 }
 
 impl ConnectionSlot {
-    /// Whether it is one too many, and only told so.
+    /// Whether the connection exceeds the limit and is only refused.
     pub(crate) fn is_in_lane(&self) -> bool {
         self.is_in_lane
     }

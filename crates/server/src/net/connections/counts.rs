@@ -1,4 +1,4 @@
-//! What became of connections, in numbers.
+//! Counts of connections.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::config::listener::Listener;
 use crate::telemetry::log_throttle::LogThrottle;
 
-/// What became of the connections since the start.
+/// Counts of connections since startup.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct ConnectionStats {
@@ -31,7 +31,7 @@ pub struct ConnectionStats {
     pub ended_abusive: u64,
 }
 
-/// The same while it is counted.
+/// Counters of connections.
 #[derive(Default)]
 pub(crate) struct ConnectionCounts {
     closed: AtomicU64,
@@ -45,7 +45,7 @@ pub(crate) struct ConnectionCounts {
     abuse_log: Mutex<LogThrottle>,
 }
 
-/// What can be counted.
+/// Event of a connection that is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     Accepted,

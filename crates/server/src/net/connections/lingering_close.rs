@@ -1,4 +1,4 @@
-//! What a client still sends when all was said.
+//! Lingering close: reads what a client still sends after the last response.
 
 use std::future::Future;
 use std::io;
@@ -8,15 +8,15 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::yield_now;
 
-/// The most that is read of it.
+/// Maximum number of bytes that are read.
 const MAX_BYTES: usize = 4 << 20;
-/// How much at a time.
+/// Bytes of one read.
 const SCRATCH_BYTES: usize = 8 << 10;
-/// How many times in a row, before others have their turn.
+/// Reads in a row before the task yields.
 const READS_IN_A_ROW: usize = 2;
 
-/// Reads what a client still sends and throws it away, so that it can see its last answer: a system that closes on unread bytes
-/// tells the other side to forget what was said.
+/// Lingering close: reads and discards what a client still sends, so that it sees its last response. A system that closes on unread bytes
+/// resets the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LingeringClose {
     left_bytes: usize,

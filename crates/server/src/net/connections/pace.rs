@@ -1,4 +1,4 @@
-//! How many connections begin or end at a time. Each has something to do then, and requests of others would wait behind all of it.
+//! Pace of connections that begin or end, so that requests of others do not wait behind them.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tokio::time::{Instant, sleep};
 
 /// The most at once for each worker. Beginning and ending take about 25 us together, so this leaves most of a core to the others.
 const AT_ONCE: usize = 8;
-/// How long the others have before the next.
+/// Pause after a batch.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
-/// The most at once.
+/// Maximum number at once.
 pub(super) fn at_once() -> usize {
     AT_ONCE * Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers())
 }

@@ -1,4 +1,4 @@
-//! How far a connection is, and what it was told.
+//! Progress of a connection, and its orders.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use super::turns::FREE_UNITS;
 
-/// What a connection is doing.
+/// Phase of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Phase {
@@ -39,7 +39,7 @@ const PHASES: [Phase; 9] = {
 /// The bits that say which phase it is.
 const PHASE_BITS: u64 = 15;
 
-/// What a connection is told to do. Each goes further than those before it.
+/// Order to a connection. Each goes further than those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub(crate) enum Order {
@@ -52,10 +52,10 @@ pub(crate) enum Order {
     End,
 }
 
-/// How far a connection is, and what it was told.
+/// Progress of a connection, and its order.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// How many steps there were, and in the lowest bits which phase it is.
+    /// Number of steps, with the phase in the lowest bits.
     steps: AtomicU64,
     order: AtomicU8,
     /// Whether an answer was given before all of its request was read.
@@ -144,7 +144,7 @@ impl Progress {
         PHASES[(self.steps.load(Ordering::Relaxed) & PHASE_BITS) as usize]
     }
 
-    /// How many steps there were.
+    /// Number of steps.
     #[inline]
     pub(super) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed) / (PHASE_BITS + 1)
@@ -201,7 +201,7 @@ impl Progress {
         poll_fn(|_| if self.is_spent() { Poll::Pending } else { Poll::Ready(()) }).await;
     }
 
-    /// What comes of it, unless the connection is told to do `order`, or more, before.
+    /// Output of a future, unless the connection gets `order`, or one that goes further, before.
     pub(crate) async fn until<T>(&self, order: Order, what: impl Future<Output = T>) -> Option<T> {
         let mut what = pin!(what);
         poll_fn(|context| {

@@ -22,7 +22,7 @@ pub(super) const FREE_UNITS: u32 = 64;
 /// Units of a turn.
 pub(super) const TURN_UNITS: u32 = 256;
 
-/// What work costs.
+/// Costs of work.
 pub(crate) mod cost {
     /// A request over HTTP.
     pub(crate) const REQUEST: u32 = 16;
@@ -60,7 +60,7 @@ impl Turns {
         self.free.available_permits()
     }
 
-    /// How often a connection has waited for a turn.
+    /// Number of waits for a turn.
     pub(crate) fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The certificates of all listeners.
+//! Certificates of all listeners.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Certificates {
     }
 }
 
-/// What came of reading certificates again.
+/// Outcome of reloading certificates.
 #[derive(Default)]
 pub(crate) struct CertificateReload {
     /// The settings of listeners that have another one now.

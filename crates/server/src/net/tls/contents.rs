@@ -1,4 +1,4 @@
-//! The files of a certificate, and what they hold.
+//! Files of a certificate and their contents.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::config::pem;
 use crate::config::tls_error::TlsError;
 
-/// Where a certificate is.
+/// Files of a certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct TlsFiles {
     pub(crate) certificate: PathBuf,
@@ -17,7 +17,7 @@ pub(crate) struct TlsFiles {
     pub(crate) client_ca: Option<PathBuf>,
 }
 
-/// What stands in the files.
+/// Contents of the files.
 pub(crate) struct TlsContents {
     pub(crate) certificate: Arc<[u8]>,
     pub(crate) key: Arc<[u8]>,
@@ -58,7 +58,7 @@ impl TlsFiles {
             let path = self.key.display();
             tracing::warn!(
                 setting,
-                "other users may read the private key in {path} (mode {:03o}): `chmod 600 {path}`",
+                "other users can read the private key in {path} (mode {:03o}): `chmod 600 {path}`",
                 mode & 0o777
             );
         }

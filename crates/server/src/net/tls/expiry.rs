@@ -1,19 +1,19 @@
-//! Tells in time that a certificate ends.
+//! Warnings of certificates that expire.
 
 use super::validity::Validity;
 
 const DAY_MS: u64 = 86_400_000;
-/// How long before its end a certificate is spoken of.
+/// Time before expiry from which warnings are logged.
 const NOTICE_MS: u64 = 14 * DAY_MS;
 
-/// Logs what `text` says.
+/// Logs a warning, if there is one.
 pub(super) fn warn(setting: &'static str, validity: Option<Validity>, now_ms: u64) {
     if let Some(warning) = validity.and_then(|validity| text(validity, now_ms)) {
         tracing::warn!(setting, "{warning}");
     }
 }
 
-/// What there is to say about a certificate, if anything is.
+/// Warning about a certificate, if there is one.
 fn text(validity: Validity, now_ms: u64) -> Option<String> {
     let left_ms = validity.not_after_ms.saturating_sub(now_ms);
     let unit = |ms: u64| match ms / DAY_MS {
@@ -26,7 +26,7 @@ fn text(validity: Validity, now_ms: u64) -> Option<String> {
         Some(format!("the certificate expired {since} ago: clients refuse it; put a new one in its file"))
     } else if now_ms < validity.not_before_ms {
         let until = unit(validity.not_before_ms - now_ms);
-        Some(format!("the certificate is good only in {until}: until then clients refuse it"))
+        Some(format!("the certificate is not valid for another {until}: clients refuse it until then"))
     } else if left_ms < NOTICE_MS {
         Some(format!("the certificate expires in {}: put a new one in its file", unit(left_ms)))
     } else {
@@ -49,7 +49,7 @@ mod tests {
             (0, 19_999, Some("expired a day ago")),
             (0, 19_000, Some("expired 1000 days ago")),
             (20_000, 21_000, None),
-            (20_002, 21_000, Some("good only in 2 days")),
+            (20_002, 21_000, Some("not valid for another 2 days")),
         ];
         for (from, until, expected) in rows {
             let validity = Validity { not_before_ms: from * DAY_MS, not_after_ms: until * DAY_MS };

@@ -1,4 +1,4 @@
-//! What files hold, made into what a listener speaks TLS with.
+//! TLS identity of a listener: a server configuration made of its files.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -29,7 +29,7 @@ impl Validity {
     }
 }
 
-/// What is left to read.
+/// Rest of the DER.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {

@@ -31,10 +31,10 @@ use crate::telemetry::otlp::Trace;
 /// What its span is called.
 const SHOULD_RATE_LIMIT: &str = "envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-/// A call that is not over.
+/// Call in progress.
 pub(super) type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How far a call came at once.
+/// Start of a call.
 pub(super) enum CallStart {
     Done,
     /// It waits for its message, for the store, or for its client.
@@ -43,7 +43,7 @@ pub(super) enum CallStart {
     Watch(Waiting),
 }
 
-/// Why a call is not served.
+/// Refusal of a call.
 enum CallRefusal {
     /// In the words of HTTP, since it is not gRPC.
     Http(StatusCode),
@@ -101,7 +101,7 @@ pub(super) fn begin<C: Clock + 'static>(
     }
 }
 
-/// What is asked for, and how long its client waits.
+/// Route and deadline of a call.
 fn admit<C: Clock>(
     connection: &ConnectionState<C>,
     head: &Parts,
@@ -113,8 +113,7 @@ fn admit<C: Clock>(
         return Err(CallRefusal::Http(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
     let path = head.uri.path();
-    let unknown =
-        || Status::unimplemented(format!("there is no {path:?} here; reflection lists what there is"));
+    let unknown = || Status::unimplemented(format!("unknown method {path:?}; reflection lists all"));
     let route = Route::of(path).ok_or_else(unknown)?;
     if connection.is_in_lane && route != Route::HealthCheck {
         return Err(Status::unavailable(Problem::too_many_connections().detail().to_owned()).into());
@@ -186,5 +185,5 @@ async fn wait<C: Clock>(
 }
 
 fn too_late() -> Status {
-    Status::deadline_exceeded("the time that the call had is over")
+    Status::deadline_exceeded("the deadline of the call has passed")
 }

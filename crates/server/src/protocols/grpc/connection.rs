@@ -68,7 +68,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
     poll_fn(|context| grpc.poll(context)).await;
 }
 
-/// What a client may send. The rest of what HTTP/2 could be abused for is bounded by `h2` itself.
+/// HTTP/2 settings. Other abuse of HTTP/2 is bounded by `h2` itself.
 fn settings(bounds: &ConnectionLimits) -> Builder {
     let longest = u32::try_from(bounds.max_body_bytes).unwrap_or(MOST_WINDOW_BYTES);
     let window_bytes = longest.saturating_add(1 << 10).clamp(LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES);
@@ -84,7 +84,7 @@ fn settings(bounds: &ConnectionLimits) -> Builder {
     builder
 }
 
-/// A connection and its calls.
+/// gRPC connection and its calls.
 struct GrpcConnection<S, C> {
     connection: Connection<TrackedIo<S, GrpcTracker>, Bytes>,
     state: Arc<ConnectionState<C>>,
@@ -194,7 +194,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         self.connection.graceful_shutdown();
     }
 
-    /// What a client does that nobody may, unless it was told.
+    /// Abuse by the client, unless it was already refused.
     fn abuse(&self) -> Option<&'static str> {
         match self.heads.block() {
             _ if self.is_refused => None,

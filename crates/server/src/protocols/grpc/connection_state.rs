@@ -1,4 +1,4 @@
-//! What the calls of one connection have in common.
+//! State that the calls of one connection share.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::runtime::decider::Decider;
 /// The longest message of a call that needs no token: a name, or a question about one.
 const MAX_OPEN_MESSAGE_BYTES: usize = 4 << 10;
 
-/// What the messages of a call may take.
+/// Budget of the messages of a call.
 pub(super) struct MessageBudget<'v> {
     /// The longest message.
     pub(super) max_bytes: usize,
@@ -33,7 +33,7 @@ impl<'v> MessageBudget<'v> {
     }
 }
 
-/// What the calls of one connection have in common.
+/// State that the calls of one connection share.
 pub(super) struct ConnectionState<C> {
     pub(super) decider: Arc<Decider<C>>,
     /// As they were when the connection began.
@@ -56,7 +56,7 @@ impl<C: Clock> ConnectionState<C> {
         Self { decider, bounds, peer, is_in_lane, guarded, open, order: watch::Sender::new(Order::Go) }
     }
 
-    /// What the messages of a call may take.
+    /// Budget of the messages of a call.
     pub(super) fn budget(&self, route: Route) -> MessageBudget<'_> {
         let max_bytes = self.bounds.max_body_bytes;
         match route.is_guarded() {

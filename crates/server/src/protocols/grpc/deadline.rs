@@ -1,4 +1,4 @@
-//! How long a client waits for its answer: `grpc-timeout`.
+//! Deadline of a call: `grpc-timeout`.
 
 use std::time::Duration;
 

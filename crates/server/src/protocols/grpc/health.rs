@@ -41,7 +41,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// How a service is; the empty name is all of them. Its state is that of the process, since none can fail alone.
+    /// State of a service; the empty name stands for all. It is that of the process, since none can fail alone.
     fn of<C: Clock>(decider: &Decider<C>, service: &str) -> Self {
         if !service.is_empty() && !SERVICES.contains(&service) {
             Self::ServiceUnknown
@@ -63,7 +63,7 @@ pub(super) async fn check<C: Clock>(connection: Arc<ConnectionState<C>>, body: R
         message::parse(&message::only(body, &connection, Route::HealthCheck).await?)?;
     match State::of(&connection.decider, &request.service) {
         State::ServiceUnknown => {
-            Err(Status::new(StatusCode::NotFound, format!("there is no service {:?} here", request.service)))
+            Err(Status::new(StatusCode::NotFound, format!("unknown service {:?}", request.service)))
         }
         known => Ok(known.frame()),
     }

@@ -27,12 +27,12 @@ pub(super) fn frame(message: &impl Message) -> Bytes {
     framed.freeze()
 }
 
-/// What a message says.
+/// Parses a message.
 pub(super) fn parse<M: Message + Default>(message: &[u8]) -> Result<M, Status> {
-    M::decode(message).map_err(|error| Status::internal(format!("the message cannot be read: {error}")))
+    M::decode(message).map_err(|error| Status::internal(format!("invalid message: {error}")))
 }
 
-/// Why there is no message.
+/// Error of reading a message.
 #[derive(Debug)]
 pub(super) enum MessageError {
     /// Larger than it may be.
@@ -119,7 +119,7 @@ fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, MessageError> {
 fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, MessageError> {
     let Some((&[compressed, a, b, c, d], _)) = bytes.split_first_chunk() else { return Ok(None) };
     if compressed != 0 {
-        return Err(Status::unimplemented("messages are not compressed here: send them as they are").into());
+        return Err(Status::unimplemented("compressed messages are not supported").into());
     }
     let length = u32::from_be_bytes([a, b, c, d]) as usize;
     if length > max_bytes {
@@ -196,19 +196,19 @@ enum More {
 }
 
 fn too_many() -> Status {
-    Status::unavailable("too many calls are not complete; ask again")
+    Status::unavailable("too many incomplete calls; retry")
 }
 
 fn not_one() -> Status {
-    Status::unimplemented("this call has exactly one message")
+    Status::unimplemented("the call takes exactly one message")
 }
 
 fn cut_off() -> Status {
-    Status::internal("the call ended in the middle of a message")
+    Status::internal("the call ended within a message")
 }
 
 fn too_slow() -> Status {
-    Status::deadline_exceeded("the message took too long to arrive; send it again, all at once")
+    Status::deadline_exceeded("timed out reading the message")
 }
 
 /// Nobody will read it, but it is a status.

@@ -54,7 +54,9 @@ pub(super) async fn serve<C: Clock>(
             Ok(Ok(None)) => break None,
             Ok(Err(status)) => break Some(status),
             Err(_) => {
-                break Some(Status::deadline_exceeded("nothing more was asked; ask again in another call"));
+                break Some(Status::deadline_exceeded(
+                    "timed out waiting for the next request; start another call",
+                ));
             }
         }
     };

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 
-/// What comes of a call: a message, framed, or why there is none.
+/// Outcome of a call: a framed message, or a status.
 pub(super) type Outcome = Result<Bytes, Status>;
 
 /// The client is not there any more, or takes nothing.

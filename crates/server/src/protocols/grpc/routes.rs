@@ -1,4 +1,4 @@
-//! Which calls there are.
+//! Routes of gRPC calls.
 
 /// A method of a service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -43,7 +43,7 @@ pub(crate) async fn read(
 
 async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
     while let Some(frame) = body.frame().await {
-        let broken = |error| Problem::bad_request(format!("the body ended too early: {error}"));
+        let broken = |error| Problem::bad_request(format!("the body ended early: {error}"));
         // Trailers say nothing that is asked for.
         if let Ok(data) = frame.map_err(broken)?.into_data() {
             return Ok(Some(data));

@@ -78,7 +78,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
     }
 }
 
-/// How a connection ends.
+/// End of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum HttpEnd {
     Completed,

@@ -1,4 +1,4 @@
-//! What a client is told whose request did not come to its end: an answer that is written by hand, since there is no request.
+//! Raw response to a request that is incomplete: written by hand, since there is no request.
 
 use std::io::Write;
 
@@ -10,11 +10,11 @@ use crate::protocols::problem::Problem;
 use crate::protocols::request_id::X_REQUEST_ID;
 
 impl Problem {
-    /// What is said to a request that is not waited for any longer.
+    /// Problem of a request that is interrupted.
     pub(crate) fn interrupted(order: Order) -> Self {
         match order {
             Order::Go | Order::Cut => Self::too_slow(),
-            Order::Stop | Order::End => Self::overloaded("the service ends; ask again"),
+            Order::Stop | Order::End => Self::overloaded("the server is shutting down; retry"),
         }
     }
 }

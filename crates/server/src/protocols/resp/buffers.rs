@@ -1,4 +1,4 @@
-//! What was read of a connection and not yet answered, and what was answered and not yet written. Both have a bound.
+//! Buffers of a connection: input without a reply yet, and replies that are not written yet. Both are bounded.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -92,7 +92,7 @@ impl<'i> Texts<'i, '_> {
     }
 }
 
-/// What is to be done about a command.
+/// Outcome of handling a command.
 pub(super) enum Handled<'i> {
     /// Nothing more: its reply is written.
     Replied,
@@ -104,7 +104,7 @@ pub(super) enum Handled<'i> {
     NeedsStore(Box<StoreCommand<'i>>),
 }
 
-/// Everything that commands look at besides themselves.
+/// Context of commands.
 pub(super) struct CommandContext<'a, C> {
     pub(super) decider: &'a Decider<C>,
     pub(super) settings: &'a LiveSettings,
@@ -218,7 +218,7 @@ impl<C: Clock> CommandContext<'_, C> {
     }
 }
 
-/// What a command asks the store.
+/// Command that the store decides.
 // It is in a box itself.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum StoreCommand<'i> {

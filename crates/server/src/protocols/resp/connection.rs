@@ -53,7 +53,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
     }
 }
 
-/// How a connection ends.
+/// End of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ConnectionEnd {
     /// The client is gone, or its time is over.
@@ -62,7 +62,7 @@ enum ConnectionEnd {
     Graceful(Sends),
 }
 
-/// What came of listening.
+/// Outcome of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ReadOutcome {
     Bytes,
@@ -199,8 +199,8 @@ impl<C: Clock> RespConnection<'_, C> {
     /// Tells a client whose command does not come to its end.
     async fn interrupt<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> ConnectionEnd {
         self.buffers.replies().error(match self.progress.order() {
-            Order::Go | Order::Cut => "ERR the command took too long to arrive; send it again, all at once",
-            Order::Stop | Order::End => "UNAVAILABLE the service ends; ask again",
+            Order::Go | Order::Cut => "ERR timed out reading the command",
+            Order::Stop | Order::End => "UNAVAILABLE the server is shutting down; retry",
         });
         match self.write(stream).await {
             Some(()) => ConnectionEnd::Graceful(Sends::Perhaps),

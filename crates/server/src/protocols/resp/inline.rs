@@ -2,7 +2,7 @@
 //!
 //! What stands between quotes is written back over itself, without what escapes it. That is never longer.
 
-/// Where an argument is.
+/// Position of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ArgumentSpan {
     /// Its first byte.

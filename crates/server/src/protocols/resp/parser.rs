@@ -13,7 +13,7 @@ pub(crate) const MAX_HEADER_BYTES: usize = 32;
 /// The longest command that is a line.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// What one command may take.
+/// Limits of one command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bounds {
     /// The most arguments, the name of the command included.
@@ -26,7 +26,7 @@ pub(crate) struct Bounds {
     pub(crate) caller: AuthState,
 }
 
-/// Whether a client has said who it is.
+/// Authentication state of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AuthState {
     /// It has, or it need not.
@@ -35,7 +35,7 @@ pub(crate) enum AuthState {
     Anonymous,
 }
 
-/// What came of looking for a command.
+/// Outcome of a parse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParseStep {
     /// There is one, and it takes so many bytes. [`Parser::arguments`] says where they are.
@@ -222,7 +222,7 @@ fn any_number(input: &[u8], at: usize) -> ParsedNumber {
     ParsedNumber::More
 }
 
-/// Why no command can be read any more.
+/// Protocol error: no further command can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProtocolError {
     /// The number of arguments is none, or too large.

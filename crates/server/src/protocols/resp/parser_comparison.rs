@@ -1,4 +1,4 @@
-//! What the parser saw of some input, beside what there is to be seen.
+//! Comparison of the parser with the reference parser.
 
 use super::parser::{Bounds, ParseStep, Parser};
 use super::reference_parser::{self, ParsedInput};

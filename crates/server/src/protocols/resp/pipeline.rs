@@ -21,7 +21,7 @@ use crate::runtime::decider::Decider;
 /// Maximum number of commands that wait for a remote store at a time.
 const MAX_TOGETHER: usize = 128;
 
-/// What came of answering.
+/// Outcome of a pipeline step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PipelineOutcome {
     /// How many commands were answered.
@@ -31,7 +31,7 @@ pub(super) struct PipelineOutcome {
     pub(super) then: NextStep,
 }
 
-/// What comes after a round.
+/// Next step of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextStep {
     /// No whole command is left.
@@ -115,7 +115,8 @@ impl ConnectionBuffers {
             let Some(reply) = next.await else {
                 // They may have been charged or not.
                 let mut replies = Replies { out: &mut *out, protocol: Protocol::Two };
-                (0..pending.len()).for_each(|_| replies.error("UNAVAILABLE the service ends; ask again"));
+                (0..pending.len())
+                    .for_each(|_| replies.error("UNAVAILABLE the server is shutting down; retry"));
                 then = NextStep::ConnectionEnd;
                 break;
             };

@@ -5,7 +5,7 @@ use super::parser::{Bounds, MAX_HEADER_BYTES, ProtocolError};
 /// The most of a line that tells a length, without what ends it.
 const MAX_UNFINISHED_HEADER_BYTES: usize = 1 + MAX_HEADER_BYTES + 1;
 
-/// What was read of an input: commands, and what ended it.
+/// Parsed input: commands, and the error that ended it.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct ParsedInput {
     pub(crate) commands: Vec<Vec<Vec<u8>>>,

@@ -1,4 +1,4 @@
-//! What a connection has said of itself.
+//! Session of a connection: its identity and its options.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ const MAX_UNKNOWN_BYTES: usize = 16 << 10;
 /// Connections are counted, so that each has a number of its own.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
-/// What a connection has said of itself.
+/// Session of a connection.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) id: u64,

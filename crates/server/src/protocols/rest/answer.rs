@@ -1,4 +1,4 @@
-//! What came of a request, as JSON and headers.
+//! Responses of the check API: JSON and headers.
 
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, StatusCode};
@@ -92,7 +92,7 @@ pub(crate) fn barred(rule: &str, why: Blocked) -> Reply {
     body.push(b'{');
     problem::members(&mut body, "about:blank", "Forbidden", StatusCode::FORBIDDEN);
     body.extend_from_slice(b",\"detail\":");
-    json::text(&mut body, &format!("the rule {rule} refuses this request, which {detail}"));
+    json::text(&mut body, &format!("rule {rule} blocks this request: it {detail}"));
     body.extend_from_slice(b",\"allowed\":false,\"rule\":");
     json::text(&mut body, rule);
     body.push(b'}');

@@ -1,4 +1,4 @@
-//! Whose request it is: the peer's, or whom the proxies in front say that they had it from.
+//! Client address: the peer's, or the one that trusted proxies report.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! What can be asked, as an OpenAPI document. It is kept by hand in `openapi.json`, and tests hold every answer against it.
+//! OpenAPI document of the check API, written by hand in `openapi.json`; tests check every response against it.
 
 use std::sync::LazyLock;
 

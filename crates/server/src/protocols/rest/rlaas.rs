@@ -26,13 +26,13 @@ pub(crate) async fn check<C: Clock>(
     }
     let user = parameters.first().map_or("", |(_, user)| user);
     if user.is_empty() {
-        return Err(Problem::bad_request("say who it is, as in /check?userId=alice"));
+        return Err(Problem::bad_request("missing parameter userId, as in /check?userId=alice"));
     }
     let request = Request::new().with_id(id).with(USER, user);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
     let ask = Ask::from(request);
     let Some(answer) = decider.check_rule(RULE, &ask, trace).await? else {
-        let detail = "there is no rule named rlaas: add one with key: [userId] and a limit";
+        let detail = "no rule named rlaas: add one with key: [userId] and a limit";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };
     if let Some((rule, why)) = answer.barred() {

@@ -43,7 +43,7 @@ async fn replace<C: Clock>(decider: &Decider<C>, permit: &str, cost: u64) -> Res
         CallError::Store(error) => Problem::store(&error),
     })?;
     if report.outcome == SettleOutcome::AlreadySpent {
-        let detail = "this permit was used before; nothing was changed";
+        let detail = "the permit is already spent; nothing changed";
         return Err(Problem::new(StatusCode::CONFLICT, detail).outcome(report.outcome.as_str()));
     }
     Ok(reply(StatusCode::OK, JSON, written(&report)))

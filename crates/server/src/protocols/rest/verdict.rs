@@ -6,6 +6,7 @@ use slidegate::{Decision, Limit, LimitAnswer, Outcome, Source, Summary, Verdict,
 use crate::protocols::json;
 use crate::protocols::json::Commas;
 use crate::protocols::problem;
+use crate::telemetry::labels;
 
 /// One limit's part in an answer, whether a rule has it or the request brought it.
 #[derive(Clone, Copy)]
@@ -75,7 +76,7 @@ fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iter
     }
     match (source, wait) {
         (Source::Assumed, _) => {
-            out.extend_from_slice(b": the store does not answer, and the rule refuses meanwhile");
+            out.extend_from_slice(b": the store is unavailable, and the rule denies meanwhile");
         }
         (Source::Local, Wait::Never) => {
             out.extend_from_slice(
@@ -84,14 +85,14 @@ fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iter
             );
         }
         (_, Wait::Never) => {
-            out.extend_from_slice(b": the cost is more than can ever be admitted at once, ask for less");
+            out.extend_from_slice(b": the cost exceeds what the limit admits at once; ask for less");
         }
-        (_, Wait::None | Wait::After(_) | Wait::Within(_)) => out.extend_from_slice(b": used up"),
+        (_, Wait::None | Wait::After(_) | Wait::Within(_)) => out.extend_from_slice(b": quota used up"),
     }
     let (words, ms): (&[u8], _) = match wait {
         Wait::None | Wait::Never => return,
         Wait::After(ms) => (b"; try again in ", ms),
-        Wait::Within(ms) => (b"; a place may be free at any time, and is in at most ", ms),
+        Wait::Within(ms) => (b"; a slot may be free at any time, at the latest in ", ms),
     };
     out.extend_from_slice(words);
     json::number(out, ms);
@@ -113,13 +114,9 @@ pub(crate) fn decided<'a>(
     json::number_or_null(out, summary.reset_after_ms);
     out.extend_from_slice(b",\"decided_at_ms\":");
     json::number(out, verdict.decided_at_ms);
-    let source: &[u8] = match verdict.source {
-        Source::Store => b",\"source\":\"store\",\"limits\":",
-        Source::Local => b",\"source\":\"local\",\"limits\":",
-        Source::Cache => b",\"source\":\"cache\",\"limits\":",
-        Source::Assumed => b",\"source\":\"assumed\",\"limits\":",
-    };
-    out.extend_from_slice(source);
+    out.extend_from_slice(b",\"source\":\"");
+    out.extend_from_slice(labels::source(verdict.source).as_bytes());
+    out.extend_from_slice(b"\",\"limits\":");
     let detail = Detail::of(verdict.source);
     list(out, rows.map(|row| (detail, row)));
 }

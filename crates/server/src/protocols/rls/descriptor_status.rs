@@ -1,4 +1,4 @@
-//! What each descriptor met with, as Envoy is told.
+//! Status of each descriptor.
 
 use prost_types::Duration;
 use slidegate::{DemandAnswer, LimitAnswer, Wait};

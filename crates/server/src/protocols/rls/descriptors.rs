@@ -19,7 +19,7 @@ const REMOTE_ADDRESS: &str = "remote_address";
 const AD_HOC_LIMITS_ARE_OFF: &str =
     "limits in descriptors are off: set server.ad_hoc_limits to true, or use rules";
 
-/// What a call asks for.
+/// Descriptors of a call as a batch.
 #[derive(Debug)]
 pub(crate) struct DescriptorBatch<'m> {
     /// Descriptor by descriptor.
@@ -38,7 +38,7 @@ impl<'m> DescriptorBatch<'m> {
             return invalid("the domain is empty: set it in Envoy's rate limit filter");
         }
         match call.descriptors.len() {
-            0 => return invalid("there are no descriptors: a call has at least one"),
+            0 => return invalid("no descriptors: a call has at least one"),
             1..=MAX_DESCRIPTORS => {}
             more => {
                 let why = format!("a call has at most {MAX_DESCRIPTORS} descriptors, not {more}");
@@ -86,14 +86,14 @@ impl<'m> DescriptorBatch<'m> {
         Ok(())
     }
 
-    /// Refuses descriptors with an entry that is there twice with different values, where a rule looks at it: no value of it is the
+    /// Refuses descriptors with an entry that occurs twice with different values, where a rule looks at it: no value of it is the
     /// one that counts. A limit that comes along counts for all entries.
     pub(crate) fn refuse_repeated(&mut self, policy: &Policy, descriptors: &[RateLimitDescriptor]) {
         for (demand, descriptor) in self.demands.iter_mut().zip(descriptors) {
             let (Demand::Check(_) | Demand::GiveBack { .. }) = demand else { continue };
             let is_read = |key: &&str| policy.reads(key) || also(key).is_some_and(|name| policy.reads(name));
             if let Some(key) = repeated(&descriptor.entries).find(is_read) {
-                self.unfit.push(format!("the entry `{key}` is there twice with different values"));
+                self.unfit.push(format!("the entry `{key}` occurs twice with different values"));
                 *demand = Demand::Refuse;
             }
         }

@@ -1,10 +1,10 @@
-//! Why a call of Envoy's is not answered.
+//! Failures of calls of Envoy's service.
 
 use slidegate::{GateError, RequestError, Store};
 
 use crate::runtime::backend::Backend;
 
-/// Why there is no answer, in no protocol's words.
+/// Failure of a call, independent of the protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Failure {
     /// The message has to be changed.
@@ -25,9 +25,7 @@ impl From<GateError<<Backend as Store>::Error>> for Failure {
             GateError::Request(error) => error.into(),
             GateError::Conflict | GateError::TooManyPermits => Self::Invalid(error.to_string()),
             GateError::Full => Self::Unavailable(error.to_string()),
-            GateError::Store(error) => {
-                Self::Unavailable(format!("the store does not answer, try again: {error}"))
-            }
+            GateError::Store(error) => Self::Unavailable(format!("the store is unavailable, retry: {error}")),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::units;
 /// The limit, a log; `None` if nothing at all may pass.
 pub(crate) fn limit(given: &RateLimitOverride) -> Result<Option<Limit>, Failure> {
     let Some(window_ms) = units::window_ms(given.unit) else {
-        let why = format!("the unit {} of a descriptor's limit is none, as MINUTE is", given.unit);
+        let why = format!("invalid unit {} of a descriptor's limit, expected one such as MINUTE", given.unit);
         return Err(Failure::Invalid(why));
     };
     if given.requests_per_unit == 0 {

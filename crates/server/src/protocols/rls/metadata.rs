@@ -1,4 +1,4 @@
-//! What fired, as metadata that Envoy's access log and other filters can read.
+//! Dynamic metadata of a response, for Envoy's access log and other filters.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,7 @@ pub(crate) async fn decide<C: Clock>(
     let answers = answers?;
     // Envoy has a setting of its own for that, and would take a refusal for a limit that is used up.
     if let Some(rule) = answers.unanswered() {
-        let why = format!("the store does not answer, and the rule {rule} refuses meanwhile");
+        let why = format!("the store is unavailable, and the rule {rule} denies meanwhile");
         return Err(Failure::Unavailable(why));
     }
     Ok(response(decider, &answers, &batch.unfit))

@@ -1,4 +1,4 @@
-//! What was decided: by rule, limit and route, by request, and how long it took.
+//! Metrics of decisions: by rule, limit and route, by request, and their duration.
 
 use slidegate::Clock;
 use slidegate::telemetry::{Counts, Latency, Line};

@@ -1,4 +1,4 @@
-//! What came of permits, and of idempotency keys.
+//! Metrics of permits and idempotency keys.
 
 use slidegate::Clock;
 

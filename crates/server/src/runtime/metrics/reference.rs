@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{connections, decisions, exporters, permits, policy, process, store};
 use crate::telemetry::metrics::family::{Described, Kind, PREFIX};
 
-/// What there is, in the order in which it is written.
+/// All families, in the order of the page.
 fn families() -> Vec<&'static dyn Described> {
     let parts = [
         process::FAMILIES,

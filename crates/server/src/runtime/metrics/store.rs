@@ -1,4 +1,4 @@
-//! Where state is kept, and how that is doing.
+//! Metrics of the store.
 
 use slidegate::store::redis::Health;
 use slidegate::{Fallback, Memory, Redis};

@@ -1,4 +1,4 @@
-//! Why an override was not set or removed.
+//! Errors of adding or removing an override.
 
 use slidegate::Store;
 use slidegate::policy::PolicyErrors;
@@ -6,7 +6,7 @@ use slidegate::store::{MAX_NOTE_BYTES, MAX_NOTES};
 
 use crate::runtime::backend::Backend;
 
-/// Why an override was not set or removed.
+/// Error of adding or removing an override.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OverrideError {
@@ -14,20 +14,20 @@ pub enum OverrideError {
     #[error("{}", render(.0))]
     TemporaryOverride(PolicyErrors),
     /// It would last too short or too long.
-    #[error("an override lasts a second to 90 days; what is to last longer belongs in the policy file")]
+    #[error("an override lasts from 1 second to 90 days; use the policy file for longer ones")]
     Expiry,
     /// The reason is too long.
-    #[error("the reason has at most {} bytes", super::MAX_REASON_BYTES)]
+    #[error("reason: at most {} bytes", super::MAX_REASON_BYTES)]
     Reason,
     /// There are too many.
-    #[error("there are {MAX_NOTES} overrides already: remove one first, or change the policy file")]
+    #[error("the maximum of {MAX_NOTES} overrides is reached: remove one, or change the policy file")]
     Full,
     /// It says too much.
     #[error("an override has at most {MAX_NOTE_BYTES} bytes")]
     TooLarge,
     /// The store did not answer.
     #[error(
-        "the store did not answer, so it may have been done or not; look at the overrides and try again: {0}"
+        "the store did not respond: the change may or may not be done; check the overrides and retry: {0}"
     )]
     Store(#[from] <Backend as Store>::Error),
 }

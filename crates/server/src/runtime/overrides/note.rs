@@ -1,4 +1,4 @@
-//! An override as the text of a note.
+//! Override as the text of a note.
 
 use serde::{Deserialize, Serialize};
 use slidegate::policy::TemporaryOverride;
@@ -20,7 +20,7 @@ pub(super) fn write(exception: &TemporaryOverride, reason: &str, created_at_ms: 
     serde_json::to_string(&text).expect("texts and a number are JSON")
 }
 
-/// What a note says. One that cannot be read is an override that is not in force.
+/// Override in a note. An invalid note is an inactive override.
 pub(super) fn read(note: &Note) -> Override {
     let unknown = |problem: String| Override {
         id: note.id.clone(),
@@ -33,7 +33,7 @@ pub(super) fn read(note: &Note) -> Override {
     };
     let text: NoteText<'_> = match serde_json::from_str(&note.text) {
         Ok(text) => text,
-        Err(error) => return unknown(format!("it cannot be read: {error}")),
+        Err(error) => return unknown(format!("invalid note: {error}")),
     };
     let (exception, problem) = match TemporaryOverride::parse(&text.exception) {
         Ok(exception) => (Some(exception), None),

@@ -1,4 +1,4 @@
-//! The overrides that this node knows of.
+//! Set of overrides on this node.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use slidegate::store::{Note, Notes};
 
 use super::{Override, error, note};
 
-/// The overrides that this node knows of.
+/// Set of overrides.
 #[derive(Default)]
 pub(crate) struct Overrides {
     /// Of the board that they were read from.
@@ -28,7 +28,7 @@ impl OverrideEntry {
     }
 }
 
-/// What is new on a board.
+/// Changes of the notes.
 pub(super) struct News {
     pub(super) version: bool,
     pub(super) notes: bool,
@@ -43,7 +43,7 @@ pub(super) enum Miss {
     Again,
 }
 
-/// What there is to go on with.
+/// Notes that were read before.
 pub(super) enum LastRead {
     Nothing,
     Some_,
@@ -73,7 +73,7 @@ impl Overrides {
         self.known.len() < before
     }
 
-    /// What a board says takes the place of what was known.
+    /// Replaces the overrides by those of the notes.
     pub(super) fn take(&mut self, board: Notes, now_ms: u64) -> News {
         let Notes { version, notes } = board;
         let version_is_new = self.version.replace(version) != Some(version);

@@ -16,16 +16,16 @@ use crate::net::tls::Certificates;
 use crate::runtime::Runtime;
 use crate::runtime::file_watch::FileContent;
 
-/// What is told of a content that is refused.
+/// Reporting of a rejected content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reporting {
-    /// Somebody asked.
+    /// Always: somebody asked for the reload.
     All,
-    /// Nobody did: what was told of the same content is not told again.
+    /// Only new errors.
     Changes,
 }
 
-/// All that a reload puts in force.
+/// Prepared reload.
 struct PreparedReload {
     policy: Policy,
     settings: Settings,
@@ -64,7 +64,7 @@ impl<C: Clock> Runtime<C> {
         state.refused(digest, render, at_ms);
     }
 
-    /// What a start would do with a content, without doing it.
+    /// Prepares a content as a start would.
     fn prepared(&self, source: &PolicySource, content: &FileContent) -> Result<PreparedReload, ReloadError> {
         let file = source.name();
         let unreadable = |why: &str| ReloadError::Unreadable { file: file.clone(), why: why.to_owned() };
@@ -123,14 +123,14 @@ fn tell(source: &PolicySource, reloaded: &Reloaded) {
     let Reloaded { changes, at_next_start, .. } = reloaded;
     let name = source.name();
     match changes.len() {
-        0 => tracing::info!("{name} was read again: nothing has changed"),
-        1 => tracing::info!("{name} was read again: 1 change"),
-        count => tracing::info!("{name} was read again: {count} changes"),
+        0 => tracing::info!("{name} reloaded: no changes"),
+        1 => tracing::info!("{name} reloaded: 1 change"),
+        count => tracing::info!("{name} reloaded: {count} changes"),
     }
     changes.iter().for_each(|change| tracing::info!("{change}"));
     at_next_start
         .iter()
-        .for_each(|setting| tracing::warn!("{setting} changed: takes effect at the next start"));
+        .for_each(|setting| tracing::warn!("{setting} changed: takes effect after a restart"));
 }
 
 fn warnings(policy: &Policy, settings: &Settings) -> impl Iterator<Item = String> {

@@ -1,4 +1,4 @@
-//! Why a policy was not put in force.
+//! Errors of a reload.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,19 @@ use slidegate::policy::PolicyErrors;
 
 use crate::config::error::ConfigError;
 
-/// Why a policy was not put in force. The one before it still is.
+/// Error of a reload. The previous policy stays in force.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReloadError {
     /// There is nothing to read again.
-    #[error("the policy cannot be read again: it was not read from a file; start with the path of one")]
+    #[error("cannot reload: the policy was not read from a file")]
     NoFile,
     /// The file is not there, or not to be read.
     #[error("{file} cannot be read: {why}")]
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// Error of the system.
         why: String,
     },
     /// The file is not right.
@@ -34,7 +34,7 @@ pub enum ReloadError {
     Settings {
         /// The file.
         file: String,
-        /// What is wrong with them.
+        /// The error.
         error: ConfigError,
     },
     /// It names certificates that cannot be used. They may come yet.
@@ -42,7 +42,7 @@ pub enum ReloadError {
     Certificates {
         /// The file.
         file: String,
-        /// What is wrong with them.
+        /// The error.
         error: ConfigError,
         /// The files that it names for them.
         names: Vec<PathBuf>,

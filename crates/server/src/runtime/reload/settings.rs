@@ -1,4 +1,4 @@
-//! Which settings of a file differ, and which of them can change while the service runs.
+//! Difference between settings: which take effect at once, and which after a restart.
 
 use slidegate::policy::Settings;
 use slidegate::policy::file::{
@@ -13,7 +13,7 @@ pub(super) struct Differences {
     pub(super) at_next_start: Vec<&'static str>,
 }
 
-/// What differs between the settings in force and those of a file. Values are not told: some are secret.
+/// Difference between the settings in force and those of a file. Without values: some are secret.
 pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
     let (old, new) = (&now.server, &file.server);
     let is_new = |(name, differs): (&'static str, bool)| differs.then_some(name);

@@ -24,7 +24,7 @@ impl PolicySource {
         Self { path: path.into(), digest: digest(text.as_bytes()), overlay: Box::new(overlay) }
     }
 
-    /// What errors call it.
+    /// Name in errors.
     pub(super) fn name(&self) -> String {
         self.path.display().to_string()
     }

@@ -1,36 +1,36 @@
-//! How reloads have gone.
+//! State of reloads.
 
 /// A reload that was done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reloaded {
     /// The SHA-256 of the file, in hexadecimal.
     pub policy_digest: String,
-    /// What is different now, a line each.
+    /// Changes, a line each.
     pub changes: Vec<String>,
     /// The settings that changed in the file and take effect at the next start.
     pub at_next_start: Vec<&'static str>,
 }
 
-/// How reloads have gone since the start.
+/// State of reloads since startup.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReloadState {
     /// The SHA-256 of the file that is in force, in hexadecimal; empty if it is no file.
     pub policy_digest: String,
-    /// When that was put in force, as Unix milliseconds.
+    /// Time of its load in Unix milliseconds.
     pub loaded_at_ms: u64,
     /// Reloads that were done.
     pub reloads: u64,
     /// Reloads that were refused.
     pub failures: u64,
-    /// What the last one that was done has changed; none since the start.
+    /// Last successful reload, if there was one since startup.
     pub last_done: Option<Reloaded>,
     /// Whether the last one was done. While it was not, the file and what is in force differ.
     pub last_ok: bool,
-    /// What was wrong with the last one, a line each.
+    /// Errors of the last reload, a line each.
     pub last_error: Option<String>,
     /// The SHA-256 of the file that was refused last, if it could be read.
     pub refused_digest: Option<String>,
-    /// When that was; the start counts.
+    /// Time of the last attempt, startup included.
     pub last_attempt_at_ms: u64,
 }
 
@@ -49,7 +49,7 @@ impl ReloadState {
         }
     }
 
-    /// What the file held when it was read last.
+    /// Digest of the last content.
     pub(super) fn last_digest(&self) -> Option<&String> {
         if self.last_ok { Some(&self.policy_digest) } else { self.refused_digest.as_ref() }
     }

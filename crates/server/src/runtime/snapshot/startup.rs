@@ -62,7 +62,7 @@ fn lock(path: &Path) -> Result<File, SnapshotStartError> {
     }
 }
 
-/// What is in the file. One that is not what it should be is kept for whoever wants to look at it, and not used.
+/// Content of the file. A damaged file is set aside and not used.
 fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), SnapshotStartError> {
     let not_read = |source| SnapshotError::Io { path: path.to_owned(), source };
     let file = own_file::open(path, OpenOptions::new().read(true), Purpose::Snapshot).map_err(not_read);
@@ -84,7 +84,7 @@ fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), Snapsho
     fs::rename(path, &aside)
         .map_err(|source| SnapshotStartError::NotWritable { path: aside.clone(), source })?;
     tracing::error!(
-        "snapshot {} {problem} and was not used: this start is an empty one. It was moved to {}: restore a copy of an earlier \
+        "snapshot {} {problem} and was not used: starting empty. It was moved to {}: restore an earlier copy if there is \
          one if there is any, or delete it",
         path.display(),
         aside.display()

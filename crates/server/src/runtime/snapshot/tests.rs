@@ -116,10 +116,7 @@ async fn two_cannot_have_one_file() {
     let path = folder.path().join("state");
     let first = start(&path).expect("a first start");
     let error = start(&path).err().expect("it is taken").to_string();
-    assert!(
-        error.contains("another process that runs: end that one, or give each a path of its own"),
-        "{error}"
-    );
+    assert!(error.contains("in use by another process: stop that one, or give each its own path"), "{error}");
     drop(first);
     start(&path).expect("it is free again");
 }

@@ -110,7 +110,7 @@ pub(crate) async fn summarise(budget: Arc<AuditBudget>) {
 }
 
 fn report(left_out: u64) {
-    tracing::info!(target: TARGET, outcome = "refused", left_out, "refusals without authentication were left out");
+    tracing::info!(target: TARGET, outcome = "refused", left_out, "unauthenticated refusals were left out");
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a line tells of a denial.
+//! Line of the denial log.
 
 use std::fmt::Write;
 
@@ -8,11 +8,12 @@ use slidegate::telemetry::Denial;
 
 use super::TARGET;
 use super::rfc3339::rfc3339;
+use crate::telemetry::labels;
 
-/// The most that a line tells of a subject.
+/// Maximum length of a subject.
 const MAX_SUBJECT_BYTES: usize = 1_024;
 
-/// A denial, kept until it is written.
+/// Denial that is queued to be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct DenialLine {
     pub(super) rule: String,
@@ -64,7 +65,7 @@ impl DenialLine {
             reset_at = reset_at.as_deref(),
             barred = self.barred.map(why),
             // Nobody was asked where a list or a missing attribute decides.
-            source = self.barred.is_none().then(|| who(self.source)),
+            source = self.barred.is_none().then(|| labels::source(self.source)),
             request_id = self.request_id.as_deref(),
             left_out,
             "{what}"
@@ -81,15 +82,6 @@ fn why(barred: Blocked) -> &'static str {
     match barred {
         Blocked::DenyList => "deny list",
         Blocked::MissingKey => "missing key",
-    }
-}
-
-fn who(source: Source) -> &'static str {
-    match source {
-        Source::Store => "store",
-        Source::Local => "local",
-        Source::Cache => "cache",
-        Source::Assumed => "assumed",
     }
 }
 

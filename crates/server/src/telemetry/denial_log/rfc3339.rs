@@ -1,4 +1,4 @@
-//! A time as people read it.
+//! RFC 3339 times.
 
 /// RFC 3339 in UTC, to the millisecond: `2026-11-16T16:45:00.250Z`.
 pub(super) fn rfc3339(unix_ms: u64) -> String {

@@ -1,4 +1,4 @@
-//! Writes the lines of the denial log, one after the other.
+//! Writer of the denial log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ pub(super) struct Writer {
     log: Arc<DenialLog>,
     /// Destination, where it has a queue of its own: denials wait for room in it and leave most of it to other lines.
     destination: Option<LogWriter>,
-    /// When lines were written whose places are not given back yet.
+    /// Times of the lines of the last second.
     written: VecDeque<Instant>,
     /// Of those that were left out, how many were reported.
     reported: u64,
 }
 
-/// What is to be done.
+/// Next step of the writer.
 #[derive(PartialEq, Eq, Debug)]
 enum WriterStep {
     Write {

@@ -1,4 +1,4 @@
-//! Which format a client would rather read.
+//! Content negotiation of `/metrics`.
 
 use super::page::Format;
 

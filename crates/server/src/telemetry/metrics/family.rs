@@ -1,23 +1,23 @@
-//! What a metric is called and what it means, and who takes its samples.
+//! Metric families: names, labels and help texts, and the sink of their samples.
 
-/// What every name begins with.
+/// Prefix of all names.
 pub(crate) const PREFIX: &str = "slidegate_";
 
-/// What a number is.
+/// Kind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// It only grows, until the process ends.
     Counter,
     /// It goes up and down.
     Gauge,
-    /// How many took at most so long.
+    /// Distribution of durations.
     Histogram,
     /// Always 1: what there is to know is in its labels.
     Info,
 }
 
 impl Kind {
-    /// What the name of a sample ends with.
+    /// Suffix of sample names.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Self::Counter => "_total",
@@ -44,7 +44,7 @@ pub(crate) enum Value {
     Ms(u64),
 }
 
-/// How long many things took.
+/// Values of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread<'a> {
     pub(crate) buckets: &'a [Bucket],
@@ -52,7 +52,7 @@ pub(crate) struct Spread<'a> {
     pub(crate) sum_ns: u64,
 }
 
-/// How many took at most so long, those of lower bounds included.
+/// Cumulative bucket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bucket {
     pub(crate) upper_ns: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Bucket {
     pub(crate) count: u64,
 }
 
-/// Takes all samples. Those of one metric come one after the other.
+/// Sink of samples. Those of one metric come one after the other.
 pub(crate) trait Sink {
     /// One sample.
     fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: Value);
@@ -90,7 +90,7 @@ impl<const N: usize> Family<N> {
         Self { metric: Metric { name, kind: Kind::Info, help }, labels }
     }
 
-    /// Gives a sample away, with a value for every label.
+    /// Puts a sample, with a value for every label.
     pub(crate) fn put(&self, sink: &mut dyn Sink, values: [&str; N], number: impl Into<Value>) {
         let labels: [_; N] = std::array::from_fn(|at| (self.labels[at], values[at]));
         sink.sample(&self.metric, &labels, number.into());
@@ -102,7 +102,7 @@ impl Family<0> {
         Self { metric: Metric { name, kind: Kind::Histogram, help }, labels: [] }
     }
 
-    /// Gives a histogram away.
+    /// Puts a histogram.
     pub(crate) fn put_spread(&self, sink: &mut dyn Sink, spread: Spread<'_>) {
         sink.spread(&self.metric, spread);
     }

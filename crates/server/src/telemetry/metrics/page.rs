@@ -6,10 +6,10 @@ use hyper::header::HeaderValue;
 
 use super::family::{Kind, Metric, PREFIX, Sink, Spread, Value};
 
-/// How it is written.
+/// Text format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
-    /// What everything reads that reads metrics.
+    /// Prometheus text format.
     Text,
     OpenMetrics,
 }
@@ -23,7 +23,7 @@ impl Format {
     }
 }
 
-/// A scrape in the making.
+/// Page of metrics.
 pub(crate) struct Page {
     text: String,
     format: Format,

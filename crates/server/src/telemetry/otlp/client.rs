@@ -1,4 +1,4 @@
-//! Sends messages to a collector: HTTP, a connection for each. There are few, and none has to be found out to be dead.
+//! Client of a collector: HTTP with a connection per message, since there are few.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const MAX_ANSWER_BYTES: usize = 64 << 10;
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("slidegate/", env!("CARGO_PKG_VERSION")));
 
-/// A collector, and how it is spoken to.
+/// Client of a collector.
 pub(super) struct Client {
     endpoint: Endpoint,
     headers: HeaderMap,
@@ -40,7 +40,7 @@ pub(super) struct Client {
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a collector did not take a message.
+/// Failure to send a message.
 #[derive(Debug)]
 pub(super) enum SendFailure {
     /// It may take it another time, and may have said when.
@@ -124,7 +124,7 @@ where
     }
 }
 
-/// Which answers mean that it may go well another time is agreed on.
+/// Failure by the status of a response, as OTLP specifies.
 fn refused(status: StatusCode, headers: &HeaderMap) -> SendFailure {
     let why = format!("it answers {status}");
     match status.as_u16() {

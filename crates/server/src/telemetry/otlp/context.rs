@@ -1,4 +1,4 @@
-//! The trace that a request belongs to: what its caller says in `traceparent`, as W3C has it.
+//! Trace context of a request: `traceparent` of W3C.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
@@ -7,10 +7,10 @@ const PARENT: HeaderName = HeaderName::from_static("traceparent");
 const STATE: HeaderName = HeaderName::from_static("tracestate");
 /// Longer ones may be cut by whoever passes them on; they are left out here.
 const MAX_STATE_BYTES: usize = 512;
-/// What version 0 has: two digits, 32, 16 and two, with dashes between them.
+/// Length of version 0: 2, 32, 16 and 2 digits, separated by dashes.
 const PARENT_BYTES: usize = 55;
 
-/// A caller's part of a trace.
+/// Parent span of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Parent {
     pub(super) trace_id: [u8; 16],
@@ -19,7 +19,7 @@ pub(super) struct Parent {
     pub(super) sampled: bool,
 }
 
-/// What the headers say, if they say it as they should.
+/// Parent in the headers, if it is valid.
 pub(super) fn parent(headers: &HeaderMap) -> Option<Parent> {
     let mut values = headers.get_all(PARENT).iter();
     let first = values.next()?;
@@ -61,7 +61,7 @@ fn hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// What systems along the way noted; it belongs to the parent.
+/// Trace state of the parent.
 pub(super) fn state(headers: &HeaderMap) -> String {
     let mut all = String::new();
     for value in headers.get_all(STATE) {

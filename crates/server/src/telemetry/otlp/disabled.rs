@@ -1,4 +1,4 @@
-//! What is there in place of OpenTelemetry where the program was built without it: nothing, and whoever sets it is told.
+//! Stand-in for OpenTelemetry in builds without it. Its setting is an error.
 
 use hyper::HeaderMap;
 use slidegate::policy::Settings;

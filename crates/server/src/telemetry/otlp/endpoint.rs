@@ -1,4 +1,4 @@
-//! Where a collector is.
+//! Endpoint of a collector.
 
 use std::str::FromStr;
 
@@ -21,7 +21,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Where one kind of telemetry goes.
+    /// Path of a signal.
     pub(super) fn path(&self, signal: &str) -> String {
         format!("{}/v1/{signal}", self.prefix)
     }

@@ -1,4 +1,4 @@
-//! What is sent to a collector, and when: spans as they come, numbers every while, and the rest at the end.
+//! Export to a collector: spans as they come, metrics at an interval, and the rest at shutdown.
 //!
 //! Spans and numbers do not wait for each other. A collector that is away costs nothing but what does not fit into the queue.
 
@@ -14,16 +14,16 @@ use super::exporter::{Exporter, Tracer};
 use super::measures::{self, Gather};
 use super::messages::{OtlpSpan, ResourceSpans, Scope, ScopeSpans, TracesRequest};
 
-/// The most spans in one message.
+/// Maximum number of spans in a message.
 const MAX_BATCH: usize = 512;
-/// How long the first of them waits for others.
+/// Time that a batch waits for more spans.
 const LINGER: Duration = Duration::from_secs(1);
-/// How often a message is tried, and how long it waits after the first time; twice as long after each further one.
+/// Number of tries, and the pause after the first; it doubles with each further one.
 const TRIES: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Whatever a collector asks for.
+/// Maximum pause, whatever a collector asks for.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// How long the last messages have when the service ends.
+/// Time limit of the last messages at shutdown.
 const LAST: Duration = Duration::from_secs(3);
 
 /// Tracer under way.
@@ -51,7 +51,7 @@ impl Exporting {
         drop(stop);
         if timeout(LAST, &mut sending).await.is_err() {
             sending.abort();
-            tracing::warn!("telemetry: the collector did not take the last of it within {LAST:?}");
+            tracing::warn!("telemetry: the collector did not accept the last batch within {LAST:?}");
         }
     }
 }

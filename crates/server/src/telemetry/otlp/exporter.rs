@@ -19,28 +19,28 @@ use crate::config::listener::Listener;
 use crate::config::value::value;
 use crate::telemetry::log_throttle::LogThrottle;
 
-/// How often it is told that a collector takes nothing.
+/// Interval of log lines about a failing collector.
 const FAILURE_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What is told to others of what happens here; nothing, where nothing is set.
+/// Tracer: traces of requests, if a collector is set.
 pub(crate) struct Tracer(pub(super) Option<Arc<Exporter>>);
 
-/// A collector, and what is for it.
+/// Exporter to a collector.
 pub(super) struct Exporter {
     pub(super) client: Client,
     pub(super) resource: Resource,
     pub(super) share: SampleShare,
     pub(super) spans: Spans,
     pub(super) metrics_every: Duration,
-    /// Since when things are counted.
+    /// Start of the counters.
     pub(super) started: SystemTime,
-    /// Where it goes, for people.
+    /// Endpoint as text.
     pub(super) endpoint: String,
     pub(super) failures: Mutex<LogThrottle>,
 }
 
 impl Tracer {
-    /// Whether it could be sent as the settings have it.
+    /// Checks the settings.
     pub(crate) fn check(settings: &Settings) -> Result<(), ConfigError> {
         Self::new(settings).map(drop)
     }
@@ -111,14 +111,14 @@ impl Tracer {
         }
     }
 
-    /// What became of spans, where there are any.
+    /// Counts of spans, if a collector is set.
     pub(crate) fn spans(&self) -> Option<SpanCounts> {
         Some(self.0.as_ref()?.spans.counts())
     }
 }
 
 impl Exporter {
-    /// The collector did not take something. An endpoint that is away would fill the log otherwise.
+    /// Logs that the collector rejected something, at most once per interval.
     pub(super) fn log_failure(&self, signal: &'static str, why: &str) {
         if let Some(times) = self.failures.lock().note() {
             let (endpoint, dropped) = (&*self.endpoint, self.spans.counts().dropped);
@@ -126,13 +126,13 @@ impl Exporter {
                 signal,
                 times,
                 dropped,
-                "telemetry: {endpoint} does not take it: {why}. Decisions go on; told at most once a minute"
+                "telemetry: {endpoint} rejects it: {why}. Decisions go on; logged at most once a minute"
             );
         }
     }
 }
 
-/// Tells this process from others with the same name: their counts must not be taken for one.
+/// Instance id, so that counts of processes with the same name are not mixed.
 fn instance() -> String {
     let mut id = [0; 16];
     // Without randomness there is nothing better than one name for all.
@@ -171,7 +171,7 @@ mod tests {
         let error = error.expect_err("no address").to_string();
         assert_eq!(
             error,
-            "observe.otlp: endpoint: \"http://**@collector\" is no address of a collector; write http://127.0.0.1:4318"
+            "observe.otlp: endpoint: invalid collector URL \"http://**@collector\", expected one such as http://127.0.0.1:4318"
         );
     }
 

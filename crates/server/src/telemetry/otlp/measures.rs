@@ -107,7 +107,7 @@ impl Sink for Batch {
     }
 }
 
-/// What OpenTelemetry calls it, and its unit: a name has no unit there, and says nothing of its kind.
+/// Name and unit in OpenTelemetry.
 fn named(metric: &family::Metric) -> (String, &'static str) {
     let (name, unit) = match metric.name.strip_suffix("_seconds") {
         Some(name) => (name, "s"),

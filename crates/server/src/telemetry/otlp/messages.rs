@@ -103,7 +103,7 @@ pub(super) struct OtlpMetric {
     pub(super) data: Option<Data>,
 }
 
-/// What a metric is.
+/// Data of a metric.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Data {
     #[prost(message, tag = "5")]
@@ -216,7 +216,7 @@ pub(super) struct AnyValue {
     pub(super) value: Option<AttributeValue>,
 }
 
-/// What the value of an attribute is here.
+/// Value of an attribute.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum AttributeValue {
     #[prost(string, tag = "1")]
@@ -246,7 +246,7 @@ impl KeyValue {
         Self::new(key, AttributeValue::Text(text.into()))
     }
 
-    /// What is larger than OTLP can tell is told as its largest.
+    /// Number attribute, saturated at the maximum of OTLP.
     pub(super) fn number(key: &str, number: u64) -> Self {
         Self::new(key, AttributeValue::Int(number.try_into().unwrap_or(i64::MAX)))
     }
@@ -257,7 +257,7 @@ impl KeyValue {
 }
 
 impl Scope {
-    /// Who measured.
+    /// Instrumentation scope of this crate.
     pub(super) fn own() -> Self {
         Self { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
     }

@@ -1,9 +1,10 @@
-//! What a span tells of a decision: the rule that mattered, and what came of it. Never whose request it was.
+//! Attributes of a span: the deciding rule and the outcome. Never the subject.
 
 use slidegate::{Answer, Answers, GateError, LimitAnswer, Outcome, Source, Summary, Verdict};
 
 use super::messages::KeyValue;
 use super::trace::SpanOutcome;
+use crate::telemetry::labels;
 
 const OUTCOME: &str = "slidegate.outcome";
 const RULE: &str = "slidegate.rule";
@@ -39,7 +40,7 @@ pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<
         Err(error) => return failed(error),
     };
     if let Some(rule) = answers.unanswered() {
-        let error = Some("the store does not answer".to_owned());
+        let error = Some("the store is unavailable".to_owned());
         return SpanOutcome { error, ..SpanOutcome::outcome("failed").text(RULE, rule) };
     }
     let barred = answers.each().find_map(|one| one.barred());
@@ -122,12 +123,6 @@ impl SpanOutcome {
     }
 
     fn source(self, source: Source) -> Self {
-        let source = match source {
-            Source::Store => "store",
-            Source::Cache => "cache",
-            Source::Local => "local",
-            Source::Assumed => "assumed",
-        };
-        self.text("slidegate.source", source)
+        self.text("slidegate.source", labels::source(source))
     }
 }

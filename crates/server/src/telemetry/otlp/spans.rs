@@ -1,4 +1,4 @@
-//! Spans that wait to be sent: a queue with a bound. What does not fit is counted and dropped, so that nobody waits.
+//! Bounded queue of spans. What does not fit is counted and dropped, so that no request waits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,10 +7,10 @@ use tokio::sync::mpsc;
 
 use super::messages::OtlpSpan;
 
-/// The most spans that wait.
+/// Maximum number of queued spans.
 pub(super) const MAX_WAITING: usize = 2_048;
 
-/// The queue, from the side of those who decide.
+/// Queue of spans.
 pub(super) struct Spans {
     queue: mpsc::Sender<OtlpSpan>,
     /// Its other end, until somebody takes it.
@@ -19,7 +19,7 @@ pub(super) struct Spans {
     dropped: AtomicU64,
 }
 
-/// What became of spans.
+/// Counts of spans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SpanCounts {
     pub(crate) sent: u64,

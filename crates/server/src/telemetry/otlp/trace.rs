@@ -1,4 +1,4 @@
-//! The span of one check: begun where a request is to leave one, told what came of it, and queued.
+//! Trace of one request: its span, if it is sampled.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,16 +11,16 @@ use crate::config::listener::Listener;
 
 const SERVER: i32 = 2;
 const ERROR: i32 = 2;
-/// The caller's flags are told, and whether the parent is in another process.
+/// Flags: sampled, and whether the parent is remote.
 const SAMPLED: u32 = 0x001;
 const HAS_IS_REMOTE: u32 = 0x100;
 const REMOTE: u32 = 0x200;
 
-/// What a check leaves, if it is to leave anything.
+/// Trace of a request, if it is sampled.
 #[derive(Default)]
 pub(crate) struct Trace(Option<Box<OpenSpan>>);
 
-/// A span that is not over. In a box: nearly all requests have none.
+/// Open span. Boxed: nearly all requests have none.
 struct OpenSpan {
     trace_id: [u8; 16],
     span_id: [u8; 8],
@@ -32,7 +32,7 @@ struct OpenSpan {
     since: Instant,
 }
 
-/// Which of the requests that begin a trace of their own leave it.
+/// Share of sampled traces.
 #[derive(Clone, Copy)]
 pub(super) struct SampleShare {
     /// Of 2^63 numbers.
@@ -92,7 +92,7 @@ impl Trace {
         })))
     }
 
-    /// Whether nothing is to be outcome.
+    /// Whether the request is not sampled.
     #[inline]
     pub(crate) fn is_none(&self) -> bool {
         self.0.is_none()
@@ -105,11 +105,11 @@ impl Trace {
     }
 }
 
-/// What is known at the end.
+/// Outcome of a span.
 #[derive(Default)]
 pub(super) struct SpanOutcome {
     pub(super) attributes: Vec<KeyValue>,
-    /// What went wrong; a refusal is nothing wrong.
+    /// Error message; a denial is no error.
     pub(super) error: Option<String>,
 }
 

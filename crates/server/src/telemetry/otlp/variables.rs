@@ -1,4 +1,4 @@
-//! The variables of the environment that OpenTelemetry has names for, as far as they mean something here.
+//! Environment variables of OpenTelemetry that apply here.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,17 +17,17 @@ const SERVICE_NAME: &str = "service.name";
 const SERVICE_VERSION: &str = "service.version";
 const INSTANCE: &str = "service.instance.id";
 
-/// What they say.
+/// Environment variables of OpenTelemetry.
 pub(super) struct Variables {
-    /// Nothing is to be sent, whatever the file says.
+    /// Whether export is off, whatever the file says.
     pub(super) disabled: bool,
-    /// Who is measured.
+    /// Attributes of this process.
     pub(super) resource: Vec<KeyValue>,
-    /// What a collector may want to know of its clients.
+    /// Headers of every message.
     pub(super) headers: HeaderMap,
-    /// How long a collector has to answer.
+    /// Time limit of a message.
     pub(super) timeout: Duration,
-    /// Who vouches for a collector, if not those whom the system trusts.
+    /// File of authorities, in place of those of the system.
     pub(super) certificate: Option<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ impl Variables {
 fn milliseconds(text: &str) -> Result<Duration, OtlpError> {
     let wrong = OtlpError::Variable {
         name: "OTEL_EXPORTER_OTLP_TIMEOUT",
-        why: "it is a number of milliseconds, as 10000 is",
+        why: "expected a number of milliseconds, such as 10000",
     };
     let ms = text.trim().parse().ok().filter(|ms| *ms > 0);
     ms.map(Duration::from_millis).ok_or(wrong)
@@ -104,7 +104,7 @@ fn pairs(variable: &'static str, text: &str) -> Result<Vec<(String, String)>, Ot
 }
 
 fn wrong(name: &'static str) -> OtlpError {
-    OtlpError::Variable { name, why: "it is a list of name=value with commas between them" }
+    OtlpError::Variable { name, why: "expected name=value pairs, separated by commas" }
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ fn rows() -> Vec<(&'static str, Vec<u8>, Code, &'static str)> {
     vec![
         ("nothing", vec![], Code::Unimplemented, "exactly one message"),
         ("two messages", twice, Code::Unimplemented, "exactly one message"),
-        ("a compressed message", compressed, Code::Unimplemented, "not compressed"),
-        ("half of a prefix", one[..3].to_vec(), Code::Internal, "in the middle"),
-        ("half of a message", cut, Code::Internal, "in the middle"),
-        ("not protobuf", framed(&[0x0A, 0xFF]).to_vec(), Code::Internal, "cannot be read"),
-        ("not UTF-8", framed(&[0x0A, 1, 0xFF]).to_vec(), Code::Internal, "cannot be read"),
+        ("a compressed message", compressed, Code::Unimplemented, "not supported"),
+        ("half of a prefix", one[..3].to_vec(), Code::Internal, "within a message"),
+        ("half of a message", cut, Code::Internal, "within a message"),
+        ("not protobuf", framed(&[0x0A, 0xFF]).to_vec(), Code::Internal, "invalid message"),
+        ("not UTF-8", framed(&[0x0A, 1, 0xFF]).to_vec(), Code::Internal, "invalid message"),
     ]
 }
 

@@ -53,7 +53,7 @@ async fn every_service_is_as_the_process_is() {
     }
     assert_eq!(client.call(CHECK, &[], framed(&[])).await.data, answer(SERVING));
     let unknown = client.call(CHECK, &[], about("nothing")).await;
-    assert_eq!((unknown.code(), &*unknown.text()), (Code::NotFound, "there is no service \"nothing\" here"));
+    assert_eq!((unknown.code(), &*unknown.text()), (Code::NotFound, "unknown service \"nothing\""));
 }
 
 async fn watch(client: &mut Client, service: &str) -> Call {

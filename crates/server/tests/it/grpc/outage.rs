@@ -1,4 +1,4 @@
-//! The store is away, and a rule refuses meanwhile: Envoy is told that there is no answer, and decides by itself.
+//! The store is away, and a rule denies meanwhile: Envoy is told that there is no answer, and decides by itself.
 
 use prost::Message;
 use slidegate_testkit::servers::{Flavour, Server};
@@ -31,7 +31,7 @@ async fn what_nobody_knows_is_unavailable_and_what_is_barred_is_refused() {
     for _ in 0..3 {
         let reply = ask(&mut client, &["alice", "bob"]).await;
         assert_eq!(reply.code(), Code::Unavailable, "{reply:?}");
-        assert_eq!(reply.text(), "the store does not answer, and the rule api refuses meanwhile");
+        assert_eq!(reply.text(), "the store is unavailable, and the rule api denies meanwhile");
     }
     // An error would let it pass.
     let reply = ask(&mut client, &["alice", "mallory"]).await;

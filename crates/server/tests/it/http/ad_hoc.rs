@@ -23,7 +23,7 @@ async fn decided_without_a_policy() {
         let expected = json!({
             "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
             "title": "Request cannot be satisfied as assigned quota has been exceeded",
-            "status": 429, "detail": "2/min: used up; try again in 60000 ms", "violated-policies": ["2/min"],
+            "status": 429, "detail": "2/min: quota used up; try again in 60000 ms", "violated-policies": ["2/min"],
             "allowed": false, "remaining": 0, "retry_after_ms": 60_000, "reset_after_ms": 60_000,
             "decided_at_ms": START_MS, "source": "store",
             "limits": [{ "limit": "2/min", "policy": "2/min", "quota": 2, "window_ms": 60_000, "remaining": 0,

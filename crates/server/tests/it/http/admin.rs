@@ -149,7 +149,7 @@ async fn unknown_members_of_bodies_are_errors() {
     let rows = [
         ("/v1/keys/look", json!({ "attributes": {}, "atributes": {} }), 400, "atributes"),
         ("/v1/keys/look", json!({ "attributes": { "ip": 7 } }), 400, "string"),
-        ("/v1/keys/look", json!([]), 400, "not an object"),
+        ("/v1/keys/look", json!([]), 400, "expected a JSON object"),
         ("/v1/keys/reset", json!({ "attributes": {}, "rules": "login" }), 400, "rules"),
         ("/v1/reload", json!({ "force": true }), 400, "force"),
         ("/v1/overrides", json!({ "rule": "login", "when": {}, "deny": true }), 400, "expires_in"),

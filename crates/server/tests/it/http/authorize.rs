@@ -130,7 +130,7 @@ async fn what_is_not_clear_is_refused() {
     type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
     let rows: &[Row<'_>] = &[
         ("?deny_status=418", &[], "deny_status is 401, 403 or 429"),
-        ("?status=403", &[], "there is no parameter \"status\""),
+        ("?status=403", &[], "unknown parameter \"status\""),
         ("?cost=many", &[], "cost is a whole number"),
         ("", &[("x-forwarded-uri", "/a"), ("x-original-uri", "/b")], "contradict"),
         ("", &[("x-forwarded-method", "GET"), ("x-original-method", "PUT")], "contradict"),

@@ -29,14 +29,14 @@ async fn bodies() {
     let long_key = format!("{{\"attributes\":{{}},\"idempotency_key\":\"{}\"}}", "x".repeat(256));
     let deep = format!("{{\"attributes\":{}", "{\"a\":".repeat(10_000));
     let rows: &[(&[u8], &str)] = &[
-        (b"", "the body is empty"),
+        (b"", "empty body"),
         (b"{", "line 1, column 1"),
         (b"{\n  \"attributes\": {},\n  \"cost\": }", "line 3, column 11: expected value"),
         (b"nonsense", "line 1, column 2: expected ident"),
-        (b"[]", "not an object"),
-        (b"[{}]", "not an object"),
-        (b"null", "not an object"),
-        (b"\"text\"", "not an object"),
+        (b"[]", "expected a JSON object"),
+        (b"[{}]", "expected a JSON object"),
+        (b"null", "expected a JSON object"),
+        (b"\"text\"", "expected a JSON object"),
         (br#"{"attributes":{}} trailing"#, "trailing characters"),
         (br#"{"attributes":{}}{}"#, "trailing characters"),
         (br#"{}"#, "missing field `attributes`"),
@@ -64,7 +64,7 @@ async fn bodies() {
         (br#"{"attributes":{},"idempotency_key":7}"#, "idempotency_key: invalid type: integer `7`"),
         (br#"{"attributes":{},"wait_ms":30001}"#, "wait_ms is at most 30000, not 30001"),
         (br#"{"attributes":{},"wait_ms":-5}"#, "wait_ms: invalid type: integer `-5`"),
-        (b"{\"attributes\":{\"a\":\"\xff\"}}", "not UTF-8: see the byte after the first 20"),
+        (b"{\"attributes\":{\"a\":\"\xff\"}}", "invalid UTF-8 in the body after byte 20"),
         (b"\xef\xbb\xbf{}", "expected value"),
         (br#"{"attributes":{"a":"\ud800"}}"#, "line 1"),
         (sixty_five.as_bytes(), "more than 64 attributes"),
@@ -148,7 +148,7 @@ async fn paths_and_methods() {
     let service = service().await;
     let mut client = service.client().await;
     for path in ["/v1", "/v1/check/", "/v1/Check", "/v2/check", "/v1/checks", "//v1/check", "/favicon.ico"] {
-        is_problem(&client.get(path, &[]).await, 404, "there is nothing at");
+        is_problem(&client.get(path, &[]).await, 404, "no endpoint at");
     }
     for (path, allow) in [
         ("/v1/check", "POST"),

@@ -22,8 +22,7 @@ async fn so_many_at_a_time() {
             assert_eq!(full.at(&format!("{place}/retry_after_ms")), json!(null), "{place}");
             assert_eq!(full.at(&format!("{place}/retry_after_at_most_ms")), 30_000, "{place}");
         }
-        let detail =
-            "jobs-2-in-flight-for-30s: used up; a place may be free at any time, and is in at most 30000 ms";
+        let detail = "jobs-2-in-flight-for-30s: quota used up; a slot may be free at any time, at the latest in 30000 ms";
         assert_eq!(full.at("/detail"), detail);
         assert_eq!(first.json().get("retry_after_at_most_ms"), None);
         let released = client.post("/v1/refund", &json!({ "permit": first.at("/permit") })).await;

@@ -198,7 +198,7 @@ async fn is_told(lines: &Lines, words: &[&str]) {
 async fn a_store_that_fails_is_told() {
     let lines = Lines::of("slidegate_server::runtime::overrides");
     let _guard = tracing::subscriber::set_default(lines.clone());
-    let (fails, again) = ("the store fails: ", "the store answers again");
+    let (fails, again) = ("the store fails: ", "the store is available again");
     let (without, with) = ("without the overrides that it may have", "with the overrides that were known");
     let mut redis = Server::start(Flavour::Redis70);
     // Where no password is asked for, every one is wrong.

@@ -21,7 +21,7 @@ async fn several_limits_are_decided_together() {
             "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
             "title": "Request cannot be satisfied as assigned quota has been exceeded",
             "status": 429,
-            "detail": "api-10/s: used up; try again in 1000 ms",
+            "detail": "api-10/s: quota used up; try again in 1000 ms",
             "violated-policies": ["api-10/s"],
             "allowed": false, "remaining": 0, "retry_after_ms": 1000, "reset_after_ms": MINUTE_AND_SLOT_MS,
             "decided_at_ms": START_MS, "source": "store",
@@ -196,7 +196,7 @@ rules:
         let denied = client.check(json!({ "user": "mallory" })).await;
         let expected = json!({
             "type": "about:blank", "title": "Forbidden", "status": 403,
-            "detail": "the rule api refuses this request, which is on its deny list",
+            "detail": "rule api blocks this request: it is on its deny list",
             "allowed": false, "rule": "api",
         });
         assert_eq!((denied.status, denied.json()), (403, expected));

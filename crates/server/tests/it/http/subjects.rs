@@ -58,10 +58,7 @@ rules:
         let denied = client.check(without("/deny")).await;
         assert_eq!(denied.status, 403);
         assert_eq!((denied.at("/allowed"), denied.at("/rule")), (false.into(), "denied".into()));
-        assert_eq!(
-            denied.detail(),
-            "the rule denied refuses this request, which lacks an attribute of its key"
-        );
+        assert_eq!(denied.detail(), "rule denied blocks this request: it lacks an attribute of its key");
         assert_eq!(client.statuses(1, json!({ "path": "/deny", "user": "a" })).await, [200]);
     }
 }

@@ -109,7 +109,7 @@ async fn over_grpc_and_in_the_protocol_of_redis() {
     assert_eq!(told(&collector.all()), expected);
 }
 
-/// The store says nothing, and the rule refuses meanwhile: Envoy is told that there is no answer, and so is the collector.
+/// The store says nothing, and the rule denies meanwhile: Envoy is told that there is no answer, and so is the collector.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_without_an_answer() {
     let collector = Collector::start().await;
@@ -125,7 +125,7 @@ async fn a_call_without_an_answer() {
     let received = collector.all();
     assert_eq!(told(&received), [[&LIMIT[1..], "grpc", "failed", "users", "", ""]]);
     let status = spans(&received)[0].status.clone().expect("a status");
-    assert_eq!((status.code, &*status.message), (2, "the store does not answer"));
+    assert_eq!((status.code, &*status.message), (2, "the store is unavailable"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,7 +45,7 @@ async fn who_never_finishes_a_command_is_cut_off() {
             let mut client = Client::connect(service.address).await;
             client.write(bytes.as_bytes()).await;
             if is_told {
-                let error = "ERR the command took too long to arrive; send it again, all at once";
+                let error = "ERR timed out reading the command";
                 assert_eq!(client.reply().await.error(), error);
             }
             assert!(client.is_ended().await);
@@ -71,7 +71,7 @@ async fn a_trickle_is_no_progress() {
             });
             let mut told = [0; 12];
             reading.read_exact(&mut told).await.expect("an answer");
-            assert_eq!(&told, b"-ERR the com", "{first:?}");
+            assert_eq!(&told, b"-ERR timed o", "{first:?}");
             trickle.abort();
         })
         .await;

@@ -40,7 +40,7 @@ async fn rules_say_what_holds_without_a_store() {
     assert_eq!(client.say("CL.THROTTLE alice 3 60 60").await.integers(), [0, 4, 1, -1, 2]);
     // What is to be given back cannot be: somebody else may have to know of it.
     let refund = client.ask(&["SG.REFUND", replies[5].text()]).await;
-    assert!(refund.error().starts_with("UNAVAILABLE the store does not answer, try again: "), "{refund:?}");
+    assert!(refund.error().starts_with("UNAVAILABLE the store is unavailable, retry: "), "{refund:?}");
 }
 
 /// The server hangs, and so do the commands: at the end of the service they are told.
@@ -58,7 +58,7 @@ async fn a_stop_answers_what_was_read() {
     // What was known before them is told with them.
     assert_eq!(client.reply().await, Reply::Simple("PONG".to_owned()));
     for _ in 0..3 {
-        assert_eq!(client.reply().await.error(), "UNAVAILABLE the service ends; ask again");
+        assert_eq!(client.reply().await.error(), "UNAVAILABLE the server is shutting down; retry");
     }
     assert!(client.is_ended().await);
     timeout(Duration::from_secs(5), served).await.expect("no waiting").expect("an end");

@@ -83,7 +83,7 @@ async fn who_takes_too_long_is_told() {
     client.write(b"PING\r\n*2\r\n$4\r\nEC").await;
     assert_eq!(client.reply().await.text(), "PONG");
     let (app, served) = (service.app.clone(), service.stop());
-    assert_eq!(client.reply().await.error(), "UNAVAILABLE the service ends; ask again");
+    assert_eq!(client.reply().await.error(), "UNAVAILABLE the server is shutting down; retry");
     drop(client);
     timeout(Duration::from_secs(5), served).await.expect("an end").expect("an end");
     assert_eq!(app.connection_stats().open, 0);

@@ -21,7 +21,7 @@ fn every_error_names_the_file_and_says_what_to_do() {
         ("tls.crt", b"", "has no certificate", "-----BEGIN CERTIFICATE-----"),
         ("tls.crt", pem.key.as_bytes(), "has no certificate", "-----BEGIN CERTIFICATE-----"),
         ("tls.crt", &[0x30, 0x82, 1, 2, 3], "has no certificate", "openssl x509 -inform der"),
-        ("tls.crt", cut.as_bytes(), "the line -----END CERTIFICATE----- is missing", "write it anew"),
+        ("tls.crt", cut.as_bytes(), "the line -----END CERTIFICATE----- is missing", "write it again"),
         ("tls.key", b"", "has no private key", "-----BEGIN PRIVATE KEY-----"),
         ("tls.key", pem.certificate.as_bytes(), "has no private key", "-----BEGIN PRIVATE KEY-----"),
         ("tls.key", b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n", "is encrypted", "openssl pkey -in "),
@@ -63,7 +63,7 @@ fn key_and_certificate_have_to_fit() {
     let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
     files.write("tls.key", &authority.sign(Usage::Server, 2).key);
     let said = error(&files, Clients::Anybody);
-    assert!(said.contains("does not fit the certificate in"), "{said}");
+    assert!(said.contains("does not match the certificate in"), "{said}");
     assert!(said.contains("tls.key") && said.contains("tls.crt"), "{said}");
 }
 

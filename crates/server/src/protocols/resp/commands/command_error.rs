@@ -1,4 +1,4 @@
-//! Why a command is not done, in the words of Redis where it has words for it.
+//! Errors of commands, in the words of Redis where it has some.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::Command;
 /// Maximum length of an unknown command in an error.
 const MAX_ECHO_BYTES: usize = 128;
 
-/// Why a command is not done.
+/// Error of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct CommandError(pub(super) Cow<'static, str>);
 

@@ -6,7 +6,7 @@ use crate::runtime::backend::Backend;
 
 type StoreError = <Backend as Store>::Error;
 
-/// Why there is no answer.
+/// Failure of a command.
 pub(super) enum CommandFailure {
     /// The command has to be changed.
     Request(RequestError),
@@ -22,7 +22,7 @@ impl CommandFailure {
         match self {
             Self::Request(error) => format!("ERR {error}"),
             Self::CommandError(text) => format!("ERR {text}"),
-            Self::Store(error) => format!("UNAVAILABLE the store does not answer, try again: {error}"),
+            Self::Store(error) => format!("UNAVAILABLE the store is unavailable, retry: {error}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which commands there are, and what clients may know of each.
+//! Table of commands.
 
 /// A command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

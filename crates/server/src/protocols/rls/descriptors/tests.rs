@@ -133,7 +133,7 @@ fn what_cannot_be_asked_is_said() {
     let rows = [
         (RateLimitRequest { domain: String::new(), ..many(1) }, "the domain is empty"),
         (RateLimitRequest { domain: "x".repeat(4097), ..many(1) }, "value of `domain` too long"),
-        (many(0), "there are no descriptors"),
+        (many(0), "no descriptors"),
         (many(MAX_DESCRIPTORS + 1), "at most 128 descriptors, not 129"),
         (wide, "too many attributes: 65, the maximum is 64"),
         (call([descriptor("=b")]), "empty attribute name"),

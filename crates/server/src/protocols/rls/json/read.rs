@@ -63,7 +63,7 @@ impl<'de, T: TryFrom<u64>> Deserialize<'de> for JsonNumber<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = deserializer.deserialize_any(NumberVisitor)?;
         let fits = T::try_from(number).map(Self);
-        fits.map_err(|_| D::Error::custom(format_args!("{number} is more than there is room for")))
+        fits.map_err(|_| D::Error::custom(format_args!("{number} is out of range")))
     }
 }
 

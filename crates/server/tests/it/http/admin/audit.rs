@@ -170,7 +170,7 @@ rules: [{{ name: login, key: [ip], limits: [{quota}/min] }}]",
     let service = over_file(&files.path("policy.yaml")).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
     let next = authority.sign(Usage::Server, 2);
-    let (certificate, changes) = ("another certificate of server.grpc.tls", "1 changes");
+    let (certificate, changes) = ("new certificate of server.grpc.tls", "1 changes");
     let (no_pair, no_limit) = ("server.grpc.tls: the key in", "3/fortnight");
     // Half of a pair with a good file, the whole pair with a bad one, and both good: the outcome, and what is told.
     let rows = [
@@ -230,8 +230,8 @@ async fn what_a_store_may_have_done_is_not_called_refused() {
     assert_eq!(answer.status, 200, "{answer:?}");
     proxy.drop_replies(AfterDrop::Close);
     let rows = [
-        ("POST", "/v1/overrides", exception, "may have been done or not; look at the overrides"),
-        ("DELETE", "/v1/overrides/none", "", "may have been done or not; look at the overrides"),
+        ("POST", "/v1/overrides", exception, "may or may not be done; check the overrides"),
+        ("DELETE", "/v1/overrides/none", "", "may or may not be done; check the overrides"),
         ("POST", "/v1/keys/reset", subject, "all, some or none was reset"),
     ];
     for (method, path, body, said) in rows {

@@ -256,7 +256,7 @@ rules:
             let answer = ask(&mut client, &[descriptor]).await;
             assert_eq!(statuses(&answer), expected, "{kind:?} {descriptor}");
             if !key.is_empty() {
-                let why = format!("the entry `{key}` is there twice with different values");
+                let why = format!("the entry `{key}` occurs twice with different values");
                 assert_eq!(answer.at("/dynamicMetadata/unfit"), json!([why]), "{kind:?} {descriptor}");
             }
         }

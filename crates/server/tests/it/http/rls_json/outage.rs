@@ -1,4 +1,4 @@
-//! Calls while the store does not answer, or need not.
+//! Calls while the store is unavailable, or need not.
 
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
@@ -36,7 +36,7 @@ rules:
     assert_eq!(statuses(&ask(&mut client, &["path=/allow"]).await), "OK");
     let unavailable = ask(&mut client, &["path=/allow", "path=/deny"]).await;
     assert_eq!((unavailable.status, unavailable.header("retry-after")), (503, Some("1")));
-    assert!(unavailable.detail().contains("the rule deny refuses meanwhile"), "{}", unavailable.detail());
+    assert!(unavailable.detail().contains("the rule deny denies meanwhile"), "{}", unavailable.detail());
     // Whom a list refuses is refused without the store: an error would let it pass.
     let refused = ask(&mut client, &["path=/deny", "path=/lists user=mallory"]).await;
     assert_eq!((refused.status, statuses(&refused)), (429, "OVER_LIMIT 0, OVER_LIMIT".to_owned()));
