@@ -83,7 +83,7 @@ pub struct TlsState {
 
 /// Outcome of a reload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ReadOutcome {
+pub(crate) enum ReloadOutcome {
     Taken,
     Unchanged,
 }
@@ -147,12 +147,12 @@ impl Tls {
     }
 
     /// Reads the files again. It may block.
-    pub(crate) fn reload(&self) -> Result<ReadOutcome, TlsError> {
+    pub(crate) fn reload(&self) -> Result<ReloadOutcome, TlsError> {
         self.take(self.files.read())
     }
 
     /// Replaces the certificate in use, unless the new one is the same or invalid.
-    pub(crate) fn take(&self, read: Result<TlsContents, TlsError>) -> Result<ReadOutcome, TlsError> {
+    pub(crate) fn take(&self, read: Result<TlsContents, TlsError>) -> Result<ReloadOutcome, TlsError> {
         let mut last = self.last.lock();
         let taken = read.and_then(|contents| {
             let digest = contents.digest();
@@ -164,7 +164,7 @@ impl Tls {
         match taken {
             Ok(None) => {
                 last.state.last_error = None;
-                Ok(ReadOutcome::Unchanged)
+                Ok(ReloadOutcome::Unchanged)
             }
             Ok(Some((digest, identity))) => {
                 last.digest = digest;
@@ -178,7 +178,7 @@ impl Tls {
                 self.files.warn_of_open_key(setting);
                 expiry::warn(setting, identity.validity, last.state.loaded_at_ms);
                 self.config.store(identity.config);
-                Ok(ReadOutcome::Taken)
+                Ok(ReloadOutcome::Taken)
             }
             Err(error) => {
                 tracing::error!(setting = self.setting, "{error}. Keeping the previous certificate");

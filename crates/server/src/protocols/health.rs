@@ -76,7 +76,7 @@ pub(crate) fn ready<C: Clock>(decider: &Decider<C>, query: Option<&str>) -> Resu
     Ok(reply(status, PROBLEM_JSON, body.to_string()))
 }
 
-/// Why a store that is unavailable does not decide.
+/// Reason why the store is unavailable.
 fn outage(backend: &Backend) -> &'static str {
     match backend {
         Backend::Redis(redis) if !redis.store().refusals().is_empty() => "the store refuses writes",

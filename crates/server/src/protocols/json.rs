@@ -7,7 +7,7 @@ pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// What stands between the quotes of a string.
+/// Escaped content of a string, without the quotes.
 pub(crate) fn escaped(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     // Without a way out of the loop many bytes are looked at together, and hardly any text has something to escape.

@@ -29,7 +29,7 @@ pub(crate) fn parse(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> 
     Ok(parameters)
 }
 
-/// What to say of a parameter that there is not.
+/// Problem of an unknown parameter.
 pub(crate) fn unknown(name: &str, known: &str) -> Problem {
     Problem::bad_request(format!("unknown parameter {name:?}, expected {known}"))
 }

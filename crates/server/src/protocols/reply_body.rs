@@ -18,13 +18,13 @@ pub(crate) enum ReplyBody {
 }
 
 impl ReplyBody {
-    /// What is known.
+    /// Whole body.
     #[inline]
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self::Whole(Full::new(bytes.into()))
     }
 
-    /// What goes on for a while.
+    /// Body that is streamed.
     pub(crate) fn stream(bits: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self::Stream(Box::pin(bits))
     }

@@ -52,7 +52,7 @@ pub(crate) fn from_headers(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(X_REQUEST_ID).filter(|id| is_id(id.as_bytes())).cloned()
 }
 
-/// What can stand in a log without doing harm.
+/// Whether an id is safe in a log.
 fn is_id(id: &[u8]) -> bool {
     (1..=MAX_BYTES).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }

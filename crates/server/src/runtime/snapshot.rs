@@ -101,7 +101,7 @@ impl Snapshots {
                 "{error}; counts since the last snapshot, {age_s} s ago, are lost at shutdown"
             ),
             None => {
-                tracing::error!("{error}; no snapshot was ever written, so all counts are lost at shutdown")
+                tracing::error!("{error}; no snapshot was ever written, so all counts are lost at shutdown");
             }
         }
     }

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_something_is_known_by_its_address() {
+    fn actions_are_recognised_by_their_address() {
         let rows = [
             ("POST", "/v1/reload", Some(Action::Reload)),
             ("POST", "/v1/keys/reset", Some(Action::Reset)),

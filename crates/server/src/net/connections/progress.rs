@@ -44,7 +44,7 @@ const PHASE_BITS: u64 = 15;
 #[repr(u8)]
 pub(crate) enum Order {
     Go,
-    /// What is awaited from the client has not come in its time.
+    /// The client exceeded a time limit.
     Cut,
     /// The service ends: whatever is asked has to be answered now.
     Stop,

@@ -119,7 +119,7 @@ async fn a_first_head_counts_from_the_beginning_of_its_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_told_the_last_word_has_a_second() {
+async fn a_client_has_a_second_after_its_last_response() {
     let (told_ms, order) = watched().order_of(Phase::Closing, 250).expect("an end");
     assert!((1_000..=2_000).contains(&told_ms), "ordered after {told_ms}");
     assert_eq!(order, Order::End);
@@ -136,7 +136,7 @@ async fn who_moves_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_only_what_is_asked_keeps_a_connection() {
+async fn at_shutdown_only_requests_keep_a_connection() {
     let rows = [
         (Phase::Fresh, 250),
         (Phase::Idle, 250),
@@ -162,7 +162,7 @@ async fn at_the_end_only_what_is_asked_keeps_a_connection() {
 
 /// A crowd that has to go at the same time does not keep others waiting until all of it is gone.
 #[tokio::test(start_paused = true)]
-async fn many_are_told_a_few_at_a_time() {
+async fn many_connections_end_a_few_at_a_time() {
     let connections = Arc::new(Connections::default());
     let crowd: Vec<_> = (0..100).map(|_| Progress::new()).collect();
     let place = seat();

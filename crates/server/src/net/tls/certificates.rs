@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use slidegate::policy::file::{self, ListenerSettings, Server};
 
-use super::{ReadOutcome, Tls};
+use super::{ReloadOutcome, Tls};
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
 
@@ -69,8 +69,8 @@ impl Certificates {
         let mut reload = CertificateReload::default();
         for (setting, read) in reading.await.expect("reading files does not panic") {
             match read {
-                Ok(ReadOutcome::Taken) => reload.changed.push(setting),
-                Ok(ReadOutcome::Unchanged) => {}
+                Ok(ReloadOutcome::Taken) => reload.changed.push(setting),
+                Ok(ReloadOutcome::Unchanged) => {}
                 Err(error) => reload.errors.push(ConfigError::Tls { setting, error }),
             }
         }

@@ -28,7 +28,7 @@ use crate::protocols::rls::{proto, service};
 use crate::protocols::{auth, request_id};
 use crate::telemetry::otlp::Trace;
 
-/// What its span is called.
+/// Name of its span.
 const SHOULD_RATE_LIMIT: &str = "envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 /// Call in progress.

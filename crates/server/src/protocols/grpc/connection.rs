@@ -26,9 +26,9 @@ use crate::runtime::decider::Decider;
 
 /// The most calls that a client may have under way on one connection; it keeps further ones to itself.
 const MAX_CALLS: u32 = 256;
-/// What HTTP/2 begins with.
+/// Default window of HTTP/2.
 const LEAST_WINDOW_BYTES: u32 = 65_535;
-/// What it can count.
+/// Maximum window of HTTP/2.
 const MOST_WINDOW_BYTES: u32 = i32::MAX as u32;
 /// More calls than this a client may not have cancelled before they were looked at. Envoy cancels what has waited for 20 ms: while this process gets
 /// no time, one that means well may make and cancel many times as many as it has under way at a time.
@@ -90,7 +90,7 @@ struct GrpcConnection<S, C> {
     state: Arc<ConnectionState<C>>,
     progress: Arc<Progress>,
     heads: BlockState,
-    /// What has come and was not looked at.
+    /// Calls that have come and have not begun.
     came: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
     waiting: FuturesUnordered<Waiting>,
     watches: FuturesUnordered<Waiting>,

@@ -20,9 +20,9 @@ const MAX_OPEN_MESSAGE_BYTES: usize = 4 << 10;
 pub(super) struct MessageBudget<'v> {
     /// The longest message.
     pub(super) max_bytes: usize,
-    /// Where what has come of it is counted until all has.
+    /// Budget of the connection.
     unfinished: &'v ByteBudget,
-    /// Where it counts for all connections, too.
+    /// Budget of all connections.
     shared: Option<&'v ByteBudget>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct ConnectionState<C> {
     pub(super) peer: IpAddr,
     /// Whether the connection exceeds the limit and is only refused.
     pub(super) is_in_lane: bool,
-    /// What has come of calls that are not complete: of those that need a token, and of those that need none.
+    /// Budgets of incomplete calls: those that need a token, and those that need none.
     guarded: ByteBudget,
     open: ByteBudget,
     /// Order of the connection, for the calls that wait.

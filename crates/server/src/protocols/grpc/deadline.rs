@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::status::Status;
 use hyper::HeaderMap;
 
-/// What the header says; none if there is none.
+/// Deadline in the headers, if there is one.
 pub(super) fn of(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
     let Some(value) = headers.get("grpc-timeout") else { return Ok(None) };
     let wrong = || Status::invalid_argument("grpc-timeout is up to eight digits and one of H, M, S, m, u, n");

@@ -50,10 +50,10 @@ pub(super) struct Frames {
     preface_bytes: usize,
     head: [u8; HEAD_BYTES],
     head_bytes: usize,
-    /// What is missing of a frame after its head.
+    /// Bytes of a frame that are still to come.
     left_bytes: usize,
     kind: u8,
-    /// What has been announced of a header block that has not ended.
+    /// Announced bytes of a header block that has not ended.
     block_bytes: Option<usize>,
 }
 

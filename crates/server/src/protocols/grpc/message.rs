@@ -115,7 +115,7 @@ fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, MessageError> {
     }
 }
 
-/// How long the message is that begins here, if enough of it has come to tell.
+/// Length of the message that begins here, if its prefix has come.
 fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, MessageError> {
     let Some((&[compressed, a, b, c, d], _)) = bytes.split_first_chunk() else { return Ok(None) };
     if compressed != 0 {

@@ -63,7 +63,7 @@ pub(super) async fn serve<C: Clock>(
     outbox.end(ended.as_ref());
 }
 
-/// What is said to a message.
+/// Response to a message.
 fn answer(message: &[u8]) -> Result<Bytes, Status> {
     let request: ServerReflectionRequest = message::parse(message)?;
     let answer = match &request.ask {

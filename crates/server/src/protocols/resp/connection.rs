@@ -76,9 +76,9 @@ struct RespConnection<'a, C> {
     decider: &'a Decider<C>,
     buffers: ConnectionBuffers,
     progress: &'a Progress,
-    /// How many commands it may have; 0: any number.
+    /// Maximum number of commands; 0 is unlimited.
     max_commands: u32,
-    /// How many were answered.
+    /// Number of replies.
     served: u64,
     /// Whether it has an order to end, and only the command that has begun is awaited.
     is_leaving: bool,

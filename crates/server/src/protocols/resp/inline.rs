@@ -29,7 +29,7 @@ pub(super) fn split(line: &mut [u8], words: &mut Vec<ArgumentSpan>) -> Option<()
     }
 }
 
-/// What C calls a space, and the end of a text.
+/// Whitespace of C, and NUL.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r' | 0)
 }

@@ -5,7 +5,7 @@
 
 /// The longest line of a number: a kind, a sign, 19 digits, and what ends it.
 pub(super) const MAX_LINE_BYTES: usize = 24;
-/// What ends a line, its first byte lowest.
+/// CRLF, first byte lowest.
 const LINE_END: u64 = u16::from_le_bytes(*b"\r\n") as u64;
 
 /// Writes a line at the beginning of `text`, and says how long it is. What is behind it may change too.

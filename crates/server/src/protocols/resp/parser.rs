@@ -50,9 +50,9 @@ pub(crate) enum ParseStep {
 #[derive(Default, Debug)]
 pub(crate) struct Parser {
     arguments: Vec<ArgumentSpan>,
-    /// How far the command has been read.
+    /// Position in the command.
     at: usize,
-    /// How many arguments are still to come; `None` at the beginning of a command.
+    /// Number of missing arguments; `None` at the beginning of a command.
     missing: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Parser {
         Ok(ParseStep::Command(std::mem::take(&mut self.at)))
     }
 
-    /// Where the arguments of the last command are, its name first.
+    /// Positions of the arguments of the last command, its name first.
     #[inline]
     pub(crate) fn arguments(&self) -> &[ArgumentSpan] {
         &self.arguments
@@ -94,7 +94,7 @@ impl Parser {
         ParseStep::Nothing(bytes)
     }
 
-    /// How many arguments an array has.
+    /// Number of arguments of an array.
     fn count(&mut self, input: &[u8], bounds: &Bounds) -> Result<Option<Header>, ProtocolError> {
         self.arguments.clear();
         let (value, end) = match number(input, 1) {

@@ -24,9 +24,9 @@ const MAX_TOGETHER: usize = 128;
 /// Outcome of a pipeline step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PipelineOutcome {
-    /// How many commands were answered.
+    /// Number of commands.
     pub(super) commands: usize,
-    /// What they cost.
+    /// Units of work.
     pub(super) units: u32,
     pub(super) then: NextStep,
 }
@@ -36,7 +36,7 @@ pub(super) struct PipelineOutcome {
 pub(super) enum NextStep {
     /// No whole command is left.
     Read,
-    /// What was answered is written first, since it has become much, or since the share of work is spent.
+    /// Write the replies first: the buffer is full, or the share of work is spent.
     Write,
     /// The last word is said. The client may still send more: it does not know.
     ConnectionEnd,
@@ -134,7 +134,7 @@ type PendingReplies<'i> = FuturesOrdered<Pin<Box<dyn Future<Output = Vec<u8>> + 
 struct Reader<'i, 'p> {
     rest: &'i mut [u8],
     parser: &'p mut Parser,
-    /// What was read so far costs this, and may cost that.
+    /// Units spent so far, and their maximum.
     units: u32,
     max_units: u32,
 }
@@ -233,7 +233,7 @@ async fn answered<C: Clock>(
     out
 }
 
-/// What comes of something that waits for nothing.
+/// Output of a future that never waits.
 #[inline]
 pub(super) fn at_once<T>(what: impl Future<Output = T>) -> T {
     match pin!(what).poll(&mut Context::from_waker(Waker::noop())) {

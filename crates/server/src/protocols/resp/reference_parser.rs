@@ -10,7 +10,7 @@ const MAX_UNFINISHED_HEADER_BYTES: usize = 1 + MAX_HEADER_BYTES + 1;
 pub(crate) struct ParsedInput {
     pub(crate) commands: Vec<Vec<Vec<u8>>>,
     pub(crate) error: Option<ProtocolError>,
-    /// How many bytes have not come to their end.
+    /// Number of bytes of an incomplete command.
     pub(crate) rest: usize,
 }
 
@@ -26,7 +26,7 @@ impl ParsedInput {
     }
 }
 
-/// What one look at the input says.
+/// Outcome of one parse.
 enum Look {
     Command(Vec<Vec<u8>>, usize),
     More,
@@ -148,7 +148,7 @@ fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// What follows the closing quote.
+/// Rest after the closing quote.
 fn quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
     let hex = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     loop {

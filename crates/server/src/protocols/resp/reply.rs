@@ -3,10 +3,10 @@
 use super::integer;
 use super::integer::MAX_LINE_BYTES;
 
-/// Which version of the protocol a client speaks.
+/// Version of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Protocol {
-    /// Which every client knows.
+    /// RESP2, which every client supports.
     #[default]
     Two,
     /// With maps, and a nothing of its own.
@@ -36,7 +36,7 @@ impl Replies<'_> {
         self.out.extend_from_slice(b"+OK\r\n");
     }
 
-    /// What is wrong, in words. What a client sent may be in it, so line ends become spaces.
+    /// Error reply. Line ends become spaces, since it may quote the client.
     pub(super) fn error(&mut self, text: &str) {
         self.out.push(b'-');
         let clean = text.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte });

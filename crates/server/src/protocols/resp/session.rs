@@ -14,7 +14,7 @@ use crate::config::live_settings::LiveSettings;
 pub(super) const USER: &[u8] = b"default";
 /// The most arguments of a command, its name included.
 const MAX_ARGUMENTS: usize = 1_024;
-/// What is read of somebody who has not said who he is, as Redis has it.
+/// Limits of an unauthenticated client, as Redis has them.
 const MAX_UNKNOWN_ARGUMENTS: usize = 10;
 const MAX_UNKNOWN_BYTES: usize = 16 << 10;
 
@@ -35,7 +35,7 @@ pub(super) struct Session {
     token: Option<Box<str>>,
 }
 
-/// What a client calls itself: nothing depends on it.
+/// Names that a client gives itself: nothing depends on them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Names {
     pub(super) client: Box<str>,
@@ -90,7 +90,7 @@ impl Session {
         AuthState::Authenticated
     }
 
-    /// What its next command may take.
+    /// Limits of its next command.
     #[inline]
     pub(super) fn bounds(&self, settings: &LiveSettings) -> Bounds {
         let max_bytes = settings.connections.max_body_bytes;

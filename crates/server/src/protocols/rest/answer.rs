@@ -12,7 +12,7 @@ use crate::protocols::problem::{PROBLEM_JSON, Reply};
 use crate::runtime::decider::Decider;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// What most answers need.
+/// Size of most bodies.
 const BODY_BYTES: usize = 512;
 
 /// 200, 429 or 403, with everything that is known.

@@ -56,7 +56,7 @@ pub(crate) async fn authorize<C: Clock>(
     Ok(answer::pass_or_refuse(decider, &answer, parameters.deny_status))
 }
 
-/// What the settings read from a header of their own stays as it is.
+/// Sets an attribute, unless the settings read it from a header of its own.
 fn set_default<'a>(request: &mut Request<'a>, name: &'static str, value: Option<Cow<'a, str>>) {
     if let Some(value) = value
         && request.get(name).is_none()

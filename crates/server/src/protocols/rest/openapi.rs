@@ -27,7 +27,7 @@ pub(crate) fn complete(written: &str) -> Bytes {
     Bytes::from(document.to_string())
 }
 
-/// What is said of GET holds for these methods too.
+/// Copies the operation of GET for other methods.
 fn repeat(item: &mut Value, methods: &[&str]) {
     let Some(get) = item.get("get").cloned() else { return };
     for method in methods {

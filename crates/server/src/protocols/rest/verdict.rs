@@ -66,7 +66,7 @@ pub(crate) fn problem_members<'a, R: Iterator<Item = Row<'a>>>(
     out.extend_from_slice(b"],");
 }
 
-/// Which limits refuse, and when to come again.
+/// Text: the limits that deny, and the time to retry.
 fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iterator<Item = Row<'a>>) {
     let mut before: &[u8] = b"";
     for row in violated {

@@ -11,9 +11,9 @@ use super::proto::{Entry, RateLimitDescriptor, RateLimitRequest};
 
 /// The most descriptors of one call.
 pub(crate) const MAX_DESCRIPTORS: usize = 128;
-/// What Limitador calls a part of the request, rules here call by its own name.
+/// Prefix that Limitador gives to parts of the request.
 const OF_THE_REQUEST: &str = "req.";
-/// What Envoy calls the client's address.
+/// Envoy's name of the client's address.
 const REMOTE_ADDRESS: &str = "remote_address";
 
 const AD_HOC_LIMITS_ARE_OFF: &str =
@@ -191,7 +191,7 @@ fn repeated(entries: &[Entry]) -> impl Iterator<Item = &str> {
     later.map(|(_, entry)| entry.key.as_str())
 }
 
-/// What an entry is called here besides.
+/// Alias of an entry.
 fn also(key: &str) -> Option<&str> {
     match key {
         REMOTE_ADDRESS => Some("ip"),

@@ -17,9 +17,9 @@ use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// What [`proto::Unit`](super::proto::Unit) is called, by its numbers.
+/// Names of [`proto::Unit`](super::proto::Unit), by number.
 const UNITS: [&str; 8] = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK"];
-/// What [`Code`] is called, by its numbers.
+/// Names of [`Code`], by number.
 const CODES: [&str; 3] = ["UNKNOWN", "OK", "OVER_LIMIT"];
 
 pub(crate) async fn should_rate_limit<C: Clock>(

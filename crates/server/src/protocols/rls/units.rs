@@ -13,7 +13,7 @@ const UNITS: [(Unit, u64); 7] = [
     (Unit::Year, 365 * DAY_MS),
 ];
 
-/// How long a unit is; `None` if it is none.
+/// Length of a unit; `None` if it is unknown.
 pub(crate) fn window_ms(unit: i32) -> Option<u64> {
     let unit = Unit::try_from(unit).ok()?;
     UNITS.iter().find(|(known, _)| *known == unit).map(|(_, ms)| *ms)

@@ -194,7 +194,7 @@ fn several_files_change_together() {
 }
 
 #[test]
-fn what_is_there_at_the_start_can_be_told_of() {
+fn the_content_at_the_start_can_be_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("policy");
     fs::write(&path, "one").expect("a file");

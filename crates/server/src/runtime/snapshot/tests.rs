@@ -122,7 +122,7 @@ async fn two_cannot_have_one_file() {
 }
 
 #[tokio::test]
-async fn a_place_that_cannot_be_used_is_told_at_the_start() {
+async fn an_unusable_path_is_an_error_at_startup() {
     let folder = folder();
     let logged = |path: &Path| start(path).err().expect("an error").to_string();
     let missing = logged(&folder.path().join("missing/state"));
@@ -209,7 +209,7 @@ impl tracing::Subscriber for LogCounter {
 }
 
 #[test]
-fn failures_are_told_once_and_counted_all() {
+fn failures_are_logged_once_and_all_counted() {
     let folder = folder();
     let runtime = start(&folder.path().join("state")).expect("a first start");
     let logged = LogCounter::default();
@@ -232,7 +232,7 @@ fn failures_are_told_once_and_counted_all() {
 
 /// The loss at the end is logged, whatever was logged before.
 #[tokio::test]
-async fn what_is_lost_with_the_end_is_told() {
+async fn losses_at_shutdown_are_logged() {
     let folder = folder();
     let runtime = Arc::new(start(&folder.path().join("state")).expect("a first start"));
     let logged = LogCounter::default();

@@ -33,7 +33,7 @@ struct BudgetState {
     /// Times of the lines of the last second.
     recent: VecDeque<Instant>,
     stats: AuditStats,
-    /// How many of those left out were reported.
+    /// Number of reported omissions.
     reported: u64,
 }
 

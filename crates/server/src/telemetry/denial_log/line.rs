@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_are_told_apart() {
+    fn subjects_are_distinct() {
         type Parts = &'static [(&'static str, Option<&'static str>)];
         let rows: [(Parts, &str); 8] = [
             (&[], ""),

@@ -12,7 +12,7 @@ pub(crate) struct ServerReflectionRequest {
     pub(crate) ask: Option<ReflectionQuery>,
 }
 
-/// What is asked for.
+/// Query of reflection.
 #[derive(Clone, PartialEq, Eq, Hash, Oneof)]
 pub(crate) enum ReflectionQuery {
     #[prost(string, tag = "3")]
@@ -47,7 +47,7 @@ pub(crate) struct ServerReflectionResponse {
     pub(crate) answer: Option<ReflectionAnswer>,
 }
 
-/// What is answered. There are no extensions, so their numbers are never.
+/// Answer of reflection. There are no extensions.
 #[derive(Clone, PartialEq, Eq, Hash, Oneof)]
 pub(crate) enum ReflectionAnswer {
     #[prost(message, tag = "4")]

@@ -44,8 +44,7 @@ pub(super) fn check<'i, C: Clock>(
     let mut replies = context.replies(out);
     let trace = context.decider.trace((Listener::Resp, "SG.CHECK"), None);
     if trace.is_none() {
-        let said =
-            context.decider.check_now(&request, |answer| write_at_once(&mut replies, answer, shape));
+        let said = context.decider.check_now(&request, |answer| write_at_once(&mut replies, answer, shape));
         if said.map_err(|error| wrong(&error))?.is_some() {
             return Ok(Handled::Replied);
         }

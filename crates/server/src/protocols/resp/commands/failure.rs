@@ -10,7 +10,7 @@ type StoreError = <Backend as Store>::Error;
 pub(super) enum CommandFailure {
     /// The command has to be changed.
     Request(RequestError),
-    /// What it says has to be changed.
+    /// The request is invalid.
     CommandError(String),
     /// The store did not answer, and nothing can take its place.
     Store(StoreError),

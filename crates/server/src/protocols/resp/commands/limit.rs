@@ -39,13 +39,13 @@ pub(super) fn limit<'i, C: Clock>(
         return Err(CommandError::from(format!("ERR a key has 1 to {MAX_VALUE_BYTES} bytes")));
     }
     let (quota, window_ms) = (unsigned(command.argument(2))?, unsigned(command.argument(3))?);
-    let kind = command.get(command.len() - 1).filter(|_| command.len() > 4).and_then(Kind::named);
+    let kind = command.get(command.len() - 1).filter(|_| command.len() > 4).and_then(AdHocKind::named);
     let cost = match (command.len(), kind) {
         (4, _) | (5, Some(_)) => 1,
         (5, None) | (6, Some(_)) => unsigned(command.argument(4))?,
         _ => return Err(CommandError::SYNTAX),
     };
-    let kind = kind.unwrap_or(Kind::Log);
+    let kind = kind.unwrap_or(AdHocKind::Log);
     let mut replies = Replies { out, protocol: context.session.protocol };
     let recent = &mut context.session.recent_limit;
     let limit = recent_limit::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
@@ -62,13 +62,13 @@ pub(super) fn limit<'i, C: Clock>(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum AdHocKind {
     Log,
     Counter,
     Fixed,
 }
 
-impl Kind {
+impl AdHocKind {
     fn named(word: &[u8]) -> Option<Self> {
         let all = [("LOG", Self::Log), ("COUNTER", Self::Counter), ("FIXED", Self::Fixed)];
         let found = all.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));

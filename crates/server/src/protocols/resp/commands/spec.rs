@@ -20,15 +20,15 @@ pub(super) enum Verb {
     Quit,
 }
 
-/// What clients may know of a command.
+/// Specification of a command.
 #[derive(Debug)]
 pub(super) struct Spec {
     pub(super) verb: Verb,
     pub(super) name: &'static str,
-    /// How many arguments it takes, its name included; below 0: at least so many.
+    /// Number of arguments, its name included; negative: a minimum.
     pub(super) arity: i64,
     pub(super) flags: &'static [&'static str],
-    /// Where its key is, where it has one.
+    /// Position of its key, if it has one.
     pub(super) key: i64,
     pub(super) group: &'static str,
     pub(super) summary: &'static str,

@@ -150,7 +150,7 @@ async fn a_flood_is_answered_in_turns() {
 
 /// What has come by then is answered, and one command that has begun. A client that goes on sending does not stay for that.
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_is_told_to_end_does_not_serve_on() {
+async fn a_connection_with_an_order_to_end_does_not_serve_on() {
     // The one fits into reads as it is, the other does not.
     for (command, reply) in
         [("PING abcdefghi\r\n", "$9\r\nabcdefghi\r\n"), ("*1\r\n$4\r\nPING\r\n", "+PONG\r\n")]

@@ -155,7 +155,7 @@ fn generated_input_is_read_as_by_the_naive_reader() {
 
 /// It ends where the bound is, and no length fits any more; that is noticed once it has come.
 #[test]
-fn a_length_that_is_told_beyond_the_bound() {
+fn a_length_beyond_the_bound() {
     let full = format!("*3\r\n$40\r\n{0}\r\n$40\r\n{0}\r\n", "x".repeat(40));
     for (length, rest) in [("$", 99), ("$1\r", 101), (&*format!("${}\r", "1".repeat(32)), 132)] {
         let input = format!("{full}{length}");

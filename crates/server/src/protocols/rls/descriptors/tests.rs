@@ -127,7 +127,7 @@ fn keys_of_limits_that_come_along_are_all_different() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_said() {
+fn invalid_calls_are_errors() {
     let many = |count: usize| call((0..count).map(|_| descriptor("a=b")));
     let wide = call([RateLimitDescriptor { entries: entries(&"a=b ".repeat(63)), ..descriptor("") }]);
     let rows = [

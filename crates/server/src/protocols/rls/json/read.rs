@@ -50,7 +50,7 @@ struct JsonLimit {
     unit: UnitNumber,
 }
 
-/// What is `null` is as if it was not there.
+/// Value, or its default for `null`.
 fn given<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }

@@ -51,7 +51,7 @@ fn list<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, &
     out.push(b']');
 }
 
-/// What a number stands for; the first if for nothing.
+/// Name of a number; the first if it has none.
 fn named<'n>(names: &[&'n str], number: i32) -> &'n str {
     let place = usize::try_from(number).unwrap_or(0);
     names.get(place).unwrap_or(&names[0])

@@ -35,7 +35,7 @@ struct Play {
     began: Instant,
     now_ms: u64,
     per_second: usize,
-    /// When lines were written.
+    /// Times of lines.
     lines_ms: Vec<u64>,
     reported: u64,
     /// When denials were left out, of those that were not reported.
@@ -105,7 +105,7 @@ impl Play {
 
 /// In no second more lines than allowed; every denial is written or left out; every one left out is reported within a second.
 #[test]
-fn every_denial_is_told_of_and_no_second_has_too_many_lines() {
+fn every_denial_is_reported_and_no_second_has_too_many_lines() {
     let generate = |rng: &Rng| {
         let step =
             |_| if rng.one_in(2) { Step::Deny(rng.magnitude(40)) } else { Step::Pass(rng.magnitude(3_000)) };

@@ -60,7 +60,7 @@ fn client(address: SocketAddr, authority: &CertifiedKey<KeyPair>) -> Client {
 }
 
 #[tokio::test]
-async fn over_tls_with_the_headers_that_were_asked_for() {
+async fn over_tls_with_the_configured_headers() {
     let identity = identity();
     let (address, taken) = collector(&identity).await;
     let sent = client(address, &identity).send("traces", &TracesRequest::default()).await;
@@ -88,7 +88,7 @@ async fn a_collector_that_nobody_vouches_for_gets_nothing() {
 }
 
 #[test]
-fn a_file_without_certificates_is_told_at_the_start() {
+fn a_file_without_certificates_is_an_error_at_startup() {
     let file = NamedTempFile::new().expect("a file");
     let variables = |name| {
         let named = name == "OTEL_EXPORTER_OTLP_CERTIFICATE";

@@ -39,7 +39,7 @@ fn a_caller_decides_whatever_the_share() {
 }
 
 #[test]
-fn a_share_of_the_traces_that_begin_here_is_kept() {
+fn a_share_of_new_traces_is_sampled() {
     let mut random = numbers();
     let mut kept = |basis_points| {
         let share = SampleShare::new(basis_points);

@@ -71,7 +71,7 @@ fn headers_time_and_whether_at_all() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told() {
+fn invalid_variables_are_errors() {
     let rows = [
         (HEADERS, "authorization"),
         (HEADERS, "a b=c"),
