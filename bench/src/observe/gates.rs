@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use slidegate::policy::Policy;
-use slidegate::telemetry::{Hears, Observer, ObserverSettings};
-use slidegate::{Ask, Gate, Memory, Request};
+use slidegate::telemetry::{DenialDetail, Telemetry, TelemetrySettings};
+use slidegate::{CheckRequest, Gate, Memory, Request};
 
 /// What is asked of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,12 +85,12 @@ impl Asked {
     /// With one that is told of everything, and somebody who wants to know of denials and is told of few, as the log is.
     pub fn seen(case: Case, clients: u32) -> Self {
         let Self { gate, clients, .. } = Self::unseen(case, clients);
-        let observer = Observer::new(ObserverSettings::default());
-        let (hearing, heard) = (Arc::clone(observer.hearing()), AtomicU64::new(0));
+        let observer = Telemetry::new(TelemetrySettings::default());
+        let (hearing, heard) = (Arc::clone(observer.interest()), AtomicU64::new(0));
         observer.on_denial(move |denial| {
             std::hint::black_box(denial.subject());
             if heard.fetch_add(1, Ordering::Relaxed) == LINES {
-                hearing.set(Hears::Number);
+                hearing.set(DenialDetail::Number);
             }
         });
         Self { case, gate: gate.observe(Arc::new(observer)), clients }
@@ -114,7 +114,7 @@ impl Asked {
     /// Decisions are timed by whoever asks, as the service does.
     #[inline(always)]
     fn ask(&self, client: &str) -> bool {
-        let Some(observer) = self.gate.observer() else { return self.decide(client) };
+        let Some(observer) = self.gate.telemetry() else { return self.decide(client) };
         let started = observer.start();
         let is_allowed = self.decide(client);
         observer.finish(started);
@@ -128,7 +128,7 @@ impl Asked {
             let said = self.gate.check_now(&request, |answer| answer.is_allowed());
             return said.expect("a request").expect("a policy that is decided at once");
         }
-        let ask = Ask::from(request);
+        let ask = CheckRequest::from(request);
         let mut asked = pin!(self.gate.check(&ask));
         match asked.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => answer.expect("an answer").is_allowed(),

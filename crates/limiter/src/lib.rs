@@ -77,8 +77,6 @@ mod until_ready;
 mod wait_queue;
 
 #[cfg(feature = "policy")]
-mod former_names;
-#[cfg(feature = "policy")]
 mod gate;
 #[cfg(feature = "policy")]
 pub mod headers;
@@ -106,12 +104,6 @@ pub use engine::Reservation;
 pub use gate::{
     ActivePolicy, Answer, BatchAnswer, BatchItem, CheckRequest, Gate, GateError, Inspection, ItemAnswer,
     LimitAnswer, LimitUsage, ResetSubject, SettlementPart, SettlementReport, Settlements, SyncAnswer,
-};
-#[cfg(feature = "policy")]
-#[doc(hidden)]
-pub use gate::{
-    BatchAnswer as Answers, BatchItem as Demand, CheckRequest as Ask, Inspection as Looked,
-    ItemAnswer as DemandAnswer, SyncAnswer as AtOnce,
 };
 pub use limiter::Limiter;
 pub use permit::{Permit, PermitError};

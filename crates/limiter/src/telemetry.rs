@@ -21,13 +21,6 @@ use std::sync::{Arc, OnceLock};
 
 use slidegate_core::{Decision, Limit, Source};
 
-#[doc(hidden)]
-pub use self::{
-    DenialDetail as Hears, DenialInterest as Hearing, KeylessRequests as WithoutKey, MAX_SERIES as MAX_LINES,
-    RequestCounts as Requests, Series as Line, SeriesCounts as Counts, SubjectDisplay as Appearance,
-    SubjectNaming as Naming, Telemetry as Observer, TelemetrySettings as ObserverSettings, Timer as Started,
-    TimingMode as Timed,
-};
 pub use denial::{Denial, DeniedLimit};
 pub use denial_interest::{DenialDetail, DenialInterest};
 pub use keyless::KeylessRequests;

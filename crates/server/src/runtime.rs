@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use slidegate::policy::Settings;
 use slidegate::policy::file::Observe;
-use slidegate::telemetry::{Observer, ObserverSettings, Timed};
+use slidegate::telemetry::{Telemetry, TelemetrySettings, TimingMode};
 use slidegate::{Clock, Gate, SystemClock};
 use tokio::sync::Mutex;
 
@@ -72,8 +72,8 @@ impl Runtime {
         let tracer = Tracer::new(&settings)?;
         let file = policy.clone();
         let timed = match &backend {
-            Backend::Memory(_) => Timed::Sample,
-            Backend::Redis(_) => Timed::Each,
+            Backend::Memory(_) => TimingMode::Sample,
+            Backend::Redis(_) => TimingMode::Each,
         };
         let mut gate = Gate::new(policy, backend).max_waiting(live_settings.max_waiting);
         if let Some(secret) = live_settings.permit_secret {
@@ -81,8 +81,8 @@ impl Runtime {
         }
         let mut denial_log = Arc::default();
         if settings.observe.enabled {
-            let observer = Observer::new(observer_settings(&settings.observe)).timed(timed);
-            denial_log = Arc::new(DenialLog::new(Arc::clone(observer.hearing())));
+            let observer = Telemetry::new(observer_settings(&settings.observe)).timed(timed);
+            denial_log = Arc::new(DenialLog::new(Arc::clone(observer.interest())));
             let log = Arc::clone(&denial_log);
             observer.on_denial(move |denial| log.note(denial));
             gate = gate.observe(Arc::new(observer));
@@ -154,8 +154,8 @@ impl<C: Clock> Runtime<C> {
         self.decider.gate()
     }
 
-    /// Observer of decisions, unless the settings disable it.
-    pub fn observer(&self) -> Option<&Arc<Observer>> {
+    /// Telemetry of decisions, unless the settings disable it.
+    pub fn observer(&self) -> Option<&Arc<Telemetry>> {
         self.decider.observer()
     }
 
@@ -226,6 +226,6 @@ fn not_shared<T>(shared: Arc<T>) -> T {
     Arc::into_inner(shared).expect("nothing shares it before the server runs")
 }
 
-fn observer_settings(settings: &Observe) -> ObserverSettings {
-    ObserverSettings { near_miss: settings.near_miss, subjects: settings.subjects }
+fn observer_settings(settings: &Observe) -> TelemetrySettings {
+    TelemetrySettings { near_miss: settings.near_miss, subjects: settings.subjects }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use slidegate::policy::Policy;
 use slidegate::store::{Charge, ChargeRequest};
-use slidegate::{Ask, Clock, Gate, Key, Limit, Memory, Request, Space, SystemClock};
+use slidegate::{CheckRequest, Clock, Gate, Key, Limit, Memory, Request, Space, SystemClock};
 use slidegate_testkit::program::{self, Server, command, file, path, run};
 
 /// Kills of all servers together.
@@ -94,7 +94,7 @@ impl Trial {
         let gate = Gate::new(Policy::parse("policy.yaml", &text).expect("a policy").0, memory);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         CLIENTS.map(|ip| {
-            let look = Ask::from(Request::new().with("ip", ip).cost(0));
+            let look = CheckRequest::from(Request::new().with("ip", ip).cost(0));
             let answer = runtime.block_on(gate.check(&look)).expect("an answer");
             QUOTA - answer.verdict().remaining().expect("a limit")
         })

@@ -1,7 +1,7 @@
 //! Gates in memory, over policies written in a test.
 
 use slidegate::policy::Policy;
-use slidegate::{Answer, Ask, Gate, GateError, ManualClock, Memory, Request};
+use slidegate::{Answer, CheckRequest, Gate, GateError, ManualClock, Memory, Request};
 
 /// Late enough that no window began before 1970.
 pub(crate) const START_MS: u64 = 1_000_000_000;
@@ -29,7 +29,7 @@ pub(crate) fn request(attributes: &str) -> Request<'_> {
     pairs.fold(Request::new(), |request, (name, value)| request.with(name, value))
 }
 
-pub(crate) async fn ask(gate: &Gated, ask: &Ask<'_>) -> Answer {
+pub(crate) async fn ask(gate: &Gated, ask: &CheckRequest<'_>) -> Answer {
     match gate.check(ask).await {
         Ok(answer) => answer,
         Err(GateError::Store(never)) => match never {},
@@ -38,7 +38,7 @@ pub(crate) async fn ask(gate: &Gated, ask: &Ask<'_>) -> Answer {
 }
 
 pub(crate) async fn check(gate: &Gated, attributes: &str) -> Answer {
-    ask(gate, &Ask::from(request(attributes))).await
+    ask(gate, &CheckRequest::from(request(attributes))).await
 }
 
 /// What every limit has left: `"login-5/min 4, all-10/s 9"`.

@@ -1,7 +1,7 @@
 //! What answers say in HTTP headers, style by style.
 
 use slidegate::headers::{Headers, Reset, Style};
-use slidegate::{Answer, Ask};
+use slidegate::{Answer, CheckRequest};
 
 use crate::gates::{START_MS, ask, check, gate, request};
 
@@ -72,7 +72,7 @@ async fn the_older_styles_tell_the_numbers_of_the_request() {
 #[tokio::test]
 async fn a_cost_that_never_fits_is_not_told_to_come_again() {
     let (gate, _) = gate("  - { name: search, key: [user], limits: [2/s] }\n");
-    let never = ask(&gate, &Ask::from(request("user=alice").cost(3))).await;
+    let never = ask(&gate, &CheckRequest::from(request("user=alice").cost(3))).await;
     assert_eq!(
         headers(&never, Style::Draft),
         "ratelimit-policy: \"search-2/s\";q=2;w=1\nratelimit: \"search-2/s\";r=2"
@@ -85,7 +85,7 @@ async fn a_cost_that_never_fits_is_not_told_to_come_again() {
 async fn a_cost_that_never_fits_has_no_times() {
     let (gate, _) = gate("  - { name: search, key: [user], limits: [2/s, 9/min] }\n");
     check(&gate, "user=alice").await;
-    let never = ask(&gate, &Ask::from(request("user=alice").cost(3))).await;
+    let never = ask(&gate, &CheckRequest::from(request("user=alice").cost(3))).await;
     let text = headers(&never, Style::Draft);
     assert_eq!(text.lines().nth(1), Some("ratelimit: \"search-2/s\";r=1, \"search-9/min\";r=8"));
 }
@@ -94,9 +94,9 @@ async fn a_cost_that_never_fits_has_no_times() {
 #[tokio::test]
 async fn the_least_remaining_is_told_whatever_refuses() {
     let (gate, _) = gate("  - { name: search, key: [user], limits: [5/min, 12/10min] }\n");
-    ask(&gate, &Ask::from(request("user=alice").cost(5))).await;
+    ask(&gate, &CheckRequest::from(request("user=alice").cost(5))).await;
     for (cost, retry) in [(8, ""), (5, "\nretry-after: 60")] {
-        let refused = ask(&gate, &Ask::from(request("user=alice").cost(cost))).await;
+        let refused = ask(&gate, &CheckRequest::from(request("user=alice").cost(cost))).await;
         let expected = "ratelimit-limit: 5\nratelimit-remaining: 0\nratelimit-reset: 600";
         assert_eq!(headers(&refused, Style::Legacy), format!("{expected}{retry}"), "{cost}");
     }
@@ -168,7 +168,7 @@ async fn many_limits_fit_a_header() {
         (0..32).filter(|number| field.contains(&format!("{}\"", name(*number)))).collect()
     };
     // The last ones have least, and the order is that of the file.
-    for answer in [check(&gate, "").await, ask(&gate, &Ask::from(request("").cost(12))).await] {
+    for answer in [check(&gate, "").await, ask(&gate, &CheckRequest::from(request("").cost(12))).await] {
         for field in fields(&answer) {
             assert!(field.len() <= "ratelimit-policy: ".len() + 1_024, "{} bytes", field.len());
             assert_eq!(listed(&field), [27, 28, 29, 30, 31], "{field}");

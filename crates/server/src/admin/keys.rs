@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use slidegate::policy::{HitMode, KeyText, ListMatch, Policy};
-use slidegate::{Clock, GateError, Looked, Request};
+use slidegate::{Clock, GateError, Inspection, Request};
 
 use super::reply::json;
 use crate::protocols::json_body;
@@ -65,7 +65,7 @@ pub(super) async fn reset<C: Clock>(
     audit.what = Some(body.what());
     let before = found(runtime, &body).await?;
     audit.before = Some(before.iter().map(used).collect::<Vec<_>>().join("; "));
-    let forgotten = match runtime.gate().forget(body.rule.as_deref(), body.request()).await {
+    let forgotten = match runtime.gate().reset(body.rule.as_deref(), body.request()).await {
         // Subjects are forgotten one after the other, and an answer may be lost.
         Err(GateError::Store(error)) => {
             audit.completion = Completion::Unknown;
@@ -85,7 +85,7 @@ pub(super) async fn reset<C: Clock>(
 }
 
 /// Subjects that the attributes name. An unknown rule is an error.
-async fn found<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>) -> Result<Vec<Looked>, Problem> {
+async fn found<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>) -> Result<Vec<Inspection>, Problem> {
     let rule = body.rule.as_deref();
     if let Some(name) = rule
         && !runtime.gate().policy().rules().iter().any(|rule| rule.name() == name)
@@ -93,7 +93,7 @@ async fn found<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>) -> Result<Ve
         let detail = format!("no rule named {name:?}; the rules are {}", names(&runtime.gate().policy()));
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     }
-    Ok(runtime.gate().look(rule, body.request()).await?)
+    Ok(runtime.gate().inspect(rule, body.request()).await?)
 }
 
 fn respond<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>, subjects: &[Value]) -> Reply {
@@ -124,7 +124,7 @@ fn names(policy: &Policy) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn render(one: &Looked) -> Value {
+fn render(one: &Inspection) -> Value {
     let limits = one.limits().map(|limit| {
         let mut value = json!({
             "limit": limit.text,
@@ -169,7 +169,7 @@ pub(crate) fn key(parts: &[KeyText]) -> Value {
 }
 
 /// In a few words: `login 5/min: 5 of 5`.
-fn used(one: &Looked) -> String {
+fn used(one: &Inspection) -> String {
     let limits = one.limits().map(|limit| match limit.used {
         Some(used) => format!("{}: {used} used", limit.text),
         None => format!("{}: not known", limit.text),

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use arc_swap::Guard;
 use hyper::HeaderMap;
 use slidegate::policy::file::Server;
-use slidegate::telemetry::{Observer, Started};
+use slidegate::telemetry::{Telemetry, Timer};
 use slidegate::{
-    Answer, Answers, Ask, AtOnce, CallError, Clock, Demand, Gate, GateError, Key, Limit, Permit, Request,
-    RequestError, SettlementReport, Space, Store, Verdict,
+    Answer, BatchAnswer, BatchItem, CallError, CheckRequest, Clock, Gate, GateError, Key, Limit, Permit,
+    Request, RequestError, SettlementReport, Space, Store, SyncAnswer, Verdict,
 };
 use tokio::sync::Notify;
 
@@ -88,10 +88,10 @@ impl<C: Clock> Decider<C> {
         self.network.settings()
     }
 
-    /// Observer of decisions, unless the settings disable it.
+    /// Telemetry of decisions, unless the settings disable it.
     #[inline]
-    pub(crate) fn observer(&self) -> Option<&Arc<Observer>> {
-        self.gate.observer()
+    pub(crate) fn observer(&self) -> Option<&Arc<Telemetry>> {
+        self.gate.telemetry()
     }
 
     /// Number of requests that may be waiting in a queue.
@@ -130,12 +130,12 @@ impl<C: Clock> Decider<C> {
 
     /// Begins to time a decision, if this one is sampled.
     #[inline]
-    fn start(&self) -> Option<Started> {
+    fn start(&self) -> Option<Timer> {
         self.observer().and_then(|observer| observer.start())
     }
 
     #[inline]
-    fn finish(&self, started: Option<Started>) {
+    fn finish(&self, started: Option<Timer>) {
         if let Some(observer) = self.observer() {
             observer.finish(started);
         }
@@ -147,7 +147,11 @@ impl<C: Clock> Decider<C> {
         self.tracer.trace(operation, headers, || self.next_seed())
     }
 
-    pub(crate) async fn check(&self, ask: &Ask<'_>, trace: Trace) -> Result<Answer, GateError<StoreError>> {
+    pub(crate) async fn check(
+        &self,
+        ask: &CheckRequest<'_>,
+        trace: Trace,
+    ) -> Result<Answer, GateError<StoreError>> {
         // The time that a request waits says nothing about the speed of decisions.
         let waiting = (!ask.wait.is_zero()).then(|| WaitingRequest::new(&self.waiting));
         let started = if waiting.is_none() { self.start() } else { None };
@@ -163,7 +167,7 @@ impl<C: Clock> Decider<C> {
     pub(crate) async fn check_rule(
         &self,
         rule: &str,
-        ask: &Ask<'_>,
+        ask: &CheckRequest<'_>,
         trace: Trace,
     ) -> Result<Option<Answer>, GateError<StoreError>> {
         let started = self.start();
@@ -177,7 +181,10 @@ impl<C: Clock> Decider<C> {
     }
 
     /// Leaves no trace by itself: a call may be decided in two steps.
-    pub(crate) async fn check_all(&self, demands: &[Demand<'_>]) -> Result<Answers, GateError<StoreError>> {
+    pub(crate) async fn check_all(
+        &self,
+        demands: &[BatchItem<'_>],
+    ) -> Result<BatchAnswer, GateError<StoreError>> {
         let started = self.start();
         let answers = self.gate.check_all(demands).await;
         self.finish(started);
@@ -206,7 +213,7 @@ impl<C: Clock> Decider<C> {
     pub(crate) fn check_now<T>(
         &self,
         request: &Request<'_>,
-        write: impl FnOnce(AtOnce<'_>) -> T,
+        write: impl FnOnce(SyncAnswer<'_>) -> T,
     ) -> Result<Option<T>, RequestError> {
         let started = self.start();
         let written = self.gate.check_now(request, write);

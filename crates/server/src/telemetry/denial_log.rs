@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use slidegate::telemetry::{Denial, Hearing, Hears};
+use slidegate::telemetry::{Denial, DenialDetail, DenialInterest};
 use tracing::Level;
 
 use super::log_writer::LogWriter;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Default, Debug)]
 pub(crate) struct DenialLog {
     /// Counter of denials while no line may be written.
-    hearing: Arc<Hearing>,
+    hearing: Arc<DenialInterest>,
     /// Places that nobody has. Fewer than none, where there were more before the last reload.
     left: AtomicI64,
     per_second: AtomicU64,
@@ -58,7 +58,7 @@ enum WriterPhase {
     Ended,
 }
 
-/// Counts of the denial log since startup.
+/// SeriesCounts of the denial log since startup.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DenialLogStats {
     /// Denials that have a line.
@@ -69,8 +69,8 @@ pub struct DenialLogStats {
 
 impl DenialLog {
     /// Writes nothing yet.
-    pub(crate) fn new(hearing: Arc<Hearing>) -> Self {
-        hearing.set(Hears::Nothing);
+    pub(crate) fn new(hearing: Arc<DenialInterest>) -> Self {
+        hearing.set(DenialDetail::Nothing);
         Self { hearing, ..Self::default() }
     }
 
@@ -126,9 +126,9 @@ impl DenialLog {
         loop {
             let left = self.left.load(Ordering::SeqCst);
             self.hearing.set(match self.per_second.load(Ordering::SeqCst) {
-                0 => Hears::Nothing,
-                _ if left > 0 => Hears::Each,
-                _ => Hears::Number,
+                0 => DenialDetail::Nothing,
+                _ if left > 0 => DenialDetail::Each,
+                _ => DenialDetail::Number,
             });
             if self.left.load(Ordering::SeqCst) == left {
                 return;

@@ -10,7 +10,7 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use slidegate::policy::Policy;
 use slidegate::telemetry::{Top, TopList};
-use slidegate::{Ask, ManualClock, Request};
+use slidegate::{CheckRequest, ManualClock, Request};
 use slidegate_server::{Config, Listeners, Runtime, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -47,7 +47,7 @@ struct Crowd {
 impl Crowd {
     fn ask(&self, path: &str, user: &str, cost: u64) -> bool {
         let request = Request::new().with("path", path).with("user", user).cost(cost);
-        let answer = self.app.gate().check(&Ask::from(request)).now_or_never();
+        let answer = self.app.gate().check(&CheckRequest::from(request)).now_or_never();
         answer.expect("memory does not wait").expect("an answer").is_allowed()
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use slidegate::policy::KeyText;
-use slidegate::telemetry::{Naming, Subject, Top};
+use slidegate::telemetry::{Subject, SubjectNaming, Top};
 use slidegate::{Key, Space};
 
 /// Many parts, of which none is short.
@@ -14,7 +14,7 @@ fn show(_: &Key<'_>) -> Vec<KeyText> {
 #[test]
 fn a_list_keeps_as_much_as_its_page_says() {
     for (length, page_says) in [(256, 700_000), (300, 1_800_000)] {
-        let naming = Arc::new(Naming::new("login", Space::named("login"), show));
+        let naming = Arc::new(SubjectNaming::new("login", Space::named("login"), show));
         let mut top = None;
         let counted = allocation_counter::measure(|| {
             let top = top.insert(Top::default());

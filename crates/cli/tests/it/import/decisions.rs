@@ -1,6 +1,6 @@
 //! A converted policy in memory, asked step by step.
 
-use slidegate::{Answer, Ask, Gate, GateError, ManualClock, Memory, Outcome, Policy, Request};
+use slidegate::{Answer, CheckRequest, Gate, GateError, ManualClock, Memory, Outcome, Policy, Request};
 use tokio::runtime::Runtime;
 
 /// The start of a day, so that windows of a day and less begin then.
@@ -41,7 +41,7 @@ impl Asked {
     pub(crate) fn ask(&self, attributes: &[(&str, &str)]) -> Came {
         let request =
             attributes.iter().fold(Request::new(), |request, (name, value)| request.with(*name, *value));
-        let answer = match self.runtime.block_on(self.gate.check(&Ask::from(request))) {
+        let answer = match self.runtime.block_on(self.gate.check(&CheckRequest::from(request))) {
             Ok(answer) => answer,
             Err(GateError::Store(never)) => match never {},
             Err(error) => panic!("{attributes:?}: {error}"),

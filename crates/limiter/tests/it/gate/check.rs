@@ -7,8 +7,8 @@ use std::time::Duration;
 use slidegate::policy::Blocked;
 use slidegate::store::{Charge, ChargeRequest, MAX_IDEMPOTENCY_ENTRIES};
 use slidegate::{
-    Ask, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, ReserveRequest, SettleOutcome,
-    Space,
+    CheckRequest, Clock, Gate, GateError, Key, Limit, ManualClock, Memory, Outcome, ReserveRequest,
+    SettleOutcome, Space,
 };
 
 use crate::gates::{self, START_MS, ask, check, gate, left, policy, request};
@@ -49,7 +49,7 @@ async fn without_a_rule_that_applies_a_request_passes() {
 async fn a_look_takes_nothing() {
     let (gate, _) = gate(TWO_RULES);
     for _ in 0..5 {
-        let look = ask(&gate, &Ask::from(request("path=/ ip=10.0.0.1").cost(0))).await;
+        let look = ask(&gate, &CheckRequest::from(request("path=/ ip=10.0.0.1").cost(0))).await;
         assert_eq!(left(&look), "all-3/s 3, all-5/min 5");
         assert!(look.permit().is_none());
     }
@@ -105,12 +105,12 @@ async fn a_permit_gives_back_what_its_rules_allow_once() {
   - { name: calls, key: [user], limits: [5/min] }
 ",
     );
-    let reserved = ask(&gate, &Ask::from(request("user=alice").cost(4))).await;
+    let reserved = ask(&gate, &CheckRequest::from(request("user=alice").cost(4))).await;
     assert_eq!(left(&reserved), "tokens-10/min 6, calls-5/min 1");
     let permit = reserved.permit().expect("a permit");
     assert_eq!(gate.settle(permit, 1).await.expect("settled").outcome, SettleOutcome::Settled);
     assert_eq!(gate.refund(permit).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
-    let look = ask(&gate, &Ask::from(request("user=alice").cost(0))).await;
+    let look = ask(&gate, &CheckRequest::from(request("user=alice").cost(0))).await;
     assert_eq!(left(&look), "tokens-10/min 9, calls-5/min 1");
 }
 
@@ -147,7 +147,7 @@ async fn a_permit_can_release_a_place_and_correct_a_cost_of_the_same_subject() {
   - { name: llm, key: [user], limits: [100/min, { in_flight: 1, hold: 30s }], refundable: true }
 ",
     );
-    let first = ask(&gate, &Ask::from(request("user=alice").cost(1))).await;
+    let first = ask(&gate, &CheckRequest::from(request("user=alice").cost(1))).await;
     let permit = first.permit().expect("a permit");
     assert_eq!(gate.settle(permit, 40).await.expect("settled").outcome, SettleOutcome::Settled);
     assert_eq!(gate.settle(permit, 1).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
@@ -186,7 +186,10 @@ async fn places_of_a_rule_that_looks_on_are_released_too() {
 #[tokio::test]
 async fn what_is_sent_again_is_charged_once_and_gets_the_same_permit() {
     let (gate, _) = gate("  - { name: tokens, key: [user], limits: [10/min], refundable: true }\n");
-    let once = |user| Ask { idempotency_key: Some("order-7".into()), ..Ask::from(request(user).cost(4)) };
+    let once = |user| CheckRequest {
+        idempotency_key: Some("order-7".into()),
+        ..CheckRequest::from(request(user).cost(4))
+    };
     let (first, again) = (ask(&gate, &once("user=alice")).await, ask(&gate, &once("user=alice")).await);
     assert_eq!((first.replayed(), again.replayed()), (false, true));
     assert_eq!(first.verdict(), again.verdict());
@@ -226,7 +229,7 @@ async fn one_rule_can_be_asked_by_its_name() {
   - { name: all, limits: [1/min] }
 ",
     );
-    let ask = Ask::from(request("userId=alice"));
+    let ask = CheckRequest::from(request("userId=alice"));
     for expected in [true, true, false] {
         let answer = gate.check_rule("rlaas", &ask).await.expect("an answer").expect("a rule");
         assert_eq!(answer.is_allowed(), expected);
@@ -255,7 +258,7 @@ async fn what_is_observed_has_its_own_time() {
 ",
     );
     let gate = Gate::new(rules, Memory::default()).clock(Ticking::default());
-    let answer = gate.check(&Ask::from(request("user=alice"))).await.expect("an answer");
+    let answer = gate.check(&CheckRequest::from(request("user=alice"))).await.expect("an answer");
     let decided_at_ms = answer.verdict().decided_at_ms;
     assert!(answer.limits().all(|limit| limit.decided_at_ms == decided_at_ms));
     let times: Vec<u64> = answer.observed().map(|limit| limit.decided_at_ms - decided_at_ms).collect();
@@ -269,10 +272,12 @@ async fn rules_that_only_look_on_are_charged_once_too() {
     let enforced = "{ name: enforced, key: [user], limits: [9/min] }";
     for rules in [format!("- {watched}"), format!("- {watched}\n- {enforced}")] {
         let gate = Gate::new(policy(&rules), Memory::default()).clock(ManualClock::new(START_MS));
-        let once =
-            |key: &'static str| Ask { idempotency_key: Some(key.into()), ..Ask::from(request("user=alice")) };
+        let once = |key: &'static str| CheckRequest {
+            idempotency_key: Some(key.into()),
+            ..CheckRequest::from(request("user=alice"))
+        };
         let used = async || {
-            let looked = gate.look(Some("watched"), &request("user=alice")).await.expect("a look");
+            let looked = gate.inspect(Some("watched"), &request("user=alice")).await.expect("a look");
             looked[0].limits().next().expect("a limit").used
         };
         let first = gate.check(&once("a")).await.expect("an answer");
@@ -292,7 +297,10 @@ async fn rules_that_only_look_on_are_charged_once_too() {
 #[tokio::test]
 async fn a_full_memory_of_idempotency_keys_refuses_new_ones() {
     let (gate, _) = gate("- { name: api, key: [user], limits: [9/min] }");
-    let once = |key: &'static str| Ask { idempotency_key: Some(key.into()), ..Ask::from(request("user=a")) };
+    let once = |key: &'static str| CheckRequest {
+        idempotency_key: Some(key.into()),
+        ..CheckRequest::from(request("user=a"))
+    };
     assert!(gate.check(&once("a")).await.expect("an answer").is_allowed());
     let (space, limits) = (Space::named("others"), [Limit::per_minute(1_000_000)]);
     for name in 0..MAX_IDEMPOTENCY_ENTRIES as u64 {

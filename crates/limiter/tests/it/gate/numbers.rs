@@ -1,7 +1,7 @@
 //! The numbers of a request: what its limits say together, whatever their kinds.
 
 use futures_util::FutureExt;
-use slidegate::{Answer, Ask, Outcome, Request, Summary, Wait};
+use slidegate::{Answer, CheckRequest, Outcome, Request, Summary, Wait};
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::ensure;
 
@@ -48,7 +48,7 @@ fn request_of_alice(path: &'static str, cost: u64) -> Request<'static> {
 }
 
 fn check(gate: &Gated, request: Request<'_>) -> Answer {
-    let answer = gate.check(&Ask::from(request)).now_or_never().expect("memory answers at once");
+    let answer = gate.check(&CheckRequest::from(request)).now_or_never().expect("memory answers at once");
     answer.expect("a good request")
 }
 

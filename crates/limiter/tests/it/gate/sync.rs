@@ -1,7 +1,7 @@
 //! Requests that are decided without a future get the same answers as those with one.
 
 use futures_util::FutureExt;
-use slidegate::{Ask, AtOnce, Request, Summary, Verdict};
+use slidegate::{CheckRequest, Request, Summary, SyncAnswer, Verdict};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
@@ -44,7 +44,7 @@ fn text(is_allowed: bool, verdict: &Verdict, summary: Summary) -> String {
     format!("{is_allowed} {decided_at_ms} {source:?} {:?} {summary:?}", &**decisions)
 }
 
-fn render(answer: AtOnce<'_>) -> String {
+fn render(answer: SyncAnswer<'_>) -> String {
     text(answer.is_allowed(), answer.verdict(), answer.summary())
 }
 
@@ -54,7 +54,7 @@ fn at_once(gate: &Gated, request: &Request<'_>) -> Result<Option<String>, String
 }
 
 fn in_time(gate: &Gated, request: Request<'_>) -> Result<String, String> {
-    let answer = gate.check(&Ask::from(request)).now_or_never().expect("memory answers at once");
+    let answer = gate.check(&CheckRequest::from(request)).now_or_never().expect("memory answers at once");
     let answer = answer.map_err(|error| error.to_string())?;
     Ok(text(answer.is_allowed(), answer.verdict(), answer.summary()))
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use slidegate::{Ask, Clock, Gate, Memory};
+use slidegate::{CheckRequest, Clock, Gate, Memory};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -33,7 +33,10 @@ async fn send(gate: Waiting, attributes: &'static str, waits_ms: &[u64]) -> Vec<
     for (index, wait_ms) in waits_ms.iter().copied().enumerate() {
         let (gate, answers) = (gate.clone(), answers.clone());
         tasks.spawn(async move {
-            let ask = Ask { wait: Duration::from_millis(wait_ms), ..Ask::from(request(attributes)) };
+            let ask = CheckRequest {
+                wait: Duration::from_millis(wait_ms),
+                ..CheckRequest::from(request(attributes))
+            };
             let answer = gate.check(&ask).await.expect("an answer");
             let waited_ms = start.elapsed().as_millis();
             answers.lock().expect("no panic").push((index, answer.is_allowed(), waited_ms));
@@ -80,7 +83,7 @@ async fn no_more_are_held_than_there_is_room_for() {
 #[tokio::test(start_paused = true)]
 async fn a_place_in_flight_is_taken_when_it_is_released() {
     let gate = Arc::new(gate("  - { name: slots, key: [user], limits: [{ in_flight: 1, hold: 1h }] }\n"));
-    let ask = Ask { wait: Duration::from_secs(10), ..Ask::from(request("user=alice")) };
+    let ask = CheckRequest { wait: Duration::from_secs(10), ..CheckRequest::from(request("user=alice")) };
     let first = gate.check(&ask).await.expect("an answer");
     let start = Instant::now();
     let release = async {

@@ -2,7 +2,7 @@
 //! selects for all of them.
 
 use slidegate::policy::{Blocked, Choice, HitMode, Policy};
-use slidegate::{Demand, Gate, Key, ManualClock, Memory, Request, RequestError};
+use slidegate::{BatchItem, Gate, Key, ManualClock, Memory, Request, RequestError};
 
 fn policy(rest: &str) -> Policy {
     let text = format!("version: 1\n{rest}");
@@ -292,12 +292,12 @@ async fn units_are_not_freed_by_another_spelling() {
         "rules: [{ name: cancel, match: { path: /cancel }, key: [ip], limits: [5/min], refundable: true }]",
     );
     let gate = Gate::new(policy, Memory::default()).clock(ManualClock::new(1_000_000_000));
-    let left = async |demand: Demand<'static>| {
+    let left = async |demand: BatchItem<'static>| {
         let answers = gate.check_all(&[demand]).await.expect("memory answers");
         answers.verdict().decisions[0].remaining
     };
-    let give_back = |path| Demand::GiveBack { request: at(path), units: 2 };
-    assert_eq!(left(Demand::Check(at("/cancel").cost(4))).await, 1);
+    let give_back = |path| BatchItem::GiveBack { request: at(path), units: 2 };
+    assert_eq!(left(BatchItem::Check(at("/cancel").cost(4))).await, 1);
     assert_eq!(left(give_back("/x;/../cancel")).await, 1);
     assert_eq!(left(give_back("/cancel;x")).await, 1);
     assert_eq!(left(give_back("/cancel")).await, 3);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use slidegate::policy::file::{Condition, Conditions, File, Override, Test};
 use slidegate::policy::{Choice, Policy, TemporaryOverride};
-use slidegate::{Ask, Gate, ManualClock, Memory, Request};
+use slidegate::{CheckRequest, Gate, ManualClock, Memory, Request};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
@@ -174,7 +174,7 @@ fn what_goes_before_what() {
 #[tokio::test]
 async fn history_is_kept() {
     let gate = Gate::new(parsed(POLICY), Memory::default()).clock(ManualClock::new(1_745_000_000_000));
-    let ask = || Ask::from(Request::new().with("path", "/search").with("user", "eve"));
+    let ask = || CheckRequest::from(Request::new().with("path", "/search").with("user", "eve"));
     let remaining = async || gate.check(&ask()).await.expect("memory").verdict().decisions[0].remaining;
     assert_eq!((remaining().await, remaining().await, remaining().await), (1, 0, 0));
     let more = exception(&json!({ "rule": "search", "when": { "user": "eve" }, "limits": ["5/h"] }));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use slidegate::store::MAX_LIMITS;
-use slidegate::telemetry::{Observer, ObserverSettings, Requests};
-use slidegate::{Demand, Fallback, GateError, Memory, OnStoreError, Redis, RequestError, Source, Store};
+use slidegate::telemetry::{RequestCounts, Telemetry, TelemetrySettings};
+use slidegate::{BatchItem, Fallback, GateError, Memory, OnStoreError, Redis, RequestError, Source, Store};
 use slidegate_testkit::servers::{Flavour, Server};
 
 use crate::redis::batches::{Timed, all, back, check, limit, over_both, render, timed};
@@ -108,7 +108,7 @@ async fn what_is_barred_refuses_all_and_the_others_only_look() {
             "no: over user MissingKey | fits user-2/min 1"
         );
         assert_eq!(
-            render(gate, &[Demand::Refuse, check("user=bob", 1)]).await,
+            render(gate, &[BatchItem::Refuse, check("user=bob", 1)]).await,
             "no: over | fits user-2/min 1"
         );
         assert_eq!(
@@ -180,7 +180,7 @@ async fn nothing_is_given_back_unless_all_is_admitted() {
             answers.verdict().remaining()
         };
         assert_eq!(left().await, Some(3));
-        let barred = all(gate, &[back("user=alice", 5), Demand::Refuse]).await;
+        let barred = all(gate, &[back("user=alice", 5), BatchItem::Refuse]).await;
         assert!(!barred.is_allowed());
         let tokens = async || {
             let answers = all(gate, &[check("user=alice", 0)]).await;
@@ -228,7 +228,7 @@ async fn places_in_flight_are_taken_once_for_each() {
 async fn there_are_at_most_so_many_limits() {
     let gate = timed(RULES, Memory::default());
     let users: Vec<String> = (0..=MAX_LIMITS).map(|n| format!("user={n}")).collect();
-    let demands: Vec<Demand<'_>> = users.iter().map(|user| check(user, 1)).collect();
+    let demands: Vec<BatchItem<'_>> = users.iter().map(|user| check(user, 1)).collect();
     let one_more = gate.check_all(&demands).await;
     let limits = MAX_LIMITS + 1;
     let Err(GateError::Request(error)) = one_more else { panic!("{one_more:?}") };
@@ -248,7 +248,7 @@ async fn without_the_store_every_rule_says_what_holds() {
   - { name: deny, match: { path: /deny }, limits: [4/h], on_store_error: deny }
 ";
     let store = Fallback::new(Redis::by_callers_clock(&patient(&server.url())), 4);
-    let observer = Arc::new(Observer::new(ObserverSettings::default()));
+    let observer = Arc::new(Telemetry::new(TelemetrySettings::default()));
     let gate = timed(rules, store.rule("allow", OnStoreError::Allow).rule("deny", OnStoreError::Deny))
         .observe(Arc::clone(&observer));
     let (local, allow, deny) = (check("path=/local", 1), check("path=/allow", 1), check("path=/deny", 1));
@@ -261,12 +261,12 @@ async fn without_the_store_every_rule_says_what_holds() {
     assert_eq!((answers.is_allowed(), answers.unanswered()), (false, None));
     let answers = all(&gate, &[local, deny.clone()]).await;
     assert_eq!((answers.is_allowed(), answers.unanswered()), (false, Some("deny")));
-    let Requests { allowed, denied, failed, .. } = observer.requests();
+    let RequestCounts { allowed, denied, failed, .. } = observer.requests();
     assert_eq!((allowed, denied, failed), (1, 1, 1));
-    let denied = observer.lines().iter().find(|line| &*line.rule == "deny").map(|line| line.enforced.denied);
+    let denied = observer.series().iter().find(|line| &*line.rule == "deny").map(|line| line.enforced.denied);
     assert_eq!(denied, Some(0), "nothing was denied by a limit that nobody looked at");
     // What is refused anyhow is refused without the store.
-    let answers = all(&gate, &[Demand::Refuse, deny]).await;
+    let answers = all(&gate, &[BatchItem::Refuse, deny]).await;
     assert_eq!((answers.is_allowed(), answers.unanswered()), (false, None));
     assert_eq!(observer.requests().barred, 1);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use slidegate::{Ask, Demand, ManualClock, Memory, Store};
+use slidegate::{BatchItem, CheckRequest, ManualClock, Memory, Store};
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::ensure;
 use tokio::runtime::Runtime;
@@ -43,7 +43,7 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
 
 /// What every limit of a request has left, by rule and by subject, and what is not shared.
 async fn left(naive: &Timed<Memory>, attributes: &str) -> Vec<(String, u64)> {
-    let look = naive.check(&Ask::from(request(attributes).cost(0))).await.expect("an answer");
+    let look = naive.check(&CheckRequest::from(request(attributes).cost(0))).await.expect("an answer");
     let user = request(attributes).get("user").unwrap_or_default().to_owned();
     let limits = look.limits().map(|limit| {
         let rule = limit.rule.expect("a rule");
@@ -66,7 +66,7 @@ async fn fits(naive: &Timed<Memory>, step: &Step) -> bool {
 }
 
 async fn run<S: Store>(gate: &Timed<S>, naive: &Timed<Memory>, step: &Step) -> Result<(), String> {
-    let demands: Vec<Demand<'_>> =
+    let demands: Vec<BatchItem<'_>> =
         step.demands.iter().map(|(attributes, cost)| check(attributes, *cost)).collect();
     let expected = fits(naive, step).await;
     let answers = gate.check_all(&demands).await.map_err(|error| error.to_string())?;
@@ -74,7 +74,8 @@ async fn run<S: Store>(gate: &Timed<S>, naive: &Timed<Memory>, step: &Step) -> R
     ensure!(answers.each().len() == demands.len(), "{} answers", answers.each().len());
     if expected {
         for (attributes, cost) in &step.demands {
-            let one = naive.check(&Ask::from(request(attributes).cost(*cost))).await.expect("an answer");
+            let one =
+                naive.check(&CheckRequest::from(request(attributes).cost(*cost))).await.expect("an answer");
             ensure!(one.is_allowed(), "{attributes} fits with all the others, and not by itself");
         }
     }
@@ -111,7 +112,7 @@ fn in_redis_as_one_after_the_other() {
 /// Every case begins with nothing.
 async fn reset(both: &Both) {
     for (rule, user) in [(None, "user=alice"), (None, "user=bob"), (Some("b"), "")] {
-        both.redis.forget(rule, &request(user)).await.expect("a reset");
+        both.redis.reset(rule, &request(user)).await.expect("a reset");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several requests at once, over memory and over Redis, and their answers as text.
 
-use slidegate::{Answers, Demand, Gate, LimitAnswer, ManualClock, Memory, Outcome, Redis, Store};
+use slidegate::{BatchAnswer, BatchItem, Gate, LimitAnswer, ManualClock, Memory, Outcome, Redis, Store};
 use slidegate_testkit::servers::{Flavour, Server};
 
 use crate::gates::{START_MS, policy, request};
@@ -43,25 +43,25 @@ macro_rules! over_both {
 pub(crate) use over_both;
 
 /// A request with these attributes: `"path=/login user=alice"`.
-pub(crate) fn check(attributes: &str, cost: u64) -> Demand<'_> {
-    Demand::Check(request(attributes).cost(cost))
+pub(crate) fn check(attributes: &str, cost: u64) -> BatchItem<'_> {
+    BatchItem::Check(request(attributes).cost(cost))
 }
 
-pub(crate) fn back(attributes: &str, units: u64) -> Demand<'_> {
-    Demand::GiveBack { request: request(attributes), units }
+pub(crate) fn back(attributes: &str, units: u64) -> BatchItem<'_> {
+    BatchItem::GiveBack { request: request(attributes), units }
 }
 
-pub(crate) fn limit<'a>(key: &'a str, limit: &str, cost: u64) -> Demand<'a> {
-    Demand::Limit { key: key.into(), limit: limit.parse().expect("a limit"), cost, id: None }
+pub(crate) fn limit<'a>(key: &'a str, limit: &str, cost: u64) -> BatchItem<'a> {
+    BatchItem::Limit { key: key.into(), limit: limit.parse().expect("a limit"), cost, id: None }
 }
 
-pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> Answers {
+pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[BatchItem<'_>]) -> BatchAnswer {
     gate.check_all(demands).await.expect("an answer")
 }
 
 /// Whether all passed, and for each whether it fits and what its limits have left: `yes: fits
 /// login-2/min 1 | over all-3/s 0`.
-pub(crate) async fn render<S: Store>(gate: &Timed<S>, demands: &[Demand<'_>]) -> String {
+pub(crate) async fn render<S: Store>(gate: &Timed<S>, demands: &[BatchItem<'_>]) -> String {
     let answers = all(gate, demands).await;
     let each = answers.each().map(|one| {
         let mut words = vec![if one.is_allowed() { "fits".to_owned() } else { "over".to_owned() }];

@@ -4,7 +4,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use slidegate::{Ask, Fallback, Gate, ManualClock, Memory, OnStoreError, Redis, RequestError, Source, Store};
+use slidegate::{
+    CheckRequest, Fallback, Gate, ManualClock, Memory, OnStoreError, Redis, RequestError, Source, Store,
+};
 use slidegate_testkit::servers::{Flavour, Server};
 
 use crate::gates::{START_MS, policy, request};
@@ -64,12 +66,12 @@ macro_rules! everywhere {
 }
 
 async fn passes<S: Store>(gate: &Timed<S>, attributes: &str) -> bool {
-    gate.check(&Ask::from(request(attributes))).await.expect("an answer").is_allowed()
+    gate.check(&CheckRequest::from(request(attributes))).await.expect("an answer").is_allowed()
 }
 
 /// What a look finds: `login user=alice: 2/min 1 used 1 left, …`.
 async fn inspect_lines<S: Store>(gate: &Timed<S>, rule: Option<&str>, attributes: &str) -> Vec<String> {
-    let looked = gate.look(rule, &request(attributes)).await.expect("a look");
+    let looked = gate.inspect(rule, &request(attributes)).await.expect("a look");
     let shown = looked.iter().map(|one| {
         let mut text = one.rule().to_owned();
         for part in one.key() {
@@ -130,7 +132,7 @@ async fn a_reset_is_a_fresh_start_for_that_subject_alone() {
             assert!(!passes(gate, attributes).await);
         }
         let everybody = inspect_lines(gate, Some("all"), "").await;
-        let forgotten = gate.forget(None, &request("user=alice")).await.expect("a reset");
+        let forgotten = gate.reset(None, &request("user=alice")).await.expect("a reset");
         let [one] = &forgotten[..] else { panic!("{forgotten:?}") };
         assert_eq!((one.rule.as_str(), one.limits.join(" ").as_str()), ("login", "2/min 5/h"));
         assert_eq!(one.key[0].value.as_deref(), Some("alice"));
@@ -149,7 +151,7 @@ async fn a_reset_is_a_fresh_start_for_that_subject_alone() {
 async fn a_look_leaves_denials_remembered() {
     let Gates { redis, .. } = gates(RULES, Duration::from_secs(60));
     for (_server, gate, _) in &redis {
-        let alice = Ask::from(request("path=/login user=alice"));
+        let alice = CheckRequest::from(request("path=/login user=alice"));
         let source = async || gate.check(&alice).await.expect("an answer").verdict().source;
         for expected in [Source::Store, Source::Store, Source::Store, Source::Cache] {
             assert_eq!(source().await, expected);
@@ -167,7 +169,7 @@ async fn all_sets_of_limits_of_the_rule_are_reset() {
         for attributes in used {
             assert!(passes(gate, attributes).await);
         }
-        let forgotten = gate.forget(Some("search"), &request(used[0])).await.expect("a reset");
+        let forgotten = gate.reset(Some("search"), &request(used[0])).await.expect("a reset");
         assert_eq!(forgotten[0].limits, ["3/s", "30/s", "7/min"]);
         for attributes in used {
             let [one] = &inspect_lines(gate, Some("search"), attributes).await[..] else { panic!("one") };
@@ -200,7 +202,7 @@ async fn which_subjects_attributes_name() {
         ];
         for (rule, attributes, expected) in rows {
             assert_eq!(inspect_lines(gate, rule, attributes).await, expected, "{rule:?} {attributes}");
-            let forgotten = gate.forget(rule, &request(attributes)).await.expect("a reset");
+            let forgotten = gate.reset(rule, &request(attributes)).await.expect("a reset");
             assert_eq!(forgotten.len(), expected.len(), "{rule:?} {attributes}");
         }
     }
@@ -211,7 +213,7 @@ async fn which_subjects_attributes_name() {
 async fn how_the_rule_treats_it_is_told_too() {
     let (gate, _) = timed(RULES, Memory::default());
     let look = async |attributes: &str| {
-        let looked = gate.look(None, &request(attributes)).await.expect("a look");
+        let looked = gate.inspect(None, &request(attributes)).await.expect("a look");
         looked.iter().map(|one| format!("{:?} {:?} {}", one.mode(), one.listed(), one.applies_to())).collect()
     };
     let rows: [(&str, &[&str]); 5] = [
@@ -230,7 +232,7 @@ async fn how_the_rule_treats_it_is_told_too() {
 #[tokio::test]
 async fn what_is_no_address_is_an_error() {
     let (gate, _) = timed(RULES, Memory::default());
-    let error = gate.look(None, &request("ip=nowhere")).await.expect_err("no address");
+    let error = gate.inspect(None, &request("ip=nowhere")).await.expect_err("no address");
     let expected = RequestError::NotAnAddress { attribute: "ip".to_owned(), value: "nowhere".to_owned() };
     assert_eq!(error.to_string(), expected.to_string());
 }
@@ -241,7 +243,7 @@ async fn what_is_no_address_is_an_error() {
 async fn waits_are_those_of_a_refusal() {
     async fn test<S: Store>(gate: &Timed<S>, clock: &ManualClock) {
         for (kind, cost) in [("log", 3), ("counter", 3), ("fixed", 3), ("gcra", 2), ("in_flight", 1)] {
-            let ask = Ask::from(request("user=alice").cost(cost));
+            let ask = CheckRequest::from(request("user=alice").cost(cost));
             let filled = gate.check_rule(kind, &ask).await.expect("an answer").expect("a rule");
             assert!(filled.is_allowed(), "{kind}");
             clock.advance_ms(1_234);
@@ -250,12 +252,12 @@ async fn waits_are_those_of_a_refusal() {
                 inspect_lines(gate, Some(kind), "user=alice").await,
             ];
             assert_eq!(looks[0], looks[1]);
-            let looked = gate.look(Some(kind), &request("user=alice")).await.expect("a look");
+            let looked = gate.inspect(Some(kind), &request("user=alice")).await.expect("a look");
             let waits: Vec<_> = looked[0]
                 .limits()
                 .map(|limit| (limit.retry_after_ms, limit.retry_after_at_most_ms))
                 .collect();
-            let one = Ask::from(request("user=alice"));
+            let one = CheckRequest::from(request("user=alice"));
             let refused = gate.check_rule(kind, &one).await.expect("an answer").expect("a rule");
             assert!(!refused.is_allowed(), "{kind}");
             let wait = refused.summary().wait;
@@ -286,14 +288,14 @@ async fn without_the_store_a_look_says_so_and_a_reset_fails() {
     );
     assert!(passes(&gate, "user=alice").await);
     server.kill();
-    let looked = gate.look(None, &request("user=alice")).await.expect("a look");
+    let looked = gate.inspect(None, &request("user=alice")).await.expect("a look");
     let told: Vec<_> = looked.iter().map(|one| (one.rule(), one.source())).collect();
     assert_eq!(told, [("local", Source::Local), ("allow", Source::Assumed)]);
     let left = |at: usize| looked[at].limits().next().map(|limit| (limit.used, limit.remaining));
     // One of its share of two is left; how much all nodes have used nobody knows.
     assert_eq!(left(0), Some((None, Some(1))));
     assert_eq!(left(1), Some((None, None)));
-    gate.forget(None, &request("user=alice")).await.expect_err("nothing was reset");
+    gate.reset(None, &request("user=alice")).await.expect_err("nothing was reset");
 }
 
 /// A rule with as many limits as there may be is looked at too, and one with more of them in all is
@@ -311,11 +313,11 @@ async fn many_limits_and_many_sets_of_them() {
     );
     let (gate, _) = timed(&rules, Memory::default());
     let used = async |attributes: &str| {
-        let looked = gate.look(None, &request(attributes)).await.expect("a look");
+        let looked = gate.inspect(None, &request(attributes)).await.expect("a look");
         looked[0].limits().map(|limit| limit.used.expect("known")).collect::<Vec<_>>()
     };
     let ask = async |rule: &str, attributes: &str| {
-        let answer = gate.check_rule(rule, &Ask::from(request(attributes))).await;
+        let answer = gate.check_rule(rule, &CheckRequest::from(request(attributes))).await;
         answer.expect("an answer").expect("a rule").is_allowed()
     };
     assert!(ask("most", "user=alice").await && !ask("most", "user=alice").await);
@@ -324,7 +326,7 @@ async fn many_limits_and_many_sets_of_them() {
         assert!(ask("tiers", tier).await, "{tier}");
         assert!(used(tier).await.iter().all(|used| *used == 1), "{tier}");
     }
-    let forgotten = gate.forget(None, &request("user=alice org=x")).await.expect("a reset");
+    let forgotten = gate.reset(None, &request("user=alice org=x")).await.expect("a reset");
     assert_eq!(forgotten.iter().map(|one| one.limits.len()).collect::<Vec<_>>(), [32, 50]);
     for attributes in ["user=alice", "org=x", "org=x tier=t1", "org=x tier=t40"] {
         assert!(used(attributes).await.iter().all(|used| *used == 0), "{attributes}");
@@ -343,10 +345,10 @@ async fn what_is_used_beyond_the_quota_is_told() {
     ];
     async fn test<S: Store>(gate: &Timed<S>, _: &ManualClock) {
         let used = async || {
-            let looked = gate.look(None, &request("user=alice")).await.expect("a look");
+            let looked = gate.inspect(None, &request("user=alice")).await.expect("a look");
             looked[0].limits().map(|limit| limit.used.expect("known")).collect::<Vec<_>>()
         };
-        let answer = gate.check(&Ask::from(request("user=alice"))).await.expect("an answer");
+        let answer = gate.check(&CheckRequest::from(request("user=alice"))).await.expect("an answer");
         assert_eq!(used().await, [1, 1, 1, 1]);
         gate.settle(answer.permit().expect("a permit"), 1_000_000).await.expect("settled");
         for _ in 0..2 {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use slidegate::SettleOutcome::{AlreadySpent, PartlySettled, Settled, Void};
 use slidegate::store::{Admission, Charge, ChargeRecord, ChargeRequest, Settlement};
 use slidegate::{
-    Ask, AsyncLimiter, Fallback, Gate, Key, Limit, Limiter, Memory, Policy, Redis, RefundScope, Request,
-    ReserveRequest, SettleOutcome, Space, Store,
+    AsyncLimiter, CheckRequest, Fallback, Gate, Key, Limit, Limiter, Memory, Policy, Redis, RefundScope,
+    Request, ReserveRequest, SettleOutcome, Space, Store,
 };
 use slidegate_core::Receipt;
 use slidegate_testkit::servers::{Flavour, Reply, Server};
@@ -26,8 +26,8 @@ fn policy() -> Policy {
     Policy::parse("policy.yaml", RULES).expect("a policy").0
 }
 
-fn request(cost: u64) -> Ask<'static> {
-    Ask::from(Request::new().with("user", "alice").cost(cost))
+fn request(cost: u64) -> CheckRequest<'static> {
+    CheckRequest::from(Request::new().with("user", "alice").cost(cost))
 }
 
 fn redis(server: &Server) -> Redis {
@@ -79,8 +79,8 @@ async fn a_permit_is_settled_rule_by_rule() {
     let alice = Request::new().with("user", "alice");
     let in_redis = gates.0.check(&request(7)).await.expect("an answer");
     let in_memory = gates.1.check(&request(7)).await.expect("an answer");
-    gates.0.forget(Some("tokens"), &alice).await.expect("a reset");
-    gates.1.forget(Some("tokens"), &alice).await.expect("a reset");
+    gates.0.reset(Some("tokens"), &alice).await.expect("a reset");
+    gates.1.reset(Some("tokens"), &alice).await.expect("a reset");
     let reports = [
         gates.0.refund(in_redis.permit().expect("a permit")).await.expect("an answer"),
         gates.1.refund(in_memory.permit().expect("a permit")).await.expect("an answer"),

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use slidegate::policy::{Blocked, HitMode};
-use slidegate::telemetry::{Counts, Line, Observer, Requests, TopList};
-use slidegate::{Answer, Answers, Limit, LimitAnswer, Outcome, Source, Verdict};
+use slidegate::telemetry::{RequestCounts, Series, SeriesCounts, Telemetry, TopList};
+use slidegate::{Answer, BatchAnswer, Limit, LimitAnswer, Outcome, Source, Verdict};
 
 /// Rule, limit and route.
 type Name = (String, String, String);
 
-/// Counts by hand.
+/// SeriesCounts by hand.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Recount {
-    pub(crate) requests: Requests,
-    lines: BTreeMap<Name, (Counts, Counts)>,
+    pub(crate) requests: RequestCounts,
+    lines: BTreeMap<Name, (SeriesCounts, SeriesCounts)>,
     /// Refused by rules that are enforced, by rule and subject.
     denied: BTreeMap<(String, String), u64>,
     /// With little room left.
@@ -57,7 +57,7 @@ impl Recount {
     }
 
     /// `way` shows how each of them is counted.
-    pub(crate) fn answers(&mut self, answers: &Answers, way: impl Fn(usize, &mut dyn FnMut(&Way<'_>))) {
+    pub(crate) fn answers(&mut self, answers: &BatchAnswer, way: impl Fn(usize, &mut dyn FnMut(&Way<'_>))) {
         let (mut limits, mut cost, mut would_deny) = (0, 0, false);
         for (index, one) in answers.each().enumerate() {
             way(index, &mut |way| {
@@ -117,7 +117,7 @@ impl Recount {
     }
 
     fn whole(&mut self, is_allowed: bool, limits: usize, cost: u64) {
-        let Requests { allowed, denied, unlimited, looked, .. } = &mut self.requests;
+        let RequestCounts { allowed, denied, unlimited, looked, .. } = &mut self.requests;
         *match (is_allowed, limits, cost) {
             (false, ..) => denied,
             (true, 0, _) => unlimited,
@@ -180,13 +180,13 @@ impl Recount {
     }
 
     /// What differs, if anything does.
-    pub(crate) fn compare(&self, observer: &Observer, now_ms: u64) -> Result<(), String> {
-        let told = |line: Line| {
+    pub(crate) fn compare(&self, observer: &Telemetry, now_ms: u64) -> Result<(), String> {
+        let told = |line: Series| {
             let name = (line.rule.to_string(), line.limit.to_string(), line.route.to_string());
             (name, (line.enforced, line.observed))
         };
         let lines: BTreeMap<_, _> =
-            observer.lines().into_iter().filter(|line| !line.is_empty()).map(told).collect();
+            observer.series().into_iter().filter(|line| !line.is_empty()).map(told).collect();
         let (denied, near) =
             (listed(&observer.denied().list(1_000, now_ms)), listed(&observer.near().list(1_000, now_ms)));
         let seen = Self { requests: observer.requests(), lines, denied, near };

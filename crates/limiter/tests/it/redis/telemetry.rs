@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use slidegate::policy::file::Percent;
 use slidegate::policy::{Blocked, Choice, Hit, Policy, TemporaryOverride};
-use slidegate::telemetry::{Observer, ObserverSettings};
-use slidegate::{Answer, Ask, Clock, Demand, Limit, ManualClock, Memory, Redis, Request, Store, Verdict};
+use slidegate::telemetry::{Telemetry, TelemetrySettings};
+use slidegate::{
+    Answer, BatchItem, CheckRequest, Clock, Limit, ManualClock, Memory, Redis, Request, Store, Verdict,
+};
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::servers::{Flavour, Server};
 use tokio::runtime::Runtime;
@@ -197,25 +199,29 @@ impl<S: Store> Twins<'_, S> {
                 self.unseen.replace(rules.policy());
             }
             Step::Check { attributes, cost } => {
-                self.check(&Ask::from(request(attributes).cost(*cost)), attributes).await;
+                self.check(&CheckRequest::from(request(attributes).cost(*cost)), attributes).await;
             }
             Step::AtOnce { attributes, cost } => self.at_once(attributes, *cost).await,
             Step::Rule { rule, attributes, cost } => self.rule(rule, attributes, *cost).await,
             Step::Once { attributes, key } => {
                 let idempotency_key = Some((*key).into());
-                self.check(&Ask { idempotency_key, ..Ask::from(request(attributes)) }, attributes).await;
+                self.check(
+                    &CheckRequest { idempotency_key, ..CheckRequest::from(request(attributes)) },
+                    attributes,
+                )
+                .await;
             }
             Step::Together(several) => self.together(several).await,
             Step::Limit { key, cost } => self.limit(key, *cost).await,
         }
     }
 
-    async fn check(&mut self, ask: &Ask<'_>, attributes: &str) {
+    async fn check(&mut self, ask: &CheckRequest<'_>, attributes: &str) {
         let said = self.seen.check(ask).await.map(|answer| answer.is_allowed());
         self.recount_check(ask, attributes, said.ok()).await;
     }
 
-    async fn recount_check(&mut self, ask: &Ask<'_>, attributes: &str, said: Option<bool>) {
+    async fn recount_check(&mut self, ask: &CheckRequest<'_>, attributes: &str, said: Option<bool>) {
         let answer = self.unseen.check(ask).await;
         assert_eq!(answer.as_ref().ok().map(Answer::is_allowed), said);
         // Otherwise it was a conflict, which is nothing to count.
@@ -228,7 +234,7 @@ impl<S: Store> Twins<'_, S> {
     }
 
     async fn at_once(&mut self, attributes: &str, cost: u64) {
-        let ask = Ask::from(request(attributes).cost(cost));
+        let ask = CheckRequest::from(request(attributes).cost(cost));
         let said = self.sync.and_then(|sync| (sync.check)(self.seen, &ask.request));
         match said {
             Some(said) => self.recount_check(&ask, attributes, Some(said)).await,
@@ -237,7 +243,7 @@ impl<S: Store> Twins<'_, S> {
     }
 
     async fn rule(&mut self, rule: &str, attributes: &str, cost: u64) {
-        let ask = Ask::from(request(attributes).cost(cost));
+        let ask = CheckRequest::from(request(attributes).cost(cost));
         let said = self.seen.check_rule(rule, &ask).await.expect("an answer");
         let answer = self.unseen.check_rule(rule, &ask).await.expect("an answer");
         assert_eq!(answer.as_ref().map(Answer::is_allowed), said.map(|answer| answer.is_allowed()));
@@ -252,11 +258,11 @@ impl<S: Store> Twins<'_, S> {
     async fn together(&mut self, several: &[(String, u64)]) {
         let demand = |(attributes, cost): &'_ (String, u64)| (attributes.clone(), *cost);
         let owned: Vec<(String, u64)> = several.iter().map(demand).collect();
-        let demands: Vec<Demand<'_>> = owned
+        let demands: Vec<BatchItem<'_>> = owned
             .iter()
             .map(|(attributes, cost)| match attributes.as_str() {
-                "" => Demand::Refuse,
-                attributes => Demand::Check(request(attributes).cost(*cost)),
+                "" => BatchItem::Refuse,
+                attributes => BatchItem::Check(request(attributes).cost(*cost)),
             })
             .collect();
         let said = self.seen.check_all(&demands).await.expect("an answer");
@@ -266,7 +272,7 @@ impl<S: Store> Twins<'_, S> {
         self.recount.answers(&answers, |index, count| {
             let (attributes, cost) = &owned[index];
             let would_block = match &demands[index] {
-                Demand::Check(request) => would_block(&policy, &policy.choose(request).expect("a choice")),
+                BatchItem::Check(request) => would_block(&policy, &policy.choose(request).expect("a choice")),
                 _ => Vec::new(),
             };
             count_as(attributes, *cost, &would_block, count);
@@ -299,13 +305,13 @@ async fn compare<S: Store>(
         }
         twins.run(step).await;
     }
-    let observer = gate.observer().expect("an observer");
+    let observer = gate.telemetry().expect("an observer");
     twins.recount.compare(observer, clock.now_ms())
 }
 
-fn observer() -> Arc<Observer> {
+fn observer() -> Arc<Telemetry> {
     let near_miss = Percent(100 * NEAR_PERCENT as u32);
-    Arc::new(Observer::new(ObserverSettings { near_miss, ..ObserverSettings::default() }))
+    Arc::new(Telemetry::new(TelemetrySettings { near_miss, ..TelemetrySettings::default() }))
 }
 
 #[test]

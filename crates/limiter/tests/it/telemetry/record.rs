@@ -5,21 +5,21 @@ use std::thread;
 
 use slidegate::policy::HitMode;
 use slidegate::policy::file::Percent;
-use slidegate::telemetry::{Denial, MAX_LINES, Observer, ObserverSettings, Subjects, Timed};
-use slidegate::{Ask, Demand, Gate, Limit, ManualClock, Memory};
+use slidegate::telemetry::{Denial, MAX_SERIES, Subjects, Telemetry, TelemetrySettings, TimingMode};
+use slidegate::{BatchItem, CheckRequest, Gate, Limit, ManualClock, Memory};
 
 use crate::gates::{self, Gated, START_MS, check, gate, policy, request};
 
-fn observed(rules: &str) -> (Gated, ManualClock, Arc<Observer>) {
+fn observed(rules: &str) -> (Gated, ManualClock, Arc<Telemetry>) {
     let (gate, clock) = gate(rules);
-    let observer = Arc::new(Observer::new(ObserverSettings::default()));
+    let observer = Arc::new(Telemetry::new(TelemetrySettings::default()));
     (gate.observe(Arc::clone(&observer)), clock, observer)
 }
 
 /// All lines, those of limits with what they said: `login-5/min /login enforced 5 allowed 1 denied
 /// 1 near`.
-fn lines(observer: &Observer) -> Vec<String> {
-    let told = observer.lines().into_iter().map(|line| {
+fn lines(observer: &Telemetry) -> Vec<String> {
+    let told = observer.series().into_iter().map(|line| {
         let mut words = vec![line.limit.to_string(), line.route.to_string()];
         for (mode, counts) in [("enforced", line.enforced), ("observed", line.observed)] {
             let each = [
@@ -52,7 +52,7 @@ async fn every_limit_has_its_line() {
     for _ in 0..4 {
         check(&gate, "path=/login ip=192.0.2.1").await;
     }
-    gates::ask(&gate, &Ask::from(request("path=/login ip=192.0.2.1").cost(0))).await;
+    gates::ask(&gate, &CheckRequest::from(request("path=/login ip=192.0.2.1").cost(0))).await;
     let expected = [
         // The second of two leaves nothing.
         "login-2/min /login enforced 2 allowed 2 denied 1 looked 1 near",
@@ -67,7 +67,7 @@ async fn every_limit_has_its_line() {
 }
 
 /// Rule, key and requests without it.
-fn without_key(observer: &Observer) -> Vec<(String, String, u64)> {
+fn without_key(observer: &Telemetry) -> Vec<(String, String, u64)> {
     let all = observer.without_key().into_iter();
     all.map(|one| (one.rule.to_string(), one.key.to_string(), one.requests)).collect()
 }
@@ -100,11 +100,14 @@ async fn requests_that_share_a_subject_are_counted_by_rule() {
     let at_once = gate.check_now(&asked, |_| ()).expect("no error");
     assert_eq!(at_once, None, "a rule only looks on");
     check(&gate, "org=acme ip=192.0.2.1").await;
-    let demands = [Demand::Check(request("org=acme")), Demand::Check(request("api_key=k org=acme"))];
+    let demands = [BatchItem::Check(request("org=acme")), BatchItem::Check(request("api_key=k org=acme"))];
     gate.check_all(&demands).await.expect("an answer");
     assert_eq!(without_key(&observer), expected(4, 3));
     // A replay charges nothing, and is not counted.
-    let ask = || Ask { idempotency_key: Some("again".into()), ..Ask::from(request("org=acme ip=192.0.2.1")) };
+    let ask = || CheckRequest {
+        idempotency_key: Some("again".into()),
+        ..CheckRequest::from(request("org=acme ip=192.0.2.1"))
+    };
     gates::ask(&gate, &ask()).await;
     gates::ask(&gate, &ask()).await;
     assert_eq!(without_key(&observer), expected(5, 3));
@@ -142,7 +145,8 @@ async fn routes_are_told_apart_and_bounded() {
     for path in &paths {
         check(&gate, &format!("path={path}")).await;
     }
-    let named = gate.check_rule("a", &Ask::from(request("path=/elsewhere"))).await.expect("an answer");
+    let named =
+        gate.check_rule("a", &CheckRequest::from(request("path=/elsewhere"))).await.expect("an answer");
     assert!(named.is_some());
     let lines = lines(&observer);
     assert_eq!(lines[0], "a-1000/min /p0 enforced 1 allowed");
@@ -157,20 +161,20 @@ async fn lines_are_bounded() {
         (0..5_000).map(|n| format!("  - {{ name: {name}{n}, limits: [9/s] }}\n")).collect()
     };
     let (gate, _, observer) = observed(&rules("a"));
-    gate.check_rule("a7", &Ask::from(request(""))).await.expect("an answer");
-    assert_eq!(observer.lines().len(), 5_000);
+    gate.check_rule("a7", &CheckRequest::from(request(""))).await.expect("an answer");
+    assert_eq!(observer.series().len(), 5_000);
     gate.replace(policy(&rules("b")));
-    gate.check_rule("b4999", &Ask::from(request(""))).await.expect("an answer");
-    let lines = observer.lines();
-    assert!(lines.len() <= MAX_LINES);
+    gate.check_rule("b4999", &CheckRequest::from(request(""))).await.expect("an answer");
+    let lines = observer.series();
+    assert!(lines.len() <= MAX_SERIES);
     // All of those that are in force, and of those that are gone the first.
     assert_eq!(lines[4_999].enforced.allowed, 1);
     assert_eq!((&*lines[5_007].rule, lines[5_007].enforced.allowed), ("a7", 1));
     let more: String = (0..9_000).map(|n| format!("  - {{ name: c{n}, limits: [9/s] }}\n")).collect();
     gate.replace(policy(&more));
-    gate.check_rule("c8999", &Ask::from(request(""))).await.expect("an answer");
-    let lines = observer.lines();
-    assert!(lines.len() <= MAX_LINES);
+    gate.check_rule("c8999", &CheckRequest::from(request(""))).await.expect("an answer");
+    let lines = observer.series();
+    assert!(lines.len() <= MAX_SERIES);
     let last = lines.last().expect("lines");
     assert_eq!((&*last.rule, last.enforced.allowed), ("(other)", 1));
 }
@@ -210,7 +214,7 @@ async fn every_rule_that_refuses_is_told_of() {
     let noted = Arc::clone(&denials);
     observer.on_denial(move |denial| noted.lock().expect("no panic").push(render(denial)));
     let ask = async |attributes: &str, id| {
-        gates::ask(&gate, &Ask::from(request(attributes).with_id(id))).await;
+        gates::ask(&gate, &CheckRequest::from(request(attributes).with_id(id))).await;
         std::mem::take(&mut *denials.lock().expect("no panic"))
     };
     assert!(ask("path=/login ip=192.0.2.1 org=acme", "r1").await.is_empty());
@@ -236,7 +240,7 @@ async fn every_rule_that_refuses_is_told_of() {
     let limit: Limit = "1/s".parse().expect("a limit");
     let _ = gate.limit("k", limit, 7).await.expect("an answer");
     let _ = gate.limit_in(gate.ad_hoc(), ("acme", "bob"), limit, 7, Some("r5")).await.expect("an answer");
-    let brought = Demand::Limit { key: "k".into(), limit, cost: 7, id: Some("r6") };
+    let brought = BatchItem::Limit { key: "k".into(), limit, cost: 7, id: Some("r6") };
     gate.check_all(&[brought]).await.expect("an answer");
     let ad_hoc =
         |key, id| format!("(ad hoc) 1/s enforced {key} cost 7 wait None reset Some(0) id {id} at 400");
@@ -257,7 +261,7 @@ async fn settings_change_at_once() {
         check(&gate, "user=alice").await;
     }
     assert_eq!(lines(&observer), ["a-10/min enforced 6 allowed"]);
-    let settings = ObserverSettings { near_miss: Percent(3_000), subjects: Subjects::Hashed };
+    let settings = TelemetrySettings { near_miss: Percent(3_000), subjects: Subjects::Hashed };
     observer.set(settings);
     assert_eq!(observer.settings(), settings);
     // Three are left, which are 30 %.
@@ -272,8 +276,8 @@ async fn settings_change_at_once() {
 
 #[test]
 fn a_sample_is_timed_or_every_one() {
-    for (timed, expected) in [(Timed::Sample, 10), (Timed::Each, 170)] {
-        let observer = Observer::new(ObserverSettings::default()).timed(timed);
+    for (timed, expected) in [(TimingMode::Sample, 10), (TimingMode::Each, 170)] {
+        let observer = Telemetry::new(TelemetrySettings::default()).timed(timed);
         for _ in 0..170 {
             observer.finish(observer.start());
         }
@@ -283,7 +287,7 @@ fn a_sample_is_timed_or_every_one() {
 
 #[test]
 fn threads_count_without_losing_any() {
-    let observer = Arc::new(Observer::new(ObserverSettings::default()));
+    let observer = Arc::new(Telemetry::new(TelemetrySettings::default()));
     let rules = policy("  - { name: a, key: [user], limits: [1000/min] }");
     let gate = Gate::new(rules, Memory::default()).observe(Arc::clone(&observer));
     let gate = &gate;
@@ -301,7 +305,7 @@ fn threads_count_without_losing_any() {
     });
     let requests = observer.requests();
     assert_eq!((requests.allowed, requests.denied), (50_000, 5_000));
-    let [line] = &observer.lines()[..] else { panic!("one line") };
+    let [line] = &observer.series()[..] else { panic!("one line") };
     // 950 to 1,000 of 1,000 are near: 51 of each.
     assert_eq!(
         (line.enforced.allowed, line.enforced.denied, line.enforced.near_misses),

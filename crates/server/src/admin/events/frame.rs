@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 use slidegate::Clock;
-use slidegate::telemetry::{Counts, Line, Subjects, WithoutKey};
+use slidegate::telemetry::{KeylessRequests, Series, SeriesCounts, Subjects};
 
 use super::history::{History, Moment, refused};
 use super::quantiles::Quantiles;
@@ -145,9 +145,9 @@ fn non_empty(digest: &str) -> Option<&str> {
 }
 
 /// Lines with the most denials, recent ones first, and the number of those that are left out. Lines without counts are omitted.
-fn lines<'a>(lines: &'a [Line], history: &History) -> (Vec<LineCounts<'a>>, usize) {
-    let mut ranked: Vec<(u64, &Line)> = history.refused(lines).into_iter().zip(lines).collect();
-    ranked.retain(|(_, line)| [line.enforced, line.observed] != [Counts::default(); 2]);
+fn lines<'a>(lines: &'a [Series], history: &History) -> (Vec<LineCounts<'a>>, usize) {
+    let mut ranked: Vec<(u64, &Series)> = history.refused(lines).into_iter().zip(lines).collect();
+    ranked.retain(|(_, line)| [line.enforced, line.observed] != [SeriesCounts::default(); 2]);
     // As in the policy, where there is no difference.
     ranked.sort_by_key(|(lately, line)| Reverse((*lately, refused(line))));
     let left_out = ranked.len().saturating_sub(MAX_LINES);
@@ -162,19 +162,19 @@ fn lines<'a>(lines: &'a [Line], history: &History) -> (Vec<LineCounts<'a>>, usiz
 }
 
 /// The rules with most of them.
-fn keyless(mut all: Vec<WithoutKey>) -> Vec<Keyless> {
+fn keyless(mut all: Vec<KeylessRequests>) -> Vec<Keyless> {
     all.retain(|one| one.requests > 0);
     all.sort_by_key(|one| Reverse(one.requests));
     all.truncate(MAX_LINES);
-    let frames = |one: WithoutKey| {
-        let WithoutKey { rule, key, requests } = one;
+    let frames = |one: KeylessRequests| {
+        let KeylessRequests { rule, key, requests } = one;
         Keyless { rule: (&*rule).into(), key: (&*key).into(), requests }
     };
     all.into_iter().map(frames).collect()
 }
 
-fn counted(counts: Counts) -> Counted {
-    let Counts { allowed, denied, uncharged, looked, near_misses, .. } = counts;
+fn counted(counts: SeriesCounts) -> Counted {
+    let SeriesCounts { allowed, denied, uncharged, looked, near_misses, .. } = counts;
     Counted { allowed, denied, uncharged, looked, near_misses }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
-use slidegate::telemetry::{Latency, Line};
+use slidegate::telemetry::{Latency, Series};
 
 use super::quantiles::Quantiles;
 use super::sample::{Sample, Totals};
@@ -61,7 +61,7 @@ impl History {
     }
 
     /// Recent denials of each line.
-    pub(super) fn refused(&self, lines: &[Line]) -> Vec<u64> {
+    pub(super) fn refused(&self, lines: &[Series]) -> Vec<u64> {
         match self.refused.front().filter(|_| self.is_of(lines)) {
             Some(before) => {
                 lines.iter().zip(before).map(|(line, before)| refused(line).saturating_sub(*before)).collect()
@@ -71,9 +71,9 @@ impl History {
     }
 
     /// Whether the lines are those that it knows.
-    fn is_of(&self, lines: &[Line]) -> bool {
+    fn is_of(&self, lines: &[Series]) -> bool {
         let mut names = self.names.iter();
-        let same = |line: &Line| names.next().is_some_and(|known| name(line) == known.each_ref());
+        let same = |line: &Series| names.next().is_some_and(|known| name(line) == known.each_ref());
         self.names.len() == lines.len() && lines.iter().all(same)
     }
 }
@@ -85,12 +85,12 @@ fn push<T>(queue: &mut VecDeque<T>, one: T, most: usize) {
     queue.push_back(one);
 }
 
-fn name(line: &Line) -> [&Arc<str>; 3] {
+fn name(line: &Series) -> [&Arc<str>; 3] {
     [&line.rule, &line.limit, &line.route]
 }
 
 /// Denials of a line, those in observe mode included.
-pub(super) fn refused(line: &Line) -> u64 {
+pub(super) fn refused(line: &Series) -> u64 {
     line.enforced.denied + line.observed.denied
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use slidegate::Clock;
-use slidegate::telemetry::{Latency, Line, Observer};
+use slidegate::telemetry::{Latency, Series, Telemetry};
 
 use crate::runtime::Runtime;
 
@@ -10,7 +10,7 @@ use crate::runtime::Runtime;
 pub(super) struct Sample {
     pub(super) at_ms: u64,
     pub(super) totals: Totals,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<Series>,
     pub(super) latency: Latency,
 }
 
@@ -33,14 +33,14 @@ impl Sample {
     /// Sample of now, if telemetry is on.
     pub(super) fn now<C: Clock>(runtime: &Runtime<C>) -> Option<Self> {
         let observer = runtime.observer()?;
-        let (lines, latency) = (observer.lines(), observer.latency());
+        let (lines, latency) = (observer.series(), observer.latency());
         let totals = Totals::of(observer, &lines);
         Some(Self { at_ms: runtime.gate().now_ms(), totals, lines, latency })
     }
 }
 
 impl Totals {
-    pub(super) fn of(observer: &Observer, lines: &[Line]) -> Self {
+    pub(super) fn of(observer: &Telemetry, lines: &[Series]) -> Self {
         let requests = observer.requests();
         Self {
             allowed: requests.allowed,

@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 use slidegate::Clock;
-use slidegate::telemetry::{Observer, TopList};
+use slidegate::telemetry::{Telemetry, TopList};
 
 use crate::admin::keys;
 use crate::admin::reply::json;
@@ -47,7 +47,7 @@ struct TopEntry {
 }
 
 impl Listed {
-    pub(super) fn of(observer: &Observer, which: Which, most: usize, now_ms: u64) -> Self {
+    pub(super) fn of(observer: &Telemetry, which: Which, most: usize, now_ms: u64) -> Self {
         let top = match which {
             Which::Denied => observer.denied(),
             Which::Near => observer.near(),

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
-use slidegate::{Ask, Clock, Request};
+use slidegate::{CheckRequest, Clock, Request};
 
 use super::answer;
 use super::client_address::client_address;
@@ -52,7 +52,7 @@ pub(crate) async fn authorize<C: Clock>(
         forwarded(&head.headers, &SCHEME, |scheme| scheme.to_ascii_lowercase().into())?,
     );
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let answer = decider.check(&Ask::from(request), trace).await?;
+    let answer = decider.check(&CheckRequest::from(request), trace).await?;
     Ok(answer::pass_or_refuse(decider, &answer, parameters.deny_status))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use slidegate::{Ask, Clock, MAX_ATTRIBUTES, Request};
+use slidegate::{CheckRequest, Clock, MAX_ATTRIBUTES, Request};
 
 use super::answer;
 use super::number::whole;
@@ -46,7 +46,7 @@ pub(crate) async fn check<C: Clock>(
     Ok(answer::reply(decider, &answer))
 }
 
-fn read(bytes: &[u8], max_wait_ms: u64) -> Result<Ask<'_>, Problem> {
+fn read(bytes: &[u8], max_wait_ms: u64) -> Result<CheckRequest<'_>, Problem> {
     let CheckBody { attributes: Attributes(request), cost, idempotency_key, wait_ms } =
         json_body::parse(bytes)?;
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
@@ -58,7 +58,7 @@ fn read(bytes: &[u8], max_wait_ms: u64) -> Result<Ask<'_>, Problem> {
         let detail = format!("idempotency_key has 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes");
         return Err(Problem::bad_request(detail));
     }
-    Ok(Ask { request: request.cost(cost), idempotency_key, wait: Duration::from_millis(wait_ms) })
+    Ok(CheckRequest { request: request.cost(cost), idempotency_key, wait: Duration::from_millis(wait_ms) })
 }
 
 /// A string, borrowed from the body where it has no escapes.

@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
-use slidegate::{Ask, Clock, LimitAnswer, LimitKind, Request, Source};
+use slidegate::{CheckRequest, Clock, LimitAnswer, LimitKind, Request, Source};
 
 use super::answer;
 use crate::protocols::json;
@@ -30,7 +30,7 @@ pub(crate) async fn check<C: Clock>(
     }
     let request = Request::new().with_id(id).with(USER, user);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let ask = Ask::from(request);
+    let ask = CheckRequest::from(request);
     let Some(answer) = decider.check_rule(RULE, &ask, trace).await? else {
         let detail = "no rule named rlaas: add one with key: [userId] and a limit";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
@@ -56,7 +56,7 @@ pub(crate) async fn check<C: Clock>(
 /// Units in use. Where nothing remains there may be more than the quota, and the store is asked for all of them.
 async fn count<C: Clock>(
     decider: &Decider<C>,
-    ask: &Ask<'_>,
+    ask: &CheckRequest<'_>,
     limit: &LimitAnswer<'_>,
     source: Source,
 ) -> Result<u64, Problem> {

@@ -1,13 +1,13 @@
 //! Status of each descriptor.
 
 use prost_types::Duration;
-use slidegate::{DemandAnswer, LimitAnswer, Wait};
+use slidegate::{ItemAnswer, LimitAnswer, Wait};
 
 use super::proto::{Code, DescriptorStatus, RateLimit, Unit};
 use super::units;
 
 /// The descriptor's own answer, and the numbers of its own limits.
-pub(crate) fn status(one: &DemandAnswer<'_>) -> DescriptorStatus {
+pub(crate) fn status(one: &ItemAnswer<'_>) -> DescriptorStatus {
     let code = if one.is_allowed() { Code::Ok } else { Code::OverLimit };
     let bare = DescriptorStatus { code: code as i32, ..DescriptorStatus::default() };
     let Some(limit) = one.tightest() else { return bare };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use slidegate::policy::Policy;
-use slidegate::{Demand, Key, MAX_VALUE_BYTES, Request, RequestError};
+use slidegate::{BatchItem, Key, MAX_VALUE_BYTES, Request, RequestError};
 
 use super::failure::Failure;
 use super::limits;
@@ -23,7 +23,7 @@ const AD_HOC_LIMITS_ARE_OFF: &str =
 #[derive(Debug)]
 pub(crate) struct DescriptorBatch<'m> {
     /// Descriptor by descriptor.
-    pub(crate) demands: Vec<Demand<'m>>,
+    pub(crate) demands: Vec<BatchItem<'m>>,
     /// What no rule can judge, and why. It is refused: a client that could choose a value which is not judged would choose to
     /// pass.
     pub(crate) unfit: Vec<String>,
@@ -56,9 +56,9 @@ impl<'m> DescriptorBatch<'m> {
     pub(crate) fn set_id(&mut self, id: &'m str) {
         for demand in &mut self.demands {
             match demand {
-                Demand::Check(request) | Demand::GiveBack { request, .. } => request.set_id(id),
-                Demand::Limit { id: own, .. } => *own = Some(id),
-                Demand::Nothing | Demand::Refuse => {}
+                BatchItem::Check(request) | BatchItem::GiveBack { request, .. } => request.set_id(id),
+                BatchItem::Limit { id: own, .. } => *own = Some(id),
+                BatchItem::Nothing | BatchItem::Refuse => {}
             }
         }
     }
@@ -73,12 +73,12 @@ impl<'m> DescriptorBatch<'m> {
         let demand = match request.check() {
             Ok(()) if descriptor.limit.is_some() && !ad_hoc_limits => {
                 self.unfit.push(AD_HOC_LIMITS_ARE_OFF.to_owned());
-                Demand::Refuse
+                BatchItem::Refuse
             }
             Ok(()) => demand(call, descriptor, request)?,
             Err(error) if is_of_an_entry(&error) => {
                 self.unfit.push(error.to_string());
-                Demand::Refuse
+                BatchItem::Refuse
             }
             Err(error) => return Err(error.into()),
         };
@@ -90,11 +90,11 @@ impl<'m> DescriptorBatch<'m> {
     /// one that counts. A limit that comes along counts for all entries.
     pub(crate) fn refuse_repeated(&mut self, policy: &Policy, descriptors: &[RateLimitDescriptor]) {
         for (demand, descriptor) in self.demands.iter_mut().zip(descriptors) {
-            let (Demand::Check(_) | Demand::GiveBack { .. }) = demand else { continue };
+            let (BatchItem::Check(_) | BatchItem::GiveBack { .. }) = demand else { continue };
             let is_read = |key: &&str| policy.reads(key) || also(key).is_some_and(|name| policy.reads(name));
             if let Some(key) = repeated(&descriptor.entries).find(is_read) {
                 self.unfit.push(format!("the entry `{key}` occurs twice with different values"));
-                *demand = Demand::Refuse;
+                *demand = BatchItem::Refuse;
             }
         }
     }
@@ -106,7 +106,7 @@ impl<'m> DescriptorBatch<'m> {
             // Which of them are too many nobody can say.
             _ => {
                 self.unfit.push(error.to_string());
-                self.demands.fill(Demand::Refuse);
+                self.demands.fill(BatchItem::Refuse);
             }
         }
     }
@@ -115,10 +115,10 @@ impl<'m> DescriptorBatch<'m> {
     fn refuse_unreadable(&mut self, policy: &Policy) {
         let Self { demands, unfit } = self;
         for demand in demands {
-            let (Demand::Check(request) | Demand::GiveBack { request, .. }) = demand else { continue };
+            let (BatchItem::Check(request) | BatchItem::GiveBack { request, .. }) = demand else { continue };
             if let Some(error) = policy.choose(request).err().filter(is_of_a_value) {
                 unfit.push(error.to_string());
-                *demand = Demand::Refuse;
+                *demand = BatchItem::Refuse;
             }
         }
     }
@@ -144,7 +144,7 @@ fn demand<'m>(
     call: &'m RateLimitRequest,
     descriptor: &'m RateLimitDescriptor,
     request: Request<'m>,
-) -> Result<Demand<'m>, Failure> {
+) -> Result<BatchItem<'m>, Failure> {
     // What a call does not say costs 1; a descriptor that says 0 looks.
     let hits = descriptor.hits_addend.unwrap_or(u64::from(call.hits_addend).max(1));
     let (cost, units) = if descriptor.is_negative_hits { (0, hits) } else { (hits, 0) };
@@ -152,15 +152,15 @@ fn demand<'m>(
         // Nothing says that such limits may be given back: of these it is only told what is left.
         return Ok(match limits::limit(limit)? {
             Some(limit) => {
-                Demand::Limit { key: key(&call.domain, &descriptor.entries), limit, cost, id: None }
+                BatchItem::Limit { key: key(&call.domain, &descriptor.entries), limit, cost, id: None }
             }
-            None if cost == 0 => Demand::Nothing,
-            None => Demand::Refuse,
+            None if cost == 0 => BatchItem::Nothing,
+            None => BatchItem::Refuse,
         });
     }
     Ok(match descriptor.is_negative_hits {
-        true => Demand::GiveBack { request, units },
-        false => Demand::Check(request.cost(cost)),
+        true => BatchItem::GiveBack { request, units },
+        false => BatchItem::Check(request.cost(cost)),
     })
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 use slidegate::policy::Blocked;
-use slidegate::{Answers, LimitAnswer, Outcome};
+use slidegate::{BatchAnswer, LimitAnswer, Outcome};
 
 /// The rules and limits that refuse, those that only look on and would have, and what no rule could judge; `None` if there are none.
-pub(crate) fn metadata(answers: &Answers, unfit: &[String]) -> Option<Struct> {
+pub(crate) fn metadata(answers: &BatchAnswer, unfit: &[String]) -> Option<Struct> {
     let (mut violated, mut observed) = (Vec::new(), Vec::new());
     for one in answers.each() {
         if let Some((rule, why)) = one.barred() {

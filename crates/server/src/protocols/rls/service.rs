@@ -1,6 +1,6 @@
 //! `ShouldRateLimit`: a call into demands, and what came of them into its answer.
 
-use slidegate::{Answers, Clock, Demand, GateError};
+use slidegate::{BatchAnswer, BatchItem, Clock, GateError};
 
 use super::descriptors::DescriptorBatch;
 use super::failure::Failure;
@@ -56,7 +56,7 @@ pub(crate) async fn refuse_unread<C: Clock>(
     trace: Trace,
 ) -> RateLimitResponse {
     // Counted and traced as any other that is refused.
-    let answers = decider.check_all(&[Demand::Refuse]).await;
+    let answers = decider.check_all(&[BatchItem::Refuse]).await;
     decider.tracer.batch_answered(trace, &answers);
     RateLimitResponse {
         overall_code: Code::OverLimit as i32,
@@ -65,7 +65,7 @@ pub(crate) async fn refuse_unread<C: Clock>(
     }
 }
 
-fn response<C: Clock>(decider: &Decider<C>, answers: &Answers, unfit: &[String]) -> RateLimitResponse {
+fn response<C: Clock>(decider: &Decider<C>, answers: &BatchAnswer, unfit: &[String]) -> RateLimitResponse {
     let overall_code = if answers.is_allowed() { Code::Ok } else { Code::OverLimit };
     let mut response_headers_to_add = Vec::new();
     let put = |name: &'static str, value: &str| {

@@ -1,7 +1,7 @@
 //! Metrics of decisions: by rule, limit and route, by request, and their duration.
 
 use slidegate::Clock;
-use slidegate::telemetry::{Counts, Latency, Line};
+use slidegate::telemetry::{Latency, Series, SeriesCounts};
 
 use crate::runtime::Runtime;
 #[cfg(test)]
@@ -99,7 +99,7 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     for skips in observer.skips() {
         SKIPPED.put(sink, [&skips.rule], skips.requests);
     }
-    let lines = observer.lines();
+    let lines = observer.series();
     for (line, mode, counts) in lines.iter().flat_map(modes) {
         gather_decisions(sink, line, mode, counts);
     }
@@ -110,14 +110,14 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
 }
 
 /// The modes in which a line has counted anything: of rules that are asked for nothing there is nothing to say.
-fn modes(line: &Line) -> impl Iterator<Item = (&Line, &'static str, &Counts)> {
+fn modes(line: &Series) -> impl Iterator<Item = (&Series, &'static str, &SeriesCounts)> {
     let both = [(line, "enforced", &line.enforced), (line, "observed", &line.observed)];
-    both.into_iter().filter(|(_, _, counts)| **counts != Counts::default())
+    both.into_iter().filter(|(_, _, counts)| **counts != SeriesCounts::default())
 }
 
 /// What hardly any rule comes to is left out while there is none of it. The others are there from the beginning, so that the first of them is
 /// seen as a change.
-fn gather_decisions(sink: &mut dyn Sink, line: &Line, mode: &'static str, counts: &Counts) {
+fn gather_decisions(sink: &mut dyn Sink, line: &Series, mode: &'static str, counts: &SeriesCounts) {
     let always = [("allowed", counts.allowed), ("denied", counts.denied)];
     let seldom = [("uncharged", counts.uncharged), ("looked", counts.looked)];
     for (outcome, count) in always.into_iter().chain(seldom.into_iter().filter(|(_, count)| *count != 0)) {

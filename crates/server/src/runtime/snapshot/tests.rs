@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use slidegate::policy::Policy;
 use slidegate::store::{Note, PostOutcome};
-use slidegate::{Ask, Request};
+use slidegate::{CheckRequest, Request};
 use tempfile::TempDir;
 use tracing::span;
 
@@ -33,7 +33,8 @@ fn start(path: &Path) -> Result<Runtime, ConfigError> {
 /// Charges this much, and tells what remains.
 async fn charge(runtime: &Runtime, ip: &str, cost: u64) -> u64 {
     let request = Request::new().with("ip", ip).cost(cost);
-    let answer = runtime.decider().check(&Ask::from(request), Trace::default()).await.expect("an answer");
+    let answer =
+        runtime.decider().check(&CheckRequest::from(request), Trace::default()).await.expect("an answer");
     answer.verdict().remaining().expect("a limit")
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use hyper::HeaderMap;
 use parking_lot::Mutex;
 use slidegate::policy::Settings;
-use slidegate::{Answer, Answers, GateError, Verdict};
+use slidegate::{Answer, BatchAnswer, GateError, Verdict};
 
 use super::client::Client;
 use super::messages::Resource;
@@ -91,7 +91,7 @@ impl Tracer {
     pub(crate) fn batch_answered<E: std::error::Error>(
         &self,
         trace: Trace,
-        answers: &Result<Answers, GateError<E>>,
+        answers: &Result<BatchAnswer, GateError<E>>,
     ) {
         self.end(trace, || span_attributes::answers(answers));
     }

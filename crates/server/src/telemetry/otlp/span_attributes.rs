@@ -1,6 +1,6 @@
 //! Attributes of a span: the deciding rule and the outcome. Never the subject.
 
-use slidegate::{Answer, Answers, GateError, LimitAnswer, Outcome, Source, Summary, Verdict};
+use slidegate::{Answer, BatchAnswer, GateError, LimitAnswer, Outcome, Source, Summary, Verdict};
 
 use super::messages::KeyValue;
 use super::trace::SpanOutcome;
@@ -34,7 +34,7 @@ pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>
     span.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
 }
 
-pub(super) fn answers<E: std::error::Error>(answers: &Result<Answers, GateError<E>>) -> SpanOutcome {
+pub(super) fn answers<E: std::error::Error>(answers: &Result<BatchAnswer, GateError<E>>) -> SpanOutcome {
     let answers = match answers {
         Ok(answers) => answers,
         Err(error) => return failed(error),

@@ -1,7 +1,7 @@
 //! What the service counts of the requests that it answers.
 
 use serde_json::json;
-use slidegate::telemetry::Requests;
+use slidegate::telemetry::RequestCounts;
 
 use crate::http::service::{BOTH, Kind, Service};
 
@@ -33,10 +33,16 @@ async fn every_way_in_is_counted() {
 
         let observer = service.app.observer().expect("an observer");
         // Of three that were let in, one would have been refused.
-        let expected =
-            Requests { allowed: 7, denied: 3, barred: 1, looked: 1, would_deny: 1, ..Requests::default() };
+        let expected = RequestCounts {
+            allowed: 7,
+            denied: 3,
+            barred: 1,
+            looked: 1,
+            would_deny: 1,
+            ..RequestCounts::default()
+        };
         assert_eq!(observer.requests(), expected, "{kind:?}");
-        let lines = observer.lines();
+        let lines = observer.series();
         let told: Vec<(&str, &str, u64, u64)> = lines
             .iter()
             .map(|line| (&*line.rule, &*line.route, line.enforced.allowed, line.enforced.denied))

@@ -217,7 +217,7 @@ async fn what_is_observed_changes_at_once_but_not_whether() {
     assert_eq!(client.check(json!({ "ip": WHO })).await.status, 200);
     assert_eq!(client.check(json!({ "ip": WHO })).await.status, 200);
     // Of a hundred 99 are left, and 98.
-    assert_eq!((observer.requests().allowed, observer.lines()[0].enforced.near_misses), (2, 2));
+    assert_eq!((observer.requests().allowed, observer.series()[0].enforced.near_misses), (2, 2));
     let shown = observer.near().list(9, setup.service.app.gate().now_ms());
     assert_ne!(shown.entries[0].subject[0].value.as_deref(), Some(WHO));
 }

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use slidegate::policy::KeyText;
-use slidegate::telemetry::{Naming, TopList};
+use slidegate::telemetry::{SubjectNaming, TopList};
 use slidegate::{Key, Space};
 use slidegate_testkit::ensure;
 
 pub(crate) const START_MS: u64 = 1_745_000_100_000;
 
-pub(crate) fn naming(rule: &str) -> Arc<Naming> {
+pub(crate) fn naming(rule: &str) -> Arc<SubjectNaming> {
     let show = |key: &Key<'_>| {
         // A key of one part is shown by its bytes; that is all that these tests use.
         let text = format!("{key:?}");
         vec![KeyText { attribute: "user".to_owned(), value: Some(text) }]
     };
-    Arc::new(Naming::new(rule, Space::named(rule), show))
+    Arc::new(SubjectNaming::new(rule, Space::named(rule), show))
 }
 
 /// A list by whom it names.

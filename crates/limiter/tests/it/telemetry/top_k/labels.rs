@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use slidegate::policy::KeyText;
-use slidegate::telemetry::{Appearance, Naming, Subject, Subjects, Top};
+use slidegate::telemetry::{Subject, SubjectDisplay, SubjectNaming, Subjects, Top};
 use slidegate::{Key, Space};
 
 use crate::telemetry::top_k::common::{START_MS, by_name, holds, name, naming};
@@ -18,7 +18,8 @@ fn nothing_is_shifted_if_a_name_cannot_be_made() {
         assert!(text.len() < 256, "a key that is too long for this rule");
         vec![KeyText { attribute: "user".to_owned(), value: Some(text) }]
     };
-    let (naming, long) = (Arc::new(Naming::new("login", Space::named("login"), show)), "x".repeat(300));
+    let (naming, long) =
+        (Arc::new(SubjectNaming::new("login", Space::named("login"), show)), "x".repeat(300));
     let add = |top: &Top, key: &Key<'_>| {
         let count = || top.add(Subject { naming: &naming, key }, START_MS);
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(count)).is_ok()
@@ -57,7 +58,7 @@ fn long_subjects_are_cut() {
             |attribute: &str, value: String| KeyText { attribute: attribute.into(), value: Some(value) };
         vec![part("org", "é".repeat(100)), part("user", "é".repeat(200)), part("more", "x".repeat(9))]
     };
-    let naming = Arc::new(Naming::new("login", Space::named("login"), show));
+    let naming = Arc::new(SubjectNaming::new("login", Space::named("login"), show));
     let top = Top::new(8);
     for key in ["x".repeat(257), "x".repeat(258)] {
         top.add(Subject { naming: &naming, key: &key.into() }, START_MS);
@@ -73,7 +74,7 @@ fn long_subjects_are_cut() {
 #[test]
 fn few_parts_of_a_long_subject_are_kept() {
     let show = |_: &Key<'_>| vec![KeyText { attribute: "part".into(), value: Some("x".into()) }; 60];
-    let naming = Arc::new(Naming::new("login", Space::named("login"), show));
+    let naming = Arc::new(SubjectNaming::new("login", Space::named("login"), show));
     let top = Top::new(8);
     top.add(Subject { naming: &naming, key: &"x".repeat(300).into() }, START_MS);
     let list = top.list(8, START_MS);
@@ -84,9 +85,11 @@ fn few_parts_of_a_long_subject_are_kept() {
 /// are shown.
 #[test]
 fn hashes_stand_for_values() {
-    let appearance = Arc::new(Appearance::new(Subjects::Hashed));
-    let lists =
-        [Top::new(8).shown_by(Arc::clone(&appearance)), Top::new(8).shown_by(Arc::clone(&appearance))];
+    let appearance = Arc::new(SubjectDisplay::new(Subjects::Hashed));
+    let lists = [
+        Top::new(8).displayed_by(Arc::clone(&appearance)),
+        Top::new(8).displayed_by(Arc::clone(&appearance)),
+    ];
     let (rules, long) = ([naming("login"), naming("search")], "x".repeat(300));
     for key in ["alice", &long] {
         let mut names = Vec::new();
@@ -105,7 +108,7 @@ fn hashes_stand_for_values() {
             assert!(list.entries.iter().all(|entry| !entry.cut), "a hash is of all of it: {list:?}");
         }
     }
-    let other = Appearance::new(Subjects::Hashed);
+    let other = SubjectDisplay::new(Subjects::Hashed);
     assert_ne!(other.subject(&rules[0], &"alice".into()), appearance.subject(&rules[0], &"alice".into()));
 
     // Shown as they are from now on, except for what was kept as a hash.
@@ -118,8 +121,8 @@ fn hashes_stand_for_values() {
 /// What was kept as it is while that was asked for is not shown any more when it is not.
 #[test]
 fn nothing_is_shown_that_is_to_be_hashed() {
-    let appearance = Arc::new(Appearance::default());
-    let (top, naming) = (Top::new(8).shown_by(Arc::clone(&appearance)), naming("login"));
+    let appearance = Arc::new(SubjectDisplay::default());
+    let (top, naming) = (Top::new(8).displayed_by(Arc::clone(&appearance)), naming("login"));
     for key in ["alice".to_owned(), "alice".repeat(100)] {
         top.add(Subject { naming: &naming, key: &key.into() }, START_MS);
     }

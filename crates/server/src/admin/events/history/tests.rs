@@ -1,16 +1,16 @@
-use slidegate::telemetry::{Counts, Observer, ObserverSettings};
+use slidegate::telemetry::{SeriesCounts, Telemetry, TelemetrySettings};
 
 use super::*;
 
 /// A line that has refused so often.
-fn line(rule: &str, denied: u64) -> Line {
-    let observed = Counts { denied: denied / 3, ..Counts::default() };
-    let enforced = Counts { denied: denied - denied / 3, ..Counts::default() };
-    Line { rule: rule.into(), limit: "5/min".into(), route: "/".into(), enforced, observed }
+fn line(rule: &str, denied: u64) -> Series {
+    let observed = SeriesCounts { denied: denied / 3, ..SeriesCounts::default() };
+    let enforced = SeriesCounts { denied: denied - denied / 3, ..SeriesCounts::default() };
+    Series { rule: rule.into(), limit: "5/min".into(), route: "/".into(), enforced, observed }
 }
 
-fn sample(at_ms: u64, lines: Vec<Line>) -> Sample {
-    let observer = Observer::new(ObserverSettings::default());
+fn sample(at_ms: u64, lines: Vec<Series>) -> Sample {
+    let observer = Telemetry::new(TelemetrySettings::default());
     Sample { at_ms, totals: Totals::of(&observer, &lines), lines, latency: observer.latency() }
 }
 

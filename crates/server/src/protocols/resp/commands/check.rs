@@ -1,6 +1,6 @@
 //! `SG.CHECK cost attribute value [attribute value …] [PERMIT]`: a request by its attributes, against the rules of the policy.
 
-use slidegate::{Ask, AtOnce, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary};
+use slidegate::{CheckRequest, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary, SyncAnswer};
 
 use super::command_error::{CommandError, head};
 use super::failure::CommandFailure;
@@ -18,7 +18,7 @@ const MAX_ECHO_BYTES: usize = 128;
 
 /// Request with the shape of its reply.
 pub(in crate::protocols::resp) struct Check<'i> {
-    ask: Ask<'i>,
+    ask: CheckRequest<'i>,
     shape: ReplyShape,
     trace: Trace,
 }
@@ -31,7 +31,7 @@ enum ReplyShape {
     WithPermit,
 }
 
-/// Answers at once where that can be.
+/// BatchAnswer at once where that can be.
 #[inline]
 pub(super) fn check<'i, C: Clock>(
     context: &mut CommandContext<'_, C>,
@@ -49,7 +49,11 @@ pub(super) fn check<'i, C: Clock>(
             return Ok(Handled::Replied);
         }
     }
-    Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check { ask: Ask::from(request), shape, trace }))))
+    Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check {
+        ask: CheckRequest::from(request),
+        shape,
+        trace,
+    }))))
 }
 
 #[inline]
@@ -123,7 +127,7 @@ pub(super) async fn answer<C: Clock>(
 
 /// There is nothing to give back: such requests are answered otherwise.
 #[inline]
-fn write_at_once(replies: &mut Replies<'_>, answer: AtOnce<'_>, shape: ReplyShape) {
+fn write_at_once(replies: &mut Replies<'_>, answer: SyncAnswer<'_>, shape: ReplyShape) {
     let numbers = numbers(answer.is_allowed(), &answer.summary());
     match shape {
         ReplyShape::Numbers => replies.five(numbers),

@@ -21,16 +21,16 @@ fn call(descriptors: impl IntoIterator<Item = RateLimitDescriptor>) -> RateLimit
 }
 
 /// What one descriptor asks for: attributes, units, and whether they come or go.
-fn render(demand: &Demand<'_>) -> String {
+fn render(demand: &BatchItem<'_>) -> String {
     let attributes = |request: &Request<'_>| {
         request.attributes().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
     match demand {
-        Demand::Check(request) => format!("{} costs {}", attributes(request), request.requested_cost()),
-        Demand::GiveBack { request, units } => format!("{} gives {units}", attributes(request)),
-        Demand::Limit { limit, cost, .. } => format!("{limit} costs {cost}"),
-        Demand::Nothing => "nothing".to_owned(),
-        Demand::Refuse => "refused".to_owned(),
+        BatchItem::Check(request) => format!("{} costs {}", attributes(request), request.requested_cost()),
+        BatchItem::GiveBack { request, units } => format!("{} gives {units}", attributes(request)),
+        BatchItem::Limit { limit, cost, .. } => format!("{limit} costs {cost}"),
+        BatchItem::Nothing => "nothing".to_owned(),
+        BatchItem::Refuse => "refused".to_owned(),
     }
 }
 
@@ -191,7 +191,7 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
         &policy,
         &policy.choose(&request("", &entries("b=c ip=nowhere"))).expect_err("no address"),
     );
-    let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
+    let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, BatchItem::Refuse)).collect();
     assert_eq!(refused, [false, true, false]);
     assert!(batch.unfit[0].contains("invalid IP address `nowhere`"), "{:?}", batch.unfit);
 }
@@ -206,7 +206,7 @@ fn a_path_with_too_many_readings_is_refused() {
     for odd in [many, ambiguous] {
         let mut batch = DescriptorBatch::new(&call, true).expect("demands");
         batch.refuse_unfit(&policy, &policy.choose(&request("", &entries(odd))).expect_err("unreadable"));
-        let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, Demand::Refuse)).collect();
+        let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, BatchItem::Refuse)).collect();
         assert_eq!(refused, [false, true, true]);
     }
 }
