@@ -40,9 +40,9 @@ async fn what_cannot_be_judged_is_a_400() {
     let service = Service::start(Kind::Memory, POLICY).await;
     let mut client = service.client().await;
     let refused = [
-        (MANY, "more than 32 ways"),
-        (AMBIGUOUS, "different subjects of the rule `user`"),
-        (TIGHTER, "different subjects of the rule `api` or different limits"),
+        (MANY, "more than 32 readings"),
+        (AMBIGUOUS, "different subjects or limits of the rule `user`"),
+        (TIGHTER, "different subjects or limits of the rule `api`"),
     ];
     for (path, said) in refused {
         let asked = json!({ "attributes": { "path": path } });
