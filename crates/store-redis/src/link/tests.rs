@@ -153,7 +153,7 @@ async fn servers_that_are_set_up_badly_are_warned_of() {
     );
     until("both are found", async || link.warnings().len() == 2).await;
     let warnings: Vec<String> = link.warnings().iter().map(ToString::to_string).collect();
-    assert!(warnings[0].contains("noeviction (it is allkeys-lru)"), "{warnings:?}");
+    assert!(warnings[0].contains("noeviction (now allkeys-lru)"), "{warnings:?}");
     assert!(warnings[1].contains("allow EVAL and EVALSHA"), "{warnings:?}");
 }
 
