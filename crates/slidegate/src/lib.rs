@@ -56,7 +56,7 @@
 //! | `until_ready`, `wait_queue` | waiting in order of arrival |
 //! | `permit`, `clock` | [`Permit`], signed; [`Clock`], [`ManualClock`] |
 //! | `gate` | [`Gate`]: a policy over a store, for one request, a batch or an inspection |
-//! | [`headers`] | an answer as HTTP headers; the only place that rounds to seconds |
+//! | [`headers`] | an answer as HTTP headers, rounded up to seconds |
 //! | [`telemetry`] | counts by rule, limit and route; latency; top lists; denials |
 //!
 //! The rest is re-exported: limits and verdicts from `slidegate-core`, stores from
