@@ -29,7 +29,7 @@ pub enum Style {
     None,
 }
 
-/// How `X-RateLimit-Reset` is told.
+/// Unit of `X-RateLimit-Reset`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Reset {
     /// In seconds from now.
@@ -52,7 +52,7 @@ pub struct Headers {
 impl Headers {
     /// Gives every header of an answer to `put`. `random` is asked only where `Retry-After` is spread.
     pub fn write(&self, answer: &Answer, random: impl FnOnce() -> u64, put: impl FnMut(&'static str, &str)) {
-        self.write_told(answer, random, put);
+        self.write_numbers(answer, random, put);
     }
 
     /// The same for requests that were decided together. Of limits that have one name, because they are of one rule, the one with
@@ -65,13 +65,13 @@ impl Headers {
     ) {
         // As if there were no limits: no wait would help.
         if !answers.is_barred() {
-            self.write_told(&Together::new(answers), random, put);
+            self.write_numbers(&BatchNumbers::new(answers), random, put);
         }
     }
 
-    fn write_told(
+    fn write_numbers(
         &self,
-        answer: &impl Told,
+        answer: &impl AnswerNumbers,
         random: impl FnOnce() -> u64,
         mut put: impl FnMut(&'static str, &str),
     ) {
@@ -101,14 +101,14 @@ impl Headers {
     }
 }
 
-/// Whose limits are told.
-trait Told {
+/// Source of the numbers in headers: one answer, or those of a batch.
+trait AnswerNumbers {
     fn verdict(&self) -> &Verdict;
     fn summary(&self) -> Summary;
     fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>>;
 }
 
-impl Told for Answer {
+impl AnswerNumbers for Answer {
     fn verdict(&self) -> &Verdict {
         self.verdict()
     }
@@ -123,12 +123,12 @@ impl Told for Answer {
 }
 
 /// The limits of several requests, each name once.
-struct Together<'a> {
+struct BatchNumbers<'a> {
     answers: &'a BatchAnswer,
     limits: SmallVec<[LimitAnswer<'a>; 4]>,
 }
 
-impl<'a> Together<'a> {
+impl<'a> BatchNumbers<'a> {
     fn new(answers: &'a BatchAnswer) -> Self {
         let mut limits: SmallVec<[LimitAnswer<'a>; 4]> = SmallVec::new();
         for limit in answers.each().flat_map(|one| one.limits()) {
@@ -142,7 +142,7 @@ impl<'a> Together<'a> {
     }
 }
 
-impl Told for Together<'_> {
+impl AnswerNumbers for BatchNumbers<'_> {
     fn verdict(&self) -> &Verdict {
         self.answers.verdict()
     }
@@ -171,7 +171,7 @@ fn push(text: &mut String, number: u64) {
     text.push_str(itoa::Buffer::new().format(number));
 }
 
-fn write_draft(answer: &impl Told, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
+fn write_draft(answer: &impl AnswerNumbers, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
     text.clear();
     let listed = Listed::new(answer);
     for limit in listed.limits(answer) {
@@ -198,14 +198,14 @@ struct Listed(u64);
 
 impl Listed {
     #[inline]
-    fn new(answer: &impl Told) -> Self {
+    fn new(answer: &impl AnswerNumbers) -> Self {
         let bytes: usize = answer.limits().map(|limit| limit.name.len() + MAX_ITEM_BYTES).sum();
         if bytes <= MAX_LIST_BYTES { Self(u64::MAX) } else { Self::tightest(answer) }
     }
 
     /// Those that refuse before those that admit, and then those with the least remaining.
     #[cold]
-    fn tightest(answer: &impl Told) -> Self {
+    fn tightest(answer: &impl AnswerNumbers) -> Self {
         let ranked = answer.limits().enumerate().map(|(index, limit)| {
             let admits = limit.wait() == Wait::None;
             (admits, limit.decision.remaining, index, limit.name.len() + MAX_ITEM_BYTES)
@@ -224,7 +224,7 @@ impl Listed {
     }
 
     /// In the order of the answer.
-    fn limits<'a>(&self, answer: &'a impl Told) -> impl Iterator<Item = LimitAnswer<'a>> {
+    fn limits<'a>(&self, answer: &'a impl AnswerNumbers) -> impl Iterator<Item = LimitAnswer<'a>> {
         let Self(bits) = *self;
         // More than 64 do not fit a list.
         let listed =
@@ -275,7 +275,7 @@ const X_RATELIMIT: Names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-rat
 
 /// These have room for one limit: the numbers of the request.
 fn write_summary(
-    answer: &impl Told,
+    answer: &impl AnswerNumbers,
     [limit_name, remaining_name, reset_name]: &Names,
     reset: Reset,
     text: &mut String,

@@ -5,10 +5,10 @@ mod imported;
 mod page;
 mod protects;
 mod proxy;
+mod response;
 mod secured;
 mod setup;
 mod site;
-mod told;
 mod unanswered;
 mod withstands;
 

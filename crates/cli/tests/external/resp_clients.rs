@@ -1,10 +1,10 @@
-//! Clients of Redis as they are published, unmodified, in talk with the service: redis-cli, redis-py and ioredis, each in both versions
+//! Clients of Redis as they are published, unmodified, in session with the service: redis-cli, redis-py and ioredis, each in both versions
 //! of the protocol.
 
 mod client;
 mod detour;
 mod page;
-mod talk;
+mod session;
 mod tools;
 
 mod auth;
@@ -18,10 +18,10 @@ mod tls;
 use std::net::SocketAddr;
 
 use client::{ALL, BOTH, Client, Entry};
+use session::Session;
 use slidegate_testkit::program::{Server, file, path};
-use talk::Talk;
 
-/// What they talk about.
+/// What they session about.
 const POLICY: &str = "
 version: 1
 rules:
@@ -55,7 +55,7 @@ impl Service {
 }
 
 /// Runs a test for every client and every version of the protocol, each with a service of its own.
-fn everybody(test: impl Fn(Client, &mut Talk)) {
+fn everybody(test: impl Fn(Client, &mut Session)) {
     for (client, protocol) in ALL.into_iter().flat_map(|client| BOTH.map(|protocol| (client, protocol))) {
         let service = Service::start();
         test(client, &mut client.enter(Entry::of(service.at, protocol)));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::resp_clients::Service;
 use crate::resp_clients::client::{ALL, BOTH, Client, Entry};
-use crate::resp_clients::talk::Reply;
+use crate::resp_clients::session::Reply;
 
 const TOKEN: &str = "correct-horse-battery";
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 use slidegate_testkit::program::python;
 
-use crate::resp_clients::talk::Talk;
+use crate::resp_clients::session::Session;
 use crate::resp_clients::tools::{node, redis_cli};
 
 /// Who talks to the service.
@@ -47,16 +47,16 @@ impl Entry<'_> {
 
 impl Client {
     /// Lets it come in.
-    pub(crate) fn enter(self, entry: Entry<'_>) -> Talk {
-        let mut talk = Talk::start(self, self.command(&entry));
+    pub(crate) fn enter(self, entry: Entry<'_>) -> Session {
+        let mut session = Session::start(self, self.command(&entry));
         if self != Self::RedisCli {
             let protocol = entry.protocol.number();
             let Entry { at, user, password, .. } = entry;
             let options =
                 json!({ "port": at.port(), "protocol": protocol, "user": user, "password": password });
-            talk.write(&options.to_string());
+            session.write(&options.to_string());
         }
-        talk
+        session
     }
 
     fn command(self, entry: &Entry<'_>) -> Command {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::resp_clients::client::Client;
 use crate::resp_clients::everybody;
-use crate::resp_clients::talk::Reply;
+use crate::resp_clients::session::Reply;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -20,7 +20,7 @@ enum Due {
 #[derive(Clone, Copy)]
 enum Number {
     Is(i64),
-    /// Time goes on while they talk.
+    /// Time goes on while they session.
     UpTo(i64),
 }
 
@@ -92,9 +92,9 @@ fn rows() -> Vec<(&'static str, Due)> {
 
 #[test]
 fn every_client_hears_the_same() {
-    everybody(|client, talk| {
+    everybody(|client, session| {
         for (command, due) in rows() {
-            let reply = talk.ask(command);
+            let reply = session.ask(command);
             assert!(is_due(client, &reply, &due), "{client:?}: {command}: {reply:?}");
         }
     });

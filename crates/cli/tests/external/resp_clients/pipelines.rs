@@ -3,17 +3,17 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::resp_clients::talk::Reply;
+use crate::resp_clients::session::Reply;
 use crate::resp_clients::tools::redis_cli;
 use crate::resp_clients::{Service, everybody};
 
 /// Replies come in the order of the commands, and an error is one of them.
 #[test]
 fn replies_come_in_order() {
-    everybody(|client, talk| {
+    everybody(|client, session| {
         let mut commands = vec!["SG.LIMIT crowd 60 3600000"; 100];
         commands[50] = "SG.LIMIT crowd none 3600000";
-        let replies = talk.ask_all(&commands);
+        let replies = session.ask_all(&commands);
         assert_eq!(replies.len(), 100, "{client:?}");
         let mut admitted = 0;
         for (index, reply) in replies.iter().enumerate() {

@@ -3,15 +3,15 @@
 use crate::resp_clients::Service;
 use crate::resp_clients::client::{ALL, BOTH, Client, Entry};
 use crate::resp_clients::detour::Detour;
-use crate::resp_clients::talk::Talk;
+use crate::resp_clients::session::Session;
 
 const LIMIT: &str = "SG.LIMIT alice 5 3600000";
 
-fn cut(detour: &Detour, service: &Service, talk: &mut Talk) {
+fn cut(detour: &Detour, service: &Service, session: &mut Session) {
     detour.cut_and_lead_to(service.at);
-    if talk.client == Client::RedisCli {
+    if session.client == Client::RedisCli {
         // It notices by a command, which it gives up, as it says on its standard error.
-        talk.write("ECHO lost");
+        session.write("ECHO lost");
     }
 }
 
@@ -20,10 +20,10 @@ fn after_a_lost_connection() {
     for (client, protocol) in ALL.into_iter().flat_map(|client| BOTH.map(|protocol| (client, protocol))) {
         let service = Service::start();
         let detour = Detour::to(service.at);
-        let mut talk = client.enter(Entry::of(detour.at, protocol));
-        assert_eq!(talk.numbers(LIMIT)[..3], [1, 5, 4], "{client:?} {protocol:?}");
-        cut(&detour, &service, &mut talk);
-        assert_eq!(talk.numbers(LIMIT)[..3], [1, 5, 3], "{client:?} {protocol:?}");
+        let mut session = client.enter(Entry::of(detour.at, protocol));
+        assert_eq!(session.numbers(LIMIT)[..3], [1, 5, 4], "{client:?} {protocol:?}");
+        cut(&detour, &service, &mut session);
+        assert_eq!(session.numbers(LIMIT)[..3], [1, 5, 3], "{client:?} {protocol:?}");
         assert_eq!(detour.connections(), 1, "{client:?} {protocol:?}");
     }
 }
@@ -34,11 +34,11 @@ fn after_a_restart() {
     for (client, protocol) in ALL.into_iter().flat_map(|client| BOTH.map(|protocol| (client, protocol))) {
         let service = Service::start();
         let detour = Detour::to(service.at);
-        let mut talk = client.enter(Entry::of(detour.at, protocol));
-        assert_eq!(talk.numbers(LIMIT)[..3], [1, 5, 4], "{client:?} {protocol:?}");
+        let mut session = client.enter(Entry::of(detour.at, protocol));
+        assert_eq!(session.numbers(LIMIT)[..3], [1, 5, 4], "{client:?} {protocol:?}");
         drop(service);
         let service = Service::start();
-        cut(&detour, &service, &mut talk);
-        assert_eq!(talk.numbers(LIMIT)[..3], [1, 5, 4], "{client:?} {protocol:?}");
+        cut(&detour, &service, &mut session);
+        assert_eq!(session.numbers(LIMIT)[..3], [1, 5, 4], "{client:?} {protocol:?}");
     }
 }

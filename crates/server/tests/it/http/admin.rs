@@ -1,8 +1,8 @@
 //! The admin listener as operators see it. Every answer is held against its OpenAPI document.
 
 mod audit;
+mod auth;
 mod console;
-mod door;
 mod events;
 mod health;
 mod keys;

@@ -20,14 +20,14 @@ pub(crate) enum Reply {
 }
 
 /// A running client. Ends when dropped.
-pub(crate) struct Talk {
+pub(crate) struct Session {
     pub(crate) client: Client,
     child: Child,
     stdin: ChildStdin,
     lines: Receiver<String>,
 }
 
-impl Talk {
+impl Session {
     pub(crate) fn start(client: Client, mut command: Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("a client");
@@ -83,7 +83,7 @@ impl Talk {
     }
 }
 
-impl Drop for Talk {
+impl Drop for Session {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();
