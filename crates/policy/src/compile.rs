@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::diagnostics::{Diagnostics, InvalidValue};
 use super::file::{self, File, Span};
 use super::limit_set::LimitSet;
-use super::readings::PathRules;
+use super::path_readings::PathRules;
 use super::rule::Rule;
 use super::template::Template;
 use super::trie::Trie;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::explain;
 use super::file::{Condition, Conditions, LimitEntry, Mode, Override, Spanned, Test};
-use super::readings::PathRules;
+use super::path_readings::PathRules;
 use super::request_view::{IP, METHOD, PATH};
 use super::{Policy, Rule};
 

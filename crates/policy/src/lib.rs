@@ -9,7 +9,7 @@
 //! | `file`, `schema` | the policy file as types; its JSON Schema and its reference |
 //! | `compile` | the types of `file` into a [`Policy`], with checks across fields |
 //! | `diagnostics`, `suggest` | errors with positions, secrets masked; the name that was probably meant |
-//! | `matching`, `trie`, `template`, `path`, `readings` | which rules apply; how a path is read |
+//! | `matching`, `trie`, `template`, `path`, `path_readings` | which rules apply; how a path is read |
 //! | `condition`, `rule`, `limit_set`, `subject`, `address` | the parts of a rule: conditions, modes, limits, keys |
 //! | `lookup` | subjects by their attributes, for operators |
 //! | `explain`, `diff` | what a policy does, and what another one changes |
@@ -28,8 +28,8 @@ mod limit_set;
 mod lookup;
 mod matching;
 mod path;
+mod path_readings;
 mod read;
-mod readings;
 mod request;
 mod request_view;
 mod rule;
@@ -49,14 +49,14 @@ pub use matching::{Choice, Hit};
 
 pub use diagnostics::{Diagnostics, PolicyError, PolicyErrors, mask_secrets};
 pub use limit_set::LimitSet;
+pub use path_readings::MAX_READINGS;
 pub use read::decode;
-pub use readings::MAX_READINGS;
 pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, RequestError};
 pub use rule::{Blocked, HitMode, Rule};
 pub use subject::KeyText;
 pub use temporary_override::TemporaryOverride;
 
-use readings::PathRules;
+use path_readings::PathRules;
 
 /// Compiled rules of a file.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! One reading of a request's path: segments with a `/` between each two.
 //!
-//! Servers read a path in different ways; [`Readings`](super::readings::Readings) has all of them.
+//! Servers read a path in different ways; [`Readings`](super::path_readings::Readings) has all of them.
 
 use std::borrow::Cow;
 use std::ops::Range;

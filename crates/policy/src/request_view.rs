@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use super::address;
 use super::path::{Path, PathView};
-use super::readings::{PathRules, Readings, with_percent_signs};
+use super::path_readings::{PathRules, Readings, with_percent_signs};
 use super::template::Template;
 use crate::request::{Request, RequestError};
 

@@ -13,7 +13,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::address;
-use super::readings::canonical;
+use super::path_readings::canonical;
 use super::request_view::{Reading, RequestView, Source};
 use super::template::Template;
 use crate::request::RequestError;
@@ -263,7 +263,7 @@ fn single(value: Cow<'_, [u8]>) -> Key<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readings::PathRules;
+    use crate::path_readings::PathRules;
     use crate::request::Request;
 
     /// The keys of most requests are not copied.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::diagnostics::InvalidValue;
 use super::path::PathView;
-use super::readings::{PathRules, decode, fold_case};
+use super::path_readings::{PathRules, decode, fold_case};
 
 /// Names of built-in attributes, which parameters must not have.
 const RESERVED: [&str; 4] = ["method", "path", "ip", "tier"];

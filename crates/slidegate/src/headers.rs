@@ -1,4 +1,4 @@
-//! What an answer says in HTTP headers. Only here milliseconds become seconds, always rounded up.
+//! HTTP headers of an answer. Milliseconds become seconds here, always rounded up.
 
 use slidegate_core::{Limit, Summary, Verdict, Wait};
 use smallvec::SmallVec;

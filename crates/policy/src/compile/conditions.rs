@@ -4,7 +4,7 @@ use super::super::address;
 use super::super::condition::{Comparison, Predicate, Predicates};
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{self, Spanned, Test};
-use super::super::readings::{PathRules, fold_case};
+use super::super::path_readings::{PathRules, fold_case};
 use super::super::request_view::{IP, METHOD, PATH, Source};
 use super::super::template::Template;
 use super::each;

@@ -3,7 +3,7 @@
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{self, Span};
 use super::super::limit_set::LimitSet;
-use super::super::readings::PathRules;
+use super::super::path_readings::PathRules;
 use super::super::rule::{Enforcement, Rule};
 use super::conditions::RuleContext;
 use super::{UsedNames, conditions, key, limits};

@@ -1,4 +1,4 @@
-use super::super::readings::Readings;
+use super::super::path_readings::Readings;
 use super::*;
 
 fn readings(path: &str) -> Readings<'_> {

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
-use super::super::readings::{PathRules, Readings};
+use super::super::path_readings::{PathRules, Readings};
 use super::*;
 
 /// Few names, so that templates overlap.

@@ -10,7 +10,7 @@ use super::{
     numbers,
 };
 
-const TICKET: &str = include_str!("../lua/ticket.lua");
+const TICKET: &str = include_str!("../lua/idempotency.lua");
 const LEDGER: &str = include_str!("../lua/ledger.lua");
 
 /// What a ticket has before the answer.

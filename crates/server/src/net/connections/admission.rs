@@ -47,7 +47,7 @@ pub(crate) enum Shortage {
 enum SlotKind {
     Seat(IpAddr),
     Lane,
-    /// Timeout to end, and its place was given away.
+    /// Ordered to end, with its slot given to another connection.
     Leaving,
 }
 

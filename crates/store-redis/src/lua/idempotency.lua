@@ -1,4 +1,4 @@
--- What a request leaves under its id, so that it can be answered again or taken back.
+-- Idempotency record, or ticket: what a request leaves under its id, so that it can be answered again or taken back.
 --
 --   byte  0   1: admitted; 2: taken back, or not to be admitted any more
 --         1   how many meters had a debt
