@@ -34,7 +34,7 @@ impl RedisLimiter {
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
     /// use slidegate::{Fallback, Limit, Limiter, Redis, RedisLimiter};
-    /// use slidegate::store::redis::Config;
+    /// use slidegate::store::redis::RedisConfig;
     ///
     /// let limiter = RedisLimiter::new("redis://127.0.0.1:6379", [Limit::per_minute(5)])?;
     /// let verdict = limiter.check("alice").await?;

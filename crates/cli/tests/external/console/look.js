@@ -100,6 +100,6 @@ run(() => play(async (page) => {
 
   // What does not fit is told in words.
   await lookUp(page, 'login', { ip: 'nonsense' });
-  await shows(page.locator('#look-message'), /invalid IP address/);
+  await shows(page.locator('#look-message'), /Invalid IP address/);
   assert.equal(await page.locator('.subject').count(), 0);
 }, { expected: [/400 \(Bad Request\)/] }));

@@ -217,11 +217,11 @@ async fn how_the_rule_treats_it_is_told_too() {
         looked.iter().map(|one| format!("{:?} {:?} {}", one.mode(), one.listed(), one.applies_to())).collect()
     };
     let rows: [(&str, &[&str]); 5] = [
-        ("user=a", &["Enforced None all requests"]),
-        ("api_key=k org=bad", &["Enforced Some(Deny) all others"]),
-        ("api_key=k org=own", &["Enforced Some(Allow) all others"]),
-        ("api_key=k org=big tier=gold", &["Enforced None org is big"]),
-        ("ip=::1 org=x tier=gold", &["Enforced None tier is gold", "Observed None all requests"]),
+        ("user=a", &["Enforce None all requests"]),
+        ("api_key=k org=bad", &["Enforce Some(Deny) all others"]),
+        ("api_key=k org=own", &["Enforce Some(Allow) all others"]),
+        ("api_key=k org=big tier=gold", &["Enforce None org is big"]),
+        ("ip=::1 org=x tier=gold", &["Enforce None tier is gold", "Observe None all requests"]),
     ];
     for (attributes, expected) in rows {
         let told: Vec<String> = look(attributes).await;
