@@ -9,7 +9,7 @@ use super::{Policy, Rule};
 use crate::request::{Request, RequestError};
 use slidegate_store::Key;
 
-/// RequestSubject of a rule that a set of attributes identifies, whether or not the rule's `match` and lists fit them.
+/// Subject of a rule that a set of attributes identifies, whether or not the rule's `match` and lists fit them.
 #[derive(Debug)]
 pub struct RuleSubject<'r> {
     /// The index of the rule.
@@ -36,7 +36,7 @@ pub enum ListMatch {
 }
 
 impl Policy {
-    /// RequestSubject of the named rule, or the subjects of all rules whose key the attributes fill.
+    /// Subject of the named rule, or the subjects of all rules whose key the attributes fill.
     ///
     /// A subject that is shared by all requests, or by all that lack an attribute, is coverage by the name of its
     /// rule only.

@@ -31,7 +31,7 @@ pub struct Hit<'r> {
     pub rule: usize,
     /// Index of the limit set in [`Rule::limit_sets`](super::Rule::limit_sets).
     pub limit_set: usize,
-    /// RequestSubject that the request is charged to.
+    /// Subject that the request is charged to.
     pub key: Key<'r>,
     /// Whether the rule enforces its limits for this request.
     pub mode: HitMode,

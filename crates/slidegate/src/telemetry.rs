@@ -43,7 +43,7 @@ use slidegate_policy::Policy;
 use slidegate_policy::file::Percent;
 use slidegate_store::Space;
 
-/// DenialSource so many decisions one is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
+/// One of so many decisions is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
 const SAMPLE: u32 = 17;
 
 thread_local! {
@@ -53,7 +53,7 @@ thread_local! {
 
 type Hook = Box<dyn Fn(&Denial<'_>) + Send + Sync>;
 
-/// SeriesCounts what a [`Gate`](crate::Gate) decides; see [`Gate::observe`](crate::Gate::observe).
+/// Counters of what a [`Gate`](crate::Gate) decides; see [`Gate::observe`](crate::Gate::observe).
 pub struct Telemetry {
     near_miss: AtomicU32,
     display: Arc<SubjectDisplay>,
@@ -168,13 +168,13 @@ impl Telemetry {
         self.series.list()
     }
 
-    /// RequestCounts since the start that lacked an attribute of a key and shared one subject, for every rule where that is possible, in
+    /// Requests since the start that lacked an attribute of a key and shared one subject, for every rule where that is possible, in
     /// the order of the policy.
     pub fn without_key(&self) -> Vec<KeylessRequests> {
         self.series.without_key()
     }
 
-    /// RequestCounts that rules skipped since the start because they lacked an attribute of the key, by rule in the order of the policy.
+    /// Requests that rules skipped since the start because they lacked an attribute of the key, by rule in the order of the policy.
     pub fn skips(&self) -> Vec<Skips> {
         self.skips.list()
     }

@@ -1,4 +1,4 @@
-//! WaitQueue of those who wait, key by key: first come, first served.
+//! Wait queue of each key: first come, first served.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -37,14 +37,14 @@ pub(crate) struct Ticket<'a, K: Eq + Hash + Clone> {
 }
 
 impl<K: Eq + Hash + Clone> Default for WaitQueue<K> {
-    /// WaitQueue for as many as come.
+    /// Unbounded queue.
     fn default() -> Self {
         Self::bounded(usize::MAX)
     }
 }
 
 impl<K: Eq + Hash + Clone> WaitQueue<K> {
-    /// WaitQueue with at most so many places, all of them together.
+    /// Queue bounded to this many waiters over all keys.
     pub(crate) fn bounded(most: usize) -> Self {
         Self { inside: Mutex::new(QueueState { lines: HashMap::new(), places: 0 }), most }
     }

@@ -156,7 +156,7 @@ impl<C: Clock> Runtime<C> {
 /// Reads the notes before the first request, if the store responds in time.
 pub(crate) async fn begin<C: Clock>(runtime: &Runtime<C>) {
     if timeout(AT_START, runtime.read_board()).await.is_err() {
-        runtime.note_silence(&"it has not told of overrides within a second");
+        runtime.note_silence(&"no temporary overrides within a second");
     }
 }
 

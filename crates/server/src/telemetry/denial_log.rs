@@ -58,7 +58,7 @@ enum WriterPhase {
     Ended,
 }
 
-/// SeriesCounts of the denial log since startup.
+/// Counters of the denial log since startup.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DenialLogStats {
     /// Denials that have a line.

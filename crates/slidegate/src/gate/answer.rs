@@ -158,7 +158,7 @@ pub(super) struct LimitEntry<'a> {
     limit: &'a Limit,
 }
 
-/// DecisionOrigin of a decision: who made it, when, and one of how many nodes if by its share.
+/// Origin of a decision: who made it, when, and one of how many nodes if by its share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DecisionOrigin {
     pub(super) source: Source,

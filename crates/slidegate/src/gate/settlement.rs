@@ -52,7 +52,7 @@ impl SettlementCounters {
         self.debt_units.fetch_add(debt_units, Ordering::Relaxed);
     }
 
-    /// SettlementCounters a request that was refused for want of room for its permit.
+    /// Counts a request that was refused for want of room for its permit.
     pub(super) fn refuse_permit(&self) {
         self.refused_permits.fetch_add(1, Ordering::Relaxed);
     }

@@ -17,7 +17,7 @@ pub struct Denial<'a> {
     pub rule: Option<&'a Rule>,
     /// What the rule is called, and its subjects; limits that came along are called [`AD_HOC`](super::AD_HOC).
     pub naming: &'a Arc<SubjectNaming>,
-    /// DenialSource the limits that refuse, the one that has to be waited for longest; `None` if no limit was asked.
+    /// Of the limits that refuse, the one that has to be waited for longest; `None` if no limit was asked.
     pub limit: Option<DeniedLimit<'a>>,
     /// Whether the rule is enforced.
     pub mode: HitMode,
@@ -33,7 +33,7 @@ pub struct Denial<'a> {
     pub reset_after_ms: Option<u64>,
     /// When it was decided, as Unix milliseconds.
     pub decided_at_ms: u64,
-    /// SubjectHash decided it.
+    /// Decider: the store, or this node by its share.
     pub source: Source,
     /// Why it was refused without asking any limit.
     pub barred: Option<Blocked>,

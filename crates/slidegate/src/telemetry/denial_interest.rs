@@ -18,15 +18,15 @@ pub enum DenialDetail {
     Nothing,
 }
 
-/// RequestInfo by whoever wants to know of denials how much of them it wants to know. To be called for nothing takes longer
-/// than to count, which matters when there are many.
+/// Detail in which a consumer of denials wants them. A call for nothing takes longer than counting,
+/// which matters when there are many.
 #[derive(Debug)]
 pub struct DenialInterest {
     detail: AtomicU8,
     counted: Striped<1>,
 }
 
-/// DenialDetail of each.
+/// Every denial.
 impl Default for DenialInterest {
     fn default() -> Self {
         Self { detail: AtomicU8::new(DenialDetail::Each as u8), counted: Striped::new() }

@@ -1,4 +1,4 @@
-//! RequestCounts that lack an attribute of a rule's key and share one subject (`missing: shared`).
+//! Requests that lack an attribute of a rule's key and share one subject (`missing: shared`).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use super::striped::Striped;
 use super::thread_stripe::ThreadStripe;
 use slidegate_policy::Rule;
 
-/// RequestCounts without the key of a rule, since the start.
+/// Requests without the key of a rule, since the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeylessRequests {
     /// The rule.
@@ -29,7 +29,7 @@ pub(super) struct KeylessCounter {
 }
 
 impl KeylessCounter {
-    /// DenialSource a rule under which requests without its key share a subject; `None` for others. SeriesCounts of a rule of the same name and key
+    /// Counter of a rule under which requests without its key share a subject; `None` for others. Counts of a rule of the same name and key
     /// go on.
     pub(super) fn of(rule: &Rule, before: &HashMap<Arc<str>, Arc<Self>>) -> Option<Arc<Self>> {
         let key = rule.shared_key()?;

@@ -87,7 +87,7 @@ enum Severity {
     Denied,
 }
 
-/// SubjectHash is limited, and how.
+/// Subject of a decision, and its limits.
 #[derive(Clone, Copy)]
 struct DenialSource<'a> {
     rule: Option<&'a Rule>,
@@ -343,7 +343,7 @@ impl Telemetry {
         }
     }
 
-    /// SubjectHash is to be told of a denial.
+    /// Hook for a denial, unless nobody wants it now.
     #[inline(always)]
     fn hook(&self, stripe: ThreadStripe) -> Option<&Hook> {
         self.hook.get().filter(|_| self.interest.wants(stripe))

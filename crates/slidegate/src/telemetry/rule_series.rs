@@ -58,7 +58,7 @@ impl RuleSeries {
         Self { terms: terms.collect(), record_block: record_block.collect(), keyless, skips, naming }
     }
 
-    /// SeriesCounts a request that lacks an attribute of the key.
+    /// Counts a request that lacks an attribute of the key.
     #[cold]
     pub(super) fn record_keyless(&self) {
         if let Some(keyless) = &self.keyless {
@@ -66,7 +66,7 @@ impl RuleSeries {
         }
     }
 
-    /// SeriesCounts a request that the rule skips.
+    /// Counts a request that the rule skips.
     pub(crate) fn record_skip(&self) {
         if let Some(skips) = &self.skips {
             skips.record();

@@ -47,7 +47,7 @@ pub struct SeriesCounts {
     pub uncharged: u64,
     /// Only looked, at a cost of 0.
     pub looked: u64,
-    /// DenialSource those that were charged, those that left little room.
+    /// Of the allowed ones, those that left little room.
     pub near_misses: u64,
 }
 
@@ -110,7 +110,7 @@ struct SeriesIndex {
     order: Vec<Name>,
     /// The lines that everything else is counted in.
     last: [(Name, Arc<SeriesCounters>); 2],
-    /// DenialSource the rules of the policy, in its order.
+    /// Of the rules of the policy, in its order.
     keyless: Vec<Arc<KeylessCounter>>,
 }
 
@@ -130,7 +130,7 @@ impl SeriesTable {
         Arc::clone(&self.0.lock().last[0].1)
     }
 
-    /// Gives every rule its lines: those that it had before, by name. SeriesTable of rules that are gone stay, unless there is no room.
+    /// Gives every rule its lines: those that it had before, by name. Series of rules that are gone stay, unless there is no room.
     pub(super) fn attach(&self, policy: &Policy, skips: Vec<Option<Arc<SkipCounter>>>) -> Box<[RuleSeries]> {
         let index = &mut *self.0.lock();
         let wanted: Vec<Name> = policy.rules().iter().flat_map(RuleSeries::names).collect();

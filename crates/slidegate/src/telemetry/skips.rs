@@ -1,4 +1,4 @@
-//! RequestCounts that rules skip because they lack an attribute of the key.
+//! Requests that rules skip because they lack an attribute of the key.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::striped::Striped;
 use super::thread_stripe::ThreadStripe;
 use slidegate_policy::Policy;
 
-/// RequestCounts that a rule skipped since the start.
+/// Requests that a rule skipped since the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skips {
     /// The rule.
@@ -28,12 +28,12 @@ impl SkipCounter {
     }
 }
 
-/// RequestCounters of all rules with a key, in the order of the policy.
+/// Counters of all rules with a key, in the order of the policy.
 #[derive(Default, Debug)]
 pub(super) struct SkipCounters(Mutex<Vec<(Arc<str>, Arc<SkipCounter>)>>);
 
 impl SkipCounters {
-    /// Gives every rule its counter: the one of the rule of that name, if there was one. SeriesCounts of rules that are gone are dropped.
+    /// Gives every rule its counter: the one of the rule of that name, if there was one. Counts of rules that are gone are dropped.
     pub(super) fn attach(&self, policy: &Policy) -> Vec<Option<Arc<SkipCounter>>> {
         let mut tallies = self.0.lock();
         let mut before: HashMap<_, _> = tallies.drain(..).collect();

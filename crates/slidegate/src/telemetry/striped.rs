@@ -1,4 +1,4 @@
-//! RequestCounters that every thread has its own copy of.
+//! Counters that every thread has its own copy of.
 
 use std::fmt;
 use std::sync::OnceLock;

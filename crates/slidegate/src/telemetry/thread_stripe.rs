@@ -15,12 +15,12 @@ pub(crate) struct ThreadStripe(u32);
 
 /// Before a thread has counted anything.
 const UNASSIGNED: ThreadStripe = ThreadStripe(u32::MAX);
-/// DenialSource a thread that is about to end.
+/// Stripe of a thread that is about to end.
 const SHARED_STRIPE: ThreadStripe = ThreadStripe(OWN as u32);
 
 static FREE: Mutex<Free> = Mutex::new(Free { next: 0, returned: Vec::new() });
 
-/// Numbers that nobody has. SubjectHash takes one after another thread sees all that it wrote, because of the lock.
+/// Numbers that nobody has. A thread that takes one over sees all that the previous thread wrote, because of the lock.
 struct Free {
     next: u32,
     returned: Vec<u32>,

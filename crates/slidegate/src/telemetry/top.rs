@@ -1,8 +1,8 @@
-//! SubjectHash is counted most, in bounded memory: Space-Saving (Metwally, Agrawal and El Abbadi).
+//! Space-Saving top-k list of subjects, in bounded memory (Metwally, Agrawal and El Abbadi).
 //!
 //! A subject that has a place is counted there; one that has none takes the place of the one with the smallest count, and goes on from that
 //! count, which is then its error. So a count is never too small, and too large by at most its error; and whoever has no place was counted
-//! at most as often as the smallest who has one. SubjectHash it is that has taken a place is noted when it comes again: in a crowd most do not,
+//! at most as often as the smallest who has one. The label of a subject that takes a slot is written when it comes again: in a crowd most do not,
 //! and are not told of.
 //!
 //! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
@@ -32,7 +32,7 @@ use tags::PLACES;
 pub struct Subject<'a> {
     /// The rule's.
     pub naming: &'a Arc<SubjectNaming>,
-    /// SubjectHash it is, under that rule.
+    /// Key of the subject, under that rule.
     pub key: &'a Key<'a>,
 }
 
@@ -64,7 +64,7 @@ pub struct TopList {
 pub struct TopEntry {
     /// The rule's name.
     pub rule: Arc<str>,
-    /// SubjectHash it is, part by part; texts of more than 256 bytes are cut.
+    /// Key of the subject, part by part; texts of more than 256 bytes are cut.
     pub subject: Vec<KeyText>,
     /// Whether that is less than all of it, so that nobody can be found by it.
     pub cut: bool,
@@ -97,7 +97,7 @@ impl Top {
         Self { display, ..self }
     }
 
-    /// SeriesCounts a subject once.
+    /// Counts a subject once.
     #[inline(always)]
     pub fn add(&self, subject: Subject<'_>, now_ms: u64) {
         let hash = SubjectHash::of(&self.fingerprints, &subject);

@@ -1,4 +1,4 @@
-//! CertificateFiles that are not right: what is said of them, and where.
+//! Files with errors: the message, and its position.
 
 use slidegate_testkit::program::{self, Ended, command, file, run};
 
@@ -180,7 +180,7 @@ fn files_that_cannot_be_read() {
     assert!(ended.stderr.contains("is not valid UTF-8"), "{}", ended.stderr);
 }
 
-/// CertificateFiles of other programs have secrets in them, too: those of Spring do.
+/// Files of other programs have secrets in them, too: those of Spring do.
 #[test]
 fn secrets_of_a_file_are_not_shown() {
     let rows = [

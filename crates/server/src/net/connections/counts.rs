@@ -71,7 +71,7 @@ impl ConnectionCounts {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// ConnectionCounts a connection that is ended because of what its client sent, and logs it at most once a second.
+    /// Counts a connection that is ended because of what its client sent, and logs it at most once a second.
     #[cold]
     pub(crate) fn end_abusive(&self, listener: Listener, peer: IpAddr, reason: &'static str) {
         self.ended_abusive.fetch_add(1, Ordering::Relaxed);

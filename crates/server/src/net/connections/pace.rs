@@ -15,7 +15,7 @@ pub(super) fn at_once() -> usize {
     AT_ONCE * Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers())
 }
 
-/// ConnectionCounts those that come one right after the other.
+/// Number of connections that arrived one right after the other.
 #[derive(Default)]
 pub(crate) struct Pace {
     first: Option<Instant>,

@@ -173,7 +173,7 @@ impl Progress {
         self.unread.load(Ordering::Relaxed)
     }
 
-    /// ConnectionCounts work. Only the connection itself calls this.
+    /// Counts work. Only the connection itself calls this.
     #[inline]
     pub(crate) fn spend(&self, units: u32) {
         self.left_units.store(self.left_units().saturating_sub(units), Ordering::Relaxed);

@@ -22,9 +22,9 @@ pub(crate) struct AuditBudget(Mutex<BudgetState>);
 /// Counts of refusals without authentication since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct AuditStats {
-    /// AuditBudget with a line.
+    /// Number written as a line.
     pub(crate) written: u64,
-    /// AuditBudget that were only counted.
+    /// Number that was only counted.
     pub(crate) left_out: u64,
 }
 

@@ -1,4 +1,4 @@
-//! CertificateFiles that cannot be used at the start: which one, and what to do.
+//! Files that cannot be used at the start: which one, and what to do.
 
 use std::process::Command;
 

@@ -11,9 +11,9 @@ use slidegate_store::{Key, Space};
 /// One of several requests that are decided together; see [`Gate::check_all`](crate::Gate::check_all).
 #[derive(Clone, Debug)]
 pub enum BatchItem<'a> {
-    /// ItemLimits the rules that apply to it; a cost of 0 only looks.
+    /// Checked by the rules that apply to it; a cost of 0 is a peek.
     Check(Request<'a>),
-    /// ItemLimits a limit that came along, instead of the rules. Such keys share nothing with those of rules.
+    /// Checked by an ad hoc limit instead of the rules. Such keys share nothing with those of rules.
     Limit {
         /// Whom it counts for.
         key: Key<'a>,

@@ -33,7 +33,7 @@ impl Drop for SlotsGuard<'_> {
 }
 
 impl<'a> SlotsGuard<'a> {
-    /// DenialSource whoever took this turn.
+    /// Guard of the writer that took this turn.
     #[inline(always)]
     pub(super) fn new(slots: &'a Slots, turns: u64) -> Self {
         Self { slots, turns }
@@ -55,7 +55,7 @@ impl<'a> SlotsGuard<'a> {
         &self.slots.row.0[..usize::from(self.slots.given.load(Relaxed))]
     }
 
-    /// SeriesCounts whoever has a place.
+    /// Counts a subject that has a slot.
     pub(super) fn raise(&self, hash: SubjectHash) -> RaiseOutcome {
         let given = self.given();
         let is_its = |stripe: &usize| given.get(*stripe).is_some_and(|slot| slot.belongs_to(hash));
@@ -111,7 +111,7 @@ impl<'a> SlotsGuard<'a> {
         }
     }
 
-    /// SubjectHash has places.
+    /// Subjects that have slots.
     pub(super) fn read(&self) -> impl Iterator<Item = SlotContents> {
         self.given().iter().map(Slot::read)
     }

@@ -9,7 +9,7 @@ use slidegate_store::Key;
 
 /// A key up to this length is kept as it is; of a longer one, texts whose values together have this length, but for a mark on each that is cut.
 const MAX_BYTES: usize = 256;
-/// DenialSource a longer key at most so many texts are kept.
+/// Most texts that are stored of a long key.
 const MAX_TEXTS: usize = 8;
 
 /// A subject that is to be kept.

@@ -19,7 +19,7 @@ pub(super) struct Shard {
 
 #[derive(Default, Debug)]
 struct Labels {
-    /// DenialSource those who have places, whoever was noted last there.
+    /// Labels of the subjects that have slots: the last that was written for each slot.
     known: Vec<LabelEntry>,
     before: PastEpoch,
 }
@@ -69,17 +69,17 @@ impl Shard {
         Self { slots: Slots::new(places), names: Mutex::new(Labels::default()) }
     }
 
-    /// SeriesCounts a subject that is known, or a stranger in a crowd, without a lock. Says whether it was counted.
+    /// Counts a subject that has a slot, or a stranger in a crowd, without a lock. Says whether it was counted.
     #[inline(always)]
     pub(super) fn count_at_once(&self, hash: SubjectHash, epoch: u32) -> bool {
         match self.slots.count_known(hash, epoch) {
-            CountOutcome::CountedSubject => true,
+            CountOutcome::Counted => true,
             CountOutcome::Unclear => false,
             CountOutcome::Stranger(turns) => self.slots.count_stranger(hash, epoch, turns),
         }
     }
 
-    /// SeriesCounts any subject.
+    /// Counts any subject.
     #[cold]
     pub(super) fn count(
         &self,
@@ -168,7 +168,7 @@ impl Labels {
 }
 
 impl Sums {
-    /// DenialSource those who had places, where everybody had room or not.
+    /// Subjects that had slots, whether or not there was a slot for every subject.
     fn of(contents: &[SlotContents], had_room: bool) -> Self {
         let smallest = contents.iter().map(|contents| contents.count).min().filter(|_| !had_room);
         let nameless =

@@ -29,7 +29,7 @@ pub(super) struct Slot {
     hash: AtomicU64,
 }
 
-/// SubjectHash has a place, and how often it was counted.
+/// Occupant of a slot, and how often it was counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotContents {
     pub(super) hash: SubjectHash,
@@ -37,10 +37,10 @@ pub(super) struct SlotContents {
     pub(super) is_nameless: bool,
 }
 
-/// SlotMatch place it is that somebody looked at.
+/// Occupant of a slot at the time of a look-up.
 pub(super) enum SlotMatch {
     /// Its own, and it was counted.
-    CountedSubject,
+    Counted,
     /// Its own, but it has to be counted by who holds the shard.
     Own,
     Other,
@@ -62,7 +62,7 @@ impl Slot {
         self.hash.load(Acquire) == hash
     }
 
-    /// SeriesCounts this subject, if it is known here.
+    /// Counts this subject, if it has this slot.
     #[inline(always)]
     pub(super) fn raise(&self, hash: SubjectHash, epoch: u32) -> SlotMatch {
         let mut word = self.word.load(Acquire);
@@ -74,13 +74,13 @@ impl Slot {
                 return SlotMatch::Own;
             }
             match self.word.compare_exchange_weak(word, word + 1, Relaxed, Acquire) {
-                Ok(_) => return SlotMatch::CountedSubject,
+                Ok(_) => return SlotMatch::Counted,
                 Err(changed) => word = changed,
             }
         }
     }
 
-    /// SlotsGuard: counts whose place it is. What was its count, if it has to be noted who that is.
+    /// Under the guard: counts whose place it is. What was its count, if it has to be noted who that is.
     pub(super) fn raise_own(&self) -> Option<u64> {
         let before = self.word.load(Relaxed);
         if before & NAMELESS == 0 {
@@ -91,7 +91,7 @@ impl Slot {
         Some(before & COUNT)
     }
 
-    /// SlotsGuard: takes the place from whoever has it with this count, unless it was just counted.
+    /// Under the guard: takes the place from whoever has it with this count, unless it was just counted.
     #[inline(always)]
     pub(super) fn take(&self, count: u64) -> bool {
         let word = self.word.load(Relaxed);
@@ -100,12 +100,12 @@ impl Slot {
         word & COUNT == count && (word & NAMELESS != 0 || swap())
     }
 
-    /// SlotsGuard: gives a place that nobody has to somebody who is noted.
+    /// Under the guard: gives a place that nobody has to somebody who is noted.
     pub(super) fn give(&self, hash: SubjectHash, epoch: u32) {
         self.set(hash, mark(epoch) << COUNT_BITS | 1);
     }
 
-    /// SlotsGuard: gives a place that was taken to somebody who is not noted and goes on from this count.
+    /// Under the guard: gives a place that was taken to somebody who is not noted and goes on from this count.
     #[inline(always)]
     pub(super) fn pass_on(&self, hash: SubjectHash, epoch: u32, count: u64) {
         self.set(hash, NAMELESS | mark(epoch) << COUNT_BITS | (count + 1));
@@ -117,12 +117,12 @@ impl Slot {
         self.word.store(word, Release);
     }
 
-    /// SlotsGuard: whose it is.
+    /// Under the guard: whose it is.
     pub(super) fn read(&self) -> SlotContents {
         self.contents(self.word.load(Relaxed))
     }
 
-    /// SlotsGuard: takes it from whoever has it.
+    /// Under the guard: takes it from whoever has it.
     pub(super) fn clear(&self) -> SlotContents {
         self.contents(self.word.swap(VACANT, Relaxed))
     }

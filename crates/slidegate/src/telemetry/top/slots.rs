@@ -38,7 +38,7 @@ pub(super) struct Row(pub(super) [Slot; PLACES]);
 /// What came of counting somebody without holding the places.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CountOutcome {
-    CountedSubject,
+    Counted,
     /// Only who holds the places can count it: it is not noted yet, or an epoch begins.
     Unclear,
     /// It had no place when so many turns had been taken.
@@ -60,7 +60,7 @@ impl Slots {
         }
     }
 
-    /// SeriesCounts whoever is known.
+    /// Counts a subject that has a slot.
     ///
     /// Tags and places are read after the turns and are not older than those; if they are newer, the number of turns has changed, and no stranger
     /// is counted by what was read.
@@ -74,7 +74,7 @@ impl Slots {
         }
         for stripe in self.tags.of(hash) {
             match self.row.0[stripe].raise(hash, runs) {
-                SlotMatch::CountedSubject => return CountOutcome::CountedSubject,
+                SlotMatch::Counted => return CountOutcome::Counted,
                 SlotMatch::Own => return CountOutcome::Unclear,
                 SlotMatch::Other => {}
             }
@@ -82,7 +82,7 @@ impl Slots {
         CountOutcome::Stranger(turns)
     }
 
-    /// SeriesCounts a stranger in the place of somebody else, if nothing has changed since it was seen to be one. Says whether it was counted.
+    /// Counts a stranger in the slot of another subject, if nothing has changed since it was seen to be one. Says whether it was counted.
     #[inline(always)]
     pub(super) fn count_stranger(&self, hash: SubjectHash, epoch: u32, turns: u64) -> bool {
         let Some(guard) = self.try_hold(turns) else { return false };
@@ -130,7 +130,7 @@ mod tests {
             assert!(!slots.count_stranger(SubjectHash(1), 0, turns), "{turns}");
         }
         drop(guard);
-        // SubjectHash looked before somebody else had a turn has to look again.
+        // A look-up from before another writer's turn has to be repeated.
         assert!(slots.try_hold(0).is_none());
         assert!(slots.try_hold(2).is_some());
     }
@@ -163,7 +163,7 @@ mod tests {
         guard.begin(5);
         guard.give(SubjectHash(1));
         drop(guard);
-        assert!(matches!(slots.count_known(SubjectHash(1), 3), CountOutcome::CountedSubject));
+        assert!(matches!(slots.count_known(SubjectHash(1), 3), CountOutcome::Counted));
         let CountOutcome::Stranger(turns) = slots.count_known(SubjectHash(2), 3) else {
             panic!("it has no stripe")
         };

@@ -1,4 +1,4 @@
-//! SubjectHash a subject is, as far as lists have to know.
+//! Identity of a subject in a top list: a hash of its key.
 
 use super::Subject;
 use slidegate_store::fingerprint::{Fingerprint, Fingerprints};

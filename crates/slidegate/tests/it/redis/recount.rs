@@ -9,7 +9,7 @@ use slidegate::{Answer, BatchAnswer, Limit, LimitAnswer, Outcome, Source, Verdic
 /// Rule, limit and route.
 type Name = (String, String, String);
 
-/// SeriesCounts by hand.
+/// Counts by hand.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Recount {
     pub(crate) requests: RequestCounts,

@@ -31,7 +31,7 @@ enum ReplyShape {
     WithPermit,
 }
 
-/// BatchAnswer at once where that can be.
+/// Answers synchronously where the store can.
 #[inline]
 pub(super) fn check<'i, C: Clock>(
     context: &mut CommandContext<'_, C>,
