@@ -25,7 +25,7 @@ pub use denial::{Denial, DeniedLimit};
 pub use denial_interest::{DenialDetail, DenialInterest};
 pub use keyless::KeylessRequests;
 pub use latency::Latency;
-pub(crate) use record::{Block, LimitDecisions, RequestInfo};
+pub(crate) use record::{BlockedRequest, LimitDecisions, RequestInfo};
 pub use requests::RequestCounts;
 pub(crate) use requests::RequestOutcome;
 pub(crate) use rule_series::RuleSeries;
@@ -35,7 +35,7 @@ pub use subject_display::{SubjectDisplay, SubjectNaming, Subjects};
 pub use top::{Subject, Top, TopEntry, TopList};
 
 use crate::gate::ActivePolicy;
-use latency::Histogram;
+use latency::LatencyHistogram;
 use requests::RequestCounters;
 use series::{SeriesCounters, SeriesTable};
 use skips::SkipCounters;
@@ -64,7 +64,7 @@ pub struct Telemetry {
     skips: SkipCounters,
     ad_hoc: Arc<SeriesCounters>,
     ad_hoc_naming: Arc<SubjectNaming>,
-    latency: Histogram,
+    latency: LatencyHistogram,
     denied: Top,
     near: Top,
     hook: OnceLock<Hook>,
@@ -115,7 +115,7 @@ impl Telemetry {
             ad_hoc_naming: Arc::new(SubjectNaming::new(AD_HOC, Space::named(AD_HOC), series::ad_hoc_subject)),
             series,
             skips: SkipCounters::default(),
-            latency: Histogram::new(),
+            latency: LatencyHistogram::new(),
             denied: top(),
             near: top(),
             display,

@@ -40,7 +40,7 @@ enum GroupOutcome {
 
 /// Ticket: the record of a request under an id, by which it is repeated or undone.
 #[derive(Clone, Debug)]
-struct Ticket {
+struct ChargeTicket {
     id: Vec<u8>,
     /// Whose key it is, if not that of every group.
     owner: Option<KeyOwner>,
@@ -51,7 +51,7 @@ struct Ticket {
     lifetime_ms: u64,
 }
 
-impl Ticket {
+impl ChargeTicket {
     /// For a request under an id that no other has.
     fn new() -> Self {
         let (id, lifetime_ms) = (random::<16>().to_vec(), MAX_IDEMPOTENCY_MS);
@@ -79,7 +79,7 @@ impl Redis {
         // find it.
         let together = self.0.link.slots() == SlotRouting::Together;
         let owner = together.then(|| KeyOwner::new(&self.0.prefix, &Key::from("once")));
-        let ticket = Ticket::once(idempotency_key, call.charges, owner);
+        let ticket = ChargeTicket::once(idempotency_key, call.charges, owner);
         let charged = self.spawn(&plan, ticket).await?;
         // Groups are charged in turn, and the first says whose request it is.
         let holder = match charged.first() {
@@ -121,11 +121,11 @@ impl Redis {
             GroupOutcome::Full => Ok(None),
             GroupOutcome::Conflict => Err(RedisError::Protocol("a ticket of another request".to_owned())),
         };
-        self.spawn(plan, Ticket::new()).await?.into_iter().map(row).collect()
+        self.spawn(plan, ChargeTicket::new()).await?.into_iter().map(row).collect()
     }
 
     /// In a task of its own: a caller that stops waiting must not leave a request half charged.
-    async fn spawn(&self, plan: &Plan, ticket: Ticket) -> Result<Vec<GroupOutcome>, RedisError> {
+    async fn spawn(&self, plan: &Plan, ticket: ChargeTicket) -> Result<Vec<GroupOutcome>, RedisError> {
         let (inner, plan) = (self.0.clone(), plan.clone());
         let task = tokio::spawn(async move { inner.charge_all(&plan, &ticket).await });
         task.await.map_err(|error| RedisError::Lost(error.to_string()))?
@@ -138,7 +138,7 @@ impl Inner {
     async fn charge_all(
         self: &Arc<Self>,
         plan: &Plan,
-        ticket: &Ticket,
+        ticket: &ChargeTicket,
     ) -> Result<Vec<GroupOutcome>, RedisError> {
         let deadline = self.deadline();
         let mut charged = Vec::with_capacity(plan.groups.len());
@@ -187,7 +187,7 @@ impl Inner {
     async fn withdraw(
         self: &Arc<Self>,
         plan: &Plan,
-        ticket: &Ticket,
+        ticket: &ChargeTicket,
         (refused, row): (usize, ScriptReply),
         deadline: Instant,
     ) -> Result<Vec<GroupOutcome>, RedisError> {
@@ -205,7 +205,7 @@ impl Inner {
         self: &Arc<Self>,
         plan: &Plan,
         group: &SlotGroup,
-        ticket: &Ticket,
+        ticket: &ChargeTicket,
         deadline: Instant,
     ) -> Result<ScriptReply, RedisError> {
         let invocation = self.with_ticket(ScriptPurpose::Undo, plan, group, ticket);
@@ -217,7 +217,7 @@ impl Inner {
     }
 
     /// Has these groups forget the request, in the background: nobody waits for that.
-    fn forget(self: &Arc<Self>, plan: &Plan, groups: &[SlotGroup], ticket: &Ticket) {
+    fn forget(self: &Arc<Self>, plan: &Plan, groups: &[SlotGroup], ticket: &ChargeTicket) {
         for group in groups {
             let undo = self.with_ticket(ScriptPurpose::Undo, plan, group, ticket);
             tokio::spawn(self.clone().insist(undo, ticket.lifetime_ms));
@@ -244,7 +244,7 @@ impl Inner {
         purpose: ScriptPurpose,
         plan: &Plan,
         group: &SlotGroup,
-        ticket: &Ticket,
+        ticket: &ChargeTicket,
     ) -> Invocation {
         let mut own = vec![ticket.asked.to_vec(), text(ticket.lifetime_ms), ticket.attempt.to_vec()];
         if purpose == ScriptPurpose::Undo {

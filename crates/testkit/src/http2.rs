@@ -38,7 +38,7 @@ pub const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// HTTP/2 frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Frame {
+pub struct Http2Frame {
     /// Type.
     pub kind: u8,
     /// Flags.
@@ -49,7 +49,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-impl Frame {
+impl Http2Frame {
     /// Big-endian number at an offset of the payload.
     ///
     /// # Panics
@@ -146,17 +146,17 @@ impl Raw {
     }
 
     /// Next frame; `None` at the end of the connection.
-    pub async fn next(&mut self) -> Option<Frame> {
+    pub async fn next(&mut self) -> Option<Http2Frame> {
         let mut head = [0; 9];
         self.0.read_exact(&mut head).await.ok()?;
         let [a, b, c, kind, flags, stream @ ..] = head;
         let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
         self.0.read_exact(&mut payload).await.ok()?;
-        Some(Frame { kind, flags, stream: u32::from_be_bytes(stream), payload })
+        Some(Http2Frame { kind, flags, stream: u32::from_be_bytes(stream), payload })
     }
 
     /// Next frame of this type that is no acknowledgement.
-    pub async fn next_of(&mut self, kind: u8) -> Option<Frame> {
+    pub async fn next_of(&mut self, kind: u8) -> Option<Http2Frame> {
         loop {
             let frame = self.next().await?;
             if frame.kind == kind && (kind != SETTINGS && kind != PING || frame.flags & ACK == 0) {

@@ -12,11 +12,11 @@ mod python;
 mod server;
 mod shell;
 
-pub use http::{Reply, Request};
+pub use http::{HttpReply, HttpRequest};
 pub use page::{blocks, console, hold};
 pub use python::python;
-pub use server::Server;
-pub use shell::{Step, run_all, steps};
+pub use server::ServerProcess;
+pub use shell::{ShellStep, run_all, steps};
 
 /// Variables that the program reads: removed, so that a test does not depend on its environment.
 const VARIABLES: [&str; 26] = [

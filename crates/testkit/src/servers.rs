@@ -26,9 +26,9 @@ pub use guarded::Guarded;
 pub use migration::Migration;
 pub use ports::free_port;
 pub use proxy::{AfterDrop, Counts, Proxy};
-pub use resp::Reply;
+pub use resp::RespReply;
 pub use sentinel::Sentinels;
-pub use server::Server;
+pub use server::RedisServer;
 pub use tls::{ClientCertificates, TlsServer};
 
 /// Longer than anything here takes, on a busy machine too.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use slidegate_testkit::program::{Server, file, path};
+use slidegate_testkit::program::{ServerProcess, file, path};
 
 /// What operators look at.
 const POLICY: &str = r#"
@@ -34,7 +34,7 @@ fn tool(variable: &str) -> OsString {
 }
 
 /// Plays a script for a server, with more that it has to know.
-fn play(script: &str, server: &Server, more: &Value) {
+fn play(script: &str, server: &ServerProcess, more: &Value) {
     let mut options = json!({ "console": server.admin_url(), "http": server.url(), "chromium": tool("SLIDEGATE_CHROMIUM").to_str() });
     options.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/external/console").join(script);
@@ -47,14 +47,14 @@ fn play(script: &str, server: &Server, more: &Value) {
 
 fn play_with(policy: &str, script: &str, arguments: &[&str]) {
     let file = file(policy);
-    let server = Server::start(&[&[path(&file)], arguments].concat());
+    let server = ServerProcess::start(&[&[path(&file)], arguments].concat());
     play(script, &server, &json!({ "policy": path(&file) }));
 }
 
 /// Charts move, whoever is limited is in the list, and the page is there in one round of requests.
 #[test]
 fn the_demo_is_seen_to_move() {
-    play("live.js", &Server::start(&["--demo"]), &Value::Null);
+    play("live.js", &ServerProcess::start(&["--demo"]), &Value::Null);
 }
 
 /// What is shown of a subject is what a check answers, to the millisecond; a reset unblocks it.
@@ -75,7 +75,7 @@ fn rules_and_what_a_reload_changed_are_shown() {
 
 #[test]
 fn a_token_is_asked_for() {
-    let server = Server::start(&["--demo", "--admin-token", "s3cret-and-long-enough"]);
+    let server = ServerProcess::start(&["--demo", "--admin-token", "s3cret-and-long-enough"]);
     play("token.js", &server, &json!({ "token": "s3cret-and-long-enough" }));
 }
 
@@ -93,7 +93,7 @@ fn hostile_names_stay_text() {
 
 #[test]
 fn a_lost_connection_is_told_and_found_again() {
-    play("lost.js", &Server::start(&["--demo"]), &Value::Null);
+    play("lost.js", &ServerProcess::start(&["--demo"]), &Value::Null);
 }
 
 #[test]
@@ -120,5 +120,5 @@ fn pictures_are_taken() {
         return;
     }
     let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images");
-    play("pictures.js", &Server::start(&["--demo"]), &json!({ "images": images }));
+    play("pictures.js", &ServerProcess::start(&["--demo"]), &json!({ "images": images }));
 }

@@ -11,13 +11,13 @@ mod withstands;
 
 use client::{Answer, Client, Request};
 use gateway::{CADDY, Gateway, HAPROXY, NGINX, TRAEFIK, Tells, recipes};
-use slidegate_testkit::program::{self, Server};
+use slidegate_testkit::program::{self, ServerProcess};
 use upstream::Upstream;
 
 /// An API behind a gateway that asks the service.
 struct Site {
     gateway: gateway::Running,
-    service: Server,
+    service: ServerProcess,
     upstream: Upstream,
 }
 
@@ -31,7 +31,7 @@ impl Site {
         let policy =
             std::fs::read_to_string(recipes().join("policy.yaml")).expect("the policy of the recipes");
         let policy = program::file(&(policy + rules));
-        let service = Server::start(&[program::path(&policy)]);
+        let service = ServerProcess::start(&[program::path(&policy)]);
         let upstream = Upstream::start();
         let gateway = gateway.start(service.address().port(), upstream.port());
         Self { gateway, service, upstream }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use slidegate_testkit::program::{Reply, Server, file, path, python};
+use slidegate_testkit::program::{HttpReply, ServerProcess, file, path, python};
 
 /// A rule for every kind of header value, chosen by the attribute `case`.
 const RULES: &str = r#"
@@ -32,7 +32,7 @@ const MOST: u64 = 999_999_999_999_999;
 
 struct Answered {
     case: &'static str,
-    reply: Reply,
+    reply: HttpReply,
     body: Value,
 }
 
@@ -50,7 +50,7 @@ impl Answered {
 /// Four requests in every case, and two that cannot fit or cost nothing: admitted ones and refused ones.
 fn answers(settings: &str) -> Vec<Answered> {
     let policy = file(&format!("version: 1\nserver: {settings}\n{RULES}"));
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     let mut answers = Vec::new();
     for case in CASES {
         for cost in [1, 1, 1, 1, u64::MAX, 0] {

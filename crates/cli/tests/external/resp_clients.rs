@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 
 use client::{ALL, BOTH, Client, Entry};
 use session::Session;
-use slidegate_testkit::program::{Server, file, path};
+use slidegate_testkit::program::{ServerProcess, file, path};
 
 /// What they session about.
 const POLICY: &str = "
@@ -32,7 +32,7 @@ rules:
 
 /// A service with the protocol of Redis on a port of its own.
 struct Service {
-    _process: Server,
+    _process: ServerProcess,
     at: SocketAddr,
 }
 
@@ -48,7 +48,7 @@ impl Service {
     /// The listener is in the policy, or among the flags.
     fn with_policy(policy: &str, more: &[&str]) -> Self {
         let file = file(policy);
-        let process = Server::start(&[&[path(&file)], more].concat());
+        let process = ServerProcess::start(&[&[path(&file)], more].concat());
         let at = process.resp();
         Self { _process: process, at }
     }

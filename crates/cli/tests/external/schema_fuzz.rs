@@ -1,6 +1,6 @@
 //! The live server against its own OpenAPI document: schemathesis sends what the document allows and what it does not.
 
-use slidegate_testkit::program::{Server, file, path, python};
+use slidegate_testkit::program::{ServerProcess, file, path, python};
 
 /// Rules that can give every answer: 200, 429, 403, permits, places in flight, what is only watched.
 const POLICY: &str = r#"
@@ -18,7 +18,7 @@ rules:
 #[test]
 fn no_answer_is_missing_from_the_document() {
     let policy = file(POLICY);
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     let directory = tempfile::tempdir().expect("a directory");
     let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/external/schema_fuzz.toml");
     // One worker: Python's own parser is not safe with several, in some versions.

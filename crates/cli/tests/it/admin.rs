@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
-use slidegate_testkit::program::{Ended, Server, command, file, path, run};
+use slidegate_testkit::program::{Ended, ServerProcess, command, file, path, run};
 use slidegate_testkit::servers::{self, Flavour};
 
 const LOGIN: &str = r#"{"attributes":{"method":"POST","path":"/login","ip":"203.0.113.7"}}"#;
 
 /// Runs `slidegate admin` for this server.
-fn admin(server: &Server, arguments: &[&str]) -> Ended {
+fn admin(server: &ServerProcess, arguments: &[&str]) -> Ended {
     let url = server.admin_url().expect("an admin listener");
     run(&[&["admin"], arguments, &["--url", &url]].concat())
 }
 
 /// The same, where it has to be done.
-fn done(server: &Server, arguments: &[&str]) -> String {
+fn done(server: &ServerProcess, arguments: &[&str]) -> String {
     let ended = admin(server, arguments);
     assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
     ended.stdout
 }
 
-fn login(server: &Server) -> u16 {
+fn login(server: &ServerProcess) -> u16 {
     server.check(LOGIN).status
 }
 
@@ -39,7 +39,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn a_key_can_be_looked_at_and_unblocked() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     for expected in [200, 200, 200, 200, 200, 429] {
         assert_eq!(login(&server), expected);
     }
@@ -63,7 +63,7 @@ fn a_key_can_be_looked_at_and_unblocked() {
 
 #[test]
 fn overrides_can_be_set_and_listed_and_ended() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     assert_eq!(done(&server, &["override", "list"]), "no overrides\n");
     let add = ["override", "add", "--rule", "login", "--when", "ip=203.0.113.7", "--for", "2h"];
     let set = done(&server, &[&add[..], &["--limit", "1/min", "--reason", "a test"]].concat());
@@ -91,7 +91,7 @@ fn overrides_can_be_set_and_listed_and_ended() {
 /// Values come from clients, and reasons from other operators: a terminal is not to obey them.
 #[test]
 fn escape_sequences_in_data_are_not_printed() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     let url = server.admin_url().expect("an admin listener");
     let hostile = "\u{1b}]0;pwned\u{7}\u{9b}2J\r\nlogin";
     let add = ["override", "add", "--rule", "login", "--when", "ip=203.0.113.7", "--for", "2h"];
@@ -117,7 +117,7 @@ fn escape_sequences_in_data_are_not_printed() {
 
 #[test]
 fn the_server_can_be_asked_how_it_is() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     let status = done(&server, &["status"]);
     assert!(status.starts_with(concat!("slidegate ", env!("CARGO_PKG_VERSION"), ": ready\n")), "{status}");
     assert!(status.contains("\npolicy: built in, 4 rules, loaded "), "{status}");
@@ -132,7 +132,7 @@ fn the_server_can_be_asked_how_it_is() {
 #[test]
 fn a_policy_is_read_again_when_asked() {
     let policy = file("version: 1\nrules: [{name: login, key: [ip], limits: [2/min]}]\n");
-    let server = Server::start(&[path(&policy), "--log", "off"]);
+    let server = ServerProcess::start(&[path(&policy), "--log", "off"]);
     let write = |text: &str| std::fs::write(policy.path(), text).expect("it can be written");
     write("version: 1\nrules: [{name: login, key: [ip], limits: [3/min]}]\n");
     // The server looks at its file by itself, too.
@@ -149,7 +149,7 @@ fn a_policy_is_read_again_when_asked() {
 #[test]
 fn exit_codes_are_as_documented() {
     let token = ["--admin-token", "correct-horse-battery"];
-    let server = Server::start(&token);
+    let server = ServerProcess::start(&token);
     let unauthorized = admin(&server, &["status"]);
     assert_eq!(unauthorized.code, Some(2), "{unauthorized:?}");
     assert!(unauthorized.stderr.starts_with("error: 401 Unauthorized: "), "{}", unauthorized.stderr);
@@ -197,7 +197,7 @@ fn a_long_answer_is_read() {
         format!("  - {{name: rule-{n}, match: {{path: '/api/{n}/{{*rest}}'}}, {shared}}}\n")
     };
     let policy = file(&format!("version: 1\nrules:\n{}", (0..RULES).map(rule).collect::<String>()));
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     let json = done(&server, &["policy", "--json"]);
     assert!(json.len() > 1 << 20, "{}", json.len());
     let json: Value = serde_json::from_str(&json).expect("JSON");
@@ -248,8 +248,13 @@ fn it_does_not_start_where_strangers_could_come_in() {
         assert!(ended.stderr.contains("token"), "{}", ended.stderr);
     }
     // With a token it does, and says what that is worth without TLS.
-    let server =
-        Server::start(&[path(&plain), "--admin", "0.0.0.0:0", "--admin-token", "correct-horse-battery"]);
+    let server = ServerProcess::start(&[
+        path(&plain),
+        "--admin",
+        "0.0.0.0:0",
+        "--admin-token",
+        "correct-horse-battery",
+    ]);
     let port = server.admin().port();
     let ended = run(&["admin", "status", "--url", &format!("http://127.0.0.1:{port}")]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -262,7 +267,7 @@ fn it_does_not_start_where_strangers_could_come_in() {
 /// Whatever is told otherwise.
 #[test]
 fn changes_are_in_the_audit_log() {
-    let server = Server::start(&["--log", "off"]);
+    let server = ServerProcess::start(&["--log", "off"]);
     assert_eq!(login(&server), 200);
     done(&server, &["status"]);
     done(&server, &["inspect", "ip=203.0.113.7"]);
@@ -306,7 +311,7 @@ fn certificates_open_it_too() {
     let policy =
         file(&format!("version: 1\nserver: {{admin: {{{listen}, tls: {{{tls}, {client_ca}}}}}}}\n{rules}"));
     let arguments = ["serve", path(&policy), "--http", "127.0.0.1:0", "--log", "warn"];
-    let server = Server::spawn(&mut command(&arguments));
+    let server = ServerProcess::spawn(&mut command(&arguments));
     let url = format!("https://127.0.0.1:{}", server.admin().port());
     let ca = at("ca.crt");
     let reset = ["admin", "reset", "ip=203.0.113.7", "--url", &url, "--cacert", &ca];
@@ -331,12 +336,12 @@ fn certificates_open_it_too() {
 /// Two servers on one Redis are one limiter, for operators too.
 #[test]
 fn two_servers_follow_what_is_changed_on_one() {
-    let redis = servers::Server::start(Flavour::Redis70);
+    let redis = servers::RedisServer::start(Flavour::Redis70);
     let policy = file(&format!(
         "version: 1\nstore: {{kind: redis, url: '{}', timeout: 10s}}\nrules: [{{name: login, key: [ip], limits: [2/h]}}]\n",
         redis.url()
     ));
-    let start = || Server::start(&[path(&policy), "--log", "off"]);
+    let start = || ServerProcess::start(&[path(&policy), "--log", "off"]);
     let (one, other) = (start(), start());
     assert_eq!([login(&one), login(&other)], [200, 200]);
     assert_eq!([login(&one), login(&other)], [429, 429]);

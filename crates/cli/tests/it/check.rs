@@ -4,17 +4,17 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use serde_json::Value;
-use slidegate_testkit::program::{Ended, Server, command, file, path, run};
+use slidegate_testkit::program::{Ended, ServerProcess, command, file, path, run};
 
 /// Asks about a log-in, with more arguments.
-fn login(server: &Server, more: &[&str]) -> Ended {
+fn login(server: &ServerProcess, more: &[&str]) -> Ended {
     let url = server.url();
     run(&[&["check", "--server", &url, "method=POST", "path=/login", "ip=203.0.113.7"], more].concat())
 }
 
 #[test]
 fn allowed_is_0_and_denied_is_1() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     for left in [4, 3, 2, 1, 0] {
         let ended = login(&server, &[]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -29,7 +29,7 @@ fn allowed_is_0_and_denied_is_1() {
 
 #[test]
 fn costs_are_charged_and_0_only_looks() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     for (cost, code, expected) in [
         ("0", 0, "allowed: 5 left\n"),
         ("3", 0, "allowed: 2 left\n"),
@@ -48,7 +48,7 @@ fn costs_are_charged_and_0_only_looks() {
 #[test]
 fn it_can_wait_for_its_turn() {
     let policy = file("version: 1\nrules: [{name: slow, limits: [1/200ms]}]");
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     let url = server.url();
     for _ in 0..3 {
         let ended = run(&["check", "--server", &url, "--wait", "10000"]);
@@ -58,7 +58,7 @@ fn it_can_wait_for_its_turn() {
 
 #[test]
 fn json_is_the_answer_as_it_is() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     let ended = login(&server, &["--json"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let answer: Value = serde_json::from_str(&ended.stdout).expect("JSON");
@@ -68,7 +68,7 @@ fn json_is_the_answer_as_it_is() {
 #[test]
 fn where_no_rule_applies_it_says_so() {
     let policy = file("version: 1\nrules: []");
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     let ended = login(&server, &[]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "allowed: no rule applies\n"));
 }
@@ -76,14 +76,14 @@ fn where_no_rule_applies_it_says_so() {
 #[test]
 fn a_deny_list_denies() {
     let policy = file("version: 1\nrules: [{name: api, limits: [5/min], deny: [{ip: 203.0.113.0/24}]}]");
-    let ended = login(&Server::start(&[path(&policy)]), &[]);
+    let ended = login(&ServerProcess::start(&[path(&policy)]), &[]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stdout.starts_with("denied: rule api blocks this request"), "{}", ended.stdout);
 }
 
 #[test]
 fn what_makes_no_sense_is_2() {
-    let server = Server::start(&["--token", "correct-horse-battery"]);
+    let server = ServerProcess::start(&["--token", "correct-horse-battery"]);
     let url = server.url();
     let unauthorized = login(&server, &[]);
     assert_eq!(unauthorized.code, Some(2), "{unauthorized:?}");

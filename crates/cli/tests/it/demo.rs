@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use slidegate_testkit::program::{Request, Server, command, file, path, run};
+use slidegate_testkit::program::{HttpRequest, ServerProcess, command, file, path, run};
 
 /// Five times what a newcomer is told to wait.
 const WITHIN: Duration = Duration::from_secs(75);
@@ -40,7 +40,7 @@ fn is_listed(frame: &Value, list: &str, rule: &str, who: &str) -> bool {
 
 #[test]
 fn everything_moves() {
-    let server = Server::start(&["--demo"]);
+    let server = ServerProcess::start(&["--demo"]);
     let banner = server.banner();
     assert!(
         banner
@@ -71,10 +71,10 @@ fn everything_moves() {
 /// The population knows the token, and the rules are where others can be asked, too.
 #[test]
 fn flags_hold_for_it_too() {
-    let server = Server::start(&["--demo", "--token", "correct-horse-battery"]);
+    let server = ServerProcess::start(&["--demo", "--token", "correct-horse-battery"]);
     watch(server.admin(), |frame| frame["totals"]["allowed"].as_u64().is_some_and(|count| count > 0));
     assert_eq!(server.check(r#"{"attributes":{"path":"/login"}}"#).status, 401);
-    let policy = Request::get("/v1/policy").send(server.admin()).json();
+    let policy = HttpRequest::get("/v1/policy").send(server.admin()).json();
     assert_eq!((&policy["file"], policy["rules"].as_array().map(Vec::len)), (&Value::Null, Some(6)));
 }
 

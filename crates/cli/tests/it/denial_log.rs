@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 
 use serde_json::Value;
-use slidegate_testkit::program::{Request, Server, blocks, command, file, path, run};
+use slidegate_testkit::program::{HttpRequest, ServerProcess, blocks, command, file, path, run};
 
 const PAGE: &str = include_str!("../../../../docs/observe.md");
 
@@ -20,10 +20,10 @@ const LOGIN: &str = r#"{"attributes":{"path":"/login","ip":"203.0.113.7"}}"#;
 /// What it says of as many log-ins as leave one line, and of a hostile name.
 fn said(arguments: &[&str]) -> Vec<String> {
     let policy = file(&format!("version: 1\n{RULES}"));
-    let server = Server::start(&[&[path(&policy)], arguments].concat());
+    let server = ServerProcess::start(&[&[path(&policy)], arguments].concat());
     let headers = ["content-type: application/json", "x-request-id: 7c1e40"];
     for _ in 0..6 {
-        server.ask(&Request { headers: &headers, ..Request::post("/v1/check", LOGIN) });
+        server.ask(&HttpRequest { headers: &headers, ..HttpRequest::post("/v1/check", LOGIN) });
     }
     for _ in 0..2 {
         server.check(r#"{"attributes":{"path":"/named","user":"eve\n{\"rule\":\"forged\"}\u001b[2J"}}"#);
@@ -88,7 +88,7 @@ fn everything_is_json_where_that_is_asked_for() {
     let limit = "{quota: 100, window: 1s, algorithm: counter}";
     let policy = file(&format!("version: 1\nrules:\n  - {{name: api, limits: [{limit}]}}\n"));
     let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);
-    let (_, said) = Server::spawn(command.env("SLIDEGATE_LOG_FORMAT", "json")).terminate();
+    let (_, said) = ServerProcess::spawn(command.env("SLIDEGATE_LOG_FORMAT", "json")).terminate();
     let told: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let [warning] = &told[..] else { panic!("{told:?}") };
     assert_eq!(warning["level"], "WARN");
@@ -112,7 +112,7 @@ fn a_log_that_nobody_reads_holds_up_nobody() {
     let listens = banner.find_map(|line| line.strip_prefix("listening on http://")?.parse().ok());
     let address: SocketAddr = listens.expect("an address");
     let body = format!(r#"{{"attributes":{{"user":"{}"}}}}"#, "x".repeat(900));
-    let ask = || Request::post("/v1/check", &body).send(address).status;
+    let ask = || HttpRequest::post("/v1/check", &body).send(address).status;
     assert_eq!(ask(), 200);
     // More than the pipe and the queue can hold.
     for n in 0..1_500 {

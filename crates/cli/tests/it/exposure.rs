@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
 use serde_json::Value;
-use slidegate_testkit::program::{self, Request, Server, file, path, run};
+use slidegate_testkit::program::{self, HttpRequest, ServerProcess, file, path, run};
 
 const OPEN: &str = "\
 version: 1
@@ -53,14 +53,14 @@ fn an_open_data_plane_is_warned_of() {
 fn it_is_warned_of_at_the_start() {
     let policy = file(&OPEN.replace("[::]:8081", "127.0.0.1:0").replace("192.0.2.1:6380", "127.0.0.1:0"));
     let arguments = ["serve", path(&policy), "--admin", "127.0.0.1:0"];
-    let (_, said) = Server::spawn(&mut program::command(&arguments)).terminate();
+    let (_, said) = ServerProcess::spawn(&mut program::command(&arguments)).terminate();
     assert!(said.starts_with("warning: server.http: 0.0.0.0:0 is reachable from other machines"), "{said}");
     // Flags count as the file does.
     let more = [&arguments[..], &["--token", "correct-horse-battery"]].concat();
-    let (_, said) = Server::spawn(&mut program::command(&more)).terminate();
+    let (_, said) = ServerProcess::spawn(&mut program::command(&more)).terminate();
     assert_eq!(said, "");
     let more = [&arguments[..], &["--http", "127.0.0.1:0", "--log-format", "json"]].concat();
-    let (_, said) = Server::spawn(&mut program::command(&more)).terminate();
+    let (_, said) = ServerProcess::spawn(&mut program::command(&more)).terminate();
     assert_eq!(said, "");
 }
 
@@ -74,7 +74,7 @@ fn guess(listener: &str, address: SocketAddr) {
             for headers in
                 [&[wrong, "content-type: application/json"][..], &["content-type: application/json"]]
             {
-                let reply = Request { headers, ..Request::post(path, "{}") }.send(address);
+                let reply = HttpRequest { headers, ..HttpRequest::post(path, "{}") }.send(address);
                 assert_eq!(reply.status, 401, "{reply:?}");
             }
         }
@@ -106,7 +106,7 @@ fn wrong_tokens_are_counted_and_logged_within_bounds() {
     let policy = file(
         "version: 1\nserver: { token: of-the-checks-alone, grpc: 127.0.0.1:0, resp: 127.0.0.1:0 }\nrules: []\n",
     );
-    let server = Server::start(&[path(&policy), "--admin-token", "correct-horse-battery"]);
+    let server = ServerProcess::start(&[path(&policy), "--admin-token", "correct-horse-battery"]);
     let listeners = [
         ("http", server.address()),
         ("grpc", server.grpc()),
@@ -117,7 +117,7 @@ fn wrong_tokens_are_counted_and_logged_within_bounds() {
         listeners.iter().for_each(|(listener, address)| guess(listener, *address));
     }
     let headers = ["authorization: Bearer correct-horse-battery"];
-    let metrics = Request { headers: &headers, ..Request::get("/metrics") }.send(server.admin()).body;
+    let metrics = HttpRequest { headers: &headers, ..HttpRequest::get("/metrics") }.send(server.admin()).body;
     for (listener, _) in listeners {
         for reason in ["missing", "wrong"] {
             let sample =
@@ -140,11 +140,11 @@ fn requests_without_a_key_are_warned_of_once() {
     let policy = file(
         "version: 1\nrules:\n  - { name: api, key: [api_key], limits: [9/min] }\n  - { name: org, key: [org], limits: [9/min] }\n",
     );
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     for _ in 0..5 {
         assert_eq!(server.check("{\"attributes\":{\"org\":\"acme\"}}").status, 200);
     }
-    let metrics = Request::get("/metrics").send(server.admin()).body;
+    let metrics = HttpRequest::get("/metrics").send(server.admin()).body;
     let samples: Vec<&str> =
         metrics.lines().filter(|line| line.starts_with("slidegate_requests_without_key_total")).collect();
     assert_eq!(samples, ["slidegate_requests_without_key_total{rule=\"api\"} 5"], "{metrics}");

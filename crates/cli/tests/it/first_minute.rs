@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use slidegate_testkit::program::{
-    self, Request, Server, Step, blocks, command, console, file, path, run, run_all, steps,
+    self, HttpRequest, ServerProcess, ShellStep, blocks, command, console, file, path, run, run_all, steps,
 };
 
 const README: &str = include_str!("../../../../README.md");
@@ -19,13 +19,13 @@ const PAGES_ADDRESS: &str = "127.0.0.1:8080";
 const PAGES_ADMIN: &str = "127.0.0.1:8090";
 
 /// Whatever is written goes elsewhere.
-fn hold(start: impl Fn() -> Server, steps_of: impl Fn(&Server) -> Vec<Step>) {
+fn hold(start: impl Fn() -> ServerProcess, steps_of: impl Fn(&ServerProcess) -> Vec<ShellStep>) {
     let directory = tempfile::tempdir().expect("a directory");
     program::hold(directory.path(), start, steps_of);
 }
 
 /// The lines of a banner from which commands begin.
-fn tries(server: &Server) -> Vec<Step> {
+fn tries(server: &ServerProcess) -> Vec<ShellStep> {
     let from = server.banner().iter().position(|line| line == "Try it in another terminal:").expect("tries");
     let lines = server.banner()[from + 1..].iter().map(String::as_str);
     let mut found = steps(lines);
@@ -37,14 +37,14 @@ fn tries(server: &Server) -> Vec<Step> {
 
 #[test]
 fn the_banner_tells_the_truth() {
-    hold(|| Server::start(&[]), tries);
+    hold(|| ServerProcess::start(&[]), tries);
 }
 
 /// The lines follow the flags.
 #[test]
 fn the_banner_tells_the_truth_in_every_style() {
     for style in ["draft", "legacy", "x-ratelimit", "none"] {
-        hold(|| Server::start(&["--headers", style]), tries);
+        hold(|| ServerProcess::start(&["--headers", style]), tries);
     }
 }
 
@@ -52,12 +52,12 @@ fn the_banner_tells_the_truth_in_every_style() {
 fn the_banner_tells_the_truth_with_a_token_and_on_every_address() {
     let start = || {
         let token = ["--token", "correct-horse-battery"];
-        Server::spawn(&mut command(
+        ServerProcess::spawn(&mut command(
             &[&["serve", "--http", "0.0.0.0:0", "--admin", "127.0.0.1:0"], &token[..]].concat(),
         ))
     };
-    let with_token = |server: &Server| {
-        let set = |mut step: Step| {
+    let with_token = |server: &ServerProcess| {
+        let set = |mut step: ShellStep| {
             step.command.insert_str(0, "SLIDEGATE_TOKEN=correct-horse-battery\n");
             step
         };
@@ -67,7 +67,7 @@ fn the_banner_tells_the_truth_with_a_token_and_on_every_address() {
 }
 
 /// What a page tells to type, with the addresses of a server.
-fn typed(page: &str, server: &Server) -> Vec<Step> {
+fn typed(page: &str, server: &ServerProcess) -> Vec<ShellStep> {
     console(page, |line| {
         let line = line.replace(PAGES_ADDRESS, &server.address().to_string());
         line.replace(PAGES_ADMIN, &server.admin().to_string())
@@ -75,12 +75,12 @@ fn typed(page: &str, server: &Server) -> Vec<Step> {
 }
 
 fn page_holds(page: &str, least: usize) {
-    let steps_of = |server: &Server| {
+    let steps_of = |server: &ServerProcess| {
         let found = typed(page, server);
         assert!(found.len() >= least, "{found:?}");
         found
     };
-    hold(|| Server::start(&[]), steps_of);
+    hold(|| ServerProcess::start(&[]), steps_of);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn the_page_on_algorithms_tells_the_truth() {
     let [policy] = blocks(CHOOSING, "yaml")[..] else { panic!("one policy") };
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("policy.yaml"), policy).expect("it can be written");
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     let steps = typed(CHOOSING, &server);
     assert_eq!(steps.len(), 1, "{steps:?}");
     run_all(&steps, &server, directory.path()).expect("nothing there depends on the time");
@@ -130,7 +130,7 @@ fn policies_on_pages_are_right() {
 /// The answers that the page on HTTP shows are those that come, but for the time.
 #[test]
 fn the_page_on_http_shows_real_answers() {
-    let server = Server::start(&[path(&file(
+    let server = ServerProcess::start(&[path(&file(
         "
 version: 1
 rules:
@@ -145,9 +145,9 @@ rules:
     let mut shown: Value = serde_json::from_str(check).expect("JSON");
     shown["decided_at_ms"] = reply.json()["decided_at_ms"].clone();
     assert_eq!(reply.json(), shown);
-    assert_eq!(server.ask(&Request::get("/check?userId=alice")).body, rlaas);
+    assert_eq!(server.ask(&HttpRequest::get("/check?userId=alice")).body, rlaas);
     let calls = blocks(HTTP, "http").into_iter().filter_map(|block| block.strip_prefix("POST /json\n"));
     let [call] = calls.collect::<Vec<_>>()[..] else { panic!("one call") };
     let shown: Value = serde_json::from_str(envoy).expect("JSON");
-    assert_eq!(server.ask(&Request::post("/json", call)).json(), shown);
+    assert_eq!(server.ask(&HttpRequest::post("/json", call)).json(), shown);
 }

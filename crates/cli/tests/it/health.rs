@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
 
-use slidegate_testkit::program::{Ended, Server, command, run};
+use slidegate_testkit::program::{Ended, ServerProcess, command, run};
 
 /// A server that gives this answer once, and hands back what it was asked.
 fn answers(answer: &'static str) -> (String, JoinHandle<String>) {
@@ -22,7 +22,7 @@ fn answers(answer: &'static str) -> (String, JoinHandle<String>) {
 
 #[test]
 fn it_asks_a_running_server() {
-    let server = Server::start(&["--token", "correct-horse-battery"]);
+    let server = ServerProcess::start(&["--token", "correct-horse-battery"]);
     // Who asks for health has no token.
     let ended = run(&["health", "--server", &server.url()]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");

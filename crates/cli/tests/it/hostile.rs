@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use crate::load_turn;
 use protocols::{ADMIN, GRPC, HTTP, LIVEZ, Protocol, RESP};
-use slidegate_testkit::program::{Server, file, path};
+use slidegate_testkit::program::{ServerProcess, file, path};
 use well_behaved::WellBehaved;
 
 /// How long anything may take that a client sends or takes.
@@ -29,7 +29,7 @@ pub(crate) const WITH_BODIES_KIB: u64 = 4_096 * (20 + 64 + 2 * 64) + (10 << 10);
 /// What the most connections need, in the server and here.
 const FILES: u64 = 12_000;
 
-fn server() -> Server {
+fn server() -> ServerProcess {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     assert!(
         maximum.is_none_or(|maximum| maximum >= FILES),
@@ -40,7 +40,7 @@ fn server() -> Server {
         "version: 1\nserver:\n  connections: {head_timeout: 2s, body_timeout: 2s, write_timeout: 2s, idle_timeout: 10min}\n\
          rules:\n  - {name: api, key: [user], limits: [1000000000/s]}\n",
     );
-    Server::start(&[path(&policy), "--log", "off", "--grpc", "127.0.0.1:0", "--resp", "127.0.0.1:0"])
+    ServerProcess::start(&[path(&policy), "--log", "off", "--grpc", "127.0.0.1:0", "--resp", "127.0.0.1:0"])
 }
 
 fn runtime() -> Runtime {
@@ -49,7 +49,7 @@ fn runtime() -> Runtime {
 }
 
 /// The most memory that it ever had.
-fn most_resident_kib(server: &Server) -> u64 {
+fn most_resident_kib(server: &ServerProcess) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
@@ -59,7 +59,7 @@ fn most_resident_kib(server: &Server) -> u64 {
 struct Others([(Protocol, WellBehaved); 2]);
 
 impl Others {
-    fn begin(server: &Server, protocol: Protocol) -> Self {
+    fn begin(server: &ServerProcess, protocol: Protocol) -> Self {
         Self([protocol, LIVEZ].map(|one| (one, WellBehaved::begin(one, (one.address)(server)))))
     }
 

@@ -6,19 +6,19 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use slidegate_testkit::program::{Request, Server, command, file, path};
+use slidegate_testkit::program::{HttpRequest, ServerProcess, command, file, path};
 
 /// Descriptors of the program.
 const FILES: u64 = 200;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// `slidegate serve` with few descriptors.
-fn start(policy: &str) -> Server {
+fn start(policy: &str) -> ServerProcess {
     let plain = command(&["serve", policy, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0"]);
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit -n {FILES} && exec \"$0\" \"$@\"")]);
     limited.arg(plain.get_program()).args(plain.get_args()).env_clear();
-    Server::spawn(&mut limited)
+    ServerProcess::spawn(&mut limited)
 }
 
 /// Connections on which a request has begun, so that none of them is idle.
@@ -42,8 +42,8 @@ fn lives(address: SocketAddr) -> bool {
         && answer.starts_with("HTTP/1.1 200 ")
 }
 
-fn status(server: &Server) -> serde_json::Value {
-    Request::get("/v1/status").send(server.admin()).json()
+fn status(server: &ServerProcess) -> serde_json::Value {
+    HttpRequest::get("/v1/status").send(server.admin()).json()
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-use slidegate_testkit::program::{Server, command, file, path};
+use slidegate_testkit::program::{ServerProcess, command, file, path};
 
 const CHECK: &str = r#"{"attributes":{"user":"alice"}}"#;
 
@@ -48,7 +48,7 @@ fn it_is_who_the_variables_say_and_sends_the_rest_at_the_end() {
     let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);
     let command =
         command.env("OTEL_SERVICE_NAME", "front-door").env("OTEL_RESOURCE_ATTRIBUTES", "region=north");
-    let server = Server::spawn(command.env("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=seven"));
+    let server = ServerProcess::spawn(command.env("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=seven"));
     assert_eq!(server.check(CHECK).status, 200);
     let (code, said) = server.terminate();
     assert_eq!(code, Some(0), "{said}");
@@ -70,7 +70,7 @@ fn it_is_who_the_variables_say_and_sends_the_rest_at_the_end() {
 fn a_collector_that_is_away_is_told_once() {
     let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let policy = policy(address);
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     for _ in 0..3 {
         assert_eq!(server.check(CHECK).status, 200);
     }

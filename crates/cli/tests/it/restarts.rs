@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use slidegate_testkit::program::{Server, command, file, path};
+use slidegate_testkit::program::{ServerProcess, command, file, path};
 use slidegate_testkit::servers::free_port;
 
 const RESTARTS: usize = 100;
@@ -122,8 +122,15 @@ fn exchange(stream: &mut TcpStream, request: &[u8]) -> Outcome {
 }
 
 /// A server on this port, once it listens.
-fn start(policy: &str, port: u16) -> Server {
-    Server::spawn(&mut command(&["serve", policy, "--http", &format!("127.0.0.1:{port}"), "--log", "error"]))
+fn start(policy: &str, port: u16) -> ServerProcess {
+    ServerProcess::spawn(&mut command(&[
+        "serve",
+        policy,
+        "--http",
+        &format!("127.0.0.1:{port}"),
+        "--log",
+        "error",
+    ]))
 }
 
 #[test]
@@ -179,7 +186,7 @@ fn a_second_signal_ends_it_at_once() {
     let policy = file(
         "version: 1\nserver: {shutdown_timeout: 60s}\nrules:\n  - {name: api, key: [user], limits: [1/h]}\n",
     );
-    let mut server = Server::start(&[path(&policy), "--log", "error"]);
+    let mut server = ServerProcess::start(&[path(&policy), "--log", "error"]);
     let mut begun = TcpStream::connect(server.address()).expect("it listens");
     begun.write_all(b"POST /v1/check HTTP/1.1\r\ncontent-le").expect("it reads");
     assert_eq!(server.check(&body(1, 1)).status, 200);

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use slidegate_testkit::program::{Request, Server, command, file, path, run};
+use slidegate_testkit::program::{HttpRequest, ServerProcess, command, file, path, run};
 use slidegate_testkit::servers::free_port;
 
 const LOGIN: &str = r#"{"attributes":{"method":"POST","path":"/login","ip":"203.0.113.7"}}"#;
@@ -16,7 +16,7 @@ fn policy(settings: &str) -> tempfile::NamedTempFile {
 
 #[test]
 fn without_a_file_it_serves_the_example() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     let banner = server.banner();
     assert!(
         banner.contains(&"policy: built-in example (`slidegate example` prints it)".to_owned()),
@@ -32,7 +32,7 @@ fn without_a_file_it_serves_the_example() {
 #[test]
 fn with_a_file_it_serves_that() {
     let policy = policy("store: {max_memory: 3MiB}");
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     let banner = server.banner().join("\n");
     assert!(banner.contains(&format!("policy: {}, 1 rule\n", path(&policy))), "{banner}");
     assert!(banner.contains("store:  memory, at most 3 MiB"), "{banner}");
@@ -44,7 +44,7 @@ fn with_a_file_it_serves_that() {
 fn a_policy_can_come_from_standard_input() {
     let mut command = command(&["serve", "-", "--http", "127.0.0.1:0"]);
     let policy = policy("");
-    let server = Server::spawn(command.stdin(policy.reopen().expect("a file")));
+    let server = ServerProcess::spawn(command.stdin(policy.reopen().expect("a file")));
     assert!(server.banner().contains(&"policy: standard input, 1 rule".to_owned()), "{:?}", server.banner());
     assert_eq!(server.check(LOGIN).json()["remaining"], 1);
 }
@@ -52,7 +52,7 @@ fn a_policy_can_come_from_standard_input() {
 /// A terminal gets colours; a pipe gets none.
 #[test]
 fn a_pipe_gets_plain_text() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     assert!(server.banner().iter().all(|line| !line.contains('\x1b')), "{:?}", server.banner());
 }
 
@@ -70,7 +70,7 @@ fn flags_go_before_variables_and_variables_before_the_file() {
         let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);
         command.envs(variable.map(|style| ("SLIDEGATE_HEADERS", style)));
         command.args(flag.map(|style| format!("--headers={style}")));
-        let server = Server::spawn(&mut command);
+        let server = ServerProcess::spawn(&mut command);
         let reply = server.check(LOGIN);
         let known = ["ratelimit-limit", "x-ratelimit-limit", "ratelimit-policy"];
         let found: Vec<_> = known.into_iter().filter(|name| reply.header(name).is_some()).collect();
@@ -89,11 +89,11 @@ fn every_setting_can_be_a_variable() {
         ("SLIDEGATE_TOKEN", "correct-horse-battery"),
         ("SLIDEGATE_LOG", "error"),
     ]);
-    let server = Server::spawn(&mut command);
+    let server = ServerProcess::spawn(&mut command);
     assert!(server.banner().contains(&"store:  memory, at most 5 MiB".to_owned()), "{:?}", server.banner());
     assert_eq!(server.check(LOGIN).status, 401);
     let headers = ["content-type: application/json", "authorization: Bearer correct-horse-battery"];
-    let allowed = server.ask(&Request { headers: &headers, ..Request::post("/v1/check", LOGIN) });
+    let allowed = server.ask(&HttpRequest { headers: &headers, ..HttpRequest::post("/v1/check", LOGIN) });
     assert_eq!(allowed.status, 200, "{allowed:?}");
     assert!(!server.banner().join("").contains("correct-horse"), "secrets are not shown");
 }
@@ -104,7 +104,7 @@ fn redis_can_be_named_by_a_flag() {
     let policy = policy("store: {kind: memory}");
     let free = free_port();
     let url = format!("redis://user:secret@127.0.0.1:{free}");
-    let server = Server::start(&[path(&policy), "--redis", &url, "--log", "off"]);
+    let server = ServerProcess::start(&[path(&policy), "--redis", &url, "--log", "off"]);
     let banner = server.banner().join("\n");
     assert!(banner.contains(&format!("store:  Redis at redis://127.0.0.1:{free}")), "{banner}");
     let reply = server.check(LOGIN);
@@ -160,7 +160,7 @@ fn a_port_that_is_taken_is_told_with_a_remedy() {
 #[cfg(unix)]
 #[test]
 fn it_ends_when_it_is_told_to() {
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     assert_eq!(server.check(LOGIN).status, 200);
     let (code, said) = server.terminate();
     assert_eq!((code, said.as_str()), (Some(0), ""));
@@ -172,7 +172,7 @@ fn it_ends_when_it_is_told_to() {
 fn warnings_go_to_stderr() {
     let policy =
         file("version: 1\nrules:\n  - {name: api, limits: [{quota: 100, window: 1s, algorithm: counter}]}\n");
-    let (code, said) = Server::start(&[path(&policy)]).terminate();
+    let (code, said) = ServerProcess::start(&[path(&policy)]).terminate();
     assert_eq!(code, Some(0));
     assert!(said.starts_with("warning: rule api: "), "{said}");
     assert!(said.contains("199"), "{said}");

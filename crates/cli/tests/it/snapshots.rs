@@ -11,7 +11,7 @@ use serde_json::json;
 use slidegate::policy::Policy;
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{CheckRequest, Clock, Gate, Key, Limit, Memory, Request, Space, SystemClock};
-use slidegate_testkit::program::{self, Server, command, file, path, run};
+use slidegate_testkit::program::{self, ServerProcess, command, file, path, run};
 
 /// Kills of all servers together.
 const KILLS: usize = 200;
@@ -102,7 +102,7 @@ impl Trial {
 
     /// Starts it, has every client admitted once, and kills it when a save that began after that is at this point.
     fn kill_at(&mut self, point: usize, seen: &mut Seen) {
-        let server = Server::start(&[path(&self.policy)]);
+        let server = ServerProcess::start(&[path(&self.policy)]);
         let first = self.inode();
         assert_eq!(used_by(&server, 0), self.used, "what was in the file, and nothing else, was restored");
         let now = used_by(&server, 1);
@@ -138,7 +138,7 @@ fn in_one_line(text: &str) -> String {
 }
 
 /// What the clients have used after a request of this cost each.
-fn used_by(server: &Server, cost: u64) -> [u64; 2] {
+fn used_by(server: &ServerProcess, cost: u64) -> [u64; 2] {
     CLIENTS.map(|ip| {
         let reply = server.check(&json!({"attributes": {"ip": ip}, "cost": cost}).to_string()).json();
         QUOTA - reply["remaining"].as_u64().unwrap_or_else(|| panic!("{reply}"))
@@ -154,7 +154,7 @@ fn a_kill_in_the_middle_leaves_the_old_one_or_the_new_one() {
                 for kill in 0..KILLS / SERVERS {
                     trial.kill_at(server + kill, &mut seen);
                 }
-                let server = Server::start(&[path(&trial.policy)]);
+                let server = ServerProcess::start(&[path(&trial.policy)]);
                 assert_eq!(used_by(&server, 0), trial.used);
                 let names = fs::read_dir(trial.snapshot.parent().expect("a folder")).expect("the folder");
                 let names = names.map(|entry| entry.expect("an entry").file_name());
@@ -187,7 +187,7 @@ fn the_end_is_saved_too() {
     let text = fs::read_to_string(policy(&snapshot).path()).expect("the policy");
     let policy = file(&text.replace("100ms", "1h"));
     for round in 0..3 {
-        let server = Server::start(&[path(&policy)]);
+        let server = ServerProcess::start(&[path(&policy)]);
         assert_eq!(used_by(&server, 0), [round; 2]);
         used_by(&server, 1);
         let (code, said) = server.terminate();
@@ -215,7 +215,7 @@ fn a_file_is_never_in_memory_as_a_whole() {
     let [without, with] = [empty, full].map(|snapshot| {
         let text = fs::read_to_string(policy(&snapshot).path()).expect("the policy");
         let bounded = file(&text.replace("100ms", "1h, max_memory: 32MiB"));
-        let server = Server::start(&[path(&bounded)]);
+        let server = ServerProcess::start(&[path(&bounded)]);
         peak_bytes(server.id())
     });
     println!("a file of {file_bytes} bytes, and a start that takes {without} without it and {with} with it");
@@ -228,7 +228,7 @@ fn a_damaged_file_is_told_and_set_aside() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = folder.path().join("state");
     let policy = policy(&snapshot);
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     used_by(&server, 1);
     server.terminate();
     let good = fs::read(&snapshot).expect("the snapshot");
@@ -247,7 +247,7 @@ fn a_damaged_file_is_told_and_set_aside() {
     ];
     for (problem, bytes) in rows {
         fs::write(&snapshot, &bytes).expect("a file");
-        let server = Server::start(&[path(&policy)]);
+        let server = ServerProcess::start(&[path(&policy)]);
         assert_eq!(used_by(&server, 0), [0; 2], "it starts empty");
         let (code, said) = server.terminate();
         assert_eq!(code, Some(0));
@@ -263,7 +263,7 @@ fn what_could_not_be_saved_at_the_end_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = folder.path().join("state");
     let policy = policy(&snapshot);
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     wait_for("a save", || snapshot.exists().then_some(()));
     // Nothing can be written where a folder is. One that is being saved may still be in its place.
     wait_for("a folder", || fs::create_dir(folder.path().join("state.new")).ok());
@@ -276,14 +276,14 @@ fn what_could_not_be_saved_at_the_end_is_told() {
 fn two_servers_cannot_have_one_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let policy = policy(&folder.path().join("state"));
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     let ended = run(&["serve", "--http", "127.0.0.1:0", path(&policy)]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
     let said = in_one_line(&ended.stderr);
     assert!(said.contains("in use by another process: stop that one"), "{said}");
     // The system gives the lock back, however the process ended.
     server.kill();
-    Server::start(&[path(&policy)]);
+    ServerProcess::start(&[path(&policy)]);
 }
 
 /// As another user, where the tests are run by one who may read and write everything.

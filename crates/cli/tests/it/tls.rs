@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Pem, Usage};
-use slidegate_testkit::program::{Ended, Server, command, executable, file, path, run};
+use slidegate_testkit::program::{Ended, ServerProcess, command, executable, file, path, run};
 
 const RULES: &str = "rules: [{name: login, match: {path: /login}, key: [ip], limits: [1000/min]}]";
 /// More than a change of files may take to be noticed: five times two seconds.
@@ -42,14 +42,14 @@ impl Scene {
         ))
     }
 
-    fn serve(&self) -> Server {
-        Server::start(&[path(&self.policy(""))])
+    fn serve(&self) -> ServerProcess {
+        ServerProcess::start(&[path(&self.policy(""))])
     }
 
     /// For clients with a certificate alone.
-    fn serve_known(&self) -> Server {
+    fn serve_known(&self) -> ServerProcess {
         let more = format!(", client_ca: {:?}", self.path("ca.crt"));
-        Server::start(&[path(&self.policy(&more))])
+        ServerProcess::start(&[path(&self.policy(&more))])
     }
 }
 
@@ -88,8 +88,9 @@ fn errors_say_what_to_do() {
     let (server, ca) = (scene.serve(), scene.path("ca.crt"));
     let late = Scene::new(Usage::ExpiredServer);
     let late_server = late.serve();
-    let plain = Server::start(&[]);
-    let elsewhere = Server::spawn(&mut command(&["serve", path(&scene.policy("")), "--http", "127.0.0.2:0"]));
+    let plain = ServerProcess::start(&[]);
+    let elsewhere =
+        ServerProcess::spawn(&mut command(&["serve", path(&scene.policy("")), "--http", "127.0.0.2:0"]));
     let (https, http) = (server.url(), server.url().replace("https", "http"));
     let plain_https = plain.url().replace("http", "https");
     let (late_ca, no_file) = (late.path("ca.crt"), scene.path("none.crt"));
@@ -261,7 +262,7 @@ fn the_page_tells_the_truth() {
     for (policy, console) in policies.iter().zip(consoles) {
         std::fs::write(directory.path().join("policy.yaml"), policy).expect("a file");
         let mut command = command(&["serve", "policy.yaml", "--http", "127.0.0.1:0"]);
-        let server = Server::spawn(command.current_dir(&directory));
+        let server = ServerProcess::spawn(command.current_dir(&directory));
         let port = server.address().port().to_string();
         for step in console.split("\n$ ") {
             let (script, prints) = step.trim_start_matches("$ ").split_once('\n').unwrap_or((step, ""));

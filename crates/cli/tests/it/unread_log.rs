@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use slidegate_testkit::program::{Request, command, file, path};
+use slidegate_testkit::program::{HttpRequest, command, file, path};
 
 const TOKEN: &str = "the-token-of-an-operator";
 /// A server that hangs fails the test instead of holding it up.
@@ -70,7 +70,7 @@ impl Unread {
 
     fn metric(&self, name: &str) -> u64 {
         let bearer = format!("authorization: Bearer {TOKEN}");
-        let page = Request { headers: &[&bearer], ..Request::get("/metrics") }.send(self.admin).body;
+        let page = HttpRequest { headers: &[&bearer], ..HttpRequest::get("/metrics") }.send(self.admin).body;
         let value = page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
         value.unwrap_or_else(|| panic!("{name} is not in {page}"))
     }
@@ -115,7 +115,7 @@ fn lines_beyond_the_queue_are_dropped_counted_and_reported() {
     let bearer = format!("authorization: Bearer {TOKEN}");
     let headers = ["content-type: application/json", &bearer];
     let body = format!(r#"{{"rule":"named","attributes":{{"user":"{}"}}}}"#, "x".repeat(4_000));
-    let reset = Request { headers: &headers, ..Request::post("/v1/keys/reset", &body) };
+    let reset = HttpRequest { headers: &headers, ..HttpRequest::post("/v1/keys/reset", &body) };
     let mut dropped = 0;
     for _ in 0..1_000 {
         assert_eq!(reset.send(server.admin).status, 200);

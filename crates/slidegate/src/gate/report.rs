@@ -6,7 +6,7 @@ use super::active_policy::ActivePolicy;
 use super::answer::Applied;
 use super::batch::{BatchAnswer, BatchItem, ItemLimits, MatchedItem};
 use super::{Gate, GateError};
-use crate::telemetry::{Block, LimitDecisions, RequestInfo, RequestOutcome, Telemetry};
+use crate::telemetry::{BlockedRequest, LimitDecisions, RequestInfo, RequestOutcome, Telemetry};
 use slidegate_policy::Request;
 use slidegate_policy::{Blocked, Hit, HitMode};
 use slidegate_store::{Admission, Charge, IdempotentOutcome};
@@ -208,7 +208,7 @@ fn report_block(
 ) {
     let placed = request.map(|request| policy.key_and_route_of(rule, request));
     let (key, route) = placed.unwrap_or_default();
-    let bar = Block { why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
+    let bar = BlockedRequest { why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
     telemetry.record_block((policy, rule), info, &bar);
 }
 
@@ -227,7 +227,7 @@ fn would_block(
             telemetry.record_block(
                 (policy, hit.rule),
                 info,
-                &Block { why, mode, key: Some(key), route, now_ms },
+                &BlockedRequest { why, mode, key: Some(key), route, now_ms },
             );
             any = true;
         }

@@ -11,12 +11,12 @@ const BUCKETS: usize = (MAX_BITS - FINE_BITS + 1) as usize * FINE;
 
 /// Durations as they are noted.
 #[derive(Debug)]
-pub(super) struct Histogram {
+pub(super) struct LatencyHistogram {
     buckets: Box<[AtomicU64]>,
     sum_ns: AtomicU64,
 }
 
-impl Histogram {
+impl LatencyHistogram {
     pub(super) fn new() -> Self {
         Self { buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(), sum_ns: AtomicU64::new(0) }
     }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn counts_and_quantiles_are_those_of_a_sorted_list() {
-        let histogram = Histogram::new();
+        let histogram = LatencyHistogram::new();
         assert_eq!(histogram.now().quantile_ns(0.5), None);
         let durations: Vec<u64> = (1..=10_000).map(|n| n * n % 77_777).collect();
         durations.iter().for_each(|ns| histogram.note(*ns));

@@ -71,7 +71,7 @@ impl<'v> LimitDecisions<'v> {
 
 /// A refusal without asking any limit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block<'a> {
+pub(crate) struct BlockedRequest<'a> {
     pub(crate) why: Blocked,
     pub(crate) mode: HitMode,
     pub(crate) key: Option<&'a Key<'a>>,
@@ -237,9 +237,9 @@ impl Telemetry {
         &self,
         (policy, rule): (&ActivePolicy, usize),
         info: &RequestInfo<'_>,
-        block: &Block<'_>,
+        block: &BlockedRequest<'_>,
     ) {
-        let Block { why, mode, key, route, now_ms } = *block;
+        let BlockedRequest { why, mode, key, route, now_ms } = *block;
         let Some(tally) = policy.tally(rule) else { return };
         let rule = &policy.rules()[rule];
         if let Some(series) = tally.block_series(why, route) {

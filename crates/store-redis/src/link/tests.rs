@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use self::server::{SURELY, Server, until};
+use self::server::{FakeServer, SURELY, until};
 use super::*;
 use crate::invocation::Script;
 
@@ -48,7 +48,7 @@ fn number(reply: &[u8]) -> u64 {
     std::str::from_utf8(reply).unwrap().parse().unwrap()
 }
 
-fn link_to(server: &Server) -> RedisLink {
+fn link_to(server: &FakeServer) -> RedisLink {
     RedisLink::new(&RedisConfig::parse(&server.url()).unwrap())
 }
 
@@ -74,7 +74,7 @@ impl Tally {
     }
 }
 
-async fn evalsha_calls(server: &Server) -> u64 {
+async fn evalsha_calls(server: &FakeServer) -> u64 {
     let stats: String = server.ask(&["INFO", "commandstats"]).await;
     let calls = stats.split("cmdstat_evalsha:calls=").nth(1).and_then(|rest| rest.split(',').next());
     calls.map_or(0, |calls| calls.parse().unwrap())
@@ -82,7 +82,7 @@ async fn evalsha_calls(server: &Server) -> u64 {
 
 #[tokio::test]
 async fn requests_at_the_same_time_travel_together_and_get_their_own_answers() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let link = link_to(&server);
     assert_eq!(number(&link.call(count_one("k"), late()).await.unwrap()), 1);
     let before = evalsha_calls(&server).await;
@@ -96,7 +96,7 @@ async fn requests_at_the_same_time_travel_together_and_get_their_own_answers() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_that_the_server_forgets_are_sent_again_and_count_once() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let link = link_to(&server);
     for round in 1..=20 {
         let _: String = server.ask(&["SCRIPT", "FLUSH"]).await;
@@ -113,7 +113,7 @@ async fn scripts_that_the_server_forgets_are_sent_again_and_count_once() {
 
 #[tokio::test]
 async fn a_script_that_answers_one_request_gets_its_whole_reply() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let link = link_to(&server);
     for (text, expected) in
         [("return ARGV[1] .. ARGV[2]", &b"hw"[..]), ("return redis.status_reply('FINE')", b"FINE")]
@@ -128,7 +128,7 @@ async fn a_script_that_answers_one_request_gets_its_whole_reply() {
 
 #[tokio::test]
 async fn errors_of_the_server_are_passed_on() {
-    let server = Server::start(&["--maxmemory", "1"]).await;
+    let server = FakeServer::start(&["--maxmemory", "1"]).await;
     let link = link_to(&server);
     let failure = link.call(count_one("k"), late()).await.unwrap_err();
     assert!(
@@ -140,7 +140,7 @@ async fn errors_of_the_server_are_passed_on() {
 
 #[tokio::test]
 async fn servers_that_are_set_up_badly_are_warned_of() {
-    let server = Server::start(&["--maxmemory-policy", "allkeys-lru"]).await;
+    let server = FakeServer::start(&["--maxmemory-policy", "allkeys-lru"]).await;
     let _: String = server
         .ask(&["ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-config", "-eval", "-evalsha"])
         .await;
@@ -161,7 +161,7 @@ async fn servers_that_are_set_up_badly_are_warned_of() {
 fn a_link_outlives_its_runtimes() {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let keeper = runtime();
-    let server = keeper.block_on(Server::start(&[]));
+    let server = keeper.block_on(FakeServer::start(&[]));
     let link = link_to(&server);
     for expected in 1..=3 {
         let reply = runtime().block_on(link.call(count_one("k"), late()));

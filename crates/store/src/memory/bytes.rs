@@ -2,7 +2,7 @@
 
 use slidegate_core::{Holder, Limit, State};
 
-use super::subject::{LimitState, Subject};
+use super::subject::{LimitState, SubjectState};
 
 /// Overhead of an allocation.
 const ALLOCATION_BYTES: usize = 16;
@@ -39,7 +39,7 @@ pub(super) fn growth(limit: &Limit, state: &State) -> usize {
     state.heap_bytes().max(FIRST_RING) + ALLOCATION_BYTES
 }
 
-impl Subject {
+impl SubjectState {
     /// Bytes on the heap where all of it is there, its own box included.
     #[inline(always)]
     pub(super) fn heap_bytes(&self) -> usize {

@@ -4,7 +4,7 @@ use slidegate_core::{Decisions, MAX_TIME_MS, Verdict, evaluate, give_back};
 
 use super::Memory;
 use super::multi_subject::{LoadedSubject, ShardGuards};
-use super::subject::Subject;
+use super::subject::SubjectState;
 use crate::ChargeRequest;
 
 impl Memory {
@@ -37,7 +37,7 @@ impl Memory {
         let room = shard.reserve_memory(&self.interner, &mut loaded.subject, footprint, now_ms);
         match &loaded.original {
             Some(original) if room.is_err() => {
-                loaded.subject = Subject { budgeted: loaded.subject.budgeted, ..original.clone() };
+                loaded.subject = SubjectState { budgeted: loaded.subject.budgeted, ..original.clone() };
                 loaded.limits.iter_mut().for_each(|(_, units)| *units = 0);
                 loaded.align();
                 evaluate(&mut loaded.attempts(holder), now_ms).decisions

@@ -10,7 +10,7 @@ use super::counter_pair::{CounterPair, WidePair};
 use super::interner::{CELLS, Interner};
 use super::row::RowContent;
 use super::slot::SlotContent;
-use super::subject::{LimitState, Subject};
+use super::subject::{LimitState, SubjectState};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Layout {
@@ -33,7 +33,7 @@ pub(super) enum TableItem {
     Row(RowContent),
 }
 
-impl Subject {
+impl SubjectState {
     /// Smallest layout that fits its current state.
     pub(super) fn layout(&self, interner: &Interner) -> Layout {
         self.layout_of(interner, &self.states(), |_, _| true)

@@ -6,7 +6,7 @@ use super::budget::Footprint;
 use super::interner::Interner;
 use super::row::ROW_BYTES;
 use super::slot::SLOT_BYTES;
-use super::subject::{LimitState, Subject};
+use super::subject::{LimitState, SubjectState};
 
 /// When the last request comes, as it does to all limits of a subject: where a slot begins, for
 /// most resolutions.
@@ -15,7 +15,8 @@ const END_MS: u64 = 20_000 * 86_400_000;
 /// Maximum size of a subject under these limits with this many open permits, including its bucket.
 pub fn max_subject_bytes(limits: &[Limit], open_permits: usize) -> usize {
     let limit_states = |limit: &Limit| LimitState { limit: *limit, state: filled(limit) };
-    let mut subject = Subject { limit_states: limits.iter().map(limit_states).collect(), ..Subject::new(0) };
+    let mut subject =
+        SubjectState { limit_states: limits.iter().map(limit_states).collect(), ..SubjectState::new(0) };
     (0..open_permits).for_each(|_| {
         subject.ledger.grant(0, u64::MAX);
     });

@@ -7,7 +7,7 @@ use super::Memory;
 use super::budget::Footprint;
 use super::eviction::OutOfMemory;
 use super::shard::{Shard, refuse};
-use super::subject::{LimitState, Subject};
+use super::subject::{LimitState, SubjectState};
 use crate::fingerprint::Fingerprint;
 use crate::sync::MutexGuard;
 use crate::{ChargeRequest, stricter};
@@ -16,9 +16,9 @@ use crate::{ChargeRequest, stricter};
 pub(super) struct LoadedSubject {
     pub(super) fingerprint: Fingerprint,
     pub(super) shard: usize,
-    pub(super) subject: Subject,
+    pub(super) subject: SubjectState,
     /// The subject as it was, if that is small.
-    pub(super) original: Option<Subject>,
+    pub(super) original: Option<SubjectState>,
     /// The limits that it had.
     terms: SmallVec<[Limit; 1]>,
     /// Its limits, each with the cost of all the charges on it.
@@ -121,7 +121,7 @@ impl Memory {
                 let shard = self.shard_of(fingerprint);
                 let group = self.interner.group(charge.space);
                 let subject = guards.shard(shard).take_out(&self.interner, *fingerprint);
-                let subject = subject.unwrap_or_else(|| Subject::new(group));
+                let subject = subject.unwrap_or_else(|| SubjectState::new(group));
                 let (original, terms, limits) = (subject.small_copy(), subject.terms(), SmallVec::new());
                 subjects.push(LoadedSubject {
                     fingerprint: *fingerprint,

@@ -8,7 +8,7 @@ use super::Memory;
 use super::budget::Footprint;
 use super::multi_subject::{LoadedSubject, decide_subjects, evaluate_subjects, find, is_peek};
 use super::shard::Shard;
-use super::subject::Subject;
+use super::subject::SubjectState;
 use crate::fingerprint::Fingerprint;
 use crate::{Admission, Charge, Grants, RefundScope, ReserveRequest, SettleOutcome, Settlement};
 
@@ -16,7 +16,7 @@ use crate::{Admission, Charge, Grants, RefundScope, ReserveRequest, SettleOutcom
 struct SettlementSubject {
     shard: usize,
     fingerprint: Fingerprint,
-    subject: Subject,
+    subject: SubjectState,
 }
 
 impl Memory {
@@ -66,7 +66,7 @@ impl Memory {
     pub fn settle_now(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         let mut outcomes = vec![SettleOutcome::Void; settlement.subjects.len()];
         // Where there is no ledger, nothing is settled.
-        self.settle_each(settlement, Subject::has_permits, |index, subject| {
+        self.settle_each(settlement, SubjectState::has_permits, |index, subject| {
             outcomes[index] = match subject {
                 Some(subject) => subject.settle(&settlement.subjects[index], settlement),
                 None if settlement.subjects[index].release_ms() <= settlement.now_ms => {
@@ -96,8 +96,8 @@ impl Memory {
     fn settle_each(
         &self,
         settlement: &Settlement<'_>,
-        may_change: impl Fn(&Subject) -> bool,
-        mut settle: impl FnMut(usize, Option<&mut Subject>),
+        may_change: impl Fn(&SubjectState) -> bool,
+        mut settle: impl FnMut(usize, Option<&mut SubjectState>),
     ) {
         let Settlement { now_ms, ref subjects, .. } = *settlement;
         let fingerprints: SmallVec<[Fingerprint; 4]> =
@@ -130,7 +130,7 @@ impl Memory {
     fn reserve_memory_for_settlement(
         &self,
         shard: &mut Shard,
-        subject: &mut Subject,
+        subject: &mut SubjectState,
         settlement: &Settlement<'_>,
     ) {
         let footprint = Footprint::SLOT.with_heap(subject.settled_bytes(settlement.cost));

@@ -8,7 +8,7 @@ use super::interner::Interner;
 use super::layout::{Layout, TableItem};
 use super::row::Row;
 use super::slot::{SLOT_BYTES, Slot, SlotContent};
-use super::subject::Subject;
+use super::subject::SubjectState;
 use super::table::Table;
 use crate::fingerprint::Fingerprint;
 use crate::key::Space;
@@ -88,7 +88,7 @@ impl Shard {
         demand: SubjectCharge<'_>,
     ) -> Verdict {
         let SubjectCharge { space, limits, attempt } = demand;
-        let mut subject = Subject::new(interner.group(space));
+        let mut subject = SubjectState::new(interner.group(space));
         subject.align(limits);
         let evaluated = subject.evaluate(limits, attempt);
         if attempt.cost == 0 || limits.is_empty() || !evaluated.is_allowed() {
@@ -110,7 +110,7 @@ impl Shard {
         &mut self,
         interner: &Interner,
         fingerprint: Fingerprint,
-        mut subject: Subject,
+        mut subject: SubjectState,
         SubjectCharge { limits, attempt, .. }: SubjectCharge<'_>,
     ) -> Verdict {
         let original = subject.small_copy();
@@ -141,7 +141,7 @@ impl Shard {
     pub(super) fn reserve_memory(
         &mut self,
         interner: &Interner,
-        subject: &mut Subject,
+        subject: &mut SubjectState,
         footprint: Footprint,
         now_ms: u64,
     ) -> Result<(), OutOfMemory> {
@@ -151,14 +151,14 @@ impl Shard {
     }
 
     /// Takes a subject out of its table. Its share of the budget stays until [`Shard::put_back`].
-    pub(super) fn take_out(&mut self, interner: &Interner, fingerprint: Fingerprint) -> Option<Subject> {
+    pub(super) fn take_out(&mut self, interner: &Interner, fingerprint: Fingerprint) -> Option<SubjectState> {
         if let Some(place) = self.slots.find(fingerprint) {
             let slot = self.slots.remove(place)?;
-            return Subject::from_slot(interner, slot.holding);
+            return SubjectState::from_slot(interner, slot.holding);
         }
         let place = self.rows.find(fingerprint)?;
         let row = self.rows.remove(place)?;
-        Subject::from_row(interner, row.content)
+        SubjectState::from_row(interner, row.content)
     }
 
     /// Puts a subject into a table, unless it is idle.
@@ -170,7 +170,7 @@ impl Shard {
         &mut self,
         interner: &Interner,
         fingerprint: Fingerprint,
-        (mut subject, original): (Subject, Option<Subject>),
+        (mut subject, original): (SubjectState, Option<SubjectState>),
         now_ms: u64,
     ) {
         subject.drop_idle(now_ms);
@@ -183,14 +183,14 @@ impl Shard {
                 if more != Footprint::NONE && self.budget.shortage(subject.group, more).is_some() =>
             {
                 let (denied, budgeted) = (subject.denied, subject.budgeted);
-                self.insert(interner, fingerprint, Subject { denied, budgeted, ..original });
+                self.insert(interner, fingerprint, SubjectState { denied, budgeted, ..original });
             }
             _ => self.insert(interner, fingerprint, subject),
         }
     }
 
     /// Inserts a subject within its budgeted footprint, and returns the rest to the budget.
-    fn insert(&mut self, interner: &Interner, fingerprint: Fingerprint, mut subject: Subject) {
+    fn insert(&mut self, interner: &Interner, fingerprint: Fingerprint, mut subject: SubjectState) {
         let shape = subject.budgeted_layout(interner);
         if shape == Layout::Heap {
             subject.limit_states.shrink_to_fit();

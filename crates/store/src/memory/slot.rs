@@ -1,7 +1,7 @@
 //! One subject in 32 bytes: its fingerprint, and its states in a cell, or everything on the heap.
 
 use super::cell::Cell;
-use super::subject::Subject;
+use super::subject::SubjectState;
 use super::table::Keyed;
 use crate::fingerprint::Fingerprint;
 
@@ -18,7 +18,7 @@ pub(super) enum SlotContent {
     Packed { spec: u8, cell: Cell },
     /// What no other form can hold: many limits, several logs, large counts, holders in flight,
     /// permits.
-    Heap(Box<Subject>),
+    Heap(Box<SubjectState>),
 }
 
 /// Size of a bucket of slots. Being empty costs nothing: it is one more value of the tag.

@@ -16,7 +16,7 @@ use super::interner::Interner;
 use super::row::Row;
 use super::slot::{Slot, SlotContent};
 use super::snapshot_reader::{SnapshotReader, damaged};
-use super::subject::Subject;
+use super::subject::SubjectState;
 use super::{Memory, codec};
 use crate::fingerprint::{Fingerprint, Seed};
 use crate::key::Space;
@@ -140,7 +140,7 @@ impl Memory {
     }
 
     /// Puts a subject back; what a smaller bound has no room for is forgotten and counted.
-    fn restore(&self, fingerprint: Fingerprint, mut subject: Subject, now_ms: u64) {
+    fn restore(&self, fingerprint: Fingerprint, mut subject: SubjectState, now_ms: u64) {
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
         let footprint = subject.footprint(subject.layout(&self.interner));
         if shard.reserve_memory(&self.interner, &mut subject, footprint, now_ms).is_err() {
@@ -218,18 +218,23 @@ fn write_slot(interner: &Interner, slot: &Slot, words: &mut Vec<u64>) {
         SlotContent::Heap(subject) => return write_subject(interner, slot.fingerprint, subject, words),
         SlotContent::Packed { spec, cell } => SlotContent::Packed { spec: *spec, cell: *cell },
     };
-    if let Some(subject) = Subject::from_slot(interner, subject) {
+    if let Some(subject) = SubjectState::from_slot(interner, subject) {
         write_subject(interner, slot.fingerprint, &subject, words);
     }
 }
 
 fn write_row(interner: &Interner, row: &Row, words: &mut Vec<u64>) {
-    if let Some(subject) = Subject::from_row(interner, row.content.clone()) {
+    if let Some(subject) = SubjectState::from_row(interner, row.content.clone()) {
         write_subject(interner, row.fingerprint, &subject, words);
     }
 }
 
-fn write_subject(interner: &Interner, fingerprint: Fingerprint, subject: &Subject, words: &mut Vec<u64>) {
+fn write_subject(
+    interner: &Interner,
+    fingerprint: Fingerprint,
+    subject: &SubjectState,
+    words: &mut Vec<u64>,
+) {
     let Space(space) = interner.space(subject.group).unwrap_or(Space([0, 0]));
     words.extend([SUBJECT, fingerprint.0, fingerprint.1]);
     words.extend(space);
@@ -242,9 +247,9 @@ fn read_subject(
     interner: &Interner,
     input: &mut SnapshotReader<impl Read>,
     magic: u64,
-) -> io::Result<(Fingerprint, Subject)> {
+) -> io::Result<(Fingerprint, SubjectState)> {
     let [one, two, first, second, denied, limits] = input.take_array()?;
-    let mut subject = Subject::new(interner.group(Space([first, second])));
+    let mut subject = SubjectState::new(interner.group(Space([first, second])));
     subject.denied = denied == 1;
     for _ in 0..limits {
         subject.limit_states.push(codec::read_limit_state(input)?);

@@ -14,7 +14,7 @@ use crate::{ChargeRecord, MAX_LIMITS, SettleOutcome, Settlement};
 
 /// The limits of one subject and its permits.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(super) struct SubjectState {
     pub(super) group: u8,
     pub(super) denied: bool,
     /// Its share of the shard's budget.
@@ -38,7 +38,7 @@ impl LimitState {
     }
 }
 
-impl Subject {
+impl SubjectState {
     pub(super) fn new(group: u8) -> Self {
         Self {
             group,
@@ -113,7 +113,7 @@ impl Subject {
         verdict
     }
 
-    /// What [`Subject::decide`] would answer, without a charge.
+    /// What [`SubjectState::decide`] would answer, without a charge.
     pub(super) fn evaluate(&mut self, limits: &[Limit], attempt: Attempt) -> Verdict {
         evaluate(&mut self.attempts(limits, attempt), attempt.now_ms)
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// HTTP request.
 #[derive(Clone, Copy)]
-pub struct Request<'a> {
+pub struct HttpRequest<'a> {
     /// Method.
     pub method: &'a str,
     /// Path and query.
@@ -18,7 +18,7 @@ pub struct Request<'a> {
     pub body: &'a str,
 }
 
-impl<'a> Request<'a> {
+impl<'a> HttpRequest<'a> {
     /// `GET` without headers.
     pub fn get(target: &'a str) -> Self {
         Self { method: "GET", target, headers: &[], body: "" }
@@ -33,7 +33,7 @@ impl<'a> Request<'a> {
     ///
     /// # Panics
     /// If no HTTP response in UTF-8 comes back.
-    pub fn send(&self, to: SocketAddr) -> Reply {
+    pub fn send(&self, to: SocketAddr) -> HttpReply {
         let Self { method, target, headers, body } = self;
         let mut text = format!("{method} {target} HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\n");
         headers.iter().for_each(|header| text.extend([header, "\r\n"]));
@@ -42,13 +42,13 @@ impl<'a> Request<'a> {
         stream.write_all(text.as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers in UTF-8");
-        Reply::parse(&answer)
+        HttpReply::parse(&answer)
     }
 }
 
 /// HTTP response.
 #[derive(Debug)]
-pub struct Reply {
+pub struct HttpReply {
     /// Status code.
     pub status: u16,
     headers: Vec<(String, String)>,
@@ -56,7 +56,7 @@ pub struct Reply {
     pub body: String,
 }
 
-impl Reply {
+impl HttpReply {
     fn parse(answer: &str) -> Self {
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
         let mut lines = head.lines();

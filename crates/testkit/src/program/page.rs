@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Server, Step, run_all};
+use super::{ServerProcess, ShellStep, run_all};
 
 /// Code blocks of a page in this language.
 pub fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
@@ -16,13 +16,13 @@ pub fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 ///
 /// # Panics
 /// If a block begins with output.
-pub fn console(page: &str, place: impl Fn(&str) -> String) -> Vec<Step> {
-    let mut found: Vec<Step> = Vec::new();
+pub fn console(page: &str, place: impl Fn(&str) -> String) -> Vec<ShellStep> {
+    let mut found: Vec<ShellStep> = Vec::new();
     let mut goes_on = false;
     for line in blocks(page, "console").into_iter().flat_map(str::lines) {
         let line = place(line);
         match (found.last_mut(), line.strip_prefix("$ ")) {
-            (_, Some(command)) => found.push(Step { command: command.to_owned(), prints: Vec::new() }),
+            (_, Some(command)) => found.push(ShellStep { command: command.to_owned(), prints: Vec::new() }),
             (Some(step), None) if goes_on => step.command.extend(["\n", &line]),
             (Some(step), None) => step.prints.push(line.clone()),
             (None, None) => panic!("nothing was typed: {line}"),
@@ -37,7 +37,11 @@ pub fn console(page: &str, place: impl Fn(&str) -> String) -> Vec<Step> {
 ///
 /// # Panics
 /// If a command prints something else.
-pub fn hold(directory: &Path, start: impl Fn() -> Server, steps_of: impl Fn(&Server) -> Vec<Step>) {
+pub fn hold(
+    directory: &Path,
+    start: impl Fn() -> ServerProcess,
+    steps_of: impl Fn(&ServerProcess) -> Vec<ShellStep>,
+) {
     let mut last = String::new();
     for _ in 0..5 {
         let server = start();

@@ -7,14 +7,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::command;
-use super::http::{Reply, Request};
+use super::http::{HttpReply, HttpRequest};
 
 /// Last line of the banner.
 const LAST_LINE: &str = "Press Ctrl-C to stop.";
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Server process, killed on drop.
-pub struct Server {
+/// ServerProcess process, killed on drop.
+pub struct ServerProcess {
     child: Child,
     banner: Vec<String>,
     scheme: String,
@@ -23,7 +23,7 @@ pub struct Server {
     stderr: Option<JoinHandle<String>>,
 }
 
-impl Server {
+impl ServerProcess {
     /// `slidegate serve` with these arguments, on a free port, once it has printed its banner.
     ///
     /// # Panics
@@ -119,13 +119,13 @@ impl Server {
     }
 
     /// Sends a request to the HTTP listener.
-    pub fn ask(&self, request: &Request<'_>) -> Reply {
+    pub fn ask(&self, request: &HttpRequest<'_>) -> HttpReply {
         request.send(self.address)
     }
 
     /// `POST /v1/check` with this body.
-    pub fn check(&self, body: &str) -> Reply {
-        self.ask(&Request::post("/v1/check", body))
+    pub fn check(&self, body: &str) -> HttpReply {
+        self.ask(&HttpRequest::post("/v1/check", body))
     }
 
     /// Sends a signal by its name.
@@ -185,7 +185,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();

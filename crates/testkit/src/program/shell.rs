@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use super::{Server, executable};
+use super::{ServerProcess, executable};
 
 /// Command, which may have several lines, and its expected output.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct ShellStep {
     /// Command line for `sh`.
     pub command: String,
     /// Expected lines of standard output.
@@ -15,15 +15,15 @@ pub struct Step {
 
 /// Steps of lines such as those of the banner: commands begin at the margin, and their output is
 /// indented by four spaces. A line that ends in a backslash continues.
-pub fn steps<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+pub fn steps<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<ShellStep> {
+    let mut steps: Vec<ShellStep> = Vec::new();
     let mut goes_on = false;
     for line in lines {
         match (steps.last_mut(), line.strip_prefix("    ")) {
             (Some(step), _) if goes_on => step.command.extend(["\n", line]),
             (Some(step), Some(printed)) => step.prints.push(printed.to_owned()),
             _ if line.is_empty() || line.starts_with('#') => {}
-            _ => steps.push(Step { command: line.to_owned(), prints: Vec::new() }),
+            _ => steps.push(ShellStep { command: line.to_owned(), prints: Vec::new() }),
         }
         goes_on = line.ends_with('\\');
     }
@@ -38,7 +38,11 @@ pub fn steps<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Step> {
 ///
 /// # Panics
 /// If the output of a fast step differs.
-pub fn run_all(steps: &[Step], server: &Server, directory: &std::path::Path) -> Result<(), String> {
+pub fn run_all(
+    steps: &[ShellStep],
+    server: &ServerProcess,
+    directory: &std::path::Path,
+) -> Result<(), String> {
     for step in steps {
         let began = std::time::Instant::now();
         let program = executable();

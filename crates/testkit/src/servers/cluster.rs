@@ -2,7 +2,7 @@
 
 use super::server::field_of;
 use super::view::{self, Duty};
-use super::{Flavour, Server, wait_for};
+use super::{Flavour, RedisServer, wait_for};
 
 const PRIMARIES: usize = 3;
 const SLOTS: usize = 16_384;
@@ -25,7 +25,7 @@ const ARGS: [&str; 10] = [
 
 /// Nodes 0 to 2 begin as primaries; node 3 is the replica of 0, 4 of 1 and 5 of 2.
 pub struct Cluster {
-    nodes: Vec<Server>,
+    nodes: Vec<RedisServer>,
 }
 
 impl Cluster {
@@ -37,7 +37,7 @@ impl Cluster {
     /// With more arguments for every node.
     pub fn start_with(flavour: Flavour, args: &[&str]) -> Self {
         let args = [&ARGS, args].concat();
-        let nodes = (0..2 * PRIMARIES).map(|_| Server::start_with(flavour, &args)).collect();
+        let nodes = (0..2 * PRIMARIES).map(|_| RedisServer::start_with(flavour, &args)).collect();
         let cluster = Self { nodes };
         cluster.share_slots();
         cluster.introduce();
@@ -50,18 +50,18 @@ impl Cluster {
 
     /// Of all nodes, dead ones too: that is what a client is configured with.
     pub fn urls(&self) -> Vec<String> {
-        self.nodes.iter().map(Server::url).collect()
+        self.nodes.iter().map(RedisServer::url).collect()
     }
 
     /// A node by its index.
-    pub fn node(&self, index: usize) -> &Server {
+    pub fn node(&self, index: usize) -> &RedisServer {
         &self.nodes[index]
     }
 
     /// The slot of a key.
     pub fn slot_of(&self, key: &str) -> u16 {
         match self.someone().command(&["CLUSTER", "KEYSLOT", key]) {
-            super::Reply::Int(slot) => u16::try_from(slot).expect("a slot"),
+            super::RespReply::Int(slot) => u16::try_from(slot).expect("a slot"),
             other => panic!("not a slot: {other:?}"),
         }
     }
@@ -99,15 +99,15 @@ impl Cluster {
     }
 
     /// The nodes that have slots now.
-    pub(super) fn primaries(&self) -> impl Iterator<Item = &Server> {
+    pub(super) fn primaries(&self) -> impl Iterator<Item = &RedisServer> {
         self.up().filter(|node| node.info("role").as_deref() == Some("master"))
     }
 
-    fn up(&self) -> impl Iterator<Item = &Server> {
+    fn up(&self) -> impl Iterator<Item = &RedisServer> {
         self.nodes.iter().filter(|node| node.is_up())
     }
 
-    fn someone(&self) -> &Server {
+    fn someone(&self) -> &RedisServer {
         self.up().next().expect("a node that is up")
     }
 
@@ -138,11 +138,11 @@ impl Cluster {
         });
     }
 
-    fn is_content(&self, node: &Server) -> Result<(), String> {
+    fn is_content(&self, node: &RedisServer) -> Result<(), String> {
         let state = field_of(&node.command(&["CLUSTER", "INFO"]).text(), "cluster_state");
         let (mine, first) = (view::of(node), view::of(self.someone()));
         let mut slots = 0;
-        for other in self.up().map(Server::port) {
+        for other in self.up().map(RedisServer::port) {
             let (Some(seen), Some(known)) = (mine.get(&other), first.get(&other)) else {
                 return Err(format!("{} does not know {other}", node.port()));
             };

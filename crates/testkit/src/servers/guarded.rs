@@ -1,11 +1,11 @@
 //! A server that asks who is there.
 
-use super::{Flavour, Server};
+use super::{Flavour, RedisServer};
 
 const ADMIN_PASSWORD: &str = "of-the-admin";
 
 /// A server whose default user has a password, with one more user who may do what an ACL says.
-pub struct Guarded(Server);
+pub struct Guarded(RedisServer);
 
 impl Guarded {
     /// The name of the user.
@@ -18,11 +18,11 @@ impl Guarded {
         let password = format!(">{}", Self::PASSWORD);
         let mut args = vec!["--requirepass", ADMIN_PASSWORD, "--user", Self::USER, "on", &password];
         args.extend(rules.split(' '));
-        Self(Server::start_with(flavour, &args))
+        Self(RedisServer::start_with(flavour, &args))
     }
 
     /// The server, with commands and a URL for the admin.
-    pub fn server(&self) -> &Server {
+    pub fn server(&self) -> &RedisServer {
         &self.0
     }
 

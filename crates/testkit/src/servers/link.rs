@@ -14,7 +14,7 @@ use super::AfterDrop;
 
 /// What is done with replies.
 #[derive(Clone, Copy)]
-pub(super) enum Replies {
+pub(super) enum ReplyFault {
     Pass,
     Drop(AfterDrop),
     BreakOff,
@@ -24,7 +24,7 @@ pub(super) enum Replies {
 /// What all connections share.
 pub(super) struct Link {
     server_port: u16,
-    treatment: Mutex<Replies>,
+    treatment: Mutex<ReplyFault>,
     /// Both ends of every connection, by its number.
     open: Mutex<BTreeMap<u64, [TcpStream; 2]>>,
     pub(super) refusing: AtomicBool,
@@ -38,7 +38,7 @@ impl Link {
     pub(super) fn to(server_port: u16) -> Self {
         Self {
             server_port,
-            treatment: Mutex::new(Replies::Pass),
+            treatment: Mutex::new(ReplyFault::Pass),
             open: Mutex::default(),
             refusing: AtomicBool::new(false),
             connections: AtomicU64::new(0),
@@ -48,7 +48,7 @@ impl Link {
         }
     }
 
-    pub(super) fn treat(&self, replies: Replies) {
+    pub(super) fn treat(&self, replies: ReplyFault) {
         *self.treatment.lock() = replies;
     }
 
@@ -108,16 +108,16 @@ impl Link {
             self.replies.fetch_add(piece.len() as u64, Ordering::SeqCst);
             let treatment = *self.treatment.lock();
             match treatment {
-                Replies::Drop(AfterDrop::Close) => return Ok(()),
-                Replies::Drop(AfterDrop::Hang) => hangs = true,
-                Replies::BreakOff if !hangs => {
+                ReplyFault::Drop(AfterDrop::Close) => return Ok(()),
+                ReplyFault::Drop(AfterDrop::Hang) => hangs = true,
+                ReplyFault::BreakOff if !hangs => {
                     hangs = true;
                     self.delivered.fetch_add(1, Ordering::SeqCst);
                     write(client, &piece[..1])?;
                 }
-                Replies::BreakOff => {}
-                Replies::Delay(delay) => thread::sleep(delay),
-                Replies::Pass => {}
+                ReplyFault::BreakOff => {}
+                ReplyFault::Delay(delay) => thread::sleep(delay),
+                ReplyFault::Pass => {}
             }
             if !hangs {
                 // Counted first: who has the reply finds it counted.

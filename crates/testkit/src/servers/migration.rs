@@ -1,6 +1,6 @@
 //! Slots that move from one primary of a cluster to another, step by step.
 
-use super::{Cluster, Reply};
+use super::{Cluster, RespReply};
 
 /// A slot on its way. Until it has arrived, its keys are asked for where they were, and those that
 /// are not there any more (or never were) are answered with ASK.
@@ -39,12 +39,15 @@ impl Cluster {
             let head =
                 ["MIGRATE", "127.0.0.1", &port, "", "0", "5000", "KEYS"].map(|word| word.as_bytes().to_vec());
             let keys = keys.into_iter().map(|key| match key {
-                Reply::Bulk(Some(key)) => key,
+                RespReply::Bulk(Some(key)) => key,
                 other => panic!("not a key: {other:?}"),
             });
             let reply = from.command(&head.into_iter().chain(keys).collect::<Vec<_>>());
             // NOKEY: all of them have expired in the meantime.
-            assert!(matches!(&reply, Reply::Simple(text) if text == "OK" || text == "NOKEY"), "{reply:?}");
+            assert!(
+                matches!(&reply, RespReply::Simple(text) if text == "OK" || text == "NOKEY"),
+                "{reply:?}"
+            );
         }
     }
 

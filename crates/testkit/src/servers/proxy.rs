@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::link::{Link, Replies};
+use super::link::{Link, ReplyFault};
 use super::ports;
 
 /// What happens to a connection whose reply was dropped.
@@ -65,24 +65,24 @@ impl Proxy {
 
     /// Everything works again, for new connections and for those that lost nothing.
     pub fn pass(&self) {
-        self.link.treat(Replies::Pass);
+        self.link.treat(ReplyFault::Pass);
         self.accept();
     }
 
     /// Requests arrive at the server and take effect there, but nobody hears of it.
     pub fn drop_replies(&self, then: AfterDrop) {
-        self.link.treat(Replies::Drop(then));
+        self.link.treat(ReplyFault::Drop(then));
     }
 
     /// Of the next reply on each connection the client gets the first byte, and then nothing ever
     /// again.
     pub fn break_off(&self) {
-        self.link.treat(Replies::BreakOff);
+        self.link.treat(ReplyFault::BreakOff);
     }
 
     /// What arrives from the server waits this long before it goes on.
     pub fn delay(&self, delay: Duration) {
-        self.link.treat(Replies::Delay(delay));
+        self.link.treat(ReplyFault::Delay(delay));
     }
 
     /// Closes all connections. New ones are taken.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A reply of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum RespReply {
     /// `+OK`
     Simple(String),
     /// `-ERR …`
@@ -15,11 +15,11 @@ pub enum Reply {
     Int(i64),
     /// Bytes with a length, or none.
     Bulk(Option<Vec<u8>>),
-    /// Replies in a list.
-    Array(Vec<Reply>),
+    /// ReplyFault in a list.
+    Array(Vec<RespReply>),
 }
 
-impl Reply {
+impl RespReply {
     /// The text of a simple or bulk reply.
     pub fn text(&self) -> String {
         match self {
@@ -30,7 +30,7 @@ impl Reply {
     }
 
     /// The elements of an array.
-    pub fn items(self) -> Vec<Reply> {
+    pub fn items(self) -> Vec<RespReply> {
         match self {
             Self::Array(items) => items,
             other => panic!("not an array: {other:?}"),
@@ -51,7 +51,7 @@ impl Wire {
         Ok(Self(BufReader::new(stream)))
     }
 
-    pub(super) fn call<A: AsRef<[u8]>>(&mut self, words: &[A]) -> io::Result<Reply> {
+    pub(super) fn call<A: AsRef<[u8]>>(&mut self, words: &[A]) -> io::Result<RespReply> {
         let mut request = format!("*{}\r\n", words.len()).into_bytes();
         for word in words.iter().map(A::as_ref) {
             request.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
@@ -62,17 +62,17 @@ impl Wire {
         self.reply()
     }
 
-    fn reply(&mut self) -> io::Result<Reply> {
+    fn reply(&mut self) -> io::Result<RespReply> {
         let mut line = String::new();
         self.0.read_line(&mut line)?;
         let line = line.strip_suffix("\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
         let (kind, rest) = line.split_at_checked(1).ok_or(io::ErrorKind::InvalidData)?;
         Ok(match kind {
-            "+" => Reply::Simple(rest.to_owned()),
-            "-" => Reply::Error(rest.to_owned()),
-            ":" => Reply::Int(number(rest)?),
-            "$" => Reply::Bulk(self.bulk(number(rest)?)?),
-            "*" => Reply::Array((0..number(rest)?).map(|_| self.reply()).collect::<io::Result<_>>()?),
+            "+" => RespReply::Simple(rest.to_owned()),
+            "-" => RespReply::Error(rest.to_owned()),
+            ":" => RespReply::Int(number(rest)?),
+            "$" => RespReply::Bulk(self.bulk(number(rest)?)?),
+            "*" => RespReply::Array((0..number(rest)?).map(|_| self.reply()).collect::<io::Result<_>>()?),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         })
     }

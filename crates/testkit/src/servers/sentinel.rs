@@ -1,7 +1,7 @@
 //! A primary and a replica, watched by three sentinels.
 
 use super::server::Role;
-use super::{Flavour, Server, wait_for};
+use super::{Flavour, RedisServer, wait_for};
 
 const MASTER: &str = "slidegate";
 
@@ -11,21 +11,21 @@ const DOWN_AFTER_MS: &str = "1500";
 
 /// Of Redis 7.0. A primary that is silent for a second and a half is replaced.
 pub struct Sentinels {
-    data: [Server; 2],
-    sentinels: [Server; 3],
+    data: [RedisServer; 2],
+    sentinels: [RedisServer; 3],
 }
 
 impl Sentinels {
     /// Returns when the sentinels are ready to fail over.
     pub fn start() -> Self {
         let flavour = Flavour::Redis70;
-        let data = [(); 2].map(|()| Server::start_with(flavour, &["--repl-diskless-sync-delay", "0"]));
+        let data = [(); 2].map(|()| RedisServer::start_with(flavour, &["--repl-diskless-sync-delay", "0"]));
         let port = data[0].port().to_string();
         data[1].must(&["REPLICAOF", "127.0.0.1", &port]);
         // A primary tells sentinels only of replicas that are there when they ask, and they ask
         // every ten seconds.
         wait_for("a replica that follows", || follows(&data[1]));
-        let sentinels = [(); 3].map(|()| Server::start_as(Role::Sentinel, flavour, &[]));
+        let sentinels = [(); 3].map(|()| RedisServer::start_as(Role::Sentinel, flavour, &[]));
         for sentinel in &sentinels {
             sentinel.must(&["SENTINEL", "MONITOR", MASTER, "127.0.0.1", &port, "2"]);
             sentinel.must(&["SENTINEL", "SET", MASTER, "down-after-milliseconds", DOWN_AFTER_MS]);
@@ -43,24 +43,24 @@ impl Sentinels {
 
     /// Of the sentinels.
     pub fn urls(&self) -> Vec<String> {
-        self.sentinels.iter().map(Server::url).collect()
+        self.sentinels.iter().map(RedisServer::url).collect()
     }
 
     /// Of the sentinels, by index.
-    pub fn sentinel(&self, index: usize) -> &Server {
+    pub fn sentinel(&self, index: usize) -> &RedisServer {
         &self.sentinels[index]
     }
 
     /// The server that all sentinels name, as soon as they name the same, it is up, and says so
     /// itself.
-    pub fn wait_for_primary(&self) -> &Server {
+    pub fn wait_for_primary(&self) -> &RedisServer {
         wait_for("a primary", || {
             let ports: Vec<String> = self.sentinels.iter().filter(|one| one.is_up()).map(named).collect();
             let agreed = ports.first().filter(|port| ports.iter().all(|other| other == *port));
             let primary =
                 self.data.iter().find(|server| agreed.is_some_and(|port| *port == server.port().to_string()));
             let is_primary =
-                |server: &&Server| server.is_up() && server.info("role").as_deref() == Some("master");
+                |server: &&RedisServer| server.is_up() && server.info("role").as_deref() == Some("master");
             primary.filter(is_primary).ok_or_else(|| format!("the sentinels name {ports:?}"))
         })
     }
@@ -94,19 +94,19 @@ impl Sentinels {
 }
 
 /// The port that a sentinel names.
-fn named(sentinel: &Server) -> String {
+fn named(sentinel: &RedisServer) -> String {
     let address = sentinel.command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER]).items();
     address.last().expect("an address").text()
 }
 
-fn follows(replica: &Server) -> Result<(), String> {
+fn follows(replica: &RedisServer) -> Result<(), String> {
     match replica.info("master_link_status") {
         Some(link) if link == "up" => Ok(()),
         other => Err(format!("its link is {other:?}")),
     }
 }
 
-fn knows_all(sentinel: &Server) -> Result<(), String> {
+fn knows_all(sentinel: &RedisServer) -> Result<(), String> {
     let fields = sentinel.command(&["SENTINEL", "MASTER", MASTER]).items();
     let value = |name| {
         let field = fields.chunks(2).find(|field| field[0].text() == name);

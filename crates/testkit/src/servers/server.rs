@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::resp::Wire;
-use super::{Flavour, Reply, ports, wait_for};
+use super::{Flavour, RespReply, ports, wait_for};
 
 /// What the program is started as.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,14 +19,14 @@ pub(super) enum Role {
 }
 
 /// What became of a process that was started.
-enum Outcome {
+enum StartOutcome {
     Answers,
     Ended,
 }
 
 /// A server on loopback that keeps nothing on disk. It is killed when dropped, so keep it in a
 /// variable, not in a static.
-pub struct Server {
+pub struct RedisServer {
     flavour: Flavour,
     role: Role,
     args: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Server {
     stopped: AtomicBool,
 }
 
-impl Server {
+impl RedisServer {
     /// Starts a server, and returns when it answers.
     pub fn start(flavour: Flavour) -> Self {
         Self::start_with(flavour, &[])
@@ -114,21 +114,21 @@ impl Server {
     }
 
     /// Over a connection of its own. The reply may be an error; no reply fails the test.
-    pub fn command<A: AsRef<[u8]>>(&self, words: &[A]) -> Reply {
+    pub fn command<A: AsRef<[u8]>>(&self, words: &[A]) -> RespReply {
         self.try_command(words).unwrap_or_else(|error| panic!("{:?} on {}: {error}", self.flavour, self.port))
     }
 
     /// The same of a server that may be down.
-    pub fn try_command<A: AsRef<[u8]>>(&self, words: &[A]) -> io::Result<Reply> {
+    pub fn try_command<A: AsRef<[u8]>>(&self, words: &[A]) -> io::Result<RespReply> {
         self.connect()?.call(words)
     }
 
     /// A command that writes. Returns when a replica has it too, so that it survives this server.
-    pub fn replicated<A: AsRef<[u8]>>(&self, words: &[A]) -> Reply {
+    pub fn replicated<A: AsRef<[u8]>>(&self, words: &[A]) -> RespReply {
         // WAIT is about the writes of its own connection.
         let mut wire = self.connect().expect("a server that is up");
         let reply = wire.call(words).expect("a reply");
-        assert_eq!(wire.call(&["WAIT", "1", "4000"]).expect("a reply"), Reply::Int(1), "replicas");
+        assert_eq!(wire.call(&["WAIT", "1", "4000"]).expect("a reply"), RespReply::Int(1), "replicas");
         reply
     }
 
@@ -136,7 +136,7 @@ impl Server {
     pub fn must<A: AsRef<[u8]>>(&self, words: &[A]) {
         let command =
             || words.iter().map(|word| String::from_utf8_lossy(word.as_ref())).collect::<Vec<_>>().join(" ");
-        assert_eq!(self.command(words), Reply::Simple("OK".to_owned()), "{}", command());
+        assert_eq!(self.command(words), RespReply::Simple("OK".to_owned()), "{}", command());
     }
 
     /// A field of INFO.
@@ -182,25 +182,25 @@ impl Server {
         command.stderr(output.try_clone().expect("a log")).stdout(output);
         self.child = Some(command.spawn().expect("a program that can be run"));
         match wait_for("a server that answers", || self.outcome()) {
-            Outcome::Answers => Ok(()),
-            Outcome::Ended => Err(fs::read_to_string(&log).expect("a log")),
+            StartOutcome::Answers => Ok(()),
+            StartOutcome::Ended => Err(fs::read_to_string(&log).expect("a log")),
         }
     }
 
-    fn outcome(&mut self) -> Result<Outcome, String> {
+    fn outcome(&mut self) -> Result<StartOutcome, String> {
         let child = self.child.as_mut().expect("a process");
         if child.try_wait().expect("a process").is_some() {
             self.child = None;
-            return Ok(Outcome::Ended);
+            return Ok(StartOutcome::Ended);
         }
         match self.try_command(&["PING"]) {
-            Ok(Reply::Simple(_)) => Ok(Outcome::Answers),
+            Ok(RespReply::Simple(_)) => Ok(StartOutcome::Answers),
             other => Err(format!("{other:?}")),
         }
     }
 }
 
-impl Drop for Server {
+impl Drop for RedisServer {
     fn drop(&mut self) {
         self.kill();
     }

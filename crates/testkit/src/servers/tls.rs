@@ -1,6 +1,6 @@
 //! A Redis server with TLS.
 
-use super::{Flavour, Server, ports};
+use super::{Flavour, RedisServer, ports};
 use crate::certificates::{Authority, CertificateFiles, Pem, Usage};
 
 /// Client certificates: required or not.
@@ -15,7 +15,7 @@ pub enum ClientCertificates {
 /// Redis 7.0 with TLS (the others are built without it), and with plain TCP on the port of
 /// [`Self::server`].
 pub struct TlsServer {
-    server: Server,
+    server: RedisServer,
     port: u16,
     /// Certificate of the authority that signed the server's.
     pub ca: String,
@@ -38,7 +38,7 @@ impl TlsServer {
             vec!["--tls-ca-cert-file", &ca, "--tls-cert-file", &certificate, "--tls-key-file", &key];
         let listen = port.to_string();
         args.extend(["--tls-port", &listen, "--tls-auth-clients", ask]);
-        let server = Server::start_with(Flavour::Redis70, &args);
+        let server = RedisServer::start_with(Flavour::Redis70, &args);
         let client = authority.sign(Usage::Client, 2);
         Self { server, port, ca: authority.certificate, client, _files: files }
     }
@@ -54,7 +54,7 @@ impl TlsServer {
     }
 
     /// The server, with commands over plain TCP.
-    pub fn server(&self) -> &Server {
+    pub fn server(&self) -> &RedisServer {
         &self.server
     }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::Server;
+use super::RedisServer;
 
 /// A node, as another one sees it.
-pub(super) struct Member {
+pub(super) struct ClusterMember {
     pub(super) port: u16,
     /// It is in good standing: neither a stranger still nor suspected to be down.
     pub(super) trusted: bool,
@@ -30,20 +30,20 @@ impl Duty {
 }
 
 /// All members by their port, as `server` sees them.
-pub(super) fn of(server: &Server) -> BTreeMap<u16, Member> {
+pub(super) fn of(server: &RedisServer) -> BTreeMap<u16, ClusterMember> {
     let text = server.command(&["CLUSTER", "NODES"]).text();
     text.lines().map(member).map(|member| (member.port, member)).collect()
 }
 
 /// `id ip:port@bus flags primary ping pong epoch link slot...`
-fn member(line: &str) -> Member {
+fn member(line: &str) -> ClusterMember {
     let words: Vec<&str> = line.split(' ').collect();
     let [_, address, flags, primary, _, _, _, _, slots @ ..] = &words[..] else {
         panic!("not a node: {line}")
     };
     let port = address.split(['@', ',']).next().and_then(|address| address.rsplit(':').next());
     let is = |flag| flags.split(',').any(|other| other == flag);
-    Member {
+    ClusterMember {
         port: port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("no port: {line}")),
         trusted: !["handshake", "noaddr", "fail?", "fail"].into_iter().any(is),
         duty: if is("slave") {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use slidegate_testkit::program::{Step, blocks, console, run_all};
+use slidegate_testkit::program::{ShellStep, blocks, console, run_all};
 use tempfile::TempDir;
 
 use super::setup::Setup;
@@ -28,7 +28,7 @@ pub(crate) fn file(name: &str) -> String {
 }
 
 /// What the page tells to type, with the addresses of a site.
-fn steps(site: &Site) -> Vec<Step> {
+fn steps(site: &Site) -> Vec<ShellStep> {
     let addresses = [
         ("127.0.0.1:8000", site.proxy.address()),
         ("127.0.0.1:8080", site.service.address()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use slidegate_testkit::program::Request;
+use slidegate_testkit::program::HttpRequest;
 
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// What it says, standard output and error.
@@ -85,7 +85,7 @@ impl Proxy {
 
     /// What operators are told.
     pub(crate) fn operator(&self, target: &str) -> String {
-        Request::get(target).send(self.admin).body
+        HttpRequest::get(target).send(self.admin).body
     }
 
     /// All that it has said.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use slidegate_testkit::program::{Server, command};
+use slidegate_testkit::program::{ServerProcess, command};
 use tempfile::TempDir;
 
 use super::client::{Answer, Client, Request};
@@ -14,7 +14,7 @@ use super::{SEARCH, parameter};
 
 pub(crate) struct Site {
     pub(crate) proxy: Proxy,
-    pub(crate) service: Server,
+    pub(crate) service: ServerProcess,
     pub(crate) upstream: Upstream,
     pub(crate) folder: TempDir,
 }
@@ -30,7 +30,7 @@ impl Site {
         let upstream = Upstream::start();
         fs::write(folder.path().join("policy.yaml"), &setup.policy).expect("the folder takes files");
         let arguments = ["serve", "policy.yaml", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"];
-        let service = Server::spawn(command(&arguments).current_dir(folder.path()));
+        let service = ServerProcess::spawn(command(&arguments).current_dir(folder.path()));
         let ports = [(8000, 0), (9901, 0), (9000, upstream.port()), (8081, service.grpc().port())];
         let mut config = setup.envoy.clone();
         for (port, instead) in ports {

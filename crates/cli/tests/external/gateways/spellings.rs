@@ -1,6 +1,6 @@
 //! Paths as real web servers read them: whatever they take for a limited path is limited.
 
-use slidegate_testkit::program::{Server, file, path};
+use slidegate_testkit::program::{ServerProcess, file, path};
 
 use super::client::{Client, Request};
 use super::gateway::NGINX;
@@ -21,13 +21,13 @@ fn policy(more: &str) -> String {
 struct Site {
     gateway: super::gateway::Running,
     web_server: WebServer,
-    service: Server,
+    service: ServerProcess,
 }
 
 impl Site {
     fn open(web_server: WebServer, more: &str) -> Self {
         let file = file(&policy(more));
-        let service = Server::start(&[path(&file)]);
+        let service = ServerProcess::start(&[path(&file)]);
         let gateway = NGINX.start(service.address().port(), web_server.port());
         Self { gateway, web_server, service }
     }

@@ -1,7 +1,7 @@
 //! Servers that something of every kind has happened to.
 
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
-use slidegate_testkit::program::{Request, Server, file, path};
+use slidegate_testkit::program::{HttpRequest, ServerProcess, file, path};
 use slidegate_testkit::servers::{self, Flavour, wait_for};
 use tempfile::TempDir;
 
@@ -17,8 +17,8 @@ rules:
 
 /// One with its state in memory, and one over a Redis that is gone.
 pub(crate) struct Lived {
-    pub(crate) memory: Server,
-    pub(crate) redis: Server,
+    pub(crate) memory: ServerProcess,
+    pub(crate) redis: ServerProcess,
     _folder: TempDir,
     _files: CertificateFiles,
 }
@@ -39,32 +39,32 @@ impl Lived {
 }
 
 /// The classic text of a server.
-pub(crate) fn scrape(server: &Server) -> String {
-    let reply = Request::get("/metrics").send(server.admin());
+pub(crate) fn scrape(server: &ServerProcess) -> String {
+    let reply = HttpRequest::get("/metrics").send(server.admin());
     assert_eq!(reply.status, 200, "{reply:?}");
     reply.body
 }
 
 /// With a certificate and a snapshot.
-fn in_memory(files: &CertificateFiles, folder: &TempDir) -> Server {
+fn in_memory(files: &CertificateFiles, folder: &TempDir) -> ServerProcess {
     let (certificate, key) = (files.path("tls.crt"), files.path("tls.key"));
     let snapshot = folder.path().join("state");
     let policy = file(&format!(
         "version: 1\nserver: {{grpc: {{listen: '127.0.0.1:0', tls: {{certificate: {certificate:?}, key: {key:?}}}}}}}\n\
          store: {{snapshot: {snapshot:?}, snapshot_interval: 100ms}}\n{RULES}"
     ));
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     traffic(&server);
     let saved = || scrape(&server).contains("slidegate_snapshot_saved_timestamp_seconds").then_some(());
     wait_for("a snapshot", || saved().ok_or_else(|| scrape(&server)));
     server
 }
 
-fn over_redis() -> Server {
-    let mut redis = servers::Server::start(Flavour::Redis70);
+fn over_redis() -> ServerProcess {
+    let mut redis = servers::RedisServer::start(Flavour::Redis70);
     let store = format!("store: {{kind: redis, url: '{}', timeout: 30s}}", redis.url());
     let policy = file(&format!("version: 1\n{store}\n{RULES}"));
-    let server = Server::start(&[path(&policy)]);
+    let server = ServerProcess::start(&[path(&policy)]);
     traffic(&server);
     redis.kill();
     traffic(&server);
@@ -72,7 +72,7 @@ fn over_redis() -> Server {
 }
 
 /// Requests with every outcome.
-fn traffic(server: &Server) {
+fn traffic(server: &ServerProcess) {
     let login = r#"{"attributes":{"method":"POST","path":"/login","ip":"203.0.113.7"}"#;
     let bodies = [
         format!("{login}}}"),
@@ -92,10 +92,10 @@ fn traffic(server: &Server) {
         let reply = server.check(body);
         assert!([200, 403, 429].contains(&reply.status), "{body}: {reply:?}");
     }
-    let reply = server.ask(&Request::post("/v1/limit", r#"{"key":"k","quota":5,"window_ms":60000}"#));
+    let reply = server.ask(&HttpRequest::post("/v1/limit", r#"{"key":"k","quota":5,"window_ms":60000}"#));
     assert!([200, 429].contains(&reply.status), "{reply:?}");
     let reserved = server.check(r#"{"attributes":{"path":"/jobs"}}"#).json();
     if let Some(permit) = reserved["permit"].as_str() {
-        server.ask(&Request::post("/v1/settle", &format!(r#"{{"permit":"{permit}","cost":3}}"#)));
+        server.ask(&HttpRequest::post("/v1/settle", &format!(r#"{{"permit":"{permit}","cost":3}}"#)));
     }
 }

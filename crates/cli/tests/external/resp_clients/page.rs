@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use slidegate_testkit::program::{Server, Step, blocks, console, file, hold, path, run};
+use slidegate_testkit::program::{ServerProcess, ShellStep, blocks, console, file, hold, path, run};
 
 use crate::resp_clients::tools::{ioredis_modules, tool};
 
@@ -21,7 +21,7 @@ fn the_page_tells_the_truth() {
     let directory = tempfile::tempdir().expect("a directory");
     let start = || {
         let policy = file(named("yaml", "# policy.yaml"));
-        let server = Server::start(&[path(&policy), "--resp", "127.0.0.1:0"]);
+        let server = ServerProcess::start(&[path(&policy), "--resp", "127.0.0.1:0"]);
         let port = server.resp().port().to_string();
         for (language, comment, name) in
             [("python", "# limits.py", "limits.py"), ("js", "// limits.js", "limits.js")]
@@ -31,7 +31,7 @@ fn the_page_tells_the_truth() {
         }
         server
     };
-    let steps_of = |server: &Server| {
+    let steps_of = |server: &ServerProcess| {
         let port = server.resp().port().to_string();
         let mut steps = console(PAGE, |line| line.replace(PAGES_PORT, &port));
         assert!(steps.len() >= 11, "{steps:?}");
@@ -43,9 +43,9 @@ fn the_page_tells_the_truth() {
 }
 
 /// What is kept in a variable is for the next step, which is typed into the same shell.
-fn together(steps: &mut Vec<Step>) {
+fn together(steps: &mut Vec<ShellStep>) {
     let set = steps.iter().position(|step| step.command.starts_with("permit=")).expect("a permit");
-    let Step { command, .. } = steps.remove(set);
+    let ShellStep { command, .. } = steps.remove(set);
     steps[set].command.insert_str(0, &format!("{command}\n"));
 }
 

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use slidegate_testkit::http2::{
     DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, WINDOW_UPDATE, frame, head,
 };
-use slidegate_testkit::program::Server;
+use slidegate_testkit::program::ServerProcess;
 
 const LIMIT: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 /// A message with one descriptor with one entry, and the bytes before it.
@@ -16,7 +16,7 @@ const MESSAGE: &[u8] = b"\0\0\0\0\x17\n\x01a\x12\x12\n\x10\n\x04user\x12\x08some
 #[derive(Clone, Copy)]
 pub(crate) struct Protocol {
     pub(crate) name: &'static str,
-    pub(crate) address: fn(&Server) -> SocketAddr,
+    pub(crate) address: fn(&ServerProcess) -> SocketAddr,
     /// What a connection begins with.
     pub(crate) greeting: fn() -> Vec<u8>,
     /// A request, the so-manieth of its connection.
@@ -36,7 +36,7 @@ const GRPC_CONNECTION_KIB: u64 = 1 << 10;
 
 pub(crate) const HTTP: Protocol = Protocol {
     name: "HTTP",
-    address: Server::address,
+    address: ServerProcess::address,
     greeting: Vec::new,
     request: |_| {
         const BODY: &str = r#"{"attributes":{"user":"somebody"}}"#;
@@ -51,11 +51,11 @@ pub(crate) const HTTP: Protocol = Protocol {
 pub(crate) const LIVEZ: Protocol = Protocol { name: "/livez", request: |_| get("/livez"), ..HTTP };
 
 pub(crate) const ADMIN: Protocol =
-    Protocol { name: "admin", address: Server::admin, request: |_| get("/v1/status"), ..HTTP };
+    Protocol { name: "admin", address: ServerProcess::admin, request: |_| get("/v1/status"), ..HTTP };
 
 pub(crate) const RESP: Protocol = Protocol {
     name: "RESP",
-    address: Server::resp,
+    address: ServerProcess::resp,
     greeting: Vec::new,
     request: |_| b"*4\r\n$8\r\nSG.CHECK\r\n$1\r\n1\r\n$4\r\nuser\r\n$8\r\nsomebody\r\n".to_vec(),
     long_request: |_| b"COMMAND\r\n".to_vec(),
@@ -65,7 +65,7 @@ pub(crate) const RESP: Protocol = Protocol {
 
 pub(crate) const GRPC: Protocol = Protocol {
     name: "gRPC",
-    address: Server::grpc,
+    address: ServerProcess::grpc,
     greeting: || {
         let room = (1_u32 << 30).to_be_bytes();
         [PREFACE, &frame(SETTINGS, 0, 0, &[]), &frame(WINDOW_UPDATE, 0, 0, &room)].concat()

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use slidegate_testkit::program::{Server, Step, run_all};
+use slidegate_testkit::program::{ServerProcess, ShellStep, run_all};
 
 const PAGE: &str = include_str!("../../../../../docs/import.md");
 
@@ -19,14 +19,14 @@ fn the_page_tells_the_truth() {
         let name = block.lines().next().and_then(|line| line.strip_prefix("# ")).expect("a name");
         fs::write(directory.path().join(name), format!("{block}\n")).expect("it can be written");
     }
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<ShellStep> = Vec::new();
     for line in blocks("console").into_iter().flat_map(str::lines) {
         match (line.strip_prefix("$ "), steps.last_mut()) {
-            (Some(command), _) => steps.push(Step { command: command.to_owned(), prints: Vec::new() }),
+            (Some(command), _) => steps.push(ShellStep { command: command.to_owned(), prints: Vec::new() }),
             (None, step) => step.expect("a command").prints.push(line.to_owned()),
         }
     }
     assert_eq!(steps.len(), 4, "{steps:?}");
-    let server = Server::start(&[]);
+    let server = ServerProcess::start(&[]);
     run_all(&steps, &server, directory.path()).expect("nothing there depends on the time");
 }

@@ -1,24 +1,24 @@
 //! A server with a converted policy answers those who come from the other system.
 
-use slidegate_testkit::program::{Request, Server, file, path, run};
+use slidegate_testkit::program::{HttpRequest, ServerProcess, file, path, run};
 
 /// Windows that slide, so that no edge of one can come between two requests.
-fn serve(system: &str, text: &str) -> (Server, tempfile::NamedTempFile) {
+fn serve(system: &str, text: &str) -> (ServerProcess, tempfile::NamedTempFile) {
     let input = file(text);
     let converted = run(&["import", system, path(&input), "--sliding"]);
     assert_eq!(converted.code, Some(0), "{converted:?}");
     let policy = file(&converted.stdout);
-    (Server::start(&[path(&policy)]), policy)
+    (ServerProcess::start(&[path(&policy)]), policy)
 }
 
 #[test]
 fn clients_of_rlaas_need_no_change() {
     let (server, _policy) = serve("rlaas", include_str!("rlaas/application.yml"));
-    let check = || server.ask(&Request::get("/check?userId=ann"));
+    let check = || server.ask(&HttpRequest::get("/check?userId=ann"));
     let answers = [(); 4].map(|()| check().status);
     assert_eq!(answers, [200, 200, 200, 429]);
     assert_eq!(check().body, r#"{"allowed":false,"currentCount":3,"ttl":30}"#);
-    assert_eq!(server.ask(&Request::get("/check?userId=ben")).status, 200);
+    assert_eq!(server.ask(&HttpRequest::get("/check?userId=ben")).status, 200);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn call(domain: &str, entries: &[(&str, &str)]) -> String {
 #[test]
 fn descriptors_are_asked_as_envoy_asks() {
     let (server, _policy) = serve("envoy", include_str!("envoy/nested.yaml"));
-    let ask = |body: &str| server.ask(&Request::post("/json", body)).status;
+    let ask = |body: &str| server.ask(&HttpRequest::post("/json", body)).status;
     let advert = |mailbox| call("post", &[("kind", "advert"), ("mailbox", mailbox)]);
     assert_eq!([(); 4].map(|()| ask(&advert("12"))), [200, 200, 200, 429]);
     assert_eq!(ask(&advert("13")), 200);
@@ -59,7 +59,7 @@ fn entries_may_be_called_as_limitador_calls_them() {
     let (server, _policy) = serve("limitador", include_str!("limitador/methods.yaml"));
     for (method, user) in [("req.method", "ann"), ("method", "ben")] {
         let write = call("market", &[(method, "POST"), ("user_id", user)]);
-        let answers = [(); 4].map(|()| server.ask(&Request::post("/json", &write)).status);
+        let answers = [(); 4].map(|()| server.ask(&HttpRequest::post("/json", &write)).status);
         assert_eq!(answers, [200, 200, 200, 429], "{method}");
     }
 }

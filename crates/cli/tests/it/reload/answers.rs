@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use slidegate_testkit::program::Request;
+use slidegate_testkit::program::HttpRequest;
 
 /// A policy that was right: from when to when it may have decided.
 pub(crate) struct Generation {
@@ -62,7 +62,7 @@ impl Load {
 fn ask(server: SocketAddr, client: u64, requests: u64) -> Answered {
     let body = format!(r#"{{"attributes":{{"ip":"198.51.100.{client}"}}}}"#);
     let sent_at = Instant::now();
-    let reply = Request::post("/v1/check", &body).send(server);
+    let reply = HttpRequest::post("/v1/check", &body).send(server);
     let received_at = Instant::now();
     let limit = reply.json()["limits"][0].clone();
     let number = |name: &str| limit[name].as_u64();

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use slidegate_testkit::program::{Request, Server, command};
+use slidegate_testkit::program::{HttpRequest, ServerProcess, command};
 
 use crate::reload::files::Policies;
 
 pub(crate) struct Serving {
-    server: Server,
+    server: ServerProcess,
     log: tempfile::NamedTempFile,
 }
 
@@ -35,7 +35,7 @@ impl Serving {
                 None => shell.env_remove(name),
             };
         }
-        Self { server: Server::spawn(&mut shell), log }
+        Self { server: ServerProcess::spawn(&mut shell), log }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -59,7 +59,7 @@ impl Serving {
     /// The quota of the policy in force, without using any of it. 0: no rule applies.
     pub(crate) fn quota(&self) -> u64 {
         let body = r#"{"attributes":{"ip":"203.0.113.7","method":"POST","path":"/login"},"cost":0}"#;
-        let reply = self.server.ask(&Request::post("/v1/check", body));
+        let reply = self.server.ask(&HttpRequest::post("/v1/check", body));
         assert_eq!(reply.status, 200, "{reply:?}");
         reply.json()["limits"][0]["quota"].as_u64().unwrap_or(0)
     }

@@ -8,7 +8,7 @@ use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
 use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 use envoy_types::pb::google::protobuf::UInt64Value;
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tonic::transport::{Channel, Endpoint};
 
 use crate::grpc::service::Service;
@@ -45,7 +45,7 @@ fn left(response: &RateLimitResponse) -> Vec<u32> {
 
 #[tokio::test]
 async fn a_conversation() {
-    let redis = Server::start(Flavour::Redis70);
+    let redis = RedisServer::start(Flavour::Redis70);
     let store = format!("store: {{ kind: redis, url: '{}', timeout: 30s }}", redis.url());
     for store in ["", &store] {
         let service = Service::start(&format!("{store}\n{RULES}")).await;

@@ -1,7 +1,7 @@
 //! The store is away, and a rule denies meanwhile: Envoy is told that there is no answer, and decides by itself.
 
 use prost::Message;
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tonic::Code;
 
 use crate::grpc::client::{Client, LIMIT, Reply, framed, request};
@@ -22,7 +22,7 @@ async fn ask(client: &mut Client, users: &[&str]) -> Reply {
 
 #[tokio::test]
 async fn what_nobody_knows_is_unavailable_and_what_is_barred_is_refused() {
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     let store = format!("store: {{ kind: redis, url: '{}', timeout: 30s }}", redis.url());
     let service = Service::start(&format!("{store}\n{RULES}")).await;
     let mut client = service.client().await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
 use slidegate_server::{Config, ConfigError, Runtime};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::http::service::Service;
 
@@ -24,7 +24,7 @@ rules:
 
 #[tokio::test]
 async fn rules_say_what_holds_without_a_store() {
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     let config =
         Policy::parse("test.yaml", &policy(&redis.url())).unwrap_or_else(|errors| panic!("{errors}"));
     let app = Runtime::new(Config::from(config)).expect("settings");
@@ -73,7 +73,7 @@ async fn rules_say_what_holds_without_a_store() {
 
 #[tokio::test]
 async fn a_denial_that_still_holds_is_repeated() {
-    let redis = Server::start(Flavour::Redis70);
+    let redis = RedisServer::start(Flavour::Redis70);
     let policy = format!(
         "version: 1\nstore: {{ kind: redis, url: '{}', timeout: 30s, deny_cache: 1h }}
 rules: [{{ name: api, limits: [1/h] }}]",

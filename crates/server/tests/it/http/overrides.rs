@@ -8,7 +8,7 @@ use slidegate::policy::{Policy, TemporaryOverride};
 use slidegate::store::{Note, PostOutcome};
 use slidegate::{Store, SystemClock};
 use slidegate_server::{Config, NewOverride, Override, OverrideError, PolicySource, Runtime};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::http::lines::Lines;
 use crate::http::service::{Kind, Service};
@@ -131,7 +131,7 @@ async fn node(url: &str) -> Service<SystemClock> {
 
 #[tokio::test]
 async fn every_node_of_a_store_has_it() {
-    let redis = Server::start(Flavour::Redis70);
+    let redis = RedisServer::start(Flavour::Redis70);
     let (one, other) = (node(&redis.url()).await, node(&redis.url()).await);
     for expected in [(200, Some(2)), (200, Some(2)), (429, Some(2)), (429, Some(2))] {
         assert_eq!(check(&other, "alice").await, expected);
@@ -156,7 +156,7 @@ async fn every_node_of_a_store_has_it() {
 
 #[tokio::test]
 async fn while_the_store_fails_what_is_known_holds_until_it_ends() {
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     let service = node(&redis.url()).await;
     let long = json!({ "rule": "search", "when": { "user": "bob" }, "limits": ["7/h"] });
     service.app.add_override(new(&long, HOUR_MS)).await.map(drop).unwrap_or_else(|error| panic!("{error}"));
@@ -200,7 +200,7 @@ async fn a_store_that_fails_is_told() {
     let _guard = tracing::subscriber::set_default(lines.clone());
     let (fails, again) = ("the store fails: ", "the store is available again");
     let (without, with) = ("without the overrides that it may have", "with the overrides that were known");
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     // Where no password is asked for, every one is wrong.
     let service = node(&redis.url().replace("redis://", "redis://:secret@")).await;
     is_told(&lines, &[fails, "Password authentication failed", without]).await;

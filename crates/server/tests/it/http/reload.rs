@@ -10,7 +10,7 @@ use slidegate::policy::file::HeaderStyle;
 use slidegate::policy::{Policy, Settings};
 use slidegate_server::{Config, PolicySource, ReloadError, Runtime};
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::http::service::Service;
 
@@ -241,7 +241,7 @@ async fn without_a_file_there_is_nothing_to_read() {
 /// The store learns what to answer without it from every policy, not only from the first.
 #[tokio::test]
 async fn on_store_error_changes_too() {
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     let text = |answer: &str| {
         format!(
             "version: 1\nstore: {{ kind: redis, url: '{}', timeout: 30s }}

@@ -9,7 +9,7 @@ use slidegate::policy::Policy;
 use slidegate::store::redis::RedisConfig;
 use slidegate::{Clock, ManualClock, Memory, Redis, SystemClock};
 use slidegate_server::{Backend, Config, Listeners, Runtime, run};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -37,7 +37,7 @@ pub(crate) struct Service<C = ManualClock> {
     pub(crate) app: Arc<Runtime<C>>,
     clock: C,
     pub(crate) document: Arc<Document>,
-    _redis: Option<Server>,
+    _redis: Option<RedisServer>,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
 }
@@ -65,7 +65,7 @@ impl<C: Clock + Clone + 'static> Service<C> {
         let policy = format!("version: 1\n{policy}");
         let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
         let config = Config::from(config);
-        let redis = (kind == Kind::Redis).then(|| Server::start(Flavour::Redis70));
+        let redis = (kind == Kind::Redis).then(|| RedisServer::start(Flavour::Redis70));
         let backend = match &redis {
             None => Backend::Memory(Memory::default()),
             Some(server) => {
@@ -79,7 +79,7 @@ impl<C: Clock + Clone + 'static> Service<C> {
         Self::serve(app, clock, redis).await
     }
 
-    pub(crate) async fn serve(app: Runtime<C>, clock: C, redis: Option<Server>) -> Self {
+    pub(crate) async fn serve(app: Runtime<C>, clock: C, redis: Option<RedisServer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let admin = match &app.settings().server.admin {

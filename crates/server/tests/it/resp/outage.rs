@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::time::timeout;
 
 use crate::resp::client::Reply;
@@ -46,7 +46,7 @@ async fn rules_say_what_holds_without_a_store() {
 /// The server hangs, and so do the commands: at the end of the service they are told.
 #[tokio::test]
 async fn a_stop_answers_what_was_read() {
-    let redis = Server::start(Flavour::Redis70);
+    let redis = RedisServer::start(Flavour::Redis70);
     let mut service =
         Service::over(Some(redis), |config| config.timeout(Duration::from_secs(60)), POLICY).await;
     let mut client = service.client().await;

@@ -9,7 +9,7 @@ use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::RedisConfig;
 use slidegate::{ManualClock, Memory, Redis};
 use slidegate_server::{Backend, Config, Listeners, Runtime, run};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -34,7 +34,7 @@ pub(crate) struct Service {
     pub(crate) address: SocketAddr,
     pub(crate) app: Arc<Runtime<ManualClock>>,
     clock: ManualClock,
-    pub(crate) redis: Option<Server>,
+    pub(crate) redis: Option<RedisServer>,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
 }
@@ -52,7 +52,7 @@ impl Service {
 
     /// Over a server that is asked in this way.
     pub(crate) async fn over(
-        redis: Option<Server>,
+        redis: Option<RedisServer>,
         set: impl FnOnce(RedisConfig) -> RedisConfig,
         policy: &str,
     ) -> Self {
@@ -92,8 +92,8 @@ impl Service {
     }
 }
 
-fn server(kind: Kind) -> Option<Server> {
-    (kind == Kind::Redis).then(|| Server::start(Flavour::Redis70))
+fn server(kind: Kind) -> Option<RedisServer> {
+    (kind == Kind::Redis).then(|| RedisServer::start(Flavour::Redis70))
 }
 
 fn parse(policy: &str) -> (Policy, Settings) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use slidegate::store::MAX_LIMITS;
 use slidegate::telemetry::{RequestCounts, Telemetry, TelemetrySettings};
 use slidegate::{BatchItem, Fallback, GateError, Memory, OnStoreError, Redis, RequestError, Source, Store};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::redis::batches::{Timed, all, back, check, limit, over_both, render, timed};
 use crate::redis::stores::patient;
@@ -241,7 +241,7 @@ async fn there_are_at_most_so_many_limits() {
 
 #[tokio::test]
 async fn without_the_store_every_rule_says_what_holds() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let rules = "
   - { name: local, match: { path: /local }, limits: [4/h] }
   - { name: allow, match: { path: /allow }, limits: [4/h], on_store_error: allow }

@@ -1,7 +1,7 @@
 //! Several requests at once, over memory and over Redis, and their answers as text.
 
 use slidegate::{BatchAnswer, BatchItem, Gate, LimitAnswer, ManualClock, Memory, Outcome, Redis, Store};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::gates::{START_MS, policy, request};
 use crate::redis::stores::patient;
@@ -13,7 +13,7 @@ pub(crate) struct Both {
     pub(crate) memory: Timed<Memory>,
     pub(crate) redis: Timed<Redis>,
     pub(crate) clock: ManualClock,
-    _server: Server,
+    _server: RedisServer,
 }
 
 pub(crate) fn timed<S: Store>(rules: &str, store: S) -> Timed<S> {
@@ -25,7 +25,7 @@ pub(crate) fn timed_by<S: Store>(clock: &ManualClock, rules: &str, store: S) -> 
 }
 
 pub(crate) fn both(rules: &str) -> Both {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let redis = Redis::by_callers_clock(&patient(&server.url()).deny_cache(std::time::Duration::ZERO));
     let clock = ManualClock::new(START_MS);
     let memory = timed_by(&clock, rules, Memory::default());

@@ -40,7 +40,7 @@ async fn all_limits_of_a_subject_lie_in_one_slot() {
         assert_eq!(remaining(&store, space(), &subject).await, [3, 7, 7, 5]);
         let owner = cluster.node(cluster.primary_of(subject.slot));
         let keys = owner.command(&["CLUSTER", "COUNTKEYSINSLOT", &subject.slot.to_string()]);
-        assert_eq!(keys, servers::Reply::Int(4), "of {subject:?}");
+        assert_eq!(keys, servers::RespReply::Int(4), "of {subject:?}");
     }
 }
 

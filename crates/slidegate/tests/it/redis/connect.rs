@@ -6,7 +6,7 @@ use std::time::Duration;
 use slidegate::store::redis::{ClientCertificate, RedisConfig, RedisError};
 use slidegate::{Limit, Redis};
 use slidegate_testkit::certificates::Pem;
-use slidegate_testkit::servers::{ClientCertificates, Flavour, Guarded, Reply, Server, TlsServer};
+use slidegate_testkit::servers::{ClientCertificates, Flavour, Guarded, RedisServer, RespReply, TlsServer};
 
 use crate::redis::stores::{direct, eventually, keys, patient};
 
@@ -103,9 +103,9 @@ async fn a_password_that_is_missing_is_asked_for() {
 
 #[tokio::test]
 async fn a_database_and_a_prefix_keep_stores_apart() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     works(&patient(&format!("{}/3", server.url()))).await.expect("decisions");
-    assert_eq!(server.command(&["DBSIZE"]), Reply::Int(0), "nothing in database 0");
+    assert_eq!(server.command(&["DBSIZE"]), RespReply::Int(0), "nothing in database 0");
     assert!(server.info("db3").is_some_and(|text| text.starts_with("keys=1,")));
     works(&patient(&server.url()).prefix("a:").expect("a prefix")).await.expect("decisions");
     works(&patient(&server.url()).prefix("").expect("a prefix")).await.expect("decisions");
@@ -115,7 +115,7 @@ async fn a_database_and_a_prefix_keep_stores_apart() {
 
 #[tokio::test]
 async fn a_database_that_is_not_there_is_told() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let error = works(&patient(&format!("{}/99", server.url()))).await.expect_err("16 databases").to_string();
     assert!(error.contains("database") || error.contains("DB index"), "{error}");
 }
@@ -125,14 +125,14 @@ async fn a_socket_file() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("redis.sock");
     let path = path.to_str().expect("a path that is text");
-    let _server = Server::start_with(Flavour::Redis70, &["--unixsocket", path]);
+    let _server = RedisServer::start_with(Flavour::Redis70, &["--unixsocket", path]);
     works(&patient(&format!("unix://{path}"))).await.expect("decisions");
 }
 
 #[tokio::test]
 async fn a_server_that_drops_keys_is_warned_about() {
     for flavour in Flavour::all() {
-        let server = Server::start_with(flavour, &["--maxmemory-policy", "allkeys-lru"]);
+        let server = RedisServer::start_with(flavour, &["--maxmemory-policy", "allkeys-lru"]);
         let store = Redis::new(&patient(&server.url()));
         assert_eq!(store.warnings(), [], "nothing is known before the first request");
         let _ = direct(&store, [Limit::per_day(1)]).check("key").await.expect("a decision");

@@ -8,14 +8,14 @@ use slidegate::{
     AsyncLimiter, CallError, Limit, Limiter, Outcome, PermitError, Redis, ReserveRequest, Source, Space,
     Store, Verdict,
 };
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::redis::stores::{self, direct, limit, patient, scripts_run};
 
 /// Longer than the test, so that denials hold for as long as they are remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-fn store(server: &Server) -> Redis {
+fn store(server: &RedisServer) -> Redis {
     Redis::new(&patient(&server.url()).deny_cache(REMEMBERED))
 }
 
@@ -29,7 +29,7 @@ async fn used_up(limiter: &AsyncLimiter<Redis>) -> Verdict {
 }
 
 /// Whether the server is asked for this cost.
-async fn asks(server: &Server, limiter: &AsyncLimiter<Redis>, cost: u64) -> bool {
+async fn asks(server: &RedisServer, limiter: &AsyncLimiter<Redis>, cost: u64) -> bool {
     let before = scripts_run(server);
     let verdict = limiter.check_n("key", cost).await.expect("a decision");
     let asked = scripts_run(server) > before;
@@ -40,7 +40,7 @@ async fn asks(server: &Server, limiter: &AsyncLimiter<Redis>, cost: u64) -> bool
 #[tokio::test]
 async fn a_denial_is_repeated_without_asking() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let limiter = direct(&store(&server), [Limit::per_hour(3)]);
         let wait_ms = used_up(&limiter).await.retry_after_ms().expect("a wait");
         let before = scripts_run(&server);
@@ -56,7 +56,7 @@ async fn a_denial_is_repeated_without_asking() {
 
 #[tokio::test]
 async fn what_may_fit_is_asked_for() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = store(&server);
     let limiter = direct(&store, [Limit::per_hour(5)]);
     assert!(limiter.check_n("key", 3).await.expect("a decision").is_allowed());
@@ -76,7 +76,7 @@ async fn what_may_fit_is_asked_for() {
 /// A wait would be a lie.
 #[tokio::test]
 async fn what_can_never_fit_is_told_so_whatever_is_remembered() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::per_hour(3), Limit::per_day(9)]);
     let _ = used_up(&limiter).await;
     assert!(!asks(&server, &limiter, 1).await);
@@ -90,7 +90,7 @@ async fn what_can_never_fit_is_told_so_whatever_is_remembered() {
 #[tokio::test]
 async fn a_key_that_is_forgotten_is_denied_nowhere() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let [here, there] = [store(&server), store(&server)];
         let [one, two] = [&here, &there].map(|store| direct(store, [Limit::per_hour(3), Limit::per_day(4)]));
         let _ = used_up(&one).await;
@@ -116,7 +116,7 @@ async fn used(limiter: &AsyncLimiter<Redis>) -> u64 {
 /// One limit of several is enough, and the others are not said to have room.
 #[tokio::test]
 async fn a_request_is_denied_by_the_limit_that_is_known() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::per_hour(1), Limit::per_day(10)]);
     let _ = used_up(&limiter).await;
     assert!(!asks(&server, &limiter, 1).await);
@@ -127,7 +127,7 @@ async fn a_request_is_denied_by_the_limit_that_is_known() {
 
 #[tokio::test]
 async fn a_denial_is_not_repeated_for_longer_than_the_setting() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let config = patient(&server.url()).deny_cache(Duration::from_millis(50));
     let limiter = direct(&Redis::new(&config), [Limit::per_hour(1)]);
     let _ = used_up(&limiter).await;
@@ -139,7 +139,7 @@ async fn a_denial_is_not_repeated_for_longer_than_the_setting() {
 
 #[tokio::test]
 async fn what_may_be_given_back_is_always_asked_for() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let builder = Limiter::builder([Limit::per_hour(1)]).refundable().store(store(&server));
     let limiter = builder.build_async().expect("a limiter");
     let permit = limiter.reserve("key", 1).await.expect("a reservation").permit.expect("a permit");
@@ -150,7 +150,7 @@ async fn what_may_be_given_back_is_always_asked_for() {
 
 #[tokio::test]
 async fn a_place_in_flight_is_always_asked_for() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::in_flight(1, Duration::from_secs(3600)).expect("a limit")]);
     let permit = limiter.reserve("key", 1).await.expect("a reservation").permit.expect("a permit");
     assert!(asks(&server, &limiter, 1).await && asks(&server, &limiter, 1).await);
@@ -160,7 +160,7 @@ async fn a_place_in_flight_is_always_asked_for() {
 
 #[tokio::test]
 async fn permits_have_to_be_declared() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::per_hour(1)]);
     let refused = limiter.reserve("key", 1).await.expect_err("not declared");
     assert!(matches!(refused, CallError::Permit(PermitError::NotDeclared)), "{refused}");
@@ -169,7 +169,7 @@ async fn permits_have_to_be_declared() {
 
 #[tokio::test]
 async fn after_the_wait_a_request_is_admitted() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let limits =
         [limit(2, 150), limit(2, 150).counter().expect("a limit"), limit(2, 150).gcra(2).expect("a limit")];
     for limit in limits {
@@ -195,7 +195,7 @@ async fn until_denied(limiter: &AsyncLimiter<Redis>) -> Verdict {
 /// may end early.
 #[tokio::test]
 async fn what_may_be_taken_back_is_asked_for() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = store(&server);
     let limiter = direct(&store, [Limit::per_hour(3)]);
     let charges =

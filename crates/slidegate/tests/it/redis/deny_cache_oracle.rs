@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use slidegate::{AsyncLimiter, Redis, Source};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::task::JoinSet;
 
 use crate::redis::stores::{direct, limit, patient};
@@ -72,7 +72,7 @@ impl Record {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_denial_is_repeated_while_there_is_room() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let stores = [(); 2].map(|()| Redis::new(&patient(&server.url())));
         let limiters = stores.map(|store| Arc::new(direct(&store, [limit(QUOTA as u64, WINDOW_MS)])));
         let until = Instant::now() + Duration::from_secs(2);

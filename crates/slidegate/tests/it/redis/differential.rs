@@ -12,7 +12,7 @@ use slidegate::store::{ChargeRecord, ChargeRequest, ForgetRequest, MAX_LIMITS, S
 use slidegate::{Admission, Grant, IdempotentOutcome, Limit, ReserveRequest, SettleOutcome, Verdict};
 use slidegate_core::MAX_TIME_MS;
 use slidegate_testkit::cases::{Rng, prove_part};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::cases::{changed, limit};
 use crate::differential::{Both, Setting, Step, generate, generate_long};
@@ -139,7 +139,7 @@ fn on_every_server(part: u64, generate: impl Fn(&Rng) -> (Setting, Vec<Step>) + 
 }
 
 fn compare(flavour: Flavour, part: u64, generate: impl Fn(&Rng) -> (Setting, Vec<Step>)) {
-    let server = Server::start(flavour);
+    let server = RedisServer::start(flavour);
     let redis = RedisDriver::new(RedisConfig::parse(&server.url()).expect("a URL"));
     prove_part(part, generate, |setting, steps| {
         let limits: &[Limit] = &setting.limits;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{AsyncLimiter, Limit, LimitKind, Limiter, Redis, Resolution, Space, Store, Verdict};
-use slidegate_testkit::servers::{Flavour, Reply, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer, RespReply};
 
 use crate::redis::stores::{direct, eventually, keys, limit, patient};
 
@@ -31,22 +31,22 @@ fn is_gcra(limit: &Limit) -> bool {
     matches!(limit.kind(), LimitKind::Gcra { .. })
 }
 
-fn time_ms(server: &Server) -> u64 {
+fn time_ms(server: &RedisServer) -> u64 {
     let parts: Vec<u64> =
         server.command(&["TIME"]).items().iter().map(|part| part.text().parse().expect("a number")).collect();
     parts[0] * 1000 + parts[1] / 1000
 }
 
-fn number(reply: &Reply) -> u64 {
+fn number(reply: &RespReply) -> u64 {
     match reply {
-        Reply::Int(number) => u64::try_from(*number).unwrap_or_else(|_| panic!("no expiry: {number}")),
+        RespReply::Int(number) => u64::try_from(*number).unwrap_or_else(|_| panic!("no expiry: {number}")),
         other => panic!("not a number: {other:?}"),
     }
 }
 
 /// When a key expires. Before 7.0 a server tells only how long that is from now.
-fn expiry(server: &Server, key: &str) -> RangeInclusive<u64> {
-    if let reply @ Reply::Int(_) = server.command(&["PEXPIRETIME", key]) {
+fn expiry(server: &RedisServer, key: &str) -> RangeInclusive<u64> {
+    if let reply @ RespReply::Int(_) = server.command(&["PEXPIRETIME", key]) {
         return number(&reply)..=number(&reply);
     }
     let before = time_ms(server);
@@ -55,12 +55,12 @@ fn expiry(server: &Server, key: &str) -> RangeInclusive<u64> {
 }
 
 /// The only key lives as long as this answer says that its state matters.
-fn assert_lives_by(server: &Server, limit: Limit, verdict: &Verdict) {
+fn assert_lives_by(server: &RedisServer, limit: Limit, verdict: &Verdict) {
     let [key] = &keys(server)[..] else { panic!("{:?} of {limit}", keys(server)) };
     assert_key_lives_by(server, key, limit, verdict);
 }
 
-fn assert_key_lives_by(server: &Server, key: &str, limit: Limit, verdict: &Verdict) {
+fn assert_key_lives_by(server: &RedisServer, key: &str, limit: Limit, verdict: &Verdict) {
     let resets_ms = verdict.decided_at_ms + verdict.reset_after_ms().expect("somebody looked");
     let expires_ms = expiry(server, key);
     assert!(*expires_ms.end() >= resets_ms, "{limit}: {expires_ms:?} is before {resets_ms}");
@@ -68,11 +68,11 @@ fn assert_key_lives_by(server: &Server, key: &str, limit: Limit, verdict: &Verdi
     assert!(*expires_ms.start() <= latest_ms, "{limit}: {expires_ms:?} is after {latest_ms}");
 }
 
-fn is_ledger(server: &Server, key: &str) -> bool {
+fn is_ledger(server: &RedisServer, key: &str) -> bool {
     server.command(&["TYPE", key]).text() == "hash"
 }
 
-fn limiter(server: &Server, limit: Limit) -> AsyncLimiter<Redis> {
+fn limiter(server: &RedisServer, limit: Limit) -> AsyncLimiter<Redis> {
     direct(&Redis::new(&patient(&server.url()).deny_cache(Duration::ZERO)), [limit])
 }
 
@@ -83,7 +83,7 @@ async fn charge(limiter: &AsyncLimiter<Redis>, cost: u64) -> Verdict {
 #[tokio::test]
 async fn a_key_lives_until_its_reset() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         for limit in kinds(WINDOW_MS) {
             server.must(&["FLUSHALL"]);
             let limiter = limiter(&server, limit);
@@ -100,7 +100,7 @@ async fn a_key_lives_until_its_reset() {
 #[tokio::test]
 async fn neither_denials_nor_looks_have_a_key_live_longer() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         for limit in kinds(WINDOW_MS) {
             server.must(&["FLUSHALL"]);
             let limiter = limiter(&server, limit);
@@ -118,7 +118,7 @@ async fn neither_denials_nor_looks_have_a_key_live_longer() {
 #[tokio::test]
 async fn a_refund_sets_it_right() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         for limit in kinds(WINDOW_MS).into_iter().filter(|limit| !is_gcra(limit)) {
             server.must(&["FLUSHALL"]);
             let store = Redis::new(&patient(&server.url()));
@@ -146,7 +146,7 @@ async fn a_refund_sets_it_right() {
 #[tokio::test]
 async fn so_does_what_is_given_back() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         for limit in kinds(WINDOW_MS).into_iter().filter(|limit| !limit.needs_id()) {
             server.must(&["FLUSHALL"]);
             let limiter = limiter(&server, limit);
@@ -171,7 +171,7 @@ async fn so_does_what_is_given_back() {
 /// Every write renews what the key has left, where that is too little.
 #[tokio::test]
 async fn what_is_written_steadily_lives_on() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     for limit in kinds(800).map(|limit| Limit::from_words(enlarged(limit)).expect("a limit")) {
         server.must(&["FLUSHALL"]);
         let limiter = limiter(&server, limit);
@@ -198,7 +198,7 @@ fn enlarged(limit: Limit) -> [u64; 4] {
 #[tokio::test]
 async fn in_the_end_nothing_is_left() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         for limit in kinds(300) {
             let _ = charge(&direct(&store, [limit]), 1).await;
@@ -207,6 +207,6 @@ async fn in_the_end_nothing_is_left() {
         let limiter = limiter.build_async().expect("a limiter");
         let permit = limiter.reserve("key", 1).await.expect("a reservation").permit.expect("a permit");
         limiter.refund(&permit).await.expect("a refund");
-        eventually("an empty server", async || server.command(&["DBSIZE"]) == Reply::Int(0)).await;
+        eventually("an empty server", async || server.command(&["DBSIZE"]) == RespReply::Int(0)).await;
     }
 }

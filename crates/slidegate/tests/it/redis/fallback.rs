@@ -11,12 +11,12 @@ use slidegate::{
     Verdict,
 };
 use slidegate_core::Receipt;
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::redis::stores::{self, eventually, guarded, patient, until_from};
 
 /// Denials are asked for again, so that it is seen who answers.
-fn store(server: &Server) -> Redis {
+fn store(server: &RedisServer) -> Redis {
     Redis::new(&patient(&server.url()).deny_cache(Duration::ZERO))
 }
 
@@ -38,7 +38,7 @@ async fn admitted_alone(limiter: &RedisLimiter) -> usize {
 
 /// How many requests one of `nodes` admits by itself, of which `before` came through the store.
 async fn rest_of_share(limit: Limit, nodes: u32, before: usize) -> usize {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let limiter = guarded(store(&server), nodes, [limit]);
     for _ in 0..before {
         let verdict = check(&limiter).await;
@@ -71,7 +71,7 @@ async fn every_kind_has_a_share() {
 /// What others were admitted is not known here, and what was denied was never let through.
 #[tokio::test]
 async fn a_node_counts_its_own_admissions_only() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let (one, other) = (guarded(store(&server), 2, [Limit::per_hour(4)]), store(&server));
     let other = guarded(other, 2, [Limit::per_hour(4)]);
     for _ in 0..4 {
@@ -87,7 +87,7 @@ async fn a_node_counts_its_own_admissions_only() {
 /// By everybody who holds the store, while it is away and requests come.
 #[tokio::test]
 async fn what_is_answered_can_change_at_any_time() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let store = Fallback::new(store(&server), 1);
     let limiter =
         Limiter::builder([Limit::per_hour(1)]).name("rule").store(store).build_async().expect("a limiter");
@@ -117,7 +117,7 @@ async fn what_is_answered_can_change_at_any_time() {
 
 #[tokio::test]
 async fn everything_is_let_through_or_refused_if_so_set() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let limiters = [OnStoreError::Allow, OnStoreError::Deny].map(|mode| {
         let store = Fallback::new(store(&server), 1).on_store_error(mode);
         Limiter::builder([Limit::per_hour(1)]).store(store).build_async().expect("a limiter")
@@ -139,7 +139,7 @@ async fn everything_is_let_through_or_refused_if_so_set() {
 
 #[tokio::test]
 async fn rules_have_their_own_way() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let store =
         Fallback::new(store(&server), 1).rule("open", OnStoreError::Allow).rule("shut", OnStoreError::Deny);
     server.kill();
@@ -161,7 +161,7 @@ async fn rules_have_their_own_way() {
     assert_eq!(decide(&["mine"]).await.source, Source::Local);
 }
 
-fn refundable(server: &Server, limit: Limit) -> RedisLimiter {
+fn refundable(server: &RedisServer, limit: Limit) -> RedisLimiter {
     let store = Fallback::new(store(server), 1);
     Limiter::builder([limit]).refundable().store(store).build_async().expect("a limiter")
 }
@@ -170,7 +170,7 @@ fn refundable(server: &Server, limit: Limit) -> RedisLimiter {
 /// once.
 #[tokio::test]
 async fn a_permit_cannot_be_settled_while_the_store_is_away() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let limiter = refundable(&server, Limit::per_hour(4));
     let permit = limiter.reserve("key", 3).await.expect("a reservation").permit.expect("a permit");
     server.must(&["REPLICAOF", "127.0.0.1", "1"]);
@@ -189,7 +189,7 @@ async fn a_permit_cannot_be_settled_while_the_store_is_away() {
 async fn a_permit_that_a_node_gave_alone_is_taken_back_there() {
     let holding = Limit::in_flight(2, Duration::from_secs(3600)).expect("a limit");
     for limit in [Limit::per_hour(2), holding] {
-        let mut server = Server::start(Flavour::Redis70);
+        let mut server = RedisServer::start(Flavour::Redis70);
         let limiter = refundable(&server, limit);
         until_from(&limiter, Source::Store).await;
         server.kill();
@@ -230,7 +230,7 @@ fn outcome(once: IdempotentOutcome) -> (&'static str, Source, Option<u64>) {
 
 #[tokio::test]
 async fn a_request_that_comes_again_is_charged_once_by_a_node_alone() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let fallback = Fallback::new(store(&server), 1);
     assert_eq!(outcome(once(&fallback, b"a", 2).await), ("decided", Source::Store, Some(8)));
     for _ in 0..3 {
@@ -256,7 +256,7 @@ async fn a_request_that_comes_again_is_charged_once_by_a_node_alone() {
 /// What the node answered by itself, the store never heard of.
 #[tokio::test]
 async fn a_store_that_is_back_is_asked_again() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let fallback = Fallback::new(store(&server), 1);
     server.must(&["REPLICAOF", "127.0.0.1", "1"]);
     assert_eq!(outcome(once(&fallback, b"a", 2).await), ("decided", Source::Local, Some(8)));
@@ -278,7 +278,7 @@ async fn a_store_that_is_back_is_asked_again() {
 /// the node's then began with the same request, and know each other's permits all the same.
 #[tokio::test]
 async fn permits_of_the_store_and_of_the_node_are_told_apart() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let hold = Limit::in_flight(5, Duration::from_secs(3600)).expect("places");
     for limits in [[Limit::per_hour(5)], [hold]] {
         server.must(&["FLUSHALL"]);

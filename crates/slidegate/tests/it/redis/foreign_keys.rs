@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use slidegate::store::redis::{Health, RedisError};
 use slidegate::{AsyncLimiter, Limit, Limiter, Redis};
-use slidegate_testkit::servers::{Flavour, Reply, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer, RespReply};
 
 use crate::redis::stores::{direct, keys, patient, used};
 
@@ -18,7 +18,7 @@ fn kinds() -> [Limit; 5] {
 }
 
 /// The key of a limiter that was asked once.
-async fn only_key(server: &Server, limiter: &AsyncLimiter<Redis>) -> String {
+async fn only_key(server: &RedisServer, limiter: &AsyncLimiter<Redis>) -> String {
     server.must(&["FLUSHALL"]);
     let _ = limiter.check("key").await.expect("a decision");
     let [key] = &keys(server)[..] else { panic!("one key") };
@@ -35,7 +35,7 @@ async fn refusal(limiter: &AsyncLimiter<Redis>, cost: u64) -> (String, String) {
 #[tokio::test]
 async fn a_format_of_another_version_is_named_and_left_alone() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         for limit in kinds() {
             let limiter = direct(&store, [limit]);
@@ -55,7 +55,7 @@ async fn a_format_of_another_version_is_named_and_left_alone() {
 #[tokio::test]
 async fn a_key_of_another_type_is_refused_and_left_alone() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         for limit in kinds() {
             let limiter = direct(&store, [limit]);
@@ -69,7 +69,7 @@ async fn a_key_of_another_type_is_refused_and_left_alone() {
                     "{flavour:?} {limit}: {code} {text}"
                 );
             }
-            assert_eq!(server.command(&["LLEN", &key]), Reply::Int(1));
+            assert_eq!(server.command(&["LLEN", &key]), RespReply::Int(1));
             assert_eq!(store.health()[0].1, Health::Closed);
         }
     }
@@ -78,7 +78,7 @@ async fn a_key_of_another_type_is_refused_and_left_alone() {
 /// A value that is cut off, or noise: whatever it is, it is an error and nothing worse.
 #[tokio::test]
 async fn a_value_that_cannot_be_read_is_refused() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     for limit in kinds() {
         let limiter = direct(&store, [limit]);
@@ -94,7 +94,7 @@ async fn a_value_that_cannot_be_read_is_refused() {
 /// Permits that were used are remembered in a key of their own.
 #[tokio::test]
 async fn spent_permits_of_another_version_are_left_alone() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let limiter =
         Limiter::builder([Limit::per_day(10)]).refundable().store(store).build_async().expect("a limiter");
@@ -114,7 +114,7 @@ async fn spent_permits_of_another_version_are_left_alone() {
 /// at most once; and alone they do not fail.
 #[tokio::test]
 async fn those_that_travel_with_a_foreign_key_are_charged_once_at_most() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     for batch in [16, 1] {
         let store = Redis::new(&patient(&server.url()).max_batch(batch));
         let limiter = direct(&store, [Limit::per_day(1_000)]);

@@ -9,7 +9,7 @@ use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{
     Clock, Fallback, Key, Limit, OnStoreError, Outcome, Redis, Source, Space, Store, SystemClock, Verdict,
 };
-use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
+use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, RedisServer};
 
 use crate::redis::stores::{self, eventually, patient, scripts_run};
 
@@ -47,7 +47,7 @@ fn remaining(verdict: &Verdict) -> Vec<u64> {
 #[tokio::test]
 async fn what_is_given_back_can_be_asked_for_again() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         // Otherwise a denial that is remembered would hold.
         store.expect_refunds(space());
@@ -69,7 +69,7 @@ async fn what_is_given_back_can_be_asked_for_again() {
 /// Those that come at the same time travel together, and each counts.
 #[tokio::test]
 async fn many_at_once_are_each_given_back() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let limits = kinds(1_000);
     assert!(charge(&store, &limits, 500).await.is_allowed());
@@ -86,7 +86,7 @@ async fn many_at_once_are_each_given_back() {
 /// It ran, but its caller cannot know: it is not sent again.
 #[tokio::test]
 async fn what_may_have_run_is_not_sent_again() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let proxy = Proxy::start(server.port());
     let cooldown = Duration::from_millis(10)..=Duration::from_millis(50);
     let hasty = RedisConfig::parse(&proxy.url()).expect("a URL").timeout(Duration::from_millis(500));
@@ -114,7 +114,7 @@ async fn what_may_have_run_is_not_sent_again() {
 #[tokio::test]
 async fn a_node_that_decides_alone_has_it_back_too() {
     for limit in kinds(8) {
-        let mut server = Server::start(Flavour::Redis70);
+        let mut server = RedisServer::start(Flavour::Redis70);
         let (store, limits) = (Fallback::new(Redis::new(&patient(&server.url())), 2), [limit]);
         store.expect_refunds(space());
         assert!(charge(&store, &limits, 4).await.is_allowed());
@@ -137,7 +137,7 @@ async fn a_node_that_decides_alone_has_it_back_too() {
 
 #[tokio::test]
 async fn rules_have_their_own_way() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let store = Fallback::new(Redis::new(&patient(&server.url())), 1)
         .rule("open", OnStoreError::Allow)
         .rule("shut", OnStoreError::Deny);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use slidegate::{Limit, Resolution};
 use slidegate_testkit::cases::number;
 use slidegate_testkit::process::rerun;
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 mod answers;
 mod judge;
@@ -40,7 +40,7 @@ fn answers_of_many_processes_are_true() {
 
 fn run_all() {
     let requests = number("SLIDEGATE_HOT_REQUESTS").unwrap_or(DEFAULT_REQUESTS);
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let began = Instant::now();
     // Of one process the denials are remembered. They are claims too, and judged by the same clock:
     // that of this machine.

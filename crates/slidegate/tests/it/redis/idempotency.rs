@@ -5,7 +5,7 @@ use std::time::Duration;
 use slidegate::store::redis::RedisConfig;
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{IdempotentOutcome, Key, Limit, Redis, ReserveRequest, Space, Store, Verdict};
-use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
+use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, RedisServer};
 
 mod memory_oracle;
 
@@ -57,7 +57,7 @@ fn decided(once: IdempotentOutcome) -> Verdict {
 #[tokio::test]
 async fn a_request_that_comes_again_is_charged_once_however_often() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         let hold = Limit::in_flight(10, Duration::from_secs(3600)).expect("a limit");
         let asked = KeyRequest { limits: &[Limit::per_hour(10), hold], cost: 2, now_ms: 0 };
@@ -73,7 +73,7 @@ async fn a_request_that_comes_again_is_charged_once_however_often() {
 
 #[tokio::test]
 async fn something_else_under_the_same_key_is_a_conflict() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let limits = [Limit::per_hour(10)];
     let asked = KeyRequest { limits: &limits, cost: 2, now_ms: 0 };
@@ -92,7 +92,7 @@ async fn something_else_under_the_same_key_is_a_conflict() {
 
 #[tokio::test]
 async fn a_denial_is_not_remembered() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let asked = KeyRequest { limits: &[limit(2, 300)], cost: 2, now_ms: 0 };
     let first = decided(asked.once(&store, "a").await);
@@ -114,7 +114,7 @@ async fn a_denial_is_not_remembered() {
 #[tokio::test]
 async fn an_answer_is_remembered_for_the_shortest_window() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         let asked = KeyRequest { limits: &[Limit::per_hour(10), limit(10, 300)], cost: 1, now_ms: 0 };
         assert!(decided(asked.once(&store, "a").await).is_allowed());
@@ -126,7 +126,7 @@ async fn an_answer_is_remembered_for_the_shortest_window() {
 
 #[tokio::test]
 async fn an_answer_is_remembered_for_a_minute_at_most() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::by_callers_clock(&patient(&server.url()));
     let (minute, hour) = (Limit::per_minute(10), Limit::per_hour(10));
     let ten_seconds = limit(10, 10_000);
@@ -145,7 +145,7 @@ async fn an_answer_is_remembered_for_a_minute_at_most() {
 #[tokio::test]
 async fn a_sender_that_lost_an_answer_is_charged_once() {
     for then in [AfterDrop::Close, AfterDrop::Hang] {
-        let server = Server::start(Flavour::Redis70);
+        let server = RedisServer::start(Flavour::Redis70);
         let proxy = Proxy::start(server.port());
         let beside = Redis::new(&patient(&server.url()));
         let cooldown = Duration::from_millis(10)..=Duration::from_millis(50);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use slidegate::{
     CheckRequest, Fallback, Gate, ManualClock, Memory, OnStoreError, Redis, RequestError, Source, Store,
 };
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::gates::{START_MS, policy, request};
 use crate::redis::stores::patient;
@@ -31,7 +31,7 @@ const RULES: &str = "
 /// A gate in memory, and one over every server.
 struct Gates {
     memory: (Timed<Memory>, ManualClock),
-    redis: Vec<(Server, Timed<Fallback<Redis>>, ManualClock)>,
+    redis: Vec<(RedisServer, Timed<Fallback<Redis>>, ManualClock)>,
 }
 
 fn timed<S: Store>(rules: &str, store: S) -> (Timed<S>, ManualClock) {
@@ -42,7 +42,7 @@ fn timed<S: Store>(rules: &str, store: S) -> (Timed<S>, ManualClock) {
 /// `remembered` is how long denials are repeated, in real time.
 fn gates(rules: &str, remembered: Duration) -> Gates {
     let over = |flavour| {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let remembers = patient(&server.url()).deny_cache(remembered);
         let redis = Fallback::new(Redis::by_callers_clock(&remembers), 1);
         let (gate, clock) = timed(rules, redis);
@@ -278,7 +278,7 @@ async fn waits_are_those_of_a_refusal() {
 /// A store that does not answer is not looked into, and nothing is said to be reset that is not.
 #[tokio::test]
 async fn without_the_store_a_look_says_so_and_a_reset_fails() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let (gate, _) = timed(
         "
   - { name: local, key: [user], limits: [4/h] }

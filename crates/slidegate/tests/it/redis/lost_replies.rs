@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slidegate::store::redis::{RedisConfig, RedisError};
 use slidegate::{AsyncLimiter, Limit, Redis, Source};
-use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
+use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, RedisServer};
 use tokio::task::JoinSet;
 
 use crate::redis::stores::{direct, eventually, guarded, patient, until_from, used};
@@ -16,12 +16,12 @@ struct Lossy {
     proxy: Proxy,
     limiter: AsyncLimiter<Redis>,
     beside: AsyncLimiter<Redis>,
-    _server: Server,
+    _server: RedisServer,
 }
 
 impl Lossy {
     fn start(flavour: Flavour) -> Self {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let proxy = Proxy::start(server.port());
         let limits = [Limit::per_hour(1_000_000)];
         let beside = direct(&Redis::new(&patient(&server.url())), limits);

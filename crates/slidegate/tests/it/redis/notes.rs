@@ -7,7 +7,7 @@ use slidegate::store::redis::RedisConfig;
 use slidegate::store::{ForgetRequest, PostOutcome};
 use slidegate::{Fallback, Limit, Memory, Redis, Space, Store};
 use slidegate_testkit::cases::prove_part;
-use slidegate_testkit::servers::{Cluster, Flavour, Server};
+use slidegate_testkit::servers::{Cluster, Flavour, RedisServer};
 use tokio::runtime::Runtime;
 
 use crate::notes::{NOW_MS, Step, generate, keeps_its_bounds, note, take};
@@ -48,7 +48,7 @@ fn compare(all: &RedisConfig) {
 fn redis_says_what_memory_says() {
     std::thread::scope(|scope| {
         for flavour in Flavour::all() {
-            scope.spawn(move || compare(&patient(&Server::start(flavour).url())));
+            scope.spawn(move || compare(&patient(&RedisServer::start(flavour).url())));
         }
     });
 }
@@ -61,7 +61,7 @@ fn a_cluster_says_what_memory_says() {
 #[tokio::test]
 async fn it_keeps_its_bounds() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         keeps_its_bounds(&Redis::by_callers_clock(&patient(&server.url()))).await;
         assert_eq!(keys(&server), ["sg:{board}"], "{flavour:?}");
     }
@@ -71,7 +71,7 @@ async fn it_keeps_its_bounds() {
 #[tokio::test]
 async fn the_server_tells_when_a_note_has_expired() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         let (old, new) = (note("old", "", 1), note("new", "", u64::MAX));
         assert_eq!(store.post(&old, u64::MAX).await, Ok(PostOutcome::Done));
@@ -87,7 +87,7 @@ async fn the_server_tells_when_a_note_has_expired() {
 #[tokio::test]
 async fn an_emptied_server_is_noticed() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let [here, there] = [0; 2].map(|_| Redis::new(&patient(&server.url())));
         assert_eq!(here.post(&note("a", "before", u64::MAX), 0).await, Ok(PostOutcome::Done));
         let before = there.notes().await.expect("a board");
@@ -120,7 +120,7 @@ async fn a_board_may_move() {
 /// Nothing takes the place of a store that does not answer: an operator has to know.
 #[tokio::test]
 async fn that_it_does_not_answer_is_told() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     let config = patient(&server.url()).timeout(Duration::from_millis(500));
     let store = Fallback::new(Redis::new(&config), 1);
     assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(PostOutcome::Done));

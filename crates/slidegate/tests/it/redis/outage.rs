@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use slidegate::store::redis::{Health, RedisConfig, RedisError};
 use slidegate::{Limit, Redis, RedisLimiter, Source};
-use slidegate_testkit::servers::{Flavour, Reply, Sentinels, Server, wait_for};
+use slidegate_testkit::servers::{Flavour, RedisServer, RespReply, Sentinels, wait_for};
 
 use crate::redis::stores::{direct, eventually, guarded, patient, until_from, used};
 
@@ -33,7 +33,7 @@ async fn checks_until_from(limiter: &RedisLimiter, source: Source) {
 #[tokio::test]
 async fn a_server_that_hangs_costs_few_time_outs_and_recovers() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let limiter = limiter(&RedisConfig::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
         until_from(&limiter, Source::Store).await;
         server.stop();
@@ -55,7 +55,7 @@ async fn a_server_that_hangs_costs_few_time_outs_and_recovers() {
 /// What a stopped server still finds to do when it goes on is not more than what was asked.
 #[tokio::test]
 async fn what_a_server_does_late_it_does_once() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let limiter = limiter(&RedisConfig::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
     until_from(&limiter, Source::Store).await;
     server.stop();
@@ -70,7 +70,7 @@ async fn what_a_server_does_late_it_does_once() {
 #[tokio::test]
 async fn a_server_that_dies_is_found_again_on_its_port() {
     for flavour in Flavour::all() {
-        let mut server = Server::start(flavour);
+        let mut server = RedisServer::start(flavour);
         let limiter = limiter(&RedisConfig::parse(&server.url()).expect("a URL").timeout(TIMEOUT));
         checks_until_from(&limiter, Source::Store).await;
         server.kill();
@@ -87,7 +87,7 @@ async fn a_server_that_dies_is_found_again_on_its_port() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     server.kill();
     let limiter = direct(&Redis::new(&patient(&server.url())), [Limit::per_hour(QUOTA)]);
     let error = limiter.check("key").await.expect_err("nobody is there");
@@ -98,7 +98,7 @@ async fn a_server_that_is_not_there_is_named() {
 #[tokio::test]
 async fn a_replica_refuses_to_write_until_it_is_a_primary_again() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let limiter = direct(&Redis::new(&patient(&server.url())), [Limit::per_hour(QUOTA)]);
         let _ = limiter.check("key").await.expect("a decision");
         server.must(&["REPLICAOF", "127.0.0.1", "1"]);
@@ -137,7 +137,7 @@ async fn a_limiter_follows_the_primary_that_sentinels_elect() {
     let demoted = sentinels.wait_for_primary().port();
     // A replica that came back is trusted again only after it has been heard of for a while.
     wait_for("a failover", || match sentinels.sentinel(0).command(&["SENTINEL", "FAILOVER", "slidegate"]) {
-        Reply::Simple(_) => Ok(()),
+        RespReply::Simple(_) => Ok(()),
         other => Err(format!("{other:?}")),
     });
     let promoted = async || {

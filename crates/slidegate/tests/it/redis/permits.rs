@@ -9,7 +9,7 @@ use slidegate::{
     Request, ReserveRequest, SettleOutcome, Space, Store,
 };
 use slidegate_core::Receipt;
-use slidegate_testkit::servers::{Flavour, Reply, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer, RespReply};
 
 mod lost_writes;
 
@@ -30,11 +30,11 @@ fn request(cost: u64) -> CheckRequest<'static> {
     CheckRequest::from(Request::new().with("user", "alice").cost(cost))
 }
 
-fn redis(server: &Server) -> Redis {
+fn redis(server: &RedisServer) -> Redis {
     Redis::new(&patient(&server.url()))
 }
 
-fn limiter(server: &Server, limits: impl IntoIterator<Item = Limit>) -> AsyncLimiter<Redis> {
+fn limiter(server: &RedisServer, limits: impl IntoIterator<Item = Limit>) -> AsyncLimiter<Redis> {
     Limiter::builder(limits).refundable().store(redis(server)).build_async().expect("a limiter")
 }
 
@@ -50,7 +50,7 @@ async fn releases_and_settlements_are_never_refused() {
     let day = Limit::new(1 << 40, Duration::from_secs(86_400)).and_then(Limit::counter).expect("a counter");
     let places = Limit::in_flight(5, Duration::from_secs(300)).expect("places");
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let limiter = limiter(&server, [day, places]);
         for time in 0..times() {
             let permit = limiter.reserve("key", 1).await.expect("an answer").permit.expect("admitted");
@@ -63,7 +63,7 @@ async fn releases_and_settlements_are_never_refused() {
             limiter.peek("key").await.expect("an answer").decisions.iter().map(|one| one.remaining).collect();
         assert_eq!(left, [(1 << 40) - 1_500 * times(), 5]);
         let ledger = keys(&server).into_iter().find(|key| server.command(&["TYPE", key]).text() == "hash");
-        let Reply::Int(fields) = server.command(&["HLEN", &ledger.expect("a ledger")]) else {
+        let RespReply::Int(fields) = server.command(&["HLEN", &ledger.expect("a ledger")]) else {
             panic!("a number")
         };
         assert_eq!(fields, 1, "{flavour:?}: of all that is spent nothing is left");
@@ -73,7 +73,7 @@ async fn releases_and_settlements_are_never_refused() {
 /// After a reset of one rule its part of a permit is void, and the answer says which.
 #[tokio::test]
 async fn a_permit_is_settled_rule_by_rule() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let redis = redis(&server);
     let gates = (Gate::new(policy(), redis), Gate::new(policy(), Memory::default()));
     let alice = Request::new().with("user", "alice");
@@ -99,7 +99,7 @@ async fn a_permit_is_settled_rule_by_rule() {
 /// A settlement that was cut off between two subjects is finished when it comes again.
 #[tokio::test]
 async fn what_was_settled_in_part_is_finished() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let (store, limits) = (redis(&server), [Limit::per_hour(10)]);
     let keys = ["alice", "bob"].map(Key::from);
     let charge = |key| Charge { space: Space::named(""), key, limits: &limits, cost: 4 };
@@ -128,7 +128,7 @@ async fn what_was_settled_in_part_is_finished() {
 /// settled twice.
 #[tokio::test]
 async fn a_node_beside_the_store_settles_nothing_twice() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Fallback::new(redis(&server), 1);
     let clock = slidegate::ManualClock::new(1_000);
     let short = Limit::new(5, Duration::from_millis(50)).expect("a limit");

@@ -10,7 +10,7 @@ use slidegate::{
     Space, Store,
 };
 use slidegate_core::Receipt;
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 /// The most that one script decides.
 const MOST: usize = 64;
@@ -53,7 +53,7 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
 
 #[tokio::test]
 async fn requests_may_have_any_number_of_limits() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let config = RedisConfig::parse(&server.url()).expect("a URL").timeout(Duration::from_secs(20));
     let store = Redis::new(&config);
     for kind in kinds() {
@@ -66,7 +66,7 @@ async fn requests_may_have_any_number_of_limits() {
 
 #[tokio::test]
 async fn more_limits_than_a_script_decides_are_refused() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&RedisConfig::parse(&server.url()).expect("a URL"));
     let limits: Vec<Limit> = (0..=MOST).map(|n| Limit::per_hour(5).named(&n.to_string())).collect();
     let charges = [Charge { space: Space::named(""), key: &"alice".into(), limits: &limits, cost: 1 }];

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use slidegate::{AsyncLimiter, Limit, Redis};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::task::JoinSet;
 
 use crate::redis::stores::{direct, patient, used};
@@ -16,7 +16,7 @@ const TASKS: u64 = 8;
 const FLUSHES: u64 = 50;
 
 /// Has the server forget its scripts again and again, while `flushed` is below what is wanted.
-fn flush(server: &Server, flushed: &AtomicU64) {
+fn flush(server: &RedisServer, flushed: &AtomicU64) {
     while flushed.load(Ordering::SeqCst) < FLUSHES {
         server.must(&["SCRIPT", "FLUSH"]);
         flushed.fetch_add(1, Ordering::SeqCst);
@@ -42,7 +42,7 @@ async fn load(limiter: Arc<AsyncLimiter<Redis>>, task: u64, flushed: Arc<AtomicU
 }
 
 async fn scripts_vanish_under_load(flavour: Flavour) {
-    let server = Arc::new(Server::start(flavour));
+    let server = Arc::new(RedisServer::start(flavour));
     let limits = [Limit::per_hour(QUOTA), Limit::per_day(QUOTA).counter().expect("a limit")];
     let limiter = Arc::new(direct(&Redis::new(&patient(&server.url())), limits));
     let flushed = Arc::new(AtomicU64::new(0));
@@ -74,7 +74,7 @@ async fn scripts_that_vanish_under_load_are_sent_again_and_nothing_is_charged_tw
 /// A limiter of 100 that many tasks ask at once, while scripts vanish, admits 100.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quota_is_given_out_exactly_while_scripts_vanish() {
-    let server = Arc::new(Server::start(Flavour::Redis70));
+    let server = Arc::new(RedisServer::start(Flavour::Redis70));
     let config = patient(&server.url()).deny_cache(Duration::ZERO);
     let limiter = Arc::new(direct(&Redis::new(&config), [Limit::per_hour(100)]));
     let flushed = Arc::new(AtomicU64::new(0));

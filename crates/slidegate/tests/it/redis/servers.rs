@@ -8,26 +8,26 @@ use redis::{ClientTlsConfig, TlsCertificates};
 
 use slidegate_testkit::certificates::Pem;
 use slidegate_testkit::servers::{
-    self, AfterDrop, ClientCertificates, Cluster, Flavour, Guarded, Proxy, Reply, Sentinels, Server,
+    self, AfterDrop, ClientCertificates, Cluster, Flavour, Guarded, Proxy, RedisServer, RespReply, Sentinels,
     TlsServer,
 };
 
-fn simple(text: &str) -> Reply {
-    Reply::Simple(text.to_owned())
+fn simple(text: &str) -> RespReply {
+    RespReply::Simple(text.to_owned())
 }
 
-fn bulk(text: &str) -> Reply {
-    Reply::Bulk(Some(text.as_bytes().to_vec()))
+fn bulk(text: &str) -> RespReply {
+    RespReply::Bulk(Some(text.as_bytes().to_vec()))
 }
 
 #[test]
 fn every_flavour_answers_and_tells_its_version() {
     let versions = Flavour::all().map(|flavour| {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         assert_eq!(server.command(&["PING"]), simple("PONG"));
-        assert_eq!(server.command(&["GET", "nothing"]), Reply::Bulk(None));
+        assert_eq!(server.command(&["GET", "nothing"]), RespReply::Bulk(None));
         assert_eq!(server.command(&["EVAL", "return {1, 'two', {3}}", "0"]).items().len(), 3);
-        assert!(matches!(server.command(&["NOSUCH"]), Reply::Error(text) if text.starts_with("ERR")));
+        assert!(matches!(server.command(&["NOSUCH"]), RespReply::Error(text) if text.starts_with("ERR")));
         server.info("valkey_version").or_else(|| server.info("redis_version")).expect("a version")
     });
     for (version, begins) in versions.iter().zip(["7.0.", "6.2.", "9."]) {
@@ -37,7 +37,7 @@ fn every_flavour_answers_and_tells_its_version() {
 
 #[test]
 fn a_server_stops_goes_on_dies_and_comes_back_on_its_port() {
-    let mut server = Server::start(Flavour::Redis70);
+    let mut server = RedisServer::start(Flavour::Redis70);
     server.must(&["SET", "key", "1"]);
     server.stop();
     let mut waiting =
@@ -54,12 +54,12 @@ fn a_server_stops_goes_on_dies_and_comes_back_on_its_port() {
     assert!(server.try_command(&["PING"]).is_err());
     let url = server.url();
     server.restart();
-    assert_eq!((server.command(&["GET", "key"]), server.url()), (Reply::Bulk(None), url));
+    assert_eq!((server.command(&["GET", "key"]), server.url()), (RespReply::Bulk(None), url));
 }
 
 #[test]
 fn a_server_is_gone_with_its_variable_even_if_stopped() {
-    let server = Server::start(Flavour::Valkey9);
+    let server = RedisServer::start(Flavour::Valkey9);
     let port = server.port();
     server.stop();
     drop(server);
@@ -95,8 +95,8 @@ fn cluster_life(flavour: Flavour) {
     let slot = cluster.slot_of("key");
     let (old, new) = (cluster.primary_of(slot), (cluster.primary_of(slot) + 1) % 3);
     cluster.node(old).must(&["SET", "key", "1"]);
-    let ask = Reply::Error(format!("ASK {slot} 127.0.0.1:{}", cluster.node(new).port()));
-    let moved = Reply::Error(format!("MOVED {slot} 127.0.0.1:{}", cluster.node(new).port()));
+    let ask = RespReply::Error(format!("ASK {slot} 127.0.0.1:{}", cluster.node(new).port()));
+    let moved = RespReply::Error(format!("MOVED {slot} 127.0.0.1:{}", cluster.node(new).port()));
 
     let migration = cluster.begin_migration(slot, new);
     assert_eq!(cluster.node(old).command(&["GET", "key"]), bulk("1"), "it is still there");
@@ -181,7 +181,7 @@ fn incr(through: &mut TcpStream) -> std::io::Result<String> {
 
 #[test]
 fn a_proxy_drops_replies_of_what_took_effect() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let proxy = Proxy::start(server.port());
     let connect = || TcpStream::connect(("127.0.0.1", proxy.port())).expect("a connection");
     let (mut first, mut second) = (connect(), connect());
@@ -208,7 +208,7 @@ fn a_proxy_drops_replies_of_what_took_effect() {
 
 #[test]
 fn a_proxy_delays_cuts_and_refuses() {
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let proxy = Proxy::start(server.port());
     let connect = || TcpStream::connect(("127.0.0.1", proxy.port()));
     let mut stream = connect().expect("a connection");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use slidegate::store::redis::RedisConfig;
 use slidegate::{AsyncLimiter, Fallback, Limit, Limiter, Redis, RedisLimiter, Source, Store};
-use slidegate_testkit::servers::{Reply, Server};
+use slidegate_testkit::servers::{RedisServer, RespReply};
 
 /// More than anything takes that is not stopped on purpose: a busy machine is no failure.
 const PATIENT: Duration = Duration::from_secs(20);
@@ -30,7 +30,7 @@ pub(crate) fn limit(quota: u64, window_ms: u64) -> Limit {
 }
 
 /// How many scripts the server was asked to run since it started.
-pub(crate) fn scripts_run(server: &Server) -> u64 {
+pub(crate) fn scripts_run(server: &RedisServer) -> u64 {
     let stats = server.command(&["INFO", "commandstats"]).text();
     let calls = stats.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix("cmdstat_eval")?.split_once(":calls=")?;
@@ -40,8 +40,8 @@ pub(crate) fn scripts_run(server: &Server) -> u64 {
 }
 
 /// All keys of the server's database 0, in order.
-pub(crate) fn keys(server: &Server) -> Vec<String> {
-    let mut keys: Vec<String> = server.command(&["KEYS", "*"]).items().iter().map(Reply::text).collect();
+pub(crate) fn keys(server: &RedisServer) -> Vec<String> {
+    let mut keys: Vec<String> = server.command(&["KEYS", "*"]).items().iter().map(RespReply::text).collect();
     keys.sort();
     keys
 }

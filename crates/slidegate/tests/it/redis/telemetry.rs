@@ -11,7 +11,7 @@ use slidegate::{
     Answer, BatchItem, CheckRequest, Clock, Limit, ManualClock, Memory, Redis, Request, Store, Verdict,
 };
 use slidegate_testkit::cases::{Rng, prove_part};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::runtime::Runtime;
 
 use crate::gates::{START_MS, policy, request};
@@ -327,7 +327,7 @@ fn in_memory_every_decision_is_counted_once() {
 #[test]
 fn in_redis_every_decision_is_counted_once() {
     let runtime = Runtime::new().expect("a runtime");
-    let server = Server::start(Flavour::Redis70);
+    let server = RedisServer::start(Flavour::Redis70);
     let config = patient(&server.url()).deny_cache(Duration::ZERO);
     let redis = runtime.block_on(async { Redis::by_callers_clock(&config) });
     prove_part(100, generate, |(), steps| {

@@ -5,7 +5,7 @@ use super::*;
 
 const KEY: &str = "k";
 
-struct Nodes(Vec<Server>);
+struct Nodes(Vec<FakeServer>);
 
 impl Nodes {
     async fn start() -> Self {
@@ -34,28 +34,28 @@ impl Nodes {
     }
 
     fn link(&self) -> RedisLink {
-        let urls: Vec<String> = self.0.iter().map(Server::url).collect();
+        let urls: Vec<String> = self.0.iter().map(FakeServer::url).collect();
         RedisLink::new(&RedisConfig::cluster(urls.iter().map(String::as_str)).unwrap())
     }
 
     /// The node that has the slot of a key, and one that has not.
-    fn owner_and_other(&self, key: &str) -> (&Server, &Server) {
+    fn owner_and_other(&self, key: &str) -> (&FakeServer, &FakeServer) {
         let owner = usize::from(slot_of(key.as_bytes()) / 5462);
         (&self.0[owner], &self.0[(owner + 1) % 3])
     }
 }
 
-async fn start_node() -> Server {
+async fn start_node() -> FakeServer {
     let options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
     let more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
-    Server::start(&[&options[..], &more[..]].concat()).await
+    FakeServer::start(&[&options[..], &more[..]].concat()).await
 }
 
-async fn id_of(node: &Server) -> String {
+async fn id_of(node: &FakeServer) -> String {
     node.ask(&["CLUSTER", "MYID"]).await
 }
 
-async fn set_slot(node: &Server, words: &[&str]) {
+async fn set_slot(node: &FakeServer, words: &[&str]) {
     let slot = slot_of(KEY.as_bytes()).to_string();
     let _: String = node.ask(&[&["CLUSTER", "SETSLOT", &slot][..], words].concat()).await;
 }
@@ -157,7 +157,7 @@ async fn a_cluster_that_is_not_there_fails_and_is_found() {
     let link = RedisLink::new(&RedisConfig::cluster(urls.iter().map(String::as_str)).unwrap());
     let failure = link.call(count_one(KEY), soon()).await.unwrap_err();
     assert!(matches!(failure, CallFailure::NotRun(RedisError::Unreachable(_))), "{failure:?}");
-    let node = Server::start_at(late_port, &["--cluster-enabled", "yes"]).await;
+    let node = FakeServer::start_at(late_port, &["--cluster-enabled", "yes"]).await;
     let slots: Vec<String> = (0..16_384).map(|slot: u16| slot.to_string()).collect();
     let words: Vec<&str> =
         ["CLUSTER", "ADDSLOTS"].into_iter().chain(slots.iter().map(String::as_str)).collect();

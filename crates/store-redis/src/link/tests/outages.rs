@@ -5,7 +5,7 @@ use super::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_the_server_closed_while_idle_costs_no_call() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let link = link_to(&server);
     for round in 1..=100 {
         assert_eq!(number(&link.call(count_one("k"), late()).await.unwrap()), round);
@@ -16,7 +16,7 @@ async fn a_connection_that_the_server_closed_while_idle_costs_no_call() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_break_under_load_count_nothing_twice() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let config = RedisConfig::parse(&server.url()).unwrap().breaker_failures(u32::MAX);
     let link = RedisLink::new(&config);
     let workers: Vec<_> = (0..8)
@@ -47,7 +47,7 @@ async fn connections_that_break_under_load_count_nothing_twice() {
 
 #[tokio::test]
 async fn a_server_that_hangs_is_left_alone_and_comes_back() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let link = link_to(&server);
     let mut tally = Tally::default();
     tally.add(&link.call(count_one("k"), late()).await);
@@ -82,7 +82,7 @@ async fn a_server_that_hangs_is_left_alone_and_comes_back() {
 
 #[tokio::test]
 async fn what_was_not_sent_never_runs() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     // So that the server knows the script, and would run what is sent to it.
     link_to(&server).call(count_one("other"), late()).await.unwrap();
     let link = link_to(&server);
@@ -103,14 +103,14 @@ async fn a_server_that_is_not_there_is_found_when_it_comes() {
     let failure = link.call(count_one("k"), soon()).await.unwrap_err();
     assert!(matches!(failure, CallFailure::NotRun(RedisError::Unreachable(_))), "{failure:?}");
     assert_eq!(link.call(count_one("k"), late()).await, Err(CallFailure::NotRun(RedisError::Open)));
-    let server = Server::start_at(port, &[]).await;
+    let server = FakeServer::start_at(port, &[]).await;
     until("it is found", async || link.call(count_one("k"), soon()).await.is_ok()).await;
     assert_eq!(server.count("k").await, 1);
 }
 
 #[tokio::test]
 async fn a_full_queue_refuses_at_once() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let config = RedisConfig::parse(&server.url()).unwrap().max_waiting(4).max_batch(100);
     let link = RedisLink::new(&config);
     let results = join_all((0..20).map(|_| link.call(count_one("k"), late()))).await;
@@ -123,7 +123,7 @@ async fn a_full_queue_refuses_at_once() {
 /// Each failed login is a failed connection, so the breaker keeps them few.
 #[tokio::test]
 async fn a_wrong_password_is_reported_and_causes_no_storm() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let _: String = server.ask(&["ACL", "SETUSER", "user", "on", ">right", "~*", "+@all"]).await;
     let link = RedisLink::new(
         &RedisConfig::parse(&format!("redis://user:wrong@127.0.0.1:{}", server.port)).unwrap(),
@@ -138,7 +138,7 @@ async fn a_wrong_password_is_reported_and_causes_no_storm() {
 
 #[tokio::test]
 async fn a_primary_that_was_demoted_refuses_and_comes_back() {
-    let server = Server::start(&[]).await;
+    let server = FakeServer::start(&[]).await;
     let link = link_to(&server);
     link.call(count_one("k"), late()).await.unwrap();
     let _: String = server.ask(&["REPLICAOF", "127.0.0.1", &free_port().to_string()]).await;

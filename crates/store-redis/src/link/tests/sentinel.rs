@@ -5,8 +5,8 @@ use super::*;
 
 #[tokio::test]
 async fn the_new_primary_is_found_after_a_failover() {
-    let primary = Server::start(&[]).await;
-    let replica = Server::start(&["--replicaof", "127.0.0.1", &primary.port.to_string()]).await;
+    let primary = FakeServer::start(&[]).await;
+    let replica = FakeServer::start(&["--replicaof", "127.0.0.1", &primary.port.to_string()]).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sentinel.conf");
     let port = free_port();
@@ -15,7 +15,7 @@ async fn the_new_primary_is_found_after_a_failover() {
         primary.port
     );
     std::fs::write(&file, settings).unwrap();
-    let sentinel = Server::start_at(port, &[file.to_str().unwrap(), "--sentinel"]).await;
+    let sentinel = FakeServer::start_at(port, &[file.to_str().unwrap(), "--sentinel"]).await;
     let unused = format!("redis://127.0.0.1:{}", free_port());
     let link = RedisLink::new(&RedisConfig::sentinel([unused.as_str(), &sentinel.url()], "mine").unwrap());
     link.call(count_one("k"), late()).await.unwrap();

@@ -11,13 +11,13 @@ use tokio::time::{Instant, sleep};
 /// How long anything may take that is bound to happen.
 pub(super) const SURELY: Duration = Duration::from_secs(40);
 
-pub(super) struct Server {
+pub(super) struct FakeServer {
     process: Child,
     pub(super) port: u16,
     _directory: TempDir,
 }
 
-impl Server {
+impl FakeServer {
     /// `SLIDEGATE_REDIS_70` names the program to test with, if not `redis-server`.
     pub(super) async fn start(options: &[&str]) -> Self {
         Self::start_at(free_port(), options).await
@@ -73,7 +73,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for FakeServer {
     fn drop(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
-use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, Server};
+use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, RedisServer};
 
 use super::policy::over_file;
 use super::{LOGIN, Operator, TOKEN, with_token};
@@ -212,7 +212,7 @@ rules: [{{ name: login, key: [ip], limits: [{quota}/min] }}]",
 async fn what_a_store_may_have_done_is_not_called_refused() {
     let lines = Lines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
-    let redis = Server::start(Flavour::Redis70);
+    let redis = RedisServer::start(Flavour::Redis70);
     let proxy = Proxy::start(redis.port());
     let text = format!(
         "version: 1\nstore: {{ kind: redis, url: '{}', timeout: 30s }}\n{}",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use super::metrics::{metric, scrape};
 use super::{LOGIN, Operator, with_admin};
@@ -39,7 +39,7 @@ async fn it_is_ready_until_it_is_told_to_end() {
 /// A store that is down makes nobody restart the process, or turn away who could be answered.
 #[tokio::test]
 async fn a_store_that_is_down_counts_only_if_it_is_asked_for() {
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     let policy = format!(
         "version: 1\nstore: {{ kind: redis, url: '{}' }}\nserver: {{ admin: 127.0.0.1:0 }}\nrules:\n{LOGIN}",
         redis.url()

@@ -4,7 +4,7 @@ use serde_json::json;
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use super::{LOGIN, Operator, with_admin};
 use crate::http::service::{BOTH, Kind, Service};
@@ -32,7 +32,7 @@ fn holds(text: &str, expected: &[(&str, f64)]) {
 }
 
 /// A service over a real Redis, as its settings have it.
-async fn over_redis(redis: &Server, settings: &str, rules: &str) -> Service<SystemClock> {
+async fn over_redis(redis: &RedisServer, settings: &str, rules: &str) -> Service<SystemClock> {
     let store = format!("store: {{ kind: redis, url: '{}'{settings} }}", redis.url());
     let policy = format!("version: 1\n{store}\n{}", with_admin(rules));
     let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
@@ -120,7 +120,7 @@ async fn debts_are_counted() {
 async fn who_answered_is_counted() {
     let rules = "  - { name: login, match: { path: /login }, key: [ip], limits: [2/h] }
   - { name: open, match: { path: /open }, limits: [2/h], on_store_error: allow }\n";
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     let service = over_redis(&redis, ", timeout: 30s, deny_cache: 30s", rules).await;
     let (mut client, mut operator) = (service.client().await, Operator::new(&service).await);
     let login = json!({ "path": "/login", "ip": "203.0.113.7" });

@@ -6,7 +6,7 @@ use serde_json::json;
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::time::timeout;
 
 use super::Operator;
@@ -20,7 +20,7 @@ const WAYS: [(&[&str], &[&str], &str); 2] = [
     (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"], "READONLY"),
 ];
 
-async fn over(redis: &Server) -> Service<SystemClock> {
+async fn over(redis: &RedisServer) -> Service<SystemClock> {
     let policy = format!(
         "version: 1
 server: {{ admin: 127.0.0.1:0 }}
@@ -49,7 +49,7 @@ async fn a_redis_that_refuses_writes_is_noticed_until_it_writes_again() {
     let _guard = tracing::subscriber::set_default(lines.clone());
     for flavour in [Flavour::Redis62, Flavour::Redis70] {
         for (begin, end, code) in WAYS {
-            let redis = Server::start(flavour);
+            let redis = RedisServer::start(flavour);
             let service = over(&redis).await;
             let mut operator = Operator::new(&service).await;
             assert_eq!(check(&service).await.at("/source"), "store");

@@ -3,14 +3,14 @@
 use slidegate::SystemClock;
 use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use super::{ask, statuses};
 use crate::http::service::Service;
 
 #[tokio::test]
 async fn without_the_store_every_rule_says_what_holds() {
-    let mut redis = Server::start(Flavour::Redis70);
+    let mut redis = RedisServer::start(Flavour::Redis70);
     let policy = format!(
         "
 version: 1
@@ -44,7 +44,7 @@ rules:
 
 #[tokio::test]
 async fn a_denial_that_still_holds_is_repeated() {
-    let redis = Server::start(Flavour::Redis70);
+    let redis = RedisServer::start(Flavour::Redis70);
     let policy = format!(
         "version: 1\nstore: {{ kind: redis, url: '{}', timeout: 30s, deny_cache: 1h }}
 rules: [{{ name: api, key: [user], limits: [1/h] }}]",

@@ -4,7 +4,7 @@
 use futures_util::future::join_all;
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{IdempotentOutcome, Limit, Redis, ReserveRequest, Store};
-use slidegate_testkit::servers::{Cluster, Flavour, Reply, Server};
+use slidegate_testkit::servers::{Cluster, Flavour, RedisServer, RespReply};
 
 use super::{five_a_minute, space};
 use crate::redis::cross_slot::{NOW_MS, Subject, ask, config, remaining};
@@ -121,8 +121,9 @@ async fn the_same_request_many_times_at_once_is_charged_once() {
 }
 
 /// The calls of scripts that a server saw, the last first.
-fn calls(server: &Server) -> Vec<Vec<Vec<u8>>> {
-    let bytes = |word| if let Reply::Bulk(Some(word)) = word { word } else { panic!("not a word: {word:?}") };
+fn calls(server: &RedisServer) -> Vec<Vec<Vec<u8>>> {
+    let bytes =
+        |word| if let RespReply::Bulk(Some(word)) = word { word } else { panic!("not a word: {word:?}") };
     let entries = server.command(&["SLOWLOG", "GET", "100"]).items();
     let commands = entries.into_iter().map(|entry| entry.items().swap_remove(3).items());
     let commands = commands.map(|words| words.into_iter().map(bytes).collect::<Vec<_>>());
@@ -144,6 +145,6 @@ async fn a_charge_that_comes_after_its_undoing_is_not_admitted() {
     let [undo, charge, ..] = &calls(server)[..] else { panic!("a charge and its undoing") };
     assert_ne!(undo[1], charge[1], "different scripts");
     assert_eq!(undo[3..5], charge[3..5], "on the same keys");
-    assert_eq!(server.command(charge), Reply::Bulk(Some(b"undone".to_vec())));
+    assert_eq!(server.command(charge), RespReply::Bulk(Some(b"undone".to_vec())));
     assert_eq!(remaining(&store, space(), &subjects[0]).await, [5]);
 }

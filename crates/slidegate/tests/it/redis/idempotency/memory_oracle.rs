@@ -8,7 +8,7 @@ use std::time::Duration;
 use slidegate::store::{Charge, ChargeRequest};
 use slidegate::{IdempotentOutcome, Key, Limit, Memory, Redis, ReserveRequest, Space, Store};
 use slidegate_testkit::cases::{Rng, prove_part};
-use slidegate_testkit::servers::{Flavour, Server};
+use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::cases;
 use crate::redis::stores::patient;
@@ -199,7 +199,7 @@ fn with_quotas(parts: &[Part], quotas: Quotas) -> Vec<Part> {
 fn all_is_as_in_memory() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let redis = Redis::by_callers_clock(&patient(&server.url()).deny_cache(Duration::ZERO));
         let cases = Cell::new(0);
         prove_part(20, generate, |requests, steps| {

@@ -12,7 +12,7 @@ use slidegate::{
     ReserveRequest, Space, Store,
 };
 use slidegate_core::Receipt;
-use slidegate_testkit::servers::{Cluster, Flavour, Reply, Server, wait_for};
+use slidegate_testkit::servers::{Cluster, Flavour, RedisServer, RespReply, wait_for};
 
 use super::redis;
 use crate::redis::stores::{eventually, keys, used};
@@ -36,18 +36,18 @@ async fn reserve(limiter: &AsyncLimiter<Redis>, cost: u64) -> Permit {
 }
 
 /// Servers of which the second has all that the first has.
-fn primary_and_replica(flavour: Flavour) -> [Server; 2] {
-    let servers = [(); 2].map(|()| Server::start_with(flavour, &["--repl-diskless-sync-delay", "0"]));
+fn primary_and_replica(flavour: Flavour) -> [RedisServer; 2] {
+    let servers = [(); 2].map(|()| RedisServer::start_with(flavour, &["--repl-diskless-sync-delay", "0"]));
     follow(&servers[1], &servers[0]);
     servers
 }
 
-fn follow(replica: &Server, primary: &Server) {
+fn follow(replica: &RedisServer, primary: &RedisServer) {
     replica.must(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
     catch_up(replica, primary);
 }
 
-fn catch_up(replica: &Server, primary: &Server) {
+fn catch_up(replica: &RedisServer, primary: &RedisServer) {
     wait_for("a replica that has everything", || {
         let up = replica.info("master_link_status").as_deref() == Some("up");
         let offsets = [primary, replica].map(|server| server.info("master_repl_offset"));
@@ -56,13 +56,13 @@ fn catch_up(replica: &Server, primary: &Server) {
 }
 
 /// Another history of the same data, as after a failover that loses nothing.
-fn change_history(server: &Server) {
+fn change_history(server: &RedisServer) {
     server.must(&["REPLICAOF", "127.0.0.1", "1"]);
     server.must(&["REPLICAOF", "NO", "ONE"]);
 }
 
 /// Ends replication to a replica that has everything so far.
-fn cut_off(replica: &Server, primary: &Server) {
+fn cut_off(replica: &RedisServer, primary: &RedisServer) {
     catch_up(replica, primary);
     replica.must(&["REPLICAOF", "NO", "ONE"]);
 }
@@ -140,7 +140,7 @@ async fn a_failover_voids_what_it_loses() {
 #[tokio::test]
 async fn a_restart_from_an_older_file_voids_what_it_loses() {
     for flavour in Flavour::all() {
-        let mut server = Server::start(flavour);
+        let mut server = RedisServer::start(flavour);
         let limiter = limiter(redis(&server), kinds()[1]);
         let survivors = Survivors::reserve(&limiter).await;
         server.must(&["SAVE"]);
@@ -195,7 +195,7 @@ async fn a_failover_in_a_cluster_voids_what_it_loses() {
 #[tokio::test]
 async fn idempotent_checks_reuse_no_permit_either() {
     for flavour in Flavour::all() {
-        let mut server = Server::start(flavour);
+        let mut server = RedisServer::start(flavour);
         let store = redis(&server);
         let (key, limits) = (Key::from("key"), [kinds()[1]]);
         let once = async |holder: u64, idempotency_key: &str| {
@@ -239,7 +239,7 @@ async fn idempotent_checks_reuse_no_permit_either() {
 async fn histories_that_lose_nothing_void_nothing() {
     const CHANGES: usize = GENERATIONS + 6;
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let limiter = limiter(redis(&server), kinds()[1]);
         let mut permits = Vec::new();
         for change in 0..CHANGES {
@@ -266,16 +266,16 @@ async fn histories_that_lose_nothing_void_nothing() {
 #[tokio::test]
 async fn a_ledger_without_a_history_stays_good() {
     for flavour in Flavour::all() {
-        let server = Server::start(flavour);
+        let server = RedisServer::start(flavour);
         let limiter = limiter(redis(&server), kinds()[1]);
         let mut permits = vec![reserve(&limiter, 1).await];
         let ledger = keys(&server).into_iter().find(|key| server.command(&["TYPE", key]).text() == "hash");
         let ledger = ledger.expect("a ledger");
-        let Reply::Bulk(Some(head)) = server.command(&["HGET", &ledger, "h"]) else { panic!("a head") };
+        let RespReply::Bulk(Some(head)) = server.command(&["HGET", &ledger, "h"]) else { panic!("a head") };
         server.command(&[b"HSET", ledger.as_bytes(), b"h", &head[..37]]);
         permits.push(reserve(&limiter, 1).await);
         let generations = server.command(&["HEXISTS", &ledger, "e"]);
-        assert_eq!(generations, Reply::Int(0), "{flavour:?}: there is but one");
+        assert_eq!(generations, RespReply::Int(0), "{flavour:?}: there is but one");
         change_history(&server);
         permits.push(reserve(&limiter, 1).await);
         for outcome in [Settled, AlreadySpent] {
