@@ -17,12 +17,13 @@ const PROTOCOLS: [(&str, &[&str]); 5] =
     [("http", &[]), ("rls", &[]), ("rest", &["http", "rls"]), ("grpc", &["rls"]), ("resp", &[])];
 
 /// Crates, and what each may depend on. A crate that is not here may not be in the workspace.
-const CRATES: [(&str, &[&str]); 9] = [
+const CRATES: [(&str, &[&str]); 10] = [
     ("slidegate-core", &[]),
     ("slidegate-store", &["slidegate-core"]),
     ("slidegate-store-redis", &["slidegate-core", "slidegate-store"]),
     ("slidegate-policy", &["slidegate-core", "slidegate-store"]),
     ("slidegate", &["slidegate-core", "slidegate-store", "slidegate-store-redis", "slidegate-policy"]),
+    ("slidegate-client", &[]),
     ("slidegate-server", &["slidegate"]),
     ("slidegate-cli", &["slidegate", "slidegate-server"]),
     ("slidegate-bench", &["slidegate", "slidegate-store", "slidegate-server"]),

@@ -1,0 +1,3 @@
+//! Tests of the client: the golden vectors of advice.
+
+mod vectors;
