@@ -3,13 +3,13 @@
 
 #[path = "../../crates/server/src/protocols/resp/inline.rs"]
 mod inline;
-#[path = "../../crates/server/src/protocols/resp/reference_parser.rs"]
+#[path = "../../crates/server/src/protocols/resp/parser/tests/reference_parser.rs"]
 mod reference_parser;
 #[allow(dead_code, reason = "the bounds of strangers are only smaller")]
 #[path = "../../crates/server/src/protocols/resp/parser.rs"]
 mod parser;
-#[path = "../../crates/server/src/protocols/resp/parser_comparison.rs"]
-mod parser_comparison;
+#[path = "../../crates/server/src/protocols/resp/parser/tests/comparison.rs"]
+mod comparison;
 
 use libfuzzer_sys::fuzz_target;
 use parser::{Bounds, AuthState};
@@ -22,5 +22,5 @@ const CUTS: usize = 4;
 fuzz_target!(|bytes: &[u8]| {
     let Some((cuts, input)) = bytes.split_at_checked(CUTS) else { return };
     let cuts: Vec<usize> = cuts.iter().map(|cut| usize::from(*cut)).collect();
-    assert_eq!(parser_comparison::compare(input, &cuts, &BOUNDS), Ok(()));
+    assert_eq!(comparison::compare(input, &cuts, &BOUNDS), Ok(()));
 });

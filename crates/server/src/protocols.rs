@@ -6,6 +6,7 @@ pub(crate) mod health;
 pub(crate) mod http;
 pub(crate) mod json;
 pub(crate) mod json_body;
+pub(crate) mod overload;
 pub(crate) mod problem;
 pub(crate) mod query;
 pub(crate) mod reply_body;
@@ -13,3 +14,5 @@ pub(crate) mod request_id;
 pub(crate) mod resp;
 pub(crate) mod rest;
 pub(crate) mod rls;
+#[cfg(test)]
+pub(crate) mod tests;

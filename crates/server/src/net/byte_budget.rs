@@ -34,8 +34,8 @@ impl ByteBudget {
     }
 
     /// A part of it, which is nothing yet. It counts also for what all connections share, if that is given.
-    pub(crate) fn part<'a>(&'a self, shared: Option<&'a Self>) -> Reservation<'a> {
-        Reservation { of: self, shared, bytes: 0 }
+    pub(crate) fn part<'a>(&'a self, shared: Option<&'a Self>) -> ByteReservation<'a> {
+        ByteReservation { of: self, shared, bytes: 0 }
     }
 
     /// The bytes now, with so many more.
@@ -49,13 +49,13 @@ impl ByteBudget {
 }
 
 /// Reservation of a call, until it is dropped.
-pub(crate) struct Reservation<'a> {
+pub(crate) struct ByteReservation<'a> {
     of: &'a ByteBudget,
     shared: Option<&'a ByteBudget>,
     bytes: usize,
 }
 
-impl Reservation<'_> {
+impl ByteReservation<'_> {
     /// So much more; whether there is room for it.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         self.bytes += bytes;
@@ -76,7 +76,7 @@ impl Reservation<'_> {
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for ByteReservation<'_> {
     fn drop(&mut self) {
         self.shrink(self.bytes);
     }

@@ -2,15 +2,13 @@
 //!
 //! One timer sweeps all of them; a connection only records its progress, which costs nothing.
 
-mod admission;
 mod capacity;
 mod counts;
-#[cfg(test)]
-pub(crate) mod flood;
 mod lingering_close;
 mod pace;
 mod progress;
 mod reclaim;
+mod slots;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -22,13 +20,13 @@ use parking_lot::Mutex;
 use slab::Slab;
 use tokio::time::Instant;
 
-pub(crate) use admission::{ConnectionSlot, ConnectionSlots, Shortage};
 pub(crate) use capacity::{Capacity, OpenFiles};
 pub use counts::ConnectionStats;
 pub(crate) use counts::{ConnectionCounts, Event};
 pub(crate) use lingering_close::{LingeringClose, Sends};
 pub(crate) use pace::{PAUSE, Pace};
 pub(crate) use progress::{Order, Phase, Progress};
+pub(crate) use slots::{ConnectionSlot, ConnectionSlots, Shortage};
 pub(crate) use turns::{Turns, cost};
 
 use crate::config::connection_limits::ConnectionLimits;
@@ -42,7 +40,7 @@ const LAST_SWEEPS: Duration = Duration::from_millis(10);
 /// Time that a client may keep sending after its last response.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Time limit of a phase. Responses take the time that they need, and streams end when they like.
+/// Time limit of a phase. Responses and streams have none.
 fn time_limit(limits: &ConnectionLimits, phase: Phase) -> Option<Duration> {
     match phase {
         Phase::Fresh | Phase::Record | Phase::Head => Some(limits.head),
@@ -56,16 +54,16 @@ fn time_limit(limits: &ConnectionLimits, phase: Phase) -> Option<Duration> {
 
 /// All connections of a listener.
 #[derive(Default)]
-pub(crate) struct Connections(Mutex<Open>);
+pub(crate) struct OpenConnections(Mutex<ConnectionTable>);
 
 #[derive(Default)]
-struct Open {
+struct ConnectionTable {
     entries: Slab<ConnectionEntry>,
-    /// Since when connections are to end after what they are doing.
+    /// Start of the shutdown: from then on idle connections end soon.
     finishing: Option<Instant>,
-    /// Connections in the lane, in the order in which they came.
-    lane: BTreeMap<u64, usize>,
-    lane_turns: u64,
+    /// Surplus connections, in the order of their arrival.
+    surplus: BTreeMap<u64, usize>,
+    last_arrival: u64,
     idle: IdleQueue,
 }
 
@@ -74,10 +72,10 @@ struct ConnectionEntry {
     waker: Waker,
     last_steps: u64,
     since: Instant,
-    /// Key of its place.
-    place: usize,
-    /// Turn in the lane, of a connection that is one too many.
-    lane_turn: Option<u64>,
+    /// Key of its slot.
+    slot: usize,
+    /// Number of its arrival among the surplus connections, if it is one.
+    arrival: Option<u64>,
 }
 
 impl ConnectionEntry {
@@ -86,8 +84,8 @@ impl ConnectionEntry {
         self.waker.wake_by_ref();
     }
 
-    /// Ends what has lasted too long.
-    fn judge(
+    /// Orders the connection to end if it has exceeded a time limit.
+    fn time_out(
         &mut self,
         now: Instant,
         bounds: &ConnectionLimits,
@@ -107,56 +105,50 @@ impl ConnectionEntry {
         if now.duration_since(since) < limit {
             return None;
         }
-        // Whoever was told already, or has nothing left to say, is not waited for.
+        // A connection that has an order already, or no response left to write, ends at once.
         let first = self.progress.order() == Order::Go;
-        let mute = matches!(phase, Phase::Writing | Phase::Closing);
+        let is_last_phase = matches!(phase, Phase::Writing | Phase::Closing);
         self.since = now;
-        self.order(if first && !mute { Order::Cut } else { Order::End });
+        self.order(if first && !is_last_phase { Order::Cut } else { Order::End });
         Some(if first { Timeout::First(phase) } else { Timeout::Again })
     }
 }
 
 /// Time-out of a connection.
 enum Timeout {
-    /// For the first time, while it did this.
+    /// The first one, in this phase.
     First(Phase),
     Again,
 }
 
-impl Connections {
+impl OpenConnections {
     /// Registers a connection, until the membership is dropped.
     pub(crate) fn join(
         self: &Arc<Self>,
         progress: Arc<Progress>,
         waker: Waker,
-        place: &ConnectionSlot,
+        slot: &ConnectionSlot,
     ) -> Membership {
         let last_steps = progress.steps();
-        let open = &mut *self.0.lock();
-        let lane_turn = place.is_in_lane().then(|| {
-            open.lane_turns += 1;
-            open.lane_turns
+        let table = &mut *self.0.lock();
+        let arrival = slot.is_surplus().then(|| {
+            table.last_arrival += 1;
+            table.last_arrival
         });
-        let entry = ConnectionEntry {
-            progress,
-            waker,
-            last_steps,
-            since: Instant::now(),
-            place: place.key(),
-            lane_turn,
-        };
-        let key = open.entries.insert(entry);
-        open.lane.extend(lane_turn.map(|turn| (turn, key)));
+        let (since, slot) = (Instant::now(), slot.key());
+        let entry = ConnectionEntry { progress, waker, last_steps, since, slot, arrival };
+        let key = table.entries.insert(entry);
+        table.surplus.extend(arrival.map(|arrival| (arrival, key)));
         Membership { of: Arc::clone(self), key }
     }
 
-    /// Ends the connection that has been idle for longest, and gives its seat away. `false` if nobody has been idle for long, or
-    /// too many are leaving already.
-    pub(crate) fn reclaim_idle(&self, places: &ConnectionSlots, capacity: Capacity) -> bool {
-        let Open { entries, idle, .. } = &mut *self.0.lock();
+    /// Ends the connection that has been idle for longest, and frees its slot. `false` if none has been
+    /// idle for long, or too many are leaving already.
+    pub(crate) fn reclaim_idle(&self, slots: &ConnectionSlots, capacity: Capacity) -> bool {
+        let ConnectionTable { entries, idle, .. } = &mut *self.0.lock();
         let now = Instant::now();
         let Some(entry) = idle.next(entries, now).and_then(|key| entries.get_mut(key)) else { return false };
-        if !places.vacate(entry.place, capacity) {
+        if !slots.vacate(entry.slot, capacity) {
             return false;
         }
         entry.since = now;
@@ -164,12 +156,11 @@ impl Connections {
         true
     }
 
-    /// Ends the connection that has been in the lane for longest, and gives its place there away. `false` if too many are leaving
-    /// already.
-    pub(crate) fn reclaim_lane(&self, places: &ConnectionSlots, capacity: Capacity) -> bool {
-        let Open { entries, lane, .. } = &mut *self.0.lock();
-        let Some(oldest) = lane.first_entry() else { return false };
-        let Some(entry) = entries.get(*oldest.get()).filter(|entry| places.vacate(entry.place, capacity))
+    /// Ends the oldest surplus connection, and frees its slot. `false` if too many are leaving already.
+    pub(crate) fn reclaim_surplus(&self, slots: &ConnectionSlots, capacity: Capacity) -> bool {
+        let ConnectionTable { entries, surplus, .. } = &mut *self.0.lock();
+        let Some(oldest) = surplus.first_entry() else { return false };
+        let Some(entry) = entries.get(*oldest.get()).filter(|entry| slots.vacate(entry.slot, capacity))
         else {
             return false;
         };
@@ -186,7 +177,8 @@ impl Connections {
         }
     }
 
-    /// Looks at the connections from a place on; the place to go on from, if enough were told before all were looked at.
+    /// Ends connections that have exceeded a time limit, from a key on. Returns the key to continue
+    /// from if it has ended as many as may end at once.
     pub(crate) fn sweep(
         &self,
         from: usize,
@@ -194,18 +186,19 @@ impl Connections {
         bounds: &ConnectionLimits,
         counts: &ConnectionCounts,
     ) -> Option<usize> {
-        let Open { entries, finishing, .. } = &mut *self.0.lock();
-        let (mut told, at_once) = (0, pace::at_once());
-        for place in from..entries.capacity() {
-            if told == at_once {
-                return Some(place);
+        let ConnectionTable { entries, finishing, .. } = &mut *self.0.lock();
+        let (mut ended, at_once) = (0, pace::at_once());
+        for key in from..entries.capacity() {
+            if ended == at_once {
+                return Some(key);
             }
-            let Some(judged) = entries.get_mut(place).and_then(|entry| entry.judge(now, bounds, *finishing))
+            let Some(timeout) =
+                entries.get_mut(key).and_then(|entry| entry.time_out(now, bounds, *finishing))
             else {
                 continue;
             };
-            told += 1;
-            match judged {
+            ended += 1;
+            match timeout {
                 Timeout::First(Phase::Fresh | Phase::Idle) if finishing.is_some() => {}
                 Timeout::First(Phase::Idle) => counts.add(Event::EndedIdle),
                 Timeout::First(Phase::Closing) | Timeout::Again => {}
@@ -215,7 +208,7 @@ impl Connections {
         None
     }
 
-    /// Looks at all of them once, at the time that it is.
+    /// Sweeps all connections once, now.
     #[cfg(test)]
     fn sweep_now(&self, bounds: &ConnectionLimits) {
         self.sweep(0, Instant::now(), bounds, &ConnectionCounts::default());
@@ -234,17 +227,17 @@ impl Connections {
 
 /// Membership of a connection, until it is dropped.
 pub(crate) struct Membership {
-    of: Arc<Connections>,
+    of: Arc<OpenConnections>,
     key: usize,
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        let open = &mut *self.of.0.lock();
-        let entry = open.entries.remove(self.key);
-        entry.lane_turn.and_then(|turn| open.lane.remove(&turn));
+        let table = &mut *self.of.0.lock();
+        let entry = table.entries.remove(self.key);
+        entry.arrival.and_then(|arrival| table.surplus.remove(&arrival));
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

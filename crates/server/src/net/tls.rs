@@ -42,7 +42,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_BYTES: u64 = 64 << 10;
 
 /// The certificate of one listener.
-pub(crate) struct Tls {
+pub(crate) struct ListenerTls {
     pub(crate) setting: &'static str,
     pub(crate) files: TlsFiles,
     /// ALPN protocol; empty if it has none.
@@ -95,7 +95,7 @@ pub(crate) struct Accepted {
     pub(crate) certificate: Option<[u8; 32]>,
 }
 
-impl Tls {
+impl ListenerTls {
     /// Reads the files of a setting. What may become a problem is logged.
     pub(crate) fn load(
         setting: &'static str,

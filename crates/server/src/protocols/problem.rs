@@ -89,11 +89,6 @@ impl Problem {
         Self { header, kind, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 
-    /// The connection is one more than the settings allow.
-    pub(crate) fn too_many_connections() -> Self {
-        Self::overloaded("too many connections, in total or from your address; retry later")
-    }
-
     /// The request did not come in its time.
     pub(crate) fn too_slow() -> Self {
         let detail = "timed out reading the request";

@@ -7,12 +7,8 @@ pub(crate) mod connection;
 mod inline;
 mod integer;
 mod parser;
-#[cfg(test)]
-mod parser_comparison;
 mod pipeline;
 mod recent_limit;
-#[cfg(test)]
-mod reference_parser;
 mod reply;
 mod session;
 

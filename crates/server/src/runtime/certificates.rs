@@ -10,7 +10,7 @@ use super::Runtime;
 use super::file_watch::{FileContent, WatchedFiles};
 use crate::config::error::ConfigError;
 use crate::net::network::Network;
-use crate::net::tls::{CertificateReload, Tls, TlsState};
+use crate::net::tls::{CertificateReload, ListenerTls, TlsState};
 
 /// Interval of the warnings that a certificate expires.
 const REMINDER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -42,7 +42,7 @@ pub(crate) async fn watch(network: Arc<Network>) {
 }
 
 /// The content at the beginning counts as a change, too: it may differ from what was read at startup.
-async fn follow(tls: Arc<Tls>) {
+async fn follow(tls: Arc<ListenerTls>) {
     let paths = tls.files.paths();
     let Ok(mut watched) = tokio::task::spawn_blocking(|| WatchedFiles::anew(paths)).await else { return };
     loop {
@@ -57,7 +57,7 @@ async fn follow(tls: Arc<Tls>) {
     }
 }
 
-async fn remind(tls: Arc<Tls>) {
+async fn remind(tls: Arc<ListenerTls>) {
     loop {
         tokio::time::sleep(REMINDER).await;
         tls.warn_of_expiry();

@@ -1,4 +1,4 @@
-//! Idle connections in the order in which they make room for new ones: the longest idle first.
+//! Queue of idle connections that can be closed for new ones: the longest idle first.
 
 use std::collections::BinaryHeap;
 use std::time::Duration;
@@ -8,11 +8,12 @@ use tokio::time::Instant;
 
 use super::{ConnectionEntry, Order, Phase};
 
-/// Least idle time of a connection that may be closed for another. A client that is about to send its next request keeps its own.
+/// Least idle time of a connection that may be closed for another. A client that is about to send its
+/// next request stays connected.
 const LEAST_IDLE: Duration = Duration::from_secs(1);
 /// Candidates that one scan finds.
 const BATCH: usize = 256;
-/// Least time between two scans: each looks at every connection.
+/// Least time between two scans: each visits every connection.
 const SCAN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Candidates of the last scan, the longest idle at the end.
@@ -29,7 +30,8 @@ struct Candidate {
 }
 
 impl IdleQueue {
-    /// The connection that has been idle for longest. Idle times are those of the sweep, so this is right to one of its intervals.
+    /// The connection that has been idle for longest. Idle times are those of the sweep, so this is
+    /// right to one of its intervals.
     pub(super) fn next(&mut self, entries: &Slab<ConnectionEntry>, now: Instant) -> Option<usize> {
         loop {
             while let Some(Candidate { since, key }) = self.candidates.pop() {
@@ -66,7 +68,7 @@ impl ConnectionEntry {
     /// Whether it may be closed for another connection.
     fn is_reclaimable(&self, now: Instant) -> bool {
         matches!(self.progress.phase(), Phase::Fresh | Phase::Idle)
-            && self.lane_turn.is_none()
+            && self.arrival.is_none()
             && self.progress.order() == Order::Go
             && self.progress.steps() == self.last_steps
             && now.duration_since(self.since) >= LEAST_IDLE

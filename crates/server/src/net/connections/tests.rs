@@ -1,5 +1,7 @@
 //! Time limits of connections: never early, and at most an eighth late.
 
+pub(crate) mod flood;
+
 use super::*;
 use crate::config::connection_limits::tests::usual;
 
@@ -7,23 +9,23 @@ const MS: Duration = Duration::from_millis(1);
 
 /// A connection, and the time when it came.
 struct Watched {
-    connections: Arc<Connections>,
+    connections: Arc<OpenConnections>,
     progress: Arc<Progress>,
     counts: ConnectionCounts,
     began: Instant,
     _member: Membership,
 }
 
-fn seat() -> ConnectionSlot {
+fn slot() -> ConnectionSlot {
     let capacity = Capacity::configured(&usual());
-    Arc::new(ConnectionSlots::default()).seat(&usual(), capacity, [203, 0, 113, 7].into()).expect("a seat")
+    Arc::new(ConnectionSlots::default()).regular(&usual(), capacity, [203, 0, 113, 7].into()).expect("a slot")
 }
 
 fn watched() -> Watched {
-    let connections = Arc::new(Connections::default());
+    let connections = Arc::new(OpenConnections::default());
     let progress = Progress::new();
-    let place = seat();
-    let member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
+    let slot = slot();
+    let member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &slot);
     Watched {
         connections,
         progress,
@@ -69,9 +71,12 @@ async fn never_before_its_time_and_at_most_an_eighth_later() {
         for entered_ms in [0, 1, 250, 499, 500, 501, 999, 7_777] {
             let order_of = watched().order_of(phase, entered_ms);
             assert_eq!(order_of.map(|(_, order)| order), expected.map(|(_, order)| order), "{phase:?}");
-            if let (Some((told_ms, _)), Some((limit_ms, _))) = (order_of, expected) {
-                assert!(told_ms >= limit_ms, "{phase:?} since {entered_ms}: ordered after {told_ms}");
-                assert!(told_ms <= limit_ms * 9 / 8, "{phase:?} since {entered_ms}: ordered after {told_ms}");
+            if let (Some((ended_ms, _)), Some((limit_ms, _))) = (order_of, expected) {
+                assert!(ended_ms >= limit_ms, "{phase:?} since {entered_ms}: ordered after {ended_ms}");
+                assert!(
+                    ended_ms <= limit_ms * 9 / 8,
+                    "{phase:?} since {entered_ms}: ordered after {ended_ms}"
+                );
             }
         }
     }
@@ -120,8 +125,8 @@ async fn a_first_head_counts_from_the_beginning_of_its_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_has_a_second_after_its_last_response() {
-    let (told_ms, order) = watched().order_of(Phase::Closing, 250).expect("an end");
-    assert!((1_000..=2_000).contains(&told_ms), "ordered after {told_ms}");
+    let (ended_ms, order) = watched().order_of(Phase::Closing, 250).expect("an end");
+    assert!((1_000..=2_000).contains(&ended_ms), "ordered after {ended_ms}");
     assert_eq!(order, Order::End);
 }
 
@@ -163,16 +168,16 @@ async fn at_shutdown_only_requests_keep_a_connection() {
 /// A crowd that has to go at the same time does not keep others waiting until all of it is gone.
 #[tokio::test(start_paused = true)]
 async fn many_connections_end_a_few_at_a_time() {
-    let connections = Arc::new(Connections::default());
+    let connections = Arc::new(OpenConnections::default());
     let crowd: Vec<_> = (0..100).map(|_| Progress::new()).collect();
-    let place = seat();
+    let slot = slot();
     let join =
-        |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone(), &place);
+        |progress: &Arc<Progress>| connections.join(Arc::clone(progress), Waker::noop().clone(), &slot);
     let _members: Vec<_> = crowd.iter().map(join).collect();
     let (now, counts) = (Instant::now() + 10_000 * MS, ConnectionCounts::default());
     let (mut from, mut order_of) = (Some(0), Vec::new());
-    while let Some(place) = from {
-        from = connections.sweep(place, now, &usual(), &counts);
+    while let Some(slot) = from {
+        from = connections.sweep(slot, now, &usual(), &counts);
         order_of.push(crowd.iter().filter(|progress| progress.order() != Order::Go).count());
     }
     assert_eq!(order_of[..3], [8, 16, 24]);

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use slidegate::policy::file::{self, ListenerSettings, Server};
 
-use super::{ReloadOutcome, Tls};
+use super::{ListenerTls, ReloadOutcome};
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
 
 /// One for every listener that has TLS.
 #[derive(Default)]
 pub(crate) struct Certificates {
-    check: Option<Arc<Tls>>,
-    grpc: Option<Arc<Tls>>,
-    resp: Option<Arc<Tls>>,
-    admin: Option<Arc<Tls>>,
+    check: Option<Arc<ListenerTls>>,
+    grpc: Option<Arc<ListenerTls>>,
+    resp: Option<Arc<ListenerTls>>,
+    admin: Option<Arc<ListenerTls>>,
 }
 
 impl Certificates {
     pub(crate) fn load(server: &Server) -> Result<Self, ConfigError> {
         let load = |setting, tls: Option<&file::Tls>, protocol: &'static [u8]| {
-            tls.map(|tls| Tls::load(setting, tls, protocol).map(Arc::new)).transpose()
+            tls.map(|tls| ListenerTls::load(setting, tls, protocol).map(Arc::new)).transpose()
         };
         let of = |entrance: &'_ Option<ListenerSettings>| {
             entrance.as_ref().and_then(|entrance| entrance.tls.clone())
@@ -47,7 +47,7 @@ impl Certificates {
     }
 
     /// `None`: that listener speaks plainly.
-    pub(crate) fn of(&self, listener: Listener) -> Option<&Arc<Tls>> {
+    pub(crate) fn of(&self, listener: Listener) -> Option<&Arc<ListenerTls>> {
         match listener {
             Listener::Http => self.check.as_ref(),
             Listener::Grpc => self.grpc.as_ref(),
@@ -56,13 +56,13 @@ impl Certificates {
         }
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Tls>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ListenerTls>> {
         self.check.iter().chain(&self.grpc).chain(&self.resp).chain(&self.admin)
     }
 
     /// Reads all files again. What is wrong with some is nothing to the others.
     pub(crate) async fn reload(&self) -> CertificateReload {
-        let all: Vec<Arc<Tls>> = self.all().cloned().collect();
+        let all: Vec<Arc<ListenerTls>> = self.all().cloned().collect();
         let reading = tokio::task::spawn_blocking(move || {
             all.iter().map(|tls| (tls.setting, tls.reload())).collect::<Vec<_>>()
         });

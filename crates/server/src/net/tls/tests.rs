@@ -11,7 +11,7 @@ use slidegate::policy::file::{self, Spanned};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
-use super::Tls;
+use super::ListenerTls;
 
 #[tokio::test]
 async fn the_digest_is_of_the_clients_own_certificate() {
@@ -37,9 +37,10 @@ async fn the_digest_is_of_the_clients_own_certificate() {
         key: write("tls.key", server_key.serialize_pem()),
         client_ca,
     };
-    let asking = Tls::load("server.tls", &settings(Some(write("ca.crt", authority.pem()))), b"http/1.1")
-        .expect("files");
-    let open = Tls::load("server.tls", &settings(None), b"http/1.1").expect("files");
+    let asking =
+        ListenerTls::load("server.tls", &settings(Some(write("ca.crt", authority.pem()))), b"http/1.1")
+            .expect("files");
+    let open = ListenerTls::load("server.tls", &settings(None), b"http/1.1").expect("files");
     let expected: [u8; 32] = Sha256::digest(client.der()).into();
 
     let mut roots = RootCertStore::empty();

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::connection_state::ConnectionState;
 use super::message::MessageError;
-use super::reply::{Outcome, refuse, refuse_http, reply};
+use super::reply::{CallOutcome, refuse, refuse_http, reply};
 use super::routes::Route;
 use super::status::{Status, StatusCode as Code};
 use super::{deadline, health, message, reflection};
@@ -25,7 +25,7 @@ use crate::config::listener::Listener;
 use crate::net::connections::Order;
 use crate::protocols::problem::Problem;
 use crate::protocols::rls::{proto, service};
-use crate::protocols::{auth, request_id};
+use crate::protocols::{auth, overload, request_id};
 use crate::telemetry::otlp::Trace;
 
 /// Name of its span.
@@ -86,7 +86,7 @@ pub(super) fn begin<C: Clock + 'static>(
     drop(head);
     let connection = Arc::clone(connection);
     let write_timeout = connection.bounds.write;
-    let mut work: Pin<Box<dyn Future<Output = Outcome> + Send>> = match route {
+    let mut work: Pin<Box<dyn Future<Output = CallOutcome> + Send>> = match route {
         Route::ShouldRateLimit => Box::pin(should_rate_limit(Arc::clone(&connection), body, id, trace)),
         Route::HealthCheck => Box::pin(health::check(Arc::clone(&connection), body)),
         Route::HealthWatch => return CallStart::Watch(Box::pin(health::watch(connection, body, respond))),
@@ -115,8 +115,8 @@ fn admit<C: Clock>(
     let path = head.uri.path();
     let unknown = || Status::unimplemented(format!("unknown method {path:?}; reflection lists all"));
     let route = Route::of(path).ok_or_else(unknown)?;
-    if connection.is_in_lane && route != Route::HealthCheck {
-        return Err(Status::unavailable(Problem::too_many_connections().detail().to_owned()).into());
+    if connection.is_surplus && route != Route::HealthCheck {
+        return Err(Status::unavailable(overload::DETAIL).into());
     }
     if route.is_guarded() {
         auth::check(&head.headers, connection.decider.settings().token.as_deref()).map_err(|failure| {
@@ -143,7 +143,7 @@ async fn should_rate_limit<C: Clock>(
     body: RecvStream,
     id: Option<HeaderValue>,
     trace: Trace,
-) -> Outcome {
+) -> CallOutcome {
     let message = match message::only(body, &connection, Route::ShouldRateLimit).await {
         Ok(message) => message,
         Err(MessageError::TooLarge(why)) => {
@@ -162,7 +162,7 @@ async fn should_rate_limit<C: Clock>(
 /// Waits for what comes of a call, for as long as anybody does.
 async fn wait<C: Clock>(
     connection: Arc<ConnectionState<C>>,
-    work: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+    work: Pin<Box<dyn Future<Output = CallOutcome> + Send>>,
     mut respond: SendResponse<Bytes>,
     timeout: Option<Duration>,
 ) {

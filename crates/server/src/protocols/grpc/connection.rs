@@ -15,12 +15,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::call::{CallStart, Waiting, begin};
 use super::connection_state::ConnectionState;
-use super::frames::{Block, BlockState, Frames};
+use super::frames::{Frames, HeaderBlock, HeaderBlockState};
 use super::tracker::GrpcTracker;
 use crate::config::connection_limits::ConnectionLimits;
 use crate::config::listener::Listener;
-use crate::net::accept::Caller;
 use crate::net::connections::{Order, Phase, Progress, cost};
+use crate::net::serve::Caller;
 use crate::net::tracked_io::TrackedIo;
 use crate::runtime::decider::Decider;
 
@@ -44,7 +44,7 @@ pub(crate) async fn serve<C: Clock + 'static>(
     progress: Arc<Progress>,
 ) {
     let bounds = decider.settings().connections.clone();
-    let heads = BlockState::default();
+    let heads = HeaderBlockState::default();
     let frames = Frames::new(heads.clone(), bounds.max_head_bytes);
     let io = TrackedIo::new(stream, GrpcTracker::new(Arc::clone(&progress), frames));
     let handshake = settings(&bounds).handshake(io);
@@ -89,7 +89,7 @@ struct GrpcConnection<S, C> {
     connection: Connection<TrackedIo<S, GrpcTracker>, Bytes>,
     state: Arc<ConnectionState<C>>,
     progress: Arc<Progress>,
-    heads: BlockState,
+    heads: HeaderBlockState,
     /// Calls that have come and have not begun.
     came: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
     waiting: FuturesUnordered<Waiting>,
@@ -115,7 +115,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
             self.told = order;
             self.state.order(order);
             // No call can follow a head that does not end: what the client waits for is over, too.
-            if order == Order::Cut && self.heads.block() != Block::None {
+            if order == Order::Cut && self.heads.block() != HeaderBlock::None {
                 self.refuse();
             } else {
                 self.leave();
@@ -184,7 +184,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
     fn is_last(&self) -> bool {
         let most = self.state.bounds.max_requests;
         let spent = most != 0 && self.served >= most;
-        spent || self.state.is_in_lane || !self.state.decider.is_ready()
+        spent || self.state.is_surplus || !self.state.decider.is_ready()
     }
 
     /// Tells the client to make no more calls here. Those that are on their way are still answered; who only looks on is not waited for.
@@ -198,7 +198,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
     fn abuse(&self) -> Option<&'static str> {
         match self.heads.block() {
             _ if self.is_refused => None,
-            Block::TooLarge => Some("a header block without an end"),
+            HeaderBlock::TooLarge => Some("a header block without an end"),
             _ if self.cancelled > MAX_CANCELLED => Some("calls that are cancelled as they are made"),
             _ => None,
         }
@@ -216,7 +216,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
     /// nothing, which has its own. One that is to end has a short time from when nothing is under way any more, whatever its client sends.
     fn note(&self, moved: bool) {
         let (phase, is_busy) = (self.progress.phase(), !self.waiting.is_empty());
-        let is_head_begun = self.heads.block() != Block::None;
+        let is_head_begun = self.heads.block() != HeaderBlock::None;
         match phase {
             Phase::Closing => {}
             Phase::Head | Phase::Writing if is_head_begun => {}

@@ -8,9 +8,9 @@ use tokio::sync::watch;
 
 use super::routes::Route;
 use crate::config::connection_limits::ConnectionLimits;
-use crate::net::accept::Caller;
-use crate::net::byte_budget::{ByteBudget, Reservation};
+use crate::net::byte_budget::{ByteBudget, ByteReservation};
 use crate::net::connections::Order;
+use crate::net::serve::Caller;
 use crate::runtime::decider::Decider;
 
 /// The longest message of a call that needs no token: a name, or a question about one.
@@ -28,7 +28,7 @@ pub(super) struct MessageBudget<'v> {
 
 impl<'v> MessageBudget<'v> {
     /// A call's part of it, which is nothing yet.
-    pub(super) fn part(&self) -> Reservation<'v> {
+    pub(super) fn part(&self) -> ByteReservation<'v> {
         self.unfinished.part(self.shared)
     }
 }
@@ -41,7 +41,7 @@ pub(super) struct ConnectionState<C> {
     /// Address at the other end of the connection.
     pub(super) peer: IpAddr,
     /// Whether the connection exceeds the limit and is only refused.
-    pub(super) is_in_lane: bool,
+    pub(super) is_surplus: bool,
     /// Budgets of incomplete calls: those that need a token, and those that need none.
     guarded: ByteBudget,
     open: ByteBudget,
@@ -52,8 +52,8 @@ pub(super) struct ConnectionState<C> {
 impl<C: Clock> ConnectionState<C> {
     pub(super) fn new(decider: Arc<Decider<C>>, bounds: ConnectionLimits, caller: &Caller) -> Self {
         let (guarded, open) = (ByteBudget::of_one(), ByteBudget::of_open_calls());
-        let Caller { peer, is_in_lane, .. } = *caller;
-        Self { decider, bounds, peer, is_in_lane, guarded, open, order: watch::Sender::new(Order::Go) }
+        let Caller { peer, is_surplus, .. } = *caller;
+        Self { decider, bounds, peer, is_surplus, guarded, open, order: watch::Sender::new(Order::Go) }
     }
 
     /// Budget of the messages of a call.

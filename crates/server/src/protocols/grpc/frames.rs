@@ -16,7 +16,7 @@ const END_HEADERS: u8 = 4;
 /// Header block on its way in, as the reader of a connection tells those who answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(super) enum Block {
+pub(super) enum HeaderBlock {
     /// All that has come is complete, or is data of a call, which has a time of its own.
     None,
     /// A part of a block, or of a frame that is not data.
@@ -27,25 +27,25 @@ pub(super) enum Block {
 
 /// The same between a reader and those who answer.
 #[derive(Clone, Default)]
-pub(super) struct BlockState(Arc<AtomicU8>);
+pub(super) struct HeaderBlockState(Arc<AtomicU8>);
 
-impl BlockState {
-    pub(super) fn block(&self) -> Block {
+impl HeaderBlockState {
+    pub(super) fn block(&self) -> HeaderBlock {
         match self.0.load(Ordering::Relaxed) {
-            0 => Block::None,
-            1 => Block::Begun,
-            _ => Block::TooLarge,
+            0 => HeaderBlock::None,
+            1 => HeaderBlock::Begun,
+            _ => HeaderBlock::TooLarge,
         }
     }
 
-    fn set(&self, block: Block) {
+    fn set(&self, block: HeaderBlock) {
         self.0.store(block as u8, Ordering::Relaxed);
     }
 }
 
 /// Position in the frames that a client sends.
 pub(super) struct Frames {
-    watch: BlockState,
+    watch: HeaderBlockState,
     max_block_bytes: usize,
     preface_bytes: usize,
     head: [u8; HEAD_BYTES],
@@ -58,7 +58,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(watch: BlockState, max_block_bytes: usize) -> Self {
+    pub(super) fn new(watch: HeaderBlockState, max_block_bytes: usize) -> Self {
         Self {
             watch,
             max_block_bytes,
@@ -87,7 +87,7 @@ impl Frames {
 
     /// Whether they ask for more than there may be.
     pub(super) fn are_refused(&self) -> bool {
-        self.watch.block() == Block::TooLarge
+        self.watch.block() == HeaderBlock::TooLarge
     }
 
     fn skip(&mut self, bytes: &[u8]) -> usize {
@@ -119,12 +119,12 @@ impl Frames {
         }
     }
 
-    fn block(&self) -> Block {
+    fn block(&self) -> HeaderBlock {
         match self.block_bytes {
-            Some(bytes) if bytes > self.max_block_bytes => Block::TooLarge,
-            Some(_) => Block::Begun,
-            None if self.head_bytes > 0 || (self.left_bytes > 0 && self.kind != DATA) => Block::Begun,
-            None => Block::None,
+            Some(bytes) if bytes > self.max_block_bytes => HeaderBlock::TooLarge,
+            Some(_) => HeaderBlock::Begun,
+            None if self.head_bytes > 0 || (self.left_bytes > 0 && self.kind != DATA) => HeaderBlock::Begun,
+            None => HeaderBlock::None,
         }
     }
 }
@@ -143,24 +143,24 @@ mod tests {
     fn where_a_block_has_begun() {
         const PING: u8 = 6;
         let rows = [
-            (frame(PING, 0, 8), Block::None),
-            (frame(HEADERS, END_HEADERS, 100), Block::None),
-            (frame(DATA, 0, 16_384), Block::None),
-            (frame(DATA, 0, 100)[..50].to_vec(), Block::None),
-            (frame(DATA, 0, 100)[..5].to_vec(), Block::Begun),
-            (frame(PING, 0, 8)[..12].to_vec(), Block::Begun),
-            (frame(HEADERS, 0, 100), Block::Begun),
-            ([frame(HEADERS, 0, 100), frame(CONTINUATION, 0, 0)].concat(), Block::Begun),
-            ([frame(HEADERS, 0, 100), frame(CONTINUATION, END_HEADERS, 0)].concat(), Block::None),
-            ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 500)].concat(), Block::Begun),
-            ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 501)].concat(), Block::TooLarge),
+            (frame(PING, 0, 8), HeaderBlock::None),
+            (frame(HEADERS, END_HEADERS, 100), HeaderBlock::None),
+            (frame(DATA, 0, 16_384), HeaderBlock::None),
+            (frame(DATA, 0, 100)[..50].to_vec(), HeaderBlock::None),
+            (frame(DATA, 0, 100)[..5].to_vec(), HeaderBlock::Begun),
+            (frame(PING, 0, 8)[..12].to_vec(), HeaderBlock::Begun),
+            (frame(HEADERS, 0, 100), HeaderBlock::Begun),
+            ([frame(HEADERS, 0, 100), frame(CONTINUATION, 0, 0)].concat(), HeaderBlock::Begun),
+            ([frame(HEADERS, 0, 100), frame(CONTINUATION, END_HEADERS, 0)].concat(), HeaderBlock::None),
+            ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 500)].concat(), HeaderBlock::Begun),
+            ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 501)].concat(), HeaderBlock::TooLarge),
             // One that has come to its end is judged by what is in it.
-            ([frame(HEADERS, 0, 500), frame(CONTINUATION, END_HEADERS, 501)].concat(), Block::None),
+            ([frame(HEADERS, 0, 500), frame(CONTINUATION, END_HEADERS, 501)].concat(), HeaderBlock::None),
         ];
         for (index, (bytes, block)) in rows.into_iter().enumerate() {
             let sent = [&[b' '; PREFACE_BYTES], &frame(4, 0, 6)[..], &bytes].concat();
             for at_once in [1, 2, 7, 64, sent.len()] {
-                let watch = BlockState::default();
+                let watch = HeaderBlockState::default();
                 let mut frames = Frames::new(watch.clone(), 1_000);
                 sent.chunks(at_once).for_each(|some| frames.advance(some));
                 assert_eq!(watch.block(), block, "row {index}, {at_once} at once");

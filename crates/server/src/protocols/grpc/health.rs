@@ -11,7 +11,7 @@ use slidegate::Clock;
 
 use super::connection_state::ConnectionState;
 use super::message;
-use super::reply::{Outbox, Outcome, refuse};
+use super::reply::{CallOutcome, Outbox, refuse};
 use super::routes::{Route, SERVICES};
 use crate::net::connections::Order;
 use crate::runtime::decider::Decider;
@@ -26,21 +26,21 @@ pub(super) struct HealthCheckRequest {
 /// `HealthCheckResponse`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub(super) struct HealthCheckResponse {
-    #[prost(enumeration = "State", tag = "1")]
+    #[prost(enumeration = "ServingStatus", tag = "1")]
     pub(super) status: i32,
 }
 
 /// `HealthCheckResponse.ServingStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
-pub(super) enum State {
+pub(super) enum ServingStatus {
     Unknown = 0,
     Serving = 1,
     NotServing = 2,
     ServiceUnknown = 3,
 }
 
-impl State {
+impl ServingStatus {
     /// State of a service; the empty name stands for all. It is that of the process, since none can fail alone.
     fn of<C: Clock>(decider: &Decider<C>, service: &str) -> Self {
         if !service.is_empty() && !SERVICES.contains(&service) {
@@ -58,11 +58,11 @@ impl State {
 }
 
 /// `Check`.
-pub(super) async fn check<C: Clock>(connection: Arc<ConnectionState<C>>, body: RecvStream) -> Outcome {
+pub(super) async fn check<C: Clock>(connection: Arc<ConnectionState<C>>, body: RecvStream) -> CallOutcome {
     let request: HealthCheckRequest =
         message::parse(&message::only(body, &connection, Route::HealthCheck).await?)?;
-    match State::of(&connection.decider, &request.service) {
-        State::ServiceUnknown => {
+    match ServingStatus::of(&connection.decider, &request.service) {
+        ServingStatus::ServiceUnknown => {
             Err(Status::new(StatusCode::NotFound, format!("unknown service {:?}", request.service)))
         }
         known => Ok(known.frame()),
@@ -85,7 +85,7 @@ pub(super) async fn watch<C: Clock>(
     let Ok(mut outbox) = Outbox::open(respond) else { return };
     let mut last = None;
     loop {
-        let now = State::of(&connection.decider, &request.service);
+        let now = ServingStatus::of(&connection.decider, &request.service);
         if last != Some(now) {
             if outbox.send(now.frame(), connection.bounds.write).await.is_err() {
                 return;

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::connection_state::{ConnectionState, MessageBudget};
 use super::routes::Route;
-use crate::net::byte_budget::Reservation;
+use crate::net::byte_budget::ByteReservation;
 
 /// The bytes before a message.
 const PREFIX_BYTES: usize = 5;
@@ -133,7 +133,7 @@ pub(super) struct Messages<'v> {
     body: RecvStream,
     unread: BytesMut,
     max_bytes: usize,
-    taken: Reservation<'v>,
+    taken: ByteReservation<'v>,
 }
 
 impl<'v> Messages<'v> {

@@ -15,14 +15,14 @@ use tokio::time::timeout;
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 
 /// Outcome of a call: a framed message, or a status.
-pub(super) type Outcome = Result<Bytes, Status>;
+pub(super) type CallOutcome = Result<Bytes, Status>;
 
 /// The client is not there any more, or takes nothing.
 #[derive(Debug)]
 pub(super) struct Gone;
 
 /// Responds to a call. Returns what the client has no room for yet.
-pub(super) fn reply(respond: SendResponse<Bytes>, outcome: Outcome) -> Option<Unsent> {
+pub(super) fn reply(respond: SendResponse<Bytes>, outcome: CallOutcome) -> Option<Unsent> {
     let message = match outcome {
         Ok(message) => message,
         Err(status) => {

@@ -16,8 +16,8 @@ use tokio::task::yield_now;
 use super::handler::{Handler, HttpConnection, respond};
 use super::raw_response;
 use super::tracker::{HttpTracker, close};
-use crate::net::accept::Caller;
 use crate::net::connections::{Order, Phase, Progress};
+use crate::net::serve::Caller;
 use crate::net::tracked_io::TrackedIo;
 use crate::runtime::decider::Decider;
 

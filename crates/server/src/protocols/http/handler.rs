@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Poll;
 
 use bytes::Bytes;
+use hyper::HeaderMap;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method};
 use slidegate::Clock;
 
 use super::body;
 use crate::config::listener::Listener;
-use crate::net::accept::Caller;
 use crate::net::connections::{Order, Phase, Progress};
-use crate::protocols::health;
+use crate::net::serve::Caller;
+use crate::protocols::overload;
 use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::request_id::{RequestIds, X_REQUEST_ID};
 use crate::runtime::decider::Decider;
@@ -49,7 +49,7 @@ pub(crate) struct HttpConnection<C> {
     /// SHA-256 of the client's certificate, if it has one.
     pub(crate) certificate: Option<[u8; 32]>,
     /// Whether the connection exceeds the limit and is only refused.
-    pub(super) is_in_lane: bool,
+    pub(super) is_surplus: bool,
     pub(super) ids: RequestIds,
     /// Maximum number of requests; 0 is unlimited.
     max_requests: u32,
@@ -66,8 +66,8 @@ pub(super) async fn respond<C: Clock + 'static, H: Handler<C>>(
     body: Incoming,
 ) -> Reply {
     let request_id = connection.ids.of(&head.headers);
-    let mut reply = if connection.is_in_lane {
-        turn_away(connection, head)
+    let mut reply = if connection.is_surplus {
+        overload::reply(&connection.decider, head)
     } else {
         let mut handled = pin!(handle(connection, handler, head, body, &request_id));
         poll_fn(|context| match connection.interrupted() {
@@ -99,26 +99,13 @@ async fn handle<C: Clock, H: Handler<C>>(
     handler.handle(connection, head, body, request_id).await
 }
 
-/// Refuses a request of a surplus connection. Health checks are answered as always: otherwise supervisors and balancers would
-/// take a busy server for a dead one.
-fn turn_away<C: Clock>(connection: &HttpConnection<C>, head: &Parts) -> Reply {
-    let reads = matches!(head.method, Method::GET | Method::HEAD);
-    match head.uri.path() {
-        "/livez" if reads => health::live(),
-        "/readyz" if reads => {
-            health::ready(&connection.decider, head.uri.query()).unwrap_or_else(Problem::into_reply)
-        }
-        _ => Problem::too_many_connections().into_reply(),
-    }
-}
-
 impl<C: Clock> HttpConnection<C> {
     pub(super) fn new(decider: Arc<Decider<C>>, caller: Caller, progress: Arc<Progress>) -> Self {
-        let Caller { listener, peer, certificate, is_in_lane } = caller;
+        let Caller { listener, peer, certificate, is_surplus } = caller;
         let max_requests = decider.settings().connections.max_requests;
         let ids = RequestIds::new(decider.next_seed());
         let served = AtomicU32::new(0);
-        Self { decider, listener, peer, certificate, is_in_lane, ids, max_requests, served, progress }
+        Self { decider, listener, peer, certificate, is_surplus, ids, max_requests, served, progress }
     }
 
     /// Counts a request without a valid token, and refuses it.
@@ -149,7 +136,7 @@ impl<C: Clock> HttpConnection<C> {
             0 => false,
             most => self.served.fetch_add(1, Ordering::Relaxed) + 1 >= most,
         };
-        spent || self.is_in_lane || !self.decider.is_ready() || self.progress.order() != Order::Go
+        spent || self.is_surplus || !self.decider.is_ready() || self.progress.order() != Order::Go
     }
 
     /// Trace of a request.

@@ -6,6 +6,7 @@ use slidegate::Clock;
 
 use super::handler::HttpConnection;
 use crate::net::connections::Order;
+use crate::protocols::overload;
 use crate::protocols::problem::Problem;
 use crate::protocols::request_id::X_REQUEST_ID;
 
@@ -21,8 +22,8 @@ impl Problem {
 
 /// A whole answer, for a request of which only a part of the head is known.
 pub(crate) fn bytes<C: Clock>(connection: &HttpConnection<C>) -> Vec<u8> {
-    let problem = if connection.is_in_lane {
-        Problem::too_many_connections()
+    let problem = if connection.is_surplus {
+        overload::problem()
     } else {
         Problem::interrupted(connection.progress.order())
     };

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::parser::Parser;
-use super::reply::Replies;
+use super::reply::ReplyWriter;
 use super::session::Session;
 
 /// How much is read at a time. A read that does not fill it says that nothing more is there, which spares asking again.
@@ -47,8 +47,8 @@ impl ConnectionBuffers {
         !self.input.is_empty()
     }
 
-    pub(super) fn replies(&mut self) -> Replies<'_> {
-        Replies { out: &mut self.out, protocol: self.session.protocol }
+    pub(super) fn replies(&mut self) -> ReplyWriter<'_> {
+        ReplyWriter { out: &mut self.out, protocol: self.session.protocol }
     }
 
     /// Reads what is there; how many bytes that are, and 0 at the end.

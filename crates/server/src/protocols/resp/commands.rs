@@ -16,7 +16,7 @@ mod throttle;
 pub(crate) use throttle::announce;
 
 use super::parser::{ArgumentSpan, AuthState};
-use super::reply::Replies;
+use super::reply::ReplyWriter;
 use super::session::Session;
 use crate::config::listener::Listener;
 use crate::config::live_settings::LiveSettings;
@@ -141,8 +141,8 @@ impl<C: Clock> CommandContext<'_, C> {
         CommandError::WRONG_PASSWORD
     }
 
-    fn replies<'o>(&self, out: &'o mut Vec<u8>) -> Replies<'o> {
-        Replies { out, protocol: self.session.protocol }
+    fn replies<'o>(&self, out: &'o mut Vec<u8>) -> ReplyWriter<'o> {
+        ReplyWriter { out, protocol: self.session.protocol }
     }
 
     #[inline]
@@ -230,7 +230,7 @@ pub(super) enum StoreCommand<'i> {
 
 impl StoreCommand<'_> {
     /// Asks, and writes the reply.
-    pub(super) async fn answer<C: Clock>(self, decider: &Decider<C>, mut replies: Replies<'_>) {
+    pub(super) async fn answer<C: Clock>(self, decider: &Decider<C>, mut replies: ReplyWriter<'_>) {
         let failure = match self {
             Self::Check(pending) => check::answer(decider, pending, &mut replies).await,
             Self::Limit(pending) => limit::answer(decider, pending, &mut replies).await,

@@ -11,14 +11,13 @@ use tokio::task::yield_now;
 use super::buffers::ConnectionBuffers;
 use super::close::close;
 use super::pipeline::NextStep;
-use crate::net::accept::Caller;
 use crate::net::connections::{Order, Phase, Progress, Sends, cost};
+use crate::net::serve::Caller;
+use crate::protocols::overload;
 use crate::runtime::decider::Decider;
 
 /// Number of polls of an idle connection before it ends, as with HTTP.
 const LAST_LOOKS: u32 = 2;
-/// Reply to a surplus connection, as Redis words it.
-const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
 
 /// Answers what comes over a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(
@@ -27,12 +26,10 @@ pub(crate) async fn serve<C: Clock + 'static>(
     caller: Caller,
     progress: Arc<Progress>,
 ) {
-    let end = if caller.is_in_lane {
-        let shape = progress.until(Order::End, stream.write_all(TOO_MANY)).await;
-        if matches!(shape, Some(Ok(()))) {
-            ConnectionEnd::Graceful(Sends::Perhaps)
-        } else {
-            ConnectionEnd::Immediate
+    let end = if caller.is_surplus {
+        match progress.until(Order::End, stream.write_all(overload::REDIS_REPLY)).await {
+            Some(Ok(())) => ConnectionEnd::Graceful(Sends::Perhaps),
+            _ => ConnectionEnd::Immediate,
         }
     } else {
         let max_commands = decider.settings().connections.max_requests;

@@ -21,9 +21,9 @@ pub(super) fn split(line: &mut [u8], words: &mut Vec<ArgumentSpan>) -> Option<()
         if at == line.len() {
             return Some(());
         }
-        let mut word = Word { line: &mut *line, read: at, written: at };
+        let mut word = QuotedWord { line: &mut *line, read: at, written: at };
         word.unquote()?;
-        let Word { read, written, .. } = word;
+        let QuotedWord { read, written, .. } = word;
         words.push(ArgumentSpan { start: at, end: written });
         at = read;
     }
@@ -35,13 +35,13 @@ fn is_space(byte: u8) -> bool {
 }
 
 /// A word while it is read.
-struct Word<'a> {
+struct QuotedWord<'a> {
     line: &'a mut [u8],
     read: usize,
     written: usize,
 }
 
-impl Word<'_> {
+impl QuotedWord<'_> {
     fn take(&mut self) -> Option<u8> {
         let byte = self.line.get(self.read).copied()?;
         self.read += 1;

@@ -11,7 +11,7 @@ use slidegate::Clock;
 use super::buffers::{ConnectionBuffers, FULL_BYTES};
 use super::commands::{Command, CommandContext, Handled, StoreCommand};
 use super::parser::{ParseStep, Parser, ProtocolError};
-use super::reply::{Protocol, Replies};
+use super::reply::{Protocol, ReplyWriter};
 use super::session::Session;
 use crate::config::live_settings::LiveSettings;
 use crate::net::connections::{Order, Phase, Progress};
@@ -82,7 +82,7 @@ impl ConnectionBuffers {
                 Handled::Quit => break NextStep::Part,
                 Handled::Disconnect => break NextStep::HangUp,
                 Handled::NeedsStore(store_command) => {
-                    at_once(store_command.answer(decider, Replies { out, protocol: session.protocol }));
+                    at_once(store_command.answer(decider, ReplyWriter { out, protocol: session.protocol }));
                 }
             }
         };
@@ -114,7 +114,7 @@ impl ConnectionBuffers {
             });
             let Some(reply) = next.await else {
                 // They may have been charged or not.
-                let mut replies = Replies { out: &mut *out, protocol: Protocol::Two };
+                let mut replies = ReplyWriter { out: &mut *out, protocol: Protocol::Two };
                 (0..pending.len())
                     .for_each(|_| replies.error("UNAVAILABLE the server is shutting down; retry"));
                 then = NextStep::ConnectionEnd;
@@ -229,7 +229,7 @@ async fn answered<C: Clock>(
     protocol: Protocol,
 ) -> Vec<u8> {
     let mut out = Vec::new();
-    store_command.answer(decider, Replies { out: &mut out, protocol }).await;
+    store_command.answer(decider, ReplyWriter { out: &mut out, protocol }).await;
     out
 }
 
@@ -244,5 +244,5 @@ pub(super) fn at_once<T>(what: impl Future<Output = T>) -> T {
 
 #[cold]
 fn refuse(error: ProtocolError, out: &mut Vec<u8>) {
-    Replies { out, protocol: Protocol::Two }.error(&format!("ERR Protocol error: {error}"));
+    ReplyWriter { out, protocol: Protocol::Two }.error(&format!("ERR Protocol error: {error}"));
 }

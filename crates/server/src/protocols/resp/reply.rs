@@ -14,12 +14,12 @@ pub(super) enum Protocol {
 }
 
 /// Writes replies behind each other.
-pub(super) struct Replies<'a> {
+pub(super) struct ReplyWriter<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) protocol: Protocol,
 }
 
-impl Replies<'_> {
+impl ReplyWriter<'_> {
     #[inline]
     pub(super) fn integer(&mut self, number: i64) {
         let mut line = [0; MAX_LINE_BYTES];
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn both_versions_byte_by_byte() {
-        type Write = fn(&mut Replies<'_>);
+        type Write = fn(&mut ReplyWriter<'_>);
         let rows: [(Write, &str, &str); 12] = [
             (|to| to.integer(-7), ":-7\r\n", ":-7\r\n"),
             (|to| to.integer(123_456), ":123456\r\n", ":123456\r\n"),
@@ -148,7 +148,7 @@ mod tests {
         for (write, two, three) in rows {
             for (protocol, bytes) in [(Protocol::Two, two), (Protocol::Three, three)] {
                 let mut out = Vec::new();
-                write(&mut Replies { out: &mut out, protocol });
+                write(&mut ReplyWriter { out: &mut out, protocol });
                 assert_eq!(String::from_utf8(out).as_deref(), Ok(bytes), "{protocol:?}");
             }
         }

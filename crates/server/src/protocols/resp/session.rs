@@ -27,7 +27,7 @@ pub(super) struct Session {
     pub(super) id: u64,
     pub(super) peer: IpAddr,
     pub(super) protocol: Protocol,
-    pub(super) names: Names,
+    pub(super) names: ClientNames,
     /// The limits that came along last, with `SG.LIMIT` and with `CL.THROTTLE`.
     pub(super) recent_limit: Option<RecentLimit>,
     pub(super) recent_meter: Option<RecentLimit>,
@@ -37,7 +37,7 @@ pub(super) struct Session {
 
 /// Names that a client gives itself: nothing depends on them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Names {
+pub(super) struct ClientNames {
     pub(super) client: Box<str>,
     pub(super) library: Box<str>,
     pub(super) version: Box<str>,
@@ -50,7 +50,7 @@ impl Session {
             id,
             peer,
             protocol: Protocol::default(),
-            names: Names::default(),
+            names: ClientNames::default(),
             recent_limit: None,
             recent_meter: None,
             token: None,

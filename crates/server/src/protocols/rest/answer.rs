@@ -5,7 +5,7 @@ use hyper::{HeaderMap, StatusCode};
 use slidegate::policy::Blocked;
 use slidegate::{Answer, Clock, Limit, Source, Summary, Verdict};
 
-use super::verdict::{Detail, Row, decided, list, problem_members};
+use super::verdict::{LimitRow, NumberDetail, decided, list, problem_members};
 use crate::protocols::json;
 use crate::protocols::problem;
 use crate::protocols::problem::{PROBLEM_JSON, Reply};
@@ -52,7 +52,7 @@ pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdic
     let name = limit.to_string();
     let decisive = decider.gate().decisive(limit, verdict.source);
     let share_of = (verdict.source == Source::Local).then(|| limit.quota());
-    let row = |decision| Row {
+    let row = |decision| LimitRow {
         rule: None,
         policy: &name,
         text: &name,
@@ -124,7 +124,7 @@ fn refusal(answer: &Answer, status: StatusCode) -> Reply {
     let mut body = Vec::with_capacity(2 * BODY_BYTES);
     body.push(b'{');
     let decision = (answer.verdict(), &answer.summary());
-    problem_members(&mut body, status, decision, || answer.limits().map(Row::from));
+    problem_members(&mut body, status, decision, || answer.limits().map(LimitRow::from));
     members(&mut body, answer);
     body.push(b'}');
     problem::reply(status, PROBLEM_JSON, body)
@@ -132,7 +132,7 @@ fn refusal(answer: &Answer, status: StatusCode) -> Reply {
 
 /// The members of any answer of rules.
 fn members(out: &mut Vec<u8>, answer: &Answer) {
-    decided(out, (answer.verdict(), &answer.summary()), answer.limits().map(Row::from));
+    decided(out, (answer.verdict(), &answer.summary()), answer.limits().map(LimitRow::from));
     if let Some(permit) = answer.permit() {
         out.extend_from_slice(b",\"permit\":");
         json::text(out, &permit.to_string());
@@ -143,6 +143,6 @@ fn members(out: &mut Vec<u8>, answer: &Answer) {
     let mut observed = answer.observed().peekable();
     if observed.peek().is_some() {
         out.extend_from_slice(b",\"observed\":");
-        list(out, observed.map(|limit| (Detail::of(limit.source), Row::observed(limit))));
+        list(out, observed.map(|limit| (NumberDetail::of(limit.source), LimitRow::observed(limit))));
     }
 }

@@ -10,7 +10,7 @@ use crate::telemetry::labels;
 
 /// One limit's part in an answer, whether a rule has it or the request brought it.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct LimitRow<'a> {
     pub(crate) rule: Option<&'a str>,
     pub(crate) policy: &'a str,
     pub(crate) text: &'a str,
@@ -22,14 +22,14 @@ pub(crate) struct Row<'a> {
     pub(crate) decided_at_ms: Option<u64>,
 }
 
-impl<'a> From<LimitAnswer<'a>> for Row<'a> {
+impl<'a> From<LimitAnswer<'a>> for LimitRow<'a> {
     fn from(LimitAnswer { rule, name, text, limit, share_of, decision, .. }: LimitAnswer<'a>) -> Self {
         let share_of = share_of.map(Limit::quota);
         Self { rule, policy: name, text, limit, share_of, decision, decided_at_ms: None }
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> LimitRow<'a> {
     /// A limit of a rule in observe mode, which is asked after the request was decided.
     pub(crate) fn observed(limit: LimitAnswer<'a>) -> Self {
         Self { decided_at_ms: Some(limit.decided_at_ms), ..Self::from(limit) }
@@ -37,7 +37,7 @@ impl<'a> Row<'a> {
 }
 
 /// What a problem has besides the members of any answer, with a comma after it.
-pub(crate) fn problem_members<'a, R: Iterator<Item = Row<'a>>>(
+pub(crate) fn problem_members<'a, R: Iterator<Item = LimitRow<'a>>>(
     out: &mut Vec<u8>,
     status: StatusCode,
     (verdict, summary): (&Verdict, &Summary),
@@ -67,7 +67,7 @@ pub(crate) fn problem_members<'a, R: Iterator<Item = Row<'a>>>(
 }
 
 /// Text: the limits that deny, and the time to retry.
-fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iterator<Item = Row<'a>>) {
+fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iterator<Item = LimitRow<'a>>) {
     let mut before: &[u8] = b"";
     for row in violated {
         out.extend_from_slice(before);
@@ -103,7 +103,7 @@ fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iter
 pub(crate) fn decided<'a>(
     out: &mut Vec<u8>,
     (verdict, summary): (&Verdict, &Summary),
-    rows: impl Iterator<Item = Row<'a>>,
+    rows: impl Iterator<Item = LimitRow<'a>>,
 ) {
     let allowed: &[u8] = if verdict.is_allowed() { b"\"allowed\":true" } else { b"\"allowed\":false" };
     out.extend_from_slice(allowed);
@@ -117,7 +117,7 @@ pub(crate) fn decided<'a>(
     out.extend_from_slice(b",\"source\":\"");
     out.extend_from_slice(labels::source(verdict.source).as_bytes());
     out.extend_from_slice(b"\",\"limits\":");
-    let detail = Detail::of(verdict.source);
+    let detail = NumberDetail::of(verdict.source);
     list(out, rows.map(|row| (detail, row)));
 }
 
@@ -133,12 +133,12 @@ fn put_wait(out: &mut Vec<u8>, wait: Wait) {
 
 /// Whether the numbers of a limit are available: a deny cache or an assumed answer has none.
 #[derive(Clone, Copy)]
-pub(crate) enum Detail {
+pub(crate) enum NumberDetail {
     Exact,
     Unavailable,
 }
 
-impl Detail {
+impl NumberDetail {
     pub(crate) fn of(source: Source) -> Self {
         match source {
             Source::Store | Source::Local => Self::Exact,
@@ -147,7 +147,7 @@ impl Detail {
     }
 }
 
-pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (Detail, Row<'a>)>) {
+pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (NumberDetail, LimitRow<'a>)>) {
     let mut commas = Commas::new();
     out.push(b'[');
     for (detail, row) in rows {
@@ -157,8 +157,8 @@ pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (Detail, Ro
     out.push(b']');
 }
 
-fn one(out: &mut Vec<u8>, detail: Detail, row: &Row<'_>) {
-    let Row { rule, policy, text, limit, share_of, decision, decided_at_ms } = row;
+fn one(out: &mut Vec<u8>, detail: NumberDetail, row: &LimitRow<'_>) {
+    let LimitRow { rule, policy, text, limit, share_of, decision, decided_at_ms } = row;
     out.push(b'{');
     if let Some(rule) = rule {
         out.extend_from_slice(b"\"rule\":");
@@ -183,8 +183,8 @@ fn one(out: &mut Vec<u8>, detail: Detail, row: &Row<'_>) {
         Outcome::Never => b",\"outcome\":\"never\"",
     };
     let (remaining, reset_after_ms) = match detail {
-        Detail::Exact => (Some(decision.remaining), Some(decision.reset_after_ms)),
-        Detail::Unavailable => (None, None),
+        NumberDetail::Exact => (Some(decision.remaining), Some(decision.reset_after_ms)),
+        NumberDetail::Unavailable => (None, None),
     };
     out.extend_from_slice(b",\"remaining\":");
     json::number_or_null(out, remaining);

@@ -7,7 +7,7 @@ use slidegate::{BatchItem, Key, MAX_VALUE_BYTES, Request, RequestError};
 
 use super::failure::Failure;
 use super::limits;
-use super::proto::{Entry, RateLimitDescriptor, RateLimitRequest};
+use super::proto::{DescriptorEntry, RateLimitDescriptor, RateLimitRequest};
 
 /// The most descriptors of one call.
 pub(crate) const MAX_DESCRIPTORS: usize = 128;
@@ -166,7 +166,7 @@ fn demand<'m>(
 
 /// A descriptor by its attributes. Of two of one name the first is found, so no entry passes for the domain; see
 /// [`DescriptorBatch::refuse_repeated`].
-fn request<'m>(domain: &'m str, entries: &'m [Entry]) -> Request<'m> {
+fn request<'m>(domain: &'m str, entries: &'m [DescriptorEntry]) -> Request<'m> {
     let mut request =
         Request::new().with("domain", domain).with("descriptor", keys(entries)).skip_incomplete();
     for entry in entries {
@@ -183,7 +183,7 @@ fn request<'m>(domain: &'m str, entries: &'m [Entry]) -> Request<'m> {
 }
 
 /// The keys that stand before different values. There are no more entries than a request may have attributes.
-fn repeated(entries: &[Entry]) -> impl Iterator<Item = &str> {
+fn repeated(entries: &[DescriptorEntry]) -> impl Iterator<Item = &str> {
     let later = entries.iter().enumerate().filter(|(index, entry)| {
         let first = entries[..*index].iter().find(|other| other.key == entry.key);
         first.is_some_and(|first| first.value != entry.value)
@@ -201,7 +201,7 @@ fn also(key: &str) -> Option<&str> {
 
 /// The value as rules see it. A long query does not make a path too long, since no rule looks at it; and what is no UTF-8 is told
 /// apart from other values only as far as it is.
-fn value(Entry { key, value }: &Entry) -> Cow<'_, str> {
+fn value(DescriptorEntry { key, value }: &DescriptorEntry) -> Cow<'_, str> {
     let mut bytes = value.as_slice();
     if bytes.len() > MAX_VALUE_BYTES && (key == "path" || also(key) == Some("path")) {
         bytes = bytes.split(|byte| *byte == b'?').next().unwrap_or_default();
@@ -210,7 +210,7 @@ fn value(Entry { key, value }: &Entry) -> Cow<'_, str> {
 }
 
 /// The keys in their order, with commas between.
-fn keys(entries: &[Entry]) -> Cow<'_, str> {
+fn keys(entries: &[DescriptorEntry]) -> Cow<'_, str> {
     match entries {
         [] => Cow::Borrowed(""),
         [one] => Cow::Borrowed(&one.key),
@@ -228,8 +228,8 @@ fn keys(entries: &[Entry]) -> Cow<'_, str> {
 }
 
 /// Whom a limit counts for that came along: no two different descriptors have the same key.
-fn key<'m>(domain: &'m str, entries: &'m [Entry]) -> Key<'m> {
-    let of = |entry: &'m Entry| [entry.key.as_bytes(), entry.value.as_slice()];
+fn key<'m>(domain: &'m str, entries: &'m [DescriptorEntry]) -> Key<'m> {
+    let of = |entry: &'m DescriptorEntry| [entry.key.as_bytes(), entry.value.as_slice()];
     Key::from_parts([domain.as_bytes()].into_iter().chain(entries.iter().flat_map(of)))
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct RateLimitRequest {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct RateLimitDescriptor {
     #[prost(message, repeated, tag = "1")]
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<DescriptorEntry>,
     #[prost(message, optional, tag = "2")]
     pub(crate) limit: Option<RateLimitOverride>,
     /// A `google.protobuf.UInt64Value`: 0 is not the same as none.
@@ -31,7 +31,7 @@ pub(crate) struct RateLimitDescriptor {
 
 /// `RateLimitDescriptor.Entry`.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
-pub(crate) struct Entry {
+pub(crate) struct DescriptorEntry {
     #[prost(string, tag = "1")]
     pub(crate) key: String,
     /// A string in Envoy's words, but it may hold whatever a client sent: what is no UTF-8 must not make the call an error.

@@ -79,9 +79,10 @@ async fn occupies(service: &Service) -> Client {
     client
 }
 
-/// Who is one too many and does not ask is waited for, but not long, and not by many: whoever has waited longest makes room.
+/// A silent surplus connection is closed after a short time, or at once if too many are silent: the
+/// oldest first.
 #[tokio::test]
-async fn the_lane_is_bounded_too() {
+async fn surplus_connections_are_bounded_too() {
     let service = service("max: 1, head_timeout: 60s").await;
     let _kept = occupies(&service).await;
     let mut silent = Vec::new();
@@ -97,10 +98,10 @@ async fn the_lane_is_bounded_too() {
     is_turned_away(&asks(&service, ONE).await.1);
 }
 
-/// Supervisors are answered whatever others do: also when every place is taken, and more connections than the lane has room for say
-/// nothing.
+/// Supervisors are answered whatever others do: also when every slot is taken, and more surplus
+/// connections than there may be are silent.
 #[tokio::test]
-async fn health_is_answered_beyond_the_last_place() {
+async fn health_is_answered_beyond_the_last_slot() {
     let service = service("max: 1, head_timeout: 60s").await;
     let _kept = occupies(&service).await;
     let mut silent = Vec::new();
@@ -121,7 +122,7 @@ async fn health_is_answered_beyond_the_last_place() {
     }
     service.app.begin_shutdown();
     let mut client = Client::connect(service.address, None).await;
-    assert_eq!(client.get("/readyz", &[]).await.status, 503, "it is told to end");
+    assert_eq!(client.get("/readyz", &[]).await.status, 503, "it shuts down");
 }
 
 /// Under pressure the connection that has been idle for longest makes room for a new one.

@@ -1,32 +1,18 @@
 //! Connections whose clients always have sent more.
 
-use slidegate::policy::Policy;
-use slidegate::{ManualClock, Memory};
-
 use super::*;
-use crate::config::Config;
-use crate::config::listener::Listener;
-use crate::net::connections::flood::{Between, Flood};
-use crate::runtime::Runtime;
-use crate::runtime::backend::Backend;
+use crate::net::connections::tests::flood::{Between, Flood};
+use crate::protocols::tests::{caller, decider, in_turns};
 
 /// HEADERS that say 415.
 const ANSWER_BYTES: usize = 21;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// `:method: POST`, `:scheme: http`, `:path: /`; and a name and a value that no table keeps.
+/// `:method: POST`, `:scheme: http`, `:path: /`; and a name and a value that are in no table.
 const HEAD: &[u8] = &[0x83, 0x86, 0x84, 0, 1, b'x', PADDING_BYTES];
 const PADDING_BYTES: u8 = 120;
 /// HEADERS of this length with END_STREAM and END_HEADERS.
 const CALL: [u8; 5] = [0, 0, HEAD.len() as u8 + PADDING_BYTES, 1, 5];
-
-fn decider() -> Arc<Decider<ManualClock>> {
-    let policy =
-        "version: 1\nserver: { grpc: 127.0.0.1:0 }\nrules: [{ name: each, key: [ip], limits: [5/min] }]";
-    let config = Policy::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let runtime = Runtime::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
-    Arc::clone(runtime.clock(ManualClock::new(1_745_000_103_000)).decider())
-}
 
 /// Calls without an end.
 fn calls() -> impl FnMut() -> Vec<u8> + Unpin {
@@ -42,19 +28,13 @@ fn calls() -> impl FnMut() -> Vec<u8> + Unpin {
 /// Calls leave the worker to others after a share of work.
 #[tokio::test]
 async fn a_flood_is_answered_in_turns() {
-    let decider = decider();
-    let caller = Caller {
-        listener: Listener::Grpc,
-        peer: [127, 0, 0, 1].into(),
-        certificate: None,
-        is_in_lane: false,
-    };
+    let decider = decider(
+        "version: 1\nserver: { grpc: 127.0.0.1:0 }\nrules: [{ name: each, key: [ip], limits: [5/min] }]",
+    );
     let serve = |stream: Flood<_>| {
-        let (decider, progress) = (Arc::clone(&decider), Progress::new());
-        async move {
-            let served = serve(Arc::clone(&decider), stream, caller, Arc::clone(&progress));
-            decider.network().turns.share(&progress, served).await;
-        }
+        in_turns(Arc::clone(&decider), Progress::new(), |decider, progress| {
+            serve(decider, stream, caller(Listener::Grpc), progress)
+        })
     };
     Between::measure(ANSWER_BYTES, calls, serve).await.is_bounded(cost::CALL);
 }

@@ -7,7 +7,7 @@ use super::failure::CommandFailure;
 use super::number::{saturate, unsigned};
 use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
-use crate::protocols::resp::reply::Replies;
+use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
@@ -108,7 +108,7 @@ fn wrong(error: &RequestError) -> CommandError {
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     Check { ask, shape, trace }: Check<'_>,
-    replies: &mut Replies<'_>,
+    replies: &mut ReplyWriter<'_>,
 ) -> Result<(), CommandFailure> {
     let answer = decider.check(&ask, trace).await?;
     replies.array(match shape {
@@ -127,7 +127,7 @@ pub(super) async fn answer<C: Clock>(
 
 /// There is nothing to give back: such requests are answered otherwise.
 #[inline]
-fn write_at_once(replies: &mut Replies<'_>, answer: SyncAnswer<'_>, shape: ReplyShape) {
+fn write_at_once(replies: &mut ReplyWriter<'_>, answer: SyncAnswer<'_>, shape: ReplyShape) {
     let numbers = numbers(answer.is_allowed(), &answer.summary());
     match shape {
         ReplyShape::Numbers => replies.five(numbers),

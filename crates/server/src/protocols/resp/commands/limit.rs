@@ -11,7 +11,7 @@ use super::number::unsigned;
 use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::resp::recent_limit;
-use crate::protocols::resp::reply::Replies;
+use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
@@ -46,7 +46,7 @@ pub(super) fn limit<'i, C: Clock>(
         _ => return Err(CommandError::SYNTAX),
     };
     let kind = kind.unwrap_or(AdHocKind::Log);
-    let mut replies = Replies { out, protocol: context.session.protocol };
+    let mut replies = ReplyWriter { out, protocol: context.session.protocol };
     let recent = &mut context.session.recent_limit;
     let limit = recent_limit::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
     let limit = limit.map_err(|error| CommandError::from(format!("ERR {error}")))?;
@@ -88,7 +88,7 @@ impl AdHocKind {
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
-    replies: &mut Replies<'_>,
+    replies: &mut ReplyWriter<'_>,
 ) -> Result<(), CommandFailure> {
     let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandFailure::Store)?;
     write(replies, &decider.gate().decisive(&limit, verdict.source), &verdict);
@@ -96,7 +96,7 @@ pub(super) async fn answer<C: Clock>(
 }
 
 #[inline]
-fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
+fn write(replies: &mut ReplyWriter<'_>, limit: &Limit, verdict: &Verdict) {
     let summary = Summary::new(verdict.source, std::iter::zip([limit], &*verdict.decisions));
     replies.five(numbers(verdict.is_allowed(), &summary));
 }

@@ -3,9 +3,9 @@
 use super::Command;
 use super::command_error::CommandError;
 use super::spec::{SPECS, Spec};
-use crate::protocols::resp::reply::Replies;
+use crate::protocols::resp::reply::ReplyWriter;
 
-pub(super) fn command(command: Command<'_, '_>, mut replies: Replies<'_>) -> Result<(), CommandError> {
+pub(super) fn command(command: Command<'_, '_>, mut replies: ReplyWriter<'_>) -> Result<(), CommandError> {
     let Some(subcommand) = command.get(1) else {
         replies.array(SPECS.len());
         SPECS.iter().for_each(|spec| described(&mut replies, spec));
@@ -49,7 +49,7 @@ pub(super) fn command(command: Command<'_, '_>, mut replies: Replies<'_>) -> Res
 }
 
 /// Its name, arity, flags and keys; categories, tips, key specifications and subcommands are left empty.
-fn described(replies: &mut Replies<'_>, spec: &Spec) {
+fn described(replies: &mut ReplyWriter<'_>, spec: &Spec) {
     replies.array(10);
     replies.bulk(spec.name.as_bytes());
     replies.integer(spec.arity);
@@ -61,7 +61,7 @@ fn described(replies: &mut Replies<'_>, spec: &Spec) {
     (0..3).for_each(|_| replies.array(0));
 }
 
-fn documented(replies: &mut Replies<'_>, spec: &Spec) {
+fn documented(replies: &mut ReplyWriter<'_>, spec: &Spec) {
     replies.bulk(spec.name.as_bytes());
     replies.map(2);
     for (name, value) in [("summary", spec.summary), ("group", spec.group)] {

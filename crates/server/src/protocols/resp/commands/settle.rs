@@ -6,7 +6,7 @@ use super::command_error::CommandError;
 use super::failure::CommandFailure;
 use super::number::unsigned;
 use super::{Command, StoreCommand};
-use crate::protocols::resp::reply::Replies;
+use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 
 /// A permit, and what it really cost.
@@ -33,7 +33,7 @@ fn read<'i>(command: Command<'i, '_>, cost: u64) -> Result<StoreCommand<'i>, Com
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     Settling { permit, cost }: Settling,
-    replies: &mut Replies<'_>,
+    replies: &mut ReplyWriter<'_>,
 ) -> Result<(), CommandFailure> {
     let report = decider.settle(&permit, cost).await.map_err(|error| match error {
         CallError::Permit(error) => CommandFailure::CommandError(error.to_string()),

@@ -12,7 +12,7 @@ use super::number::{digits, saturate};
 use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::resp::recent_limit;
-use crate::protocols::resp::reply::Replies;
+use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 
 /// Its keys share nothing with others.
@@ -51,7 +51,7 @@ pub(super) fn throttle<'i, C: Clock>(
     if count < 0 || period < 0 || quantity < 0 {
         return Err(cell("count, period and quantity must not be negative"));
     }
-    let mut replies = Replies { out, protocol: context.session.protocol };
+    let mut replies = ReplyWriter { out, protocol: context.session.protocol };
     if max_burst < 0 {
         return Ok(never(max_burst, quantity, &mut replies));
     }
@@ -83,7 +83,7 @@ fn meter(max_burst: u64, count: u64, period_s: u64) -> Result<Limit, LimitError>
 }
 
 /// Without any burst nothing fits, and there is nothing to remember.
-fn never<'i>(max_burst: i64, quantity: i64, replies: &mut Replies<'_>) -> Handled<'i> {
+fn never<'i>(max_burst: i64, quantity: i64, replies: &mut ReplyWriter<'_>) -> Handled<'i> {
     let limited = max_burst < -1 || quantity > 0;
     replies.five([i64::from(limited), max_burst + 1, 0, -1, 0]);
     Handled::Replied
@@ -107,7 +107,7 @@ fn cell(text: &str) -> CommandError {
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
-    replies: &mut Replies<'_>,
+    replies: &mut ReplyWriter<'_>,
 ) -> Result<(), CommandFailure> {
     let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandFailure::Store)?;
     write(replies, &limit, &verdict);
@@ -115,7 +115,7 @@ pub(super) async fn answer<C: Clock>(
 }
 
 #[inline]
-fn write(replies: &mut Replies<'_>, limit: &Limit, verdict: &Verdict) {
+fn write(replies: &mut ReplyWriter<'_>, limit: &Limit, verdict: &Verdict) {
     let decision = verdict.decisions.first().copied().unwrap_or_default();
     let wait_ms = match decision.outcome {
         Outcome::Fits | Outcome::Never => None,

@@ -1,58 +1,47 @@
-//! Connections over pipes in memory: how much is kept of what nobody takes, and what a command costs.
+//! Connections over pipes in memory: bounded buffers, and the cost of a command.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::task::Waker;
 use std::time::Duration;
 
-use slidegate::policy::Policy;
-use slidegate::{ManualClock, Memory};
 use tokio::io::{AsyncReadExt, DuplexStream, duplex, split};
 use tokio::time::timeout;
 
 use super::*;
-use crate::config::Config;
 use crate::config::listener::Listener;
-use crate::net::connections::flood::Between;
-use crate::net::connections::{ConnectionSlots, Connections};
+use crate::net::connections::tests::flood::Between;
+use crate::net::connections::{ConnectionSlots, OpenConnections};
 use crate::protocols::resp::pipeline::at_once;
-use crate::runtime::Runtime;
-use crate::runtime::backend::Backend;
+use crate::protocols::tests::{self, TestDecider, caller, in_turns};
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const MILLION: usize = 1_000_000;
 
-fn decider() -> Arc<Decider<ManualClock>> {
-    let policy = "
+fn decider() -> TestDecider {
+    tests::decider(
+        "
 version: 1
 server: { resp: 127.0.0.1:0 }
 rules:
   - { name: login, match: { path: /login }, key: [ip], limits: [5/min] }
   - { name: search, match: { path: /search }, key: [user], limits: [{ quota: 9000000, window: 1m, algorithm: counter }, 5/s] }
-";
-    let config = Policy::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let runtime = Runtime::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
-    Arc::clone(runtime.clock(ManualClock::new(1_745_000_103_000)).decider())
+",
+    )
 }
 
-/// The other end of a connection whose pipes hold next to nothing.
+/// The other end of a connection whose pipes take next to nothing.
 fn connected() -> DuplexStream {
     let (ours, theirs) = duplex(64);
-    let caller = Caller { listener: Listener::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
-    tokio::spawn(shared(decider(), theirs, caller));
+    tokio::spawn(served(decider(), Progress::new(), theirs));
     ours
 }
 
-/// A connection as listeners drive it.
-async fn shared(
-    decider: Arc<Decider<ManualClock>>,
+async fn served(
+    decider: TestDecider,
+    progress: Arc<Progress>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    caller: Caller,
 ) {
-    let progress = Progress::new();
-    decider
-        .network()
-        .turns
-        .share(&progress, serve(Arc::clone(&decider), stream, caller, Arc::clone(&progress)))
+    in_turns(decider, progress, |decider, progress| serve(decider, stream, caller(Listener::Resp), progress))
         .await;
 }
 
@@ -143,8 +132,7 @@ fn no_allocation_per_command() {
 #[tokio::test]
 async fn a_flood_is_answered_in_turns() {
     let decider = decider();
-    let caller = Caller { listener: Listener::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
-    let serve = |stream| shared(Arc::clone(&decider), stream, caller);
+    let serve = |stream| served(Arc::clone(&decider), Progress::new(), stream);
     Between::measure(7, || || b"PING\r\n".to_vec(), serve).await.is_bounded(1);
 }
 
@@ -156,22 +144,15 @@ async fn a_connection_with_an_order_to_end_does_not_serve_on() {
         [("PING abcdefghi\r\n", "$9\r\nabcdefghi\r\n"), ("*1\r\n$4\r\nPING\r\n", "+PONG\r\n")]
     {
         let (decider, progress) = (decider(), Progress::new());
-        let (connections, places) = (Arc::<Connections>::default(), Arc::<ConnectionSlots>::default());
-        let place = places
-            .seat(&decider.settings().connections, decider.network().capacity(Listener::Resp), LOCAL)
-            .expect("a seat");
-        let _member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &place);
+        let (connections, slots) = (Arc::<OpenConnections>::default(), Arc::<ConnectionSlots>::default());
+        let slot = slots
+            .regular(&decider.settings().connections, decider.network().capacity(Listener::Resp), LOCAL)
+            .expect("a slot");
+        let _member = connections.join(Arc::clone(&progress), Waker::noop().clone(), &slot);
         let (mut ours, theirs) = duplex(4 << 20);
         ours.write_all(command.repeat(100_000).as_bytes()).await.expect("an open pipe");
         connections.order_all(Order::Cut);
-        let caller = Caller { listener: Listener::Resp, peer: LOCAL, certificate: None, is_in_lane: false };
-        tokio::spawn(async move {
-            decider
-                .network()
-                .turns
-                .share(&progress, serve(Arc::clone(&decider), theirs, caller, Arc::clone(&progress)))
-                .await;
-        });
+        tokio::spawn(served(decider, progress, theirs));
         let mut replies = Vec::new();
         // Whether it ends in good order does not matter here.
         let _end = timeout(Duration::from_secs(60), ours.read_to_end(&mut replies)).await;

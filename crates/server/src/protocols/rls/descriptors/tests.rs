@@ -3,9 +3,9 @@
 use super::*;
 use crate::protocols::rls::proto::RateLimitOverride;
 
-fn entries(text: &str) -> Vec<Entry> {
+fn entries(text: &str) -> Vec<DescriptorEntry> {
     let pairs = text.split_whitespace().map(|pair| pair.split_once('=').expect("key=value"));
-    pairs.map(|(key, value)| Entry { key: key.to_owned(), value: value.into() }).collect()
+    pairs.map(|(key, value)| DescriptorEntry { key: key.to_owned(), value: value.into() }).collect()
 }
 
 fn descriptor(text: &str) -> RateLimitDescriptor {
@@ -118,7 +118,7 @@ fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
 fn keys_of_limits_that_come_along_are_all_different() {
     let texts = ["", "a=b", "a=b c=d", "c=d a=b", "ab=", "a=bc", "a=bc=d", "a=b c=d e=f", "shop=a b=c"];
     let domains = ["shop", "sho", "shopa", "a"];
-    let all: Vec<Vec<Entry>> = texts.map(entries).into();
+    let all: Vec<Vec<DescriptorEntry>> = texts.map(entries).into();
     let keys: Vec<Key<'_>> =
         domains.iter().flat_map(|domain| all.iter().map(move |entries| key(domain, entries))).collect();
     for (at, one) in keys.iter().enumerate() {
@@ -172,7 +172,7 @@ fn a_value_that_is_too_long_is_refused() {
 /// Headers are bytes, and Envoy passes them on as they are.
 #[test]
 fn a_value_that_is_no_text_is_judged_too() {
-    let entry = |value: &[u8]| Entry { key: "user".to_owned(), value: value.into() };
+    let entry = |value: &[u8]| DescriptorEntry { key: "user".to_owned(), value: value.into() };
     let raw = |value: &[u8]| call([RateLimitDescriptor { entries: vec![entry(value)], ..descriptor("") }]);
     assert_eq!(one(&raw(b"al\xffice")), "domain=shop descriptor=user user=al\u{fffd}ice costs 1");
     assert_eq!(one(&raw("\u{e9}".as_bytes())), "domain=shop descriptor=user user=\u{e9} costs 1");

@@ -136,7 +136,8 @@ impl From<JsonCall> for proto::RateLimitRequest {
 
 impl From<JsonDescriptor> for proto::RateLimitDescriptor {
     fn from(JsonDescriptor { entries, limit, hits_addend, is_negative_hits }: JsonDescriptor) -> Self {
-        let entry = |JsonEntry { key, value }: JsonEntry| proto::Entry { key, value: value.into_bytes() };
+        let entry =
+            |JsonEntry { key, value }: JsonEntry| proto::DescriptorEntry { key, value: value.into_bytes() };
         let limit = limit.map(|limit| proto::RateLimitOverride {
             requests_per_unit: limit.requests_per_unit.0,
             unit: limit.unit.0,

@@ -11,7 +11,7 @@ use prost_types::{Duration, ListValue, Struct, Value};
 use slidegate_testkit::cases::{Rng, prove};
 
 use super::{
-    Code, DescriptorStatus, Entry, HeaderValue, RateLimit, RateLimitDescriptor, RateLimitOverride,
+    Code, DescriptorEntry, DescriptorStatus, HeaderValue, RateLimit, RateLimitDescriptor, RateLimitOverride,
     RateLimitRequest, RateLimitResponse, Unit,
 };
 
@@ -54,7 +54,7 @@ fn maybe<T>(rng: &Rng, one: impl Fn(&Rng) -> T) -> Option<T> {
 
 fn request(rng: &Rng) -> RateLimitRequest {
     let descriptor = |rng: &Rng| RateLimitDescriptor {
-        entries: some(rng, |rng| Entry { key: text(rng), value: text(rng).into() }),
+        entries: some(rng, |rng| DescriptorEntry { key: text(rng), value: text(rng).into() }),
         limit: maybe(rng, |rng| RateLimitOverride {
             requests_per_unit: number(rng) as u32,
             unit: rng.below(9) as i32 - 1,
@@ -123,7 +123,7 @@ fn answers_are_those_of_envoy() {
 
 /// A request and an answer in which nothing is left out.
 fn full() -> (RateLimitRequest, RateLimitResponse) {
-    let entry = |key: &str, value: &str| Entry { key: key.to_owned(), value: value.into() };
+    let entry = |key: &str, value: &str| DescriptorEntry { key: key.to_owned(), value: value.into() };
     let limit = RateLimitOverride { requests_per_unit: 7, unit: Unit::Month as i32 };
     let descriptor = RateLimitDescriptor {
         entries: vec![entry("user", "alice"), entry("path", "/")],

@@ -1,4 +1,4 @@
-//! Admission: slots for connections, in total and per address.
+//! Connection slots of a listener: limited in total and per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -21,9 +21,9 @@ pub(crate) struct ConnectionSlots {
 #[derive(Default)]
 struct SlotTable {
     all: Slab<SlotKind>,
-    seats: usize,
+    regular: usize,
     by_address: HashMap<IpAddr, usize>,
-    in_lane: usize,
+    surplus: usize,
     leaving: usize,
 }
 
@@ -31,42 +31,43 @@ struct SlotTable {
 pub(crate) struct ConnectionSlot {
     of: Arc<ConnectionSlots>,
     key: usize,
-    is_in_lane: bool,
+    is_surplus: bool,
 }
 
 /// Reason why there is no slot for a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shortage {
-    /// As many as may be are taken.
-    Seats,
-    /// As many as may be are taken from its address.
+    /// The listener has reached its limit.
+    Total,
+    /// The address has reached its limit.
     Address,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlotKind {
-    Seat(IpAddr),
-    Lane,
+    Regular(IpAddr),
+    /// Beyond the limit: the connection is only refused.
+    Surplus,
     /// Ordered to end, with its slot given to another connection.
     Leaving,
 }
 
 impl ConnectionSlots {
     /// Slot for a connection from an address.
-    pub(crate) fn seat(
+    pub(crate) fn regular(
         self: &Arc<Self>,
         bounds: &ConnectionLimits,
         capacity: Capacity,
         address: IpAddr,
     ) -> Result<ConnectionSlot, Shortage> {
-        let key = self.taken.lock().seat(bounds, capacity, bounds.group(address))?;
-        Ok(ConnectionSlot { of: Arc::clone(self), key, is_in_lane: false })
+        let key = self.taken.lock().regular(bounds, capacity, bounds.group(address))?;
+        Ok(ConnectionSlot { of: Arc::clone(self), key, is_surplus: false })
     }
 
-    /// Slot in the lane for a surplus connection; `None` if the lane is full.
-    pub(crate) fn lane(self: &Arc<Self>, capacity: Capacity) -> Option<ConnectionSlot> {
-        let key = self.taken.lock().lane(capacity)?;
-        Some(ConnectionSlot { of: Arc::clone(self), key, is_in_lane: true })
+    /// Slot for a surplus connection; `None` if all are taken.
+    pub(crate) fn surplus(self: &Arc<Self>, capacity: Capacity) -> Option<ConnectionSlot> {
+        let key = self.taken.lock().surplus(capacity)?;
+        Some(ConnectionSlot { of: Arc::clone(self), key, is_surplus: true })
     }
 
     /// Frees the slot of a connection that is to end. `false` if too many are leaving already.
@@ -87,7 +88,7 @@ impl ConnectionSlots {
 }
 
 impl SlotTable {
-    fn seat(
+    fn regular(
         &mut self,
         bounds: &ConnectionLimits,
         capacity: Capacity,
@@ -97,20 +98,20 @@ impl SlotTable {
         if from_there >= bounds.max_per_address {
             return Err(Shortage::Address);
         }
-        if self.seats >= capacity.max {
-            return Err(Shortage::Seats);
+        if self.regular >= capacity.max {
+            return Err(Shortage::Total);
         }
-        self.seats += 1;
+        self.regular += 1;
         self.by_address.insert(group, from_there + 1);
-        Ok(self.all.insert(SlotKind::Seat(group)))
+        Ok(self.all.insert(SlotKind::Regular(group)))
     }
 
-    fn lane(&mut self, capacity: Capacity) -> Option<usize> {
-        if self.in_lane >= capacity.surplus {
+    fn surplus(&mut self, capacity: Capacity) -> Option<usize> {
+        if self.surplus >= capacity.surplus {
             return None;
         }
-        self.in_lane += 1;
-        Some(self.all.insert(SlotKind::Lane))
+        self.surplus += 1;
+        Some(self.all.insert(SlotKind::Surplus))
     }
 
     fn vacate(&mut self, key: usize, capacity: Capacity) -> bool {
@@ -127,9 +128,9 @@ impl SlotTable {
     fn free(&mut self, kind: SlotKind) {
         match kind {
             SlotKind::Leaving => self.leaving -= 1,
-            SlotKind::Lane => self.in_lane -= 1,
-            SlotKind::Seat(group) => {
-                self.seats -= 1;
+            SlotKind::Surplus => self.surplus -= 1,
+            SlotKind::Regular(group) => {
+                self.regular -= 1;
                 match self.by_address.get_mut(&group) {
                     Some(count) if *count > 1 => *count -= 1,
                     _ => drop(self.by_address.remove(&group)),
@@ -145,8 +146,8 @@ impl SlotTable {
 
 impl ConnectionSlot {
     /// Whether the connection exceeds the limit and is only refused.
-    pub(crate) fn is_in_lane(&self) -> bool {
-        self.is_in_lane
+    pub(crate) fn is_surplus(&self) -> bool {
+        self.is_surplus
     }
 
     pub(super) fn key(&self) -> usize {
@@ -175,33 +176,34 @@ mod tests {
     }
 
     #[test]
-    fn so_many_in_all_and_so_many_from_one_address() {
+    fn slots_are_limited_in_total_and_per_address() {
         let bounds = ConnectionLimits { max: 3, max_per_address: 2, ..usual() };
-        let places = Arc::new(ConnectionSlots::default());
+        let slots = Arc::new(ConnectionSlots::default());
         let capacity = Capacity::configured(&bounds);
-        let take = |last| places.seat(&bounds, capacity, from(last)).ok().or_else(|| places.lane(capacity));
-        let mut seats = vec![take(1), take(1)];
-        assert!(take(1).is_some_and(|place| place.is_in_lane()), "the third from one address");
-        seats.push(take(2));
-        assert!(seats.iter().flatten().all(|place| !place.is_in_lane()));
-        assert!(take(3).is_some_and(|place| place.is_in_lane()), "the fourth in all");
-        seats.swap_remove(0);
-        assert!(take(1).is_some_and(|place| !place.is_in_lane()), "one has left");
-        drop(seats);
-        let taken = places.taken.lock();
-        assert!(taken.is_empty() && taken.by_address.is_empty());
+        let take =
+            |last| slots.regular(&bounds, capacity, from(last)).ok().or_else(|| slots.surplus(capacity));
+        let mut taken = vec![take(1), take(1)];
+        assert!(take(1).is_some_and(|slot| slot.is_surplus()), "the third from one address");
+        taken.push(take(2));
+        assert!(taken.iter().flatten().all(|slot| !slot.is_surplus()));
+        assert!(take(3).is_some_and(|slot| slot.is_surplus()), "the fourth in all");
+        taken.swap_remove(0);
+        assert!(take(1).is_some_and(|slot| !slot.is_surplus()), "one has left");
+        drop(taken);
+        let table = slots.taken.lock();
+        assert!(table.is_empty() && table.by_address.is_empty());
     }
 
     #[test]
-    fn the_lane_has_an_end() {
+    fn surplus_slots_are_limited() {
         let bounds = ConnectionLimits { max: 1, ..usual() };
-        let places = Arc::new(ConnectionSlots::default());
+        let slots = Arc::new(ConnectionSlots::default());
         let capacity = Capacity::configured(&bounds);
-        let take = || places.seat(&bounds, capacity, from(1)).ok().or_else(|| places.lane(capacity));
-        let kept: Vec<_> = (0..=256).map(|_| take()).collect();
-        assert!(kept.iter().all(Option::is_some));
+        let take = || slots.regular(&bounds, capacity, from(1)).ok().or_else(|| slots.surplus(capacity));
+        let all: Vec<_> = (0..=256).map(|_| take()).collect();
+        assert!(all.iter().all(Option::is_some));
         assert!(take().is_none());
-        drop(kept);
-        assert!(take().is_some_and(|place| !place.is_in_lane()));
+        drop(all);
+        assert!(take().is_some_and(|slot| !slot.is_surplus()));
     }
 }

@@ -1,4 +1,4 @@
-//! Flood: a stream whose client always has sent more and takes every answer at once. For tests.
+//! Flood: a stream whose client always has sent more and takes every answer at once.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{JoinSet, yield_now};
 
-use super::turns::{FREE_UNITS, TURN_UNITS, Turns};
+use crate::net::connections::turns::{FREE_UNITS, TURN_UNITS, Turns};
 
 /// The most that one client sends: without a bound a server that never yields would never end.
 const MAX_BYTES: usize = 4 << 20;
