@@ -36,7 +36,7 @@ pub use net::connections::ConnectionStats;
 pub use net::tls::TlsState;
 pub use runtime::Runtime;
 pub use runtime::backend::Backend;
-pub use runtime::overrides::{NewOverride, Override, OverrideError};
+pub use runtime::overrides::{NewOverride, OverrideError, OverrideRecord};
 pub use runtime::reload::{PolicySource, ReloadError, ReloadState, Reloaded};
 pub use runtime::snapshot::{Restored, SnapshotState};
 pub use server::{Listeners, run};

@@ -81,11 +81,11 @@ impl Runtime {
         }
         let mut denial_log = Arc::default();
         if settings.observe.enabled {
-            let observer = Telemetry::new(observer_settings(&settings.observe)).timed(timed);
-            denial_log = Arc::new(DenialLog::new(Arc::clone(observer.interest())));
+            let telemetry = Telemetry::new(telemetry_settings(&settings.observe)).timed(timed);
+            denial_log = Arc::new(DenialLog::new(Arc::clone(telemetry.interest())));
             let log = Arc::clone(&denial_log);
-            observer.on_denial(move |denial| log.note(denial));
-            gate = gate.observe(Arc::new(observer));
+            telemetry.on_denial(move |denial| log.note(denial));
+            gate = gate.observe(Arc::new(telemetry));
         }
         let network = Network::new(live_settings, certificates);
         Ok(Self {
@@ -155,8 +155,8 @@ impl<C: Clock> Runtime<C> {
     }
 
     /// Telemetry of decisions, unless the settings disable it.
-    pub fn observer(&self) -> Option<&Arc<Telemetry>> {
-        self.decider.observer()
+    pub fn telemetry(&self) -> Option<&Arc<Telemetry>> {
+        self.decider.telemetry()
     }
 
     /// Number of requests that may be waiting in a queue.
@@ -213,10 +213,10 @@ impl<C: Clock> Runtime<C> {
         self.admin_address.get().copied()
     }
 
-    fn set_observer(&self, settings: &Observe) {
+    fn set_telemetry(&self, settings: &Observe) {
         self.denial_log.set(settings.denial_log);
-        if let Some(observer) = self.observer() {
-            observer.set(observer_settings(settings));
+        if let Some(telemetry) = self.telemetry() {
+            telemetry.set(telemetry_settings(settings));
         }
     }
 }
@@ -226,6 +226,6 @@ fn not_shared<T>(shared: Arc<T>) -> T {
     Arc::into_inner(shared).expect("nothing shares it before the server runs")
 }
 
-fn observer_settings(settings: &Observe) -> TelemetrySettings {
+fn telemetry_settings(settings: &Observe) -> TelemetrySettings {
     TelemetrySettings { near_miss: settings.near_miss, subjects: settings.subjects }
 }

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::admin::events::{self, Events};
-use crate::admin::routes::Admin;
+use crate::admin::routes::AdminApi;
 use crate::config::listener::Listener;
 use crate::net::accept::listen;
 use crate::net::connections::Progress;
@@ -58,7 +58,7 @@ pub async fn run<C: Clock + 'static>(
         Box::new(move |sink: &mut dyn metrics::Sink| metrics::gather(&runtime, sink))
     };
     let exporting = otlp::begin(&runtime.decider().tracer, gather);
-    let denials = runtime.observer().and_then(|_| {
+    let denials = runtime.telemetry().and_then(|_| {
         let per_second = runtime.settings().observe.denial_log;
         denial_log::begin(&runtime.denial_log, runtime.log.clone(), per_second)
     });
@@ -73,7 +73,7 @@ pub async fn run<C: Clock + 'static>(
     let protocols = Protocols {
         decider: Arc::clone(runtime.decider()),
         check: Arc::new(CheckApi),
-        admin: Arc::new(Admin::new(Arc::clone(&runtime), events)),
+        admin: Arc::new(AdminApi::new(Arc::clone(&runtime), events)),
     };
     let serve = async |listener, socket: Option<TcpListener>| {
         if let Some(socket) = socket {
@@ -128,7 +128,7 @@ fn bind_admin<C: Clock>(
 struct Protocols<C> {
     decider: Arc<Decider<C>>,
     check: Arc<CheckApi>,
-    admin: Arc<Admin<C>>,
+    admin: Arc<AdminApi<C>>,
 }
 
 impl<C> Clone for Protocols<C> {

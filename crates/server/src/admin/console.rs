@@ -21,7 +21,7 @@ const SCRIPT: &str = concat!(
     include_str!("console/text.js"),
     include_str!("console/page.js"),
     include_str!("console/chart.js"),
-    include_str!("console/ask.js"),
+    include_str!("console/api.js"),
     include_str!("console/stream.js"),
     include_str!("console/history.js"),
     include_str!("console/store.js"),
@@ -30,7 +30,7 @@ const SCRIPT: &str = concat!(
     include_str!("console/dialogs.js"),
     include_str!("console/attributes.js"),
     include_str!("console/policy.js"),
-    include_str!("console/look.js"),
+    include_str!("console/lookup.js"),
     include_str!("console/overrides.js"),
     include_str!("console/main.js"),
 );
@@ -39,15 +39,15 @@ const SCRIPT: &str = concat!(
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'";
 
-static FILES: LazyLock<[File; 3]> = LazyLock::new(|| {
+static FILES: LazyLock<[ConsoleFile; 3]> = LazyLock::new(|| {
     [
-        File::new("/", "text/html; charset=utf-8", PAGE),
-        File::new("/console/style.css", "text/css; charset=utf-8", STYLE),
-        File::new("/console/console.js", "text/javascript; charset=utf-8", SCRIPT),
+        ConsoleFile::new("/", "text/html; charset=utf-8", PAGE),
+        ConsoleFile::new("/console/style.css", "text/css; charset=utf-8", STYLE),
+        ConsoleFile::new("/console/console.js", "text/javascript; charset=utf-8", SCRIPT),
     ]
 });
 
-struct File {
+struct ConsoleFile {
     path: &'static str,
     content_type: HeaderValue,
     text: &'static str,
@@ -55,7 +55,7 @@ struct File {
     tag: HeaderValue,
 }
 
-impl File {
+impl ConsoleFile {
     fn new(path: &'static str, content_type: &'static str, text: &'static str) -> Self {
         let digest = digest(text.as_bytes());
         let tag = HeaderValue::try_from(format!("\"{}\"", &digest[..16])).expect("digits in quotes");

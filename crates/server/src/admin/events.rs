@@ -1,7 +1,7 @@
-//! `GET /v1/events`: what there is to see, once a second, for everybody who looks on.
+//! `GET /v1/events`: the state of the server, once a second, for every viewer.
 //!
-//! A frame is put together once for all viewers, and not at all while there are none. Whoever does not take what was sent misses
-//! frames: each has all that is known, so nothing is lost with one.
+//! A frame is built once for all viewers, and only if there are any. A client that reads slowly
+//! misses frames; each is complete, so it loses nothing.
 
 mod frame;
 mod history;
@@ -26,7 +26,7 @@ use crate::protocols::http::handler::HttpConnection;
 use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::reply_body::ReplyBody;
 use crate::runtime::Runtime;
-use history::History;
+use history::SampleHistory;
 use sample::Sample;
 pub(crate) use top::top;
 use viewer::Viewer;
@@ -39,30 +39,23 @@ const MAX_VIEWERS: usize = 100;
 /// Event stream of the server.
 pub(crate) struct Events {
     viewers: Arc<AtomicUsize>,
-    latest: watch::Sender<SentFrame>,
-    history: Mutex<History>,
-    began: Instant,
+    latest: watch::Sender<LatestFrame>,
+    history: Mutex<SampleHistory>,
+    started: Instant,
 }
 
-/// Frame as it is sent.
+/// Newest frame.
 #[derive(Clone, Default)]
-struct SentFrame {
+struct LatestFrame {
     bytes: Bytes,
-    then: StreamState,
-}
-
-/// Whether a frame is the last.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum StreamState {
-    #[default]
-    More,
-    Nothing,
+    /// Whether the stream ends with it.
+    is_last: bool,
 }
 
 impl Events {
-    /// An event stream without viewers, which it counts in `viewers`.
+    /// Event stream that counts its viewers in `viewers`.
     pub(crate) fn new(viewers: Arc<AtomicUsize>) -> Self {
-        Self { viewers, latest: watch::Sender::default(), history: Mutex::default(), began: Instant::now() }
+        Self { viewers, latest: watch::Sender::default(), history: Mutex::default(), started: Instant::now() }
     }
 
     /// Number of viewers.
@@ -72,38 +65,39 @@ impl Events {
 
     /// Slot for another viewer, and its first event; `None` if there are too many.
     fn join<C: Clock>(self: &Arc<Self>, runtime: &Runtime<C>) -> Option<(ViewerSlot, Bytes)> {
-        // Held until there is a frame, so that nobody gets one of long ago.
+        // Locked until there is a new frame, so that the first viewer gets no old one.
         let history = self.history.lock();
         let more = |viewers| (viewers < MAX_VIEWERS).then_some(viewers + 1);
         let before = self.viewers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        let seat = ViewerSlot(Arc::clone(self));
+        let slot = ViewerSlot(Arc::clone(self));
         if before == 0 {
-            self.send(runtime, &history, Sample::now(runtime).as_ref(), StreamState::More);
+            self.publish(frame::frame(runtime, &history, Sample::now(runtime).as_ref(), self.uptime()));
         }
-        Some((seat, frame::hello(runtime, &history)))
+        Some((slot, frame::hello(runtime, &history)))
     }
 
-    /// A second has passed.
+    /// Publishes a frame, if there are viewers, and appends a sample to the history.
     fn tick<C: Clock>(&self, runtime: &Runtime<C>) {
         let sample = Sample::now(runtime);
         let mut history = self.history.lock();
         if self.viewers() > 0 {
-            self.send(runtime, &history, sample.as_ref(), StreamState::More);
+            self.publish(frame::frame(runtime, &history, sample.as_ref(), self.uptime()));
         }
         if let Some(sample) = sample {
-            history.note(sample);
+            history.push(sample);
         }
     }
 
-    fn send<C: Clock>(
-        &self,
-        runtime: &Runtime<C>,
-        history: &History,
-        sample: Option<&Sample>,
-        then: StreamState,
-    ) {
-        let bytes = frame::frame(runtime, history, sample, self.began.elapsed());
-        self.latest.send_replace(SentFrame { bytes, then });
+    fn publish(&self, bytes: Bytes) {
+        self.latest.send_replace(LatestFrame { bytes, is_last: false });
+    }
+
+    fn end(&self, bytes: Bytes) {
+        self.latest.send_replace(LatestFrame { bytes, is_last: true });
+    }
+
+    fn uptime(&self) -> Duration {
+        self.started.elapsed()
     }
 }
 
@@ -119,7 +113,7 @@ impl Drop for ViewerSlot {
 /// Samples every second and publishes a frame. A shutdown is published at once. Never returns.
 pub(crate) async fn publish<C: Clock>(events: Arc<Events>, runtime: Arc<Runtime<C>>) {
     let mut seconds = interval(EVERY);
-    // After a stall one frame is as good as ten.
+    // After a stall one frame is enough.
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -128,7 +122,8 @@ pub(crate) async fn publish<C: Clock>(events: Arc<Events>, runtime: Arc<Runtime<
             _ = seconds.tick() => events.tick(&runtime),
         }
     }
-    events.send(&runtime, &events.history.lock(), Sample::now(&runtime).as_ref(), StreamState::Nothing);
+    let sample = Sample::now(&runtime);
+    events.end(frame::frame(&runtime, &events.history.lock(), sample.as_ref(), events.uptime()));
     pending::<()>().await;
 }
 
@@ -138,22 +133,22 @@ pub(crate) fn reply<C: Clock>(
     runtime: &Runtime<C>,
     connection: &HttpConnection<C>,
 ) -> Result<Reply, Problem> {
-    // Before it is looked at whether the service ends, so that its last frame is not missed.
+    // Before the check of readiness, so that the last frame is not missed.
     let latest = events.latest.subscribe();
     if !runtime.is_ready() {
         return Err(Problem::overloaded("the server is shutting down"));
     }
-    let Some((seat, hello)) = events.join(runtime) else {
+    let Some((slot, hello)) = events.join(runtime) else {
         let detail =
             format!("the maximum of {MAX_VIEWERS} event streams is reached; close a console, or retry later");
         return Err(Problem::overloaded(detail));
     };
-    let viewer = Viewer::new(seat, hello, latest, Arc::clone(&connection.progress));
+    let viewer = Viewer::new(slot, hello, latest, Arc::clone(&connection.progress));
     let mut reply = Reply::new(ReplyBody::stream(viewer.into_stream()));
     for (name, value) in [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-store"),
-        // nginx would otherwise keep what it gets until there is more.
+        // nginx would buffer the stream otherwise.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ] {
         reply.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -12,7 +12,7 @@ use super::reply::json;
 use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
 use crate::runtime::Runtime;
-use crate::runtime::overrides::{NewOverride, Override, OverrideError};
+use crate::runtime::overrides::{NewOverride, OverrideError, OverrideRecord};
 use crate::telemetry::audit::{AuditDetails, Completion};
 
 /// Body of a new override. The override itself is parsed as in a policy file.
@@ -71,7 +71,7 @@ pub(super) async fn remove<C: Clock>(
 }
 
 /// Override as JSON: `rule`, `when` and the effect, with its state.
-fn render(one: &Override) -> Value {
+fn render(one: &OverrideRecord) -> Value {
     let mut members = match one.exception.as_ref().map(|exception| serde_json::from_str(exception.text())) {
         Some(Ok(Value::Object(members))) => members,
         _ => Map::new(),

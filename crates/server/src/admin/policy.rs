@@ -11,12 +11,11 @@ use crate::runtime::Runtime;
 pub(super) fn policy<C: Clock>(runtime: &Runtime<C>) -> Reply {
     let state = runtime.reload_state();
     let file = runtime.policy_path().map(|path| path.display().to_string());
-    let digest = Some(state.policy_digest).filter(|digest| !digest.is_empty());
     json(
         StatusCode::OK,
         &json!({
             "file": file,
-            "digest": digest,
+            "digest": state.policy_digest,
             "loaded_at_ms": state.loaded_at_ms,
             "changed": state.last_done.as_ref().map(|done| &done.changes),
             "at_next_start": state.last_done.as_ref().map_or(&[][..], |done| &done.at_next_start),

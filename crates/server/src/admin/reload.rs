@@ -30,7 +30,7 @@ pub(super) async fn reload<C: Clock + 'static>(
     if !bytes.is_empty() {
         let ReloadBody {} = json_body::parse(bytes)?;
     }
-    audit.before = Some(runtime.reload_state().policy_digest);
+    audit.before = runtime.reload_state().policy_digest;
     // Also where there is no policy file to read again.
     let CertificateReload { changed, errors } = runtime.network().certificates.reload().await;
     changed.iter().for_each(|setting| audit.record_change(&format!("new certificate of {setting}")));

@@ -18,19 +18,19 @@ use crate::runtime::Runtime;
 use crate::telemetry::audit::{Action, AuditDetails, AuditLine};
 
 /// Handler of the admin listener.
-pub(crate) struct Admin<C> {
+pub(crate) struct AdminApi<C> {
     runtime: Arc<Runtime<C>>,
     events: Arc<Events>,
 }
 
-impl<C: Clock> Admin<C> {
+impl<C: Clock> AdminApi<C> {
     pub(crate) fn new(runtime: Arc<Runtime<C>>, events: Arc<Events>) -> Self {
         Self { runtime, events }
     }
 }
 
 /// Every request that changes something leaves a line in the audit log, whatever its outcome.
-impl<C: Clock + 'static> Handler<C> for Admin<C> {
+impl<C: Clock + 'static> Handler<C> for AdminApi<C> {
     const COST: u32 = cost::ADMIN_REQUEST;
 
     async fn handle(
@@ -63,7 +63,7 @@ impl<C: Clock + 'static> Handler<C> for Admin<C> {
 }
 
 async fn route<C: Clock + 'static>(
-    admin: &Admin<C>,
+    admin: &AdminApi<C>,
     connection: &HttpConnection<C>,
     head: &Parts,
     body: Incoming,

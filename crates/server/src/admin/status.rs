@@ -27,7 +27,7 @@ pub(super) fn status<C: Clock>(runtime: &Runtime<C>) -> Reply {
             "store": store(runtime.gate().store()),
             "policy": {
                 "file": runtime.policy_path().map(|path| path.display().to_string()),
-                "digest": Some(&reload.policy_digest).filter(|digest| !digest.is_empty()),
+                "digest": reload.policy_digest,
                 "rules": runtime.gate().policy().rules().len(),
                 "loaded_at_ms": reload.loaded_at_ms,
                 "reloads": reload.reloads,
@@ -77,9 +77,9 @@ pub(crate) fn store(backend: &Backend) -> Value {
                 let refusal = refusals.iter().find(|(refusing, _)| *refusing == server);
                 let state = match health {
                     Health::Closed if refusal.is_some() => "refuses writes",
-                    Health::Closed => "asked",
-                    Health::Open => "not asked",
-                    Health::HalfOpen => "tried",
+                    Health::Closed => "closed",
+                    Health::Open => "open",
+                    Health::HalfOpen => "half-open",
                 };
                 let refusal = refusal.map(|(_, refusal)| format!("{} {}", refusal.code, refusal.text));
                 json!({ "server": server, "state": state, "refusal": refusal })

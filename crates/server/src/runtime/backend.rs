@@ -15,6 +15,9 @@ use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::value::value;
 
+/// Error of the store.
+pub(crate) type StoreError = RedisError;
+
 /// The store that the settings name.
 // There is one for the whole process, so that its variants differ in size does not matter.
 #[allow(clippy::large_enum_variant)]

@@ -9,19 +9,17 @@ use slidegate::policy::file::Server;
 use slidegate::telemetry::{Telemetry, Timer};
 use slidegate::{
     Answer, BatchAnswer, BatchItem, CallError, CheckRequest, Clock, Gate, GateError, Key, Limit, Permit,
-    Request, RequestError, SettlementReport, Space, Store, SyncAnswer, Verdict,
+    Request, RequestError, SettlementReport, Space, SyncAnswer, Verdict,
 };
 use tokio::sync::Notify;
 
-use super::backend::Backend;
+use super::backend::{Backend, StoreError};
 use crate::config::listener::Listener;
 use crate::config::live_settings::LiveSettings;
 use crate::net::network::Network;
 use crate::telemetry::auth_failures::AuthFailures;
 use crate::telemetry::otlp::{Trace, Tracer};
 use crate::telemetry::path_refusals::PathRefusals;
-
-type StoreError = <Backend as Store>::Error;
 
 /// Decider: the gate with its telemetry, and whether the server is ready.
 pub(crate) struct Decider<C> {
@@ -90,7 +88,7 @@ impl<C: Clock> Decider<C> {
 
     /// Telemetry of decisions, unless the settings disable it.
     #[inline]
-    pub(crate) fn observer(&self) -> Option<&Arc<Telemetry>> {
+    pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
         self.gate.telemetry()
     }
 
@@ -131,13 +129,13 @@ impl<C: Clock> Decider<C> {
     /// Begins to time a decision, if this one is sampled.
     #[inline]
     fn start(&self) -> Option<Timer> {
-        self.observer().and_then(|observer| observer.start())
+        self.telemetry().and_then(|telemetry| telemetry.start())
     }
 
     #[inline]
     fn finish(&self, started: Option<Timer>) {
-        if let Some(observer) = self.observer() {
-            observer.finish(started);
+        if let Some(telemetry) = self.telemetry() {
+            telemetry.finish(started);
         }
     }
 

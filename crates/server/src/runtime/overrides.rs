@@ -30,7 +30,7 @@ const MAX_REASON_BYTES: usize = 1_000;
 
 /// Temporary override of a rule, until it expires or is removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Override {
+pub struct OverrideRecord {
     /// Id, to remove it by.
     pub id: String,
     /// The override. `None` if a program of another version wrote it.
@@ -60,12 +60,12 @@ pub struct NewOverride {
 
 impl<C: Clock> Runtime<C> {
     /// The overrides that have not expired, the oldest first.
-    pub fn overrides(&self) -> Vec<Override> {
+    pub fn overrides(&self) -> Vec<OverrideRecord> {
         self.live.now.lock().overrides.list()
     }
 
     /// Adds an override: here at once, on the other nodes within two seconds.
-    pub async fn add_override(&self, new: NewOverride) -> Result<Override, OverrideError> {
+    pub async fn add_override(&self, new: NewOverride) -> Result<OverrideRecord, OverrideError> {
         let NewOverride { exception, expires_in_ms, reason } = new;
         if !EXPIRY_MS.contains(&expires_in_ms) {
             return Err(OverrideError::Expiry);

@@ -67,7 +67,7 @@ enum SettledOutcome {
 impl<C: Clock> Runtime<C> {
     /// With the file that the policy was read from, so that it can be read again.
     pub fn source(mut self, source: PolicySource) -> Self {
-        self.live.now.get_mut().state.policy_digest.clone_from(&source.digest);
+        self.live.now.get_mut().state.policy_digest = Some(source.digest.clone());
         self.live.source = Some(source);
         self
     }

@@ -104,8 +104,8 @@ impl Crowd {
     }
 
     fn lists(&self) -> [TopList; 2] {
-        let observer = self.app.observer().expect("it is on");
-        [observer.denied(), observer.near()].map(|top| top.list(Top::CAPACITY, self.app.gate().now_ms()))
+        let telemetry = self.app.telemetry().expect("it is on");
+        [telemetry.denied(), telemetry.near()].map(|top| top.list(Top::CAPACITY, self.app.gate().now_ms()))
     }
 }
 

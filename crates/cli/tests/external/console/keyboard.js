@@ -35,7 +35,7 @@ run(() => play(async (page) => {
   await shows(page.locator('#denied tbody'), /203\.0\.113\.7/);
 
   // The first stop jumps over the bar.
-  assert.equal((await press(page, 'Tab')).name, 'Skip to the content');
+  assert.equal((await press(page, 'Tab')).name, 'Skip to content');
   await press(page, 'Enter');
   await until(() => focused(page), (now) => now.id === 'main', 'the content has the focus');
   assert.match((await tabTo(page, /moment$/)).name, /^Decisions per second/);

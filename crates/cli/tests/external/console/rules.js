@@ -1,4 +1,4 @@
-// The policy in force, what rules count, and what a reload changed or why it was refused.
+// The policy in force, what rules count, and what a reload changed or why it failed.
 'use strict';
 
 const fs = require('node:fs');
@@ -42,8 +42,8 @@ run(() => play(async (page) => {
   await readAgain(page);
   await shows(page.locator('#confirm-problem'), /limitz/);
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await shows(page.locator('#policy'), /refused[\s\S]*limitz/);
+  await shows(page.locator('#policy'), /failed[\s\S]*limitz/);
   await shows(card('login').locator('tbody td'), '50/min');
   await page.getByRole('link', { name: 'Live' }).click();
-  await shows(page.locator('#store'), /refused/);
+  await shows(page.locator('#store'), /failed/);
 }, { expected: [/422 \(Unprocessable Entity\)/] }));

@@ -15,7 +15,7 @@ run(() => play(async (page, { place, asked }) => {
   await page.getByRole('link', { name: 'Rules' }).click();
   assert.ok(await page.getByLabel('Token', { exact: true }).isVisible(), 'nothing else is shown');
   await enter(page, 'wrong');
-  await shows(page.locator('#sign-in-problem'), 'This token is not the one of the server.');
+  await shows(page.locator('#sign-in-problem'), 'Wrong token.');
   await enter(page, options.token);
   await shows(page.locator('#state'), 'Live');
   await shows(page.locator('#rules-title'), 'Rules');

@@ -1,7 +1,7 @@
-// Rows of a name and a value that a form can have any number of.
+// Form rows with a name and a value each.
 
 class Attributes {
-  /** `more` is the button for another one. */
+  /** `more` is the button that adds a row. */
   constructor(place, more) {
     this.place = place;
     this.more = more;
@@ -25,14 +25,14 @@ class Attributes {
     return row;
   }
 
-  /** These rows and no others. */
+  /** Replaces all rows. */
   set(pairs) {
     this.place.replaceChildren();
     pairs.forEach(([name, value]) => this.add(name, value));
     this.changed?.();
   }
 
-  /** What was typed; a row without a name is none. */
+  /** Names and values of the rows that have a name. */
   get() {
     const pairs = [...this.place.children].map((row) => {
       const [name, value] = row.querySelectorAll('input');

@@ -1,5 +1,5 @@
-// A chart of the last two minutes: areas that stand on each other, or curves on a logarithmic scale. The pointer or the arrow keys
-// choose a moment; the same numbers are in a table.
+// Chart of the last two minutes: stacked areas, or curves on a logarithmic scale. The pointer or the
+// arrow keys choose a point in time; a table has the same numbers.
 
 const CHART_SECONDS = 120;
 const CHART_HEIGHT = 200;
@@ -9,7 +9,7 @@ const TABLE_STEP = 10;
 const HOLE_MS = 3_500;
 
 class Chart {
-  /** `series`: name and label of each; `format`: how a value is told; `isStacked`: areas. */
+  /** `series`: name and label of each; `format`: text of a value; `isStacked`: areas. */
   constructor(figure, { label, series, format, isStacked }) {
     Object.assign(this, { label, series, format, isStacked, points: [], chosen: null });
     this.svg = draw('svg', { 'aria-hidden': 'true' });
@@ -31,7 +31,7 @@ class Chart {
   listen() {
     const { plot } = this;
     new ResizeObserver(() => this.paint()).observe(plot);
-    this.table.addEventListener('toggle', () => this.tell());
+    this.table.addEventListener('toggle', () => this.fillTable());
     plot.addEventListener('pointermove', (event) => {
       const box = plot.getBoundingClientRect();
       const across = (event.clientX - box.left - MARGIN.left) / (box.width - MARGIN.left - MARGIN.right);
@@ -58,14 +58,14 @@ class Chart {
     const end = points.at(-1)?.at_ms ?? 0;
     this.points = points.filter(({ at_ms }) => end - at_ms <= CHART_SECONDS * 1_000);
     this.paint();
-    this.tell();
+    this.fillTable();
   }
 
   get end() {
     return this.points.at(-1)?.at_ms ?? 0;
   }
 
-  /** The point of the moment that is chosen, or the newest. */
+  /** The chosen point, or the newest. */
   get point() {
     const wanted = this.end + (this.chosen ?? 0) * 1_000;
     return this.points.findLast(({ at_ms }) => Math.abs(at_ms - wanted) <= 500) ?? (this.chosen == null ? this.points.at(-1) : undefined);
@@ -105,7 +105,7 @@ class Chart {
     return [...rules, ...times];
   }
 
-  /** Points without a hole between them: where nothing is known, nothing is drawn. */
+  /** Runs of points without gaps; gaps are not drawn. */
   runs() {
     const runs = [];
     this.points.forEach((point, index) => {
@@ -136,27 +136,27 @@ class Chart {
     });
   }
 
-  /** The legend has the numbers of the chosen moment. */
+  /** Writes the numbers of the chosen point to the legend. */
   readOut() {
     const { point } = this;
-    const told = this.series.map(({ name }) => (point ? this.format(point[name]) : NONE));
-    told.forEach((text, index) => write(this.values[index], text));
+    const texts = this.series.map(({ name }) => (point ? this.format(point[name]) : NONE));
+    texts.forEach((text, index) => write(this.values[index], text));
     const when = point ? clock(point.at_ms) : 'unknown';
     write(this.when, this.chosen == null ? 'Now' : `At ${when}`);
     set(this.plot, 'aria-valuenow', this.chosen ?? 0);
     if (this.chosen != null || !this.plot.hasAttribute('aria-valuetext')) {
-      set(this.plot, 'aria-valuetext', `${when}: ${this.series.map(({ label }, index) => `${label} ${told[index]}`).join(', ')}`);
+      set(this.plot, 'aria-valuetext', `${when}: ${this.series.map(({ label }, index) => `${label} ${texts[index]}`).join(', ')}`);
     }
   }
 
-  /** The table, while it is open: an average for every ten seconds. */
-  tell() {
+  /** Fills the table, while it is open: averages over ten seconds. */
+  fillTable() {
     if (!this.table.open) return;
     const steps = [];
     for (let end = this.points.length; end > 0; end -= TABLE_STEP) steps.push(this.points.slice(Math.max(0, end - TABLE_STEP), end));
     this.rows.replaceChildren(...steps.map((points) => make('tr', {}, make('td', {}, clock(points.at(-1).at_ms)), ...this.series.map(({ name }) => {
-      const known = points.map((point) => point[name]).filter((value) => value != null);
-      const mean = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+      const values = points.map((point) => point[name]).filter((value) => value != null);
+      const mean = values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
       return make('td', { class: 'number' }, this.format(mean));
     }))));
   }
@@ -164,7 +164,7 @@ class Chart {
 
 const inner = CHART_HEIGHT - MARGIN.top - MARGIN.bottom;
 
-/** From zero to the next round number above everything. */
+/** Scale from zero to the next round number above the maximum. */
 function linear(tops) {
   const most = Math.max(4, ...tops);
   const power = 10 ** Math.floor(Math.log10(most / 4));
@@ -174,7 +174,7 @@ function linear(tops) {
   return { ticks: [0, 1, 2, 3, 4].map((tick) => tick * step), y, tell: (tick) => SHORT.format(tick) };
 }
 
-/** Powers of ten, from a tenth of a microsecond. */
+/** Scale of powers of ten, from a tenth of a microsecond. */
 function logarithmic(tops) {
   const decades = Math.max(3, 1 + Math.ceil(Math.log10(Math.max(1, ...tops))));
   const y = (value) => MARGIN.top + inner * (1 - (1 + Math.log10(Math.max(0.1, value))) / decades);

@@ -1,4 +1,4 @@
-// Questions before something is changed, and what came of it.
+// Confirmation dialogs and notices.
 
 function notify(text, tone) {
   const notice = at('notice');
@@ -18,7 +18,7 @@ function problem(id, text) {
 }
 
 /**
- * Opens a dialog; `act` is done when its form is sent. If that is refused, the dialog says why and stays, and what was typed is not lost.
+ * Opens a dialog whose form runs `act`. If that fails, the dialog stays open and shows the error.
  */
 function open(dialog, problemId, act) {
   const form = dialog.querySelector('form');
@@ -34,14 +34,14 @@ function open(dialog, problemId, act) {
       problem(problemId, error.message);
     } finally {
       button.disabled = false;
-      // A button that cannot be pressed does not keep the focus.
+      // A disabled button loses the focus.
       if (dialog.open && document.activeElement === document.body) button.focus();
     }
   };
   dialog.showModal();
 }
 
-/** Asks before `act` is done. `about` are lines of text, or elements. */
+/** Runs `act` after a confirmation. `about` has lines of text, or elements. */
 function confirmThen({ title, about, verb, isDangerous }, act) {
   write(at('confirm-title'), title);
   at('confirm-text').replaceChildren(...about.map((line) => make('p', {}, line)));
@@ -52,7 +52,7 @@ function confirmThen({ title, about, verb, isDangerous }, act) {
 
 function listenToDialogs() {
   document.querySelectorAll('[data-close]').forEach((button) => button.addEventListener('click', () => button.closest('dialog').close()));
-  // What a dialog was opened with has the focus then, unless it is gone.
+  // The focus returns to the button that opened the dialog, unless that is gone.
   document.querySelectorAll('dialog').forEach((dialog) => dialog.addEventListener('close', () => {
     const { activeElement: focused } = document;
     if (focused === document.body || dialog.contains(focused)) focusTitle();

@@ -1,6 +1,6 @@
-// What the frames of the last two minutes say together: counts per second from counts since the start.
+// History of two minutes: rates per second from counts since startup.
 
-/** Rates in tiles and tables are over so many seconds: of one second they would only flicker. */
+/** Seconds that rates in tiles and tables cover; over one second they would flicker. */
 const RATE_SECONDS = 5;
 
 class History {
@@ -9,14 +9,14 @@ class History {
   }
 
   clear() {
-    /** One a second, for charts. */
+    /** One point per second, for charts. */
     this.points = [];
     /** The last few frames, for rates. */
     this.frames = [];
     this.last = null;
   }
 
-  /** What the server kept from before this page came. */
+  /** Starts with the history of the server. */
   begin(past) {
     this.clear();
     past.forEach((sample) => this.add(sample));
@@ -37,11 +37,11 @@ class History {
     this.frames.splice(0, this.frames.length - RATE_SECONDS - 1);
   }
 
-  /** How much a number grew per second; `of` takes it from a frame, and tells nothing where the frame has none. */
+  /** Growth of a number per second; `of` reads it from a frame, and may return nothing. */
   rate(of) {
-    const known = this.frames.map((frame) => [frame.at_ms, of(frame)]).filter(([, value]) => value != null);
-    if (known.length < 2) return null;
-    const [[begin, before], [end, now]] = [known[0], known.at(-1)];
+    const values = this.frames.map((frame) => [frame.at_ms, of(frame)]).filter(([, value]) => value != null);
+    if (values.length < 2) return null;
+    const [[begin, before], [end, now]] = [values[0], values.at(-1)];
     return end > begin ? Math.max(0, now - before) / ((end - begin) / 1_000) : null;
   }
 }

@@ -1,14 +1,14 @@
-// Who and what is limited most: top lists of subjects, and rules by route.
+// Top lists of subjects, and rules by route.
 
-/** More is shown when it is asked for. */
+/** Entries of a collapsed list. */
 const FEW = 10;
-const unfolded = new Set();
+const expanded = new Set();
 
 function renderTop(name, frame) {
   const { [name]: list, subjects } = frame;
   const table = at(name);
   const all = list?.entries ?? [];
-  const entries = unfolded.has(name) ? all : all.slice(0, FEW);
+  const entries = expanded.has(name) ? all : all.slice(0, FEW);
   const most = all[0]?.count ?? 0;
   rows(table, entries, {
     key: ({ rule, subject, cut }) => JSON.stringify([rule, subject, cut, subjects]),
@@ -30,33 +30,33 @@ function renderTop(name, frame) {
   write(at(`${name}-note`), entries.length ? topNote(entries, list) : '');
   const more = at(`${name}-more`);
   show(more, all.length > FEW);
-  write(more, unfolded.has(name) ? `Show ${FEW}` : `Show ${all.length}`);
+  write(more, expanded.has(name) ? `Show ${FEW}` : `Show ${all.length}`);
 }
 
 function listenToLists() {
   for (const name of ['denied', 'near']) {
     at(`${name}-more`).addEventListener('click', () => {
-      if (!unfolded.delete(name)) unfolded.add(name);
-      set(at(`${name}-more`), 'aria-expanded', String(unfolded.has(name)));
+      if (!expanded.delete(name)) expanded.add(name);
+      set(at(`${name}-more`), 'aria-expanded', String(expanded.has(name)));
       renderTop(name, lastFrame);
     });
   }
 }
 
 function topNote(entries, { since_ms: since, bound, total }) {
-  const shown = entries.reduce((all, entry) => all + entry.count, 0);
-  const all = total > 0 ? `; these are ${share(Math.min(shown, total), total)} of ${count(total)}` : '';
-  const error = bound > 0 ? ` No count is too high by more than ${count(bound)}.` : '';
+  const listed = entries.reduce((all, entry) => all + entry.count, 0);
+  const all = total > 0 ? `; these are ${share(Math.min(listed, total), total)} of ${count(total)}` : '';
+  const error = bound > 0 ? ` Counts are at most ${count(bound)} too high.` : '';
   return `Since ${clock(since)}${all}.${error}`;
 }
 
-/** `subjects` is `hashed` where values are not shown as they are. Nobody is looked up by a hash, by the beginning of a key, or by a limit that came along with a request. */
+/** Link to a subject; only text if its values are hashed or cut, or if its limit is ad hoc. */
 function subjectLink({ rule, subject, cut }, subjects) {
   const isFound = subjects !== 'hashed' && !cut && !rule.startsWith('(');
   return make(isFound ? 'a' : 'span', { class: 'key', href: isFound ? lookAddress(rule, subject) : null }, ...subjectText(subject));
 }
 
-/** Name and value of every part, each apart. */
+/** Elements for the name and value of every part of a key. */
 function subjectText(subject) {
   const parts = Object.entries(subject).map(([name, value]) => make('span', { class: `part${(value ?? '').length > 24 ? ' long' : ''}` },
     ...(value == null ? [`no ${name}`] : [make('span', {}, `${name}=`), value])));
@@ -76,8 +76,8 @@ function renderLines(frame, history) {
       ...['Allowed /s', 'Denied /s', 'Denied', 'Would have denied', 'Near misses', 'Without key'].map((label) => cell(label, 'number', ''))),
     update: (row, line) => {
       const key = lineKey(line);
-      const per = (name) => history.rate(({ lines: known }) => both(known.get(key), name));
-      const values = [per('allowed'), history.rate(({ lines: known }) => known.get(key)?.enforced.denied), line.enforced.denied, line.observed.denied, both(line, 'near_misses')];
+      const per = (name) => history.rate(({ lines }) => both(lines.get(key), name));
+      const values = [per('allowed'), history.rate(({ lines }) => lines.get(key)?.enforced.denied), line.enforced.denied, line.observed.denied, both(line, 'near_misses')];
       values.forEach((value, index) => {
         const number = row.cells[index + 3];
         write(number, index < 2 ? rate(value) : count(value));
@@ -89,7 +89,7 @@ function renderLines(frame, history) {
       set(row.cells[8], 'title', lacking ? `Requests of this rule without ${lacking.key}: they share one bucket` : null);
     },
   });
-  const more = frame.lines_left_out > 0 ? ` ${plural(frame.lines_left_out, 'more line')} in /metrics.` : '';
+  const more = frame.lines_left_out > 0 ? ` ${plural(frame.lines_left_out, 'more row')} in /metrics.` : '';
   write(at('lines-note'), lines.length ? `Sorted by denials in the last 10 s; counts since startup.${more}` : '');
 }
 

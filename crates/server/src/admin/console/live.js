@@ -1,9 +1,9 @@
-// The view of now: tiles, charts, and the counts since the start.
+// The view Live: tiles, charts, and counts since startup.
 
 const OUTCOMES = [
-  // What is refused stands at the bottom, so that its shape can be read.
+  // Denials are at the bottom of the stack, so that their shape is visible.
   { name: 'denied', label: 'Denied' },
-  { name: 'barred', label: 'Barred' },
+  { name: 'barred', label: 'Blocked' },
   { name: 'failed', label: 'Store failed' },
   { name: 'allowed', label: 'Allowed' },
   { name: 'unlimited', label: 'No rule applied' },
@@ -15,7 +15,7 @@ const PERCENTILES = [
   { name: 'p999', label: '99.9 %' },
 ];
 const SINCE = [
-  ['Allowed', 'allowed'], ['Denied', 'denied'], ['Barred', 'barred'], ['No rule applied', 'unlimited'],
+  ['Allowed', 'allowed'], ['Denied', 'denied'], ['Blocked', 'barred'], ['No rule applied', 'unlimited'],
   ['Would have denied', 'would_deny'], ['Near misses', 'near_misses'], ['Peeked', 'looked'],
   ['Replayed', 'replayed'], ['Store failed', 'failed'],
 ];
@@ -62,15 +62,15 @@ class Live {
     const all = per(...OUTCOMES.map(({ name }) => name));
     const [denied, wouldDeny, failed] = [per('denied', 'barred'), per('would_deny'), per('failed')];
     const ofAll = (part) => (all > 0 ? `${share(part, all)} of all` : 'of all');
-    const told = [
-      [rate(all), '/s', failed > 0 ? `${rate(failed)} /s without the store` : `${count(sum(totals))} in all`, failed > 0 ? 'bad' : null],
+    const texts = [
+      [rate(all), '/s', failed > 0 ? `${rate(failed)} /s failed` : `${count(sum(totals))} in total`, failed > 0 ? 'bad' : null],
       [rate(per('allowed')), '/s', ofAll(per('allowed')), null],
       [rate(denied), '/s', ofAll(denied), null],
       [rate(wouldDeny), '/s', 'observe mode', null],
-      [rate(per('near_misses')), '/s', 'allowed, little left', null],
-      [micros(latency?.p99), '', latency ? `half within ${micros(latency.p50)}` : 'nothing measured', null],
+      [rate(per('near_misses')), '/s', 'allowed with little left', null],
+      [micros(latency?.p99), '', latency ? `median ${micros(latency.p50)}` : 'no samples', null],
     ];
-    told.forEach(([value, unit, more, tone], index) => {
+    texts.forEach(([value, unit, more, tone], index) => {
       const tile = this.tiles[index];
       const [, big, small] = tile.children;
       if (!big.lastElementChild) big.append('', make('small', {}, unit));

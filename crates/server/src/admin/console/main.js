@@ -1,4 +1,4 @@
-// The page as a whole: views, colours, the token, and what every frame changes.
+// The page: views, theme, token, and the dispatch of frames.
 
 const VIEWS = ['live', 'rules', 'look', 'overrides'];
 const THEME = 'slidegate-theme';
@@ -7,9 +7,9 @@ const system = matchMedia('(prefers-color-scheme: dark)');
 let shownView = '';
 let lastFrame = null;
 let isPaused = false;
-/** Whether nothing is shown until there is a token. */
+/** Whether the page waits for a token. */
 let isLocked = false;
-/** The server's clock when the last frame came, and this page's then. */
+/** Clocks of the server and of this page at the last frame. */
 let server = { at_ms: Date.now(), since: performance.now() };
 
 function serverNow() {
@@ -22,10 +22,10 @@ function paintTheme() {
   at('theme').value = chosen;
 }
 
-/** The view that the address names. */
+/** Shows the view of the address. */
 function route() {
   const [name, query] = location.hash.slice(1).split('?');
-  // A jump over the bar: the browser has moved the focus by now, and somebody may have gone on.
+  // The skip link: the browser has moved the focus already.
   if (isLocked || (name === 'main' && shownView)) return;
   const isFirst = !shownView;
   shownView = VIEWS.includes(name) ? name : 'live';
@@ -45,13 +45,13 @@ function showView(name) {
   document.title = `${at(`${name}-title`).textContent} · Slidegate`;
 }
 
-/** Whatever was asked needs a token that is not there, or is not the right one. */
+/** Asks for the token: it is missing or wrong. */
 function needToken() {
   isLocked = true;
   stream.stop();
   const hadToken = sessionStorage.getItem(TOKEN) != null;
   sessionStorage.removeItem(TOKEN);
-  problem('sign-in-problem', hadToken ? 'This token is not the one of the server' : '');
+  problem('sign-in-problem', hadToken ? 'Wrong token' : '');
   document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
   showState('refused', '');
   write(at('state'), 'Token required');
@@ -88,7 +88,7 @@ function showState(name, why) {
   if (name === 'live' && isLocked) leaveSignIn();
 }
 
-/** A link takes no token along. */
+/** Links send no token, so they are hidden if the server requires one. */
 function showToken() {
   const hasToken = sessionStorage.getItem(TOKEN) != null;
   show(at('sign-out'), hasToken);
@@ -117,7 +117,7 @@ function take(name, data) {
   if (!isPaused) render(data);
 }
 
-/** Only what can be seen is written. */
+/** Renders a frame in the current view. */
 function render(frame) {
   if (shownView === 'live') {
     live.render(frame);

@@ -1,13 +1,13 @@
-// Exceptions that hold for a while: the list, a new one, the end of one.
+// The view Overrides: list, add and remove.
 
 let exceptionWhen = null;
-/** Null until they are read. */
+/** Null until they are loaded. */
 let overrides = null;
 
 async function readOverrides() {
   let message = '';
   try {
-    ({ overrides } = await ask('v1/overrides'));
+    ({ overrides } = await api('v1/overrides'));
   } catch (error) {
     overrides = null;
     message = sentence(error.message);
@@ -30,12 +30,12 @@ function renderOverrides() {
     update: (row, one) => {
       const left = one.expires_at_ms - serverNow();
       const text = left > 0 ? `in ${span(left)}, ${moment(one.expires_at_ms)}` : 'ended';
-      write(row.querySelector('.ends'), one.active ? text : `inactive: ${one.problem ?? 'not known why'}`);
+      write(row.querySelector('.ends'), one.active ? text : `inactive: ${one.problem ?? 'unknown reason'}`);
     },
   });
 }
 
-/** Every second: what has ended leaves by itself, and what is not known is asked for again. */
+/** Every second: drops expired overrides, and loads them again if necessary. */
 function followOverrides(frame) {
   const { active } = frame.overrides;
   show(at('overrides-count'), active > 0);
@@ -57,13 +57,13 @@ function effectText({ limits, allow, deny, text }) {
 
 function confirmRemove(one) {
   confirmThen({ title: 'Remove this override?', about: [one.text ?? one.id, 'The rule then applies as configured.'], verb: 'Remove', isDangerous: true }, async () => {
-    await ask(`v1/overrides/${encodeURIComponent(one.id)}`, { method: 'DELETE' });
+    await api(`v1/overrides/${encodeURIComponent(one.id)}`, { method: 'DELETE' });
     notify(`Removed the override: ${one.text ?? one.id}.`, 'good');
     await readOverrides();
   });
 }
 
-/** The form for a new one, for a rule and conditions that may be known. */
+/** Opens the form for a new override, with a rule and conditions, if given. */
 function openException(rule, pairs) {
   fillRuleChoices();
   if (rule) at('exception-rule').value = rule;
@@ -74,7 +74,7 @@ function openException(rule, pairs) {
   exceptionWhen.set(pairs.map(([name, value]) => [name, value ?? '']));
   showLimits();
   open(dialog, 'exception-problem', async () => {
-    const set = await ask('v1/overrides', { method: 'POST', body: exception() });
+    const set = await api('v1/overrides', { method: 'POST', body: exception() });
     notify(`Set an override until ${moment(set.expires_at_ms)}: ${set.text}.`, 'good');
     await Promise.all([readOverrides(), look()]);
   });
@@ -83,7 +83,7 @@ function openException(rule, pairs) {
 function exception() {
   const effect = chosenEffect();
   const limits = at('exception-limits').value.split(',').map((limit) => limit.trim()).filter(Boolean);
-  if (effect === 'limits' && !limits.length) throw new Error('say which limits hold, as in 50/s, 1000/h');
+  if (effect === 'limits' && !limits.length) throw new Error('enter the limits, for example 50/s, 1000/h');
   return {
     rule: at('exception-rule').value,
     when: Object.fromEntries(exceptionWhen.get()),

@@ -1,4 +1,4 @@
-// Elements of the page. What came from outside only ever becomes text.
+// Elements of the page. Data from the server only becomes text, never markup.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -22,7 +22,7 @@ function draw(tag, attributes = {}, ...children) {
   return put(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Touches the page only where something is different: it stays calm, and so do screen readers. */
+/** Writes a text only if it differs, so that screen readers stay quiet. */
 function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -40,18 +40,18 @@ function badge(text, tone) {
   return make('span', { class: 'badge', 'data-tone': tone }, text);
 }
 
-/** The colour of a series beside its name. */
+/** Colour of a series, beside its name. */
 function swatch(name) {
   return draw('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' }, draw('rect', { width: 10, height: 10, rx: 2, class: name }));
 }
 
-/** `[term, description]` pairs; a description is text or elements. */
+/** Replaces a list by `[term, description]` pairs; a description is text or elements. */
 function facts(list, pairs) {
   const shown = pairs.filter(([, description]) => description != null && description !== '');
   list.replaceChildren(...shown.map(([term, description]) => make('div', {}, make('dt', {}, term), make('dd', {}, ...[description].flat()))));
 }
 
-/** The same where only numbers change: elements stay, texts are written. */
+/** The same for changing numbers: elements stay, texts change. */
 function numbers(list, pairs) {
   if (list.children.length !== pairs.length) {
     list.replaceChildren(...pairs.map(([term]) => make('div', {}, make('dt', {}, term), make('dd'))));
@@ -59,12 +59,12 @@ function numbers(list, pairs) {
   pairs.forEach(([, text], index) => write(list.children[index].lastChild, text));
 }
 
-/** Where the focus goes when what had it is gone: nobody begins at the top of the page again. */
+/** Moves the focus to the title, if the focused element is gone. */
 function focusTitle() {
   at(`${shownView}-title`).focus({ preventScroll: true });
 }
 
-/** Other children for a place that somebody may be in. */
+/** Replaces children, also if the focus is on one of them. */
 function replace(place, ...children) {
   const isInside = place.contains(document.activeElement);
   place.replaceChildren(...children);
@@ -72,8 +72,8 @@ function replace(place, ...children) {
 }
 
 /**
- * Rows by their keys: those that stay are written anew, not made anew. While somebody points at the table or is in it, rows keep
- * their places, so that nobody presses what was somewhere else a moment ago.
+ * Updates the rows of a table by their keys. While the pointer or the focus is in the table, rows
+ * keep their positions, so that nobody presses the wrong button.
  */
 function rows(table, items, { key, create, update, empty }) {
   const body = table.tBodies[0];
@@ -81,7 +81,7 @@ function rows(table, items, { key, create, update, empty }) {
   const isHeld = old.size > 0 && body.matches(':hover, :focus-within');
   const times = new Map();
   const wanted = items.map((item) => {
-    // Two that look the same have a row each.
+    // Two items with the same key have a row each.
     const time = (times.get(key(item)) ?? 0) + 1;
     times.set(key(item), time);
     const name = `${time} ${key(item)}`;
@@ -99,7 +99,7 @@ function rows(table, items, { key, create, update, empty }) {
   }
 }
 
-/** New rows go below the others. Once half of all are not wanted any more, those leave that are below whoever is there: nothing above moves. */
+/** Appends new rows. Once half of all are stale, removes those below the pointer or the focus: nothing above it moves. */
 function hold(body, wanted) {
   body.append(...wanted.filter((row) => !row.isConnected));
   if (body.rows.length <= 2 * wanted.length) return;
@@ -108,12 +108,12 @@ function hold(body, wanted) {
   all.slice(held + 1).filter((row) => !wanted.includes(row)).forEach((row) => row.remove());
 }
 
-/** A cell of a table that is a list of blocks on narrow screens: it says what it is. */
+/** Cell with a label, which narrow screens display. */
 function cell(label, className, ...children) {
   return make('td', { class: className || null, 'data-label': label || null }, ...children);
 }
 
-/** How full something is, for eyes and for screen readers. */
+/** Meter, also for screen readers. */
 function meter(label) {
   const bar = draw('rect', { height: '100%', width: '0' });
   return make('div', { class: 'meter', role: 'meter', 'aria-label': label, 'aria-valuemin': 0 }, draw('svg', {}, bar));

@@ -1,22 +1,22 @@
-// The policy in force: its rules with what they count, and what the last reload changed.
+// The view Rules: the rules in force with their counts, and the changes of the last reload.
 
 const rulesByName = new Map();
 let policy = null;
 let policyRead = '';
 
-/** Reads it again where a frame says that it, or what overrides make of it, is another. */
+/** Loads the policy again if a frame has another digest or other overrides. */
 async function followPolicy(frame) {
   const wanted = JSON.stringify([frame.policy.digest, frame.policy.loaded_at_ms, frame.overrides]);
   if (policyRead === wanted) return;
   policyRead = wanted;
   let answer;
   try {
-    answer = await ask('v1/policy');
+    answer = await api('v1/policy');
   } catch (error) {
     policyRead = '';
     return;
   }
-  // Yet another one came meanwhile, and is being read.
+  // A newer policy is being loaded.
   if (policyRead !== wanted) return;
   policy = answer;
   delete at('policy').dataset.shown;
@@ -33,17 +33,17 @@ function renderPolicyState(frame) {
   if (at('policy').dataset.shown === shown) return;
   at('policy').dataset.shown = shown;
   facts(at('policy'), [
-    ['File', policy.file ? make('span', { class: 'key' }, policy.file) : 'built in, or not from a file'],
+    ['File', policy.file ? make('span', { class: 'key' }, policy.file) : 'not from a file'],
     ['SHA-256', policy.digest && make('span', { class: 'key' }, policy.digest)],
     ['In force since', moment(loaded)],
-    ['Last reload', isOk ? badge('in force', 'good') : [badge('refused', 'bad'), ' ', make('span', { class: 'problem' }, error ?? '')]],
+    ['Last reload', isOk ? badge('in force', 'good') : [badge('failed', 'bad'), ' ', make('span', { class: 'problem' }, error ?? '')]],
   ]);
   at('reload').disabled = !policy.file;
   const later = (policy.at_next_start ?? []).map((name) => `${name}: takes effect after a restart`);
   const changes = [...(policy.changed ?? []), ...later];
   at('changed').replaceChildren(changes.length
     ? make('ul', { class: 'plain' }, ...changes.map((line) => make('li', {}, line)))
-    : make('p', { class: 'hint' }, policy.changed ? 'Nothing that rules or settings show.' : 'None since startup.'));
+    : make('p', { class: 'hint' }, policy.changed ? 'No changes.' : 'None since startup.'));
 }
 
 function renderRules() {
@@ -84,14 +84,14 @@ function ruleTable(rule) {
   return make('table', { class: 'rows' }, make('thead', {}, make('tr', {}, ...head, ...counted)), make('tbody', {}, ...body));
 }
 
-/** Counts of all routes of a limit together. */
+/** Fills in the counts of each limit, over all routes. */
 function renderCounts(frame) {
   const sums = new Map();
   for (const { rule, limit, enforced, observed } of frame.lines ?? []) {
     const key = JSON.stringify([rule, limit]);
-    const known = sums.get(key) ?? [0, 0, 0, 0];
-    sums.set(key, [known[0] + enforced.allowed + observed.allowed, known[1] + enforced.denied, known[2] + observed.denied,
-      known[3] + enforced.near_misses + observed.near_misses]);
+    const counts = sums.get(key) ?? [0, 0, 0, 0];
+    sums.set(key, [counts[0] + enforced.allowed + observed.allowed, counts[1] + enforced.denied, counts[2] + observed.denied,
+      counts[3] + enforced.near_misses + observed.near_misses]);
   }
   for (const [name, card] of rulesByName) {
     card.querySelectorAll('tr[data-limit]').forEach((row) => {
@@ -103,7 +103,7 @@ function renderCounts(frame) {
       });
     });
   }
-  write(at('rules-note'), frame.lines_left_out > 0 ? 'Counts of rules that refuse least are left out here; /metrics has all.' : '');
+  write(at('rules-note'), frame.lines_left_out > 0 ? 'Only the limits with the most denials have counts here; /metrics has all.' : '');
 }
 
 function filterRules() {
@@ -111,7 +111,7 @@ function filterRules() {
   for (const card of rulesByName.values()) show(card, card.textContent.toLowerCase().includes(wanted));
 }
 
-/** Where a link to one rule leads. */
+/** Scrolls to a rule. */
 function goToRule(name) {
   at('rules-filter').value = '';
   filterRules();
@@ -127,7 +127,7 @@ function listenToPolicy() {
     about: ['A valid file applies at once. An invalid file changes nothing.'],
     verb: 'Reload',
   }, async () => {
-    await ask('v1/reload', { method: 'POST', body: {} });
+    await api('v1/reload', { method: 'POST', body: {} });
     notify('Policy file reloaded.', 'good');
   }));
 }

@@ -1,18 +1,18 @@
-// The store: where it is, how full, and which servers are asked.
+// The store: its kind, its usage, and the circuit breaker of each server.
 
 const BREAKER = {
-  asked: ['asked', 'good'],
-  tried: ['tried again', 'warn'],
-  'not asked': ['breaker open', 'bad'],
+  closed: ['available', 'good'],
+  'half-open': ['breaker half-open', 'warn'],
+  open: ['breaker open', 'bad'],
   'refuses writes': ['refuses writes', 'bad'],
 };
 
 function renderStore({ store, policy, overrides, ready, viewers }) {
-  const isWell = store.state === 'available';
+  const isAvailable = store.state === 'available';
   const more = [
-    ['State', badge(store.state, isWell ? 'good' : 'bad')],
-    ['Ready', ready ? badge('yes', 'good') : badge('no, it is ending', 'warn')],
-    ['Last reload', policy.last_ok ? badge('done', 'good') : badge('refused', 'bad')],
+    ['State', badge(store.state, isAvailable ? 'good' : 'bad')],
+    ['Ready', ready ? badge('yes', 'good') : badge('no, shutting down', 'warn')],
+    ['Last reload', policy.last_ok ? badge('succeeded', 'good') : badge('failed', 'bad')],
     ['Overrides', count(overrides.active)],
     ['Viewers', count(viewers)],
   ];
@@ -40,6 +40,6 @@ function memory({ keys, bytes, max_bytes: most, forgotten_keys: forgotten, refus
     ['Keys', count(keys)],
     [`Memory of ${size(most)}`, [size(bytes), bar]],
     ['Keys evicted', count(forgotten)],
-    ['Keys denied', count(refused)],
+    ['Denied: memory full', count(refused)],
   ];
 }

@@ -1,6 +1,6 @@
-// The event stream. It is read by hand, because an EventSource cannot send a token.
+// The event stream, read with fetch, because an EventSource cannot send a token.
 
-/** Frames come every second; after so long without one the connection is dead. */
+/** Time without a frame after which the connection counts as dead. */
 const SILENCE_MS = 8_000;
 const RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
@@ -12,7 +12,7 @@ class Stream {
     document.addEventListener('visibilitychange', () => (document.hidden ? this.stop() : this.start()));
   }
 
-  /** Begins anew, at once. A page that nobody sees asks for nothing: the server keeps what its charts need. */
+  /** Connects now. A hidden page does not connect; the server has the history of its charts. */
   start() {
     this.stop();
     if (document.hidden) return;
@@ -29,7 +29,7 @@ class Stream {
   async run(abort) {
     try {
       const reply = await fetch('v1/events', { headers: withToken({ accept: 'text/event-stream' }), signal: abort.signal, cache: 'no-store' });
-      if (!reply.ok) throw await refusal(reply);
+      if (!reply.ok) throw await apiError(reply);
       await this.read(reply.body.pipeThrough(new TextDecoderStream()).getReader(), abort);
       throw new Error('it ended');
     } catch (error) {
@@ -59,7 +59,7 @@ class Stream {
     try {
       this.on.event(fields.find(([, name]) => name === 'event')?.[2] ?? 'message', JSON.parse(data));
     } catch (error) {
-      // What cannot be shown is no reason to connect again.
+      // An error of the page is no reason to reconnect.
       reportError(error);
     }
   }
@@ -69,9 +69,9 @@ class Stream {
     if (error.status === 401) return needToken();
     const wait = RETRY_MS[Math.min(this.failures, RETRY_MS.length - 1)];
     this.failures += 1;
-    if (error instanceof Refusal) this.on.state('refused', error.message);
+    if (error instanceof ApiError) this.on.state('refused', error.message);
     else this.on.state('lost');
-    // Spread, so that all who lost a server do not come back to it at once.
+    // With jitter, so that not all pages reconnect at once.
     this.timer = setTimeout(() => this.start(), wait * (1 + Math.random() / 2));
   }
 }

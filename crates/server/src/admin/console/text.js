@@ -1,4 +1,4 @@
-// Numbers, times and keys, as people read them.
+// Text of numbers, times and keys.
 
 const NONE = '–';
 const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
@@ -7,12 +7,12 @@ const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** All digits, because operators compare them. */
+/** Number with all digits, because operators compare them. */
 function count(number) {
   return number == null ? NONE : WHOLE.format(number);
 }
 
-/** With a digit behind the point where that matters. */
+/** Rate per second, with one decimal if it is small. */
 function rate(perSecond) {
   if (perSecond == null) return NONE;
   return perSecond > 0 && perSecond < 9.95 ? TENTHS.format(perSecond) : WHOLE.format(perSecond);
@@ -29,7 +29,7 @@ function size(bytes) {
   return `${Number.isInteger(bytes) ? count(bytes) : TENTHS.format(bytes)} ${units[unit]}`;
 }
 
-/** A time that a decision took. */
+/** Duration of a decision. */
 function micros(us) {
   if (us == null) return NONE;
   if (us < 1) return `${count(us * 1_000)} ns`;
@@ -37,20 +37,20 @@ function micros(us) {
   return us < 1_000_000 ? `${TENTHS.format(us / 1_000)} ms` : `${TENTHS.format(us / 1_000_000)} s`;
 }
 
-/** A time to wait, never told shorter than it is. */
+/** Time to wait, rounded up to seconds. */
 function span(ms) {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   const parts = [['day', 86_400], ['h', 3_600], ['min', 60], ['s', 1]];
   const first = parts.findIndex(([, length]) => seconds >= length);
   if (first < 0) return '0 s';
-  const told = [];
+  const words = [];
   let rest = seconds;
   for (const [name, length] of parts.slice(first, first + 2)) {
     const many = Math.floor(rest / length);
     rest -= many * length;
-    if (many) told.push(`${many} ${name === 'day' && many > 1 ? 'days' : name}`);
+    if (many) words.push(`${many} ${name === 'day' && many > 1 ? 'days' : name}`);
   }
-  return told.join(' ');
+  return words.join(' ');
 }
 
 function clock(ms) {
@@ -61,13 +61,13 @@ function moment(ms) {
   return ms == null ? NONE : MOMENT.format(ms);
 }
 
-/** As in the command line: `ip=203.0.113.7 org=acme`. */
+/** Key as on the command line: `ip=203.0.113.7 org=acme`. */
 function keyText(key) {
   const parts = Object.entries(key).map(([name, value]) => (value == null ? `no ${name}` : `${name}=${value}`));
   return parts.join(' ') || 'all requests together';
 }
 
-/** An attribute as a request would have it: a group of addresses is asked about by its first. */
-function asAsked(name, value) {
+/** Attribute of a request: for a network, its first address. */
+function requestValue(name, value) {
   return name === 'ip' ? value.replace(/\/\d+$/, '') : value;
 }

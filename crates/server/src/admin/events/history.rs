@@ -9,22 +9,23 @@ use slidegate::telemetry::{Latency, Series};
 use super::quantiles::Quantiles;
 use super::sample::{Sample, Totals};
 
-/// Seconds of history for the charts.
-const HISTORY: usize = 120;
-/// Seconds that recent rates cover.
-const LATELY: usize = 10;
+/// Length of the charts, in samples of a second.
+const CHART_SAMPLES: usize = 120;
+/// Samples that recent rates cover.
+const RECENT_SAMPLES: usize = 10;
 
 /// History of samples.
 #[derive(Default)]
-pub(super) struct History {
-    history: VecDeque<Moment>,
+pub(super) struct SampleHistory {
+    moments: VecDeque<Moment>,
     latencies: VecDeque<Latency>,
-    refused: VecDeque<Vec<u64>>,
-    /// Rule, limit and route of each count.
+    /// Denials of each series.
+    denials: VecDeque<Vec<u64>>,
+    /// Rule, limit and route of each series.
     names: Vec<[Arc<str>; 3]>,
 }
 
-/// A point of a chart.
+/// Point of a chart.
 #[derive(Serialize)]
 pub(super) struct Moment {
     at_ms: u64,
@@ -32,24 +33,24 @@ pub(super) struct Moment {
     latency_us: Option<Quantiles>,
 }
 
-impl History {
-    /// Remembers a moment.
-    pub(super) fn note(&mut self, sample: Sample) {
-        let Sample { at_ms, totals, lines, latency } = sample;
+impl SampleHistory {
+    /// Appends a sample.
+    pub(super) fn push(&mut self, sample: Sample) {
+        let Sample { at_ms, totals, series, latency } = sample;
         let latency_us = self.latency_us(&latency);
-        push(&mut self.history, Moment { at_ms, totals, latency_us }, HISTORY);
-        push(&mut self.latencies, latency, LATELY);
-        if !self.is_of(&lines) {
-            // Another policy: what was refused until now counts as refused before.
-            self.names = lines.iter().map(|line| name(line).map(Arc::clone)).collect();
-            self.refused.clear();
+        push(&mut self.moments, Moment { at_ms, totals, latency_us }, CHART_SAMPLES);
+        push(&mut self.latencies, latency, RECENT_SAMPLES);
+        if !self.has_names_of(&series) {
+            // Another policy: its denials until now are not recent.
+            self.names = series.iter().map(|one| name(one).map(Arc::clone)).collect();
+            self.denials.clear();
         }
-        push(&mut self.refused, lines.iter().map(refused).collect(), LATELY);
+        push(&mut self.denials, series.iter().map(denied).collect(), RECENT_SAMPLES);
     }
 
-    /// The oldest first.
-    pub(super) fn history(&self) -> &VecDeque<Moment> {
-        &self.history
+    /// Points of the charts, the oldest first.
+    pub(super) fn moments(&self) -> &VecDeque<Moment> {
+        &self.moments
     }
 
     /// Latency of recent decisions; `None` if none was timed.
@@ -60,38 +61,35 @@ impl History {
         }
     }
 
-    /// Recent denials of each line.
-    pub(super) fn refused(&self, lines: &[Series]) -> Vec<u64> {
-        match self.refused.front().filter(|_| self.is_of(lines)) {
+    /// Recent denials of each series.
+    pub(super) fn recent_denials(&self, series: &[Series]) -> Vec<u64> {
+        match self.denials.front().filter(|_| self.has_names_of(series)) {
             Some(before) => {
-                lines.iter().zip(before).map(|(line, before)| refused(line).saturating_sub(*before)).collect()
+                series.iter().zip(before).map(|(one, before)| denied(one).saturating_sub(*before)).collect()
             }
-            None => vec![0; lines.len()],
+            None => vec![0; series.len()],
         }
     }
 
-    /// Whether the lines are those that it knows.
-    fn is_of(&self, lines: &[Series]) -> bool {
-        let mut names = self.names.iter();
-        let same = |line: &Series| names.next().is_some_and(|known| name(line) == known.each_ref());
-        self.names.len() == lines.len() && lines.iter().all(same)
+    fn has_names_of(&self, series: &[Series]) -> bool {
+        series.iter().map(name).eq(self.names.iter().map(|names| names.each_ref()))
     }
 }
 
-fn push<T>(queue: &mut VecDeque<T>, one: T, most: usize) {
-    if queue.len() == most {
+fn push<T>(queue: &mut VecDeque<T>, item: T, max_len: usize) {
+    if queue.len() == max_len {
         queue.pop_front();
     }
-    queue.push_back(one);
+    queue.push_back(item);
 }
 
-fn name(line: &Series) -> [&Arc<str>; 3] {
-    [&line.rule, &line.limit, &line.route]
+fn name(series: &Series) -> [&Arc<str>; 3] {
+    [&series.rule, &series.limit, &series.route]
 }
 
-/// Denials of a line, those in observe mode included.
-pub(super) fn refused(line: &Series) -> u64 {
-    line.enforced.denied + line.observed.denied
+/// Denials of a series, those in observe mode included.
+pub(super) fn denied(series: &Series) -> u64 {
+    series.enforced.denied + series.observed.denied
 }
 
 #[cfg(test)]

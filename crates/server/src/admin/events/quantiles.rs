@@ -3,7 +3,7 @@
 use serde::Serialize;
 use slidegate::telemetry::Latency;
 
-/// Quantiles in microseconds. To the nanosecond: a decision in memory takes less than one.
+/// Quantiles in microseconds, with fractions: a decision in memory takes less than one.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Quantiles {
     p50: f64,
@@ -14,7 +14,7 @@ pub(super) struct Quantiles {
 }
 
 impl Quantiles {
-    /// `None` where none was timed.
+    /// `None` if no decision was timed.
     pub(super) fn of(latency: &Latency) -> Option<Self> {
         let us = |share| Some(latency.quantile_ns(share)? as f64 / 1_000.0);
         let count = latency.count();

@@ -1,4 +1,4 @@
-//! Sample of the telemetry at a moment.
+//! Sample of the telemetry at a point in time.
 
 use serde::Serialize;
 use slidegate::Clock;
@@ -6,11 +6,11 @@ use slidegate::telemetry::{Latency, Series, Telemetry};
 
 use crate::runtime::Runtime;
 
-/// Counts of the telemetry at a moment.
+/// Counts of the telemetry at a point in time.
 pub(super) struct Sample {
     pub(super) at_ms: u64,
     pub(super) totals: Totals,
-    pub(super) lines: Vec<Series>,
+    pub(super) series: Vec<Series>,
     pub(super) latency: Latency,
 }
 
@@ -25,23 +25,23 @@ pub(super) struct Totals {
     failed: u64,
     replayed: u64,
     would_deny: u64,
-    /// These are of limits, of which a request may have several.
+    /// By limit, of which a request may have several.
     near_misses: u64,
 }
 
 impl Sample {
-    /// Sample of now, if telemetry is on.
+    /// Current sample, if telemetry is on.
     pub(super) fn now<C: Clock>(runtime: &Runtime<C>) -> Option<Self> {
-        let observer = runtime.observer()?;
-        let (lines, latency) = (observer.series(), observer.latency());
-        let totals = Totals::of(observer, &lines);
-        Some(Self { at_ms: runtime.gate().now_ms(), totals, lines, latency })
+        let telemetry = runtime.telemetry()?;
+        let (series, latency) = (telemetry.series(), telemetry.latency());
+        let totals = Totals::of(telemetry, &series);
+        Some(Self { at_ms: runtime.gate().now_ms(), totals, series, latency })
     }
 }
 
 impl Totals {
-    pub(super) fn of(observer: &Telemetry, lines: &[Series]) -> Self {
-        let requests = observer.requests();
+    pub(super) fn of(telemetry: &Telemetry, series: &[Series]) -> Self {
+        let requests = telemetry.requests();
         Self {
             allowed: requests.allowed,
             denied: requests.denied,
@@ -51,7 +51,7 @@ impl Totals {
             failed: requests.failed,
             replayed: requests.replayed,
             would_deny: requests.would_deny,
-            near_misses: lines.iter().map(|line| line.enforced.near_misses).sum(),
+            near_misses: series.iter().map(|one| one.enforced.near_misses).sum(),
         }
     }
 }

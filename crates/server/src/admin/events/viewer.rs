@@ -1,4 +1,4 @@
-//! One who looks on.
+//! Viewer of the event stream: one connection.
 
 use std::sync::Arc;
 
@@ -6,30 +6,31 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use tokio::sync::watch;
 
-use super::{SentFrame, StreamState, ViewerSlot};
+use super::{LatestFrame, ViewerSlot};
 use crate::net::connections::{Order, Phase, Progress};
 
 /// Viewer of the event stream.
 pub(super) struct Viewer {
-    _seat: ViewerSlot,
+    _slot: ViewerSlot,
     /// First event, until it is sent.
     hello: Option<Bytes>,
-    latest: watch::Receiver<SentFrame>,
+    latest: watch::Receiver<LatestFrame>,
     progress: Arc<Progress>,
-    then: StreamState,
+    is_ended: bool,
 }
 
 impl Viewer {
-    /// Viewer that gets `hello` and then the newest frame. From now on its connection has no time limit.
+    /// Viewer that gets `hello` and then the newest frame. From now on its connection has no time
+    /// limit.
     pub(super) fn new(
-        seat: ViewerSlot,
+        slot: ViewerSlot,
         hello: Bytes,
-        mut latest: watch::Receiver<SentFrame>,
+        mut latest: watch::Receiver<LatestFrame>,
         progress: Arc<Progress>,
     ) -> Self {
         latest.mark_changed();
         progress.begin_stream();
-        Self { _seat: seat, hello: Some(hello), latest, progress, then: StreamState::More }
+        Self { _slot: slot, hello: Some(hello), latest, progress, is_ended: false }
     }
 
     /// Stream of its events.
@@ -44,12 +45,12 @@ impl Viewer {
         if let Some(hello) = self.hello.take() {
             return Some(hello);
         }
-        while self.then == StreamState::More {
+        while !self.is_ended {
             self.progress.until(Order::Stop, self.latest.changed()).await?.ok()?;
-            let SentFrame { bytes, then } = self.latest.borrow_and_update().clone();
-            self.then = then;
-            // What waits for its client is not followed by more: frames are left out until it is gone.
-            if then == StreamState::Nothing || self.progress.phase() != Phase::Writing {
+            let LatestFrame { bytes, is_last } = self.latest.borrow_and_update().clone();
+            self.is_ended = is_last;
+            // A client that has not read the last frame yet misses this one.
+            if is_last || self.progress.phase() != Phase::Writing {
                 return Some(bytes);
             }
         }

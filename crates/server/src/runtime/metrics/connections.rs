@@ -7,7 +7,7 @@ use crate::runtime::Runtime;
 use crate::telemetry::auth_failures::AuthFailure;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
-use crate::telemetry::metrics::family::{Family, Sink, Value};
+use crate::telemetry::metrics::family::{Family, MetricValue, Sink};
 
 static OPEN: Family<0> = Family::gauge("connections_open", [], "Open connections");
 static MAX: Family<1> = Family::gauge(
@@ -78,7 +78,7 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     let certificates = runtime.tls_state();
     for one in &certificates {
         if let Some(at_ms) = one.not_after_ms {
-            NOT_AFTER.put(sink, [one.setting], Value::Ms(at_ms));
+            NOT_AFTER.put(sink, [one.setting], MetricValue::Ms(at_ms));
         }
     }
     for one in &certificates {
@@ -88,7 +88,7 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     SNAPSHOTS.put(sink, ["saved"], snapshots.saves);
     SNAPSHOTS.put(sink, ["failed"], snapshots.failures);
     if let Some(at_ms) = snapshots.last_saved_at_ms {
-        SAVED.put(sink, [], Value::Ms(at_ms));
+        SAVED.put(sink, [], MetricValue::Ms(at_ms));
     }
-    DUE.put(sink, [], Value::Ms(snapshots.due_at_ms));
+    DUE.put(sink, [], MetricValue::Ms(snapshots.due_at_ms));
 }

@@ -83,8 +83,8 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     for (reason, count) in runtime.decider().path_refusals.counts() {
         PATHS_REFUSED.put(sink, [reason], count);
     }
-    let Some(observer) = runtime.observer() else { return };
-    let requests = observer.requests();
+    let Some(telemetry) = runtime.telemetry() else { return };
+    let requests = telemetry.requests();
     REQUESTS.put(sink, ["allowed"], requests.allowed);
     REQUESTS.put(sink, ["denied"], requests.denied);
     REQUESTS.put(sink, ["barred"], requests.barred);
@@ -93,20 +93,20 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     REQUESTS.put(sink, ["failed"], requests.failed);
     REQUESTS.put(sink, ["replayed"], requests.replayed);
     WOULD_DENY.put(sink, [], requests.would_deny);
-    for one in observer.without_key().iter().filter(|one| one.requests > 0) {
+    for one in telemetry.without_key().iter().filter(|one| one.requests > 0) {
         WITHOUT_KEY.put(sink, [&one.rule], one.requests);
     }
-    for skips in observer.skips() {
+    for skips in telemetry.skips() {
         SKIPPED.put(sink, [&skips.rule], skips.requests);
     }
-    let lines = observer.series();
+    let lines = telemetry.series();
     for (line, mode, counts) in lines.iter().flat_map(modes) {
         gather_decisions(sink, line, mode, counts);
     }
     for (line, mode, counts) in lines.iter().flat_map(modes) {
         NEAR_MISSES.put(sink, [&line.rule, &line.limit, &line.route, mode], counts.near_misses);
     }
-    gather_duration(sink, &observer.latency());
+    gather_duration(sink, &telemetry.latency());
 }
 
 /// The modes in which a line has counted anything: of rules that are asked for nothing there is nothing to say.

@@ -5,7 +5,7 @@ use slidegate::Clock;
 use crate::runtime::Runtime;
 #[cfg(test)]
 use crate::telemetry::metrics::family::Described;
-use crate::telemetry::metrics::family::{Family, Sink, Value};
+use crate::telemetry::metrics::family::{Family, MetricValue, Sink};
 
 static POLICY: Family<1> = Family::info("policy", ["digest"], "Policy file in force, by its SHA-256 digest");
 static RULES: Family<0> = Family::gauge("policy_rules", [], "Rules in force");
@@ -31,13 +31,13 @@ pub(super) const FAMILIES: &[&dyn Described] =
 
 pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     let state = runtime.reload_state();
-    POLICY.put(sink, [&state.policy_digest], 1_u64);
+    POLICY.put(sink, [state.policy_digest.as_deref().unwrap_or_default()], 1_u64);
     RULES.put(sink, [], runtime.gate().policy().rules().len());
     SUCCESS.put(sink, [], state.last_ok);
     RELOADS.put(sink, ["done"], state.reloads);
     RELOADS.put(sink, ["refused"], state.failures);
-    LOADED.put(sink, [], Value::Ms(state.loaded_at_ms));
-    ATTEMPT.put(sink, [], Value::Ms(state.last_attempt_at_ms));
+    LOADED.put(sink, [], MetricValue::Ms(state.loaded_at_ms));
+    ATTEMPT.put(sink, [], MetricValue::Ms(state.last_attempt_at_ms));
     let active = runtime.overrides().iter().filter(|one| one.active).count();
     OVERRIDES.put(sink, [], active);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{connections, decisions, exporters, permits, policy, process, store};
-use crate::telemetry::metrics::family::{Described, Kind, PREFIX};
+use crate::telemetry::metrics::family::{Described, MetricKind, PREFIX};
 
 /// All families, in the order of the page.
 fn families() -> Vec<&'static dyn Described> {
@@ -24,10 +24,10 @@ fn table() -> String {
     let mut text = String::from("| metric | kind | labels | |\n|---|---|---|---|\n");
     for family in families() {
         let kind = match family.metric().kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-            Kind::Info => "always 1",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
+            MetricKind::Info => "always 1",
         };
         let labels: Vec<String> = family.labels().iter().map(|label| format!("`{label}`")).collect();
         let (name, labels, help) = (full_name(family), labels.join(", "), family.metric().help);
@@ -66,10 +66,10 @@ fn names_are_as_usual() {
             let plain = word.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase());
             assert!(plain && !word.starts_with('_'), "{name}: {word}");
         }
-        assert_eq!(name.ends_with("_total"), family.metric().kind == Kind::Counter, "{name}");
-        assert_eq!(name.ends_with("_info"), family.metric().kind == Kind::Info, "{name}");
+        assert_eq!(name.ends_with("_total"), family.metric().kind == MetricKind::Counter, "{name}");
+        assert_eq!(name.ends_with("_info"), family.metric().kind == MetricKind::Info, "{name}");
         assert_eq!(name.ends_with("_timestamp_seconds"), family.metric().help.starts_with("When "), "{name}");
-        assert!(family.metric().kind != Kind::Histogram || name.ends_with("_seconds"), "{name}");
+        assert!(family.metric().kind != MetricKind::Histogram || name.ends_with("_seconds"), "{name}");
         assert!(
             !family.metric().help.contains(['\n', '\\', '|']) && !family.metric().help.ends_with('.'),
             "{name}"

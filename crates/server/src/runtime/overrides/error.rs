@@ -1,10 +1,9 @@
 //! Errors of adding or removing an override.
 
-use slidegate::Store;
 use slidegate::policy::PolicyErrors;
 use slidegate::store::{MAX_NOTE_BYTES, MAX_NOTES};
 
-use crate::runtime::backend::Backend;
+use crate::runtime::backend::StoreError;
 
 /// Error of adding or removing an override.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +28,7 @@ pub enum OverrideError {
     #[error(
         "the store did not respond: the change may or may not be done; check the overrides and retry: {0}"
     )]
-    Store(#[from] <Backend as Store>::Error),
+    Store(#[from] StoreError),
 }
 
 /// In one line, without the text that is wrong.

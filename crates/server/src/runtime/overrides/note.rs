@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use slidegate::policy::TemporaryOverride;
 use slidegate::store::Note;
 
-use super::{Override, error};
+use super::{OverrideRecord, error};
 
 #[derive(Serialize, Deserialize)]
 struct NoteText<'a> {
@@ -21,8 +21,8 @@ pub(super) fn write(exception: &TemporaryOverride, reason: &str, created_at_ms: 
 }
 
 /// Override in a note. An invalid note is an inactive override.
-pub(super) fn read(note: &Note) -> Override {
-    let unknown = |problem: String| Override {
+pub(super) fn read(note: &Note) -> OverrideRecord {
+    let unknown = |problem: String| OverrideRecord {
         id: note.id.clone(),
         exception: None,
         reason: String::new(),
@@ -40,5 +40,5 @@ pub(super) fn read(note: &Note) -> Override {
         Err(errors) => (None, Some(error::render(&errors))),
     };
     let (reason, created_at_ms) = (text.reason.into_owned(), text.created_at_ms);
-    Override { exception, reason, created_at_ms, problem, ..unknown(String::new()) }
+    OverrideRecord { exception, reason, created_at_ms, problem, ..unknown(String::new()) }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use slidegate::policy::{Policy, TemporaryOverride};
 use slidegate::store::{Note, Notes};
 
-use super::{Override, error, note};
+use super::{OverrideRecord, error, note};
 
 /// Set of overrides.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Overrides {
 
 struct OverrideEntry {
     note: Note,
-    what: Override,
+    what: OverrideRecord,
 }
 
 impl OverrideEntry {
@@ -51,13 +51,13 @@ pub(super) enum LastRead {
 
 impl Overrides {
     /// The oldest first.
-    pub(super) fn list(&self) -> Vec<Override> {
-        let mut list: Vec<Override> = self.known.iter().map(|known| known.what.clone()).collect();
+    pub(super) fn list(&self) -> Vec<OverrideRecord> {
+        let mut list: Vec<OverrideRecord> = self.known.iter().map(|known| known.what.clone()).collect();
         list.sort_by(|one, other| (one.created_at_ms, &one.id).cmp(&(other.created_at_ms, &other.id)));
         list
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Override> {
+    pub(super) fn get(&self, id: &str) -> Option<OverrideRecord> {
         self.known.iter().find(|known| known.note.id == id).map(|known| known.what.clone())
     }
 
@@ -143,7 +143,7 @@ impl Overrides {
 impl OverrideEntry {
     /// Whether it is in force is told when that changes.
     fn judge(&mut self, problem: Option<String>) {
-        let Override { id, exception, active, problem: known, .. } = &mut self.what;
+        let OverrideRecord { id, exception, active, problem: known, .. } = &mut self.what;
         let rule = exception.as_ref().map_or("", TemporaryOverride::rule);
         match &problem {
             None if !*active => tracing::info!("override {id} of rule {rule} is in force"),

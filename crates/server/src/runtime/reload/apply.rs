@@ -7,7 +7,7 @@ use slidegate::Clock;
 use slidegate::policy::{Policy, Settings, decode};
 
 use super::error::ReloadError;
-use super::settings::{Differences, differences, pinned};
+use super::settings::{self, SettingsDiff, pinned};
 use super::source::{PolicySource, digest};
 use super::state::Reloaded;
 use crate::config::Config;
@@ -31,7 +31,7 @@ struct PreparedReload {
     settings: Settings,
     live_settings: LiveSettings,
     digest: String,
-    differences: Differences,
+    diff: SettingsDiff,
 }
 
 impl<C: Clock> Runtime<C> {
@@ -81,10 +81,10 @@ impl<C: Clock> Runtime<C> {
         let config = Config { policy, settings };
         config.check().map_err(unfit)?;
         let (Config { policy, settings }, now) = (config, self.settings());
-        let differences = differences(&now, &settings);
+        let diff = settings::diff(&now, &settings);
         // Those that are in use may just be exchanged, which is nothing to this file.
         let with_tls = ["server.tls", "server.grpc", "server.resp", "server.admin"];
-        if differences.at_next_start.iter().any(|name| with_tls.contains(name)) {
+        if diff.at_next_start.iter().any(|name| with_tls.contains(name)) {
             let names = || Certificates::files(&settings.server);
             let unfit = |error| ReloadError::Certificates { file: file.clone(), error, names: names() };
             Certificates::load(&settings.server).map_err(unfit)?;
@@ -92,12 +92,12 @@ impl<C: Clock> Runtime<C> {
         let settings = pinned(&now, settings);
         self.check_exposure(&settings).map_err(unfit)?;
         let live_settings = LiveSettings::new(&settings).map_err(unfit)?;
-        Ok(PreparedReload { policy, settings, live_settings, digest: digest(bytes), differences })
+        Ok(PreparedReload { policy, settings, live_settings, digest: digest(bytes), diff })
     }
 
     fn put_in_force(&self, source: &PolicySource, ready: PreparedReload) -> Reloaded {
-        let PreparedReload { policy, settings, live_settings, digest, differences } = ready;
-        let Differences { live, at_next_start } = differences;
+        let PreparedReload { policy, settings, live_settings, digest, diff } = ready;
+        let SettingsDiff { live, at_next_start } = diff;
         let mut now = self.live.now.lock();
         let rules = now.file.diff(&policy).into_iter().map(|change| change.to_string());
         let changes: Vec<String> = rules.chain(live.iter().map(|name| format!("{name} changed"))).collect();
@@ -105,7 +105,7 @@ impl<C: Clock> Runtime<C> {
         let warnings = warnings(&policy, &settings).filter(|warning| !known.contains(warning));
         let warnings: Vec<String> = warnings.collect();
 
-        self.set_observer(&settings.observe);
+        self.set_telemetry(&settings.observe);
         (now.file, now.settings) = (policy, Arc::new(settings));
         self.renew(&mut now);
         self.network().set_settings(live_settings);

@@ -6,7 +6,7 @@ use slidegate::policy::file::{
 };
 
 /// The names of settings that differ.
-pub(super) struct Differences {
+pub(super) struct SettingsDiff {
     /// Those that change at once.
     pub(super) live: Vec<&'static str>,
     /// Those that wait for the next start.
@@ -14,7 +14,7 @@ pub(super) struct Differences {
 }
 
 /// Difference between the settings in force and those of a file. Without values: some are secret.
-pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
+pub(super) fn diff(now: &Settings, file: &Settings) -> SettingsDiff {
     let (old, new) = (&now.server, &file.server);
     let is_new = |(name, differs): (&'static str, bool)| differs.then_some(name);
     let live = [
@@ -47,7 +47,7 @@ pub(super) fn differences(now: &Settings, file: &Settings) -> Differences {
         ("observe.otlp", !same_otlp(now.observe.otlp.as_ref(), file.observe.otlp.as_ref())),
     ];
     let named = |all: &[(&'static str, bool)]| all.iter().copied().filter_map(is_new).collect();
-    Differences { live: named(&live), at_next_start: named(&at_next_start) }
+    SettingsDiff { live: named(&live), at_next_start: named(&at_next_start) }
 }
 
 /// The settings of a file, with what cannot change as it is now.

@@ -14,8 +14,8 @@ pub struct Reloaded {
 /// State of reloads since startup.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReloadState {
-    /// The SHA-256 of the file that is in force, in hexadecimal; empty if it is no file.
-    pub policy_digest: String,
+    /// SHA-256 of the file in force, in hexadecimal. `None` if the policy was not read from a file.
+    pub policy_digest: Option<String>,
     /// Time of its load in Unix milliseconds.
     pub loaded_at_ms: u64,
     /// Reloads that were done.
@@ -37,7 +37,7 @@ pub struct ReloadState {
 impl ReloadState {
     pub(super) fn new(loaded_at_ms: u64) -> Self {
         Self {
-            policy_digest: String::new(),
+            policy_digest: None,
             loaded_at_ms,
             reloads: 0,
             failures: 0,
@@ -51,11 +51,11 @@ impl ReloadState {
 
     /// Digest of the last content.
     pub(super) fn last_digest(&self) -> Option<&String> {
-        if self.last_ok { Some(&self.policy_digest) } else { self.refused_digest.as_ref() }
+        if self.last_ok { self.policy_digest.as_ref() } else { self.refused_digest.as_ref() }
     }
 
     pub(super) fn done(&mut self, reloaded: &Reloaded, at_ms: u64) {
-        reloaded.policy_digest.clone_into(&mut self.policy_digest);
+        self.policy_digest = Some(reloaded.policy_digest.clone());
         self.last_done = Some(reloaded.clone());
         self.reloads += 1;
         (self.loaded_at_ms, self.last_attempt_at_ms) = (at_ms, at_ms);

@@ -3,9 +3,9 @@
 /// Prefix of all names.
 pub(crate) const PREFIX: &str = "slidegate_";
 
-/// Kind of a metric.
+/// MetricKind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum MetricKind {
     /// It only grows, until the process ends.
     Counter,
     /// It goes up and down.
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Info,
 }
 
-impl Kind {
+impl MetricKind {
     /// Suffix of sample names.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
@@ -32,13 +32,13 @@ impl Kind {
 pub(crate) struct Metric {
     /// Without the prefix, and without what its kind adds.
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MetricKind,
     pub(crate) help: &'static str,
 }
 
 /// A number, exactly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Value {
+pub(crate) enum MetricValue {
     Whole(u64),
     /// Told in seconds.
     Ms(u64),
@@ -64,7 +64,7 @@ pub(crate) struct Bucket {
 /// Sink of samples. Those of one metric come one after the other.
 pub(crate) trait Sink {
     /// One sample.
-    fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: Value);
+    fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: MetricValue);
 
     /// All of a histogram.
     fn spread(&mut self, metric: &Metric, spread: Spread<'_>);
@@ -79,19 +79,19 @@ pub(crate) struct Family<const N: usize> {
 
 impl<const N: usize> Family<N> {
     pub(crate) const fn counter(name: &'static str, labels: [&'static str; N], help: &'static str) -> Self {
-        Self { metric: Metric { name, kind: Kind::Counter, help }, labels }
+        Self { metric: Metric { name, kind: MetricKind::Counter, help }, labels }
     }
 
     pub(crate) const fn gauge(name: &'static str, labels: [&'static str; N], help: &'static str) -> Self {
-        Self { metric: Metric { name, kind: Kind::Gauge, help }, labels }
+        Self { metric: Metric { name, kind: MetricKind::Gauge, help }, labels }
     }
 
     pub(crate) const fn info(name: &'static str, labels: [&'static str; N], help: &'static str) -> Self {
-        Self { metric: Metric { name, kind: Kind::Info, help }, labels }
+        Self { metric: Metric { name, kind: MetricKind::Info, help }, labels }
     }
 
     /// Puts a sample, with a value for every label.
-    pub(crate) fn put(&self, sink: &mut dyn Sink, values: [&str; N], number: impl Into<Value>) {
+    pub(crate) fn put(&self, sink: &mut dyn Sink, values: [&str; N], number: impl Into<MetricValue>) {
         let labels: [_; N] = std::array::from_fn(|at| (self.labels[at], values[at]));
         sink.sample(&self.metric, &labels, number.into());
     }
@@ -99,7 +99,7 @@ impl<const N: usize> Family<N> {
 
 impl Family<0> {
     pub(crate) const fn histogram(name: &'static str, help: &'static str) -> Self {
-        Self { metric: Metric { name, kind: Kind::Histogram, help }, labels: [] }
+        Self { metric: Metric { name, kind: MetricKind::Histogram, help }, labels: [] }
     }
 
     /// Puts a histogram.
@@ -108,19 +108,19 @@ impl Family<0> {
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for MetricValue {
     fn from(number: u64) -> Self {
         Self::Whole(number)
     }
 }
 
-impl From<usize> for Value {
+impl From<usize> for MetricValue {
     fn from(number: usize) -> Self {
         Self::Whole(number as u64)
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for MetricValue {
     fn from(is: bool) -> Self {
         Self::Whole(u64::from(is))
     }

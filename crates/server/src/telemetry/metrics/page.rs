@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use hyper::header::HeaderValue;
 
-use super::family::{Kind, Metric, PREFIX, Sink, Spread, Value};
+use super::family::{Metric, MetricKind, MetricValue, PREFIX, Sink, Spread};
 
 /// Text format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,12 +52,12 @@ impl Page {
         }
         // The classic format knows no information, and calls what is counted by the name of its samples.
         let (suffix, kind) = match (self.format, kind) {
-            (Format::OpenMetrics, Kind::Info) => ("", "info"),
-            (Format::Text, Kind::Info) => ("_info", "gauge"),
-            (Format::OpenMetrics, Kind::Counter) => ("", "counter"),
-            (Format::Text, Kind::Counter) => ("_total", "counter"),
-            (_, Kind::Gauge) => ("", "gauge"),
-            (_, Kind::Histogram) => ("", "histogram"),
+            (Format::OpenMetrics, MetricKind::Info) => ("", "info"),
+            (Format::Text, MetricKind::Info) => ("_info", "gauge"),
+            (Format::OpenMetrics, MetricKind::Counter) => ("", "counter"),
+            (Format::Text, MetricKind::Counter) => ("_total", "counter"),
+            (_, MetricKind::Gauge) => ("", "gauge"),
+            (_, MetricKind::Histogram) => ("", "histogram"),
         };
         self.text.extend(["# HELP ", PREFIX, name, suffix, " ", help, "\n"]);
         self.text.extend(["# TYPE ", PREFIX, name, suffix, " ", kind, "\n"]);
@@ -80,12 +80,12 @@ impl Page {
 }
 
 impl Sink for Page {
-    fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: Value) {
+    fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: MetricValue) {
         self.begin(metric);
         let name = [metric.name, metric.kind.suffix()];
         match value {
-            Value::Whole(number) => self.line(name, labels, number),
-            Value::Ms(ms) => self.line(name, labels, Seconds { ns: u128::from(ms) * 1_000_000 }),
+            MetricValue::Whole(number) => self.line(name, labels, number),
+            MetricValue::Ms(ms) => self.line(name, labels, Seconds { ns: u128::from(ms) * 1_000_000 }),
         }
     }
 

@@ -5,12 +5,12 @@ use std::time::SystemTime;
 
 use super::exporter::Exporter;
 use super::messages::{
-    Data, Gauge, Histogram, HistogramDataPoint, KeyValue, MetricsRequest, NumberDataPoint, NumberValue,
-    OtlpMetric, ResourceMetrics, Scope, ScopeMetrics, Sum,
+    Gauge, HistogramDataPoint, KeyValue, MetricData, MetricsRequest, NumberDataPoint, NumberValue,
+    OtlpHistogram, OtlpMetric, ResourceMetrics, Scope, ScopeMetrics, Sum,
 };
 use super::trace::nanos;
 use crate::telemetry::metrics::family;
-use crate::telemetry::metrics::family::{Kind, Sink, Spread, Value};
+use crate::telemetry::metrics::family::{MetricKind, MetricValue, Sink, Spread};
 
 /// Counts are told since the start of the process.
 const CUMULATIVE: i32 = 2;
@@ -44,35 +44,39 @@ impl Batch {
         let (name, unit) = named(metric);
         if self.metrics.last().is_none_or(|last| last.name != name) {
             let data = match metric.kind {
-                Kind::Counter => Data::Sum(Sum {
+                MetricKind::Counter => MetricData::Sum(Sum {
                     data_points: Vec::new(),
                     aggregation_temporality: CUMULATIVE,
                     is_monotonic: true,
                 }),
-                Kind::Gauge | Kind::Info | Kind::Histogram => Data::Gauge(Gauge::default()),
+                MetricKind::Gauge | MetricKind::Info | MetricKind::Histogram => {
+                    MetricData::Gauge(Gauge::default())
+                }
             };
             self.push(metric, (name, unit), data);
         }
         match self.metrics.last_mut().and_then(|last| last.data.as_mut()) {
-            Some(Data::Sum(Sum { data_points, .. }) | Data::Gauge(Gauge { data_points })) => data_points,
+            Some(MetricData::Sum(Sum { data_points, .. }) | MetricData::Gauge(Gauge { data_points })) => {
+                data_points
+            }
             _ => unreachable!("the last one is of samples"),
         }
     }
 
-    fn push(&mut self, metric: &family::Metric, (name, unit): (String, &'static str), data: Data) {
+    fn push(&mut self, metric: &family::Metric, (name, unit): (String, &'static str), data: MetricData) {
         let description = metric.help.to_owned();
         self.metrics.push(OtlpMetric { name, description, unit: unit.to_owned(), data: Some(data) });
     }
 }
 
 impl Sink for Batch {
-    fn sample(&mut self, metric: &family::Metric, labels: &[(&'static str, &str)], value: Value) {
+    fn sample(&mut self, metric: &family::Metric, labels: &[(&'static str, &str)], value: MetricValue) {
         let value = match value {
-            Value::Whole(number) => NumberValue::Int(number.try_into().unwrap_or(i64::MAX)),
-            Value::Ms(ms) => NumberValue::Double(ms as f64 / 1_000.0),
+            MetricValue::Whole(number) => NumberValue::Int(number.try_into().unwrap_or(i64::MAX)),
+            MetricValue::Ms(ms) => NumberValue::Double(ms as f64 / 1_000.0),
         };
         let (start_ns, time_unix_nano) = (self.start_ns, self.now_ns);
-        let start_time_unix_nano = if metric.kind == Kind::Counter { start_ns } else { 0 };
+        let start_time_unix_nano = if metric.kind == MetricKind::Counter { start_ns } else { 0 };
         let attributes = labels.iter().map(|(label, text)| KeyValue::text(label, *text)).collect();
         let value = Some(value);
         let point = NumberDataPoint { start_time_unix_nano, time_unix_nano, value, attributes };
@@ -101,8 +105,10 @@ impl Sink for Batch {
                 .collect(),
             attributes: Vec::new(),
         };
-        let data =
-            Data::Histogram(Histogram { data_points: vec![point], aggregation_temporality: CUMULATIVE });
+        let data = MetricData::Histogram(OtlpHistogram {
+            data_points: vec![point],
+            aggregation_temporality: CUMULATIVE,
+        });
         self.push(metric, named(metric), data);
     }
 }
@@ -113,6 +119,6 @@ fn named(metric: &family::Metric) -> (String, &'static str) {
         Some(name) => (name, "s"),
         None => metric.name.strip_suffix("_bytes").map_or((metric.name, ""), |name| (name, "By")),
     };
-    let info = if metric.kind == Kind::Info { "_info" } else { "" };
+    let info = if metric.kind == MetricKind::Info { "_info" } else { "" };
     (format!("slidegate.{name}{info}"), unit)
 }

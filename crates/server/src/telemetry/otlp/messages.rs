@@ -99,19 +99,19 @@ pub(super) struct OtlpMetric {
     pub(super) description: String,
     #[prost(string, tag = "3")]
     pub(super) unit: String,
-    #[prost(oneof = "Data", tags = "5, 7, 9")]
-    pub(super) data: Option<Data>,
+    #[prost(oneof = "MetricData", tags = "5, 7, 9")]
+    pub(super) data: Option<MetricData>,
 }
 
 /// Data of a metric.
 #[derive(Clone, PartialEq, Oneof)]
-pub(super) enum Data {
+pub(super) enum MetricData {
     #[prost(message, tag = "5")]
     Gauge(Gauge),
     #[prost(message, tag = "7")]
     Sum(Sum),
     #[prost(message, tag = "9")]
-    Histogram(Histogram),
+    Histogram(OtlpHistogram),
 }
 
 /// `opentelemetry.proto.metrics.v1.Gauge`.
@@ -135,7 +135,7 @@ pub(super) struct Sum {
 
 /// `opentelemetry.proto.metrics.v1.Histogram`.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Histogram {
+pub(super) struct OtlpHistogram {
     #[prost(message, repeated, tag = "1")]
     pub(super) data_points: Vec<HistogramDataPoint>,
     /// `AggregationTemporality`.

@@ -71,7 +71,7 @@ async fn a_message_is_as_large_as_a_body_may_be() {
         let response = RateLimitResponse::decode(&reply.data[5..]).expect("an answer");
         assert_eq!(response.overall_code, code as i32, "{length}");
     }
-    let requests = service.app.observer().expect("an observer").requests();
+    let requests = service.app.telemetry().expect("telemetry is on").requests();
     assert_eq!((requests.allowed, requests.barred), (1, 1), "every call is counted");
 }
 

@@ -39,6 +39,6 @@ async fn what_nobody_knows_is_unavailable_and_what_is_barred_is_refused() {
     let response = RateLimitResponse::decode(&reply.data[5..]).expect("an answer");
     assert_eq!(response.overall_code, proto::Code::OverLimit as i32);
     // Counted as what Envoy was told.
-    let requests = service.app.observer().expect("an observer").requests();
+    let requests = service.app.telemetry().expect("telemetry is on").requests();
     assert_eq!((requests.allowed, requests.failed, requests.barred, requests.denied), (1, 3, 1, 0));
 }

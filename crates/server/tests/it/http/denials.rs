@@ -153,8 +153,8 @@ async fn subjects_may_be_hashed_and_the_log_may_be_off() {
         rest.split_once('"').expect("its end").0.to_owned()
     };
     assert_eq!((hash(&two[0]).len(), hash(&two[0])), (16, hash(&two[1])), "{two:?}");
-    let observer = hashed.app.observer().expect("it is on");
-    let list = observer.denied().list(1, hashed.app.gate().now_ms());
+    let telemetry = hashed.app.telemetry().expect("it is on");
+    let list = telemetry.denied().list(1, hashed.app.gate().now_ms());
     assert_eq!(list.entries[0].subject[0].value.as_deref(), Some(&*hash(&two[0])), "as in the top list");
 
     for observe in ["{ denial_log: 0 }", "{ enabled: false }"] {

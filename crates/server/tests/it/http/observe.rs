@@ -31,7 +31,7 @@ async fn every_way_in_is_counted() {
         assert_eq!(client.post("/v1/limit", &ad_hoc).await.status, 200);
         assert_eq!(client.post("/v1/limit", &ad_hoc).await.status, 429);
 
-        let observer = service.app.observer().expect("an observer");
+        let telemetry = service.app.telemetry().expect("telemetry is on");
         // Of three that were let in, one would have been refused.
         let expected = RequestCounts {
             allowed: 7,
@@ -41,8 +41,8 @@ async fn every_way_in_is_counted() {
             would_deny: 1,
             ..RequestCounts::default()
         };
-        assert_eq!(observer.requests(), expected, "{kind:?}");
-        let lines = observer.series();
+        assert_eq!(telemetry.requests(), expected, "{kind:?}");
+        let lines = telemetry.series();
         let told: Vec<(&str, &str, u64, u64)> = lines
             .iter()
             .map(|line| (&*line.rule, &*line.route, line.enforced.allowed, line.enforced.denied))
@@ -59,7 +59,7 @@ async fn every_way_in_is_counted() {
         assert_eq!(told, expected, "{kind:?}");
         assert_eq!((lines[2].observed.allowed, lines[2].observed.denied), (4, 1), "{kind:?}");
         // All of twelve decisions were timed, or one of seventeen.
-        assert_eq!(observer.latency().count(), if kind == Kind::Redis { 12 } else { 1 });
+        assert_eq!(telemetry.latency().count(), if kind == Kind::Redis { 12 } else { 1 });
     }
 }
 
@@ -68,5 +68,5 @@ async fn nothing_is_counted_where_that_is_off() {
     let service = Service::start(Kind::Memory, &format!("observe: {{ enabled: false }}\n{RULES}")).await;
     let mut client = service.client().await;
     assert_eq!(client.check(json!({ "path": "/login", "ip": "192.0.2.1" })).await.status, 200);
-    assert!(service.app.observer().is_none());
+    assert!(service.app.telemetry().is_none());
 }

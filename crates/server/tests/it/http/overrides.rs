@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use slidegate::policy::{Policy, TemporaryOverride};
 use slidegate::store::{Note, PostOutcome};
 use slidegate::{Store, SystemClock};
-use slidegate_server::{Config, NewOverride, Override, OverrideError, PolicySource, Runtime};
+use slidegate_server::{Config, NewOverride, OverrideError, OverrideRecord, PolicySource, Runtime};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::http::lines::Lines;
@@ -242,7 +242,8 @@ async fn one_that_does_not_fit_hinders_nothing() {
     }
     // Which rule it is for, whether it is in force, and whether it is said why not.
     let summary = || -> Vec<(String, bool, bool)> {
-        let rule = |one: &Override| one.exception.as_ref().map_or("", TemporaryOverride::rule).to_owned();
+        let rule =
+            |one: &OverrideRecord| one.exception.as_ref().map_or("", TemporaryOverride::rule).to_owned();
         let all = app.overrides();
         let mut all: Vec<_> = all.iter().map(|one| (rule(one), one.active, one.problem.is_some())).collect();
         all.sort();

@@ -1,10 +1,8 @@
 //! Failures of commands that the store decides.
 
-use slidegate::{GateError, RequestError, Store};
+use slidegate::{GateError, RequestError};
 
-use crate::runtime::backend::Backend;
-
-type StoreError = <Backend as Store>::Error;
+use crate::runtime::backend::StoreError;
 
 /// Failure of a command.
 pub(super) enum CommandFailure {

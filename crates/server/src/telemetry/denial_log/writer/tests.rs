@@ -7,7 +7,7 @@ use super::*;
 use crate::telemetry::denial_log::{DenialLogStats, MAX_QUEUED};
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum LogEvent {
     Deny(u64),
     Pass(u64),
 }
@@ -107,20 +107,25 @@ impl Play {
 #[test]
 fn every_denial_is_reported_and_no_second_has_too_many_lines() {
     let generate = |rng: &Rng| {
-        let step =
-            |_| if rng.one_in(2) { Step::Deny(rng.magnitude(40)) } else { Step::Pass(rng.magnitude(3_000)) };
+        let step = |_| {
+            if rng.one_in(2) {
+                LogEvent::Deny(rng.magnitude(40))
+            } else {
+                LogEvent::Pass(rng.magnitude(3_000))
+            }
+        };
         (rng.between(1, 10) as u32, (0..rng.below(30)).map(step).collect())
     };
     prove(generate, |&per_second, steps| {
         let (mut play, mut denials) = (Play::new(per_second), 0);
         for step in steps {
             match *step {
-                Step::Deny(times) => {
+                LogEvent::Deny(times) => {
                     denials += times;
                     (0..times).for_each(|_| play.deny());
                     play.write()?;
                 }
-                Step::Pass(ms) => play.pass(ms)?,
+                LogEvent::Pass(ms) => play.pass(ms)?,
             }
         }
         play.pass(1_000)?;

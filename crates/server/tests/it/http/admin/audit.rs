@@ -202,7 +202,7 @@ rules: [{{ name: login, key: [ip], limits: [{quota}/min] }}]",
             assert!(status == 200 || answer.detail().contains(word), "{word} is not in {}", answer.detail());
         }
         // What it said is in force is.
-        let digest = service.app.reload_state().policy_digest;
+        let digest = service.app.reload_state().policy_digest.expect("a file");
         assert_eq!(line.contains(&format!("{digest}, ")), line.contains(changes), "{line}");
     }
 }

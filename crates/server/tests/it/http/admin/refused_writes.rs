@@ -84,7 +84,7 @@ async fn a_redis_that_refuses_writes_is_noticed_until_it_writes_again() {
             timeout(Duration::from_secs(20), recovered).await.expect("it writes again");
             assert_eq!(metric(&mut operator, "slidegate_store_refuses_writes{").await, 0);
             let status = operator.get("/v1/status").await;
-            assert_eq!(status.at("/store/servers/0/state"), "asked");
+            assert_eq!(status.at("/store/servers/0/state"), "closed");
             assert_eq!(status.at("/store/servers/0/refusal"), serde_json::Value::Null);
             assert_eq!(check(&service).await.at("/source"), "store", "{code}");
             let logged = lines.take();

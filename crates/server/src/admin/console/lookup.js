@@ -1,50 +1,50 @@
-// One subject: its windows, how full they are, when each frees; a fresh start for it.
+// The view Look up: usage of a subject's limits, and its reset.
 
 let lookAttributes = null;
-/** What is shown, as it was asked for. */
-let asked = null;
-/** How many questions there were, and the last of them whose answer is shown. */
+/** Request body of the subject in view. */
+let inspected = null;
+/** Number of requests, and the last one whose response is displayed. */
 let lookTurn = 0;
 let lookShown = 0;
 
-/** The address of a subject in this page, from a top list or to send to somebody. */
+/** Address of a subject within this page. */
 function lookAddress(rule, subject) {
-  const pairs = Object.entries(subject).filter(([, value]) => value != null).map(([name, value]) => [name, asAsked(name, value)]);
+  const pairs = Object.entries(subject).filter(([, value]) => value != null).map(([name, value]) => [name, requestValue(name, value)]);
   return `#look?${new URLSearchParams([['rule', rule], ...pairs.map(([name, value]) => [`a.${name}`, value])])}`;
 }
 
-/** Reads it back. */
+/** Shows the subject of such an address. */
 function goToSubject(parameters) {
   const rule = parameters.get('rule') ?? '';
   const pairs = [...parameters].filter(([name]) => name.startsWith('a.')).map(([name, value]) => [name.slice(2), value]);
   fillRuleChoices();
   at('look-rule').value = [...at('look-rule').options].some((option) => option.value === rule) ? rule : '';
   if (!pairs.length && !rule) {
-    asked = null;
+    inspected = null;
     at('subjects').replaceChildren();
     show(at('look-message'), false);
     suggestAttributes();
     return;
   }
   lookAttributes.set(pairs);
-  asked = { ...(rule && { rule }), attributes: Object.fromEntries(pairs) };
+  inspected = { ...(rule && { rule }), attributes: Object.fromEntries(pairs) };
   at('subjects').replaceChildren();
   look();
 }
 
 async function look() {
-  if (!asked) return;
-  const [question, turn] = [asked, (lookTurn += 1)];
+  if (!inspected) return;
+  const [request, turn] = [inspected, (lookTurn += 1)];
   let answer = { subjects: [] };
   let message = '';
   try {
-    answer = await ask('v1/keys/look', { method: 'POST', body: asked });
+    answer = await api('v1/keys/look', { method: 'POST', body: inspected });
     message = answer.message ?? '';
   } catch (error) {
     message = error.message;
   }
-  // Somebody else was asked for meanwhile, or a newer answer came first.
-  if (question !== asked || turn < lookShown) return;
+  // Another subject is in view now, or a newer response came first.
+  if (request !== inspected || turn < lookShown) return;
   lookShown = turn;
   write(at('look-message'), message && sentence(message));
   show(at('look-message'), Boolean(message));
@@ -72,10 +72,10 @@ function subjectCard(subject, key) {
     except.disabled = true;
     except.title = 'Conditions cannot match a missing attribute.';
   }
-  const head = ['Limit', 'How full', 'Used', 'Left', 'Next free', 'Fresh'].map((text, index) => make('th', { scope: 'col', class: [2, 3].includes(index) ? 'number' : null }, text));
+  const head = ['Limit', 'Usage', 'Used', 'Left', 'Next slot', 'Fully reset'].map((text, index) => make('th', { scope: 'col', class: [2, 3].includes(index) ? 'number' : null }, text));
   const body = subject.limits.map((limit) => make('tr', { 'data-limit': limit.policy },
     make('td', {}, limit.limit), cell('', '', meter(`${limit.limit} used`)), cell('Used', 'number used'), cell('Left', 'number left'),
-    cell('Next free', 'frees'), cell('Fresh', 'fresh')));
+    cell('Next slot', 'frees'), cell('Fully reset', 'fresh')));
   return make('article', { class: 'card subject', 'data-key': key, 'aria-label': name },
     make('div', { class: 'title' }, make('h2', {}, subject.rule), make('span', { class: 'key' }, ...subjectText(subject.key)),
       make('span', { class: 'badges' }), make('p', { class: 'actions' }, reset, except)),
@@ -106,7 +106,7 @@ function fillLimit(row, limit, lookedAt) {
   fillMoment(row.querySelector('.fresh'), limit.reset_after_ms, lookedAt, NONE);
 }
 
-/** The moment itself stays the same; how long it is until then counts down. */
+/** Time of day and a countdown to it. */
 function fillMoment(place, afterMs, lookedAt, otherwise) {
   if (!afterMs) return write(place, afterMs === 0 ? 'now' : otherwise);
   const when = place.querySelector('time') ?? make('time');
@@ -123,15 +123,15 @@ function confirmReset(subject) {
     verb: 'Reset',
     isDangerous: true,
   }, async () => {
-    const attributes = Object.fromEntries(Object.entries(subject.key).filter(([, value]) => value != null).map(([name, value]) => [name, asAsked(name, value)]));
-    const { subjects, message } = await ask('v1/keys/reset', { method: 'POST', body: { rule: subject.rule, attributes } });
+    const attributes = Object.fromEntries(Object.entries(subject.key).filter(([, value]) => value != null).map(([name, value]) => [name, requestValue(name, value)]));
+    const { subjects, message } = await api('v1/keys/reset', { method: 'POST', body: { rule: subject.rule, attributes } });
     if (!subjects.length) throw new Error(message);
     notify(`Reset ${subject.rule} ${keyText(subject.key)}: ${subjects.flatMap(({ limits }) => limits).join(', ')}.`, 'good');
     look();
   });
 }
 
-/** The names that the key of a rule is made from. */
+/** Fills in the attribute names of the rule's key. */
 function suggestAttributes() {
   const rule = policy?.rules.find(({ name }) => name === at('look-rule').value);
   const names = !rule ? ['ip'] : rule.key.startsWith('none:') ? [] : rule.key.split(' and ').map((part) => part.split(' or else ')[0]);
