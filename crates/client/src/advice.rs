@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method, StatusCode};
 
-mod delay;
-mod list;
+pub(crate) mod delay;
+pub(crate) mod list;
 
 /// Bound of the jitter, however many refusals came before.
 const MAX_JITTER_MS: u64 = 60_000;
 /// Least base of the jitter: a server that demands no delay, or a short one, has clients too.
 const MIN_JITTER_MS: u64 = 1_000;
 
-/// Settings of [`advice()`].
+/// RetrySettings of [`advice()`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Settings {
+pub struct RetrySettings {
     /// Longest delay that a server may demand, 60 s by default. A longer one is a reason to stop:
     /// the caller of the client has given up by then. Jitter comes on top.
     pub max_wait_ms: u64,
@@ -26,7 +26,7 @@ pub struct Settings {
     pub max_attempts: u32,
 }
 
-impl Default for Settings {
+impl Default for RetrySettings {
     fn default() -> Self {
         Self { max_wait_ms: 60_000, max_attempts: 5 }
     }
@@ -53,14 +53,14 @@ pub struct Exchange<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advice {
     /// Send the request again after this wait.
-    Wait(Wait),
+    Wait(Backoff),
     /// Do not send the request again.
     Stop(Stop),
 }
 
-/// Wait before the next attempt: a delay and a random part of the jitter.
+/// Backoff before the next attempt: a delay and a random part of the jitter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait {
+pub struct Backoff {
     /// Delay that the server demands; 0 if it demands none. No wait is shorter.
     pub delay_ms: u64,
     /// Largest jitter. The jitter of a wait is a whole number of milliseconds from 0 to this, all
@@ -68,12 +68,24 @@ pub struct Wait {
     pub jitter_ms: u64,
 }
 
-impl Wait {
+impl Backoff {
+    /// Backoff after a delay and a number of refusals before it.
+    pub(crate) fn after(delay_ms: u64, attempt: u32) -> Self {
+        // No factor fits beyond 63 doublings; the bound of the jitter is reached long before.
+        let factor = 1_u64.checked_shl(attempt).unwrap_or(u64::MAX);
+        let jitter_ms = delay_ms.max(MIN_JITTER_MS).saturating_mul(factor).min(MAX_JITTER_MS);
+        Self { delay_ms, jitter_ms }
+    }
+
     /// Wait with the jitter that follows from a random number of 64 bits.
     pub fn duration(&self, random: u64) -> Duration {
-        // The upper half of the product: a division would favour small numbers a little more.
-        let jitter_ms = (u128::from(random) * (u128::from(self.jitter_ms) + 1)) >> 64;
-        Duration::from_millis(self.delay_ms.saturating_add(jitter_ms as u64))
+        Duration::from_millis(self.delay_ms.saturating_add(self.jitter_ms_of(random)))
+    }
+
+    /// Jitter that follows from a random number.
+    pub(crate) fn jitter_ms_of(&self, random: u64) -> u64 {
+        // The upper half of the product is fairer than the remainder of a division.
+        ((u128::from(random) * (u128::from(self.jitter_ms) + 1)) >> 64) as u64
     }
 }
 
@@ -90,10 +102,13 @@ pub enum Stop {
     NotIdempotent,
     /// The server is unavailable (503) and does not say for how long.
     NoRetryAfter,
-    /// The request was sent [`Settings::max_attempts`] times.
+    /// The request was sent [`RetrySettings::max_attempts`] times.
     AttemptsExhausted,
-    /// The server demands a delay above [`Settings::max_wait_ms`].
+    /// The server demands a delay above [`RetrySettings::max_wait_ms`].
     WaitTooLong,
+    /// The origin had as many retries as its [budget](crate::RetryBudget) allows. Not a result of
+    /// [`advice()`], which knows one request only.
+    BudgetExhausted,
 }
 
 impl Stop {
@@ -106,6 +121,7 @@ impl Stop {
             Self::NoRetryAfter => "no_retry_after",
             Self::AttemptsExhausted => "attempts_exhausted",
             Self::WaitTooLong => "wait_too_long",
+            Self::BudgetExhausted => "budget_exhausted",
         }
     }
 }
@@ -117,41 +133,33 @@ impl fmt::Display for Stop {
 }
 
 /// Advice after a response: for how long to wait before the request is sent again, or why not to.
-pub fn advice(exchange: &Exchange<'_>, settings: &Settings) -> Advice {
+pub fn advice(exchange: &Exchange<'_>, settings: &RetrySettings) -> Advice {
     match wait(exchange, settings) {
         Ok(wait) => Advice::Wait(wait),
         Err(stop) => Advice::Stop(stop),
     }
 }
 
-fn wait(exchange: &Exchange<'_>, settings: &Settings) -> Result<Wait, Stop> {
+fn wait(exchange: &Exchange<'_>, settings: &RetrySettings) -> Result<Backoff, Stop> {
     let &Exchange { method, is_replayable, status, headers, attempt, now_ms } = exchange;
-    let is_unavailable = match status {
-        StatusCode::TOO_MANY_REQUESTS => false,
-        StatusCode::SERVICE_UNAVAILABLE => true,
-        _ => return Err(Stop::NotRefused),
-    };
+    let is_unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+    if status != StatusCode::TOO_MANY_REQUESTS && !is_unavailable {
+        return Err(Stop::NotRefused);
+    }
     if !is_replayable {
         return Err(Stop::NotReplayable);
     }
-    let delay_ms = if is_unavailable {
-        if !is_idempotent(method) {
-            return Err(Stop::NotIdempotent);
-        }
-        delay::retry_after_ms(headers, now_ms).ok_or(Stop::NoRetryAfter)?
-    } else {
-        delay::delay_ms(headers, now_ms).unwrap_or(0)
-    };
+    if is_unavailable && !is_idempotent(method) {
+        return Err(Stop::NotIdempotent);
+    }
+    let delay_ms = delay::demand_ms(status, headers, now_ms).ok_or(Stop::NoRetryAfter)?;
     if attempt.saturating_add(1) >= settings.max_attempts {
         return Err(Stop::AttemptsExhausted);
     }
     if delay_ms > settings.max_wait_ms {
         return Err(Stop::WaitTooLong);
     }
-    // A shift of 64 bits or more would be no factor; the bound of the jitter is reached long before.
-    let factor = 1_u64.checked_shl(attempt).unwrap_or(u64::MAX);
-    let jitter_ms = delay_ms.max(MIN_JITTER_MS).saturating_mul(factor).min(MAX_JITTER_MS);
-    Ok(Wait { delay_ms, jitter_ms })
+    Ok(Backoff::after(delay_ms, attempt))
 }
 
 /// Whether a request has the same effect once and several times. `QUERY` is younger than

@@ -5,7 +5,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 
 use super::list;
 
@@ -28,13 +28,22 @@ const DAYS: [&str; 14] = [
     "Sunday",
 ];
 
+/// Delay that a refusal demands. `None` for other responses, and for a 503 without `Retry-After`.
+pub(crate) fn demand_ms(status: StatusCode, headers: &HeaderMap, now_ms: u64) -> Option<u64> {
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => Some(delay_ms(headers, now_ms).unwrap_or(0)),
+        StatusCode::SERVICE_UNAVAILABLE => retry_after_ms(headers, now_ms),
+        _ => None,
+    }
+}
+
 /// Delay by the first of `Retry-After`, `RateLimit` and the resets that has one.
-pub(super) fn delay_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
+fn delay_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
     retry_after_ms(headers, now_ms).or_else(|| rate_limit_ms(headers)).or_else(|| reset_ms(headers, now_ms))
 }
 
 /// Longest delay in `Retry-After`: seconds or a date.
-pub(super) fn retry_after_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
+pub(crate) fn retry_after_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
     let value = combined(headers, "retry-after")?;
     let delay_ms = |member: &str| {
         let until_ms = || Some(date_ms(member)?.saturating_sub(now_ms));
@@ -64,7 +73,7 @@ fn reset_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
 }
 
 /// Lines of a field as one value, as RFC 9110 combines them.
-fn combined(headers: &HeaderMap, name: &str) -> Option<String> {
+pub(crate) fn combined(headers: &HeaderMap, name: &str) -> Option<String> {
     let lines = headers.get_all(name).iter();
     let lines: Vec<_> = lines.map(|line| String::from_utf8_lossy(trim_bytes(line.as_bytes()))).collect();
     (!lines.is_empty()).then(|| lines.join(", "))

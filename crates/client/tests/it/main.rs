@@ -1,3 +1,15 @@
-//! Tests of the client: the golden vectors of advice.
+//! Tests of the client: the golden vectors of advice, the budget, a herd of clients, and the hooks
+//! in virtual time.
 
+mod budget;
+mod herd;
 mod vectors;
+
+#[cfg(feature = "tokio")]
+mod environment;
+#[cfg(feature = "reqwest")]
+mod reqwest;
+#[cfg(feature = "tokio")]
+mod retry;
+#[cfg(feature = "tower")]
+mod tower;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
-use slidegate_client::{Advice, Exchange, Settings, advice};
+use slidegate_client::{Advice, Exchange, RetrySettings, advice};
 use slidegate_testkit::vectors::{list, number, text};
 
 #[test]
@@ -41,8 +41,8 @@ fn answer(vector: &Value) -> Value {
         attempt: number(&vector["attempt"]) as u32,
         now_ms: number(&vector["now_ms"]),
     };
-    let default = Settings::default();
-    let settings = Settings {
+    let default = RetrySettings::default();
+    let settings = RetrySettings {
         max_wait_ms: vector["max_wait_ms"].as_u64().unwrap_or(default.max_wait_ms),
         max_attempts: vector["max_attempts"].as_u64().map_or(default.max_attempts, |most| most as u32),
     };
