@@ -1,5 +1,6 @@
 //! Protocols that requests arrive in.
 
+pub(crate) mod ad_hoc_limit;
 pub(crate) mod auth;
 pub(crate) mod grpc;
 pub(crate) mod health;

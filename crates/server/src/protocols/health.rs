@@ -1,17 +1,14 @@
 //! `/livez` and `/readyz`, on every listener and without a token: balancers and supervisors have none.
 
 use hyper::StatusCode;
-use hyper::header::HeaderValue;
 use serde_json::json;
 use slidegate::Clock;
 use slidegate::store::redis::Health;
 
-use super::problem::{PROBLEM_JSON, Problem, Reply, reply};
+use super::problem::{JSON, PROBLEM_JSON, Problem, Reply, reply};
 use super::query;
 use crate::runtime::backend::Backend;
 use crate::runtime::decider::Decider;
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Whether the store decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
-//! Writes JSON into a buffer, member by member: an answer has a known shape, so nothing has to be described first.
+//! JSON written into a buffer, member by member, without a tree or a description of its shape.
 
-/// A string with its quotes.
+/// String with its quotes.
 pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     escaped(out, text);
@@ -10,7 +10,8 @@ pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
 /// Escaped content of a string, without the quotes.
 pub(crate) fn escaped(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
-    // Without a way out of the loop many bytes are looked at together, and hardly any text has something to escape.
+    // A loop without an early exit reads many bytes at once, and hardly any text has something to
+    // escape.
     if bytes.iter().fold(true, |plain, byte| plain & is_plain(*byte)) {
         return out.extend_from_slice(bytes);
     }
@@ -46,20 +47,44 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// A whole number.
+/// Whole number.
 pub(crate) fn number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// A whole number, or `null`.
-pub(crate) fn number_or_null(out: &mut Vec<u8>, known: Option<u64>) {
-    match known {
-        Some(known) => number(out, known),
+/// Whole number, or `null`.
+pub(crate) fn number_or_null(out: &mut Vec<u8>, value: Option<u64>) {
+    match value {
+        Some(value) => number(out, value),
         None => out.extend_from_slice(b"null"),
     }
 }
 
-/// Separates the items of a list, or the members of an object.
+/// String after `before`, which is the name of its member.
+pub(crate) fn put_text(out: &mut Vec<u8>, before: &str, value: &str) {
+    out.extend_from_slice(before.as_bytes());
+    text(out, value);
+}
+
+/// Whole number after `before`, which is the name of its member.
+pub(crate) fn put_number(out: &mut Vec<u8>, before: &str, value: u64) {
+    out.extend_from_slice(before.as_bytes());
+    number(out, value);
+}
+
+/// Whole number or `null` after `before`, which is the name of its member.
+pub(crate) fn put_number_or_null(out: &mut Vec<u8>, before: &str, value: Option<u64>) {
+    out.extend_from_slice(before.as_bytes());
+    number_or_null(out, value);
+}
+
+/// Whole number that is written as a fraction, such as 3.0, if it is one and exact.
+pub(crate) fn whole(number: f64) -> Option<u64> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+}
+
+/// Commas between the items of a list, or the members of an object.
 pub(crate) struct Commas(bool);
 
 impl Commas {

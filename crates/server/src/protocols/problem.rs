@@ -12,6 +12,7 @@ use crate::runtime::backend::Backend;
 /// Response of a handler.
 pub(crate) type Reply = hyper::Response<ReplyBody>;
 
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// Problem: why a request is not served, and what would be valid.
@@ -119,11 +120,9 @@ impl Problem {
         body.push(b'{');
         let (kind, title) = self.kind.named(self.status);
         members(&mut body, kind, title, self.status);
-        body.extend_from_slice(b",\"detail\":");
-        json::text(&mut body, &self.detail);
+        json::put_text(&mut body, ",\"detail\":", &self.detail);
         if let Some(outcome) = self.outcome {
-            body.extend_from_slice(b",\"outcome\":");
-            json::text(&mut body, outcome);
+            json::put_text(&mut body, ",\"outcome\":", outcome);
         }
         body.push(b'}');
         let mut headers = HeaderMap::new();
@@ -135,12 +134,9 @@ impl Problem {
 
 /// The members that every problem begins with.
 pub(crate) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: StatusCode) {
-    out.extend_from_slice(b"\"type\":");
-    json::text(out, kind);
-    out.extend_from_slice(b",\"title\":");
-    json::text(out, title);
-    out.extend_from_slice(b",\"status\":");
-    json::number(out, u64::from(status.as_u16()));
+    json::put_text(out, "\"type\":", kind);
+    json::put_text(out, ",\"title\":", title);
+    json::put_number(out, ",\"status\":", u64::from(status.as_u16()));
 }
 
 /// An answer with a body.

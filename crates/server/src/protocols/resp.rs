@@ -1,7 +1,6 @@
 //! The protocol of Redis: commands into requests, answers into replies, and nothing else.
 
 mod buffers;
-mod close;
 mod commands;
 pub(crate) mod connection;
 mod inline;

@@ -4,6 +4,8 @@ pub(crate) mod descriptor_status;
 pub(crate) mod descriptors;
 pub(crate) mod failure;
 pub(crate) mod json;
+mod json_response;
+mod json_values;
 pub(crate) mod limits;
 pub(crate) mod metadata;
 pub(crate) mod proto;

@@ -8,6 +8,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::yield_now;
 
+use super::{Phase, Progress};
+
 /// Maximum number of bytes that are read.
 const MAX_BYTES: usize = 4 << 20;
 /// Bytes of one read.
@@ -15,67 +17,69 @@ const SCRATCH_BYTES: usize = 8 << 10;
 /// Reads in a row before the task yields.
 const READS_IN_A_ROW: usize = 2;
 
-/// Lingering close: reads and discards what a client still sends, so that it sees its last response. A system that closes on unread bytes
-/// resets the connection.
+/// Lingering close: reads and discards what a client still sends, so that it gets its last response. A
+/// system that closes a socket with unread bytes resets the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LingeringClose {
     left_bytes: usize,
     sends: Sends,
-    end: Ending,
+    shutdown: Shutdown,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ending {
-    NotYet,
+enum Shutdown {
+    None,
     /// Nothing more is written.
-    Said,
+    Sent,
     /// Nothing more comes.
-    Heard,
+    ByPeer,
 }
 
-/// Whether a client may still be sending.
+/// Bytes that a client may still be sending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sends {
-    /// It does not know that it is over.
+    /// Perhaps some: the client has not noticed the end.
     Perhaps,
-    /// It has nothing to say, or knows.
+    /// None.
     Nothing,
 }
 
 impl LingeringClose {
     pub(crate) fn new(sends: Sends) -> Self {
-        Self { left_bytes: MAX_BYTES, sends, end: Ending::NotYet }
+        Self { left_bytes: MAX_BYTES, sends, shutdown: Shutdown::None }
     }
 
-    /// From now on it is waited for.
-    pub(crate) fn expect(&mut self) {
-        self.sends = Sends::Perhaps;
-    }
-
-    /// The client has said that nothing more comes.
+    /// Records that the client has closed its side.
     pub(crate) fn peer_closed(&mut self) {
-        self.end = Ending::Heard;
+        self.shutdown = Shutdown::ByPeer;
     }
 
-    /// Says that nothing more comes, and hears the client out.
+    /// Shuts down the stream, and then reads until the client has closed its side.
     pub(crate) fn poll_close<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
+        progress: &Progress,
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.end {
-            Ending::Heard => return Pin::new(stream).poll_shutdown(context),
-            Ending::Said => {}
-            Ending::NotYet => {
+        if progress.phase() != Phase::Closing {
+            progress.enter(Phase::Closing);
+        }
+        if progress.is_unread() {
+            self.sends = Sends::Perhaps;
+        }
+        match self.shutdown {
+            Shutdown::ByPeer => return Pin::new(stream).poll_shutdown(context),
+            Shutdown::Sent => {}
+            Shutdown::None => {
                 ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
-                self.end = Ending::Said;
+                self.shutdown = Shutdown::Sent;
             }
         }
-        self.poll(stream, context).map(Ok)
+        self.poll_drain(stream, context).map(Ok)
     }
 
-    /// Ready when the client has closed its side too, or has said too much, or is not known to send anything.
-    fn poll<S: AsyncRead + Unpin>(&mut self, stream: &mut S, context: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the client has closed its side too, has sent too much, or has nothing to send.
+    fn poll_drain<S: AsyncRead + Unpin>(&mut self, stream: &mut S, context: &mut Context<'_>) -> Poll<()> {
         let mut scratch = [0; SCRATCH_BYTES];
         for _ in 0..READS_IN_A_ROW {
             if self.left_bytes == 0 {
@@ -86,13 +90,13 @@ impl LingeringClose {
                 Poll::Pending if self.sends == Sends::Perhaps => return Poll::Pending,
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
                     self.left_bytes = self.left_bytes.saturating_sub(buffer.filled().len());
-                    self.expect();
+                    self.sends = Sends::Perhaps;
                 }
                 Poll::Pending | Poll::Ready(_) => return Poll::Ready(()),
             }
         }
-        // The runtime looks for what has come to others before it goes on with a task that yields, which it does not for one that
-        // wakes itself.
+        // The runtime polls the sockets of others before it continues a task that yields; for a task that
+        // wakes itself it does not.
         let _later = pin!(yield_now()).poll(context);
         Poll::Pending
     }

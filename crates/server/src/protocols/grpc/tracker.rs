@@ -68,9 +68,6 @@ impl Track for GrpcTracker {
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.progress.phase() != Phase::Closing {
-            self.progress.enter(Phase::Closing);
-        }
-        self.close.poll_close(stream, context)
+        self.close.poll_close(&self.progress, stream, context)
     }
 }

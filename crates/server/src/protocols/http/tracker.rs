@@ -73,13 +73,7 @@ impl Track for HttpTracker {
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.progress.phase() != Phase::Closing {
-            self.progress.enter(Phase::Closing);
-        }
-        if self.progress.is_unread() {
-            self.close.expect();
-        }
-        self.close.poll_close(stream, context)
+        self.close.poll_close(&self.progress, stream, context)
     }
 }
 

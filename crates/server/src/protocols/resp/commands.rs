@@ -3,7 +3,6 @@
 mod check;
 mod client;
 mod command_error;
-mod failure;
 mod greet;
 mod info;
 mod limit;
@@ -162,7 +161,7 @@ impl<C: Clock> CommandContext<'_, C> {
         if !spec.takes(command.len()) {
             return Err(CommandError::wrong_number(spec.name));
         }
-        if auth == AuthState::Anonymous && !spec.is_for_anybody() {
+        if auth == AuthState::Anonymous && !spec.needs_no_auth() {
             self.record_failure(AuthFailure::Missing);
             return Err(CommandError::UNKNOWN_CALLER);
         }
@@ -231,14 +230,14 @@ pub(super) enum StoreCommand<'i> {
 impl StoreCommand<'_> {
     /// Asks, and writes the reply.
     pub(super) async fn answer<C: Clock>(self, decider: &Decider<C>, mut replies: ReplyWriter<'_>) {
-        let failure = match self {
+        let answered = match self {
             Self::Check(pending) => check::answer(decider, pending, &mut replies).await,
             Self::Limit(pending) => limit::answer(decider, pending, &mut replies).await,
             Self::Throttle(pending) => throttle::answer(decider, pending, &mut replies).await,
             Self::Settle(pending) => settle::answer(decider, pending, &mut replies).await,
         };
-        if let Err(failure) = failure {
-            replies.error(&failure.text());
+        if let Err(CommandError(text)) = answered {
+            replies.error(&text);
         }
     }
 }

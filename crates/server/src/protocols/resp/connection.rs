@@ -9,9 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::task::yield_now;
 
 use super::buffers::ConnectionBuffers;
-use super::close::close;
 use super::pipeline::NextStep;
-use crate::net::connections::{Order, Phase, Progress, Sends, cost};
+use crate::net::connections::{LingeringClose, Order, Phase, Progress, Sends, cost};
 use crate::net::serve::Caller;
 use crate::protocols::overload;
 use crate::runtime::decider::Decider;
@@ -46,7 +45,10 @@ pub(crate) async fn serve<C: Clock + 'static>(
         .await
     };
     if let ConnectionEnd::Graceful(sends) = end {
-        close(&mut stream, sends, &progress).await;
+        let mut close = LingeringClose::new(sends);
+        let closed = poll_fn(|context| close.poll_close(&progress, &mut stream, context));
+        // A failure means that the client is gone.
+        let _gone = progress.until(Order::End, closed).await;
     }
 }
 

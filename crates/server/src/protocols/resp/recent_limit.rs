@@ -1,25 +1,25 @@
-//! The limit that came along last: most clients bring the same one again and again.
+//! Most recent ad hoc limit of a connection: most clients send the same one again and again.
 
 use slidegate::{Limit, LimitError};
 
-/// A limit, and what it was made of.
+/// Limit with the numbers that it was made from.
 #[derive(Debug)]
 pub(super) struct RecentLimit {
-    made_of: [u64; 3],
+    numbers: [u64; 3],
     limit: Limit,
 }
 
-/// The limit made of these, made anew only if the last one was made of others.
+/// Limit of these numbers, made only if the last one had others.
 #[inline]
-pub(super) fn made_of(
+pub(super) fn get_or_make(
     recent: &mut Option<RecentLimit>,
-    made_of: [u64; 3],
+    numbers: [u64; 3],
     make: impl FnOnce() -> Result<Limit, LimitError>,
 ) -> Result<&Limit, LimitError> {
-    let same = recent.take().filter(|recent| recent.made_of == made_of);
+    let same = recent.take().filter(|recent| recent.numbers == numbers);
     let limit = match same {
         Some(limit) => limit,
-        None => RecentLimit { made_of, limit: make()? },
+        None => RecentLimit { numbers, limit: make()? },
     };
     Ok(&recent.insert(limit).limit)
 }

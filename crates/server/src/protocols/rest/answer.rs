@@ -8,10 +8,9 @@ use slidegate::{Answer, Clock, Limit, Source, Summary, Verdict};
 use super::verdict::{LimitRow, NumberDetail, decided, list, problem_members};
 use crate::protocols::json;
 use crate::protocols::problem;
-use crate::protocols::problem::{PROBLEM_JSON, Reply};
+use crate::protocols::problem::{JSON, PROBLEM_JSON, Reply};
 use crate::runtime::decider::Decider;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Size of most bodies.
 const BODY_BYTES: usize = 512;
 
@@ -91,10 +90,8 @@ pub(crate) fn barred(rule: &str, why: Blocked) -> Reply {
     let mut body = Vec::with_capacity(BODY_BYTES);
     body.push(b'{');
     problem::members(&mut body, "about:blank", "Forbidden", StatusCode::FORBIDDEN);
-    body.extend_from_slice(b",\"detail\":");
-    json::text(&mut body, &format!("rule {rule} blocks this request: it {detail}"));
-    body.extend_from_slice(b",\"allowed\":false,\"rule\":");
-    json::text(&mut body, rule);
+    json::put_text(&mut body, ",\"detail\":", &format!("rule {rule} blocks this request: it {detail}"));
+    json::put_text(&mut body, ",\"allowed\":false,\"rule\":", rule);
     body.push(b'}');
     problem::reply(StatusCode::FORBIDDEN, PROBLEM_JSON, body)
 }
@@ -134,8 +131,7 @@ fn refusal(answer: &Answer, status: StatusCode) -> Reply {
 fn members(out: &mut Vec<u8>, answer: &Answer) {
     decided(out, (answer.verdict(), &answer.summary()), answer.limits().map(LimitRow::from));
     if let Some(permit) = answer.permit() {
-        out.extend_from_slice(b",\"permit\":");
-        json::text(out, &permit.to_string());
+        json::put_text(out, ",\"permit\":", &permit.to_string());
     }
     if answer.replayed() {
         out.extend_from_slice(b",\"replayed\":true");

@@ -61,39 +61,17 @@ fn read(bytes: &[u8], max_wait_ms: u64) -> Result<CheckRequest<'_>, Problem> {
     Ok(CheckRequest { request: request.cost(cost), idempotency_key, wait: Duration::from_millis(wait_ms) })
 }
 
-/// A string, borrowed from the body where it has no escapes.
-struct JsonText<'a>(Cow<'a, str>);
+/// String, borrowed from the body where it has no escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(TextVisitor)
-    }
-}
-
-/// What is there is a string: `null` is not the same as nothing.
+/// String that is not `null`: that is not the same as a missing one.
 fn some_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JsonText<'de>>, D::Error> {
     JsonText::deserialize(deserializer).map(Some)
 }
 
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = JsonText<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<JsonText<'de>, E> {
-        Ok(JsonText(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<JsonText<'de>, E> {
-        Ok(JsonText(Cow::Owned(text.to_owned())))
-    }
-}
-
-/// The attributes go straight into the request.
+/// Attributes, read straight into a request.
 #[derive(Default)]
 pub(crate) struct Attributes<'a>(pub(crate) Request<'a>);
 

@@ -1,14 +1,15 @@
-//! `POST /v1/limit`: a limit that comes with the request; no policy is needed.
+//! `POST /v1/limit`: decides by an ad hoc limit, without a policy.
 
 use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Deserialize;
-use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES};
+use slidegate::{Clock, MAX_VALUE_BYTES};
 
 use super::answer;
 use super::check::one;
 use super::number::whole;
+use crate::protocols::ad_hoc_limit::AdHocAlgorithm;
 use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
 use crate::runtime::decider::Decider;
@@ -25,19 +26,9 @@ struct LimitBody {
     #[serde(default = "one", deserialize_with = "whole")]
     cost: u64,
     #[serde(default)]
-    algorithm: Algorithm,
+    algorithm: AdHocAlgorithm,
     #[serde(default, deserialize_with = "some_whole")]
     burst: Option<u64>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Algorithm {
-    #[default]
-    Log,
-    Counter,
-    Fixed,
-    Gcra,
 }
 
 fn some_whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
@@ -59,23 +50,15 @@ pub(crate) async fn limit<C: Clock>(
     if body.key.is_empty() || body.key.len() > MAX_VALUE_BYTES {
         return Err(Problem::bad_request(format!("key has 1 to {MAX_VALUE_BYTES} bytes")));
     }
-    if body.burst.is_some() && body.algorithm != Algorithm::Gcra {
+    if body.burst.is_some() && body.algorithm != AdHocAlgorithm::Gcra {
         return Err(Problem::bad_request("burst is for the algorithm gcra only"));
     }
-    let limit = body.limit().map_err(|error| Problem::bad_request(error.to_string()))?;
+    let window = Duration::from_millis(body.window_ms);
+    let limit = body
+        .algorithm
+        .limit(body.quota, window, body.burst)
+        .map_err(|error| Problem::bad_request(error.to_string()))?;
     let verdict = decider.limit(decider.gate().ad_hoc(), &*body.key, limit, body.cost, Some(id), trace).await;
     let verdict = verdict.map_err(|error| Problem::store(&error))?;
     Ok(answer::ad_hoc_reply(decider, &limit, &verdict))
-}
-
-impl LimitBody {
-    fn limit(&self) -> Result<Limit, LimitError> {
-        let log = Limit::new(self.quota, Duration::from_millis(self.window_ms))?;
-        match self.algorithm {
-            Algorithm::Log => Ok(log),
-            Algorithm::Counter => log.counter(),
-            Algorithm::Fixed => log.fixed(),
-            Algorithm::Gcra => log.gcra(self.burst.unwrap_or(self.quota)),
-        }
-    }
 }

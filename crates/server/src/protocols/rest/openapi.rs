@@ -4,12 +4,10 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 
-use crate::protocols::problem::{Reply, reply};
+use crate::protocols::problem::{JSON, Reply, reply};
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const ANY_METHOD: [&str; 7] = ["head", "post", "put", "patch", "delete", "options", "trace"];
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| complete(include_str!("openapi.json")));

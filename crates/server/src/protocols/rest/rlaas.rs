@@ -1,12 +1,11 @@
 //! `GET /check?userId=alice`: the surface of RLAAS, answered by the rule named `rlaas`.
 
 use hyper::StatusCode;
-use hyper::header::HeaderValue;
 use slidegate::{CheckRequest, Clock, LimitAnswer, LimitKind, Request, Source};
 
 use super::answer;
 use crate::protocols::json;
-use crate::protocols::problem::{Problem, Reply, reply};
+use crate::protocols::problem::{JSON, Problem, Reply, reply};
 use crate::protocols::query;
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
@@ -48,7 +47,7 @@ pub(crate) async fn check<C: Clock>(
     };
     let ttl = limit.map(|limit| ttl_s(&limit, verdict.decided_at_ms));
     let status = if answer.is_allowed() { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
-    let mut reply = reply(status, HeaderValue::from_static("application/json"), body(status, count, ttl));
+    let mut reply = reply(status, JSON, body(status, count, ttl));
     answer::put_headers(decider, &answer, reply.headers_mut());
     Ok(reply)
 }
@@ -83,8 +82,7 @@ fn body(status: StatusCode, count: Option<u64>, ttl_s: Option<u64>) -> Vec<u8> {
     let allowed: &[u8] = if status == StatusCode::OK { b"true" } else { b"false" };
     let mut out = [b"{\"allowed\":", allowed, b",\"currentCount\":"].concat();
     json::number_or_null(&mut out, count);
-    out.extend_from_slice(b",\"ttl\":");
-    json::number_or_null(&mut out, ttl_s);
+    json::put_number_or_null(&mut out, ",\"ttl\":", ttl_s);
     out.push(b'}');
     out
 }

@@ -1,16 +1,13 @@
 //! `POST /v1/refund` and `POST /v1/settle`: what a permit stands for is given back, or corrected.
 
 use hyper::StatusCode;
-use hyper::header::HeaderValue;
 use serde::{Deserialize, Serialize};
 use slidegate::{CallError, Clock, Permit, PermitError, SettleOutcome, SettlementReport};
 
 use super::number::whole;
 use crate::protocols::json_body;
-use crate::protocols::problem::{Problem, Reply, reply};
+use crate::protocols::problem::{JSON, Problem, Reply, reply};
 use crate::runtime::decider::Decider;
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -107,13 +107,10 @@ pub(crate) fn decided<'a>(
 ) {
     let allowed: &[u8] = if verdict.is_allowed() { b"\"allowed\":true" } else { b"\"allowed\":false" };
     out.extend_from_slice(allowed);
-    out.extend_from_slice(b",\"remaining\":");
-    json::number_or_null(out, summary.remaining);
+    json::put_number_or_null(out, ",\"remaining\":", summary.remaining);
     put_wait(out, summary.wait);
-    out.extend_from_slice(b",\"reset_after_ms\":");
-    json::number_or_null(out, summary.reset_after_ms);
-    out.extend_from_slice(b",\"decided_at_ms\":");
-    json::number(out, verdict.decided_at_ms);
+    json::put_number_or_null(out, ",\"reset_after_ms\":", summary.reset_after_ms);
+    json::put_number(out, ",\"decided_at_ms\":", verdict.decided_at_ms);
     out.extend_from_slice(b",\"source\":\"");
     out.extend_from_slice(labels::source(verdict.source).as_bytes());
     out.extend_from_slice(b"\",\"limits\":");
@@ -123,11 +120,9 @@ pub(crate) fn decided<'a>(
 
 /// The exact wait; beside it the longest possible one, where only that is known.
 fn put_wait(out: &mut Vec<u8>, wait: Wait) {
-    out.extend_from_slice(b",\"retry_after_ms\":");
-    json::number_or_null(out, wait.exact_ms());
+    json::put_number_or_null(out, ",\"retry_after_ms\":", wait.exact_ms());
     if let Some(ms) = wait.at_most_ms() {
-        out.extend_from_slice(b",\"retry_after_at_most_ms\":");
-        json::number(out, ms);
+        json::put_number(out, ",\"retry_after_at_most_ms\":", ms);
     }
 }
 
@@ -161,22 +156,16 @@ fn one(out: &mut Vec<u8>, detail: NumberDetail, row: &LimitRow<'_>) {
     let LimitRow { rule, policy, text, limit, share_of, decision, decided_at_ms } = row;
     out.push(b'{');
     if let Some(rule) = rule {
-        out.extend_from_slice(b"\"rule\":");
-        json::text(out, rule);
+        json::put_text(out, "\"rule\":", rule);
         out.push(b',');
     }
-    out.extend_from_slice(b"\"limit\":");
-    json::text(out, text);
-    out.extend_from_slice(b",\"policy\":");
-    json::text(out, policy);
-    out.extend_from_slice(b",\"quota\":");
-    json::number(out, limit.quota());
+    json::put_text(out, "\"limit\":", text);
+    json::put_text(out, ",\"policy\":", policy);
+    json::put_number(out, ",\"quota\":", limit.quota());
     if let Some(whole) = share_of {
-        out.extend_from_slice(b",\"share_of\":");
-        json::number(out, *whole);
+        json::put_number(out, ",\"share_of\":", *whole);
     }
-    out.extend_from_slice(b",\"window_ms\":");
-    json::number(out, limit.window_ms());
+    json::put_number(out, ",\"window_ms\":", limit.window_ms());
     let outcome: &[u8] = match decision.outcome {
         Outcome::Fits => b",\"outcome\":\"fits\"",
         Outcome::RetryAfter(_) => b",\"outcome\":\"retry\"",
@@ -186,15 +175,12 @@ fn one(out: &mut Vec<u8>, detail: NumberDetail, row: &LimitRow<'_>) {
         NumberDetail::Exact => (Some(decision.remaining), Some(decision.reset_after_ms)),
         NumberDetail::Unavailable => (None, None),
     };
-    out.extend_from_slice(b",\"remaining\":");
-    json::number_or_null(out, remaining);
+    json::put_number_or_null(out, ",\"remaining\":", remaining);
     put_wait(out, Wait::of(limit, decision));
-    out.extend_from_slice(b",\"reset_after_ms\":");
-    json::number_or_null(out, reset_after_ms);
+    json::put_number_or_null(out, ",\"reset_after_ms\":", reset_after_ms);
     out.extend_from_slice(outcome);
     if let Some(ms) = decided_at_ms {
-        out.extend_from_slice(b",\"decided_at_ms\":");
-        json::number(out, *ms);
+        json::put_number(out, ",\"decided_at_ms\":", *ms);
     }
     out.push(b'}');
 }

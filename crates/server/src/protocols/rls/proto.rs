@@ -1,50 +1,70 @@
-//! Envoy's messages, as far as they are used. The files under `proto/` say the same in their own language, and tests hold both together.
+//! Envoy's messages, as far as they are used. Tests compare them with the files under `proto/`.
+//!
+//! A request can also be read from JSON, with names in either form.
 
 use prost::{Enumeration, Message};
 use prost_types::{Duration, Struct};
+use serde::Deserialize;
+
+use super::json_values;
 
 /// `envoy.service.ratelimit.v3.RateLimitRequest`.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct RateLimitRequest {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "json_values::or_default")]
     pub(crate) domain: String,
     #[prost(message, repeated, tag = "2")]
+    #[serde(deserialize_with = "json_values::or_default")]
     pub(crate) descriptors: Vec<RateLimitDescriptor>,
-    /// What is not set is 0, and counts as 1.
+    /// 0, the default, counts as 1.
     #[prost(uint32, tag = "3")]
+    #[serde(alias = "hitsAddend", deserialize_with = "json_values::number")]
     pub(crate) hits_addend: u32,
 }
 
 /// `envoy.extensions.common.ratelimit.v3.RateLimitDescriptor`.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Message, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct RateLimitDescriptor {
     #[prost(message, repeated, tag = "1")]
+    #[serde(deserialize_with = "json_values::or_default")]
     pub(crate) entries: Vec<DescriptorEntry>,
     #[prost(message, optional, tag = "2")]
     pub(crate) limit: Option<RateLimitOverride>,
     /// A `google.protobuf.UInt64Value`: 0 is not the same as none.
     #[prost(message, optional, tag = "3")]
+    #[serde(alias = "hitsAddend", deserialize_with = "json_values::some_number")]
     pub(crate) hits_addend: Option<u64>,
     #[prost(bool, tag = "4")]
+    #[serde(alias = "isNegativeHits", deserialize_with = "json_values::or_default")]
     pub(crate) is_negative_hits: bool,
 }
 
 /// `RateLimitDescriptor.Entry`.
-#[derive(Clone, PartialEq, Eq, Hash, Message)]
+#[derive(Clone, PartialEq, Eq, Hash, Message, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct DescriptorEntry {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "json_values::or_default")]
     pub(crate) key: String,
-    /// A string in Envoy's words, but it may hold whatever a client sent: what is no UTF-8 must not make the call an error.
+    /// A string in Envoy's file, but it may be any bytes that a client sent: invalid UTF-8 must not
+    /// make the call an error.
     #[prost(bytes = "vec", tag = "2")]
+    #[serde(deserialize_with = "json_values::bytes")]
     pub(crate) value: Vec<u8>,
 }
 
 /// `RateLimitDescriptor.RateLimitOverride`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct RateLimitOverride {
     #[prost(uint32, tag = "1")]
+    #[serde(alias = "requestsPerUnit", deserialize_with = "json_values::number")]
     pub(crate) requests_per_unit: u32,
     #[prost(enumeration = "Unit", tag = "2")]
+    #[serde(deserialize_with = "json_values::unit")]
     pub(crate) unit: i32,
 }
 

@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 
-use super::{LingeringClose, Sends};
+use super::{LingeringClose, Progress, Sends};
 
 /// Client that sends without end; counts how often it is read.
 struct Endless(Rc<Cell<usize>>);
@@ -41,7 +41,7 @@ impl AsyncWrite for Endless {
     }
 }
 
-/// What has come to others is looked for after every turn, not after as many as the runtime runs in a row.
+/// Sockets of others are polled after every turn, not after as many as the runtime runs in a row.
 #[test]
 fn others_are_served_between_turns() {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -49,9 +49,11 @@ fn others_are_served_between_turns() {
         let (mut ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
         let other = spawn_local(async move { theirs.read_u8().await });
         yield_now().await;
-        let reads = Rc::new(Cell::new(0));
+        let (reads, progress) = (Rc::new(Cell::new(0)), Progress::new());
         let (mut stream, mut rest) = (Endless(Rc::clone(&reads)), LingeringClose::new(Sends::Perhaps));
-        let _drain = spawn_local(std::future::poll_fn(move |context| rest.poll_close(&mut stream, context)));
+        let _drain = spawn_local(std::future::poll_fn(move |context| {
+            rest.poll_close(&progress, &mut stream, context)
+        }));
         ours.write_u8(7).await.expect("a byte is taken");
         assert_eq!(other.await.expect("it does not fail").expect("a byte"), 7);
         assert!((1..=16).contains(&reads.get()), "{} reads", reads.get());

@@ -3,7 +3,6 @@
 use slidegate::{CheckRequest, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary, SyncAnswer};
 
 use super::command_error::{CommandError, head};
-use super::failure::CommandFailure;
 use super::number::{saturate, unsigned};
 use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
@@ -45,7 +44,7 @@ pub(super) fn check<'i, C: Clock>(
     let trace = context.decider.trace((Listener::Resp, "SG.CHECK"), None);
     if trace.is_none() {
         let said = context.decider.check_now(&request, |answer| write_at_once(&mut replies, answer, shape));
-        if said.map_err(|error| wrong(&error))?.is_some() {
+        if said.map_err(CommandError::invalid)?.is_some() {
             return Ok(Handled::Replied);
         }
     }
@@ -67,7 +66,7 @@ fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Reply
     };
     let attributes = (end - 2) / 2;
     if attributes > MAX_ATTRIBUTES {
-        return Err(wrong(&RequestError::TooManyAttributes { attributes }));
+        return Err(CommandError::invalid(RequestError::TooManyAttributes { attributes }));
     }
     let texts = command.texts();
     for index in (2..end).step_by(2) {
@@ -78,7 +77,7 @@ fn read<'i>(command: Command<'i, '_>, request: &mut Request<'i>) -> Result<Reply
         }
         request.set(name, value);
     }
-    request.check().map_err(|error| wrong(&error))?;
+    request.check().map_err(CommandError::invalid)?;
     Ok(shape)
 }
 
@@ -100,16 +99,11 @@ fn twice(name: &str) -> CommandError {
     ))
 }
 
-#[cold]
-fn wrong(error: &RequestError) -> CommandError {
-    CommandError::from(format!("ERR {error}"))
-}
-
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     Check { ask, shape, trace }: Check<'_>,
     replies: &mut ReplyWriter<'_>,
-) -> Result<(), CommandFailure> {
+) -> Result<(), CommandError> {
     let answer = decider.check(&ask, trace).await?;
     replies.array(match shape {
         ReplyShape::Numbers => 5,

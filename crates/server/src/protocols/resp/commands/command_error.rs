@@ -1,6 +1,10 @@
 //! Errors of commands, in the words of Redis where it has some.
 
 use std::borrow::Cow;
+use std::error::Error;
+use std::fmt::Display;
+
+use slidegate::GateError;
 
 use super::Command;
 
@@ -23,6 +27,15 @@ impl From<String> for CommandError {
     }
 }
 
+impl<E: Error> From<GateError<E>> for CommandError {
+    fn from(error: GateError<E>) -> Self {
+        match error {
+            GateError::Store(error) => Self::store(error),
+            error => Self::invalid(error),
+        }
+    }
+}
+
 impl CommandError {
     pub(super) const UNKNOWN_CALLER: Self = Self(Cow::Borrowed("NOAUTH Authentication required."));
     pub(super) const WRONG_PASSWORD: Self =
@@ -32,6 +45,18 @@ impl CommandError {
     pub(super) const AD_HOC_LIMITS_ARE_OFF: Self = Self(Cow::Borrowed(
         "NOPERM limits in commands are off: set server.ad_hoc_limits to true, or use SG.CHECK with a rule",
     ));
+
+    /// Error of an argument or a request.
+    #[cold]
+    pub(super) fn invalid<E: Display>(error: E) -> Self {
+        Self::from(format!("ERR {error}"))
+    }
+
+    /// The store did not answer, and nothing can take its place.
+    #[cold]
+    pub(super) fn store<E: Display>(error: E) -> Self {
+        Self::from(format!("UNAVAILABLE the store is unavailable, retry: {error}"))
+    }
 
     #[cold]
     pub(super) fn wrong_number(name: &str) -> Self {

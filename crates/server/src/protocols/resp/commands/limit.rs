@@ -1,21 +1,22 @@
-//! `SG.LIMIT key quota window_ms [cost] [LOG|COUNTER|FIXED]`: a limit that comes with the command; no policy is needed.
+//! `SG.LIMIT key quota window_ms [cost] [LOG|COUNTER|FIXED]`: decides by an ad hoc limit, without a
+//! policy.
 
 use std::time::Duration;
 
-use slidegate::{Clock, Limit, LimitError, MAX_VALUE_BYTES, Space, Summary, Verdict};
+use slidegate::{Clock, Limit, MAX_VALUE_BYTES, Space, Summary, Verdict};
 
 use super::check::numbers;
 use super::command_error::CommandError;
-use super::failure::CommandFailure;
 use super::number::unsigned;
 use super::{Command, CommandContext, Handled, StoreCommand};
 use crate::config::listener::Listener;
+use crate::protocols::ad_hoc_limit::AdHocAlgorithm;
 use crate::protocols::resp::recent_limit;
 use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
-/// A limit that came along, and whom it counts for.
+/// Ad hoc limit with its key and cost.
 pub(in crate::protocols::resp) struct AdHoc<'i> {
     pub(super) space: Space,
     pub(super) key: &'i [u8],
@@ -24,7 +25,7 @@ pub(in crate::protocols::resp) struct AdHoc<'i> {
     pub(super) trace: Trace,
 }
 
-/// Answers at once where that can be.
+/// Answers synchronously where the store can.
 #[inline]
 pub(super) fn limit<'i, C: Clock>(
     context: &mut CommandContext<'_, C>,
@@ -39,17 +40,19 @@ pub(super) fn limit<'i, C: Clock>(
         return Err(CommandError::from(format!("ERR a key has 1 to {MAX_VALUE_BYTES} bytes")));
     }
     let (quota, window_ms) = (unsigned(command.argument(2))?, unsigned(command.argument(3))?);
-    let kind = command.get(command.len() - 1).filter(|_| command.len() > 4).and_then(AdHocKind::named);
-    let cost = match (command.len(), kind) {
+    let algorithm = command.get(command.len() - 1).filter(|_| command.len() > 4).and_then(algorithm);
+    let cost = match (command.len(), algorithm) {
         (4, _) | (5, Some(_)) => 1,
         (5, None) | (6, Some(_)) => unsigned(command.argument(4))?,
         _ => return Err(CommandError::SYNTAX),
     };
-    let kind = kind.unwrap_or(AdHocKind::Log);
+    let algorithm = algorithm.unwrap_or_default();
     let mut replies = ReplyWriter { out, protocol: context.session.protocol };
     let recent = &mut context.session.recent_limit;
-    let limit = recent_limit::made_of(recent, [kind as u64, quota, window_ms], || kind.of(quota, window_ms));
-    let limit = limit.map_err(|error| CommandError::from(format!("ERR {error}")))?;
+    let limit = recent_limit::get_or_make(recent, [algorithm as u64, quota, window_ms], || {
+        algorithm.limit(quota, Duration::from_millis(window_ms), None)
+    });
+    let limit = limit.map_err(CommandError::invalid)?;
     let space = context.decider.gate().ad_hoc();
     let trace = context.decider.trace((Listener::Resp, "SG.LIMIT"), None);
     if trace.is_none()
@@ -61,36 +64,19 @@ pub(super) fn limit<'i, C: Clock>(
     Ok(Handled::NeedsStore(Box::new(StoreCommand::Limit(AdHoc { space, key, limit: *limit, cost, trace }))))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum AdHocKind {
-    Log,
-    Counter,
-    Fixed,
-}
-
-impl AdHocKind {
-    fn named(word: &[u8]) -> Option<Self> {
-        let all = [("LOG", Self::Log), ("COUNTER", Self::Counter), ("FIXED", Self::Fixed)];
-        let found = all.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
-        found.map(|(_, kind)| kind)
-    }
-
-    fn of(self, quota: u64, window_ms: u64) -> Result<Limit, LimitError> {
-        let log = Limit::new(quota, Duration::from_millis(window_ms))?;
-        match self {
-            Self::Log => Ok(log),
-            Self::Counter => log.counter(),
-            Self::Fixed => log.fixed(),
-        }
-    }
+fn algorithm(word: &[u8]) -> Option<AdHocAlgorithm> {
+    use AdHocAlgorithm::{Counter, Fixed, Log};
+    let all = [("LOG", Log), ("COUNTER", Counter), ("FIXED", Fixed)];
+    let found = all.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+    found.map(|(_, algorithm)| algorithm)
 }
 
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut ReplyWriter<'_>,
-) -> Result<(), CommandFailure> {
-    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandFailure::Store)?;
+) -> Result<(), CommandError> {
+    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandError::store)?;
     write(replies, &decider.gate().decisive(&limit, verdict.source), &verdict);
     Ok(())
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Store, Verdict};
 
 use super::command_error::{CommandError, head};
-use super::failure::CommandFailure;
 use super::limit::AdHoc;
 use super::number::{digits, saturate};
 use super::{Command, CommandContext, Handled, StoreCommand};
@@ -28,7 +27,7 @@ pub(crate) fn announce(store: &impl Store) {
     store.expect_refunds(*THROTTLED);
 }
 
-/// Answers at once where that can be.
+/// Answers synchronously where the store can.
 #[inline]
 pub(super) fn throttle<'i, C: Clock>(
     context: &mut CommandContext<'_, C>,
@@ -57,8 +56,9 @@ pub(super) fn throttle<'i, C: Clock>(
     }
     let [max_burst, count, period, quantity] = [max_burst, count, period, quantity].map(i64::unsigned_abs);
     let recent = &mut context.session.recent_meter;
-    let limit = recent_limit::made_of(recent, [max_burst, count, period], || meter(max_burst, count, period));
-    let limit = limit.map_err(|error| CommandError::from(format!("ERR {error}")))?;
+    let limit =
+        recent_limit::get_or_make(recent, [max_burst, count, period], || meter(max_burst, count, period));
+    let limit = limit.map_err(CommandError::invalid)?;
     let key = command.argument(1);
     let space = *THROTTLED;
     let trace = context.decider.trace((Listener::Resp, "CL.THROTTLE"), None);
@@ -108,8 +108,8 @@ pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
     AdHoc { space, key, limit, cost, trace }: AdHoc<'_>,
     replies: &mut ReplyWriter<'_>,
-) -> Result<(), CommandFailure> {
-    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandFailure::Store)?;
+) -> Result<(), CommandError> {
+    let verdict = decider.limit(space, key, limit, cost, None, trace).await.map_err(CommandError::store)?;
     write(replies, &limit, &verdict);
     Ok(())
 }
