@@ -13,6 +13,7 @@
 //! | `tokio` | `TokioEnvironment` and `Retry::new` | no |
 //! | `tower` | `RetryLayer`, for HTTP clients that are tower services; includes `tokio` | no |
 //! | `reqwest` | `RetryMiddleware`, for `reqwest-middleware`; includes `tokio` | no |
+//! | `check` | `check::CheckClient`, for the HTTP API of a Slidegate server; includes `tokio` | no |
 //!
 //! # Layout
 //!
@@ -23,11 +24,16 @@
 //! | [`retry`] | [`Retry`], [`Attempts`]: the policy without an HTTP client |
 //! | `environment` | [`Environment`]: clocks, sleep and randomness |
 //! | `tower`, `reqwest` | the hooks of HTTP clients |
+//! | `check` | the client of a Slidegate server, its answers and errors |
 
-#![forbid(unsafe_code)]
+#[cfg(all(doctest, feature = "check", feature = "reqwest", feature = "tower"))]
+#[doc = include_str!("../../../docs/client.md")]
+struct GoodClient;
 
 pub mod advice;
 mod budget;
+#[cfg(feature = "check")]
+pub mod check;
 mod environment;
 mod origins;
 mod pace;

@@ -108,6 +108,16 @@ impl<E: Environment> Retry<E> {
 }
 
 impl<E> Retry<E> {
+    #[cfg(feature = "check")]
+    pub(crate) fn environment(&self) -> &E {
+        &self.shared.environment
+    }
+
+    #[cfg(feature = "check")]
+    pub(crate) fn max_attempts(&self) -> u32 {
+        self.settings.max_attempts
+    }
+
     fn origins(&self) -> MutexGuard<'_, Origins> {
         // No panic leaves an origin half changed.
         self.shared.origins.lock().unwrap_or_else(PoisonError::into_inner)

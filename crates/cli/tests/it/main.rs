@@ -4,6 +4,7 @@
 
 mod admin;
 mod check;
+mod check_client;
 mod demo;
 mod denial_log;
 mod differences;

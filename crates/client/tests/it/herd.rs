@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use slidegate::{Limit, Limiter, ManualClock};
-use slidegate_client::{Advice, Backoff, Exchange, RetryBudget, RetrySettings, advice};
+use slidegate_client::{Advice, Exchange, RetryBudget, RetrySettings, advice};
 use slidegate_testkit::cases::Rng;
 
 const REQUESTS: usize = 10_000;
@@ -17,6 +17,9 @@ const RATE: u32 = 100;
 const IDEAL_MS: u64 = REQUESTS as u64 * 1_000 / RATE as u64;
 const START_MS: u64 = 1_795_014_000_000;
 const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// Wait after a delay that the server demands, a number of refusals before, and a random number.
+type WaitRule = fn(Duration, u32, u64) -> Duration;
 
 /// Course of a herd.
 #[derive(Default)]
@@ -48,7 +51,7 @@ impl HerdReport {
 #[test]
 fn a_herd_disperses() {
     for seed in SEEDS {
-        let report = run(None, seed);
+        let report = run(None, advised_wait, seed);
         assert_eq!(report.successes, REQUESTS);
         let attempts = report.attempts();
         assert!(attempts <= 8 * REQUESTS, "{attempts} attempts, seed {seed}");
@@ -61,10 +64,29 @@ fn a_herd_disperses() {
     }
 }
 
+/// Rules of other clients, for comparison: they wait the delay, and a part of it at most.
+#[test]
+fn other_rules_take_several_times_the_attempts() {
+    let rules: [(&str, WaitRule); 3] = [
+        ("exact", |delay, _, _| delay),
+        ("and up to a fifth", |delay, _, random| {
+            delay + delay.mul_f64(random as f64 / u64::MAX as f64 / 5.0)
+        }),
+        ("and up to as much", |delay, _, random| delay + delay.mul_f64(random as f64 / u64::MAX as f64)),
+    ];
+    let advised = run(None, advised_wait, 1).attempts();
+    for (name, rule) in rules {
+        let report = run(None, rule, 1);
+        let attempts = report.attempts();
+        assert!(attempts > 4 * advised, "{name}: {attempts} attempts");
+        println!("{name}: {attempts} attempts, drained after {} ms", report.last_success_ms);
+    }
+}
+
 #[test]
 fn no_client_of_a_herd_exceeds_its_budget() {
     for (requests_per_client, seed) in [1, 20, 100].into_iter().flat_map(|n| SEEDS.map(|seed| (n, seed))) {
-        let report = run(Some(requests_per_client), seed);
+        let report = run(Some(requests_per_client), advised_wait, seed);
         assert_eq!(report.successes + report.stops, REQUESTS);
         for client in report.attempts_ms.chunks(requests_per_client) {
             let requests_ms: Vec<u64> = client.iter().map(|attempts_ms| attempts_ms[0]).collect();
@@ -84,7 +106,7 @@ fn no_client_of_a_herd_exceeds_its_budget() {
 
 /// Runs a herd until every request has succeeded or was given up. With a number of requests per
 /// client, the requests of a client share a budget. No request may come early.
-fn run(requests_per_client: Option<usize>, seed: u64) -> HerdReport {
+fn run(requests_per_client: Option<usize>, rule: WaitRule, seed: u64) -> HerdReport {
     let clock = ManualClock::new(START_MS);
     let limiter =
         Limiter::builder([Limit::per_second(RATE)]).clock(clock.clone()).build().expect("a limiter");
@@ -112,27 +134,27 @@ fn run(requests_per_client: Option<usize>, seed: u64) -> HerdReport {
             report.stops += 1;
             continue;
         }
-        let wait = backoff(retry_after, attempt, START_MS + now_ms).duration(rng.next());
+        let wait =
+            rule(Duration::from_secs(retry_after.as_millis().div_ceil(1_000) as u64), attempt, rng.next());
         assert!(wait >= retry_after, "a request comes after {wait:?}, before {retry_after:?}");
         queue.push(Reverse((now_ms + wait.as_millis() as u64, request)));
     }
     report
 }
 
-/// Backoff of a request that may be sent any number of times.
-fn backoff(retry_after: Duration, attempt: u32, now_ms: u64) -> Backoff {
-    let seconds = retry_after.as_millis().div_ceil(1_000) as u64;
+/// Advised wait of a request that may be sent any number of times.
+fn advised_wait(delay: Duration, attempt: u32, random: u64) -> Duration {
     let exchange = Exchange {
         method: &Method::GET,
         is_replayable: true,
         status: StatusCode::TOO_MANY_REQUESTS,
-        headers: &HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from(seconds))]),
+        headers: &HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from(delay.as_secs()))]),
         attempt,
-        now_ms,
+        now_ms: START_MS,
     };
     let settings = RetrySettings { max_attempts: u32::MAX, ..RetrySettings::default() };
     match advice(&exchange, &settings) {
-        Advice::Wait(backoff) => backoff,
-        Advice::Stop(stop) => panic!("{stop} after {retry_after:?}"),
+        Advice::Wait(backoff) => backoff.duration(random),
+        Advice::Stop(stop) => panic!("{stop} after a delay of {delay:?}"),
     }
 }

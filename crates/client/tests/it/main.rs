@@ -5,6 +5,8 @@ mod budget;
 mod herd;
 mod vectors;
 
+#[cfg(feature = "check")]
+mod check;
 #[cfg(feature = "tokio")]
 mod environment;
 #[cfg(feature = "reqwest")]
