@@ -88,7 +88,7 @@ async fn a_place_in_flight_is_taken_when_it_is_released() {
     let start = Instant::now();
     let release = async {
         tokio::time::sleep(Duration::from_secs(3)).await;
-        gate.refund(first.permit().expect("a permit")).await.expect("released")
+        gate.refund(&gate.permit(&first).expect("a permit")).await.expect("released")
     };
     let (second, _) = tokio::join!(gate.check(&ask), release);
     assert!(second.expect("an answer").is_allowed());
