@@ -33,7 +33,7 @@ use crate::async_limiter::CallError;
 use crate::clock::{Clock, SystemClock};
 use crate::permit::{Permit, Signer, UnsignedPermit};
 use crate::telemetry::Telemetry;
-use crate::wait_queue::WaitQueue;
+use crate::wait_queue::{MAX_WAITING, WaitQueue};
 use charges::{Charges, Permits, refund_scope};
 use follow_up::{FollowUp, FollowUpOf, needs_follow_up};
 use in_flight::split_charges;
@@ -47,8 +47,6 @@ use slidegate_store::{
 };
 use wait::QueueKey;
 
-/// Default maximum of requests that wait at the same time.
-const MAX_WAITING: usize = 10_000;
 /// Space of ad hoc limits of single requests. No rule can have this name.
 const AD_HOC_SPACE: &str = "/v1/limit";
 /// Space of ad hoc limits of batches. No rule can have this name.
@@ -123,7 +121,8 @@ impl<S, C> Gate<S, C> {
         Self { signer: Signer::new(&secret), ..self }
     }
 
-    /// Maximum of requests that wait at the same time; further ones are decided immediately.
+    /// Maximum of requests that wait at the same time, 10,000 by default; requests on the same subjects
+    /// have at most a sixteenth of that. Further ones are decided immediately.
     pub fn max_waiting(self, requests: usize) -> Self {
         Self { queue: WaitQueue::bounded(requests), ..self }
     }
