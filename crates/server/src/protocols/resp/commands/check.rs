@@ -42,11 +42,11 @@ pub(super) fn check<'i, C: Clock>(
     let shape = read(command, &mut request)?;
     let mut replies = context.replies(out);
     let trace = context.decider.trace((Listener::Resp, "SG.CHECK"), None);
-    if trace.is_none() {
-        if let Some(answer) = context.decider.check_now(&request)? {
-            write(&mut replies, context.decider, &answer, shape);
-            return Ok(Handled::Replied);
-        }
+    if trace.is_none()
+        && let Some(answer) = context.decider.check_now(&request)?
+    {
+        write(&mut replies, context.decider, &answer, shape);
+        return Ok(Handled::Replied);
     }
     Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check {
         ask: CheckRequest::from(request),
