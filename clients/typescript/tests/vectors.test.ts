@@ -1,0 +1,54 @@
+/** Runs `vectors/advice.jsonl`. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+import { advice, waitMs } from '../src/advice.ts';
+
+interface Vector {
+  name: string;
+  status: number;
+  headers: [string, string][];
+  method: string;
+  replayable: boolean;
+  attempt: number;
+  now_ms: number;
+  max_wait_ms?: number;
+  max_attempts?: number;
+  expect: { delay_ms: number; jitter_ms: number } | { stop: string };
+}
+
+const path = new URL('../../../vectors/advice.jsonl', import.meta.url);
+const vectors: Vector[] = readFileSync(path, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+
+function answer({ now_ms: nowMs, max_wait_ms: maxWaitMs, max_attempts: maxAttempts, ...exchange }: Vector) {
+  const settings = { ...(maxWaitMs != null && { maxWaitMs }), ...(maxAttempts != null && { maxAttempts }) };
+  const given = advice({ ...exchange, nowMs }, settings);
+  if (given.stop) return { stop: given.stop };
+  return { delay_ms: given.delayMs, jitter_ms: given.jitterMs };
+}
+
+test('the vectors are all there', () => {
+  assert.ok(vectors.length >= 205, `${vectors.length} vectors`);
+  assert.equal(new Set(vectors.map(({ name }) => name)).size, vectors.length);
+});
+
+test('advice is that of the vectors', () => {
+  const answers = vectors.map((vector) => ({ name: vector.name, expect: answer(vector) }));
+  assert.deepEqual(answers, vectors.map(({ name, expect }) => ({ name, expect })));
+});
+
+/** A client that sees only the combined value of repeated fields gets the same answer. */
+test('advice on a Headers object is that on its pairs', () => {
+  for (const vector of vectors) {
+    if (vector.headers.some(([, value]) => /[^\0-\xff]/.test(value))) continue;
+    const headers = [...new Headers(vector.headers)];
+    assert.deepEqual(answer({ ...vector, headers }), vector.expect, vector.name);
+  }
+});
+
+test('every jitter is equally likely, both ends included', () => {
+  const backoff = { delayMs: 10, jitterMs: 3 };
+  const waits = [0, 0.2499, 0.25, 0.5, 0.75, 0.9999].map((random) => waitMs(backoff, random));
+  assert.deepEqual(waits, [10, 10, 11, 12, 13, 13]);
+});
