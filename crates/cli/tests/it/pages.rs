@@ -8,7 +8,9 @@ fn root() -> PathBuf {
 }
 
 /// Folders with pages, each with everything below it.
-const FOLDERS: [&str; 5] = ["docs", "bench", "contrib", "fuzz", "vectors"];
+const FOLDERS: [&str; 6] = ["docs", "bench", "clients", "contrib", "fuzz", "vectors"];
+/// Folders of what is built or installed.
+const GENERATED: [&str; 2] = ["target", "node_modules"];
 
 fn children(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
@@ -21,7 +23,7 @@ fn pages() -> Vec<PathBuf> {
     paths.retain(|path| path.is_file());
     paths.extend(FOLDERS.map(|name| root().join(name)));
     while let Some(path) = paths.pop() {
-        if path.is_dir() && !path.ends_with("target") {
+        if path.is_dir() && !GENERATED.iter().any(|name| path.ends_with(name)) {
             paths.extend(children(&path));
         } else if path.extension().is_some_and(|end| end == "md") {
             found.push(path);
@@ -78,7 +80,7 @@ fn paths_in_prose_exist() {
     for path in pages() {
         let page = fs::read_to_string(&path).expect("a page");
         let words = page.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2));
-        let roots = ["crates/", "docs/", "scripts/", "vectors/", "bench/", "fuzz/"];
+        let roots = ["clients/", "crates/", "docs/", "scripts/", "vectors/", "bench/", "fuzz/"];
         for named in words.filter(|word| roots.iter().any(|root| word.starts_with(root))) {
             let named = named.split(' ').next().unwrap_or(named);
             assert!(root().join(named).exists(), "{}: {named}", path.display());

@@ -195,9 +195,14 @@ impl Store for Backend {
 
 impl SyncStore for Backend {
     #[inline]
-    fn as_memory(&self) -> Option<&Memory> {
+    fn is_sync(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+
+    #[inline]
+    fn try_decide_now(&self, call: &ChargeRequest<'_>) -> Option<Verdict> {
         match self {
-            Self::Memory(memory) => Some(memory),
+            Self::Memory(memory) => Some(memory.decide_now(call)),
             Self::Redis(_) => None,
         }
     }

@@ -8,8 +8,8 @@ use hyper::HeaderMap;
 use slidegate::policy::file::Server;
 use slidegate::telemetry::{Telemetry, Timer};
 use slidegate::{
-    Answer, BatchItem, CallError, CheckRequest, Clock, Gate, GateError, Key, Limit, Permit, Request,
-    SettlementReport, Space, Verdict,
+    Answer, BatchAnswer, BatchItem, CallError, CheckRequest, Clock, Gate, GateError, Key, Limit, Permit,
+    Request, RequestError, SettlementReport, Space, SyncAnswer, Verdict,
 };
 use tokio::sync::Notify;
 
@@ -179,7 +179,10 @@ impl<C: Clock> Decider<C> {
     }
 
     /// Leaves no trace by itself: a call may be decided in two steps.
-    pub(crate) async fn check_all(&self, demands: &[BatchItem<'_>]) -> Result<Answer, GateError<StoreError>> {
+    pub(crate) async fn check_all(
+        &self,
+        demands: &[BatchItem<'_>],
+    ) -> Result<BatchAnswer, GateError<StoreError>> {
         let started = self.start();
         let answers = self.gate.check_all(demands).await;
         self.finish(started);
@@ -203,17 +206,21 @@ impl<C: Clock> Decider<C> {
         verdict
     }
 
-    /// [`Self::check`] without a future. `None`, and nothing is decided, unless the state is in memory.
+    /// [`Self::check`] by a store that does not wait. `None` where only that can answer: nothing was decided then.
     #[inline]
-    pub(crate) fn check_now(&self, request: &Request<'_>) -> Result<Option<Answer>, GateError<StoreError>> {
+    pub(crate) fn check_now<T>(
+        &self,
+        request: &Request<'_>,
+        write: impl FnOnce(SyncAnswer<'_>) -> T,
+    ) -> Result<Option<T>, RequestError> {
         let started = self.start();
-        let answer = self.gate.check_now(request);
-        match &answer {
-            Ok(None) => {}
+        let written = self.gate.check_now(request, write);
+        match &written {
             Ok(Some(_)) => self.finish(started),
-            Err(_) => self.path_refusals.count_of(&answer),
+            Ok(None) => {}
+            Err(error) => self.path_refusals.count(error),
         }
-        answer
+        written
     }
 
     /// [`Self::limit`] by a store that does not wait, if it is one.

@@ -1,6 +1,5 @@
-//! Overlaid limits: those that share one history in a batch, with different quotas. A store decides
-//! them together, by the strictest; the others are then decided by themselves, so that the numbers of
-//! each are true of its own quota.
+//! Limits that meet on one history in a call with different quotas. A store decides them together, by the one with the least room;
+//! the others are asked by themselves, so that what each of them tells is true of its own quota.
 
 use slidegate_core::{Decision, Limit, Verdict};
 use smallvec::SmallVec;
@@ -10,16 +9,16 @@ use super::inspect::never;
 use crate::clock::Clock;
 use slidegate_store::{Charge, ChargeRequest, Store, is_stricter};
 
-/// Limit that a stricter one decided for.
+/// A limit that another one decided for.
 struct OverlaidLimit<'a> {
     /// Index of its decision.
     at: usize,
-    /// Its subject, with all costs of the call there.
+    /// Its subject, with all that the call costs there.
     charge: Charge<'a>,
 }
 
 impl<S: Store, C: Clock> Gate<S, C> {
-    /// Replaces the decisions of overlaid limits by their own.
+    /// Puts the answers of limits that were overruled in the place of those that they were given.
     pub(super) async fn decide_overlaid(
         &self,
         charges: &[Charge<'_>],
@@ -31,9 +30,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
         }
         let is_allowed = verdict.is_allowed();
         for OverlaidLimit { at, charge } in overlaid_limits {
-            let own = self.decide_alone(charge, is_allowed).await?;
-            // Decisions of different sources are not mixed.
-            if let (true, Some(decision)) = (own.source == verdict.source, own.decisions.first()) {
+            let said = self.decide_alone(charge, is_allowed).await?;
+            // Of a store that does not answer any more nothing is mixed in.
+            if let (true, Some(decision)) = (said.source == verdict.source, said.decisions.first()) {
                 let stamp_ms = verdict.decisions[at].stamp_ms;
                 verdict.decisions[at] = Decision { stamp_ms, ..*decision };
             }
@@ -41,7 +40,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(())
     }
 
-    /// Decides one limit without charging it: its state after the charge, or its answer to the cost that was denied.
+    /// Asks a limit without charging it: what is left once all was charged, or what it says to what nobody was charged.
     async fn decide_alone(&self, charge: Charge<'_>, is_allowed: bool) -> Result<Verdict, S::Error> {
         let (now_ms, holder) = (self.clock.now_ms(), self.next_id());
         if is_allowed {
@@ -53,7 +52,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 }
 
-/// Limits of these charges that share their history with a stricter one.
+/// The limits of these charges that meet with one that has less room.
 fn overlaid_limits<'c>(charges: &[Charge<'c>]) -> SmallVec<[OverlaidLimit<'c>; 1]> {
     let mut found = SmallVec::new();
     if charges.len() < 2 {
@@ -79,7 +78,7 @@ fn overlaid_limits<'c>(charges: &[Charge<'c>]) -> SmallVec<[OverlaidLimit<'c>; 1
     found
 }
 
-/// The limit among these with the same history.
+/// The limit among these that has the history of another.
 fn find<'c>(limits: &'c [Limit], of: &Limit) -> Option<&'c Limit> {
     limits.iter().find(|limit| limit.id() == of.id())
 }
