@@ -350,6 +350,9 @@ each_feature_alone() {
     for feature in "" tokio policy redis; do
         cargo clippy --quiet --package slidegate --features "$feature" -- -D warnings
     done
+    for feature in "" tokio tower reqwest check; do
+        cargo clippy --quiet --package slidegate-client --features "$feature" -- -D warnings
+    done
 }
 
 redis_is_optional() {

@@ -23,13 +23,13 @@ pub struct RetryBudget {
     /// Number of the newest bucket since the start of the clock.
     newest: u64,
     /// Ring of buckets; the bucket with number `n` is at `n % BUCKETS`.
-    buckets: [Bucket; BUCKETS],
+    buckets: [BudgetBucket; BUCKETS],
     /// Retries that are not sent yet.
     waiting: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
+struct BudgetBucket {
     requests: u64,
     retries: u64,
 }
@@ -70,16 +70,16 @@ impl RetryBudget {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    fn bucket_of_age(&self, age: u64) -> Bucket {
+    fn bucket_of_age(&self, age: u64) -> BudgetBucket {
         // One turn of the ring ahead, so that the first buckets of a clock do not underflow.
         self.buckets[((self.newest + BUCKETS as u64 - age) % BUCKETS as u64) as usize]
     }
 
     /// Newest bucket, after those that have passed are emptied.
-    fn bucket(&mut self, now_ms: u64) -> &mut Bucket {
+    fn bucket(&mut self, now_ms: u64) -> &mut BudgetBucket {
         let number = (now_ms / BUCKET_MS).max(self.newest);
         for passed in (self.newest + 1..=number).take(BUCKETS) {
-            self.buckets[(passed % BUCKETS as u64) as usize] = Bucket::default();
+            self.buckets[(passed % BUCKETS as u64) as usize] = BudgetBucket::default();
         }
         // After a long time all buckets are empty, whichever were visited.
         self.newest = number;

@@ -39,11 +39,11 @@ pub struct Retry<E> {
     settings: RetrySettings,
     pauses: bool,
     paces: bool,
-    shared: Arc<Shared<E>>,
+    shared: Arc<RetryState<E>>,
 }
 
 #[derive(Debug)]
-struct Shared<E> {
+struct RetryState<E> {
     environment: E,
     origins: Mutex<Origins>,
 }
@@ -72,7 +72,7 @@ impl Default for Retry<TokioEnvironment> {
 impl<E: Environment> Retry<E> {
     /// Policy with another source of time and randomness, with the default settings.
     pub fn in_environment(environment: E) -> Self {
-        let shared = Arc::new(Shared { environment, origins: Mutex::default() });
+        let shared = Arc::new(RetryState { environment, origins: Mutex::default() });
         Self { settings: RetrySettings::default(), pauses: false, paces: false, shared }
     }
 
@@ -167,21 +167,8 @@ impl<E: Environment> Attempts<E> {
     pub fn next<R>(&mut self, status: StatusCode, headers: &HeaderMap, copy: Option<R>) -> Result<R, Stop> {
         let Retry { settings, pauses, paces, shared } = &self.retry;
         let (unix_ms, now_ms) = (shared.environment.unix_ms(), shared.environment.monotonic_ms());
-        let mut origins = self.retry.origins();
-        let state = origins.state(&self.origin, now_ms);
-        if self.wait.take().is_some() {
-            // It was sent without the wait.
-            state.budget.record_retry(now_ms);
-        }
-        if *pauses {
-            let delay_ms = demand_ms(status, headers, unix_ms);
-            if let Some(delay_ms) = delay_ms.filter(|delay_ms| *delay_ms <= settings.max_wait_ms) {
-                state.pause(delay_ms, now_ms);
-            }
-        }
-        if *paces && let Some(interval) = Interval::of(headers) {
-            state.pace(interval, now_ms);
-        }
+        let delay_ms = demand_ms(status, headers, unix_ms).filter(|_| *pauses);
+        let interval = paces.then(|| Interval::of(headers)).flatten();
         let exchange = Exchange {
             method: &self.method,
             is_replayable: copy.is_some(),
@@ -190,7 +177,20 @@ impl<E: Environment> Attempts<E> {
             attempt: self.attempt,
             now_ms: unix_ms,
         };
-        match advice(&exchange, settings) {
+        let advice = advice(&exchange, settings);
+        let mut origins = self.retry.origins();
+        let state = origins.state(&self.origin, now_ms);
+        if self.wait.take().is_some() {
+            // It was sent without the wait.
+            state.budget.record_retry(now_ms);
+        }
+        if let Some(delay_ms) = delay_ms.filter(|delay_ms| *delay_ms <= settings.max_wait_ms) {
+            state.pause(delay_ms, now_ms);
+        }
+        if let Some(interval) = interval {
+            state.pace(interval, now_ms);
+        }
+        match advice {
             Advice::Stop(stop) => Err(stop),
             Advice::Wait(_) if !state.budget.try_retry(now_ms) => Err(Stop::BudgetExhausted),
             Advice::Wait(backoff) => {

@@ -8,7 +8,6 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use http::uri::Scheme;
 use http::{HeaderMap, Request, Response, Uri, header};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -131,13 +130,39 @@ fn copy<B: Replay>(request: &Request<B>) -> Option<Request<B>> {
 
 /// Scheme, host and port, by the `Host` header where the target has none.
 fn origin(uri: &Uri, headers: &HeaderMap) -> String {
+    let scheme = uri.scheme_str().unwrap_or("http");
     let authority = match (uri.host(), uri.port_u16()) {
-        (Some(host), Some(port)) => format!("{host}:{port}"),
-        (Some(host), None) => host.to_owned(),
+        (Some(host), Some(port)) if !is_default_port(scheme, port) => format!("{host}:{port}"),
+        (Some(host), _) => host.to_owned(),
         (None, _) => {
             let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
             host.unwrap_or_default().to_owned()
         }
     };
-    format!("{}://{}", uri.scheme().unwrap_or(&Scheme::HTTP), authority.to_ascii_lowercase())
+    format!("{scheme}://{}", authority.to_ascii_lowercase())
+}
+
+fn is_default_port(scheme: &str, port: u16) -> bool {
+    matches!((scheme, port), ("http", 80) | ("https", 443))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_those_of_rfc_6454() {
+        let rows = [
+            ("https://API.example.com/orders?page=2", "https://api.example.com"),
+            ("https://api.example.com:443/", "https://api.example.com"),
+            ("https://user:secret@api.example.com:8443/", "https://api.example.com:8443"),
+            ("http://api.example.com:443/", "http://api.example.com:443"),
+            ("http://[2001:db8::1]:80/", "http://[2001:db8::1]"),
+            ("/orders", "http://from-host:8080"),
+        ];
+        let headers = HeaderMap::from_iter([(header::HOST, "From-Host:8080".parse().expect("a value"))]);
+        for (uri, expected) in rows {
+            assert_eq!(origin(&uri.parse().expect("a URI"), &headers), expected);
+        }
+    }
 }

@@ -24,6 +24,8 @@ pub struct Builder<S = Memory, C = SystemClock> {
     name: String,
     secret: Option<[u8; 32]>,
     refundable: bool,
+    #[cfg(feature = "tokio")]
+    max_waiting: usize,
     clock: C,
     store: S,
 }
@@ -50,6 +52,8 @@ impl Builder {
             name: String::new(),
             secret: None,
             refundable: false,
+            #[cfg(feature = "tokio")]
+            max_waiting: crate::wait_queue::MAX_WAITING,
             clock: SystemClock::new(),
             store: Memory::default(),
         }
@@ -98,7 +102,7 @@ impl<S: Store, C: Clock> Builder<S, C> {
             signer: Signer::new(&self.secret.unwrap_or_else(random)),
             ids: AtomicU64::new(u64::from_le_bytes(random())),
             #[cfg(feature = "tokio")]
-            queue: Default::default(),
+            queue: crate::wait_queue::WaitQueue::bounded(self.max_waiting),
         }))
     }
 }
@@ -121,10 +125,25 @@ impl<S, C> Builder<S, C> {
         Self { refundable: true, ..self }
     }
 
+    /// Maximum of waiters in [`Limiter::until_ready`] at the same time, 10,000 by default; one key has at
+    /// most a sixteenth of that. Further calls fail with [`WaitError::QueueFull`](crate::WaitError).
+    #[cfg(feature = "tokio")]
+    pub fn max_waiting(self, waiters: usize) -> Self {
+        Self { max_waiting: waiters, ..self }
+    }
+
     /// Clock; the default is [`SystemClock`].
     pub fn clock<D: Clock>(self, clock: D) -> Builder<S, D> {
-        let Self { limits, name, secret, refundable, store, .. } = self;
-        Builder { limits, name, secret, refundable, clock, store }
+        Builder {
+            limits: self.limits,
+            name: self.name,
+            secret: self.secret,
+            refundable: self.refundable,
+            #[cfg(feature = "tokio")]
+            max_waiting: self.max_waiting,
+            clock,
+            store: self.store,
+        }
     }
 
     /// Store; the default is [`Memory`]. Limiters share one through an `Arc`, and their names separate
@@ -142,8 +161,16 @@ impl<S, C> Builder<S, C> {
     /// # Ok::<(), slidegate::BuildError>(())
     /// ```
     pub fn store<T: Store>(self, store: T) -> Builder<T, C> {
-        let Self { limits, name, secret, refundable, clock, .. } = self;
-        Builder { limits, name, secret, refundable, clock, store }
+        Builder {
+            limits: self.limits,
+            name: self.name,
+            secret: self.secret,
+            refundable: self.refundable,
+            #[cfg(feature = "tokio")]
+            max_waiting: self.max_waiting,
+            clock: self.clock,
+            store,
+        }
     }
 
     fn check(&self) -> Result<(), BuildError> {

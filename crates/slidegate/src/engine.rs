@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use slidegate_core::{Limit, LimitId, LimitKind, Verdict};
 
 use crate::clock::Clock;
-use crate::permit::{Permit, PermitError, Refundable, Signer};
+use crate::permit::{Permit, PermitError, Refundable, Signer, UnsignedPermit};
 use slidegate_store::memory::PreparedLimits;
 use slidegate_store::{Admission, Charge, ChargeRequest, ForgetRequest, Grants, Key, RefundScope, Store};
 
@@ -69,7 +69,7 @@ impl<S, C> Engine<S, C> {
             let returns = RefundScope::Everything;
             Refundable { charge: &charge, decisions: &verdict.decisions, returns, grant }
         });
-        let permit = self.signer.issue(id, refundable);
+        let permit = UnsignedPermit::new(id, refundable).map(|permit| self.signer.sign(&permit));
         Ok(Reservation { verdict, permit })
     }
 

@@ -1,58 +1,58 @@
-//! A policy over a store: what a middleware or a service asks.
+//! Gate: the rules of a policy over a store.
 
 mod active_policy;
 mod answer;
-mod batch;
 mod charges;
-mod dry_run;
+mod follow_up;
 mod in_flight;
 mod inspect;
+mod item;
+mod overlay;
 mod report;
 mod request;
 mod settlement;
-mod shared_history;
 mod sync;
 mod wait;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use slidegate_core::{Decisions, Limit, Source, Verdict};
+use smallvec::SmallVec;
 
 pub use active_policy::ActivePolicy;
-pub use answer::{Answer, LimitAnswer};
-pub use batch::{BatchAnswer, BatchItem, ItemAnswer};
+pub use answer::{Answer, ItemAnswer, LimitAnswer};
 pub use inspect::{Inspection, LimitUsage, ResetSubject};
+pub use item::BatchItem;
 pub use request::{CheckRequest, GateError};
 pub use settlement::{SettlementPart, SettlementReport, Settlements};
-pub use sync::SyncAnswer;
 
 use crate::async_limiter::CallError;
 use crate::clock::{Clock, SystemClock};
-use crate::permit::{Permit, Signer};
+use crate::permit::{Permit, Signer, UnsignedPermit};
 use crate::telemetry::Telemetry;
-use crate::wait_queue::WaitQueue;
-use answer::Applied;
-use charges::{Charges, returns};
+use crate::wait_queue::{MAX_WAITING, WaitQueue};
+use charges::{Charges, Permits, refund_scope};
+use follow_up::{FollowUp, FollowUpOf, needs_follow_up};
 use in_flight::split_charges;
-use slidegate_policy::{Choice, Hit, HitMode, Policy};
+use item::MatchedItem;
+use slidegate_policy::{HitMode, Policy};
 use slidegate_store::fallback::share;
 use slidegate_store::random;
 use slidegate_store::{
-    Admission, Charge, ChargeRequest, Grants, IdempotentOutcome, RefundScope, ReserveRequest, Store,
+    Admission, Charge, ChargeRequest, Grants, IdempotentOutcome, Key, RefundScope, SettleOutcome, Settlement,
+    Space, Store,
 };
-use slidegate_store::{Key, Space};
 use wait::QueueKey;
 
-/// The most requests that wait for their turn at a time, where nothing else is said.
-const MAX_WAITING: usize = 10_000;
-/// The space of limits that come with the request. No rule can have this name.
+/// Space of ad hoc limits of single requests. No rule can have this name.
 const AD_HOC_SPACE: &str = "/v1/limit";
-/// The space of limits that come with one of several requests. No rule can have this name.
+/// Space of ad hoc limits of batches. No rule can have this name.
 const BATCH_SPACE: &str = "/item";
 
-/// Decides requests by the rules of a [`Policy`], over any [`Store`].
+/// Gate: decides requests by the rules of a [`Policy`], over any [`Store`].
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,7 +79,7 @@ pub struct Gate<S, C = SystemClock> {
     signer: Signer,
     ids: AtomicU64,
     settled: settlement::SettlementCounters,
-    /// Requests that were refused because their idempotency keys could not be remembered.
+    /// Requests refused because there was no room for their idempotency keys.
     full: AtomicU64,
     queue: WaitQueue<QueueKey>,
     ad_hoc: Space,
@@ -88,8 +88,8 @@ pub struct Gate<S, C = SystemClock> {
 }
 
 impl<S: Store> Gate<S> {
-    /// A gate with these rules, by the system's clock. Permits are signed by a random secret and end with the process;
-    /// see [`Gate::permit_secret`].
+    /// Gate with these rules and the system clock. Permits are signed with a random secret and end with
+    /// the process; see [`Gate::permit_secret`].
     pub fn new(policy: Policy, store: S) -> Self {
         announce(&policy, &store);
         Self {
@@ -109,60 +109,72 @@ impl<S: Store> Gate<S> {
 }
 
 impl<S, C> Gate<S, C> {
-    /// Another clock.
+    /// The same gate with another clock.
     pub fn clock<D: Clock>(self, clock: D) -> Gate<S, D> {
         let Self { policy, store, signer, ids, settled, full, queue, ad_hoc, batch_space, telemetry, .. } =
             self;
         Gate { policy, store, clock, signer, ids, settled, full, queue, ad_hoc, batch_space, telemetry }
     }
 
-    /// The secret that signs permits, which nodes share that take each other's.
+    /// Secret that signs permits, shared by the nodes that accept each other's permits.
     pub fn permit_secret(self, secret: [u8; 32]) -> Self {
         Self { signer: Signer::new(&secret), ..self }
     }
 
-    /// The most requests that are held for their turn at a time; further ones are answered at once.
+    /// Maximum of requests that wait at the same time, 10,000 by default; requests on the same subjects
+    /// have at most a sixteenth of that. Further ones are decided immediately.
     pub fn max_waiting(self, requests: usize) -> Self {
         Self { queue: WaitQueue::bounded(requests), ..self }
     }
 
-    /// Tells an observer of everything that is decided.
+    /// Telemetry that records every decision.
     pub fn observe(self, telemetry: Arc<Telemetry>) -> Self {
         let policy = Policy::clone(&self.policy.load());
         self.policy.store(Arc::new(telemetry.attach(policy)));
         Self { telemetry: Some(telemetry), ..self }
     }
 
-    /// Who is told of everything that is decided.
+    /// Telemetry, if there is one.
     #[inline]
     pub fn telemetry(&self) -> Option<&Arc<Telemetry>> {
         self.telemetry.as_ref()
     }
 
-    /// The rules as they are now.
+    /// Policy in force.
     pub fn policy(&self) -> Arc<ActivePolicy> {
         self.policy.load_full()
     }
 
-    /// Where it keeps its state.
+    /// Store with the state.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// What came of the permits that were given back or settled here.
+    /// Counts of refunds and settlements by outcome.
     pub fn settlements(&self) -> Settlements {
         self.settled.counts()
     }
 
-    /// Requests that were refused because there was no room to remember their idempotency keys.
+    /// Number of requests refused because there was no room for their idempotency keys.
     pub fn refused_idempotency_keys(&self) -> u64 {
         self.full.load(Ordering::Relaxed)
     }
 
-    /// The space of [`Gate::limit`].
+    /// Space of [`Gate::limit`].
     #[inline]
     pub fn ad_hoc(&self) -> Space {
         self.ad_hoc
+    }
+
+    /// Signed permit of an answer, which may leave the process.
+    pub fn permit(&self, answer: &Answer) -> Option<Permit> {
+        answer.unsigned_permit().map(|permit| self.signer.sign(permit))
+    }
+
+    fn report_settlement(&self, settlement: &Settlement<'_>, outcomes: &[SettleOutcome]) -> SettlementReport {
+        let report = SettlementReport::new(&self.policy.load(), settlement, outcomes);
+        self.settled.add(report.outcome, settlement::debt_units(settlement, outcomes));
+        report
     }
 
     fn next_id(&self) -> u64 {
@@ -171,7 +183,7 @@ impl<S, C> Gate<S, C> {
 }
 
 impl<S: Store, C: Clock> Gate<S, C> {
-    /// Puts other rules in the place of these, at once. History is kept: it belongs to rules and limits by name.
+    /// Replaces the policy, atomically. State stays: it belongs to rules and limits by name.
     pub fn replace(&self, policy: Policy) {
         announce(&policy, &self.store);
         let policy = match &self.telemetry {
@@ -179,11 +191,11 @@ impl<S: Store, C: Clock> Gate<S, C> {
             None => ActivePolicy::new(policy, Box::default()),
         };
         self.policy.store(Arc::new(policy));
-        // After that: what old rules refused must not be repeated under the new ones.
+        // Afterwards: denials of the old rules must not be repeated under the new ones.
         self.store.clear_deny_cache();
     }
 
-    /// What time it is by its clock, as Unix milliseconds.
+    /// Time of its clock, as Unix milliseconds.
     pub fn now_ms(&self) -> u64 {
         self.clock.now_ms()
     }
@@ -191,8 +203,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// Decides a request by every rule that applies to it: all of them admit it, or none is charged.
     pub async fn check(&self, request: &CheckRequest<'_>) -> Result<Answer, GateError<S::Error>> {
         let policy = self.policy();
-        let choice = policy.choose(&request.request)?;
-        self.answer(&policy, &choice, request).await
+        let item = MatchedItem::request(&policy, &request.request, policy.choose(&request.request)?);
+        self.decide_items(policy, std::slice::from_ref(&item), Options::of(request)).await
     }
 
     /// Decides a request by the rule of this name, whatever it matches; `None` if there is no such rule.
@@ -202,18 +214,30 @@ impl<S: Store, C: Clock> Gate<S, C> {
         request: &CheckRequest<'_>,
     ) -> Result<Option<Answer>, GateError<S::Error>> {
         let policy = self.policy();
-        match &policy.choose_rule(rule, &request.request)? {
-            Some(choice) => self.answer(&policy, choice, request).await.map(Some),
-            None => Ok(None),
-        }
+        let Some(choice) = policy.choose_rule(rule, &request.request)? else { return Ok(None) };
+        let item = MatchedItem::request(&policy, &request.request, choice);
+        self.decide_items(policy, std::slice::from_ref(&item), Options::of(request)).await.map(Some)
     }
 
-    /// Decides by a limit that comes with the request. Such keys share nothing with those of rules.
+    /// Decides several requests together: all are admitted, or none is charged. Costs to the same
+    /// subject add up. Units are given back, and rules in observe mode decided, only if all were
+    /// admitted. The answer has no permit.
+    pub async fn check_all(&self, items: &[BatchItem<'_>]) -> Result<Answer, GateError<S::Error>> {
+        let policy = self.policy();
+        let mut matched: SmallVec<[MatchedItem<'_>; 1]> = SmallVec::with_capacity(items.len());
+        for item in items {
+            matched.push(MatchedItem::batch(&policy, item)?);
+        }
+        self.decide_items(policy, &matched, BATCH).await
+    }
+
+    /// Decides by an ad hoc limit. Its keys share nothing with those of rules.
     pub async fn limit(&self, key: impl Into<Key<'_>>, limit: Limit, cost: u64) -> Result<Verdict, S::Error> {
         self.limit_in(self.ad_hoc, key, limit, cost, None).await
     }
 
-    /// [`Gate::limit`] in another space, whose keys share nothing with those of others. The id is what the sender knows the request by.
+    /// [`Gate::limit`] in another space, whose keys share nothing with those of others. The id is for
+    /// telemetry.
     pub async fn limit_in(
         &self,
         space: Space,
@@ -231,46 +255,58 @@ impl<S: Store, C: Clock> Gate<S, C> {
         verdict
     }
 
-    /// The limit that decided where this one was asked: this node's share of it while the store did not answer.
+    /// The limit that decided in place of this one: this node's share of it while the store is
+    /// unavailable.
     pub fn decisive(&self, limit: &Limit, source: Source) -> Limit {
         if source == Source::Local { share(limit, self.store.nodes()) } else { *limit }
     }
 
-    /// Replaces what was charged by what it really cost, and releases what is held in flight.
+    /// Replaces a charge by the actual cost, and releases slots in flight.
     pub async fn settle(&self, permit: &Permit, cost: u64) -> Result<SettlementReport, CallError<S::Error>> {
         let settlement = self.signer.open(permit, cost, self.clock.now_ms())?;
-        let outcomes = self.store.settle(&settlement).await.map_err(CallError::Store)?;
-        let report = SettlementReport::new(&self.policy.load(), &settlement, &outcomes);
-        self.settled.add(report.outcome, settlement::debt_units(&settlement, &outcomes));
-        Ok(report)
+        self.settle_all(&settlement).await.map_err(CallError::Store)
     }
 
-    /// Gives back what was charged, and releases what is held in flight.
+    /// [`Gate::settle`] with a permit that never left the process.
+    pub async fn settle_unsigned(
+        &self,
+        permit: &UnsignedPermit,
+        cost: u64,
+    ) -> Result<SettlementReport, S::Error> {
+        self.settle_all(&permit.settlement(cost, self.clock.now_ms())).await
+    }
+
+    async fn settle_all(&self, settlement: &Settlement<'_>) -> Result<SettlementReport, S::Error> {
+        let outcomes = self.store.settle(settlement).await?;
+        Ok(self.report_settlement(settlement, &outcomes))
+    }
+
+    /// Gives a charge back, and releases slots in flight.
     pub async fn refund(&self, permit: &Permit) -> Result<SettlementReport, CallError<S::Error>> {
         self.settle(permit, 0).await
     }
 
-    async fn answer(
+    /// Decides items: the one pipeline of requests and batches. [`Gate::check_now`] takes the same
+    /// steps without a future.
+    async fn decide_items(
         &self,
-        policy: &Arc<ActivePolicy>,
-        choice: &Choice<'_>,
-        request: &CheckRequest<'_>,
+        policy: Arc<ActivePolicy>,
+        items: &[MatchedItem<'_>],
+        options: Options<'_>,
     ) -> Result<Answer, GateError<S::Error>> {
-        let hits = match choice {
-            Choice::Blocked { rule, reason: why } => {
-                let now_ms = self.clock.now_ms();
-                self.report_blocked(policy, &request.request, (*rule, *why), now_ms);
-                return Ok(Answer::blocked_by(policy.clone(), (*rule, *why), now_ms));
-            }
-            Choice::Hits(hits) => hits,
-        };
-        let enforced = Charges::of(policy, hits, HitMode::Enforce, request.request.requested_cost());
-        let id = self.id(policy, hits);
-        let decided = self.decide(&enforced, id, request).await;
-        self.report(policy, &request.request, hits, decided.as_ref());
-        let (admission, id, mut replayed) = match decided? {
+        let charges = Charges::enforced(&policy, items, self.batch_space, options.permits);
+        if items.len() > 1 {
+            charges.check_bound()?;
+        }
+        for rule in items.iter().flat_map(|item| &item.skipped) {
+            policy.record_skip(*rule);
+        }
+        let id = self.id(&policy, items, (&charges, options.permits));
+        let decided = self.decide(&charges, id, options).await;
+        self.report(&policy, items, options.permits, decided.as_ref());
+        let (mut admission, id, replayed) = match decided? {
             IdempotentOutcome::Decided(admission) => (admission, id, false),
-            // Both get the same permit.
+            // Both answers have the same permit.
             IdempotentOutcome::Replayed { admission, holder } => (admission, id.map(|_| holder), true),
             IdempotentOutcome::Conflict => return Err(GateError::Conflict),
             IdempotentOutcome::Full => {
@@ -278,80 +314,107 @@ impl<S: Store, C: Clock> Gate<S, C> {
                 return Err(GateError::Full);
             }
         };
-        let (mut observed, mut permit) = (Vec::new(), None);
-        if admission.verdict.is_allowed() && (id.is_some() || enforced.applied.len() < hits.len()) {
+        let mut follow_up = FollowUp { replayed, ..FollowUp::default() };
+        if needs_follow_up(items, id, &admission.verdict) {
+            let key = options.idempotency_key.filter(|_| charges.charges.is_empty());
+            let follow_up_of = FollowUpOf { charges: &charges, permits: options.permits, id, key };
             // In a box, as all that few requests come to: the others would carry the room for it.
-            let dry_run_hits = if replayed { &[] } else { &**hits };
-            // Where no rule is enforced, those that only look on remember by themselves that they were charged.
-            let key = request.idempotency_key.as_deref().filter(|_| enforced.charges.is_empty());
-            let completed =
-                Box::pin(self.complete(policy, (&enforced, &admission), dry_run_hits, (id, key))).await;
-            replayed |= completed.replayed;
-            (observed, permit) = (completed.observed, completed.permit);
-            if !completed.replayed {
-                self.report_dry_run(
-                    policy,
-                    &request.request,
-                    dry_run_hits,
-                    (&observed, admission.verdict.decided_at_ms),
-                );
-            }
+            let follow_up_later = self.follow_up(&policy, items, follow_up_of, &mut admission, replayed);
+            follow_up = Box::pin(follow_up_later).await.map_err(GateError::Store)?;
         }
-        let (policy, applied, verdict) = (policy.clone(), enforced.applied, admission.verdict);
+        drop(charges);
         let nodes = self.store.nodes();
-        Ok(Answer { policy, verdict, applied, observed, barred: None, permit, replayed, nodes })
+        Ok(Answer::new(Guard::from_inner(policy), items, admission.verdict, follow_up, nodes))
     }
 
-    /// Asks the store about the rules that are enforced.
+    /// Decides the enforced limits.
     async fn decide(
         &self,
-        enforced: &Charges<'_>,
+        charges: &Charges<'_>,
         id: Option<u64>,
-        request: &CheckRequest<'_>,
+        options: Options<'_>,
     ) -> Result<IdempotentOutcome, GateError<S::Error>> {
-        let once = if enforced.charges.is_empty() {
-            IdempotentOutcome::Decided(Verdict::new(self.clock.now_ms(), Decisions::default()).into())
-        } else if request.wait.is_zero() {
-            self.decide_immediately(enforced, id, request).await?
+        let decided = if charges.charges.is_empty() {
+            Ok(IdempotentOutcome::Decided(Verdict::new(self.clock.now_ms(), Decisions::default()).into()))
+        } else if options.wait.is_zero() {
+            self.decide_once(charges, id, options).await
         } else {
-            Box::pin(self.decide_waiting(enforced, id, request)).await?
+            Box::pin(self.decide_waiting(charges, id, options)).await
         };
-        if let IdempotentOutcome::Decided(Admission { grants: Grants::TooManyOpen, .. }) = once {
-            self.settled.refuse_permit();
-            return Err(GateError::TooManyPermits);
+        let mut outcome = decided.map_err(GateError::Store)?;
+        if let IdempotentOutcome::Decided(Admission { verdict, grants }) = &mut outcome {
+            if *grants == Grants::TooManyOpen {
+                self.settled.refuse_permit();
+                return Err(GateError::TooManyPermits);
+            }
+            if options.permits == Permits::None {
+                self.decide_overlaid(&charges.charges, verdict).await.map_err(GateError::Store)?;
+            }
         }
-        Ok(once)
+        Ok(outcome)
     }
 
     /// One attempt.
-    async fn decide_immediately(
+    async fn decide_once(
         &self,
-        enforced: &Charges<'_>,
+        charges: &Charges<'_>,
         id: Option<u64>,
-        request: &CheckRequest<'_>,
-    ) -> Result<IdempotentOutcome, GateError<S::Error>> {
-        let call = ChargeRequest {
-            now_ms: self.clock.now_ms(),
-            holder: id.unwrap_or(0),
-            charges: &enforced.charges,
-        };
-        let reserve = ReserveRequest { charge: call, refunds: &enforced.returns };
-        let answer = match &request.idempotency_key {
-            Some(key) => self.store.decide_idempotent(&reserve, key.as_bytes()).await,
-            None if id.is_some() => self.store.reserve(&reserve).await.map(IdempotentOutcome::Decided),
-            None => self.store.decide(&call).await.map(|verdict| IdempotentOutcome::Decided(verdict.into())),
-        };
-        answer.map_err(GateError::Store)
-    }
-
-    /// An id for the request, where it is held in flight or may be given back.
-    fn id(&self, policy: &Policy, hits: &[Hit<'_>]) -> Option<u64> {
-        let returns = hits.iter().any(|hit| returns(policy, Applied::from(hit)) != RefundScope::Nothing);
-        returns.then(|| self.next_id())
+        options: Options<'_>,
+    ) -> Result<IdempotentOutcome, S::Error> {
+        let request = charges.request(self.clock.now_ms(), id);
+        match options.idempotency_key {
+            Some(key) => self.store.decide_idempotent(&request, key.as_bytes()).await,
+            None if charges.is_refundable() => {
+                self.store.reserve(&request).await.map(IdempotentOutcome::Decided)
+            }
+            None => {
+                let verdict = self.store.decide(&request.charge).await?;
+                Ok(IdempotentOutcome::Decided(verdict.into()))
+            }
+        }
     }
 }
 
-/// Tells the store where charges may be given back, and what is answered while it does not answer.
+impl<S, C> Gate<S, C> {
+    /// Id of a request that takes a slot in flight or may be given back.
+    #[inline]
+    fn id(
+        &self,
+        policy: &Policy,
+        items: &[MatchedItem<'_>],
+        (charges, permits): (&Charges<'_>, Permits),
+    ) -> Option<u64> {
+        let mut observed = items.iter().flat_map(|item| item.hits_in(HitMode::Observe));
+        let needs_id = charges.needs_id()
+            || observed.any(|hit| refund_scope(policy, hit, permits) != RefundScope::Nothing);
+        needs_id.then(|| self.next_id())
+    }
+}
+
+/// Options of a decision.
+#[derive(Clone, Copy)]
+struct Options<'a> {
+    permits: Permits,
+    idempotency_key: Option<&'a str>,
+    wait: Duration,
+}
+
+/// Options of a batch. It opens no permits, and a rule that denies because the store is unavailable is
+/// no decision: proxies have a failure mode of their own.
+const BATCH: Options<'static> =
+    Options { permits: Permits::None, idempotency_key: None, wait: Duration::ZERO };
+
+impl<'a> Options<'a> {
+    fn of(request: &'a CheckRequest<'_>) -> Self {
+        Self {
+            permits: Permits::Open,
+            idempotency_key: request.idempotency_key.as_deref(),
+            wait: request.wait,
+        }
+    }
+}
+
+/// Announces to the store which spaces have refunds, and the answers while it is unavailable.
 fn announce(policy: &Policy, store: &impl Store) {
     for rule in policy.rules() {
         store.on_store_error(rule.space(), rule.on_store_error());

@@ -1,27 +1,28 @@
 //! HTTP headers of an answer. Milliseconds become seconds here, always rounded up.
 
-use slidegate_core::{Limit, Summary, Verdict, Wait};
-use smallvec::SmallVec;
+use slidegate_core::{Limit, Summary, Wait};
 
-use crate::gate::{Answer, BatchAnswer, LimitAnswer};
+use crate::gate::{Answer, LimitAnswer};
 
-/// Structured fields have integers of at most 15 digits; a larger quota is shown as this.
+/// Largest integer of a structured field: 15 digits. A larger quota is written as this.
 const MAX_INTEGER: u64 = 999_999_999_999_999;
 const SECOND_MS: u64 = 1_000;
-/// The longest list of limits in a header. Gateways have room for 4 KiB of headers, some of them, and take an answer with more for none.
+/// Maximum length of a list of limits. Some gateways have room for 4 KiB of headers, and discard a
+/// response with more.
 const MAX_LIST_BYTES: usize = 1_024;
-/// What an item of a list has besides its name, at most.
+/// Maximum length of an item without its name.
 const MAX_ITEM_BYTES: usize = 48;
-/// [`Headers::retry_jitter`] counts hundredths of a percent.
+/// Unit of [`Headers::retry_jitter`]: hundredths of a percent.
 const WHOLE: u64 = 10_000;
 
-/// Which headers an answer gets.
+/// Style of the headers of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Style {
     /// `RateLimit-Policy` and `RateLimit`, structured fields of draft-ietf-httpapi-ratelimit-headers-11.
     #[default]
     Draft,
-    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`: the numbers of the request, as its [`Summary`] has them.
+    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`: the numbers of the request, as in
+    /// its [`Summary`].
     Legacy,
     /// The same as `X-RateLimit-…`.
     XRateLimit(Reset),
@@ -39,60 +40,51 @@ pub enum Reset {
     Epoch,
 }
 
-/// Writes the headers of answers.
+/// Headers of answers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Headers {
-    /// Which ones.
+    /// Style.
     pub style: Style,
-    /// By how much `Retry-After` is spread, in hundredths of a percent, later only: so that those who were refused together do not
-    /// come back together.
+    /// Spread of `Retry-After` in hundredths of a percent, later only, so that clients that were refused
+    /// together do not come back together.
     pub retry_jitter: u32,
 }
 
 impl Headers {
-    /// Gives every header of an answer to `put`. `random` is asked only where `Retry-After` is spread.
-    pub fn write(&self, answer: &Answer, random: impl FnOnce() -> u64, put: impl FnMut(&'static str, &str)) {
-        self.write_numbers(answer, random, put);
-    }
-
-    /// The same for requests that were decided together. Of limits that have one name, because they are of one rule, the one with
-    /// the least remaining is told.
-    pub fn write_all(
+    /// Calls `put` with every header of an answer. `random` is called only where `Retry-After` is spread.
+    /// Of limits of a batch with the same name, which are of one rule, the one with the least remaining
+    /// is listed.
+    pub fn write(
         &self,
-        answers: &BatchAnswer,
-        random: impl FnOnce() -> u64,
-        put: impl FnMut(&'static str, &str),
-    ) {
-        // As if there were no limits: no wait would help.
-        if !answers.is_barred() {
-            self.write_numbers(&BatchNumbers::new(answers), random, put);
-        }
-    }
-
-    fn write_numbers(
-        &self,
-        answer: &impl AnswerNumbers,
+        answer: &Answer,
         random: impl FnOnce() -> u64,
         mut put: impl FnMut(&'static str, &str),
     ) {
+        // As if there were no limits: no wait would help.
+        if answer.is_blocked() {
+            return;
+        }
         let mut text = String::with_capacity(128);
+        let summary = answer.summary();
         match self.style {
-            Style::Draft => write_draft(answer, &mut text, &mut put),
-            Style::Legacy => write_summary(answer, &LEGACY, Reset::Delta, &mut text, &mut put),
-            Style::XRateLimit(reset) => write_summary(answer, &X_RATELIMIT, reset, &mut text, &mut put),
+            Style::Draft => write_draft(answer, &summary, &mut text, &mut put),
+            Style::Legacy => write_summary((answer, &summary), &LEGACY, Reset::Delta, &mut text, &mut put),
+            Style::XRateLimit(reset) => {
+                write_summary((answer, &summary), &X_RATELIMIT, reset, &mut text, &mut put);
+            }
             Style::None => {}
         }
-        if let Some(wait_ms) = answer.summary().wait.exact_ms() {
+        if let Some(wait_ms) = summary.wait.exact_ms() {
             put("retry-after", show(&mut text, seconds(self.spread(wait_ms, random))));
         }
     }
 
-    /// What `Retry-After` says of such a wait, where there is no [`Answer`].
+    /// Seconds of `Retry-After` for a wait without an [`Answer`].
     pub fn retry_after_s(&self, wait_ms: u64, random: impl FnOnce() -> u64) -> u64 {
         seconds(self.spread(wait_ms, random))
     }
 
-    /// Up to so much later.
+    /// Wait with its spread.
     fn spread(&self, wait_ms: u64, random: impl FnOnce() -> u64) -> u64 {
         match wait_ms.saturating_mul(u64::from(self.retry_jitter)) / WHOLE {
             0 => wait_ms,
@@ -101,62 +93,7 @@ impl Headers {
     }
 }
 
-/// Source of the numbers in headers: one answer, or those of a batch.
-trait AnswerNumbers {
-    fn verdict(&self) -> &Verdict;
-    fn summary(&self) -> Summary;
-    fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>>;
-}
-
-impl AnswerNumbers for Answer {
-    fn verdict(&self) -> &Verdict {
-        self.verdict()
-    }
-
-    fn summary(&self) -> Summary {
-        self.summary()
-    }
-
-    fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
-        self.limits()
-    }
-}
-
-/// The limits of several requests, each name once.
-struct BatchNumbers<'a> {
-    answers: &'a BatchAnswer,
-    limits: SmallVec<[LimitAnswer<'a>; 4]>,
-}
-
-impl<'a> BatchNumbers<'a> {
-    fn new(answers: &'a BatchAnswer) -> Self {
-        let mut limits: SmallVec<[LimitAnswer<'a>; 4]> = SmallVec::new();
-        for limit in answers.each().flat_map(|one| one.limits()) {
-            match limits.iter_mut().find(|known| known.name == limit.name) {
-                Some(known) if limit.decision.remaining < known.decision.remaining => *known = limit,
-                Some(_) => {}
-                None => limits.push(limit),
-            }
-        }
-        Self { answers, limits }
-    }
-}
-
-impl AnswerNumbers for BatchNumbers<'_> {
-    fn verdict(&self) -> &Verdict {
-        self.answers.verdict()
-    }
-
-    fn summary(&self) -> Summary {
-        self.answers.summary()
-    }
-
-    fn limits(&self) -> impl Iterator<Item = LimitAnswer<'_>> {
-        self.limits.iter().copied()
-    }
-}
-
-/// Rounded up: who comes a moment earlier than promised would be refused again.
+/// Seconds, rounded up: a client that comes a moment too early would be refused again.
 fn seconds(ms: u64) -> u64 {
     ms.div_ceil(SECOND_MS)
 }
@@ -171,7 +108,12 @@ fn push(text: &mut String, number: u64) {
     text.push_str(itoa::Buffer::new().format(number));
 }
 
-fn write_draft(answer: &impl AnswerNumbers, text: &mut String, put: &mut impl FnMut(&'static str, &str)) {
+fn write_draft(
+    answer: &Answer,
+    summary: &Summary,
+    text: &mut String,
+    put: &mut impl FnMut(&'static str, &str),
+) {
     text.clear();
     let listed = Listed::new(answer);
     for limit in listed.limits(answer) {
@@ -184,10 +126,9 @@ fn write_draft(answer: &impl AnswerNumbers, text: &mut String, put: &mut impl Fn
     put("ratelimit-policy", text);
     if answer.verdict().source.is_known() {
         text.clear();
-        let wait = answer.summary().wait;
         for limit in listed.limits(answer) {
             begin_item(text, limit.name);
-            push_state(text, wait, &limit);
+            push_state(text, summary.wait, &limit);
         }
         put("ratelimit", text);
     }
@@ -197,24 +138,30 @@ fn write_draft(answer: &impl AnswerNumbers, text: &mut String, put: &mut impl Fn
 struct Listed(u64);
 
 impl Listed {
+    const ALL: Self = Self(u64::MAX);
+
     #[inline]
-    fn new(answer: &impl AnswerNumbers) -> Self {
+    fn new(answer: &Answer) -> Self {
         let bytes: usize = answer.limits().map(|limit| limit.name.len() + MAX_ITEM_BYTES).sum();
-        if bytes <= MAX_LIST_BYTES { Self(u64::MAX) } else { Self::tightest(answer) }
+        if bytes <= MAX_LIST_BYTES && answer.items().len() == 1 { Self::ALL } else { Self::tightest(answer) }
     }
 
-    /// Those that refuse before those that admit, and then those with the least remaining.
+    /// Each name once. Limits that refuse come before those that admit, then those with the least
+    /// remaining.
     #[cold]
-    fn tightest(answer: &impl AnswerNumbers) -> Self {
+    fn tightest(answer: &Answer) -> Self {
         let ranked = answer.limits().enumerate().map(|(index, limit)| {
             let admits = limit.wait() == Wait::None;
-            (admits, limit.decision.remaining, index, limit.name.len() + MAX_ITEM_BYTES)
+            (admits, limit.decision.remaining, index, limit.name)
         });
-        let mut ranked: Vec<(bool, u64, usize, usize)> = ranked.take(u64::BITS as usize).collect();
+        let mut ranked: Vec<(bool, u64, usize, &str)> = ranked.take(u64::BITS as usize).collect();
         ranked.sort_unstable();
         let (mut bits, mut bytes) = (0, 0);
-        for (_, _, index, of_item) in ranked {
-            bytes += of_item;
+        for (at, (_, _, index, name)) in ranked.iter().enumerate() {
+            if ranked[..at].iter().any(|(.., listed)| listed == name) {
+                continue;
+            }
+            bytes += name.len() + MAX_ITEM_BYTES;
             if bytes > MAX_LIST_BYTES {
                 break;
             }
@@ -223,8 +170,8 @@ impl Listed {
         Self(bits)
     }
 
-    /// In the order of the answer.
-    fn limits<'a>(&self, answer: &'a impl AnswerNumbers) -> impl Iterator<Item = LimitAnswer<'a>> {
+    /// The limits in the order of the answer.
+    fn limits<'a>(&self, answer: &'a Answer) -> impl Iterator<Item = LimitAnswer<'a>> {
         let Self(bits) = *self;
         // More than 64 do not fit a list.
         let listed =
@@ -233,7 +180,7 @@ impl Listed {
     }
 }
 
-/// Names are made of what may stand between quotes.
+/// Begins an item. Names need no escapes between quotes.
 fn begin_item(text: &mut String, name: &str) {
     let separator = if text.is_empty() { "\"" } else { ", \"" };
     text.extend([separator, name, "\""]);
@@ -250,8 +197,8 @@ fn push_policy(text: &mut String, limit: &Limit) {
     }
 }
 
-/// `t` must not be later than `Retry-After`: on a refusal it is the wait, and is left out where a limit that would admit resets
-/// later. No time helps a request that can never fit.
+/// Writes `r` and `t`. `t` must not be later than `Retry-After`: on a refusal it is the wait, and is left
+/// out where a limit that would admit resets later. No time helps a request that can never fit.
 fn push_state(text: &mut String, until: Wait, limit: &LimitAnswer<'_>) {
     text.push_str(";r=");
     push(text, limit.decision.remaining.min(MAX_INTEGER));
@@ -268,20 +215,20 @@ fn push_state(text: &mut String, until: Wait, limit: &LimitAnswer<'_>) {
     }
 }
 
-/// The names of limit, remaining and reset.
+/// Names of limit, remaining and reset.
 type Names = [&'static str; 3];
 const LEGACY: Names = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"];
 const X_RATELIMIT: Names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/// These have room for one limit: the numbers of the request.
+/// Writes the styles with room for one limit: the numbers of the request.
 fn write_summary(
-    answer: &impl AnswerNumbers,
+    (answer, summary): (&Answer, &Summary),
     [limit_name, remaining_name, reset_name]: &Names,
     reset: Reset,
     text: &mut String,
     put: &mut impl FnMut(&'static str, &str),
 ) {
-    let Summary { quota, remaining, reset_after_ms, .. } = answer.summary();
+    let Summary { quota, remaining, reset_after_ms, .. } = *summary;
     let (Some(quota), Some(remaining), Some(after_ms)) = (quota, remaining, reset_after_ms) else { return };
     let reset = match reset {
         Reset::Delta => seconds(after_ms),

@@ -102,11 +102,11 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Reservation;
 #[cfg(feature = "policy")]
 pub use gate::{
-    ActivePolicy, Answer, BatchAnswer, BatchItem, CheckRequest, Gate, GateError, Inspection, ItemAnswer,
-    LimitAnswer, LimitUsage, ResetSubject, SettlementPart, SettlementReport, Settlements, SyncAnswer,
+    ActivePolicy, Answer, BatchItem, CheckRequest, Gate, GateError, Inspection, ItemAnswer, LimitAnswer,
+    LimitUsage, ResetSubject, SettlementPart, SettlementReport, Settlements,
 };
 pub use limiter::Limiter;
-pub use permit::{Permit, PermitError};
+pub use permit::{Permit, PermitError, UnsignedPermit};
 #[cfg(feature = "redis")]
 pub use redis_limiter::{RedisLimiter, SetupError};
 pub use slidegate_core::{

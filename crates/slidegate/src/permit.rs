@@ -1,4 +1,4 @@
-//! Permits: what an admitted request got, so that it can be given back or corrected, once.
+//! Permits: records of an admitted request, to give its charge back or correct it, once.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,16 +14,19 @@ use slidegate_store::{Key, Space};
 
 const VERSION: u8 = 2;
 const MAC_BYTES: usize = 16;
-/// Stands for the number of a permit for places in flight, which has none.
+/// Room for a permit of one subject with a short key.
+const TYPICAL_BYTES: usize = 160;
+/// Number of a permit for slots in flight, which has none.
 const PLACES: u64 = u64::MAX;
 
-/// Stands for what an admitted request was charged. Good for one refund or settlement, on any node that has the secret.
+/// Permit for the charge of an admitted request: good for one refund or settlement, on any node that
+/// has the secret.
 ///
-/// It is signed: one that was made up or changed is refused. Its text form is safe in URLs and headers.
+/// It is signed: a forged or changed one is refused. Its text form is safe in URLs and headers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Permit(Box<[u8]>);
 
-/// Why a permit is not accepted, or none can be had.
+/// Error of a permit: it is not accepted, or cannot be issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PermitError {
@@ -63,7 +66,7 @@ impl FromStr for Permit {
     }
 }
 
-/// A charge that was admitted, and what of it can be given back.
+/// Charge that was admitted, with its refund scope.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refundable<'a> {
     pub(crate) charge: &'a Charge<'a>,
@@ -80,7 +83,37 @@ impl<'a> Refundable<'a> {
     }
 }
 
-/// Issues permits and knows its own again.
+/// Permit that stays in the process: it needs no signature.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct UnsignedPermit(Box<[u8]>);
+
+impl UnsignedPermit {
+    /// Permit for what an admission recorded, if any of that can be given back.
+    pub(crate) fn new<'a>(id: u64, charges: impl IntoIterator<Item = Refundable<'a>>) -> Option<Self> {
+        let mut bytes = Vec::with_capacity(TYPICAL_BYTES);
+        bytes.push(VERSION);
+        bytes.extend(id.to_le_bytes());
+        let count_at = bytes.len();
+        bytes.push(0);
+        for refundable in charges {
+            // Requests are bounded far below what a byte counts.
+            let limits = u8::try_from(refundable.recorded().count()).ok()?;
+            if limits != 0 {
+                bytes[count_at] = bytes[count_at].checked_add(1)?;
+                push_subject(&mut bytes, &refundable, limits);
+            }
+        }
+        (bytes[count_at] != 0).then(|| Self(bytes.into_boxed_slice()))
+    }
+
+    /// Settlement at this cost; slots in flight are released.
+    pub(crate) fn settlement(&self, cost: u64, now_ms: u64) -> Settlement<'_> {
+        let (id, subjects) = parse(&self.0).expect("only `new` makes permits without a signature");
+        Settlement { now_ms, id, cost, places: 0, subjects }
+    }
+}
+
+/// Signer of permits, which recognizes its own.
 #[derive(Clone)]
 pub(crate) struct Signer(Hmac<Sha256>);
 
@@ -95,33 +128,13 @@ impl Signer {
         Self(Hmac::new_from_slice(secret).expect("HMAC takes a key of any length"))
     }
 
-    /// A permit for what an admission recorded, if any of that can be given back.
-    pub(crate) fn issue<'a>(
-        &self,
-        id: u64,
-        charges: impl IntoIterator<Item = Refundable<'a>>,
-    ) -> Option<Permit> {
-        let mut bytes = vec![VERSION];
-        bytes.extend(id.to_le_bytes());
-        let count_at = bytes.len();
-        bytes.push(0);
-        for refundable in charges {
-            // Requests are bounded far below what a byte counts.
-            let limits = u8::try_from(refundable.recorded().count()).ok()?;
-            if limits != 0 {
-                bytes[count_at] = bytes[count_at].checked_add(1)?;
-                push_subject(&mut bytes, &refundable, limits);
-            }
-        }
-        if bytes[count_at] == 0 {
-            return None;
-        }
-        let mac = self.0.clone().chain_update(&bytes).finalize().into_bytes();
-        bytes.extend(&mac[..MAC_BYTES]);
-        Some(Permit(bytes.into_boxed_slice()))
+    /// Signed form of a permit, which may leave the process.
+    pub(crate) fn sign(&self, UnsignedPermit(body): &UnsignedPermit) -> Permit {
+        let mac = self.0.clone().chain_update(body).finalize().into_bytes();
+        Permit([body, &mac[..MAC_BYTES]].concat().into_boxed_slice())
     }
 
-    /// What a permit of ours stands for; places in flight are to be released.
+    /// Settlement at this cost of a permit of ours; slots in flight are released.
     pub(crate) fn open<'a>(
         &self,
         permit: &'a Permit,

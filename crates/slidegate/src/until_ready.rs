@@ -24,6 +24,9 @@ pub enum WaitError<E> {
         /// Requested cost.
         cost: u64,
     },
+    /// Too many callers wait for this key, or for all keys together.
+    #[error("the wait queue is full; retry later, or raise Builder::max_waiting")]
+    QueueFull,
     /// The store did not answer.
     #[error("the store failed: {0}")]
     Store(#[source] E),
@@ -32,7 +35,7 @@ pub enum WaitError<E> {
 impl<S: Store, C: Clock> Engine<S, C> {
     async fn until_ready(&self, key: Key<'_>, cost: u64) -> Result<Verdict, WaitError<S::Error>> {
         let key = key.into_owned();
-        let ticket = self.queue.join(key.clone()).expect("the queue has no bound");
+        let ticket = self.queue.join(key.clone()).ok_or(WaitError::QueueFull)?;
         let _turn = ticket.turn().await;
         loop {
             let verdict = self.decide(&key, cost).await.map_err(WaitError::Store)?;

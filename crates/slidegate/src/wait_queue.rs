@@ -1,4 +1,4 @@
-//! Wait queue of each key: first come, first served.
+//! Wait queues, one per key: first come, first served.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,70 +6,73 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
-/// The lines in front of keys that somebody waits for; a key without a line takes no memory.
+/// Default maximum of waiters over all keys.
+pub(crate) const MAX_WAITING: usize = 10_000;
+/// Share of all waiters that one key may have: a sixteenth, at least one waiter. A key that fills its
+/// queue leaves room for the others.
+const KEY_SHARE: usize = 16;
+
+/// Wait queues of keys. A key without waiters takes no memory.
 #[derive(Debug)]
 pub(crate) struct WaitQueue<K: Eq + Hash + Clone> {
-    inside: Mutex<QueueState<K>>,
-    most: usize,
+    state: Mutex<QueueState<K>>,
+    max: usize,
+    max_per_key: usize,
 }
 
 #[derive(Debug)]
 struct QueueState<K> {
-    lines: HashMap<K, KeyQueue>,
-    /// Of all lines together.
-    places: usize,
+    queues: HashMap<K, KeyQueue>,
+    /// Waiters of all keys.
+    waiters: usize,
 }
 
-/// Whose turn it is, and how many wait or have it. Counted under the lock: those who leave at the same time would each take
-/// the other's hold on the turn for that of somebody who stays.
+/// Queue of one key: the turn, and the number of waiters including the one whose turn it is. Counted
+/// under the lock: waiters that leave at the same time would each take the other's reference to the turn
+/// for that of a waiter who stays.
 #[derive(Default, Debug)]
 struct KeyQueue {
     turn: Arc<Turn<()>>,
-    places: usize,
+    waiters: usize,
 }
 
-/// A place in the line of one key, until it is dropped. The line goes with its last place.
+/// Position in the queue of a key, until it is dropped. The queue goes with its last ticket.
 #[derive(Debug)]
 pub(crate) struct Ticket<'a, K: Eq + Hash + Clone> {
-    lines: &'a WaitQueue<K>,
+    queues: &'a WaitQueue<K>,
     key: K,
     turn: Arc<Turn<()>>,
 }
 
-impl<K: Eq + Hash + Clone> Default for WaitQueue<K> {
-    /// Unbounded queue.
-    fn default() -> Self {
-        Self::bounded(usize::MAX)
-    }
-}
-
 impl<K: Eq + Hash + Clone> WaitQueue<K> {
-    /// Queue bounded to this many waiters over all keys.
-    pub(crate) fn bounded(most: usize) -> Self {
-        Self { inside: Mutex::new(QueueState { lines: HashMap::new(), places: 0 }), most }
+    /// Queues bounded to this many waiters over all keys.
+    pub(crate) fn bounded(max: usize) -> Self {
+        let state = Mutex::new(QueueState { queues: HashMap::new(), waiters: 0 });
+        Self { state, max, max_per_key: (max / KEY_SHARE).max(1) }
     }
 
-    /// A place at the end of a line, unless all are taken.
+    /// Ticket at the end of the queue of a key; `None` if it is full, or all queues together are.
     pub(crate) fn join(&self, key: K) -> Option<Ticket<'_, K>> {
-        let mut inside = self.lock();
-        if inside.places >= self.most {
+        let mut state = self.lock();
+        let of_key = state.queues.get(&key).map_or(0, |queue| queue.waiters);
+        if state.waiters >= self.max || of_key >= self.max_per_key {
             return None;
         }
-        inside.places += 1;
-        let line = inside.lines.entry(key.clone()).or_default();
-        line.places += 1;
-        let turn = line.turn.clone();
-        drop(inside);
-        Some(Ticket { lines: self, key, turn })
+        state.waiters += 1;
+        let queue = state.queues.entry(key.clone()).or_default();
+        queue.waiters += 1;
+        let turn = queue.turn.clone();
+        drop(state);
+        Some(Ticket { queues: self, key, turn })
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<K: Eq + Hash + Clone> Ticket<'_, K> {
-    /// Waits for the turn, which lasts until what this gives is dropped. Turns come in the order in which they were first waited for.
+    /// Waits for the turn, which lasts until the guard is dropped. Turns come in the order of the calls.
     pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
         self.turn.clone().lock_owned().await
     }
@@ -77,13 +80,13 @@ impl<K: Eq + Hash + Clone> Ticket<'_, K> {
 
 impl<K: Eq + Hash + Clone> Drop for Ticket<'_, K> {
     fn drop(&mut self) {
-        let mut inside = self.lines.lock();
-        let Some(line) = inside.lines.get_mut(&self.key) else { return };
-        line.places -= 1;
-        if line.places == 0 {
-            inside.lines.remove(&self.key);
+        let mut state = self.queues.lock();
+        let Some(queue) = state.queues.get_mut(&self.key) else { return };
+        queue.waiters -= 1;
+        if queue.waiters == 0 {
+            state.queues.remove(&self.key);
         }
-        inside.places -= 1;
+        state.waiters -= 1;
     }
 }
 
@@ -95,89 +98,103 @@ mod tests {
 
     use super::*;
 
-    fn is_empty<K: Eq + Hash + Clone>(lines: &WaitQueue<K>) -> bool {
-        let inside = lines.lock();
-        inside.lines.is_empty() && inside.places == 0
+    fn is_empty<K: Eq + Hash + Clone>(queues: &WaitQueue<K>) -> bool {
+        let state = queues.lock();
+        state.queues.is_empty() && state.waiters == 0
     }
 
-    /// Threads that join and leave the same lines at the same time leave none behind.
+    /// Threads that join and leave the same queues at the same time leave none behind.
     #[test]
-    fn a_line_goes_with_its_last_place() {
-        let lines = WaitQueue::default();
+    fn a_queue_goes_with_its_last_ticket() {
+        let queues = WaitQueue::bounded(MAX_WAITING);
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for key in 0..20_000_u64 {
-                        drop(lines.join(key % 8).expect("there is no bound"));
+                        drop(queues.join(key % 8).expect("room"));
                     }
                 });
             }
         });
-        assert!(is_empty(&lines));
+        assert!(is_empty(&queues));
     }
 
     #[test]
-    fn all_lines_together_have_a_bound() {
-        let lines = WaitQueue::bounded(3);
-        let first = lines.join("a");
-        let others = [lines.join("a"), lines.join("b")];
-        assert!(first.is_some() && others.iter().all(Option::is_some));
-        assert!(lines.join("a").is_none() && lines.join("c").is_none());
-        drop(first);
-        let again = lines.join("c");
-        assert!(again.is_some(), "a place that was given up is free");
-        assert!(lines.join("c").is_none());
-        drop((others, again));
-        assert!(is_empty(&lines));
+    fn all_queues_together_have_a_bound() {
+        let queues = WaitQueue::bounded(48);
+        let mut tickets: Vec<_> = (0..48).map(|n| queues.join(n % 16)).collect();
+        assert!(tickets.iter().all(Option::is_some));
+        assert!(queues.join(99).is_none());
+        drop(tickets.pop());
+        let again = queues.join(99);
+        assert!(again.is_some(), "the position of a waiter that left is free");
+        assert!(queues.join(98).is_none());
+        drop((tickets, again));
+        assert!(is_empty(&queues));
         assert!(WaitQueue::bounded(0).join("a").is_none());
     }
 
-    /// However many threads push, never more than the bound are inside, and no place is lost.
+    #[test]
+    fn a_key_has_a_sixteenth_of_all_positions() {
+        let queues = WaitQueue::bounded(MAX_WAITING);
+        let hot: Vec<_> = std::iter::from_fn(|| queues.join("hot")).collect();
+        assert_eq!(hot.len(), MAX_WAITING / 16);
+        assert!(queues.join("cold").is_some(), "other keys wait as before");
+        let few = WaitQueue::bounded(3);
+        let first = few.join("a");
+        assert!(first.is_some() && few.join("a").is_none() && few.join("b").is_some());
+    }
+
+    /// However many threads join, never more than the bound wait, and no position is lost.
     #[test]
     fn the_bound_holds_for_threads() {
-        let lines = WaitQueue::bounded(3);
+        let queues = WaitQueue::bounded(48);
         thread::scope(|scope| {
             for thread in 0..8_u64 {
-                let lines = &lines;
+                let queues = &queues;
                 scope.spawn(move || {
                     for round in 0..5_000 {
-                        let place = lines.join((thread + round) % 4);
-                        assert!(lines.lock().places <= 3);
-                        drop(place);
+                        let tickets: Vec<_> =
+                            (0..10).map(|n| queues.join((thread + round + n) % 4)).collect();
+                        let state = queues.lock();
+                        assert!(state.waiters <= 48);
+                        assert!(state.queues.values().all(|queue| queue.waiters <= 3));
+                        drop(state);
+                        drop(tickets);
                     }
                 });
             }
         });
-        assert!(is_empty(&lines));
+        assert!(is_empty(&queues));
     }
 
     #[tokio::test]
-    async fn turns_come_in_order_and_who_gives_up_leaves_the_line() {
-        let lines = Arc::new(WaitQueue::bounded(8));
+    async fn turns_come_in_order_and_cancelled_waiters_leave() {
+        let queues = Arc::new(WaitQueue::bounded(8 * 16));
         let order = Arc::new(Mutex::new(Vec::new()));
-        let place = lines.join("key").expect("a place");
-        let turn = place.turn().await;
+        let ticket = queues.join("key").expect("room");
+        let turn = ticket.turn().await;
         let (mut tasks, mut handles) = (JoinSet::new(), Vec::new());
         for n in 0..7 {
-            let (lines, order) = (lines.clone(), order.clone());
+            let (queues, order) = (queues.clone(), order.clone());
             handles.push(tasks.spawn(async move {
-                let place = lines.join("key").expect("a place");
-                let _turn = place.turn().await;
+                let ticket = queues.join("key").expect("room");
+                let _turn = ticket.turn().await;
                 order.lock().expect("no panic").push(n);
             }));
             yield_now().await;
         }
-        assert!(lines.join("key").is_none(), "all places are taken");
+        assert!(queues.join("key").is_none(), "the queue is full");
         // The next, one in the middle, and the last.
         [0, 3, 6].into_iter().for_each(|n: usize| handles[n].abort());
-        while lines.lock().places > 5 {
+        while queues.lock().waiters > 5 {
             yield_now().await;
         }
-        assert!(lines.join("key").is_some(), "theirs are free");
+        assert!(queues.join("key").is_some(), "their positions are free");
         drop(turn);
-        drop(place);
+        drop(ticket);
         while tasks.join_next().await.is_some() {}
         assert_eq!(*order.lock().expect("no panic"), [1, 2, 4, 5]);
-        assert!(is_empty(&lines));
+        assert!(is_empty(&queues));
     }
 }

@@ -176,12 +176,12 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, CheckError> {
 
 fn problem(status: StatusCode, body: &[u8]) -> CheckError {
     #[derive(Deserialize)]
-    struct Problem {
+    struct ProblemDetail {
         detail: String,
     }
     let detail = json(body).map_or_else(
         |_| String::from_utf8_lossy(body).chars().take(MAX_DETAIL_CHARS).collect(),
-        |problem: Problem| problem.detail,
+        |problem: ProblemDetail| problem.detail,
     );
     CheckError::Status { status, detail }
 }

@@ -1,6 +1,7 @@
 //! Tests of the client: the golden vectors of advice, the budget, a herd of clients, and the hooks
 //! in virtual time.
 
+mod advice;
 mod budget;
 mod herd;
 mod vectors;

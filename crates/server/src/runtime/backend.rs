@@ -195,14 +195,9 @@ impl Store for Backend {
 
 impl SyncStore for Backend {
     #[inline]
-    fn is_sync(&self) -> bool {
-        matches!(self, Self::Memory(_))
-    }
-
-    #[inline]
-    fn try_decide_now(&self, call: &ChargeRequest<'_>) -> Option<Verdict> {
+    fn as_memory(&self) -> Option<&Memory> {
         match self {
-            Self::Memory(memory) => Some(memory.decide_now(call)),
+            Self::Memory(memory) => Some(memory),
             Self::Redis(_) => None,
         }
     }

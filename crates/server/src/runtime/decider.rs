@@ -8,8 +8,8 @@ use hyper::HeaderMap;
 use slidegate::policy::file::Server;
 use slidegate::telemetry::{Telemetry, Timer};
 use slidegate::{
-    Answer, BatchAnswer, BatchItem, CallError, CheckRequest, Clock, Gate, GateError, Key, Limit, Permit,
-    Request, RequestError, SettlementReport, Space, SyncAnswer, Verdict,
+    Answer, BatchItem, CallError, CheckRequest, Clock, Gate, GateError, Key, Limit, Permit, Request,
+    SettlementReport, Space, Verdict,
 };
 use tokio::sync::Notify;
 
@@ -179,10 +179,7 @@ impl<C: Clock> Decider<C> {
     }
 
     /// Leaves no trace by itself: a call may be decided in two steps.
-    pub(crate) async fn check_all(
-        &self,
-        demands: &[BatchItem<'_>],
-    ) -> Result<BatchAnswer, GateError<StoreError>> {
+    pub(crate) async fn check_all(&self, demands: &[BatchItem<'_>]) -> Result<Answer, GateError<StoreError>> {
         let started = self.start();
         let answers = self.gate.check_all(demands).await;
         self.finish(started);
@@ -206,21 +203,17 @@ impl<C: Clock> Decider<C> {
         verdict
     }
 
-    /// [`Self::check`] by a store that does not wait. `None` where only that can answer: nothing was decided then.
+    /// [`Self::check`] without a future. `None`, and nothing is decided, unless the state is in memory.
     #[inline]
-    pub(crate) fn check_now<T>(
-        &self,
-        request: &Request<'_>,
-        write: impl FnOnce(SyncAnswer<'_>) -> T,
-    ) -> Result<Option<T>, RequestError> {
+    pub(crate) fn check_now(&self, request: &Request<'_>) -> Result<Option<Answer>, GateError<StoreError>> {
         let started = self.start();
-        let written = self.gate.check_now(request, write);
-        match &written {
-            Ok(Some(_)) => self.finish(started),
+        let answer = self.gate.check_now(request);
+        match &answer {
             Ok(None) => {}
-            Err(error) => self.path_refusals.count(error),
+            Ok(Some(_)) => self.finish(started),
+            Err(_) => self.path_refusals.count_of(&answer),
         }
-        written
+        answer
     }
 
     /// [`Self::limit`] by a store that does not wait, if it is one.

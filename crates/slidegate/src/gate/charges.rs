@@ -1,95 +1,124 @@
-//! The rules of a request that are enforced, or those that only look on: what each charges, and what of that can be given back.
+//! Charges of items, and the part of each that can be given back.
 
-use slidegate_core::Verdict;
 use smallvec::SmallVec;
 
-use super::answer::Applied;
 use super::in_flight::split_charge;
+use super::item::{ItemLimits, MatchedItem, is_blocked};
 use crate::permit::Refundable;
-use slidegate_policy::{Hit, HitMode, Policy};
-use slidegate_store::{Admission, Charge, Grants, RefundScope};
+use slidegate_policy::{Hit, HitMode, Policy, RequestError};
+use slidegate_store::{Admission, Charge, ChargeRequest, MAX_LIMITS, RefundScope, ReserveRequest, Space};
 
-/// Rules, and the charges of each: one, or two where it also takes a place in flight.
-#[derive(Debug)]
+/// Whether an admission opens permits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Permits {
+    Open,
+    None,
+}
+
+/// Charges as a store takes them, each with its refund scope. A rule has one, or two where it also
+/// takes a slot in flight.
+#[derive(Default, Debug)]
 pub(super) struct Charges<'a> {
-    pub(super) applied: SmallVec<[Applied; 2]>,
     pub(super) charges: SmallVec<[Charge<'a>; 2]>,
-    /// What of each charge may be given back.
-    pub(super) returns: SmallVec<[RefundScope; 2]>,
-    /// Where the charges of each rule end.
-    ends: SmallVec<[usize; 2]>,
-    pub(super) cost: u64,
+    pub(super) scopes: SmallVec<[RefundScope; 2]>,
 }
 
 impl<'a> Charges<'a> {
-    pub(super) fn of(policy: &'a Policy, hits: &'a [Hit<'a>], mode: HitMode, cost: u64) -> Self {
-        let (applied, charges, returned) = (SmallVec::new(), SmallVec::new(), SmallVec::new());
-        let mut charges_ = Self { applied, charges, returns: returned, ends: SmallVec::new(), cost };
-        for hit in hits.iter().filter(|hit| hit.consults(mode)) {
-            let rule = &policy.rules()[hit.rule];
-            let limits = rule.limit_sets()[hit.limit_set].limits();
-            let charge = Charge { space: rule.space(), key: &hit.key, limits, cost };
-            charges_.applied.push(Applied::from(hit));
-            charges_.charges.extend(split_charge(charge));
-            charges_.returns.resize(charges_.charges.len(), returns(policy, Applied::from(hit)));
-            charges_.ends.push(charges_.charges.len());
+    /// Charges of all enforced limits. If an item is blocked the others are peeks, so that what is
+    /// reported of them is true.
+    #[inline]
+    pub(super) fn enforced(
+        policy: &'a Policy,
+        items: &'a [MatchedItem<'_>],
+        ad_hoc: Space,
+        permits: Permits,
+    ) -> Self {
+        let is_blocked = is_blocked(items);
+        let mut all = Self::default();
+        for item in items {
+            let cost = if is_blocked { 0 } else { item.cost };
+            if let ItemLimits::AdHoc(key, limit) = item.limits {
+                let limits = std::slice::from_ref(limit);
+                all.push(Charge { space: ad_hoc, key, limits, cost }, RefundScope::Nothing);
+            }
+            for hit in item.hits_in(HitMode::Enforce) {
+                all.push(charge(policy, hit, cost), refund_scope(policy, hit, permits));
+            }
         }
-        charges_
+        all
     }
 
-    /// The charges of each rule, and what of them may be given back.
-    pub(super) fn per_rule(&self) -> impl Iterator<Item = (&[Charge<'a>], &[RefundScope])> {
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        let spans = begins.zip(&self.ends);
-        spans.map(|(begin, end)| (&self.charges[begin..*end], &self.returns[begin..*end]))
+    /// Charges of one rule.
+    pub(super) fn of_hit(policy: &'a Policy, hit: &'a Hit<'_>, cost: u64, permits: Permits) -> Self {
+        let mut all = Self::default();
+        all.push(charge(policy, hit, cost), refund_scope(policy, hit, permits));
+        all
     }
 
-    /// What an admission by all recorded, as far as it can be given back.
+    #[inline]
+    fn push(&mut self, charge: Charge<'a>, scope: RefundScope) {
+        self.charges.extend(split_charge(charge));
+        self.scopes.resize(self.charges.len(), scope);
+    }
+
+    /// Request of these charges.
+    #[inline]
+    pub(super) fn request(&self, now_ms: u64, id: Option<u64>) -> ReserveRequest<'_> {
+        let charge = ChargeRequest { now_ms, holder: id.unwrap_or(0), charges: &self.charges };
+        ReserveRequest { charge, refunds: &self.scopes }
+    }
+
+    /// Checks the number of limits of a batch; the policy checks that of a single request.
+    pub(super) fn check_bound(&self) -> Result<(), RequestError> {
+        let limits = self.charges.iter().map(|charge| charge.limits.len()).sum();
+        if limits > MAX_LIMITS { Err(RequestError::TooManyLimits { limits }) } else { Ok(()) }
+    }
+
+    /// Whether a permit may be opened.
+    #[inline]
+    pub(super) fn is_refundable(&self) -> bool {
+        self.scopes.iter().any(|scope| *scope != RefundScope::Nothing)
+    }
+
+    /// Whether the request needs an id: for a permit, or for a slot in flight.
+    #[inline]
+    pub(super) fn needs_id(&self) -> bool {
+        let mut limits = self.charges.iter().flat_map(|charge| charge.limits);
+        self.is_refundable() || limits.any(|limit| limit.needs_id())
+    }
+
+    /// The parts of an admission that can be given back.
     pub(super) fn refundable_parts<'v>(
         &'v self,
-        verdict: &'v Verdict,
-        granted: &'v Grants,
+        admission: &'v Admission,
     ) -> impl Iterator<Item = Refundable<'v>> {
-        refundable_parts((&self.charges, &self.returns), verdict, granted)
-    }
-
-    /// What those recorded that admitted it, each by itself.
-    pub(super) fn refundable_per_rule<'v>(
-        &'v self,
-        admissions: &'v [Admission],
-    ) -> impl Iterator<Item = Refundable<'v>> {
-        let each = self.per_rule().zip(admissions);
-        each.flat_map(|(part, Admission { verdict, grants: granted })| {
-            refundable_parts(part, verdict, granted)
+        let mut decisions = &*admission.verdict.decisions;
+        let each = self.charges.iter().zip(&self.scopes).enumerate();
+        each.filter_map(move |(index, (charge, scope))| {
+            // A store that did not answer has none.
+            let (own, rest) = decisions.split_at_checked(charge.limits.len())?;
+            decisions = rest;
+            Some(Refundable { charge, decisions: own, returns: *scope, grant: admission.grants.of(index)? })
         })
     }
 }
 
-fn refundable_parts<'v>(
-    (charges, returns): (&'v [Charge<'v>], &'v [RefundScope]),
-    verdict: &'v Verdict,
-    granted: &'v Grants,
-) -> impl Iterator<Item = Refundable<'v>> {
-    let mut decisions = &*verdict.decisions;
-    let each = charges.iter().zip(returns).enumerate();
-    each.filter_map(move |(index, (charge, returns))| {
-        // Where the store did not answer there are none.
-        let (own, rest) = decisions.split_at_checked(charge.limits.len())?;
-        decisions = rest;
-        Some(Refundable { charge, decisions: own, returns: *returns, grant: granted.of(index)? })
-    })
+/// Charge of a rule that applies.
+#[inline]
+pub(super) fn charge<'c>(policy: &'c Policy, hit: &'c Hit<'_>, cost: u64) -> Charge<'c> {
+    let rule = &policy.rules()[hit.rule];
+    Charge { space: rule.space(), key: &hit.key, limits: rule.limit_sets()[hit.limit_set].limits(), cost }
 }
 
-/// What a rule gives back: everything if it says so, and places in flight always.
+/// Refund scope of a rule: everything if it is `refundable`, slots in flight always.
 #[inline]
-pub(super) fn returns(policy: &Policy, applied: Applied) -> RefundScope {
-    let rule = &policy.rules()[applied.rule];
-    let has_places = || rule.limit_sets()[applied.terms].limits().iter().any(|limit| limit.needs_id());
-    if rule.refundable() {
-        RefundScope::Everything
-    } else if has_places() {
-        RefundScope::Places
-    } else {
-        RefundScope::Nothing
+pub(super) fn refund_scope(policy: &Policy, hit: &Hit<'_>, permits: Permits) -> RefundScope {
+    let rule = &policy.rules()[hit.rule];
+    let has_slots = || rule.limit_sets()[hit.limit_set].limits().iter().any(|limit| limit.needs_id());
+    match permits {
+        Permits::None => RefundScope::Nothing,
+        Permits::Open if rule.refundable() => RefundScope::Everything,
+        Permits::Open if has_slots() => RefundScope::Places,
+        Permits::Open => RefundScope::Nothing,
     }
 }

@@ -1,4 +1,4 @@
-//! Places in flight: a request takes one, whatever it costs.
+//! Slots in flight: a request takes one, whatever it costs.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use slidegate_core::Limit;
 
 use slidegate_store::Charge;
 
-/// Units that a cost takes of a limit.
+/// Units of a limit that a cost takes.
 #[inline]
 pub(super) fn units(limit: &Limit, cost: u64) -> u64 {
     if limit.needs_id() { cost.min(1) } else { cost }
 }
 
-/// Charges as a store takes them, limit by limit in the same order: those with places in flight are in parts.
+/// Charges as a store takes them, limit by limit in the same order: slots in flight apart from the rest.
 #[inline]
 pub(super) fn split_charges<'c>(charges: &'c [Charge<'c>]) -> Cow<'c, [Charge<'c>]> {
     let takes_more = |charge: &Charge<'_>| charge.cost > 1 && charge.limits.iter().any(Limit::needs_id);
@@ -22,7 +22,7 @@ pub(super) fn split_charges<'c>(charges: &'c [Charge<'c>]) -> Cow<'c, [Charge<'c
     charges.iter().flat_map(|charge| split_charge(*charge)).collect()
 }
 
-/// A charge as a store takes it: whole, or its places in flight apart from the rest.
+/// Charge as a store takes it: whole, or its slots in flight apart from the rest.
 #[inline]
 pub(super) fn split_charge<'c>(charge: Charge<'c>) -> impl Iterator<Item = Charge<'c>> {
     let together = move |one: &Limit, other: &Limit| charge.cost <= 1 || one.needs_id() == other.needs_id();

@@ -1,87 +1,56 @@
-//! What the observer of a gate is told.
+//! Telemetry of a gate: every decision, once.
 
 use slidegate_core::Verdict;
 
 use super::active_policy::ActivePolicy;
-use super::answer::Applied;
-use super::batch::{BatchAnswer, BatchItem, ItemLimits, MatchedItem};
+use super::answer::unanswered;
+use super::charges::Permits;
+use super::item::{BlockedBy, ItemLimits, MatchedItem, is_blocked};
 use super::{Gate, GateError};
 use crate::telemetry::{BlockedRequest, LimitDecisions, RequestInfo, RequestOutcome, Telemetry};
-use slidegate_policy::Request;
-use slidegate_policy::{Blocked, Hit, HitMode};
+use slidegate_policy::{Hit, HitMode};
 use slidegate_store::{Admission, Charge, IdempotentOutcome};
 
 impl<S, C> Gate<S, C> {
-    /// A request whose rules were asked without a future: all of them are enforced.
-    #[inline(always)]
-    pub(super) fn report_sync(
-        &self,
-        policy: &ActivePolicy,
-        request: &Request<'_>,
-        hits: &[Hit<'_>],
-        verdict: &Verdict,
-    ) {
-        if let Some(telemetry) = &self.telemetry {
-            decided(telemetry, policy, request, hits, verdict);
-        }
-    }
-
-    /// A request whose rules that are enforced were asked, if the store answered.
+    /// Records what the enforced rules decided, or that there is no decision.
     #[inline]
     pub(super) fn report<E>(
         &self,
         policy: &ActivePolicy,
-        request: &Request<'_>,
-        hits: &[Hit<'_>],
-        answer: Result<&IdempotentOutcome, &GateError<E>>,
+        items: &[MatchedItem<'_>],
+        permits: Permits,
+        outcome: Result<&IdempotentOutcome, &GateError<E>>,
     ) {
         let Some(telemetry) = &self.telemetry else { return };
-        match answer {
+        match outcome {
+            // Where a proxy decides by its own failure mode, there is no decision.
+            Ok(IdempotentOutcome::Decided(Admission { verdict, .. }))
+                if permits == Permits::None && unanswered(policy, items, verdict).is_some() =>
+            {
+                telemetry.count_request(RequestOutcome::Failed);
+            }
             Ok(IdempotentOutcome::Decided(Admission { verdict, .. })) => {
-                decided(telemetry, policy, request, hits, verdict);
+                decided(telemetry, policy, items, verdict);
             }
             Ok(IdempotentOutcome::Replayed { .. }) => telemetry.count_request(RequestOutcome::Replayed),
             Ok(IdempotentOutcome::Full) | Err(GateError::Store(_) | GateError::Full) => {
                 telemetry.count_request(RequestOutcome::Failed);
             }
-            // Its sender has to send something else.
+            // The sender has to send another request.
             Ok(IdempotentOutcome::Conflict)
             | Err(GateError::Request(_) | GateError::Conflict | GateError::TooManyPermits) => {}
         }
     }
 
-    /// What the rules said to an admitted request that only look on, each by itself.
-    pub(super) fn report_dry_run(
-        &self,
-        policy: &ActivePolicy,
-        request: &Request<'_>,
-        hits: &[Hit<'_>],
-        (verdicts, now_ms): (&[(Applied, Verdict)], u64),
-    ) {
-        let Some(telemetry) = &self.telemetry else { return };
-        let info = RequestInfo::request(request);
-        let hits_of_mode = hits.iter().filter(|hit| hit.consults(HitMode::Observe));
-        let would_deny = report_dry_runs(telemetry, policy, &info, hits_of_mode, verdicts);
-        if would_block(telemetry, policy, &info, hits, now_ms) || would_deny {
-            telemetry.count_request(RequestOutcome::WouldDeny);
-        }
-    }
-
+    /// [`Gate::report`] of a verdict.
     #[inline]
-    pub(super) fn report_blocked(
-        &self,
-        policy: &ActivePolicy,
-        request: &Request<'_>,
-        by: (usize, Blocked),
-        now_ms: u64,
-    ) {
+    pub(super) fn report_verdict(&self, policy: &ActivePolicy, items: &[MatchedItem<'_>], verdict: &Verdict) {
         if let Some(telemetry) = &self.telemetry {
-            telemetry.count_request(RequestOutcome::Blocked);
-            report_block(telemetry, policy, &RequestInfo::request(request), (by, Some(request)), now_ms);
+            decided(telemetry, policy, items, verdict);
         }
     }
 
-    /// A limit that came along.
+    /// Records the decision of an ad hoc limit.
     #[inline]
     pub(super) fn report_limit<E>(
         &self,
@@ -101,64 +70,29 @@ impl<S, C> Gate<S, C> {
         }
     }
 
-    /// Requests that were decided together: they are one.
-    pub(super) fn report_batch<E>(
+    /// Records what the rules in observe mode would have decided, each by itself.
+    pub(super) fn report_dry_runs(
         &self,
-        items: &[BatchItem<'_>],
-        matched: &[MatchedItem<'_>],
-        answers: Result<&BatchAnswer, &E>,
+        policy: &ActivePolicy,
+        items: &[MatchedItem<'_>],
+        (verdicts, now_ms): (&[Verdict], u64),
     ) {
         let Some(telemetry) = &self.telemetry else { return };
-        let answers = answers.ok().filter(|answers| answers.unanswered().is_none());
-        let Some(BatchAnswer { policy, verdict, parts, .. }) = answers else {
-            return telemetry.count_request(RequestOutcome::Failed);
-        };
-        let is_barred = matched.iter().any(MatchedItem::is_barred);
-        if !is_barred {
-            let hits = parts.last().map_or(0, |part| part.decisions.end);
-            let observed = matched.iter().map(|one| one.hits(HitMode::Observe).count()).sum::<usize>();
-            let cost = matched.iter().map(|one| one.cost).fold(0, u64::saturating_add);
-            telemetry.decided(hits + observed, &RequestInfo::new(cost, None), &LimitDecisions::all(verdict));
-        } else {
-            telemetry.count_request(RequestOutcome::Blocked);
-        }
-        for ((one, part), item) in matched.iter().zip(parts).zip(items) {
-            let cost = if is_barred { 0 } else { one.cost };
-            let info = RequestInfo::new(cost, item.id());
-            let decisions = LimitDecisions::some(verdict, &verdict.decisions[part.decisions.clone()]);
-            match &one.by {
-                ItemLimits::Rules(_) => {
-                    telemetry.rules(policy, &info, HitMode::Enforce, one.hits(HitMode::Enforce), decisions);
-                }
-                ItemLimits::Limit(key, limit) => telemetry.ad_hoc(&info, key, limit, &decisions),
-                ItemLimits::Nothing(Some(by)) => {
-                    report_block(telemetry, policy, &info, (*by, item.request()), verdict.decided_at_ms);
-                }
-                ItemLimits::Nothing(None) => {}
-            }
-        }
-    }
-
-    /// What the rules said to them that only look on.
-    pub(super) fn report_batch_dry_run(
-        &self,
-        items: &[BatchItem<'_>],
-        matched: &[MatchedItem<'_>],
-        answers: &BatchAnswer,
-    ) {
-        let Some(telemetry) = &self.telemetry else { return };
+        let mut verdicts = verdicts.iter();
         let mut would_deny = false;
-        for ((one, part), item) in matched.iter().zip(&answers.parts).zip(items) {
-            let info = RequestInfo::new(one.cost, item.id());
-            would_deny |= report_dry_runs(
-                telemetry,
-                &answers.policy,
-                &info,
-                one.hits(HitMode::Observe),
-                &part.observed,
-            );
-            let now_ms = answers.verdict.decided_at_ms;
-            would_deny |= would_block(telemetry, &answers.policy, &info, one.every_hit(), now_ms);
+        for item in items {
+            let info = RequestInfo::new(item.cost, item.id);
+            for (hit, verdict) in item.hits_in(HitMode::Observe).zip(&mut verdicts) {
+                telemetry.rule(policy, &info, (HitMode::Observe, hit), &LimitDecisions::all(verdict));
+                would_deny |= !verdict.is_allowed();
+            }
+            for hit in item.hits() {
+                let Some(why) = hit.would_block else { continue };
+                let Hit { mode, route, ref key, .. } = *hit;
+                let block = BlockedRequest { why, mode, key: Some(key), route, now_ms };
+                telemetry.record_block((policy, hit.rule), &info, &block);
+                would_deny = true;
+            }
         }
         if would_deny {
             telemetry.count_request(RequestOutcome::WouldDeny);
@@ -166,87 +100,71 @@ impl<S, C> Gate<S, C> {
     }
 }
 
-/// What the rules said to a request that are enforced.
+/// Records the decisions of enforced rules. Most requests meet one limit of one rule.
 #[inline]
-fn decided(
-    telemetry: &Telemetry,
-    policy: &ActivePolicy,
-    request: &Request<'_>,
-    hits: &[Hit<'_>],
-    verdict: &Verdict,
-) {
-    match (hits, &*verdict.decisions) {
-        ([hit], [decision]) if hit.mode == HitMode::Enforce => {
-            telemetry.one(policy, request, hit, (verdict, decision));
-        }
-        _ => decided_by_several(telemetry, policy, request, hits, verdict),
+fn decided(telemetry: &Telemetry, policy: &ActivePolicy, items: &[MatchedItem<'_>], verdict: &Verdict) {
+    if let ([item], [decision]) = (items, &*verdict.decisions)
+        && let [hit] = item.hits()
+        && hit.mode == HitMode::Enforce
+    {
+        return telemetry.one(policy, &RequestInfo::new(item.cost, item.id), hit, (verdict, decision));
     }
+    decided_by_several(telemetry, policy, items, verdict);
 }
 
 #[inline(never)]
 fn decided_by_several(
     telemetry: &Telemetry,
     policy: &ActivePolicy,
-    request: &Request<'_>,
-    hits: &[Hit<'_>],
+    items: &[MatchedItem<'_>],
     verdict: &Verdict,
 ) {
-    let (info, decisions) = (RequestInfo::request(request), LimitDecisions::all(verdict));
-    let hits_of_mode = hits.iter().filter(|hit| hit.would_block.is_none());
-    telemetry.decided(hits_of_mode.count(), &info, &decisions);
-    let enforced = hits.iter().filter(|hit| hit.mode == HitMode::Enforce);
-    telemetry.rules(policy, &info, HitMode::Enforce, enforced, decisions);
-}
-
-/// A rule that refuses a request without asking its limits.
-fn report_block(
-    telemetry: &Telemetry,
-    policy: &ActivePolicy,
-    info: &RequestInfo<'_>,
-    ((rule, why), request): ((usize, Blocked), Option<&Request<'_>>),
-    now_ms: u64,
-) {
-    let placed = request.map(|request| policy.key_and_route_of(rule, request));
-    let (key, route) = placed.unwrap_or_default();
-    let bar = BlockedRequest { why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
-    telemetry.record_block((policy, rule), info, &bar);
-}
-
-/// Whether one of the rules that look on would have refused without asking its limits.
-fn would_block(
-    telemetry: &Telemetry,
-    policy: &ActivePolicy,
-    info: &RequestInfo<'_>,
-    hits: &[Hit<'_>],
-    now_ms: u64,
-) -> bool {
-    let mut any = false;
-    for hit in hits {
-        if let Some(why) = hit.would_block {
-            let Hit { mode, route, ref key, .. } = *hit;
-            telemetry.record_block(
-                (policy, hit.rule),
-                info,
-                &BlockedRequest { why, mode, key: Some(key), route, now_ms },
-            );
-            any = true;
+    let is_blocked = is_blocked(items);
+    if is_blocked {
+        telemetry.count_request(RequestOutcome::Blocked);
+    } else {
+        let limits = items.iter().map(limit_sets).sum();
+        let cost = items.iter().map(|item| item.cost).fold(0, u64::saturating_add);
+        telemetry.decided(limits, &RequestInfo::new(cost, None), &LimitDecisions::all(verdict));
+    }
+    let mut rest = &*verdict.decisions;
+    for item in items {
+        // The others of a batch with a blocked one are peeks.
+        let is_peek = is_blocked && item.blocked_by().is_none();
+        let info = RequestInfo::new(if is_peek { 0 } else { item.cost }, item.id);
+        let own;
+        (own, rest) = rest.split_at(decisions_of(policy, item).min(rest.len()));
+        let decisions = LimitDecisions::some(verdict, own);
+        match &item.limits {
+            ItemLimits::Rules(_) => {
+                let hits = item.hits_in(HitMode::Enforce);
+                telemetry.rules(policy, &info, HitMode::Enforce, hits, decisions);
+            }
+            ItemLimits::AdHoc(key, limit) => telemetry.ad_hoc(&info, key, limit, &decisions),
+            ItemLimits::Blocked { by: BlockedBy::Rule(rule, why), key, route } => {
+                let (why, route, now_ms) = (*why, *route, verdict.decided_at_ms);
+                let block = BlockedRequest { why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
+                telemetry.record_block((policy, *rule), &info, &block);
+            }
+            ItemLimits::Blocked { by: BlockedBy::Caller, .. } => {}
         }
     }
-    any
 }
 
-/// Whether one of them would have refused.
-fn report_dry_runs<'h, 'k: 'h>(
-    telemetry: &Telemetry,
-    policy: &ActivePolicy,
-    info: &RequestInfo<'_>,
-    hits: impl Iterator<Item = &'h Hit<'k>>,
-    verdicts: &[(Applied, Verdict)],
-) -> bool {
-    let mut would_deny = false;
-    for (hit, (_, verdict)) in hits.zip(verdicts) {
-        telemetry.rule(policy, info, (HitMode::Observe, hit), &LimitDecisions::all(verdict));
-        would_deny |= !verdict.is_allowed();
+/// Number of limit sets that apply to an item, in any mode.
+fn limit_sets(item: &MatchedItem<'_>) -> usize {
+    match &item.limits {
+        ItemLimits::Rules(hits) => hits.iter().filter(|hit| hit.would_block.is_none()).count(),
+        ItemLimits::AdHoc(..) => 1,
+        ItemLimits::Blocked { .. } => 0,
     }
-    would_deny
+}
+
+/// Number of decisions of an item.
+fn decisions_of(policy: &ActivePolicy, item: &MatchedItem<'_>) -> usize {
+    let limits = |hit: &Hit<'_>| policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits().len();
+    match item.limits {
+        ItemLimits::AdHoc(..) => 1,
+        ItemLimits::Rules(_) | ItemLimits::Blocked { .. } => item.hits_in(HitMode::Enforce).map(limits).sum(),
+    }
 }

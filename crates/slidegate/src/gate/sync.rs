@@ -1,110 +1,51 @@
-//! Requests that ask for nothing but an answer, over a store that has it at once: decided without a future, and without an
-//! [`Answer`](super::Answer) to keep.
+//! Decisions without a future, over the memory of this process.
 
-use slidegate_core::{Decisions, Limit, Summary, Verdict};
-use smallvec::SmallVec;
+use slidegate_core::{Decisions, Limit, Verdict};
 
-use super::Gate;
-use super::answer::Applied;
-use super::charges::returns;
+use super::charges::{Charges, Permits};
+use super::follow_up::{FollowUp, FollowUpOf, needs_follow_up};
 use super::in_flight::split_charges;
+use super::item::MatchedItem;
+use super::{Answer, Gate, GateError, SettlementReport};
 use crate::clock::Clock;
-use slidegate_policy::{Choice, Hit, HitMode, Policy};
-use slidegate_policy::{Request, RequestError};
-use slidegate_store::{Charge, ChargeRequest, RefundScope, SyncStore};
-use slidegate_store::{Key, Space};
-
-/// What came of a request, as long as it is looked at.
-#[derive(Clone, Copy, Debug)]
-pub struct SyncAnswer<'a> {
-    policy: &'a Policy,
-    hits: &'a [Hit<'a>],
-    verdict: &'a Verdict,
-    barred: bool,
-}
-
-impl<'a> SyncAnswer<'a> {
-    /// Whether the request may pass.
-    #[inline]
-    pub fn is_allowed(&self) -> bool {
-        !self.barred && self.verdict.is_allowed()
-    }
-
-    /// What the rules say together.
-    #[inline]
-    pub fn verdict(&self) -> &'a Verdict {
-        self.verdict
-    }
-
-    /// The numbers of the request: those of all its limits together.
-    #[inline]
-    pub fn summary(&self) -> Summary {
-        let limits = self.hits.iter().flat_map(|hit| limits(self.policy, hit));
-        Summary::new(self.verdict.source, limits.zip(&*self.verdict.decisions))
-    }
-}
-
-#[inline]
-fn limits<'a>(policy: &'a Policy, hit: &Hit<'_>) -> &'a [Limit] {
-    policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits()
-}
+use crate::permit::UnsignedPermit;
+use slidegate_policy::Request;
+use slidegate_store::{Admission, Charge, ChargeRequest, Grants, Key, Space, SyncStore};
 
 impl<S: SyncStore, C: Clock> Gate<S, C> {
-    /// [`Gate::check`] without a future. `None`, and nothing is decided, if the store has to wait, or if
-    /// a rule is in observe mode, is `refundable` or has slots in flight.
+    /// [`Gate::check`] without a future. `None`, and nothing is decided, unless the state is in memory.
     #[inline]
-    pub fn check_now<T>(
-        &self,
-        request: &Request<'_>,
-        respond: impl FnOnce(SyncAnswer<'_>) -> T,
-    ) -> Result<Option<T>, RequestError> {
-        if !self.store.is_sync() {
-            return Ok(None);
-        }
-        let policy = &**self.policy.load();
-        let choice = policy.choose(request)?;
-        let (hits, barred) = match &choice {
-            Choice::Hits(hits) => (&**hits, false),
-            Choice::Blocked { .. } => (&[][..], true),
+    pub fn check_now(&self, request: &Request<'_>) -> Result<Option<Answer>, GateError<S::Error>> {
+        let Some(memory) = self.store.as_memory() else { return Ok(None) };
+        let policy = self.policy.load();
+        let item = MatchedItem::request(&policy, request, policy.choose(request)?);
+        let items = std::slice::from_ref(&item);
+        let charges = Charges::enforced(&policy, items, self.batch_space, Permits::Open);
+        let id = self.id(&policy, items, (&charges, Permits::Open));
+        let call = charges.request(self.clock.now_ms(), id);
+        let admission = if charges.charges.is_empty() {
+            Admission::from(Verdict::new(call.charge.now_ms, Decisions::default()))
+        } else if charges.is_refundable() {
+            memory.reserve_now(&call)
+        } else {
+            memory.decide_now(&call.charge).into()
         };
-        let is_plain = |hit: &Hit<'_>| {
-            hit.mode == HitMode::Enforce && returns(policy, Applied::from(hit)) == RefundScope::Nothing
-        };
-        if !hits.iter().all(is_plain) {
-            return Ok(None);
+        if admission.grants == Grants::TooManyOpen {
+            self.settled.refuse_permit();
+            return Err(GateError::TooManyPermits);
         }
-        let (now_ms, cost) = (self.clock.now_ms(), request.requested_cost());
-        if let Choice::Blocked { rule, reason: why } = &choice {
-            self.report_blocked(policy, request, (*rule, *why), now_ms);
+        self.report_verdict(&policy, items, &admission.verdict);
+        let mut follow_up = FollowUp::default();
+        if needs_follow_up(items, id, &admission.verdict) {
+            let of = FollowUpOf { charges: &charges, permits: Permits::Open, id, key: None };
+            follow_up = self.follow_up_now(memory, &policy, &item, of, &admission);
         }
-        let charge = |hit: &'_ Hit<'_>| (policy.rules()[hit.rule].space(), limits(policy, hit));
-        let verdict = match hits {
-            [] => Some(Verdict::new(now_ms, Decisions::default())),
-            [hit] => {
-                let (space, limits) = charge(hit);
-                let charges = [Charge { space, key: &hit.key, limits, cost }];
-                self.store.try_decide_now(&ChargeRequest { now_ms, holder: 0, charges: &charges })
-            }
-            several => {
-                let charges: SmallVec<[Charge<'_>; 4]> = several
-                    .iter()
-                    .map(|hit| {
-                        let (space, limits) = charge(hit);
-                        Charge { space, key: &hit.key, limits, cost }
-                    })
-                    .collect();
-                self.store.try_decide_now(&ChargeRequest { now_ms, holder: 0, charges: &charges })
-            }
-        };
-        let Some(verdict) = verdict else { return Ok(None) };
-        if !barred {
-            self.report_sync(policy, request, hits, &verdict);
-        }
-        Ok(Some(respond(SyncAnswer { policy, hits, verdict: &verdict, barred })))
+        drop(charges);
+        Ok(Some(Answer::new(policy, items, admission.verdict, follow_up, self.store.nodes())))
     }
 
-    /// [`Gate::limit_in`] without a future and without an id. `None`, and nothing is decided, if the
-    /// store has to wait.
+    /// [`Gate::limit_in`] without a future and without an id. `None`, and nothing is decided, unless the
+    /// state is in memory.
     #[inline]
     pub fn limit_now<'k>(
         &self,
@@ -113,13 +54,22 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
         limit: &Limit,
         cost: u64,
     ) -> Option<Verdict> {
+        let memory = self.store.as_memory()?;
         let key = key.into();
         let limits = std::slice::from_ref(limit);
         let charges = [Charge { space, key: &key, limits, cost }];
         let holder = if limit.needs_id() { self.next_id() } else { 0 };
         let call = ChargeRequest { now_ms: self.clock.now_ms(), holder, charges: &split_charges(&charges) };
-        let verdict = self.store.try_decide_now(&call)?;
+        let verdict = memory.decide_now(&call);
         self.report_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
         Some(verdict)
+    }
+
+    /// [`Gate::settle_unsigned`] without a future. `None`, and nothing is settled, unless the state is
+    /// in memory.
+    pub fn settle_now(&self, permit: &UnsignedPermit, cost: u64) -> Option<SettlementReport> {
+        let memory = self.store.as_memory()?;
+        let settlement = permit.settlement(cost, self.clock.now_ms());
+        Some(self.report_settlement(&settlement, &memory.settle_now(&settlement)))
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for one's turn: requests on the same subjects are let in in the order in which they came.
+//! Waiting for admission: requests on the same subjects are admitted in order of arrival.
 
 use std::time::Duration;
 
@@ -6,38 +6,38 @@ use smallvec::SmallVec;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::charges::Charges;
-use super::{CheckRequest, Gate, GateError};
+use super::{Gate, Options};
 use crate::clock::Clock;
 use slidegate_store::{Admission, Charge, Grants, IdempotentOutcome, Store};
 use slidegate_store::{Key, Space};
 
-/// How often to ask again for a place in flight, which may be released before its hold ends.
+/// Interval between attempts for a slot in flight, which may be released before its hold ends.
 const POLL_MS: u64 = 20;
 
-/// Who waits in one line: requests on exactly these subjects.
+/// Key of a wait queue: the subjects of its requests.
 pub(super) type QueueKey = SmallVec<[(Space, Key<'static>); 1]>;
 
 impl<S: Store, C: Clock> Gate<S, C> {
-    /// Decides when it is the request's turn, if that comes in time; who has waited in vain gets the answer of the last moment. A
-    /// wait that would be too long is not begun.
+    /// Decides when it is the request's turn, if that comes before the deadline; otherwise the last
+    /// attempt is the answer. A wait beyond the deadline is not begun.
     pub(super) async fn decide_waiting(
         &self,
-        enforced: &Charges<'_>,
+        charges: &Charges<'_>,
         id: Option<u64>,
-        request: &CheckRequest<'_>,
-    ) -> Result<IdempotentOutcome, GateError<S::Error>> {
-        let deadline = Instant::now() + request.wait;
-        let charges = &enforced.charges;
-        let subjects = charges.iter().map(|charge| (charge.space, charge.key.clone().into_owned())).collect();
-        let Some(place) = self.queue.join(subjects) else {
-            return self.decide_immediately(enforced, id, request).await;
+        options: Options<'_>,
+    ) -> Result<IdempotentOutcome, S::Error> {
+        let deadline = Instant::now() + options.wait;
+        let each = charges.charges.iter();
+        let subjects = each.map(|charge| (charge.space, charge.key.clone().into_owned())).collect();
+        let Some(ticket) = self.queue.join(subjects) else {
+            return self.decide_once(charges, id, options).await;
         };
-        let Ok(_turn) = timeout_at(deadline, place.turn()).await else {
-            return self.decide_immediately(enforced, id, request).await;
+        let Ok(_turn) = timeout_at(deadline, ticket.turn()).await else {
+            return self.decide_once(charges, id, options).await;
         };
         loop {
-            let answer = self.decide_immediately(enforced, id, request).await?;
-            let Some(pause) = pause(&answer, charges) else { return Ok(answer) };
+            let answer = self.decide_once(charges, id, options).await?;
+            let Some(pause) = pause(&answer, &charges.charges) else { return Ok(answer) };
             if Instant::now() + pause > deadline {
                 return Ok(answer);
             }
@@ -46,10 +46,10 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 }
 
-/// How long to wait before asking again; nothing if that is of no use.
+/// Pause before the next attempt; `None` if another attempt is of no use.
 fn pause(answer: &IdempotentOutcome, charges: &[Charge<'_>]) -> Option<Duration> {
-    let IdempotentOutcome::Decided(Admission { verdict, grants: granted }) = answer else { return None };
-    let wait_ms = verdict.retry_after_ms().filter(|_| *granted != Grants::TooManyOpen)?;
+    let IdempotentOutcome::Decided(Admission { verdict, grants }) = answer else { return None };
+    let wait_ms = verdict.retry_after_ms().filter(|_| *grants != Grants::TooManyOpen)?;
     let in_flight = charges.iter().flat_map(|charge| charge.limits).any(|limit| limit.needs_id());
     Some(Duration::from_millis(if in_flight { wait_ms.min(POLL_MS) } else { wait_ms }.max(1)))
 }

@@ -46,7 +46,7 @@ impl Scene {
         let parts = parts.filter_map(|(index, ((charge, decisions), returns))| {
             Some(Refundable { charge, decisions, returns, grant: granted.of(index)? })
         });
-        self.signer.issue(ID, parts)
+        UnsignedPermit::new(ID, parts).map(|permit| self.signer.sign(&permit))
     }
 
     fn remaining(&self) -> Vec<u64> {
@@ -97,11 +97,11 @@ fn what_is_not_written_in_costs_what_it_cost() {
 #[test]
 fn where_nothing_can_be_given_back_there_is_no_permit() {
     let scene = Scene::new();
-    assert_eq!(scene.signer.issue(ID, []), None);
+    assert_eq!(UnsignedPermit::new(ID, []), None);
     let charge = Charge { limits: &scene.limits[..1], ..scene.charges(1)[0] };
     let decisions = &scene.decide(1).decisions[..1];
     let (returns, grant) = (RefundScope::Places, Grant { generation: 1, number: None });
-    assert_eq!(scene.signer.issue(ID, [Refundable { charge: &charge, decisions, returns, grant }]), None);
+    assert_eq!(UnsignedPermit::new(ID, [Refundable { charge: &charge, decisions, returns, grant }]), None);
 }
 
 /// Permits are kept by others: those that were issued stay good.

@@ -11,7 +11,6 @@ use super::thread_stripe::ThreadStripe;
 use super::top::Subject;
 use super::{Hook, SubjectNaming, Telemetry};
 use crate::gate::ActivePolicy;
-use slidegate_policy::Request;
 use slidegate_policy::{Blocked, Hit, HitMode, Rule};
 use slidegate_store::Key;
 
@@ -28,12 +27,6 @@ impl<'a> RequestInfo<'a> {
     #[inline]
     pub(crate) fn new(cost: u64, id: Option<&'a str>) -> Self {
         Self { cost, id, stripe: ThreadStripe::here() }
-    }
-
-    /// One that was not cut into parts.
-    #[inline]
-    pub(crate) fn request(request: &'a Request<'_>) -> Self {
-        Self::new(request.requested_cost(), request.id())
     }
 }
 
@@ -122,7 +115,7 @@ impl Telemetry {
     pub(crate) fn one(
         &self,
         policy: &ActivePolicy,
-        request: &Request<'_>,
+        info: &RequestInfo<'_>,
         hit: &Hit<'_>,
         (verdict, decision): (&Verdict, &Decision),
     ) {
@@ -133,14 +126,14 @@ impl Telemetry {
         if hit.lacks_key {
             tally.record_keyless();
         }
-        let stripe = ThreadStripe::here();
+        let stripe = info.stripe;
         let count = |request_outcome, limit_outcome| {
             self.requests.count(stripe, request_outcome);
             series.add(stripe, counter(MODE, limit_outcome));
         };
         let subject = Subject { naming: tally.naming(), key: &hit.key };
         match decision.outcome {
-            Outcome::Fits if request.requested_cost() == 0 => {
+            Outcome::Fits if info.cost == 0 => {
                 count(RequestOutcome::Looked, LimitOutcome::Looked);
             }
             Outcome::Fits => {
@@ -154,12 +147,7 @@ impl Telemetry {
                 count(RequestOutcome::Denied, LimitOutcome::Denied);
                 self.denied.add(subject, verdict.decided_at_ms);
                 if self.hook(stripe).is_some() {
-                    self.call_hook_for_rule(
-                        policy,
-                        &RequestInfo::request(request),
-                        (MODE, hit),
-                        &LimitDecisions::all(verdict),
-                    );
+                    self.call_hook_for_rule(policy, info, (MODE, hit), &LimitDecisions::all(verdict));
                 }
             }
         }

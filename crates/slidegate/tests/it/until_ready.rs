@@ -128,3 +128,21 @@ async fn a_released_place_in_flight_is_taken_before_its_hold_ends() {
     assert!(next.await.expect("a task that ends"));
     assert_eq!(start.elapsed(), Duration::from_millis(120), "asked again every 20 ms");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_is_an_error_and_leaves_room_for_other_keys() {
+    let clock = TokioClock(Instant::now());
+    let limiter = Limiter::builder([Limit::per_second(1)]).max_waiting(2 * 16).clock(clock).build();
+    let limiter = Arc::new(limiter.expect("a limiter"));
+    assert!(ready(&limiter, "hot").await && ready(&limiter, "cold").await);
+    let mut waiting = JoinSet::new();
+    for _ in 0..2 {
+        let limiter = limiter.clone();
+        waiting.spawn(async move { ready(&limiter, "hot").await });
+    }
+    tokio::task::yield_now().await;
+    let error = limiter.until_ready("hot").await.expect_err("two wait already");
+    assert_eq!(error, WaitError::QueueFull);
+    assert!(ready(&limiter, "cold").await);
+    assert!(waiting.join_all().await.into_iter().all(|admitted| admitted));
+}

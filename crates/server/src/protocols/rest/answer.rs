@@ -3,7 +3,7 @@
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, StatusCode};
 use slidegate::policy::Blocked;
-use slidegate::{Answer, Clock, Limit, Source, Summary, Verdict};
+use slidegate::{Answer, Clock, Limit, Permit, Source, Summary, Verdict};
 
 use super::verdict::{LimitRow, NumberDetail, decided, list, problem_members};
 use crate::protocols::json;
@@ -16,13 +16,13 @@ const BODY_BYTES: usize = 512;
 
 /// 200, 429 or 403, with everything that is known.
 pub(crate) fn reply<C: Clock>(decider: &Decider<C>, answer: &Answer) -> Reply {
-    if let Some((rule, why)) = answer.barred() {
-        return barred(rule, why);
+    if let Some((rule, why)) = answer.blocked() {
+        return blocked(rule, why);
     }
     let mut reply = if answer.is_allowed() {
         let mut body = Vec::with_capacity(BODY_BYTES);
         body.push(b'{');
-        members(&mut body, answer);
+        members(&mut body, answer, decider.gate().permit(answer).as_ref());
         body.push(b'}');
         problem::reply(StatusCode::OK, JSON, body)
     } else {
@@ -38,8 +38,8 @@ pub(crate) fn pass_or_refuse<C: Clock>(
     answer: &Answer,
     deny_status: StatusCode,
 ) -> Reply {
-    if let Some((rule, why)) = answer.barred() {
-        return barred(rule, why);
+    if let Some((rule, why)) = answer.blocked() {
+        return blocked(rule, why);
     }
     let mut reply = if answer.is_allowed() { Reply::default() } else { refusal(answer, deny_status) };
     put_headers(decider, answer, reply.headers_mut());
@@ -82,7 +82,7 @@ pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdic
 }
 
 /// Refused whatever the limits say: no wait helps.
-pub(crate) fn barred(rule: &str, why: Blocked) -> Reply {
+pub(crate) fn blocked(rule: &str, why: Blocked) -> Reply {
     let detail = match why {
         Blocked::DenyList => "is on its deny list",
         Blocked::MissingKey => "lacks an attribute of its key",
@@ -122,15 +122,15 @@ fn refusal(answer: &Answer, status: StatusCode) -> Reply {
     body.push(b'{');
     let decision = (answer.verdict(), &answer.summary());
     problem_members(&mut body, status, decision, || answer.limits().map(LimitRow::from));
-    members(&mut body, answer);
+    members(&mut body, answer, None);
     body.push(b'}');
     problem::reply(status, PROBLEM_JSON, body)
 }
 
 /// The members of any answer of rules.
-fn members(out: &mut Vec<u8>, answer: &Answer) {
+fn members(out: &mut Vec<u8>, answer: &Answer, permit: Option<&Permit>) {
     decided(out, (answer.verdict(), &answer.summary()), answer.limits().map(LimitRow::from));
-    if let Some(permit) = answer.permit() {
+    if let Some(permit) = permit {
         json::put_text(out, ",\"permit\":", &permit.to_string());
     }
     if answer.replayed() {

@@ -34,8 +34,8 @@ pub(crate) async fn check<C: Clock>(
         let detail = "no rule named rlaas: add one with key: [userId] and a limit";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };
-    if let Some((rule, why)) = answer.barred() {
-        return Ok(answer::barred(rule, why));
+    if let Some((rule, why)) = answer.blocked() {
+        return Ok(answer::blocked(rule, why));
     }
     let verdict = answer.verdict();
     let limit = answer.limits().next().or_else(|| answer.observed().next());

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 use slidegate::policy::Blocked;
-use slidegate::{BatchAnswer, LimitAnswer, Outcome};
+use slidegate::{Answer, LimitAnswer};
 
 /// The rules and limits that refuse, those that only look on and would have, and what no rule could judge; `None` if there are none.
-pub(crate) fn metadata(answers: &BatchAnswer, unfit: &[String]) -> Option<Struct> {
+pub(crate) fn metadata(answer: &Answer, unfit: &[String]) -> Option<Struct> {
     let (mut violated, mut observed) = (Vec::new(), Vec::new());
-    for one in answers.each() {
-        if let Some((rule, why)) = one.barred() {
+    for item in answer.items() {
+        if let Some((rule, why)) = item.blocked() {
             let reason = match why {
                 Blocked::DenyList => "deny_list",
                 Blocked::MissingKey => "missing_key",
             };
             note(&mut violated, [("rule", Some(rule)), ("reason", Some(reason))]);
         }
-        for limit in one.violated() {
+        for limit in item.violated() {
             note(&mut violated, [("rule", limit.rule), ("limit", Some(limit.text))]);
         }
-        for limit in one.observed().filter(refuses) {
+        for limit in item.observed().filter(LimitAnswer::is_violated) {
             note(&mut observed, [("rule", limit.rule), ("limit", Some(limit.text))]);
         }
     }
@@ -43,10 +43,6 @@ fn fields<const N: usize>(lists: [(&str, Vec<Value>); N]) -> Option<Struct> {
         }
     }
     (!fields.is_empty()).then_some(Struct { fields })
-}
-
-fn refuses(limit: &LimitAnswer<'_>) -> bool {
-    limit.decision.outcome != Outcome::Fits
 }
 
 /// Once, however many descriptors it is of.

@@ -1,6 +1,6 @@
 //! `ShouldRateLimit`: a call into demands, and what came of them into its answer.
 
-use slidegate::{BatchAnswer, BatchItem, Clock, GateError};
+use slidegate::{Answer, BatchItem, Clock, GateError};
 
 use super::descriptors::DescriptorBatch;
 use super::failure::Failure;
@@ -32,20 +32,20 @@ pub(crate) async fn decide<C: Clock>(
     if let Some(id) = id {
         batch.set_id(id);
     }
-    let answers = loop {
+    let answer = loop {
         match decider.check_all(&batch.demands).await {
             Err(GateError::Request(error)) => batch.refuse_unfit(&decider.gate().policy(), &error),
-            answers => break answers,
+            answer => break answer,
         }
     };
-    decider.tracer.batch_answered(trace, &answers);
-    let answers = answers?;
+    decider.tracer.batch_answered(trace, &answer);
+    let answer = answer?;
     // Envoy has a setting of its own for that, and would take a refusal for a limit that is used up.
-    if let Some(rule) = answers.unanswered() {
+    if let Some(rule) = answer.unanswered() {
         let why = format!("the store is unavailable, and the rule {rule} denies meanwhile");
         return Err(Failure::Unavailable(why));
     }
-    Ok(response(decider, &answers, &batch.unfit))
+    Ok(response(decider, &answer, &batch.unfit))
 }
 
 /// The answer to a call that is too large to be read. An error would let the request pass where Envoy is not told otherwise, and
@@ -56,8 +56,8 @@ pub(crate) async fn refuse_unread<C: Clock>(
     trace: Trace,
 ) -> RateLimitResponse {
     // Counted and traced as any other that is refused.
-    let answers = decider.check_all(&[BatchItem::Refuse]).await;
-    decider.tracer.batch_answered(trace, &answers);
+    let answer = decider.check_all(&[BatchItem::Refuse]).await;
+    decider.tracer.batch_answered(trace, &answer);
     RateLimitResponse {
         overall_code: Code::OverLimit as i32,
         dynamic_metadata: metadata::unread(why),
@@ -65,17 +65,17 @@ pub(crate) async fn refuse_unread<C: Clock>(
     }
 }
 
-fn response<C: Clock>(decider: &Decider<C>, answers: &BatchAnswer, unfit: &[String]) -> RateLimitResponse {
-    let overall_code = if answers.is_allowed() { Code::Ok } else { Code::OverLimit };
+fn response<C: Clock>(decider: &Decider<C>, answer: &Answer, unfit: &[String]) -> RateLimitResponse {
+    let overall_code = if answer.is_allowed() { Code::Ok } else { Code::OverLimit };
     let mut response_headers_to_add = Vec::new();
     let put = |name: &'static str, value: &str| {
         response_headers_to_add.push(HeaderValue { key: name.to_owned(), value: value.to_owned() });
     };
-    decider.settings().headers.write_all(answers, || decider.next_seed(), put);
+    decider.settings().headers.write(answer, || decider.next_seed(), put);
     RateLimitResponse {
         overall_code: overall_code as i32,
-        statuses: answers.each().map(|one| descriptor_status::status(&one)).collect(),
+        statuses: answer.items().map(|item| descriptor_status::status(&item)).collect(),
         response_headers_to_add,
-        dynamic_metadata: metadata::metadata(answers, unfit),
+        dynamic_metadata: metadata::metadata(answer, unfit),
     }
 }

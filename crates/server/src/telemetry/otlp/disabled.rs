@@ -2,7 +2,7 @@
 
 use hyper::HeaderMap;
 use slidegate::policy::Settings;
-use slidegate::{Answer, BatchAnswer, GateError, Verdict};
+use slidegate::{Answer, GateError, Verdict};
 
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
@@ -46,7 +46,7 @@ impl Tracer {
     pub(crate) fn answered<E>(&self, _: Trace, _: &Result<Answer, GateError<E>>) {}
 
     #[inline]
-    pub(crate) fn batch_answered<E>(&self, _: Trace, _: &Result<BatchAnswer, GateError<E>>) {}
+    pub(crate) fn batch_answered<E>(&self, _: Trace, _: &Result<Answer, GateError<E>>) {}
 
     #[inline]
     pub(crate) fn limited<E>(&self, _: Trace, _: &Result<Verdict, E>) {}

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use hyper::HeaderMap;
 use parking_lot::Mutex;
 use slidegate::policy::Settings;
-use slidegate::{Answer, BatchAnswer, GateError, Verdict};
+use slidegate::{Answer, GateError, Verdict};
 
 use super::client::Client;
 use super::messages::Resource;
@@ -86,14 +86,14 @@ impl Tracer {
         self.end(trace, || span_attributes::answer(answer));
     }
 
-    /// Ends a trace with the answers to a batch.
+    /// Ends a trace with the answer to a batch.
     #[inline]
     pub(crate) fn batch_answered<E: std::error::Error>(
         &self,
         trace: Trace,
-        answers: &Result<BatchAnswer, GateError<E>>,
+        answer: &Result<Answer, GateError<E>>,
     ) {
-        self.end(trace, || span_attributes::answers(answers));
+        self.end(trace, || span_attributes::batch(answer));
     }
 
     /// Ends a trace with the verdict of an ad hoc limit.

@@ -1,6 +1,6 @@
 //! Attributes of a span: the deciding rule and the outcome. Never the subject.
 
-use slidegate::{Answer, BatchAnswer, GateError, LimitAnswer, Outcome, Source, Summary, Verdict};
+use slidegate::{Answer, GateError, LimitAnswer, Source, Summary, Verdict};
 
 use super::messages::KeyValue;
 use super::trace::SpanOutcome;
@@ -16,47 +16,35 @@ pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>
         Ok(answer) => answer,
         Err(error) => return failed(error),
     };
-    if let Some((rule, _)) = answer.barred() {
-        return SpanOutcome::outcome("barred").text(RULE, rule);
+    if answer.is_blocked() {
+        return SpanOutcome::outcome("barred").text_if(RULE, answer.blocked().map(|(rule, _)| rule));
     }
     let summary = answer.summary();
     // The first that refuses, or else the one with the least remaining.
-    let decisive =
-        answer.limits().find(refuses).or_else(|| answer.limits().nth(summary.tightest.unwrap_or(0)));
+    let decisive = answer
+        .limits()
+        .find(LimitAnswer::is_violated)
+        .or_else(|| answer.limits().nth(summary.tightest.unwrap_or(0)));
     let outcome = match answer.is_allowed() {
         false => "denied",
         true if answer.replayed() => "replayed",
         true if answer.limits().next().is_none() && answer.observed().next().is_none() => "unlimited",
         true => "allowed",
     };
-    let would = answer.observed().find(refuses);
+    let would = answer.observed().find(LimitAnswer::is_violated);
     let span = SpanOutcome::outcome(outcome).decided(decisive, answer.verdict().source, &summary);
     span.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
 }
 
-pub(super) fn answers<E: std::error::Error>(answers: &Result<BatchAnswer, GateError<E>>) -> SpanOutcome {
-    let answers = match answers {
-        Ok(answers) => answers,
-        Err(error) => return failed(error),
-    };
-    if let Some(rule) = answers.unanswered() {
-        let error = Some("the store is unavailable".to_owned());
-        return SpanOutcome { error, ..SpanOutcome::outcome("failed").text(RULE, rule) };
+/// Outcome of a batch: a rule that denies because the store is unavailable is a failure.
+pub(super) fn batch<E: std::error::Error>(batch: &Result<Answer, GateError<E>>) -> SpanOutcome {
+    match batch.as_ref().ok().and_then(Answer::unanswered) {
+        Some(rule) => {
+            let error = Some("the store is unavailable".to_owned());
+            SpanOutcome { error, ..SpanOutcome::outcome("failed").text(RULE, rule) }
+        }
+        None => answer(batch),
     }
-    let barred = answers.each().find_map(|one| one.barred());
-    if answers.is_barred() {
-        return SpanOutcome::outcome("barred").text_if(RULE, barred.map(|(rule, _)| rule));
-    }
-    let (limits, summary) = (|| answers.each().flat_map(|one| one.limits()), answers.summary());
-    let decisive = limits().find(refuses).or_else(|| limits().nth(summary.tightest.unwrap_or(0)));
-    let outcome = match answers.is_allowed() {
-        false => "denied",
-        true if limits().chain(answers.each().flat_map(|one| one.observed())).next().is_none() => "unlimited",
-        true => "allowed",
-    };
-    let would = answers.each().flat_map(|one| one.observed()).find(refuses);
-    let span = SpanOutcome::outcome(outcome).decided(decisive, answers.verdict().source, &summary);
-    span.text_if(WOULD_DENY, would.and_then(|limit| limit.rule))
 }
 
 pub(super) fn verdict<E: std::error::Error>(verdict: &Result<Verdict, E>) -> SpanOutcome {
@@ -84,10 +72,6 @@ fn failed<E: std::error::Error>(error: &GateError<E>) -> SpanOutcome {
 
 fn store_failed(error: &impl std::error::Error) -> SpanOutcome {
     SpanOutcome { error: Some(error.to_string()), ..SpanOutcome::outcome("failed") }
-}
-
-fn refuses(limit: &LimitAnswer<'_>) -> bool {
-    limit.decision.outcome != Outcome::Fits
 }
 
 impl SpanOutcome {

@@ -51,7 +51,7 @@ async fn a_look_takes_nothing() {
     for _ in 0..5 {
         let look = ask(&gate, &CheckRequest::from(request("path=/ ip=10.0.0.1").cost(0))).await;
         assert_eq!(left(&look), "all-3/s 3, all-5/min 5");
-        assert!(look.permit().is_none());
+        assert!(look.unsigned_permit().is_none());
     }
 }
 
@@ -89,9 +89,9 @@ async fn lists_and_missing_attributes_bar_a_request_whatever_its_limits() {
 ",
     );
     let barred = check(&gate, "user=mallory").await;
-    assert_eq!(barred.barred(), Some(("lists", Blocked::DenyList)));
+    assert_eq!(barred.blocked(), Some(("lists", Blocked::DenyList)));
     assert!(!barred.is_allowed());
-    assert_eq!(check(&gate, "path=/keyed user=bob").await.barred(), Some(("keyed", Blocked::MissingKey)));
+    assert_eq!(check(&gate, "path=/keyed user=bob").await.blocked(), Some(("keyed", Blocked::MissingKey)));
     for _ in 0..3 {
         assert!(check(&gate, "user=root").await.is_allowed());
     }
@@ -107,7 +107,7 @@ async fn a_permit_gives_back_what_its_rules_allow_once() {
     );
     let reserved = ask(&gate, &CheckRequest::from(request("user=alice").cost(4))).await;
     assert_eq!(left(&reserved), "tokens-10/min 6, calls-5/min 1");
-    let permit = reserved.permit().expect("a permit");
+    let permit = &gate.permit(&reserved).expect("a permit");
     assert_eq!(gate.settle(permit, 1).await.expect("settled").outcome, SettleOutcome::Settled);
     assert_eq!(gate.refund(permit).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
     let look = ask(&gate, &CheckRequest::from(request("user=alice").cost(0))).await;
@@ -124,10 +124,10 @@ async fn a_place_in_flight_is_released_and_the_rest_stays_charged() {
     );
     let first = check(&gate, "user=alice").await;
     let refused = check(&gate, "user=alice").await;
-    assert!(!refused.is_allowed() && refused.permit().is_none());
+    assert!(!refused.is_allowed() && refused.unsigned_permit().is_none());
     // Settled at what it cost: the place is free, whatever that was.
     assert_eq!(
-        gate.settle(first.permit().expect("a permit"), 7).await.expect("settled").outcome,
+        gate.settle(&gate.permit(&first).expect("a permit"), 7).await.expect("settled").outcome,
         SettleOutcome::Settled
     );
     let second = check(&gate, "user=alice").await;
@@ -148,13 +148,13 @@ async fn a_permit_can_release_a_place_and_correct_a_cost_of_the_same_subject() {
 ",
     );
     let first = ask(&gate, &CheckRequest::from(request("user=alice").cost(1))).await;
-    let permit = first.permit().expect("a permit");
+    let permit = &gate.permit(&first).expect("a permit");
     assert_eq!(gate.settle(permit, 40).await.expect("settled").outcome, SettleOutcome::Settled);
     assert_eq!(gate.settle(permit, 1).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
     let second = check(&gate, "user=alice").await;
     assert_eq!(left(&second), "llm-100/min 59, llm-1-in-flight-for-30s 0");
     assert_eq!(
-        gate.refund(second.permit().expect("a permit")).await.expect("refunded").outcome,
+        gate.refund(&gate.permit(&second).expect("a permit")).await.expect("refunded").outcome,
         SettleOutcome::Settled
     );
     assert_eq!(left(&check(&gate, "user=alice").await), "llm-100/min 59, llm-1-in-flight-for-30s 0");
@@ -169,7 +169,7 @@ async fn where_a_rule_only_looks_on_its_lists_bar_nobody() {
 ",
     );
     assert!(check(&gate, "user=mallory").await.is_allowed());
-    assert_eq!(check(&gate, "user=eve").await.barred(), Some(("keyed", Blocked::MissingKey)));
+    assert_eq!(check(&gate, "user=eve").await.blocked(), Some(("keyed", Blocked::MissingKey)));
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn places_of_a_rule_that_looks_on_are_released_too() {
     for _ in 0..5 {
         let answer = check(&gate, "user=alice").await;
         assert!(answer.observed().all(|limit| limit.decision.outcome == Outcome::Fits));
-        gate.refund(answer.permit().expect("a permit")).await.expect("released");
+        gate.refund(&gate.permit(&answer).expect("a permit")).await.expect("released");
     }
 }
 
@@ -193,10 +193,10 @@ async fn what_is_sent_again_is_charged_once_and_gets_the_same_permit() {
     let (first, again) = (ask(&gate, &once("user=alice")).await, ask(&gate, &once("user=alice")).await);
     assert_eq!((first.replayed(), again.replayed()), (false, true));
     assert_eq!(first.verdict(), again.verdict());
-    assert_eq!(first.permit(), again.permit());
+    assert_eq!(gate.permit(&first), gate.permit(&again));
     assert!(matches!(gate.check(&once("user=bob")).await, Err(GateError::Conflict)));
     assert_eq!(left(&check(&gate, "user=alice").await), "tokens-10/min 5");
-    let permit = again.permit().expect("a permit");
+    let permit = &gate.permit(&again).expect("a permit");
     assert_eq!(gate.refund(permit).await.expect("an answer").outcome, SettleOutcome::Settled);
     assert_eq!(gate.refund(permit).await.expect("an answer").outcome, SettleOutcome::AlreadySpent);
 }

@@ -1,7 +1,7 @@
 //! Requests that are decided without a future get the same answers as those with one.
 
 use futures_util::FutureExt;
-use slidegate::{CheckRequest, Request, Summary, SyncAnswer, Verdict};
+use slidegate::{Answer, CheckRequest, Request, Verdict};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
@@ -37,44 +37,40 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
     ((), (0..rng.between(1, 20)).map(step).collect())
 }
 
-/// Whether it passes, every decision, and the numbers of the request. How decisions are kept may
-/// differ.
-fn text(is_allowed: bool, verdict: &Verdict, summary: Summary) -> String {
-    let Verdict { decided_at_ms, source, decisions, .. } = verdict;
-    format!("{is_allowed} {decided_at_ms} {source:?} {:?} {summary:?}", &**decisions)
+/// Everything in an answer but ids, which are drawn at random. How decisions are stored may differ.
+fn render(answer: &Answer) -> String {
+    let Verdict { decided_at_ms, source, decisions, .. } = answer.verdict();
+    let dry_runs: Vec<_> = answer.observed().map(|limit| (limit.name, limit.decision)).collect();
+    format!(
+        "{} {decided_at_ms} {source:?} {:?} {:?} {:?} {dry_runs:?} {}",
+        answer.is_allowed(),
+        &**decisions,
+        answer.summary(),
+        answer.blocked(),
+        answer.unsigned_permit().is_some(),
+    )
 }
 
-fn render(answer: SyncAnswer<'_>) -> String {
-    text(answer.is_allowed(), answer.verdict(), answer.summary())
+fn sync(gate: &Gated, request: &Request<'_>) -> Result<String, String> {
+    let answer = gate.check_now(request).map_err(|error| error.to_string())?;
+    Ok(render(&answer.expect("the state is in memory")))
 }
 
-fn at_once(gate: &Gated, request: &Request<'_>) -> Result<Option<String>, String> {
-    let said = gate.check_now(request, render);
-    said.map_err(|error| error.to_string())
-}
-
-fn in_time(gate: &Gated, request: Request<'_>) -> Result<String, String> {
+fn with_future(gate: &Gated, request: Request<'_>) -> Result<String, String> {
     let answer = gate.check(&CheckRequest::from(request)).now_or_never().expect("memory answers at once");
-    let answer = answer.map_err(|error| error.to_string())?;
-    Ok(text(answer.is_allowed(), answer.verdict(), answer.summary()))
+    Ok(render(&answer.map_err(|error| error.to_string())?))
 }
 
 #[test]
-fn both_ways_say_the_same() {
+fn both_ways_give_the_same_answer() {
     prove(generate, |(), steps| {
         let ((one, clock), (other, its_clock)) = (gate(RULES), gate(RULES));
         for step in steps {
             clock.advance_ms(step.wait_ms);
             its_clock.advance_ms(step.wait_ms);
-            let asked = || request(&step.attributes).cost(step.cost);
-            let expected = in_time(&other, asked());
-            let said = match at_once(&one, &asked()) {
-                Ok(Some(said)) => Ok(said),
-                // Nothing was decided: it has to be asked in time.
-                Ok(None) => in_time(&one, asked()),
-                Err(error) => Err(error),
-            };
-            ensure!(said == expected, "{step:?}: {said:?}, not {expected:?}");
+            let request = || request(&step.attributes).cost(step.cost);
+            let (expected, found) = (with_future(&other, request()), sync(&one, &request()));
+            ensure!(found == expected, "{step:?}: {found:?}, not {expected:?}");
         }
         Ok(())
     });

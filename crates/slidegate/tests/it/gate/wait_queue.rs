@@ -72,12 +72,38 @@ async fn who_waits_behind_others_in_vain_is_refused_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_are_held_than_there_is_room_for() {
-    let answers = send(gate(TWO_A_SECOND).max_waiting(3), "user=alice", &[60_000; 6]).await;
+    // A subject has a sixteenth of all positions.
+    let answers = send(gate(TWO_A_SECOND).max_waiting(3 * 16), "user=alice", &[60_000; 6]).await;
     // Two are admitted at once and three are in line: the last is answered at once, and finds no
     // room.
     let expected =
         [(0, true, 0), (1, true, 0), (5, false, 0), (2, true, 1_000), (3, true, 1_000), (4, true, 2_000)];
     assert_eq!(answers, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subject_that_fills_its_queue_delays_nobody_else() {
+    let gate = Arc::new(gate(TWO_A_SECOND).max_waiting(4 * 16));
+    let start = Instant::now();
+    let check = |attributes: &'static str| {
+        let gate = gate.clone();
+        async move {
+            let wait = Duration::from_secs(60);
+            let answer = gate.check(&CheckRequest { wait, ..CheckRequest::from(request(attributes)) }).await;
+            (answer.expect("an answer").is_allowed(), start.elapsed().as_secs())
+        }
+    };
+    let flood: Vec<_> = (0..1_000).map(|_| tokio::spawn(check("user=mallory"))).collect();
+    tokio::task::yield_now().await;
+    let bob: Vec<_> = (0..4).map(|_| tokio::spawn(check("user=bob"))).collect();
+    for (n, task) in bob.into_iter().enumerate() {
+        assert_eq!(task.await.expect("no panic"), (true, n as u64 / 2), "as if nobody else were there");
+    }
+    let mut admitted = 0;
+    for task in flood {
+        admitted += u32::from(task.await.expect("no panic").0);
+    }
+    assert_eq!(admitted, 2 + 4, "two at once, and the four of its queue");
 }
 
 #[tokio::test(start_paused = true)]
@@ -88,7 +114,7 @@ async fn a_place_in_flight_is_taken_when_it_is_released() {
     let start = Instant::now();
     let release = async {
         tokio::time::sleep(Duration::from_secs(3)).await;
-        gate.refund(first.permit().expect("a permit")).await.expect("released")
+        gate.refund(&gate.permit(&first).expect("a permit")).await.expect("released")
     };
     let (second, _) = tokio::join!(gate.check(&ask), release);
     assert!(second.expect("an answer").is_allowed());

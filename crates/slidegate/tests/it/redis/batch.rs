@@ -138,7 +138,8 @@ async fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
         let apart = gate.limit("user=alice", "3/min".parse().expect("a limit"), 3).await.expect("an answer");
         assert!(apart.is_allowed());
         let answers = all(gate, &[own(0), check("user=alice", 0)]).await;
-        let rules: Vec<_> = answers.each().filter_map(|one| one.tightest()).map(|limit| limit.rule).collect();
+        let rules: Vec<_> =
+            answers.items().filter_map(|one| one.tightest()).map(|limit| limit.rule).collect();
         assert_eq!(rules, [None, Some("user")]);
     }
     over_both!(RULES, test);

@@ -71,7 +71,7 @@ async fn run<S: Store>(gate: &Timed<S>, naive: &Timed<Memory>, step: &Step) -> R
     let expected = fits(naive, step).await;
     let answers = gate.check_all(&demands).await.map_err(|error| error.to_string())?;
     ensure!(answers.is_allowed() == expected, "allowed: {}, naive: {expected}", answers.is_allowed());
-    ensure!(answers.each().len() == demands.len(), "{} answers", answers.each().len());
+    ensure!(answers.items().len() == demands.len(), "{} answers", answers.items().len());
     if expected {
         for (attributes, cost) in &step.demands {
             let one =
@@ -79,7 +79,7 @@ async fn run<S: Store>(gate: &Timed<S>, naive: &Timed<Memory>, step: &Step) -> R
             ensure!(one.is_allowed(), "{attributes} fits with all the others, and not by itself");
         }
     }
-    for ((attributes, _), one) in step.demands.iter().zip(answers.each()) {
+    for ((attributes, _), one) in step.demands.iter().zip(answers.items()) {
         let told: Vec<u64> = one.limits().map(|limit| limit.decision.remaining).collect();
         let left: Vec<u64> = left(naive, attributes).await.into_iter().map(|(_, left)| left).collect();
         ensure!(told == left, "{attributes}: {told:?} left, naive {left:?}");

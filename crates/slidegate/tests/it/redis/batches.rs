@@ -1,6 +1,6 @@
 //! Several requests at once, over memory and over Redis, and their answers as text.
 
-use slidegate::{BatchAnswer, BatchItem, Gate, LimitAnswer, ManualClock, Memory, Outcome, Redis, Store};
+use slidegate::{Answer, BatchItem, Gate, LimitAnswer, ManualClock, Memory, Outcome, Redis, Store};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
 use crate::gates::{START_MS, policy, request};
@@ -55,7 +55,7 @@ pub(crate) fn limit<'a>(key: &'a str, limit: &str, cost: u64) -> BatchItem<'a> {
     BatchItem::Limit { key: key.into(), limit: limit.parse().expect("a limit"), cost, id: None }
 }
 
-pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[BatchItem<'_>]) -> BatchAnswer {
+pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[BatchItem<'_>]) -> Answer {
     gate.check_all(demands).await.expect("an answer")
 }
 
@@ -63,11 +63,11 @@ pub(crate) async fn all<S: Store>(gate: &Timed<S>, demands: &[BatchItem<'_>]) ->
 /// login-2/min 1 | over all-3/s 0`.
 pub(crate) async fn render<S: Store>(gate: &Timed<S>, demands: &[BatchItem<'_>]) -> String {
     let answers = all(gate, demands).await;
-    let each = answers.each().map(|one| {
+    let each = answers.items().map(|one| {
         let mut words = vec![if one.is_allowed() { "fits".to_owned() } else { "over".to_owned() }];
         words.extend(one.limits().map(|limit| left(&limit)));
         words.extend(one.observed().map(|limit| format!("(seen {})", left(&limit))));
-        words.extend(one.barred().map(|(rule, why)| format!("{rule} {why:?}")));
+        words.extend(one.blocked().map(|(rule, why)| format!("{rule} {why:?}")));
         words.join(" ")
     });
     let each: Vec<String> = each.collect();

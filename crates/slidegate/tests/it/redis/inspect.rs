@@ -350,7 +350,7 @@ async fn what_is_used_beyond_the_quota_is_told() {
         };
         let answer = gate.check(&CheckRequest::from(request("user=alice"))).await.expect("an answer");
         assert_eq!(used().await, [1, 1, 1, 1]);
-        gate.settle(answer.permit().expect("a permit"), 1_000_000).await.expect("settled");
+        gate.settle(&gate.permit(&answer).expect("a permit"), 1_000_000).await.expect("settled");
         for _ in 0..2 {
             assert_eq!(used().await, [1_000_000; 4]);
             let alone = gate.used("lent", &request("user=alice")).await.expect("a look");

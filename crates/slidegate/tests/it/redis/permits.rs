@@ -82,8 +82,8 @@ async fn a_permit_is_settled_rule_by_rule() {
     gates.0.reset(Some("tokens"), &alice).await.expect("a reset");
     gates.1.reset(Some("tokens"), &alice).await.expect("a reset");
     let reports = [
-        gates.0.refund(in_redis.permit().expect("a permit")).await.expect("an answer"),
-        gates.1.refund(in_memory.permit().expect("a permit")).await.expect("an answer"),
+        gates.0.refund(&gates.0.permit(&in_redis).expect("a permit")).await.expect("an answer"),
+        gates.1.refund(&gates.1.permit(&in_memory).expect("a permit")).await.expect("an answer"),
     ];
     for report in reports {
         assert_eq!(report.outcome, PartlySettled);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use slidegate::policy::{Blocked, HitMode};
 use slidegate::telemetry::{RequestCounts, Series, SeriesCounts, Telemetry, TopList};
-use slidegate::{Answer, BatchAnswer, Limit, LimitAnswer, Outcome, Source, Verdict};
+use slidegate::{Answer, Limit, LimitAnswer, Outcome, Source, Verdict};
 
 /// Rule, limit and route.
 type Name = (String, String, String);
@@ -39,7 +39,7 @@ fn fits(limit: &LimitAnswer<'_>) -> bool {
 
 impl Recount {
     pub(crate) fn answer(&mut self, answer: &Answer, way: &Way<'_>) {
-        if let Some((rule, why)) = answer.barred() {
+        if let Some((rule, why)) = answer.blocked() {
             self.requests.barred += 1;
             self.bar(rule, why, HitMode::Enforce, way);
             return;
@@ -57,12 +57,12 @@ impl Recount {
     }
 
     /// `way` shows how each of them is counted.
-    pub(crate) fn answers(&mut self, answers: &BatchAnswer, way: impl Fn(usize, &mut dyn FnMut(&Way<'_>))) {
+    pub(crate) fn answers(&mut self, answers: &Answer, way: impl Fn(usize, &mut dyn FnMut(&Way<'_>))) {
         let (mut limits, mut cost, mut would_deny) = (0, 0, false);
-        for (index, one) in answers.each().enumerate() {
+        for (index, one) in answers.items().enumerate() {
             way(index, &mut |way| {
                 // All others only look if one is refused anyhow.
-                let way = &Way { cost: if answers.is_barred() { 0 } else { way.cost }, ..*way };
+                let way = &Way { cost: if answers.is_blocked() { 0 } else { way.cost }, ..*way };
                 let (enforced, observed): (Vec<_>, Vec<_>) =
                     (one.limits().collect(), one.observed().collect());
                 self.limits(&enforced, HitMode::Enforce, answers.verdict().is_allowed(), way);
@@ -71,12 +71,12 @@ impl Recount {
                 cost += way.cost;
                 would_deny |= !observed.iter().all(fits);
                 would_deny |= answers.is_allowed() && self.would_block(way);
-                if let Some((rule, why)) = one.barred() {
+                if let Some((rule, why)) = one.blocked() {
                     self.bar(rule, why, HitMode::Enforce, way);
                 }
             });
         }
-        if answers.is_barred() {
+        if answers.is_blocked() {
             self.requests.barred += 1;
         } else {
             self.whole(answers.is_allowed(), limits, cost);

@@ -176,7 +176,7 @@ struct SyncOperations<S> {
 }
 
 const IN_MEMORY: SyncOperations<Memory> = SyncOperations {
-    check: |gate, request| gate.check_now(request, |answer| answer.is_allowed()).expect("a request"),
+    check: |gate, request| gate.check_now(request).expect("a request").map(|answer| answer.is_allowed()),
     limit: |gate, key, limit, cost| gate.limit_now(gate.ad_hoc(), key, limit, cost),
 };
 

@@ -1,6 +1,6 @@
 //! `SG.CHECK cost attribute value [attribute value …] [PERMIT]`: a request by its attributes, against the rules of the policy.
 
-use slidegate::{CheckRequest, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary, SyncAnswer};
+use slidegate::{Answer, CheckRequest, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary};
 
 use super::command_error::{CommandError, head};
 use super::number::{saturate, unsigned};
@@ -42,11 +42,11 @@ pub(super) fn check<'i, C: Clock>(
     let shape = read(command, &mut request)?;
     let mut replies = context.replies(out);
     let trace = context.decider.trace((Listener::Resp, "SG.CHECK"), None);
-    if trace.is_none() {
-        let said = context.decider.check_now(&request, |answer| write_at_once(&mut replies, answer, shape));
-        if said.map_err(CommandError::invalid)?.is_some() {
-            return Ok(Handled::Replied);
-        }
+    if trace.is_none()
+        && let Some(answer) = context.decider.check_now(&request)?
+    {
+        write(&mut replies, context.decider, &answer, shape);
+        return Ok(Handled::Replied);
     }
     Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check {
         ask: CheckRequest::from(request),
@@ -104,31 +104,22 @@ pub(super) async fn answer<C: Clock>(
     Check { ask, shape, trace }: Check<'_>,
     replies: &mut ReplyWriter<'_>,
 ) -> Result<(), CommandError> {
-    let answer = decider.check(&ask, trace).await?;
-    replies.array(match shape {
-        ReplyShape::Numbers => 5,
-        ReplyShape::WithPermit => 6,
-    });
-    numbers(answer.is_allowed(), &answer.summary()).into_iter().for_each(|number| replies.integer(number));
-    if shape == ReplyShape::WithPermit {
-        match answer.permit() {
-            Some(permit) => replies.bulk(permit.to_string().as_bytes()),
-            None => replies.nothing(),
-        }
-    }
+    write(replies, decider, &decider.check(&ask, trace).await?, shape);
     Ok(())
 }
 
-/// There is nothing to give back: such requests are answered otherwise.
 #[inline]
-fn write_at_once(replies: &mut ReplyWriter<'_>, answer: SyncAnswer<'_>, shape: ReplyShape) {
+fn write<C: Clock>(replies: &mut ReplyWriter<'_>, decider: &Decider<C>, answer: &Answer, shape: ReplyShape) {
     let numbers = numbers(answer.is_allowed(), &answer.summary());
     match shape {
         ReplyShape::Numbers => replies.five(numbers),
         ReplyShape::WithPermit => {
             replies.array(6);
             numbers.into_iter().for_each(|number| replies.integer(number));
-            replies.nothing();
+            match decider.gate().permit(answer) {
+                Some(permit) => replies.bulk(permit.to_string().as_bytes()),
+                None => replies.nothing(),
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Limits that meet on one history in a call with different quotas. A store decides them together, by the one with the least room;
-//! the others are asked by themselves, so that what each of them tells is true of its own quota.
+//! Overlaid limits: those that share one history in a batch, with different quotas. A store decides
+//! them together, by the strictest; the others are then decided by themselves, so that the numbers of
+//! each are true of its own quota.
 
 use slidegate_core::{Decision, Limit, Verdict};
 use smallvec::SmallVec;
@@ -9,16 +10,16 @@ use super::inspect::never;
 use crate::clock::Clock;
 use slidegate_store::{Charge, ChargeRequest, Store, is_stricter};
 
-/// A limit that another one decided for.
+/// Limit that a stricter one decided for.
 struct OverlaidLimit<'a> {
     /// Index of its decision.
     at: usize,
-    /// Its subject, with all that the call costs there.
+    /// Its subject, with all costs of the call there.
     charge: Charge<'a>,
 }
 
 impl<S: Store, C: Clock> Gate<S, C> {
-    /// Puts the answers of limits that were overruled in the place of those that they were given.
+    /// Replaces the decisions of overlaid limits by their own.
     pub(super) async fn decide_overlaid(
         &self,
         charges: &[Charge<'_>],
@@ -30,9 +31,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
         }
         let is_allowed = verdict.is_allowed();
         for OverlaidLimit { at, charge } in overlaid_limits {
-            let said = self.decide_alone(charge, is_allowed).await?;
-            // Of a store that does not answer any more nothing is mixed in.
-            if let (true, Some(decision)) = (said.source == verdict.source, said.decisions.first()) {
+            let own = self.decide_alone(charge, is_allowed).await?;
+            // Decisions of different sources are not mixed.
+            if let (true, Some(decision)) = (own.source == verdict.source, own.decisions.first()) {
                 let stamp_ms = verdict.decisions[at].stamp_ms;
                 verdict.decisions[at] = Decision { stamp_ms, ..*decision };
             }
@@ -40,7 +41,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(())
     }
 
-    /// Asks a limit without charging it: what is left once all was charged, or what it says to what nobody was charged.
+    /// Decides one limit without charging it: its state after the charge, or its answer to the cost that was denied.
     async fn decide_alone(&self, charge: Charge<'_>, is_allowed: bool) -> Result<Verdict, S::Error> {
         let (now_ms, holder) = (self.clock.now_ms(), self.next_id());
         if is_allowed {
@@ -52,7 +53,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     }
 }
 
-/// The limits of these charges that meet with one that has less room.
+/// Limits of these charges that share their history with a stricter one.
 fn overlaid_limits<'c>(charges: &[Charge<'c>]) -> SmallVec<[OverlaidLimit<'c>; 1]> {
     let mut found = SmallVec::new();
     if charges.len() < 2 {
@@ -78,7 +79,7 @@ fn overlaid_limits<'c>(charges: &[Charge<'c>]) -> SmallVec<[OverlaidLimit<'c>; 1
     found
 }
 
-/// The limit among these that has the history of another.
+/// The limit among these with the same history.
 fn find<'c>(limits: &'c [Limit], of: &Limit) -> Option<&'c Limit> {
     limits.iter().find(|limit| limit.id() == of.id())
 }
