@@ -43,8 +43,8 @@ impl<C: Clock + 'static> Handler<C> for AdminApi<C> {
         let mut line = Action::of(&head.method, head.uri.path()).map(|action| AuditLine {
             budget: &self.runtime.audit_budget,
             action,
-            peer: connection.peer,
-            certificate: connection.certificate,
+            peer: connection.caller.peer,
+            certificate: connection.caller.certificate,
             request_id: String::from_utf8_lossy(request_id.as_bytes()).into_owned(),
             details: AuditDetails::default(),
             status: None,

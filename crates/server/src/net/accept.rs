@@ -1,4 +1,5 @@
-//! Accept loop of a listener: admits connections until shutdown, and then waits for those in progress.
+//! Accept loop of a listener: admits connections until shutdown, and then waits for those in
+//! progress.
 
 use std::future::Future;
 use std::io;

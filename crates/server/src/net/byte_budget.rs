@@ -1,14 +1,16 @@
-//! Byte budget of incomplete calls. A call that arrives at once takes none of it.
+//! Byte budget of incomplete calls. A call that arrives in one piece takes none of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most over all connections. A client may have a message under way in each of its calls, and could have many connections.
+/// Maximum over all connections. A client may have an incomplete message in each of its calls, and
+/// many connections.
 const MAX_BYTES: usize = 64 << 20;
-/// The most on one connection of calls that need no token.
+/// Maximum on one connection of calls that need no token.
 const MAX_OPEN_BYTES: usize = 8 << 10;
 
-/// A connection has at most this part of what is left of the bytes that all share: after ten connections that send as much as
-/// they can three tenths are left, and after fifty the next has 20 KiB.
+/// Divisor: a connection has at most this fraction of the bytes that are left. After ten
+/// connections that send as much as they can three tenths are left, and after fifty the next has 20
+/// KiB.
 const PART_OF_REST: usize = 8;
 
 /// Byte budget of incomplete calls.
@@ -18,27 +20,29 @@ pub(crate) struct ByteBudget {
 }
 
 impl ByteBudget {
-    /// Of what all connections share.
+    /// Budget of all connections.
     pub(crate) fn of_all() -> Self {
         Self { bytes: AtomicUsize::new(0), max_bytes: MAX_BYTES }
     }
 
-    /// Of the calls on one connection that need a token. It counts for all connections together, too.
+    /// Budget of the calls on one connection that need a token. They count in the budget of all
+    /// connections, too.
     pub(crate) fn of_one() -> Self {
         Self::of_all()
     }
 
-    /// Of the calls on one connection that need no token: whoever fills this is in nobody's way but its own.
+    /// Budget of the calls on one connection that need no token: a client that exhausts it affects
+    /// only itself.
     pub(crate) fn of_open_calls() -> Self {
         Self { bytes: AtomicUsize::new(0), max_bytes: MAX_OPEN_BYTES }
     }
 
-    /// A part of it, which is nothing yet. It counts also for what all connections share, if that is given.
+    /// Reservation, which is empty yet. It also counts in `shared`, if that is given.
     pub(crate) fn part<'a>(&'a self, shared: Option<&'a Self>) -> ByteReservation<'a> {
         ByteReservation { of: self, shared, bytes: 0 }
     }
 
-    /// The bytes now, with so many more.
+    /// Adds bytes, and returns the total.
     fn add(&self, bytes: usize) -> usize {
         self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes
     }
@@ -56,7 +60,7 @@ pub(crate) struct ByteReservation<'a> {
 }
 
 impl ByteReservation<'_> {
-    /// So much more; whether there is room for it.
+    /// Adds bytes; `false` if that exceeds the budget.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         self.bytes += bytes;
         let here = self.of.add(bytes);
@@ -66,7 +70,7 @@ impl ByteReservation<'_> {
         here <= most_here
     }
 
-    /// So much less.
+    /// Removes bytes.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         self.bytes -= bytes;
         self.of.subtract(bytes);
@@ -102,7 +106,7 @@ mod tests {
         }
     }
 
-    /// They take as much as they get, and another one gets something.
+    /// Connections take as much as they get, and another one gets something.
     #[test]
     fn a_few_connections_do_not_use_it_up() {
         const PIECE: usize = 1 << 10;
@@ -112,7 +116,7 @@ mod tests {
             let mut parts: Vec<_> = ones.iter().map(|one| one.part(Some(&all))).collect();
             for part in &mut parts {
                 while part.grow(PIECE) {}
-                // The call that has gone too far is over, and takes nothing.
+                // A call that exceeds the budget is over, and takes nothing.
                 part.shrink(PIECE);
             }
             let newcomer = ByteBudget::of_one();

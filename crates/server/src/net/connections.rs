@@ -1,6 +1,6 @@
 //! Open connections: ended when they stall, when they exceed a time limit, and at shutdown.
 //!
-//! One timer sweeps all of them; a connection only records its progress, which costs nothing.
+//! One timer sweeps all of them; a connection only records its progress, which is cheap.
 
 mod capacity;
 mod counts;
@@ -142,8 +142,8 @@ impl OpenConnections {
         Membership { of: Arc::clone(self), key }
     }
 
-    /// Ends the connection that has been idle for longest, and frees its slot. `false` if none has been
-    /// idle for long, or too many are leaving already.
+    /// Ends the connection that has been idle for longest, and frees its slot. `false` if none has
+    /// been idle for long, or too many are leaving already.
     pub(crate) fn reclaim_idle(&self, slots: &ConnectionSlots, capacity: Capacity) -> bool {
         let ConnectionTable { entries, idle, .. } = &mut *self.0.lock();
         let now = Instant::now();
@@ -156,7 +156,8 @@ impl OpenConnections {
         true
     }
 
-    /// Ends the oldest surplus connection, and frees its slot. `false` if too many are leaving already.
+    /// Ends the oldest surplus connection, and frees its slot. `false` if too many are leaving
+    /// already.
     pub(crate) fn reclaim_surplus(&self, slots: &ConnectionSlots, capacity: Capacity) -> bool {
         let ConnectionTable { entries, surplus, .. } = &mut *self.0.lock();
         let Some(oldest) = surplus.first_entry() else { return false };

@@ -20,7 +20,7 @@ pub(crate) struct Network {
     pub(crate) turns: Turns,
     /// Bytes of incomplete calls on all connections.
     pub(crate) incomplete_calls: ByteBudget,
-    /// File descriptors of the process, if their number is known.
+    /// File descriptors of the process, if there is a limit.
     open_files: Option<OpenFiles>,
 }
 
@@ -36,7 +36,7 @@ impl Network {
         }
     }
 
-    /// Divides so many file descriptors among the listeners.
+    /// Divides file descriptors among the listeners.
     pub(crate) fn open_files(self, allowed: u64, server: &Server) -> Self {
         let open_files = OpenFiles::new(allowed, server);
         open_files.warn(&self.settings().connections);

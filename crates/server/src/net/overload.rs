@@ -47,8 +47,8 @@ impl Admission {
         self.regular_slot(peer).or_else(|| self.surplus_slot(peer))
     }
 
-    /// Slot of a connection within the limits, if necessary that of the connection that has been idle
-    /// for longest. No connection is closed for an address that has reached its own limit.
+    /// Slot of a connection within the limits, if necessary that of the connection that has been
+    /// idle for longest. No connection is closed for an address that has reached its own limit.
     fn regular_slot(&mut self, peer: IpAddr) -> Option<ConnectionSlot> {
         let (settings, capacity) = (self.network.settings(), self.network.capacity(self.listener));
         for _ in 0..MAX_RECLAIMS {

@@ -1,6 +1,6 @@
 //! TLS of the listeners: certificates are loaded at startup, and again when their files change.
 //!
-//! A connection keeps its certificate; new ones get the latest. Invalid files change nothing.
+//! A connection stays with its certificate; new ones get the latest. Invalid files change nothing.
 
 mod certificates;
 mod contents;
@@ -38,17 +38,17 @@ use records::RecordTracker;
 use validity::Validity;
 
 /// Time, and number of bytes, for a refused client to read the alert.
-const FAREWELL: Duration = Duration::from_secs(1);
-const FAREWELL_BYTES: u64 = 64 << 10;
+const ALERT_TIME: Duration = Duration::from_secs(1);
+const ALERT_BYTES: u64 = 64 << 10;
 
-/// The certificate of one listener.
+/// TLS of one listener: its certificate, and the files of it.
 pub(crate) struct ListenerTls {
     pub(crate) setting: &'static str,
     pub(crate) files: TlsFiles,
     /// ALPN protocol; empty if it has none.
     protocol: &'static [u8],
     config: ArcSwap<ServerConfig>,
-    // One reading at a time: what was read last is what is in use.
+    // One load at a time: the last one is in use.
     last: Mutex<Last>,
     refused: AtomicU64,
 }
@@ -59,13 +59,13 @@ struct Last {
     state: TlsState,
 }
 
-/// A listener's certificate, and how the last reading of its files went.
+/// State of a listener's certificate, and of the last load of its files.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TlsState {
     /// Setting: `server.tls`, `server.grpc.tls`, `server.resp.tls` or `server.admin.tls`.
     pub setting: &'static str,
-    /// The file that it was read from.
+    /// File of the certificate.
     pub certificate: PathBuf,
     /// Time of the last successful load.
     pub loaded_at_ms: u64,
@@ -91,12 +91,12 @@ pub(crate) enum ReloadOutcome {
 /// Connection after its handshake.
 pub(crate) struct Accepted {
     pub(crate) stream: TlsStream<TrackedIo<TcpStream, RecordTracker>>,
-    /// SHA-256 of the client's certificate, if it showed one.
+    /// SHA-256 of the client's certificate, if it has one.
     pub(crate) certificate: Option<[u8; 32]>,
 }
 
 impl ListenerTls {
-    /// Reads the files of a setting. What may become a problem is logged.
+    /// Loads the files of a setting, and logs warnings about them.
     pub(crate) fn load(
         setting: &'static str,
         tls: &file::Tls,
@@ -137,12 +137,12 @@ impl ListenerTls {
                 Err((error, stream)) => {
                     self.refused.fetch_add(1, Ordering::Relaxed);
                     tracing::debug!(setting = self.setting, %error, "handshake failed");
-                    farewell(stream).await;
+                    close_after_alert(stream).await;
                     return Err(error);
                 }
             };
-        let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-        let certificate = shown.map(|shown| Sha256::digest(shown).into());
+        let presented = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let certificate = presented.map(|certificate| Sha256::digest(certificate).into());
         Ok(Accepted { stream, certificate })
     }
 
@@ -200,13 +200,14 @@ impl ListenerTls {
     }
 }
 
-/// A connection that is closed with something unread is reset, and then the other side may never see the alert.
-async fn farewell(mut stream: TrackedIo<TcpStream, RecordTracker>) {
-    let last_words = async {
+/// Closes a refused connection after the client has read the alert. A socket that is closed with
+/// unread bytes is reset, and the alert may be lost.
+async fn close_after_alert(mut stream: TrackedIo<TcpStream, RecordTracker>) {
+    let closed = async {
         stream.shutdown().await?;
-        tokio::io::copy(&mut (&mut stream).take(FAREWELL_BYTES), &mut tokio::io::sink()).await
+        tokio::io::copy(&mut (&mut stream).take(ALERT_BYTES), &mut tokio::io::sink()).await
     };
-    let _whether_it_listened = tokio::time::timeout(FAREWELL, last_words).await;
+    let _gone = tokio::time::timeout(ALERT_TIME, closed).await;
 }
 
 fn now_ms() -> u64 {

@@ -1,4 +1,4 @@
-//! Tracked stream: reports what is read and written to the tracker of its connection.
+//! Tracked stream: reports reads and writes to the tracker of its connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -6,18 +6,18 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Tracker of a stream: what a protocol learns from its reads and writes.
+/// Tracker of the reads and writes of a stream.
 pub(crate) trait Track: Unpin {
     /// Whether several slices may be written in one call.
     const WRITES_VECTORED: bool = true;
 
-    /// Whether nothing is read for now. Whoever lifts this wakes the connection.
+    /// Whether reading is suspended. The connection is woken when it continues.
     #[inline]
     fn is_blocked(&self) -> bool {
         false
     }
 
-    /// A read, and the bytes that it brought.
+    /// Records a read and its bytes.
     fn after_read(&mut self, read: &Poll<io::Result<()>>, bytes: &[u8]);
 
     #[inline]

@@ -1,4 +1,4 @@
-//! The token that requests may have to bring.
+//! Bearer token of requests.
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
@@ -6,7 +6,7 @@ use subtle::ConstantTimeEq;
 
 use crate::telemetry::auth_failures::AuthFailure;
 
-/// Compares in a time that tells nothing but the length.
+/// Checks the token in a time that depends on its length only.
 pub(crate) fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), AuthFailure> {
     let Some(token) = token else { return Ok(()) };
     let given = headers.get(AUTHORIZATION).ok_or(AuthFailure::Missing)?;
@@ -16,7 +16,7 @@ pub(crate) fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), Auth
     }
 }
 
-/// The scheme is the same in any case; the token is not.
+/// Token of an `Authorization` header. The scheme is case-insensitive.
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(b"Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())

@@ -1,6 +1,7 @@
 //! gRPC over HTTP/2: connections, calls and messages, with health checks and reflection.
 //!
-//! It is spoken over `h2` itself: what the store answers at once is answered where it was read, without a task for each call.
+//! It uses `h2` directly: a call that the store decides synchronously is answered where it was
+//! read, without a task of its own.
 
 pub(crate) mod call;
 pub(crate) mod connection;

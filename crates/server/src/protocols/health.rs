@@ -1,4 +1,5 @@
-//! `/livez` and `/readyz`, on every listener and without a token: balancers and supervisors have none.
+//! `/livez` and `/readyz`, on every listener and without a token: balancers and supervisors have
+//! none.
 
 use hyper::StatusCode;
 use serde_json::json;
@@ -10,11 +11,11 @@ use super::query;
 use crate::runtime::backend::Backend;
 use crate::runtime::decider::Decider;
 
-/// Whether the store decides.
+/// State of the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StoreState {
     Available,
-    /// Some of its servers do not answer, or refuse to write.
+    /// Some of its servers do not answer, or refuse writes.
     Degraded,
     Unavailable,
 }
@@ -43,13 +44,13 @@ impl StoreState {
     }
 }
 
-/// That it answers at all: it depends on nothing else.
+/// Response to `/livez`: the process answers, and it depends on nothing else.
 pub(crate) fn live() -> Reply {
     reply(StatusCode::OK, JSON, &b"{\"live\":true}"[..])
 }
 
-/// Whether requests should come here. While the store is unavailable every rule has an answer of its own, so that counts only
-/// if it is asked for: `?store=required`.
+/// Response to `/readyz`: whether requests should come here. While the store is unavailable every
+/// rule has a fallback, so that counts only with `?store=required`.
 pub(crate) fn ready<C: Clock>(decider: &Decider<C>, query: Option<&str>) -> Result<Reply, Problem> {
     let store = StoreState::of(decider.gate().store());
     let needs_store = needs_store(query)?;
@@ -81,7 +82,8 @@ fn outage(backend: &Backend) -> &'static str {
     }
 }
 
-/// A word that is not understood is an error: whoever sent it would think that the store was looked at.
+/// Value of `store`. An unknown parameter is an error: its sender would think that the store was
+/// checked.
 fn needs_store(query: Option<&str>) -> Result<bool, Problem> {
     let mut needed = false;
     for (name, value) in query::parse(query)? {

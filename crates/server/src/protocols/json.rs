@@ -92,7 +92,7 @@ impl Commas {
         Self(false)
     }
 
-    /// To be called before every item.
+    /// Writes a comma before every item but the first.
     pub(crate) fn next(&mut self, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.0, true) {
             out.push(b',');

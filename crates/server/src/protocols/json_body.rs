@@ -1,4 +1,4 @@
-//! JSON bodies: parsed, with errors that name the place.
+//! JSON bodies: parsed, with errors that name the position.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use super::problem::Problem;
 
 /// Parses a JSON object.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
-    // Otherwise a list would be taken as the members in their order.
+    // Otherwise a list would be read as the members in their order.
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err(Problem::bad_request(not_an_object(body)));
     }
@@ -22,7 +22,8 @@ fn not_an_object(body: &[u8]) -> String {
     }
 }
 
-/// Why it is not a `T`, and where. It is read once more for that, so that reading what is right costs nothing more.
+/// Reason why a body is not a `T`, with the position. It is parsed once more for that, so that
+/// valid bodies cost nothing more.
 fn explain<'a, T: Deserialize<'a>>(body: &'a [u8]) -> String {
     if let Err(error) = str::from_utf8(body) {
         return not_utf8(&error);
@@ -42,10 +43,10 @@ fn explain<'a, T: Deserialize<'a>>(body: &'a [u8]) -> String {
     }
 }
 
-/// `text` ends with the place in the words of `serde_json`.
+/// Message with the position, which `serde_json` puts at the end of `text`.
 fn at(error: &serde_json::Error, text: &str) -> String {
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let what = text.strip_suffix(&place).unwrap_or(text);
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let what = text.strip_suffix(&position).unwrap_or(text);
     format!("invalid body at line {}, column {}: {what}", error.line(), error.column())
 }
 

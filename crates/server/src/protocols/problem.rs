@@ -15,13 +15,13 @@ pub(crate) type Reply = hyper::Response<ReplyBody>;
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// Problem: why a request is not served, and what would be valid.
+/// Problem: the reason why a request is not served, and what would be valid.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
-    /// A member beside the usual ones.
+    /// Additional member.
     outcome: Option<&'static str>,
     kind: ProblemType,
 }
@@ -29,14 +29,14 @@ pub(crate) struct Problem {
 /// Type of a problem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ProblemType {
-    /// The status says all.
+    /// `about:blank`: the status is enough.
     Blank,
     ReducedCapacity,
 }
 
 impl ProblemType {
-    /// Its type and title, as the registry of problem types has them.
-    fn named(self, status: StatusCode) -> (&'static str, &'static str) {
+    /// Type and title, as in the registry of problem types.
+    fn type_and_title(self, status: StatusCode) -> (&'static str, &'static str) {
         const TYPE: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
         match self {
             Self::Blank => ("about:blank", status.canonical_reason().unwrap_or("Error")),
@@ -59,7 +59,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// `allow` lists the methods that there are.
+    /// Problem of a wrong method; `allow` lists the valid ones.
     pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
         let detail = format!("allowed methods: {allow}");
         let header = Some((ALLOW, HeaderValue::from_static(allow)));
@@ -72,25 +72,25 @@ impl Problem {
         Self { header, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
     }
 
-    /// The store did not answer where nothing can take its place.
+    /// The store did not answer, and there is no fallback.
     pub(crate) fn store(error: &impl std::error::Error) -> Self {
         Self::unanswered(format!("the store is unavailable, retry: {error}"))
     }
 
-    /// The same in other words.
+    /// Problem of an unavailable store, with another text.
     pub(crate) fn unanswered(detail: impl Into<String>) -> Self {
         let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
         Self { header, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 
-    /// The service has no room, or no time, for a request that it could serve at another moment.
+    /// Problem of a request that the server could serve at another time.
     pub(crate) fn overloaded(detail: impl Into<String>) -> Self {
         let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
         let kind = ProblemType::ReducedCapacity;
         Self { header, kind, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 
-    /// The request did not come in its time.
+    /// Problem of a request that took too long to arrive.
     pub(crate) fn too_slow() -> Self {
         let detail = "timed out reading the request";
         Self::new(StatusCode::REQUEST_TIMEOUT, detail)
@@ -101,7 +101,7 @@ impl Problem {
         &self.detail
     }
 
-    /// With the member `outcome`.
+    /// Adds the member `outcome`.
     pub(crate) fn outcome(self, outcome: &'static str) -> Self {
         Self { outcome: Some(outcome), ..self }
     }
@@ -114,11 +114,11 @@ impl Problem {
         reply
     }
 
-    /// Its status, headers and body.
+    /// Status, headers and body.
     pub(crate) fn into_parts(self) -> (StatusCode, HeaderMap, Vec<u8>) {
         let mut body = Vec::with_capacity(128 + self.detail.len());
         body.push(b'{');
-        let (kind, title) = self.kind.named(self.status);
+        let (kind, title) = self.kind.type_and_title(self.status);
         members(&mut body, kind, title, self.status);
         json::put_text(&mut body, ",\"detail\":", &self.detail);
         if let Some(outcome) = self.outcome {
@@ -132,14 +132,14 @@ impl Problem {
     }
 }
 
-/// The members that every problem begins with.
+/// Members at the beginning of every problem.
 pub(crate) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: StatusCode) {
     json::put_text(out, "\"type\":", kind);
     json::put_text(out, ",\"title\":", title);
     json::put_number(out, ",\"status\":", u64::from(status.as_u16()));
 }
 
-/// An answer with a body.
+/// Response with a body.
 pub(crate) fn reply(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
     let mut reply = Reply::new(ReplyBody::whole(body));
     *reply.status_mut() = status;

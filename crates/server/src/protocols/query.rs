@@ -1,4 +1,4 @@
-//! The part of a URL after the question mark.
+//! Query of a URL: the part after the question mark.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use percent_encoding::percent_decode;
 
 use super::problem::Problem;
 
-/// The most parameters that anything here has.
+/// Maximum number of parameters of any endpoint.
 const MAX_PARAMETERS: usize = 8;
 
-/// A name and a value, decoded.
+/// Name and value, decoded.
 type Parameter<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// All parameters; the same name twice is an error.
@@ -30,8 +30,8 @@ pub(crate) fn parse(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> 
 }
 
 /// Problem of an unknown parameter.
-pub(crate) fn unknown(name: &str, known: &str) -> Problem {
-    Problem::bad_request(format!("unknown parameter {name:?}, expected {known}"))
+pub(crate) fn unknown(name: &str, expected: &str) -> Problem {
+    Problem::bad_request(format!("unknown parameter {name:?}, expected {expected}"))
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, Problem> {

@@ -1,4 +1,4 @@
-//! The body of an answer: known as a whole, or told bit by bit.
+//! Body of a response: whole, or a stream.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -9,11 +9,11 @@ use futures_util::Stream;
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 
-/// The body of an answer.
+/// Body of a response.
 pub(crate) enum ReplyBody {
-    /// All of it is known, as it is for nearly every answer.
+    /// A whole body, as nearly every response has.
     Whole(Full<Bytes>),
-    /// It goes on until the stream ends.
+    /// A body that lasts until the stream ends.
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
 }
 
@@ -24,9 +24,9 @@ impl ReplyBody {
         Self::Whole(Full::new(bytes.into()))
     }
 
-    /// Body that is streamed.
-    pub(crate) fn stream(bits: impl Stream<Item = Bytes> + Send + 'static) -> Self {
-        Self::Stream(Box::pin(bits))
+    /// Streamed body.
+    pub(crate) fn stream(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+        Self::Stream(Box::pin(chunks))
     }
 }
 
@@ -47,7 +47,9 @@ impl Body for ReplyBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Whole(whole) => Pin::new(whole).poll_frame(context),
-            Self::Stream(bits) => bits.as_mut().poll_next(context).map(|bit| bit.map(Frame::data).map(Ok)),
+            Self::Stream(chunks) => {
+                chunks.as_mut().poll_next(context).map(|chunk| chunk.map(Frame::data).map(Ok))
+            }
         }
     }
 

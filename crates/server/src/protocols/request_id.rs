@@ -1,4 +1,4 @@
-//! The id of a request, on every answer: the sender's own if it gave one, else a new one.
+//! Id of a request, in every response: the client's own if it sent one, else a new one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,14 +10,14 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 const MAX_BYTES: usize = 128;
 const PREFIX_DIGITS: usize = 16;
 
-/// New ids for the requests of one connection: what is random, and a count.
+/// Generator of ids for the requests of one connection: a random prefix and a count.
 pub(crate) struct RequestIds {
     prefix: [u8; PREFIX_DIGITS],
     count: AtomicU64,
 }
 
 impl RequestIds {
-    /// `seed` is different for every connection.
+    /// `seed` differs between connections.
     pub(crate) fn new(seed: u64) -> Self {
         let mut prefix = [0; PREFIX_DIGITS];
         for (at, digit) in prefix.iter_mut().enumerate() {
@@ -26,7 +26,7 @@ impl RequestIds {
         Self { prefix, count: AtomicU64::new(0) }
     }
 
-    /// The id that the request brought, if it is one, or the next.
+    /// Id of the request, if it has a valid one, or the next.
     pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
         from_headers(headers).unwrap_or_else(|| self.next())
     }
@@ -42,12 +42,12 @@ impl RequestIds {
     }
 }
 
-/// The id as logs tell it.
+/// Id as text, for logs.
 pub(crate) fn text(id: &HeaderValue) -> &str {
     id.to_str().unwrap_or_default()
 }
 
-/// The id that a call brought, if it is one.
+/// Id in the headers, if it is valid.
 pub(crate) fn from_headers(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(X_REQUEST_ID).filter(|id| is_id(id.as_bytes())).cloned()
 }

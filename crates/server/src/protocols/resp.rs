@@ -1,4 +1,4 @@
-//! The protocol of Redis: commands into requests, answers into replies, and nothing else.
+//! Protocol of Redis: commands into requests, answers into replies.
 
 mod buffers;
 mod commands;

@@ -6,29 +6,30 @@ use tracing::Level;
 use crate::config::connection_limits::ConnectionLimits;
 use crate::config::listener::Listener;
 
-/// The most connections that are told to come again at a time, and the most that are told to end and have not ended yet.
+/// Maximum number of surplus connections, and of those that are leaving.
 const MAX_SURPLUS: u64 = 256;
-/// Descriptors for everything but connections: snapshots, policy and certificates, Redis, telemetry, the log.
+/// Descriptors for everything but connections: snapshots, policy and certificates, Redis,
+/// telemetry, the log.
 const RESERVED: u64 = 256;
-/// Connections that the listener for operators has at least, where there is not enough for all.
+/// Minimum number of connections of the admin listener, where there is not enough for all.
 const OPERATORS: u64 = 1_024;
 
 /// Number of connections of one listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Capacity {
-    /// Those that are served.
+    /// Regular connections.
     pub(crate) max: usize,
-    /// Those in the lane; as many again may be leaving.
+    /// Surplus connections; as many again may be leaving.
     pub(crate) surplus: usize,
 }
 
 impl Capacity {
-    /// As the settings have it, where the number of descriptors is not known.
+    /// Capacity in the settings, without a limit of descriptors.
     pub(crate) fn configured(bounds: &ConnectionLimits) -> Self {
         Self { max: bounds.max, surplus: MAX_SURPLUS as usize }
     }
 
-    /// The most connections that so many descriptors are enough for, and no more than are wanted.
+    /// Capacity within a number of descriptors, at most the one that is wanted.
     fn within(files: u64, wanted: usize) -> Self {
         let rest = files.saturating_sub(wanted as u64) / 2;
         let surplus = rest.max(files / 8).clamp(1, MAX_SURPLUS);
@@ -52,7 +53,8 @@ impl OpenFiles {
         Self { allowed, listeners, has_admin: server.admin.is_some() }
     }
 
-    /// Capacity of a listener under these settings. No listener can take what another needs, and none what is reserved.
+    /// Capacity of a listener under these settings. No listener can take descriptors of another, or
+    /// reserved ones.
     pub(crate) fn capacity(self, bounds: &ConnectionLimits, listener: Listener) -> Capacity {
         let wanted = bounds.max as u64 + 2 * MAX_SURPLUS;
         let free = self.allowed - RESERVED.min(self.allowed / 4);
@@ -65,8 +67,8 @@ impl OpenFiles {
         Capacity::within(files, bounds.max)
     }
 
-    /// Logs that fewer connections fit than the settings allow: a warning where the file has the number. The default is as many as
-    /// there may be, so that fewer are nothing to report: then it is for those who look for it.
+    /// Logs that fewer connections fit than the settings allow: a warning if the file has the
+    /// number. The default is an upper bound, so that fewer are normal: then it is a debug message.
     pub(crate) fn warn(self, bounds: &ConnectionLimits) {
         let Some((level, text)) = self.shortage(bounds) else { return };
         match level {
@@ -84,7 +86,7 @@ impl OpenFiles {
             return None;
         }
         let admin =
-            if self.has_admin { format!(", and {of_admin} on that for operators") } else { String::new() };
+            if self.has_admin { format!(", and {of_admin} on the admin listener") } else { String::new() };
         let text = format!(
             "server.connections.max is {wanted}, and the system allows {allowed} open files: {max} connections fit on each \
              of {listeners} listeners{admin}. Raise the one (ulimit -n, LimitNOFILE=), or lower the other"
@@ -102,8 +104,8 @@ mod tests {
 
     /// All descriptors that listeners may have open at the same time.
     fn most(files: OpenFiles, bounds: &ConnectionLimits) -> u64 {
-        let total = |door| {
-            let Capacity { max, surplus } = files.capacity(bounds, door);
+        let total = |listener| {
+            let Capacity { max, surplus } = files.capacity(bounds, listener);
             (max + 2 * surplus) as u64
         };
         files.listeners * total(Listener::Http) + if files.has_admin { total(Listener::Admin) } else { 0 }
@@ -137,8 +139,8 @@ mod tests {
         let unit = include_str!("../../../../../packaging/slidegate.service");
         let allowed = unit.lines().find_map(|line| line.strip_prefix("LimitNOFILE=")?.parse().ok());
         let files = OpenFiles { allowed: allowed.expect("a number"), listeners: 3, has_admin: true };
-        for door in Listener::ALL {
-            assert_eq!(files.capacity(&usual(), door), Capacity::configured(&usual()), "{door:?}");
+        for listener in Listener::ALL {
+            assert_eq!(files.capacity(&usual(), listener), Capacity::configured(&usual()), "{listener:?}");
         }
     }
 

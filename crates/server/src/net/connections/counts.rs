@@ -18,7 +18,8 @@ pub struct ConnectionStats {
     pub accepted: u64,
     /// Surplus connections: refused with 503 and a retry.
     pub turned_away: u64,
-    /// Surplus connections that were closed without a response, because there were too many of them.
+    /// Surplus connections that were closed without a response, because there were too many of
+    /// them.
     pub dropped: u64,
     /// Ended because no further request came.
     pub ended_idle: u64,
@@ -26,8 +27,8 @@ pub struct ConnectionStats {
     pub ended_slow: u64,
     /// Ended because they were idle for longest when a new connection needed a slot.
     pub ended_for_room: u64,
-    /// Ended because of what the client sent: a head without an end, calls that are cancelled as they
-    /// are made, HTTP instead of the protocol of Redis.
+    /// Ended because of what the client sent: a head without an end, calls that are cancelled as
+    /// they are made, HTTP instead of the protocol of Redis.
     pub ended_abusive: u64,
 }
 
@@ -56,8 +57,8 @@ impl ConnectionCounts {
         self.events[event as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection that is ended because of what its client sent, and logs it at most once a
-    /// second.
+    /// Counts a connection that is ended because of what its client sent, and logs it at most once
+    /// a second.
     #[cold]
     pub(crate) fn end_abusive(&self, listener: Listener, peer: IpAddr, reason: &'static str) {
         self.add(Event::EndedAbusive);

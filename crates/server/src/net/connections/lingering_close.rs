@@ -17,8 +17,8 @@ const SCRATCH_BYTES: usize = 8 << 10;
 /// Reads in a row before the task yields.
 const READS_IN_A_ROW: usize = 2;
 
-/// Lingering close: reads and discards what a client still sends, so that it gets its last response. A
-/// system that closes a socket with unread bytes resets the connection.
+/// Lingering close: reads and discards what a client still sends, so that it gets its last
+/// response. A system that closes a socket with unread bytes resets the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LingeringClose {
     left_bytes: usize,
@@ -95,8 +95,8 @@ impl LingeringClose {
                 Poll::Pending | Poll::Ready(_) => return Poll::Ready(()),
             }
         }
-        // The runtime polls the sockets of others before it continues a task that yields; for a task that
-        // wakes itself it does not.
+        // The runtime polls the sockets of others before it continues a task that yields; for a
+        // task that wakes itself it does not.
         let _later = pin!(yield_now()).poll(context);
         Poll::Pending
     }

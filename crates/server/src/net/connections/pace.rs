@@ -1,11 +1,12 @@
-//! Pace of connections that begin or end, so that requests of others do not wait behind them.
+//! Pace of connections that begin or end, so that the requests of others do not wait behind them.
 
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-/// The most at once for each worker. Beginning and ending take about 25 us together, so this leaves most of a core to the others.
+/// Maximum number at once for each worker. To begin and end one takes about 25 µs, so this leaves
+/// most of a core to the others.
 const AT_ONCE: usize = 8;
 /// Pause after a batch.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
@@ -15,7 +16,7 @@ pub(super) fn at_once() -> usize {
     AT_ONCE * Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers())
 }
 
-/// Number of connections that arrived one right after the other.
+/// Number of connections that arrived without a pause.
 #[derive(Default)]
 pub(crate) struct Pace {
     first: Option<Instant>,
@@ -23,7 +24,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// One has come; waits if too many have within a short time.
+    /// Counts a connection; waits if too many have come within a short time.
     pub(crate) async fn step(&mut self) {
         let first = *self.first.get_or_insert_with(Instant::now);
         self.count += 1;
@@ -52,6 +53,6 @@ mod tests {
             tokio::time::advance(PAUSE).await;
             pace.step().await;
         }
-        assert_eq!(began.elapsed(), 10 * AT_ONCE as u32 * PAUSE, "nobody waited for the pace");
+        assert_eq!(began.elapsed(), 10 * AT_ONCE as u32 * PAUSE, "the pace adds no wait");
     }
 }

@@ -14,21 +14,22 @@ use super::turns::FREE_UNITS;
 pub(crate) enum Phase {
     /// Nothing has come yet.
     Fresh,
-    /// A part of a request's head has come.
+    /// A part of the head of a request was read.
     Head,
-    /// A request's head has come, and its body is read.
+    /// The head of a request was read, and its body is being read.
     Body,
-    /// A request is being answered. That may take as long as the request asked to wait.
+    /// A request is being answered. That may take as long as the request is willing to wait.
     Answering,
-    /// There is an answer, which the client does not take.
+    /// A response waits for its client to read.
     Writing,
-    /// Every request has its answer.
+    /// Every request has its response.
     Idle,
-    /// Nothing more will be said; what the client still sends is thrown away.
+    /// Nothing more is written; bytes that the client still sends are discarded.
     Closing,
-    /// An answer goes on, and its client has taken all of it so far.
+    /// A response is streamed, and its client has read all of it so far.
     Streaming,
-    /// A part of a record of TLS has come. What is in it can only be read when it is complete: a request, most likely.
+    /// A part of a TLS record was read. Its content, most likely a request, can only be read when
+    /// it is complete.
     Record,
 }
 
@@ -36,7 +37,7 @@ const PHASES: [Phase; 9] = {
     use Phase::{Answering, Body, Closing, Fresh, Head, Idle, Record, Streaming, Writing};
     [Fresh, Head, Body, Answering, Writing, Idle, Closing, Streaming, Record]
 };
-/// The bits that say which phase it is.
+/// Bits of the phase.
 const PHASE_BITS: u64 = 15;
 
 /// Order to a connection. Each goes further than those before it.
@@ -46,9 +47,9 @@ pub(crate) enum Order {
     Go,
     /// The client exceeded a time limit.
     Cut,
-    /// The service ends: whatever is asked has to be answered now.
+    /// The server shuts down: every request has to be answered now.
     Stop,
-    /// The end, whatever it is doing.
+    /// The connection ends, whatever its phase.
     End,
 }
 
@@ -58,9 +59,9 @@ pub(crate) struct Progress {
     /// Number of steps, with the phase in the lowest bits.
     steps: AtomicU64,
     order: AtomicU8,
-    /// Whether an answer was given before all of its request was read.
+    /// Whether a response was sent before all of its request was read.
     unread: AtomicBool,
-    /// Whether its answer goes on.
+    /// Whether its response is a stream.
     streams: AtomicBool,
     /// Units of work that are left of its share.
     left_units: AtomicU32,
@@ -77,37 +78,39 @@ impl Progress {
         })
     }
 
-    /// A step: the time of this phase begins now. Only the connection itself calls this, so nothing comes between reading and writing.
+    /// Enters a phase as a step: its time limit begins now. Only the connection itself calls this,
+    /// so there is no race between load and store.
     #[inline]
     pub(crate) fn enter(&self, phase: Phase) {
         let steps = self.steps.load(Ordering::Relaxed);
         self.steps.store(((steps | PHASE_BITS) + 1) | phase as u64, Ordering::Relaxed);
     }
 
-    /// No step: the time of the phase before goes on.
-    fn go_on(&self, phase: Phase) {
+    /// Enters a phase without a step: the time limit continues.
+    fn continue_as(&self, phase: Phase) {
         let steps = self.steps.load(Ordering::Relaxed);
         self.steps.store((steps & !PHASE_BITS) | phase as u64, Ordering::Relaxed);
     }
 
-    /// A part of a head has come. Its time counts from the first byte, and that of the first one from the beginning of the connection.
+    /// Enters the phase of a head. Its time limit begins with the first byte, and that of the first
+    /// head with the connection.
     #[inline]
     pub(crate) fn begin_head(&self) {
         self.begin(Phase::Head);
     }
 
-    /// A part of a record has come, and its time counts as that of a head.
+    /// Enters the phase of a TLS record, whose time counts as that of a head.
     pub(crate) fn begin_record(&self) {
         if self.phase() != Phase::Record {
             self.begin(Phase::Record);
         }
     }
 
-    /// The record is complete, and no part of a request was in it.
+    /// Leaves the phase of a TLS record that contained no part of a request.
     pub(crate) fn end_record(&self) {
         if self.phase() == Phase::Record {
-            // Nothing is a step of its own before the first request.
-            self.go_on(if self.steps() == 0 { Phase::Fresh } else { Phase::Idle });
+            // Before the first request there are no steps.
+            self.continue_as(if self.steps() == 0 { Phase::Fresh } else { Phase::Idle });
         }
     }
 
@@ -115,23 +118,23 @@ impl Progress {
     fn begin(&self, phase: Phase) {
         match self.phase() {
             Phase::Idle => self.enter(phase),
-            Phase::Fresh | Phase::Record => self.go_on(phase),
+            Phase::Fresh | Phase::Record => self.continue_as(phase),
             _ => {}
         }
     }
 
-    /// There is nothing that the client has not taken: it may ask again, or its answer goes on.
+    /// Enters the phase after a response that the client has read: idle, or streaming.
     #[inline]
     pub(crate) fn rest(&self) {
         self.enter(if self.streams.load(Ordering::Relaxed) { Phase::Streaming } else { Phase::Idle });
     }
 
-    /// From now on the answer goes on for as long as it likes.
+    /// Begins a stream, which has no time limit.
     pub(crate) fn begin_stream(&self) {
         self.streams.store(true, Ordering::Relaxed);
     }
 
-    /// The answer has come to its end. What is left of it has to be taken as any other.
+    /// Ends a stream. The client has to read the rest of it as any other response.
     pub(crate) fn end_stream(&self) {
         self.streams.store(false, Ordering::Relaxed);
         if self.phase() == Phase::Streaming {
@@ -164,7 +167,7 @@ impl Progress {
         self.order.fetch_max(order as u8, Ordering::Relaxed);
     }
 
-    /// Says that the client may still be sending what nobody will read.
+    /// Records that the client may still be sending bytes that are not read.
     pub(crate) fn leave_unread(&self) {
         self.unread.store(true, Ordering::Relaxed);
     }
@@ -185,7 +188,8 @@ impl Progress {
         self.left_units.load(Ordering::Relaxed)
     }
 
-    /// Whether its share of work is spent: it has to suspend itself, and is woken when it has another one.
+    /// Whether its share of work is spent: the connection has to suspend itself, and is woken when
+    /// it gets another one.
     #[inline]
     pub(crate) fn is_spent(&self) -> bool {
         self.left_units() == 0
@@ -202,13 +206,13 @@ impl Progress {
     }
 
     /// Output of a future, unless the connection gets `order`, or one that goes further, before.
-    pub(crate) async fn until<T>(&self, order: Order, what: impl Future<Output = T>) -> Option<T> {
-        let mut what = pin!(what);
+    pub(crate) async fn until<T>(&self, order: Order, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
         poll_fn(|context| {
             if self.order() >= order {
                 return Poll::Ready(None);
             }
-            what.as_mut().poll(context).map(Some)
+            future.as_mut().poll(context).map(Some)
         })
         .await
     }
@@ -231,49 +235,49 @@ mod tests {
         }
     }
 
-    /// What is no step leaves the time of its beginning as it is.
+    /// Without a step the time limit continues.
     #[test]
     fn a_first_head_and_a_record_are_no_steps() {
         let progress = Progress::new();
-        let says =
+        let is_at =
             |steps: u64, phase: Phase| assert_eq!((progress.steps(), progress.phase()), (steps, phase));
         progress.begin_record();
-        says(0, Phase::Record);
+        is_at(0, Phase::Record);
         progress.end_record();
-        says(0, Phase::Fresh);
+        is_at(0, Phase::Fresh);
         progress.begin_record();
         progress.begin_head();
-        says(0, Phase::Head);
+        is_at(0, Phase::Head);
         progress.end_record();
-        says(0, Phase::Head);
+        is_at(0, Phase::Head);
         progress.rest();
-        says(1, Phase::Idle);
+        is_at(1, Phase::Idle);
         progress.begin_record();
         progress.begin_record();
-        says(2, Phase::Record);
+        is_at(2, Phase::Record);
         progress.begin_head();
-        says(2, Phase::Head);
+        is_at(2, Phase::Head);
         progress.enter(Phase::Answering);
         progress.begin_record();
-        says(3, Phase::Answering);
+        is_at(3, Phase::Answering);
         progress.rest();
         progress.begin_record();
         progress.end_record();
-        says(5, Phase::Idle);
+        is_at(5, Phase::Idle);
         progress.begin_head();
-        says(6, Phase::Head);
+        is_at(6, Phase::Head);
     }
 
     #[test]
     fn an_order_is_not_taken_back() {
         let progress = Progress::new();
-        for (told, order) in [
+        for (next, order) in [
             (Order::Go, Order::Go),
             (Order::Stop, Order::Stop),
             (Order::Cut, Order::Stop),
             (Order::End, Order::End),
         ] {
-            progress.set_order(told);
+            progress.set_order(next);
             assert_eq!(progress.order(), order);
         }
     }

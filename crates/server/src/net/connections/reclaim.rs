@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::{ConnectionEntry, Order, Phase};
 
-/// Least idle time of a connection that may be closed for another. A client that is about to send its
-/// next request stays connected.
+/// Least idle time of a connection that may be closed for another. A client that is about to send
+/// its next request stays connected.
 const LEAST_IDLE: Duration = Duration::from_secs(1);
 /// Candidates that one scan finds.
 const BATCH: usize = 256;

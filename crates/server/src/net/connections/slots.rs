@@ -60,26 +60,50 @@ impl ConnectionSlots {
         capacity: Capacity,
         address: IpAddr,
     ) -> Result<ConnectionSlot, Shortage> {
-        let key = self.taken.lock().regular(bounds, capacity, bounds.group(address))?;
+        let group = bounds.group(address);
+        let table = &mut *self.taken.lock();
+        let of_group = table.by_address.get(&group).copied().unwrap_or(0);
+        if of_group >= bounds.max_per_address {
+            return Err(Shortage::Address);
+        }
+        if table.regular >= capacity.max {
+            return Err(Shortage::Total);
+        }
+        table.regular += 1;
+        table.by_address.insert(group, of_group + 1);
+        let key = table.all.insert(SlotKind::Regular(group));
         Ok(ConnectionSlot { of: Arc::clone(self), key, is_surplus: false })
     }
 
     /// Slot for a surplus connection; `None` if all are taken.
     pub(crate) fn surplus(self: &Arc<Self>, capacity: Capacity) -> Option<ConnectionSlot> {
-        let key = self.taken.lock().surplus(capacity)?;
+        let table = &mut *self.taken.lock();
+        if table.surplus >= capacity.surplus {
+            return None;
+        }
+        table.surplus += 1;
+        let key = table.all.insert(SlotKind::Surplus);
         Some(ConnectionSlot { of: Arc::clone(self), key, is_surplus: true })
     }
 
     /// Frees the slot of a connection that is to end. `false` if too many are leaving already.
     pub(super) fn vacate(&self, key: usize, capacity: Capacity) -> bool {
-        self.taken.lock().vacate(key, capacity)
+        let table = &mut *self.taken.lock();
+        if table.leaving >= capacity.surplus {
+            return false;
+        }
+        let Some(kind) = table.all.get_mut(key) else { return false };
+        let before = std::mem::replace(kind, SlotKind::Leaving);
+        table.leaving += 1;
+        table.free(before);
+        true
     }
 
     /// Completes when every slot is free.
     pub(crate) async fn emptied(&self) {
         loop {
             let emptied = self.emptied.notified();
-            if self.taken.lock().is_empty() {
+            if self.taken.lock().all.is_empty() {
                 return;
             }
             emptied.await;
@@ -88,43 +112,6 @@ impl ConnectionSlots {
 }
 
 impl SlotTable {
-    fn regular(
-        &mut self,
-        bounds: &ConnectionLimits,
-        capacity: Capacity,
-        group: IpAddr,
-    ) -> Result<usize, Shortage> {
-        let from_there = self.by_address.get(&group).copied().unwrap_or(0);
-        if from_there >= bounds.max_per_address {
-            return Err(Shortage::Address);
-        }
-        if self.regular >= capacity.max {
-            return Err(Shortage::Total);
-        }
-        self.regular += 1;
-        self.by_address.insert(group, from_there + 1);
-        Ok(self.all.insert(SlotKind::Regular(group)))
-    }
-
-    fn surplus(&mut self, capacity: Capacity) -> Option<usize> {
-        if self.surplus >= capacity.surplus {
-            return None;
-        }
-        self.surplus += 1;
-        Some(self.all.insert(SlotKind::Surplus))
-    }
-
-    fn vacate(&mut self, key: usize, capacity: Capacity) -> bool {
-        if self.leaving >= capacity.surplus {
-            return false;
-        }
-        let Some(kind) = self.all.get_mut(key) else { return false };
-        let before = std::mem::replace(kind, SlotKind::Leaving);
-        self.leaving += 1;
-        self.free(before);
-        true
-    }
-
     fn free(&mut self, kind: SlotKind) {
         match kind {
             SlotKind::Leaving => self.leaving -= 1,
@@ -137,10 +124,6 @@ impl SlotTable {
                 }
             }
         }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.all.is_empty()
     }
 }
 
@@ -160,7 +143,7 @@ impl Drop for ConnectionSlot {
         let mut taken = self.of.taken.lock();
         let kind = taken.all.remove(self.key);
         taken.free(kind);
-        if taken.is_empty() {
+        if taken.all.is_empty() {
             self.of.emptied.notify_waiters();
         }
     }
@@ -191,7 +174,7 @@ mod tests {
         assert!(take(1).is_some_and(|slot| !slot.is_surplus()), "one has left");
         drop(taken);
         let table = slots.taken.lock();
-        assert!(table.is_empty() && table.by_address.is_empty());
+        assert!(table.all.is_empty() && table.by_address.is_empty());
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! Turns: bounded shares of work, so that connections that always have more to do leave the workers to others.
+//! Turns: bounded shares of work, so that connections that always have more to do leave the workers
+//! to others.
 //!
-//! A task runs until it waits for something, and a connection whose client sends faster than it is answered never does. So work is
-//! counted in units, roughly microseconds. A connection may spend a few whenever something has come; one that has more to do than
-//! that waits in line for a turn. There are as many turns at a time as workers: everybody else waits for at most one of them,
-//! however many connections are in line.
+//! A task runs until it waits for something, and a connection whose client sends faster than it is
+//! answered never does. So work is counted in units, roughly microseconds. A connection may spend a
+//! few whenever it is woken; one that has more to do waits in line for a turn. There are as many
+//! turns at a time as workers: all others wait for at most one of them, however many connections
+//! are in line.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -17,7 +19,7 @@ use tokio::task::yield_now;
 
 use super::{Order, Progress};
 
-/// Units that a connection may spend without waiting, whenever something has come.
+/// Units that a connection may spend without waiting, whenever it is woken.
 pub(super) const FREE_UNITS: u32 = 64;
 /// Units of a turn.
 pub(super) const TURN_UNITS: u32 = 256;
@@ -26,16 +28,16 @@ pub(super) const TURN_UNITS: u32 = 256;
 pub(crate) mod cost {
     /// A request over HTTP.
     pub(crate) const REQUEST: u32 = 16;
-    /// A request of an operator: some answers are long.
+    /// A request to the admin API: some responses are long.
     pub(crate) const ADMIN_REQUEST: u32 = 32;
     /// A call over gRPC.
     pub(crate) const CALL: u32 = 4;
-    /// Bytes of a protocol whose requests are counted one by one, and of their answers.
+    /// Bytes per unit of a protocol whose requests are counted one by one.
     pub(crate) const BYTES: usize = 1_024;
-    /// Bytes of HTTP/2: frames that are no calls are not counted, and are as small as this.
+    /// Bytes per unit of HTTP/2, whose frames are as small as this and not counted otherwise.
     pub(crate) const FRAME_BYTES: usize = 64;
 
-    /// So many bytes that are read or written in one go.
+    /// Cost of one read or write.
     pub(crate) fn bytes(bytes: usize, bytes_per_unit: usize) -> u32 {
         u32::try_from(bytes / bytes_per_unit).unwrap_or(u32::MAX).saturating_add(1)
     }
@@ -48,7 +50,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// One for every worker.
+    /// As many turns as workers.
     pub(crate) fn new() -> Self {
         let workers = available_parallelism().map_or(1, usize::from);
         Self { free: Arc::new(Semaphore::new(workers)), waits: AtomicU64::new(0) }
@@ -65,20 +67,21 @@ impl Turns {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// The next turn, in the order of asking.
+    /// The next turn, first come first served.
     fn next(&self) -> NextTurn {
         self.waits.fetch_add(1, Ordering::Relaxed);
         let free = Arc::clone(&self.free);
         Box::pin(async move {
             let turn = free.acquire_owned().await;
-            // The runtime looks for what has come to others before it goes on with a task that yields.
+            // The runtime polls the sockets of others before it continues a task that yields.
             yield_now().await;
             turn.ok()
         })
     }
 
-    /// Drives a connection, which suspends itself when its share is spent. A turn ends with the poll in which it was used, whatever
-    /// the connection waits for then: nobody keeps one while its client does not read.
+    /// Drives a connection, which suspends itself when its share is spent. A turn ends with the
+    /// poll that used it, whatever the connection waits for then: none is blocked by a client that
+    /// does not read.
     pub(crate) async fn share<T>(&self, progress: &Progress, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let mut share = WorkShare::default();
@@ -99,13 +102,14 @@ type NextTurn = Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send
 /// Share of work of a connection: the free units, or a turn.
 #[derive(Default)]
 struct WorkShare {
-    /// In line for a turn.
+    /// Place in line for a turn.
     next: Option<NextTurn>,
     turn: Option<OwnedSemaphorePermit>,
 }
 
 impl WorkShare {
-    /// Ready unless the connection has to wait for its turn. One that is told something does not wait.
+    /// Ready unless the connection has to wait for its turn. A connection with an order does not
+    /// wait.
     fn poll_begin(&mut self, progress: &Progress, context: &mut Context<'_>) -> Poll<()> {
         if let Some(next) = &mut self.next {
             if progress.order() == Order::Go {
@@ -118,7 +122,7 @@ impl WorkShare {
     }
 
     fn end(&mut self, turns: &Turns, progress: &Progress, context: &mut Context<'_>) {
-        // Before it gets in line again.
+        // Released before the connection waits in line again.
         drop(self.turn.take());
         if !progress.is_spent() {
             return progress.grant(FREE_UNITS);

@@ -9,7 +9,7 @@ use super::{ListenerTls, ReloadOutcome};
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
 
-/// One for every listener that has TLS.
+/// Certificates, one for each listener with TLS.
 #[derive(Default)]
 pub(crate) struct Certificates {
     check: Option<Arc<ListenerTls>>,
@@ -30,13 +30,13 @@ impl Certificates {
         Ok(Self {
             check: load("server.tls", server.tls.as_ref(), b"http/1.1")?,
             grpc: load("server.grpc.tls", of(&server.grpc).as_ref(), b"h2")?,
-            // It has no name there.
+            // The protocol of Redis has no ALPN name.
             resp: load("server.resp.tls", of(&server.resp).as_ref(), b"")?,
             admin: load("server.admin.tls", admin, b"http/1.1")?,
         })
     }
 
-    /// All files that the settings name.
+    /// All files in the settings.
     pub(crate) fn files(server: &Server) -> Vec<PathBuf> {
         let entrances =
             [&server.grpc, &server.resp].map(|entrance| entrance.as_ref().and_then(|one| one.tls.as_ref()));
@@ -46,7 +46,7 @@ impl Certificates {
         named.filter_map(|file| file.value.as_ref().map(PathBuf::from)).collect()
     }
 
-    /// `None`: that listener speaks plainly.
+    /// Certificate of a listener; `None` if it has no TLS.
     pub(crate) fn of(&self, listener: Listener) -> Option<&Arc<ListenerTls>> {
         match listener {
             Listener::Http => self.check.as_ref(),
@@ -60,7 +60,7 @@ impl Certificates {
         self.check.iter().chain(&self.grpc).chain(&self.resp).chain(&self.admin)
     }
 
-    /// Reads all files again. What is wrong with some is nothing to the others.
+    /// Reads all files again. An error in one does not affect the others.
     pub(crate) async fn reload(&self) -> CertificateReload {
         let all: Vec<Arc<ListenerTls>> = self.all().cloned().collect();
         let reading = tokio::task::spawn_blocking(move || {
@@ -81,7 +81,7 @@ impl Certificates {
 /// Outcome of reloading certificates.
 #[derive(Default)]
 pub(crate) struct CertificateReload {
-    /// The settings of listeners that have another one now.
+    /// Settings of the listeners with a new certificate.
     pub(crate) changed: Vec<&'static str>,
     pub(crate) errors: Vec<ConfigError>,
 }

@@ -33,7 +33,7 @@ impl TlsFiles {
         self.gather(|_, path| pem::read(path).map_err(|error| error.to_string()))
     }
 
-    /// By the indices of [`Self::paths`].
+    /// Contents of the files, read by the index of [`Self::paths`].
     pub(crate) fn gather(
         &self,
         read: impl Fn(usize, &Path) -> Result<Arc<[u8]>, String>,
@@ -48,7 +48,7 @@ impl TlsFiles {
         })
     }
 
-    /// Whoever can read the key can be the server.
+    /// Warns if other users can read the private key: they could impersonate the server.
     #[cfg(unix)]
     pub(crate) fn warn_of_open_key(&self, setting: &'static str) {
         use std::os::unix::fs::PermissionsExt;

@@ -14,11 +14,11 @@ use super::validity::Validity;
 use crate::config::pem::{certificates, private_key};
 use crate::config::tls_error::TlsError;
 
-/// A certificate with its key, ready to be used.
+/// Certificate with its key, ready for use.
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) config: Arc<ServerConfig>,
-    /// Of the server's own certificate.
+    /// Validity of the server's own certificate.
     pub(super) validity: Option<Validity>,
 }
 
@@ -31,7 +31,7 @@ impl Identity {
         let chain = certificates(&files.certificate, &contents.certificate)?;
         let key = private_key(&files.key, &contents.key)?;
         let validity = chain.first().and_then(|leaf| Validity::of(leaf));
-        // The provider is named, so that it does not matter whether the process has set one for everybody.
+        // An explicit provider: it does not matter whether the process has set a default.
         let provider = Arc::new(ring::default_provider());
         check_key(files, &key, &provider)?;
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -49,7 +49,8 @@ impl Identity {
             config.alpn_protocols = vec![protocol.to_vec()];
         }
         if files.client_ca.is_some() {
-            // A session that is resumed is not asked for its certificate again, which may have expired since.
+            // A resumed session does not present its certificate again, which may have expired
+            // since.
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
         }
@@ -61,7 +62,7 @@ impl Identity {
     }
 }
 
-/// Apart, so that it is known which of the two files is at fault.
+/// Checks the key alone, so that the error names the right file.
 fn check_key(
     files: &TlsFiles,
     key: &PrivateKeyDer<'static>,

@@ -1,4 +1,4 @@
-//! TLS records. The content of one can only be read once all of it is here, and its sender may be asking something.
+//! TLS records. The content of one, which may be a request, can only be read once it is complete.
 
 use std::io;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::task::Poll;
 use crate::net::connections::Progress;
 use crate::net::tracked_io::Track;
 
-/// A record begins with its kind, a version, and how many bytes follow.
+/// Length of the head of a record: kind, version and length.
 const HEAD_BYTES: usize = 5;
 
-/// Tracker of a stream under TLS: reports to the progress of its connection when a part of a record has come.
+/// Tracker of a stream under TLS: reports incomplete records to the progress of its connection.
 #[derive(Default)]
 pub(crate) struct RecordTracker {
     position: RecordPosition,
@@ -18,7 +18,7 @@ pub(crate) struct RecordTracker {
 }
 
 impl RecordTracker {
-    /// Reports from now on, which is after the handshake.
+    /// Reports to the progress from now on, after the handshake.
     pub(crate) fn report_to(&mut self, progress: Arc<Progress>) {
         if self.position.is_amid() {
             progress.begin_record();
@@ -32,7 +32,7 @@ impl Track for RecordTracker {
         self.position.advance(bytes);
         match &self.progress {
             Some(progress) if self.position.is_amid() => progress.begin_record(),
-            // More is read although all that came was read, so no part of a request was in it: TLS had something to say itself.
+            // All bytes were read and no request was in them: the record was one of TLS itself.
             Some(progress) if read.is_pending() => progress.end_record(),
             _ => {}
         }
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// However the bytes are cut: it is amid a record everywhere but where one ends.
+    /// A position is amid a record except at its end, however the bytes are cut.
     #[test]
     fn it_is_amid_a_record_until_its_end() {
         let (mut bytes, mut ends) = (Vec::new(), HashSet::from([0]));

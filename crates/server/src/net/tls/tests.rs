@@ -1,4 +1,4 @@
-//! Who a client was is known by its certificate.
+//! Client certificates are recorded.
 
 use std::sync::Arc;
 

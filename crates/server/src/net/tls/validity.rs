@@ -1,9 +1,9 @@
-//! From when to when a certificate is good, read from its DER.
+//! Validity of a certificate, read from its DER.
 //!
-//! Only these two times are of interest, and they stand near the beginning, so a parser of X.509 with its ten dependencies
-//! would be a large price. Whether a certificate is right is rustls's business.
+//! Only two times are needed, and they are near the beginning, so a parser of X.509 with its ten
+//! dependencies would be expensive. rustls validates the certificate.
 
-/// The first and the last moment at which a certificate is good. Times before 1970 are 1970.
+/// Times between which a certificate is valid. Those before 1970 are 1970.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Validity {
     pub(super) not_before_ms: u64,
@@ -13,11 +13,11 @@ pub(super) struct Validity {
 const SEQUENCE: u8 = 0x30;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
-/// The version of a certificate, which those of version 1 do not have.
+/// Tag of the version, which certificates of version 1 do not have.
 const VERSION: u8 = 0xA0;
 
 impl Validity {
-    /// `None`: it is not a certificate as RFC 5280 has it.
+    /// Validity of a certificate; `None` if it is not one of RFC 5280.
     pub(super) fn of(certificate: &[u8]) -> Option<Self> {
         let mut signed = Der(certificate).sequence()?.sequence()?;
         if signed.0.first() == Some(&VERSION) {
@@ -33,7 +33,7 @@ impl Validity {
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
-    /// The next value: its tag, and what is in it.
+    /// The next value: its tag and its content.
     fn next(&mut self) -> Option<(u8, &'a [u8])> {
         let (&[tag, first], mut rest) = self.0.split_first_chunk()?;
         let mut bytes = usize::from(first);
@@ -57,7 +57,7 @@ impl<'a> Der<'a> {
     fn time_ms(&mut self) -> Option<u64> {
         let (tag, text) = self.next()?;
         let (year, rest) = match tag {
-            // Two digits are of 1950 to 2049.
+            // Two digits are a year from 1950 to 2049.
             UTC_TIME => match number(text, 2)? {
                 (year @ 50.., rest) => (1900 + year, rest),
                 (year, rest) => (2000 + year, rest),
@@ -70,8 +70,8 @@ impl<'a> Der<'a> {
         let (hour, rest) = number(rest, 2)?;
         let (minute, rest) = number(rest, 2)?;
         let (second, rest) = number(rest, 2)?;
-        let makes_sense = (1..=12).contains(&month) && (1..=31).contains(&day);
-        if rest != b"Z" || !makes_sense || hour > 23 || minute > 59 || second > 60 {
+        let is_date = (1..=12).contains(&month) && (1..=31).contains(&day);
+        if rest != b"Z" || !is_date || hour > 23 || minute > 59 || second > 60 {
             return None;
         }
         let seconds = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
@@ -79,7 +79,7 @@ impl<'a> Der<'a> {
     }
 }
 
-/// So many decimal digits, and what follows them.
+/// Number of this many decimal digits, and the rest.
 fn number(text: &[u8], digits: usize) -> Option<(i64, &[u8])> {
     let (digits, rest) = text.split_at_checked(digits)?;
     let value = digits
@@ -88,12 +88,12 @@ fn number(text: &[u8], digits: usize) -> Option<(i64, &[u8])> {
     Some((value?, rest))
 }
 
-/// Days since the beginning of 1970. Years begin in March here, so that a leap day is the last of its year.
+/// Days since 1970-01-01. Years begin in March here, so that a leap day is the last of its year.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     const TO_1970: i64 = 719_468;
     let (year, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let in_years = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // From March on months have 31, 30, 31, 30, 31 days, and so again.
+    // From March on months have 31, 30, 31, 30, 31 days, repeatedly.
     in_years + (months * 153 + 2) / 5 + day - 1 - TO_1970
 }
 

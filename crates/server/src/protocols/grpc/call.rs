@@ -1,4 +1,4 @@
-//! One call: answered where it was read if that can be, and otherwise something that waits.
+//! Call: answered where it was read if the store is synchronous, and otherwise a future.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
@@ -28,7 +28,7 @@ use crate::protocols::rls::{proto, service};
 use crate::protocols::{auth, overload, request_id};
 use crate::telemetry::otlp::Trace;
 
-/// Name of its span.
+/// Name of the span of a call.
 const SHOULD_RATE_LIMIT: &str = "envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 /// Call in progress.
@@ -37,15 +37,15 @@ pub(super) type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Start of a call.
 pub(super) enum CallStart {
     Done,
-    /// It waits for its message, for the store, or for its client.
+    /// A future that waits for its message, for the store, or for its client.
     Waits(Waiting),
-    /// It looks on for as long as the connection is there, and does not keep it.
+    /// A watch, which lasts as long as the connection and does not prolong it.
     Watch(Waiting),
 }
 
 /// Refusal of a call.
 enum CallRefusal {
-    /// In the words of HTTP, since it is not gRPC.
+    /// Status of HTTP, since the request is not gRPC.
     Http(StatusCode),
     Grpc(Status),
 }
@@ -56,14 +56,14 @@ impl From<Status> for CallRefusal {
     }
 }
 
-/// Goes as far with a call as it comes without waiting.
+/// Starts a call, and completes it if nothing has to wait.
 pub(super) fn begin<C: Clock + 'static>(
     connection: &Arc<ConnectionState<C>>,
     request: Request<RecvStream>,
     respond: SendResponse<Bytes>,
     context: &mut Context<'_>,
 ) -> CallStart {
-    // What is in the head is not kept.
+    // The head is not needed any more.
     let (head, body) = request.into_parts();
     let (route, timeout) = match admit(connection, &head) {
         Ok(admitted) => admitted,
@@ -115,12 +115,12 @@ fn admit<C: Clock>(
     let path = head.uri.path();
     let unknown = || Status::unimplemented(format!("unknown method {path:?}; reflection lists all"));
     let route = Route::of(path).ok_or_else(unknown)?;
-    if connection.is_surplus && route != Route::HealthCheck {
+    if connection.caller.is_surplus && route != Route::HealthCheck {
         return Err(Status::unavailable(overload::DETAIL).into());
     }
     if route.is_guarded() {
         auth::check(&head.headers, connection.decider.settings().token.as_deref()).map_err(|failure| {
-            connection.decider.auth_failures.record(Listener::Grpc, connection.peer, failure);
+            connection.decider.auth_failures.record(Listener::Grpc, connection.caller.peer, failure);
             Status::new(Code::Unauthenticated, Problem::unauthorized().detail().to_owned())
         })?;
     }
@@ -131,7 +131,7 @@ fn admit<C: Clock>(
     Ok((route, timeout))
 }
 
-/// `application/grpc`, alone or with what says how messages are encoded: only one way is known to anybody.
+/// Whether the content type is `application/grpc`, alone or with the only encoding of messages.
 fn is_grpc(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
     let rest = content_type.and_then(|value| value.strip_prefix(b"application/grpc"));
@@ -159,7 +159,8 @@ async fn should_rate_limit<C: Clock>(
     Ok(message::frame(&response))
 }
 
-/// Waits for what comes of a call, for as long as anybody does.
+/// Waits for the outcome of a call, until its client cancels it, its deadline passes, or the
+/// connection ends.
 async fn wait<C: Clock>(
     connection: Arc<ConnectionState<C>>,
     work: Pin<Box<dyn Future<Output = CallOutcome> + Send>>,

@@ -1,4 +1,4 @@
-//! One connection: HTTP/2, many calls at a time.
+//! gRPC connection: HTTP/2, many calls at a time.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -24,16 +24,18 @@ use crate::net::serve::Caller;
 use crate::net::tracked_io::TrackedIo;
 use crate::runtime::decider::Decider;
 
-/// The most calls that a client may have under way on one connection; it keeps further ones to itself.
+/// Maximum number of concurrent calls of one connection; a client queues further ones itself.
 const MAX_CALLS: u32 = 256;
 /// Default window of HTTP/2.
 const LEAST_WINDOW_BYTES: u32 = 65_535;
 /// Maximum window of HTTP/2.
 const MOST_WINDOW_BYTES: u32 = i32::MAX as u32;
-/// More calls than this a client may not have cancelled before they were looked at. Envoy cancels what has waited for 20 ms: while this process gets
-/// no time, one that means well may make and cancel many times as many as it has under way at a time.
+/// Maximum number of calls that a client may have cancelled before they began. Envoy cancels a call
+/// after 20 ms: while this process gets no time, a well-behaved client may make and cancel many
+/// times its number of concurrent calls.
 ///
-/// `h2` counts those that nobody has looked at; this holds also for those that are looked at in time, while no call is answered.
+/// `h2` counts calls that were not accepted yet; this also bounds those that were accepted in time,
+/// while no call is answered.
 const MAX_CANCELLED: usize = 1_024;
 
 /// Answers the calls of a connection until it ends.
@@ -48,20 +50,21 @@ pub(crate) async fn serve<C: Clock + 'static>(
     let frames = Frames::new(heads.clone(), bounds.max_head_bytes);
     let io = TrackedIo::new(stream, GrpcTracker::new(Arc::clone(&progress), frames));
     let handshake = settings(&bounds).handshake(io);
-    // What does not begin as HTTP/2 does is closed: there is no word that it would understand.
+    // A connection that does not begin as HTTP/2 is closed: there is no response that its client
+    // would understand.
     let Some(Ok(connection)) = progress.until(Order::Cut, handshake).await else { return };
     progress.enter(Phase::Idle);
     let mut grpc = GrpcConnection {
         connection,
-        state: Arc::new(ConnectionState::new(decider, bounds, &caller)),
+        state: Arc::new(ConnectionState::new(decider, bounds, caller)),
         progress,
         heads,
-        came: Vec::new(),
+        accepted: Vec::new(),
         waiting: FuturesUnordered::new(),
         watches: FuturesUnordered::new(),
         served: 0,
         cancelled: 0,
-        told: Order::Go,
+        order: Order::Go,
         is_leaving: false,
         is_refused: false,
     };
@@ -72,7 +75,8 @@ pub(crate) async fn serve<C: Clock + 'static>(
 fn settings(bounds: &ConnectionLimits) -> Builder {
     let longest = u32::try_from(bounds.max_body_bytes).unwrap_or(MOST_WINDOW_BYTES);
     let window_bytes = longest.saturating_add(1 << 10).clamp(LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES);
-    // Room for all of them: with less, messages that come in turns could fill it, and none would come to its end.
+    // Space for all of them: with less, messages that come in turns could fill it, and none would
+    // be complete.
     let all_bytes = window_bytes.saturating_mul(MAX_CALLS).min(MOST_WINDOW_BYTES);
     let mut builder = Builder::new();
     builder
@@ -90,17 +94,18 @@ struct GrpcConnection<S, C> {
     state: Arc<ConnectionState<C>>,
     progress: Arc<Progress>,
     heads: HeaderBlockState,
-    /// Calls that have come and have not begun.
-    came: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
+    /// Calls that were accepted and have not begun.
+    accepted: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
     waiting: FuturesUnordered<Waiting>,
     watches: FuturesUnordered<Waiting>,
     served: u32,
-    /// Calls that were cancelled before they were looked at, less those that were not.
+    /// Calls that were cancelled before they began, less those that were not.
     cancelled: usize,
-    told: Order,
-    /// Whether the client was told to make no more calls here.
+    /// Last order that was passed on.
+    order: Order,
+    /// Whether GOAWAY was sent.
     is_leaving: bool,
-    /// Whether it was told that it does what nobody may.
+    /// Whether the connection ends because of abuse.
     is_refused: bool,
 }
 
@@ -111,10 +116,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         if order == Order::End {
             return Poll::Ready(());
         }
-        if order != self.told {
-            self.told = order;
+        if order != self.order {
+            self.order = order;
             self.state.order(order);
-            // No call can follow a head that does not end: what the client waits for is over, too.
+            // No call can follow a head that does not end: the calls in progress end, too.
             if order == Order::Cut && self.heads.block() != HeaderBlock::None {
                 self.refuse();
             } else {
@@ -126,29 +131,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         }
         let moved = self.begin_calls(context);
         if let Some(reason) = self.abuse() {
-            self.state.decider.network().counts.end_abusive(Listener::Grpc, self.state.peer, reason);
+            self.state.decider.network().counts.end_abusive(Listener::Grpc, self.state.caller.peer, reason);
             self.refuse();
             context.waker().wake_by_ref();
         }
         let before = self.waiting.len();
         while let Poll::Ready(Some(())) = self.waiting.poll_next_unpin(context) {}
         while let Poll::Ready(Some(())) = self.watches.poll_next_unpin(context) {}
-        self.note(moved || self.waiting.len() != before);
+        self.update_phase(moved || self.waiting.len() != before);
         Poll::Pending
     }
 
-    /// Takes the calls that came, as far as the connection's share of work lasts, and writes what there is to be written. Both at
-    /// once and before any is answered: the answers to all of them are then written together, since `h2` wakes this when there are any.
+    /// Accepts calls, as far as the connection's share of work lasts, and writes responses. Both
+    /// happen before any call is answered: all responses are then written together, since `h2`
+    /// wakes the task when there are any.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // What was read is taken also where reading it has spent the share.
+        // Bytes that were read are used, even if reading them has spent the share.
         let most = 1 + self.progress.left_units() / cost::CALL;
-        while self.came.len() < most as usize {
+        while self.accepted.len() < most as usize {
             match self.connection.poll_accept(context) {
                 Poll::Ready(Some(Ok(call))) => {
                     self.progress.spend(cost::CALL);
-                    self.came.push(call);
+                    self.accepted.push(call);
                 }
-                // How it ended is the client's business: it went away, or was told what it did wrong.
+                // The reason does not matter: the client left, or got an error.
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => return Poll::Pending,
             }
@@ -156,10 +162,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         Poll::Pending
     }
 
-    /// Whether there were any.
+    /// Begins the calls that were accepted; `false` if there are none.
     fn begin_calls(&mut self, context: &mut Context<'_>) -> bool {
-        let any = !self.came.is_empty();
-        for (request, mut respond) in self.came.drain(..) {
+        let any = !self.accepted.is_empty();
+        for (request, mut respond) in self.accepted.drain(..) {
             self.served = self.served.saturating_add(1);
             if respond.poll_reset(context).is_ready() {
                 self.cancelled += 1;
@@ -174,20 +180,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         }
         if any && !self.is_leaving && self.is_last() {
             self.leave();
-            // What there is to be said is only said when this is asked again.
+            // `h2` writes GOAWAY only when it is polled again.
             context.waker().wake_by_ref();
         }
         any
     }
 
-    /// Whether a client should go elsewhere with its next call.
+    /// Whether the client should make its next call on another connection.
     fn is_last(&self) -> bool {
         let most = self.state.bounds.max_requests;
         let spent = most != 0 && self.served >= most;
-        spent || self.state.is_surplus || !self.state.decider.is_ready()
+        spent || self.state.caller.is_surplus || !self.state.decider.is_ready()
     }
 
-    /// Tells the client to make no more calls here. Those that are on their way are still answered; who only looks on is not waited for.
+    /// Sends GOAWAY: the client makes no more calls here. Calls on their way are still answered;
+    /// watches are not awaited.
     fn leave(&mut self) {
         self.is_leaving = true;
         self.state.order(Order::Cut);
@@ -204,7 +211,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         }
     }
 
-    /// Ends a connection whose client does what nobody may, and says so.
+    /// Ends the connection of an abusive client, with an error.
     fn refuse(&mut self) {
         (self.is_leaving, self.is_refused) = (true, true);
         self.state.order(Order::Stop);
@@ -212,9 +219,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin, C: Clock + 'static> GrpcConnection<S, C>
         self.progress.enter(Phase::Closing);
     }
 
-    /// Notes how far the connection is. A head that has begun has its time whatever else is under way, unless the client takes
-    /// nothing, which has its own. One that is to end has a short time from when nothing is under way any more, whatever its client sends.
-    fn note(&self, moved: bool) {
+    /// Updates the phase of the connection. A head that has begun has its time limit whatever else
+    /// is in progress, unless the client does not read, which has its own. A connection that is to
+    /// end has a short time after its last call, whatever its client sends.
+    fn update_phase(&self, moved: bool) {
         let (phase, is_busy) = (self.progress.phase(), !self.waiting.is_empty());
         let is_head_begun = self.heads.block() != HeaderBlock::None;
         match phase {

@@ -1,6 +1,5 @@
 //! State that the calls of one connection share.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use slidegate::Clock;
@@ -13,12 +12,12 @@ use crate::net::connections::Order;
 use crate::net::serve::Caller;
 use crate::runtime::decider::Decider;
 
-/// The longest message of a call that needs no token: a name, or a question about one.
+/// Maximum length of a message of a call that needs no token: a name, or a query about one.
 const MAX_OPEN_MESSAGE_BYTES: usize = 4 << 10;
 
 /// Budget of the messages of a call.
 pub(super) struct MessageBudget<'v> {
-    /// The longest message.
+    /// Maximum length of a message.
     pub(super) max_bytes: usize,
     /// Budget of the connection.
     unfinished: &'v ByteBudget,
@@ -27,7 +26,7 @@ pub(super) struct MessageBudget<'v> {
 }
 
 impl<'v> MessageBudget<'v> {
-    /// A call's part of it, which is nothing yet.
+    /// Reservation of a call, which is empty yet.
     pub(super) fn part(&self) -> ByteReservation<'v> {
         self.unfinished.part(self.shared)
     }
@@ -36,12 +35,9 @@ impl<'v> MessageBudget<'v> {
 /// State that the calls of one connection share.
 pub(super) struct ConnectionState<C> {
     pub(super) decider: Arc<Decider<C>>,
-    /// As they were when the connection began.
+    /// Limits at the start of the connection.
     pub(super) bounds: ConnectionLimits,
-    /// Address at the other end of the connection.
-    pub(super) peer: IpAddr,
-    /// Whether the connection exceeds the limit and is only refused.
-    pub(super) is_surplus: bool,
+    pub(super) caller: Caller,
     /// Budgets of incomplete calls: those that need a token, and those that need none.
     guarded: ByteBudget,
     open: ByteBudget,
@@ -50,10 +46,9 @@ pub(super) struct ConnectionState<C> {
 }
 
 impl<C: Clock> ConnectionState<C> {
-    pub(super) fn new(decider: Arc<Decider<C>>, bounds: ConnectionLimits, caller: &Caller) -> Self {
+    pub(super) fn new(decider: Arc<Decider<C>>, bounds: ConnectionLimits, caller: Caller) -> Self {
         let (guarded, open) = (ByteBudget::of_one(), ByteBudget::of_open_calls());
-        let Caller { peer, is_surplus, .. } = *caller;
-        Self { decider, bounds, peer, is_surplus, guarded, open, order: watch::Sender::new(Order::Go) }
+        Self { decider, bounds, caller, guarded, open, order: watch::Sender::new(Order::Go) }
     }
 
     /// Budget of the messages of a call.
@@ -73,7 +68,7 @@ impl<C: Clock> ConnectionState<C> {
         }
     }
 
-    /// Passes an order on to every call that waits. An order that goes further is not taken back.
+    /// Passes an order on to every call that waits. An order is never withdrawn.
     pub(super) fn order(&self, order: Order) {
         self.order.send_if_modified(|current| {
             let goes_further = order > *current;
@@ -85,7 +80,7 @@ impl<C: Clock> ConnectionState<C> {
     /// Completes when the connection has this order, or one that goes further.
     pub(super) async fn ordered(&self, order: Order) {
         let mut current = self.order.subscribe();
-        // It only fails when the connection is over, and the connection is here.
+        // It fails only after the connection, which is still here.
         let _is_so = current.wait_for(|current| *current >= order).await;
     }
 }

@@ -1,11 +1,12 @@
-//! Frames of HTTP/2 as far as they tell where a header block ends. `h2` reads what is in them, and waits for the end forever.
+//! Frames of HTTP/2, as far as necessary to find the end of a header block. `h2` reads their
+//! contents, and waits for the end without a limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Bytes that every connection begins with.
+/// Length of the preface of a connection.
 const PREFACE_BYTES: usize = 24;
-/// A frame begins with its length, its kind, its flags and its stream.
+/// Length of the head of a frame: length, kind, flags and stream.
 const HEAD_BYTES: usize = 9;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -13,19 +14,20 @@ const PUSH_PROMISE: u8 = 5;
 const CONTINUATION: u8 = 9;
 const END_HEADERS: u8 = 4;
 
-/// Header block on its way in, as the reader of a connection tells those who answer.
+/// Header block that a connection is reading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum HeaderBlock {
-    /// All that has come is complete, or is data of a call, which has a time of its own.
+    /// None: all frames are complete, or the rest is data of a call, which has a time limit of its
+    /// own.
     None,
-    /// A part of a block, or of a frame that is not data.
+    /// Part of a block, or of a frame that is not data.
     Begun,
-    /// More of a block than a head may take, and no end.
+    /// More of a block than a head may have, without an end.
     TooLarge,
 }
 
-/// The same between a reader and those who answer.
+/// Header block, shared by the reader of a connection and its calls.
 #[derive(Clone, Default)]
 pub(super) struct HeaderBlockState(Arc<AtomicU8>);
 
@@ -53,7 +55,7 @@ pub(super) struct Frames {
     /// Bytes of a frame that are still to come.
     left_bytes: usize,
     kind: u8,
-    /// Announced bytes of a header block that has not ended.
+    /// Length, as announced, of a header block that has not ended.
     block_bytes: Option<usize>,
 }
 
@@ -71,7 +73,8 @@ impl Frames {
         }
     }
 
-    /// Goes on with what has come. A block that is too large stays so, since its connection ends.
+    /// Advances by the bytes that were read. A block that is too large stays so, since its
+    /// connection ends.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
         let skipped = self.preface_bytes.min(bytes.len());
         self.preface_bytes -= skipped;
@@ -80,13 +83,13 @@ impl Frames {
             let taken = if self.left_bytes > 0 { self.skip(bytes) } else { self.take_head(bytes) };
             bytes = &bytes[taken..];
         }
-        if !self.are_refused() {
+        if !self.is_too_large() {
             self.watch.set(self.block());
         }
     }
 
-    /// Whether they ask for more than there may be.
-    pub(super) fn are_refused(&self) -> bool {
+    /// Whether a header block was too large.
+    pub(super) fn is_too_large(&self) -> bool {
         self.watch.block() == HeaderBlock::TooLarge
     }
 
@@ -138,7 +141,7 @@ mod tests {
         [vec![a, b, c, kind, flags, 0, 0, 0, 1], vec![0xff; length]].concat()
     }
 
-    /// However the bytes are cut, what counts is where the last one is.
+    /// The position depends only on the last byte, however the bytes are cut.
     #[test]
     fn where_a_block_has_begun() {
         const PING: u8 = 6;
@@ -154,7 +157,7 @@ mod tests {
             ([frame(HEADERS, 0, 100), frame(CONTINUATION, END_HEADERS, 0)].concat(), HeaderBlock::None),
             ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 500)].concat(), HeaderBlock::Begun),
             ([frame(HEADERS, 0, 500), frame(CONTINUATION, 0, 501)].concat(), HeaderBlock::TooLarge),
-            // One that has come to its end is judged by what is in it.
+            // `h2` checks the contents of one that has ended.
             ([frame(HEADERS, 0, 500), frame(CONTINUATION, END_HEADERS, 501)].concat(), HeaderBlock::None),
         ];
         for (index, (bytes, block)) in rows.into_iter().enumerate() {

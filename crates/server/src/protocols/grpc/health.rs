@@ -1,4 +1,4 @@
-//! `grpc.health.v1`: whether it is good to send calls here. It needs no token, as balancers have none.
+//! `grpc.health.v1`: health of the server. It needs no token, as balancers have none.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ pub(super) enum ServingStatus {
 }
 
 impl ServingStatus {
-    /// State of a service; the empty name stands for all. It is that of the process, since none can fail alone.
+    /// Status of a service; the empty name stands for all. It is that of the process, since no
+    /// service can fail alone.
     fn of<C: Clock>(decider: &Decider<C>, service: &str) -> Self {
         if !service.is_empty() && !SERVICES.contains(&service) {
             Self::ServiceUnknown
@@ -65,13 +66,14 @@ pub(super) async fn check<C: Clock>(connection: Arc<ConnectionState<C>>, body: R
         ServingStatus::ServiceUnknown => {
             Err(Status::new(StatusCode::NotFound, format!("unknown service {:?}", request.service)))
         }
-        known => Ok(known.frame()),
+        status => Ok(status.frame()),
     }
 }
 
-/// `Watch`: how it is now, and again whenever that changes.
+/// `Watch`: the status now, and again whenever it changes.
 ///
-/// It does not keep its connection: one on which nothing else is asked for long ends as any other, and who looks on comes again.
+/// It does not prolong its connection: one without other calls ends after the idle time-out, and
+/// the client starts another watch.
 pub(super) async fn watch<C: Clock>(
     connection: Arc<ConnectionState<C>>,
     body: RecvStream,

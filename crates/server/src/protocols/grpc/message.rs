@@ -1,4 +1,4 @@
-//! Messages as gRPC frames them: a byte that says whether it is compressed, four for its length, and the message.
+//! Messages in the framing of gRPC: a byte for compression, four for the length, and the message.
 
 use std::future::{pending, poll_fn};
 use std::task::Poll;
@@ -14,10 +14,10 @@ use super::connection_state::{ConnectionState, MessageBudget};
 use super::routes::Route;
 use crate::net::byte_budget::ByteReservation;
 
-/// The bytes before a message.
+/// Bytes before a message.
 const PREFIX_BYTES: usize = 5;
 
-/// A message with its prefix.
+/// Message with its prefix.
 pub(super) fn frame(message: &impl Message) -> Bytes {
     let length = message.encoded_len();
     let mut framed = BytesMut::with_capacity(PREFIX_BYTES + length);
@@ -35,7 +35,7 @@ pub(super) fn parse<M: Message + Default>(message: &[u8]) -> Result<M, Status> {
 /// Error of reading a message.
 #[derive(Debug)]
 pub(super) enum MessageError {
-    /// Larger than it may be.
+    /// The message is too large.
     TooLarge(String),
     Wrong(Status),
 }
@@ -55,7 +55,7 @@ impl From<MessageError> for Status {
     }
 }
 
-/// The message of a call that has one. What is here in one piece is not copied, and nothing is waited for then.
+/// The only message of a call. One that is here in one piece is not copied, and nothing waits.
 pub(super) async fn only<C: Clock>(
     mut body: RecvStream,
     connection: &ConnectionState<C>,
@@ -71,7 +71,7 @@ pub(super) async fn only<C: Clock>(
         Poll::Ready(None) => return Err(not_one().into()),
         Poll::Pending => Bytes::new(),
     };
-    // In a box, since few calls come in pieces.
+    // Boxed, since few calls come in pieces.
     Box::pin(async {
         let pieces = timeout(connection.bounds.body, collect(body, part, &budget));
         whole(pieces.await.unwrap_or_else(|_| Err(too_slow().into()))?, max_bytes)
@@ -79,7 +79,7 @@ pub(super) async fn only<C: Clock>(
     .await
 }
 
-/// All that comes, as long as it may become one message.
+/// All bytes of a call, as long as they may become one message.
 async fn collect(
     mut body: RecvStream,
     first: Bytes,
@@ -96,13 +96,13 @@ async fn collect(
         if length(&all, budget.max_bytes)?.is_some_and(|length| PREFIX_BYTES + length < all.len()) {
             return Err(not_one().into());
         }
-        // What has come stays counted until the call is over, so that the budget is a bound.
+        // Bytes stay counted until the call is over, so that the budget is a bound.
         next = poll_fn(|context| body.poll_data(context)).await.transpose().map_err(|error| gone(&error))?;
     }
     Ok(all.freeze())
 }
 
-/// The message that is all of this.
+/// Message that consists of all these bytes.
 fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, MessageError> {
     match length(&all, max_bytes)? {
         Some(length) if PREFIX_BYTES + length == all.len() => {
@@ -115,7 +115,7 @@ fn whole(mut all: Bytes, max_bytes: usize) -> Result<Bytes, MessageError> {
     }
 }
 
-/// Length of the message that begins here, if its prefix has come.
+/// Length of the message at the beginning, if its prefix is here.
 fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, MessageError> {
     let Some((&[compressed, a, b, c, d], _)) = bytes.split_first_chunk() else { return Ok(None) };
     if compressed != 0 {
@@ -128,7 +128,7 @@ fn length(bytes: &[u8], max_bytes: usize) -> Result<Option<usize>, MessageError>
     Ok(Some(length))
 }
 
-/// The messages of a call that may have several.
+/// Messages of a call that may have several.
 pub(super) struct Messages<'v> {
     body: RecvStream,
     unread: BytesMut,
@@ -141,41 +141,42 @@ impl<'v> Messages<'v> {
         Self { body, unread: BytesMut::new(), max_bytes: budget.max_bytes, taken: budget.part() }
     }
 
-    /// The next one; none when all have come.
+    /// The next message; `None` after the last.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, MessageError> {
         loop {
             if let Some(message) = self.take()? {
                 return Ok(Some(message));
             }
             match self.read().await? {
-                More::Came => {}
-                More::Ended if self.unread.is_empty() => return Ok(None),
-                More::Ended => return Err(cut_off().into()),
+                MessageRead::Bytes => {}
+                MessageRead::Ended if self.unread.is_empty() => return Ok(None),
+                MessageRead::Ended => return Err(cut_off().into()),
             }
         }
     }
 
-    /// Takes what comes while no message is asked for, so that all of it is counted. Completes when that is too much.
+    /// Reads while no message is needed, so that all bytes are counted. Completes when there are
+    /// too many.
     pub(super) async fn overflow(&mut self) -> Status {
         loop {
             match self.read().await {
-                Ok(More::Came) => {}
-                Ok(More::Ended) => pending().await,
+                Ok(MessageRead::Bytes) => {}
+                Ok(MessageRead::Ended) => pending().await,
                 Err(status) => return status,
             }
         }
     }
 
-    async fn read(&mut self) -> Result<More, Status> {
+    async fn read(&mut self) -> Result<MessageRead, Status> {
         let data = poll_fn(|context| self.body.poll_data(context)).await.transpose();
-        let Some(data) = data.map_err(|error| gone(&error))? else { return Ok(More::Ended) };
-        // Where this fails the stream is over, which is seen next.
+        let Some(data) = data.map_err(|error| gone(&error))? else { return Ok(MessageRead::Ended) };
+        // A failure means that the stream is over, which the next read reports.
         let _over = self.body.flow_control().release_capacity(data.len());
         if !self.taken.grow(data.len()) {
             return Err(too_many());
         }
         self.unread.extend_from_slice(&data);
-        Ok(More::Came)
+        Ok(MessageRead::Bytes)
     }
 
     fn take(&mut self) -> Result<Option<Bytes>, MessageError> {
@@ -189,9 +190,9 @@ impl<'v> Messages<'v> {
     }
 }
 
-/// Whether there is more of a call.
-enum More {
-    Came,
+/// Outcome of a read.
+enum MessageRead {
+    Bytes,
     Ended,
 }
 
@@ -211,7 +212,7 @@ fn too_slow() -> Status {
     Status::deadline_exceeded("timed out reading the message")
 }
 
-/// Nobody will read it, but it is a status.
+/// Status of a call that the client has cancelled.
 fn gone(error: &h2::Error) -> Status {
     Status::new(StatusCode::Cancelled, error.to_string())
 }

@@ -1,4 +1,5 @@
-//! `grpc.reflection`: what there is, for programs that do not know. Both versions are the same but for their names.
+//! `grpc.reflection`: the services and their messages, for generic clients. Both versions differ
+//! only in name.
 
 mod files;
 mod messages;
@@ -24,7 +25,7 @@ use messages::{
     ServerReflectionRequest, ServerReflectionResponse, ServiceResponse,
 };
 
-/// Answers one question after the other, until its client has no more, or has none for long.
+/// Answers requests until the client has no more, or sends none for long.
 pub(super) async fn serve<C: Clock>(
     connection: Arc<ConnectionState<C>>,
     body: RecvStream,
@@ -42,12 +43,12 @@ pub(super) async fn serve<C: Clock>(
             next.map_err(Status::from).and_then(|next| next.map(|next| answer(&next)).transpose())
         }) {
             Ok(Ok(Some(answer))) => {
-                let said = tokio::select! {
+                let sent = tokio::select! {
                     biased;
-                    said = outbox.send(answer, connection.bounds.write) => said,
+                    sent = outbox.send(answer, connection.bounds.write) => sent,
                     status = messages.overflow() => break Some(status),
                 };
-                if let Err(Gone) = said {
+                if let Err(Gone) = sent {
                     return;
                 }
             }
@@ -66,7 +67,7 @@ pub(super) async fn serve<C: Clock>(
 /// Response to a message.
 fn answer(message: &[u8]) -> Result<Bytes, Status> {
     let request: ServerReflectionRequest = message::parse(message)?;
-    let answer = match &request.ask {
+    let answer = match &request.query {
         Some(ReflectionQuery::FileByFilename(name)) => file(DescriptorFiles::get().by_name(name), name),
         Some(ReflectionQuery::FileContainingSymbol(symbol)) => {
             file(DescriptorFiles::get().by_symbol(symbol), symbol)
@@ -76,7 +77,7 @@ fn answer(message: &[u8]) -> Result<Bytes, Status> {
         }),
         Some(ReflectionQuery::FileContainingExtension(extension)) => not_found(&extension.containing_type),
         Some(ReflectionQuery::AllExtensionNumbersOfType(name)) => not_found(name),
-        None => error(StatusCode::InvalidArgument, "ask for something".to_owned()),
+        None => error(StatusCode::InvalidArgument, "missing message_request".to_owned()),
     };
     let valid_host = request.host.clone();
     let response =
@@ -94,7 +95,7 @@ fn file(found: Option<&Bytes>, name: &str) -> ReflectionAnswer {
 }
 
 fn not_found(name: &str) -> ReflectionAnswer {
-    error(StatusCode::NotFound, format!("there is no {name:?} here"))
+    error(StatusCode::NotFound, format!("unknown name {name:?}"))
 }
 
 fn error(code: StatusCode, error_message: String) -> ReflectionAnswer {

@@ -1,4 +1,4 @@
-//! Answers: as gRPC has them, and no faster than the client takes them.
+//! Responses of gRPC, no faster than the client reads them.
 
 use std::future::poll_fn;
 use std::task::{Poll, ready};
@@ -17,11 +17,11 @@ const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 /// Outcome of a call: a framed message, or a status.
 pub(super) type CallOutcome = Result<Bytes, Status>;
 
-/// The client is not there any more, or takes nothing.
+/// The client has left, or does not read.
 #[derive(Debug)]
 pub(super) struct Gone;
 
-/// Responds to a call. Returns what the client has no room for yet.
+/// Responds to a call. Returns the response if the client has no window for it yet.
 pub(super) fn reply(respond: SendResponse<Bytes>, outcome: CallOutcome) -> Option<Unsent> {
     let message = match outcome {
         Ok(message) => message,
@@ -41,14 +41,14 @@ pub(super) fn reply(respond: SendResponse<Bytes>, outcome: CallOutcome) -> Optio
     None
 }
 
-/// Says that there is no answer, and why. Where this fails, nobody is there to hear it.
+/// Responds with a status. A failure means that the client is gone.
 pub(super) fn refuse(mut respond: SendResponse<Bytes>, status: &Status) {
     let mut response = head();
     status.put(response.headers_mut());
     let _gone = respond.send_response(response, true);
 }
 
-/// The answer to what is not gRPC at all.
+/// Responds to a request that is not gRPC.
 pub(super) fn refuse_http(mut respond: SendResponse<Bytes>, status: StatusCode) {
     let mut response = Response::new(());
     *response.status_mut() = status;
@@ -61,22 +61,22 @@ fn head() -> Response<()> {
     response
 }
 
-/// An answer that waits for its client.
+/// Response that waits for its client.
 pub(super) struct Unsent {
     outbox: Outbox,
     message: Bytes,
 }
 
 impl Unsent {
-    /// Sends it as the client makes room, for a limited time.
-    pub(super) async fn send(mut self, patience: Duration) {
-        if self.outbox.send(self.message, patience).await.is_ok() {
+    /// Sends the response as the client opens its window, for a limited time.
+    pub(super) async fn send(mut self, time: Duration) {
+        if self.outbox.send(self.message, time).await.is_ok() {
             self.outbox.end(None);
         }
     }
 }
 
-/// A call that is being answered with any number of messages.
+/// Response of any number of messages.
 pub(super) struct Outbox {
     stream: SendStream<Bytes>,
 }
@@ -87,31 +87,30 @@ impl Outbox {
         Ok(Self { stream })
     }
 
-    /// Sends a message, in parts if the client makes room for parts only.
-    pub(super) async fn send(&mut self, mut message: Bytes, patience: Duration) -> Result<(), Gone> {
-        let said = timeout(patience, async {
+    /// Sends a message, in parts if the window is smaller.
+    pub(super) async fn send(&mut self, mut message: Bytes, time: Duration) -> Result<(), Gone> {
+        let sent = timeout(time, async {
             while !message.is_empty() {
-                let room_bytes = self.budget(message.len()).await?;
-                let part = message.split_to(room_bytes.min(message.len()));
+                let window_bytes = self.window(message.len()).await?;
+                let part = message.split_to(window_bytes.min(message.len()));
                 self.stream.send_data(part, false).map_err(|_| Gone)?;
             }
             Ok(())
         });
-        let said = said.await;
-        said.unwrap_or_else(|_| {
+        sent.await.unwrap_or_else(|_| {
             self.stream.send_reset(Reason::CANCEL);
             Err(Gone)
         })
     }
 
-    /// Number of bytes that the client has room for, as soon as it has any.
-    async fn budget(&mut self, wanted_bytes: usize) -> Result<usize, Gone> {
+    /// Window of the client in bytes, as soon as it is not empty.
+    async fn window(&mut self, wanted_bytes: usize) -> Result<usize, Gone> {
         self.stream.reserve_capacity(wanted_bytes);
         poll_fn(|context| {
             loop {
                 match self.stream.capacity() {
                     0 => {}
-                    room_bytes => return Poll::Ready(Ok(room_bytes)),
+                    window_bytes => return Poll::Ready(Ok(window_bytes)),
                 }
                 if !matches!(ready!(self.stream.poll_capacity(context)), Some(Ok(_))) {
                     return Poll::Ready(Err(Gone));
@@ -121,19 +120,19 @@ impl Outbox {
         .await
     }
 
-    /// Completes when the client does not want the answer any more.
+    /// Completes when the client cancels the call.
     pub(super) async fn cancelled_by_client(&mut self) {
         let _reason = poll_fn(|context| self.stream.poll_reset(context)).await;
     }
 
-    /// That was all, and whether it went well.
+    /// Ends the response with a status.
     pub(super) fn end(mut self, status: Option<&Status>) {
         let mut trailers = HeaderMap::with_capacity(2);
         match status {
             None => Status::put_ok(&mut trailers),
             Some(status) => status.put(&mut trailers),
         }
-        // Where this fails, nobody is there to hear it.
+        // A failure means that the client is gone.
         let _gone = self.stream.send_trailers(trailers);
     }
 }

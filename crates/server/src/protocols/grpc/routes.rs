@@ -1,6 +1,6 @@
 //! Routes of gRPC calls.
 
-/// A method of a service.
+/// Method of a service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Route {
     ShouldRateLimit,
@@ -9,7 +9,7 @@ pub(super) enum Route {
     Reflection,
 }
 
-/// The services that there are, as health and reflection name them.
+/// Names of the services, for health and reflection.
 pub(super) const SERVICES: [&str; 4] = [
     "envoy.service.ratelimit.v3.RateLimitService",
     "grpc.health.v1.Health",
@@ -29,7 +29,7 @@ impl Route {
         })
     }
 
-    /// Whether the token is asked for: balancers have none, and what this is can be read by anybody.
+    /// Whether a call needs the token: balancers have none, and reflection shows nothing secret.
     pub(super) fn is_guarded(self) -> bool {
         self == Self::ShouldRateLimit
     }

@@ -22,7 +22,8 @@ impl GrpcTracker {
         Self { progress, close: LingeringClose::new(Sends::Perhaps), frames }
     }
 
-    /// While calls are being answered they have their own time; what is left is the client's.
+    /// Reports a client that does not read, unless calls are in progress, which have their own time
+    /// limit.
     #[inline]
     fn report_wait(&self, is_pending: bool) {
         if is_pending && matches!(self.progress.phase(), Phase::Idle | Phase::Head) {
@@ -32,10 +33,10 @@ impl GrpcTracker {
 }
 
 impl Track for GrpcTracker {
-    /// No more is read of a header block that is too large: its connection ends.
+    /// Nothing more is read after a header block that is too large: its connection ends.
     #[inline]
     fn is_blocked(&self) -> bool {
-        self.progress.is_spent() || self.frames.are_refused()
+        self.progress.is_spent() || self.frames.is_too_large()
     }
 
     #[inline]
@@ -54,7 +55,7 @@ impl Track for GrpcTracker {
         self.report_wait(written.is_pending());
     }
 
-    /// Called when everything was written, so what had to wait is gone.
+    /// Called when everything was written, so nothing waits any more.
     #[inline]
     fn after_flush(&mut self, flushed: &Poll<io::Result<()>>) {
         if flushed.is_ready() && self.progress.phase() == Phase::Writing {

@@ -9,10 +9,11 @@ use hyper::{HeaderMap, StatusCode};
 use crate::net::connections::Progress;
 use crate::protocols::problem::Problem;
 
-/// A body that is too large is read and thrown away up to here, so that its sender reads the answer and may go on.
+/// Maximum number of bytes of a body that is too large which are read and discarded, so that its
+/// sender reads the response and may continue.
 const MAX_DRAINED_BYTES: u64 = 4 << 20;
 
-/// Reads a body of at most so many bytes. One that comes in one piece is not copied.
+/// Reads a body of at most `max_bytes`. One that comes in one piece is not copied.
 pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
@@ -20,7 +21,7 @@ pub(crate) async fn read(
     progress: &Progress,
 ) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > max_bytes as u64 {
-        // Whoever asks before sending does not send.
+        // A client that sends `Expect` waits for a response before the body.
         if !headers.contains_key(EXPECT) {
             drain(body, progress).await;
         }
@@ -44,7 +45,7 @@ pub(crate) async fn read(
 async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
     while let Some(frame) = body.frame().await {
         let broken = |error| Problem::bad_request(format!("the body ended early: {error}"));
-        // Trailers say nothing that is asked for.
+        // Trailers are ignored.
         if let Ok(data) = frame.map_err(broken)?.into_data() {
             return Ok(Some(data));
         }
@@ -52,7 +53,7 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
     Ok(None)
 }
 
-/// Reads the rest, or says that it does not: the connection then ends with the answer.
+/// Discards the rest, or leaves it unread: the connection then ends with the response.
 async fn drain(mut body: Incoming, progress: &Progress) {
     let mut left = MAX_DRAINED_BYTES;
     if body.size_hint().lower() > left {
@@ -70,7 +71,7 @@ fn too_large(max_bytes: usize) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("a body has at most {max_bytes} bytes"))
 }
 
-/// Whether it is JSON, if that is said at all.
+/// Checks that the content type, if there is one, is JSON.
 pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(content_type) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let bytes = content_type.as_bytes();

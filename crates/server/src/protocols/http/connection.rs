@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1, requests one after the other.
+//! HTTP/1.1 connection: requests one after the other.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -21,9 +21,10 @@ use crate::net::serve::Caller;
 use crate::net::tracked_io::TrackedIo;
 use crate::runtime::decider::Decider;
 
-/// How often a connection on which nothing was asked is looked at again before it ends. On a machine that is busy something may have come of which
-/// the runtime has not heard; it asks the system before a task that yields goes on.
-const LAST_LOOKS: u32 = 2;
+/// Number of polls of a connection without a request before it ends. On a busy machine the runtime
+/// may not have been notified of its bytes yet; it polls the sockets before it continues a task
+/// that yields.
+const LAST_POLLS: u32 = 2;
 
 /// Serves the requests of a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(
@@ -38,43 +39,44 @@ pub(crate) async fn serve<C: Clock + 'static>(
     let state_of_service = Arc::clone(&state);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (state, handler) = (Arc::clone(&state_of_service), Arc::clone(&handler));
-        // Taken apart here: every future that it would be moved through would have room for it.
+        // Split here: every future that it would be moved through would have space for it.
         let (head, body) = request.into_parts();
         async move { Ok::<_, std::convert::Infallible>(respond(&state, &*handler, &head, body).await) }
     });
-    // Time-outs are the sweep's business; without a timer hyper has none of its own.
+    // The sweep enforces time limits; without a timer hyper has none of its own.
     let mut builder = http1::Builder::new();
-    // Answers are small: to copy one behind its head costs less than to write it in two pieces.
+    // Responses are small: to copy one behind its head costs less than to write it in two pieces.
     builder.max_buf_size(max_head_bytes).writev(false);
     let io = TokioIo::new(TrackedIo::new(stream, HttpTracker::new(Arc::clone(&progress))));
     let mut connection = builder.serve_connection(io, service);
-    let mut looks = LAST_LOOKS;
+    let mut polls = LAST_POLLS;
     let ended = loop {
         let ended = poll_fn(|context| {
             if progress.order() == Order::End {
                 return Poll::Ready(HttpEnd::Immediate);
             }
-            // How it ended is the client's business: it went away, or sent what is not HTTP and was told so.
+            // The reason does not matter: the client left, or sent something else than HTTP and got
+            // 400.
             if Pin::new(&mut connection).poll(context).is_ready() {
                 return Poll::Ready(HttpEnd::Completed);
             }
-            // Only now, since something may have come at the last moment.
-            let is_over = progress.order() != Order::Go && !is_owed_an_answer(progress.phase());
+            // Only now, since bytes may have come at the last moment.
+            let is_over = progress.order() != Order::Go && !is_owed_a_response(progress.phase());
             if is_over { Poll::Ready(HttpEnd::WithResponse) } else { Poll::Pending }
         });
         let ended = ended.await;
-        if ended != HttpEnd::WithResponse || is_begun(progress.phase()) || looks == 0 {
+        if ended != HttpEnd::WithResponse || is_begun(progress.phase()) || polls == 0 {
             break ended;
         }
-        looks -= 1;
+        polls -= 1;
         yield_now().await;
     };
     if ended == HttpEnd::WithResponse {
         let parts = connection.into_parts();
-        // Also a part of a head that came together with an earlier request was read.
-        let asked = is_begun(progress.phase()) || !parts.read_buf.is_empty();
-        let word = asked.then(|| raw_response::bytes(&state));
-        progress.until(Order::End, close(parts.io.into_inner(), word)).await;
+        // This includes a part of a head that came together with an earlier request.
+        let is_request_begun = is_begun(progress.phase()) || !parts.read_buf.is_empty();
+        let response = is_request_begun.then(|| raw_response::bytes(&state));
+        progress.until(Order::End, close(parts.io.into_inner(), response)).await;
     }
 }
 
@@ -82,18 +84,18 @@ pub(crate) async fn serve<C: Clock + 'static>(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum HttpEnd {
     Completed,
-    /// The client is told why, if it asked for anything.
+    /// The client gets a response if it has begun a request.
     WithResponse,
     Immediate,
 }
 
-/// Whether a part of a request was read that is not known yet.
+/// Whether only a part of a request was read.
 fn is_begun(phase: Phase) -> bool {
     matches!(phase, Phase::Head | Phase::Record)
 }
 
-/// Requests that are known end with their answer, and their connection with them.
-fn is_owed_an_answer(phase: Phase) -> bool {
+/// Whether a request was read that has no response yet. Its connection ends with the response.
+fn is_owed_a_response(phase: Phase) -> bool {
     matches!(phase, Phase::Body | Phase::Answering | Phase::Writing | Phase::Streaming | Phase::Closing)
 }
 

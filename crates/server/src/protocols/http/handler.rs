@@ -1,7 +1,6 @@
-//! Handler of HTTP requests, and what all requests of a connection share.
+//! Handler of HTTP requests, and the state of a connection.
 
 use std::future::{Future, poll_fn};
-use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +14,6 @@ use hyper::http::request::Parts;
 use slidegate::Clock;
 
 use super::body;
-use crate::config::listener::Listener;
 use crate::net::connections::{Order, Phase, Progress};
 use crate::net::serve::Caller;
 use crate::protocols::overload;
@@ -30,7 +28,7 @@ pub(crate) trait Handler<C>: Send + Sync {
     /// Units of work that a request costs.
     const COST: u32;
 
-    /// Responds to a request, whatever it is.
+    /// Responds to any request.
     fn handle(
         &self,
         connection: &HttpConnection<C>,
@@ -43,13 +41,7 @@ pub(crate) trait Handler<C>: Send + Sync {
 /// State that the requests of one connection share.
 pub(crate) struct HttpConnection<C> {
     pub(crate) decider: Arc<Decider<C>>,
-    listener: Listener,
-    /// Address of the client.
-    pub(crate) peer: IpAddr,
-    /// SHA-256 of the client's certificate, if it has one.
-    pub(crate) certificate: Option<[u8; 32]>,
-    /// Whether the connection exceeds the limit and is only refused.
-    pub(super) is_surplus: bool,
+    pub(crate) caller: Caller,
     pub(super) ids: RequestIds,
     /// Maximum number of requests; 0 is unlimited.
     max_requests: u32,
@@ -66,7 +58,7 @@ pub(super) async fn respond<C: Clock + 'static, H: Handler<C>>(
     body: Incoming,
 ) -> Reply {
     let request_id = connection.ids.of(&head.headers);
-    let mut reply = if connection.is_surplus {
+    let mut reply = if connection.caller.is_surplus {
         overload::reply(&connection.decider, head)
     } else {
         let mut handled = pin!(handle(connection, handler, head, body, &request_id));
@@ -101,17 +93,16 @@ async fn handle<C: Clock, H: Handler<C>>(
 
 impl<C: Clock> HttpConnection<C> {
     pub(super) fn new(decider: Arc<Decider<C>>, caller: Caller, progress: Arc<Progress>) -> Self {
-        let Caller { listener, peer, certificate, is_surplus } = caller;
         let max_requests = decider.settings().connections.max_requests;
         let ids = RequestIds::new(decider.next_seed());
         let served = AtomicU32::new(0);
-        Self { decider, listener, peer, certificate, is_surplus, ids, max_requests, served, progress }
+        Self { decider, caller, ids, max_requests, served, progress }
     }
 
     /// Counts a request without a valid token, and refuses it.
     #[cold]
     pub(crate) fn unauthorized(&self, failure: AuthFailure) -> Problem {
-        self.decider.auth_failures.record(self.listener, self.peer, failure);
+        self.decider.auth_failures.record(self.caller.listener, self.caller.peer, failure);
         Problem::unauthorized()
     }
 
@@ -136,13 +127,13 @@ impl<C: Clock> HttpConnection<C> {
             0 => false,
             most => self.served.fetch_add(1, Ordering::Relaxed) + 1 >= most,
         };
-        spent || self.is_surplus || !self.decider.is_ready() || self.progress.order() != Order::Go
+        spent || self.caller.is_surplus || !self.decider.is_ready() || self.progress.order() != Order::Go
     }
 
     /// Trace of a request.
     #[inline]
     pub(crate) fn trace(&self, operation: &'static str, head: &Parts) -> Trace {
-        self.decider.trace((self.listener, operation), Some(&head.headers))
+        self.decider.trace((self.caller.listener, operation), Some(&head.headers))
     }
 
     /// Body of a JSON request, up to the maximum size.

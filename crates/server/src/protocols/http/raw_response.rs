@@ -1,4 +1,4 @@
-//! Raw response to a request that is incomplete: written by hand, since there is no request.
+//! Raw response to an incomplete request, written without hyper.
 
 use std::io::Write;
 
@@ -20,9 +20,9 @@ impl Problem {
     }
 }
 
-/// A whole answer, for a request of which only a part of the head is known.
+/// Complete response to a request of which only a part of the head was read.
 pub(crate) fn bytes<C: Clock>(connection: &HttpConnection<C>) -> Vec<u8> {
-    let problem = if connection.is_surplus {
+    let problem = if connection.caller.is_surplus {
         overload::problem()
     } else {
         Problem::interrupted(connection.progress.order())
@@ -30,7 +30,7 @@ pub(crate) fn bytes<C: Clock>(connection: &HttpConnection<C>) -> Vec<u8> {
     let (status, headers, body) = problem.into_parts();
     let mut out = Vec::with_capacity(256 + body.len());
     let reason = status.canonical_reason().unwrap_or_default();
-    // To write into memory does not fail.
+    // A write into memory does not fail.
     let _ = write!(out, "HTTP/1.1 {} {reason}\r\nconnection: close\r\n", status.as_str());
     for (name, value) in headers.iter().chain([(&X_REQUEST_ID, &connection.ids.next())]) {
         out.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());

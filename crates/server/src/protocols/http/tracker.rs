@@ -22,7 +22,7 @@ impl HttpTracker {
         Self { progress, close: LingeringClose::new(Sends::Nothing) }
     }
 
-    /// Only a response that waits for its client is noticed here; other waits are reported elsewhere.
+    /// Reports a response that waits for its client; other waits are reported elsewhere.
     #[inline]
     fn report_wait(&self, is_pending: bool) {
         if is_pending && matches!(self.progress.phase(), Phase::Idle | Phase::Streaming) {
@@ -59,7 +59,7 @@ impl Track for HttpTracker {
         self.report_wait(written.is_pending());
     }
 
-    /// Called when everything was written, so a response that had to wait is gone.
+    /// Called when everything was written, so no response waits any more.
     #[inline]
     fn after_flush(&mut self, flushed: &Poll<io::Result<()>>) {
         self.report_wait(flushed.is_pending());

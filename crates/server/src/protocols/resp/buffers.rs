@@ -1,4 +1,5 @@
-//! Buffers of a connection: input without a reply yet, and replies that are not written yet. Both are bounded.
+//! Buffers of a connection: input without a reply yet, and replies that are not written yet. Both
+//! are bounded.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,9 +13,9 @@ use super::parser::Parser;
 use super::reply::ReplyWriter;
 use super::session::Session;
 
-/// How much is read at a time. A read that does not fill it says that nothing more is there, which spares asking again.
+/// Size of a read. A read that does not fill it has read everything, which spares another one.
 const READ_BYTES: usize = 16 << 10;
-/// When replies are written before further commands are looked at.
+/// Size of the replies at which they are written before further commands are read.
 pub(super) const FULL_BYTES: usize = 64 << 10;
 /// Maximum capacity of a buffer of an idle connection.
 const IDLE_BYTES: usize = 4 << 10;
@@ -23,9 +24,10 @@ const IDLE_BYTES: usize = 4 << 10;
 pub(super) struct ConnectionBuffers {
     pub(super) session: Session,
     pub(super) parser: Parser,
-    /// Read and not answered: the beginning of a command, except while what was just read is being answered.
+    /// Input without a reply: the beginning of a command, except while the last read is being
+    /// answered.
     pub(super) input: Vec<u8>,
-    /// Answered and not written.
+    /// Replies that are not written.
     pub(super) out: Vec<u8>,
     written: usize,
 }
@@ -41,7 +43,7 @@ impl ConnectionBuffers {
         }
     }
 
-    /// Whether a command has begun and not come to its end.
+    /// Whether a command has begun and is incomplete.
     #[inline]
     pub(super) fn is_amid_command(&self) -> bool {
         !self.input.is_empty()
@@ -51,19 +53,19 @@ impl ConnectionBuffers {
         ReplyWriter { out: &mut self.out, protocol: self.session.protocol }
     }
 
-    /// Reads what is there; how many bytes that are, and 0 at the end.
+    /// Reads; returns the number of bytes, and 0 at the end.
     #[inline]
     pub(super) fn poll_read<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        // First into a place that all connections of a thread share: those that are silent have none of their own.
-        let mut place = [const { MaybeUninit::uninit() }; READ_BYTES];
-        let mut buffer = ReadBuf::uninit(&mut place);
+        // First into a buffer on the stack: silent connections have none of their own.
+        let mut scratch = [const { MaybeUninit::uninit() }; READ_BYTES];
+        let mut buffer = ReadBuf::uninit(&mut scratch);
         match Pin::new(stream).poll_read(context, &mut buffer) {
             Poll::Pending => {
-                self.let_go();
+                self.shrink();
                 Poll::Pending
             }
             Poll::Ready(read) => {
@@ -74,7 +76,7 @@ impl ConnectionBuffers {
         }
     }
 
-    /// Writes what was answered.
+    /// Writes the replies.
     #[inline]
     pub(super) fn poll_write<S: AsyncWrite + Unpin>(
         &mut self,
@@ -94,8 +96,8 @@ impl ConnectionBuffers {
         Poll::Ready(Ok(()))
     }
 
-    /// Gives back the memory that a large pipeline took, once nothing more is there.
-    fn let_go(&mut self) {
+    /// Frees the memory of a large pipeline, once everything is answered.
+    fn shrink(&mut self) {
         for bytes in [&mut self.input, &mut self.out] {
             if bytes.is_empty() && bytes.capacity() > IDLE_BYTES {
                 *bytes = Vec::new();

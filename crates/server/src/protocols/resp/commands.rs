@@ -1,4 +1,4 @@
-//! The commands: what each is, and what it does.
+//! Commands: their dispatch, and the types that all of them share.
 
 mod check;
 mod client;
@@ -28,11 +28,11 @@ use settle::Settling;
 use slidegate::Clock;
 use spec::{Spec, Verb};
 
-/// A command, and where its arguments are.
+/// Command: the positions of its arguments in the input.
 #[derive(Clone, Copy)]
 pub(super) struct Command<'i, 's> {
     pub(super) input: &'i [u8],
-    /// Its name first. There is one.
+    /// Its arguments, the name first. There is at least the name.
     pub(super) spans: &'s [ArgumentSpan],
 }
 
@@ -42,20 +42,20 @@ impl<'i, 's> Command<'i, 's> {
         self.spans.get(index).map(|span| &self.input[span.start..span.end])
     }
 
-    /// An argument that is known to be there.
+    /// An argument that must exist.
     #[inline]
     fn argument(&self, index: usize) -> &'i [u8] {
         let span = self.spans[index];
         &self.input[span.start..span.end]
     }
 
-    /// With its name.
+    /// Number of arguments, its name included.
     #[inline]
     fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// The arguments from one on.
+    /// Arguments from an index on.
     fn from(&self, first: usize) -> impl Iterator<Item = &'i [u8]> + use<'i, 's> {
         let input = self.input;
         self.spans.iter().skip(first).map(move |span| &input[span.start..span.end])
@@ -67,14 +67,14 @@ impl<'i, 's> Command<'i, 's> {
         Texts { command: self, whole: str::from_utf8(self.input).ok() }
     }
 
-    /// Whether an argument is this word, however it is written.
+    /// Whether an argument is this word, in any case.
     fn is(&self, index: usize, word: &str) -> bool {
         self.get(index).is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()))
     }
 }
 
-/// The arguments of a command, as far as they are text. All of it is looked at together: most commands are text all through, and to
-/// look at many short pieces takes longer.
+/// Arguments as text. The whole command is checked at once: most commands are text, and to check
+/// many short pieces takes longer.
 struct Texts<'i, 's> {
     command: Command<'i, 's>,
     whole: Option<&'i str>,
@@ -84,7 +84,7 @@ impl<'i> Texts<'i, '_> {
     #[inline]
     fn get(&self, index: usize) -> Option<&'i str> {
         match self.whole {
-            // Where it is cut within a character, the argument is no text.
+            // A cut within a character makes the argument invalid.
             Some(whole) => self.command.spans.get(index).and_then(|span| whole.get(span.start..span.end)),
             None => self.command.get(index).and_then(|argument| str::from_utf8(argument).ok()),
         }
@@ -93,11 +93,11 @@ impl<'i> Texts<'i, '_> {
 
 /// Outcome of handling a command.
 pub(super) enum Handled<'i> {
-    /// Nothing more: its reply is written.
+    /// The reply is written.
     Replied,
-    /// Its reply is written, and is the last.
+    /// The reply is written, and is the last.
     Quit,
-    /// A browser or another client of HTTP speaks: nobody answers it.
+    /// The client speaks HTTP, like a browser: it gets no reply.
     Disconnect,
     /// The store has to decide. Boxed, since most commands are smaller.
     NeedsStore(Box<StoreCommand<'i>>),
@@ -155,7 +155,7 @@ impl<C: Clock> CommandContext<'_, C> {
             if command.is(0, "POST") || command.is(0, "Host:") {
                 return Ok(self.hang_up());
             }
-            // Redis says which commands there are to anybody.
+            // Redis also names unknown commands to clients without authentication.
             return Err(CommandError::unknown(command));
         };
         if !spec.takes(command.len()) {
@@ -163,23 +163,19 @@ impl<C: Clock> CommandContext<'_, C> {
         }
         if auth == AuthState::Anonymous && !spec.needs_no_auth() {
             self.record_failure(AuthFailure::Missing);
-            return Err(CommandError::UNKNOWN_CALLER);
+            return Err(CommandError::NO_AUTH);
         }
         match spec.verb {
             Verb::Check => check::check(self, command, out),
             Verb::Limit => limit::limit(self, command, out),
             Verb::Throttle => throttle::throttle(self, command, out),
-            Verb::Refund => {
-                settle::refund(command).map(|store_command| Handled::NeedsStore(Box::new(store_command)))
-            }
-            Verb::Settle => {
-                settle::settle(command).map(|store_command| Handled::NeedsStore(Box::new(store_command)))
-            }
+            Verb::Refund => settle::refund(command),
+            Verb::Settle => settle::settle(command),
             _ => self.answer_at_once(spec, command, out),
         }
     }
 
-    /// The commands that ask no store.
+    /// Handles the commands that need no store.
     #[cold]
     fn answer_at_once<'i>(
         &mut self,
@@ -218,7 +214,7 @@ impl<C: Clock> CommandContext<'_, C> {
 }
 
 /// Command that the store decides.
-// It is in a box itself.
+// It is boxed itself.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum StoreCommand<'i> {
     Check(Check<'i>),
@@ -228,7 +224,7 @@ pub(super) enum StoreCommand<'i> {
 }
 
 impl StoreCommand<'_> {
-    /// Asks, and writes the reply.
+    /// Decides, and writes the reply.
     pub(super) async fn answer<C: Clock>(self, decider: &Decider<C>, mut replies: ReplyWriter<'_>) {
         let answered = match self {
             Self::Check(pending) => check::answer(decider, pending, &mut replies).await,

@@ -1,4 +1,4 @@
-//! One connection: commands are answered in their order, those that came together at once.
+//! RESP connection: commands are answered in order, those that came together concurrently.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::protocols::overload;
 use crate::runtime::decider::Decider;
 
 /// Number of polls of an idle connection before it ends, as with HTTP.
-const LAST_LOOKS: u32 = 2;
+const LAST_POLLS: u32 = 2;
 
-/// Answers what comes over a connection until it ends.
+/// Serves a connection until it ends.
 pub(crate) async fn serve<C: Clock + 'static>(
     decider: Arc<Decider<C>>,
     mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -55,9 +55,9 @@ pub(crate) async fn serve<C: Clock + 'static>(
 /// End of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ConnectionEnd {
-    /// The client is gone, or its time is over.
+    /// The client is gone, or exceeded a time limit.
     Immediate,
-    /// All that was to be said was said.
+    /// All replies were written.
     Graceful(Sends),
 }
 
@@ -79,13 +79,13 @@ struct RespConnection<'a, C> {
     max_commands: u32,
     /// Number of replies.
     served: u64,
-    /// Whether it has an order to end, and only the command that has begun is awaited.
+    /// Whether the connection has an order to end, and only waits for the command that has begun.
     is_leaving: bool,
 }
 
 impl<C: Clock> RespConnection<'_, C> {
     async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut self, stream: &mut S) -> ConnectionEnd {
-        let mut looks = LAST_LOOKS;
+        let mut polls = LAST_POLLS;
         loop {
             match self.read(stream).await {
                 ReadOutcome::Bytes => {
@@ -97,10 +97,10 @@ impl<C: Clock> RespConnection<'_, C> {
                 ReadOutcome::Ordered if self.buffers.is_amid_command() => {
                     return self.interrupt(stream).await;
                 }
-                ReadOutcome::Ordered if looks == 0 => return ConnectionEnd::Graceful(Sends::Nothing),
+                ReadOutcome::Ordered if polls == 0 => return ConnectionEnd::Graceful(Sends::Nothing),
                 ReadOutcome::Ordered => {
-                    // On a machine that is busy something may have come of which the runtime has not heard.
-                    looks -= 1;
+                    // On a busy machine the runtime may not have been notified of its bytes yet.
+                    polls -= 1;
                     yield_now().await;
                 }
             }
@@ -117,14 +117,14 @@ impl<C: Clock> RespConnection<'_, C> {
                 self.progress.spend(cost::bytes(bytes, cost::BYTES));
                 Poll::Ready(ReadOutcome::Bytes)
             }
-            // Only now, since something may have come at the last moment.
+            // Only now, since bytes may have come at the last moment.
             Poll::Pending if self.progress.order() != Order::Go => Poll::Ready(ReadOutcome::Ordered),
             Poll::Pending => Poll::Pending,
         })
         .await
     }
 
-    /// Answers what was read. Nothing more is read until the client has taken all of it.
+    /// Answers the input. Nothing more is read until the client has read all replies.
     #[inline]
     async fn reply<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> Option<ConnectionEnd> {
         let mut commands = 0;
@@ -139,11 +139,11 @@ impl<C: Clock> RespConnection<'_, C> {
             match round.then {
                 NextStep::Read => break,
                 NextStep::Write => self.progress.enter(Phase::Answering),
-                NextStep::ConnectionEnd => return Some(ConnectionEnd::Graceful(Sends::Perhaps)),
-                NextStep::Part | NextStep::HangUp => return Some(ConnectionEnd::Graceful(Sends::Nothing)),
+                NextStep::Close => return Some(ConnectionEnd::Graceful(Sends::Perhaps)),
+                NextStep::Quit | NextStep::HangUp => return Some(ConnectionEnd::Graceful(Sends::Nothing)),
             }
         }
-        self.note(commands);
+        self.update_phase(commands);
         if self.is_last() {
             return Some(ConnectionEnd::Graceful(Sends::Nothing));
         }
@@ -153,9 +153,10 @@ impl<C: Clock> RespConnection<'_, C> {
         None
     }
 
-    /// Says how far it is. More bytes of a command that has begun are no step: a client that sends one now and then is slow.
+    /// Updates the phase of the connection. More bytes of a command that has begun are no step: a
+    /// client that sends one now and then is slow.
     #[inline]
-    fn note(&mut self, commands: usize) {
+    fn update_phase(&mut self, commands: usize) {
         self.served += commands as u64;
         match (commands, self.buffers.is_amid_command()) {
             (0, true) => self.progress.begin_head(),
@@ -165,7 +166,7 @@ impl<C: Clock> RespConnection<'_, C> {
         }
     }
 
-    /// Whether the connection ends here: what has begun is still answered.
+    /// Whether the connection ends here: a command that has begun is still answered.
     #[inline]
     fn is_last(&self) -> bool {
         let spent = self.max_commands != 0 && self.served >= u64::from(self.max_commands);
@@ -179,7 +180,7 @@ impl<C: Clock> RespConnection<'_, C> {
         self.progress.order() != Order::Go
     }
 
-    /// `None` if the client is gone, or does not read.
+    /// Writes the replies; `None` if the client is gone, or does not read.
     #[inline]
     async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> Option<()> {
         poll_fn(|context| match self.buffers.poll_write(stream, context) {
@@ -195,7 +196,7 @@ impl<C: Clock> RespConnection<'_, C> {
         .await
     }
 
-    /// Tells a client whose command does not come to its end.
+    /// Replies to an incomplete command.
     async fn interrupt<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> ConnectionEnd {
         self.buffers.replies().error(match self.progress.order() {
             Order::Go | Order::Cut => "ERR timed out reading the command",

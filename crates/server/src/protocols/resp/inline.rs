@@ -1,17 +1,18 @@
-//! A line as a person types it into a terminal: words, with quotes where one has spaces.
+//! Inline command: a line of words, in quotes where one has spaces, as typed into a terminal.
 //!
-//! What stands between quotes is written back over itself, without what escapes it. That is never longer.
+//! A quoted word is unescaped in place, which is never longer.
 
 /// Position of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ArgumentSpan {
-    /// Its first byte.
+    /// Index of its first byte.
     pub(crate) start: usize,
-    /// The byte after its last.
+    /// Index after its last byte.
     pub(crate) end: usize,
 }
 
-/// Finds the words of a line, each where it is then. `None` if a quote is not closed, or does not end its word.
+/// Splits a line into words, unescaped in place. `None` if a quote is not closed, or does not end
+/// its word.
 pub(super) fn split(line: &mut [u8], words: &mut Vec<ArgumentSpan>) -> Option<()> {
     let mut at = 0;
     loop {
@@ -34,7 +35,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r' | 0)
 }
 
-/// A word while it is read.
+/// Word that is being read.
 struct QuotedWord<'a> {
     line: &'a mut [u8],
     read: usize,

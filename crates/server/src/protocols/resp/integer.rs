@@ -1,14 +1,14 @@
-//! A number as a line of the protocol: `:42` and what ends it.
+//! Integer reply: `:42` and the line end.
 //!
-//! Answers are numbers above all, so these are written without a look at each digit: into a word, all digits at once, and the zeros before
-//! them are shifted out.
+//! Replies are mostly numbers, so these are written without a loop over digits: all digits at once
+//! into a machine word, with leading zeros shifted out.
 
-/// The longest line of a number: a kind, a sign, 19 digits, and what ends it.
+/// Maximum length of the line of a number: a kind, a sign, 19 digits, and the line end.
 pub(super) const MAX_LINE_BYTES: usize = 24;
 /// CRLF, first byte lowest.
 const LINE_END: u64 = u16::from_le_bytes(*b"\r\n") as u64;
 
-/// Writes a line at the beginning of `text`, and says how long it is. What is behind it may change too.
+/// Writes a line at the beginning of `text`, and returns its length. Bytes after it may change too.
 #[inline(always)]
 pub(super) fn write(number: i64, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
     match u32::try_from(number) {
@@ -22,7 +22,7 @@ pub(super) fn write(number: i64, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
     }
 }
 
-/// Two to four digits.
+/// Writes two to four digits.
 #[inline]
 fn write_short(number: u32, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
     let digits = digits(u64::from(number)) >> 32;
@@ -33,7 +33,7 @@ fn write_short(number: u32, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
     length as usize + 3
 }
 
-/// Up to eight digits.
+/// Writes up to eight digits.
 fn write_long(number: u32, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
     let digits = digits(u64::from(number));
     let zeros = (digits & !ZEROS).trailing_zeros() / 8;
@@ -57,12 +57,12 @@ fn write_any(number: i64, text: &mut [u8; MAX_LINE_BYTES]) -> usize {
 /// Eight times the digit 0.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// All eight digits of a number, the first one in the lowest byte. The number is split into halves until every byte has a digit, all parts
-/// by one multiplication.
+/// All eight digits of a number, the first one in the lowest byte. The number is split into halves
+/// until every byte has a digit, all parts by one multiplication.
 #[inline]
 fn digits(number: u64) -> u64 {
-    // Two parts of four digits, then four of two, then eight of one. The factors are slightly above 1/100 and 1/10, and exact
-    // for parts of this size.
+    // Two parts of four digits, then four of two, then eight of one. The factors are slightly above
+    // 1/100 and 1/10, and exact for parts of this size.
     let fours = (number / 10_000) | ((number % 10_000) << 32);
     let hundreds = (fours * 10_486) >> 20 & 0x7F_0000_007F;
     let twos = hundreds + ((fours - 100 * hundreds) << 16);

@@ -1,52 +1,52 @@
-//! Bytes into commands: arrays of bulk strings, and lines as a person types them.
+//! Parser of commands: arrays of bulk strings, and inline commands.
 //!
-//! A command that has come in parts is read on from its last whole argument, so that none is read twice. Nothing is copied: a command is
-//! where its arguments are.
+//! A command that comes in parts is parsed from its last complete argument on, so that none is
+//! parsed twice. Nothing is copied: a command is the positions of its arguments.
 
 use std::fmt;
 
 use super::inline;
 pub(crate) use super::inline::ArgumentSpan;
 
-/// The longest line that a length can need: a sign, 20 digits, and what ends it.
+/// Maximum length of the line of a length: a sign, 20 digits, and the line end.
 pub(crate) const MAX_HEADER_BYTES: usize = 32;
-/// The longest command that is a line.
+/// Maximum length of an inline command.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Limits of one command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bounds {
-    /// The most arguments, the name of the command included.
+    /// Maximum number of arguments, the name of the command included.
     pub(crate) max_arguments: usize,
-    /// The longest argument.
+    /// Maximum length of an argument.
     pub(crate) max_argument_bytes: usize,
-    /// All of it.
+    /// Maximum length of the command.
     pub(crate) max_bytes: usize,
-    /// For whom these are.
+    /// State of the client that has these bounds.
     pub(crate) caller: AuthState,
 }
 
 /// Authentication state of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AuthState {
-    /// It has, or it need not.
+    /// The client has authenticated, or need not.
     Authenticated,
-    /// It has not yet.
+    /// The client has not authenticated.
     Anonymous,
 }
 
 /// Outcome of a parse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParseStep {
-    /// There is one, and it takes so many bytes. [`Parser::arguments`] says where they are.
+    /// A command of this many bytes. [`Parser::arguments`] has the positions of its arguments.
     Command(usize),
-    /// So many bytes ask for nothing: an empty line, or an array without elements.
+    /// Bytes without a command: an empty line, or an array without elements.
     Nothing(usize),
-    /// It has not come to its end.
+    /// The command is incomplete.
     More,
 }
 
-/// Reads commands from bytes.
+/// Parser of commands.
 #[derive(Default, Debug)]
 pub(crate) struct Parser {
     arguments: Vec<ArgumentSpan>,
@@ -57,8 +57,8 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    /// Looks for a command at the beginning of the input, which goes on where it ended before until there is one. An error is the end:
-    /// where the next command would begin is not known.
+    /// Parses a command at the beginning of the input, from the position of the last call on. An
+    /// error is final: the beginning of the next command is unknown.
     pub(crate) fn next(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<ParseStep, ProtocolError> {
         let missing = match (self.missing, input.first()) {
             (Some(missing), _) => missing,
@@ -101,20 +101,20 @@ impl Parser {
             ParsedNumber::Is(value, end) => (value, end),
             ParsedNumber::More => return Ok(None),
             ParsedNumber::TooLong => return Err(ProtocolError::CountTooLong),
-            ParsedNumber::IsNone => return Err(ProtocolError::Count),
+            ParsedNumber::Invalid => return Err(ProtocolError::Count),
         };
-        // As Redis does it, nothing and less than nothing are both no command.
+        // As in Redis, a count of zero or less is no command.
         let value = usize::try_from(value).unwrap_or(0);
         if value > bounds.max_arguments {
             return Err(match bounds.caller {
                 AuthState::Authenticated => ProtocolError::Count,
-                AuthState::Anonymous => ProtocolError::UnknownCallersCount,
+                AuthState::Anonymous => ProtocolError::AnonymousCount,
             });
         }
         Ok(Some(Header { value, end }))
     }
 
-    /// A command that is a line.
+    /// Parses an inline command.
     fn line(&mut self, input: &mut [u8], bounds: &Bounds) -> Result<ParseStep, ProtocolError> {
         self.arguments.clear();
         let most = MAX_LINE_BYTES.min(bounds.max_bytes);
@@ -136,13 +136,13 @@ impl Parser {
     }
 }
 
-/// A number that says how much follows, and where that begins.
+/// Number of elements or bytes, and the position after its line.
 struct Header {
     value: usize,
     end: usize,
 }
 
-/// The argument that begins here, if all of it has come.
+/// Argument at this position, if it is complete.
 #[inline]
 fn argument(input: &[u8], at: usize, bounds: &Bounds) -> Result<Option<ArgumentSpan>, ProtocolError> {
     match input.get(at) {
@@ -154,13 +154,13 @@ fn argument(input: &[u8], at: usize, bounds: &Bounds) -> Result<Option<ArgumentS
         ParsedNumber::Is(value, end) => (value, end),
         ParsedNumber::More => return Ok(None),
         ParsedNumber::TooLong => return Err(ProtocolError::LengthTooLong),
-        ParsedNumber::IsNone => return Err(ProtocolError::Length),
+        ParsedNumber::Invalid => return Err(ProtocolError::Length),
     };
     let length = usize::try_from(length).map_err(|_| ProtocolError::Length)?;
     if length > bounds.max_argument_bytes || start + length + 2 > bounds.max_bytes {
         return Err(match bounds.caller {
             AuthState::Authenticated => ProtocolError::Length,
-            AuthState::Anonymous => ProtocolError::UnknownCallersLength,
+            AuthState::Anonymous => ProtocolError::AnonymousLength,
         });
     }
     let end = start + length;
@@ -172,14 +172,14 @@ fn argument(input: &[u8], at: usize, bounds: &Bounds) -> Result<Option<ArgumentS
 }
 
 enum ParsedNumber {
-    /// The number, and where what follows its line begins.
+    /// Number, and the position after its line.
     Is(i64, usize),
     More,
     TooLong,
-    IsNone,
+    Invalid,
 }
 
-/// The number of a line: digits, perhaps with a minus, and nothing else.
+/// Number of a line: digits, perhaps with a minus.
 #[inline(always)]
 fn number(input: &[u8], at: usize) -> ParsedNumber {
     // Most lengths have one digit or two.
@@ -195,7 +195,7 @@ fn number(input: &[u8], at: usize) -> ParsedNumber {
     any_number(input, at)
 }
 
-/// The same, however many digits it has.
+/// Number of any length.
 #[inline(never)]
 fn any_number(input: &[u8], at: usize) -> ParsedNumber {
     let mut digits: i64 = 0;
@@ -211,12 +211,12 @@ fn any_number(input: &[u8], at: usize) -> ParsedNumber {
                     Some(b'\n') => {
                         ParsedNumber::Is(if input[at] == b'-' { -digits } else { digits }, end + 1)
                     }
-                    Some(_) => ParsedNumber::IsNone,
+                    Some(_) => ParsedNumber::Invalid,
                 };
             }
             b'-' if index == 0 => {}
             b'0'..=b'9' => return ParsedNumber::TooLong,
-            _ => return ParsedNumber::IsNone,
+            _ => return ParsedNumber::Invalid,
         }
     }
     ParsedNumber::More
@@ -225,16 +225,16 @@ fn any_number(input: &[u8], at: usize) -> ParsedNumber {
 /// Protocol error: no further command can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProtocolError {
-    /// The number of arguments is none, or too large.
+    /// The number of arguments is invalid, or too large.
     Count,
-    /// The same before the client said who it is.
-    UnknownCallersCount,
+    /// As above, before authentication.
+    AnonymousCount,
     /// The number of arguments does not end.
     CountTooLong,
-    /// An argument's length is none, or too large.
+    /// An argument's length is invalid, or too large.
     Length,
-    /// The same before the client said who it is.
-    UnknownCallersLength,
+    /// As above, before authentication.
+    AnonymousLength,
     /// An argument's length does not end.
     LengthTooLong,
     /// An argument is something else than a string.
@@ -247,15 +247,15 @@ pub(crate) enum ProtocolError {
     Quotes,
 }
 
-/// As Redis words it, where it has words for it.
+/// In the words of Redis, where it has some.
 impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Count => "invalid multibulk length",
-            Self::UnknownCallersCount => "unauthenticated multibulk length",
+            Self::AnonymousCount => "unauthenticated multibulk length",
             Self::CountTooLong => "too big mbulk count string",
             Self::Length => "invalid bulk length",
-            Self::UnknownCallersLength => "unauthenticated bulk length",
+            Self::AnonymousLength => "unauthenticated bulk length",
             Self::LengthTooLong => "too big bulk count string",
             Self::End => "a bulk string is longer than its length says",
             Self::LineTooLong => "too big inline request",

@@ -1,4 +1,4 @@
-//! Answers the commands that were read, one after the other or together.
+//! Pipeline: answers the commands that were read, one after the other or concurrently.
 
 use std::future::{Future, poll_fn, ready};
 use std::mem;
@@ -19,7 +19,7 @@ use crate::runtime::backend::Backend;
 use crate::runtime::decider::Decider;
 
 /// Maximum number of commands that wait for a remote store at a time.
-const MAX_TOGETHER: usize = 128;
+const MAX_CONCURRENT: usize = 128;
 
 /// Outcome of a pipeline step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,20 +34,22 @@ pub(super) struct PipelineOutcome {
 /// Next step of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextStep {
-    /// No whole command is left.
+    /// Read: no complete command is left.
     Read,
     /// Write the replies first: the buffer is full, or the share of work is spent.
     Write,
-    /// The last word is said. The client may still send more: it does not know.
-    ConnectionEnd,
-    /// The client knows that it was the last word.
-    Part,
-    /// The client speaks HTTP: it gets no word at all, not even what was answered before.
+    /// Close after the last reply. The client may still send more.
+    Close,
+    /// Close after the last reply, which the client expects.
+    Quit,
+    /// Close at once: the client speaks HTTP, and gets no reply, not even those of earlier
+    /// commands.
     HangUp,
 }
 
 impl ConnectionBuffers {
-    /// Answers what was read, as far as it goes at a time and as the connection's share of work lasts.
+    /// Answers the commands that were read, as far as the buffer and the connection's share of work
+    /// last.
     #[inline]
     pub(super) async fn answer<C: Clock>(
         &mut self,
@@ -56,12 +58,12 @@ impl ConnectionBuffers {
     ) -> PipelineOutcome {
         match decider.gate().store() {
             Backend::Memory(_) => self.answer_now(decider, progress.left_units()),
-            // In a box: connections to a service that keeps its state in memory have no room for it.
-            Backend::Redis(_) => Box::pin(self.answer_together(decider, progress)).await,
+            // Boxed: connections to a server with its state in memory have no space for it.
+            Backend::Redis(_) => Box::pin(self.answer_concurrently(decider, progress)).await,
         }
     }
 
-    /// One after the other, at once.
+    /// Answers one command after the other, synchronously.
     fn answer_now<C: Clock>(&mut self, decider: &Decider<C>, max_units: u32) -> PipelineOutcome {
         let settings = decider.settings();
         let Self { session, parser, input, out, .. } = self;
@@ -79,7 +81,7 @@ impl ConnectionBuffers {
             commands += 1;
             match handled {
                 Handled::Replied => {}
-                Handled::Quit => break NextStep::Part,
+                Handled::Quit => break NextStep::Quit,
                 Handled::Disconnect => break NextStep::HangUp,
                 Handled::NeedsStore(store_command) => {
                     at_once(store_command.answer(decider, ReplyWriter { out, protocol: session.protocol }));
@@ -91,8 +93,8 @@ impl ConnectionBuffers {
         PipelineOutcome { commands, units, then }
     }
 
-    /// All that were read, together, up to a bound; answered in their order.
-    async fn answer_together<C: Clock>(
+    /// Decides the commands concurrently, up to a bound, and answers them in order.
+    async fn answer_concurrently<C: Clock>(
         &mut self,
         decider: &Decider<C>,
         progress: &Progress,
@@ -102,7 +104,7 @@ impl ConnectionBuffers {
         let mut reader = Reader { rest: input, parser, units: 0, max_units: progress.left_units() };
         let mut pending = FuturesOrdered::new();
         let mut commands = 0;
-        let mut then = reader.ask(decider, session, out, &mut pending, &mut commands);
+        let mut then = reader.start(decider, session, out, &mut pending, &mut commands);
         let (read, units) = (total - reader.rest.len(), reader.units);
         if !pending.is_empty() {
             progress.enter(Phase::Answering);
@@ -113,11 +115,11 @@ impl ConnectionBuffers {
                 Order::Stop | Order::End => Poll::Ready(None),
             });
             let Some(reply) = next.await else {
-                // They may have been charged or not.
+                // Their charges may have happened or not.
                 let mut replies = ReplyWriter { out: &mut *out, protocol: Protocol::Two };
                 (0..pending.len())
                     .for_each(|_| replies.error("UNAVAILABLE the server is shutting down; retry"));
-                then = NextStep::ConnectionEnd;
+                then = NextStep::Close;
                 break;
             };
             out.extend_from_slice(&reply);
@@ -130,7 +132,7 @@ impl ConnectionBuffers {
 
 type PendingReplies<'i> = FuturesOrdered<Pin<Box<dyn Future<Output = Vec<u8>> + Send + 'i>>>;
 
-/// Finds one command after the other.
+/// Reader of commands.
 struct Reader<'i, 'p> {
     rest: &'i mut [u8],
     parser: &'p mut Parser,
@@ -139,7 +141,7 @@ struct Reader<'i, 'p> {
     max_units: u32,
 }
 
-/// The next command, or why there is none.
+/// The next command, or the reason why there is none.
 enum NextCommand<'i> {
     Handled(Handled<'i>),
     Ends(NextStep),
@@ -168,7 +170,7 @@ impl<'i> Reader<'i, '_> {
                 }
                 Err(error) => {
                     refuse(error, out);
-                    return NextCommand::Ends(NextStep::ConnectionEnd);
+                    return NextCommand::Ends(NextStep::Close);
                 }
             }
         }
@@ -181,8 +183,8 @@ impl<'i> Reader<'i, '_> {
         taken
     }
 
-    /// Begins to ask for all that is there.
-    fn ask<'a: 'i, C: Clock>(
+    /// Starts all commands that were read.
+    fn start<'a: 'i, C: Clock>(
         &mut self,
         decider: &'a Decider<C>,
         session: &mut Session,
@@ -192,11 +194,11 @@ impl<'i> Reader<'i, '_> {
     ) -> NextStep {
         let settings = decider.settings();
         let mut aside_bytes = 0;
-        while pending.len() < MAX_TOGETHER && out.len() + aside_bytes < FULL_BYTES {
-            // What is known at once waits for those before it.
+        while pending.len() < MAX_CONCURRENT && out.len() + aside_bytes < FULL_BYTES {
+            // A reply without the store waits for those before it.
             let mut aside = Vec::new();
-            let said = if pending.is_empty() { &mut *out } else { &mut aside };
-            let (handled, ends) = match self.next(decider, &settings, session, said) {
+            let output = if pending.is_empty() { &mut *out } else { &mut aside };
+            let (handled, ends) = match self.next(decider, &settings, session, output) {
                 NextCommand::Handled(handled) => (Some(handled), None),
                 NextCommand::Ends(then) => (None, Some(then)),
             };
@@ -207,7 +209,7 @@ impl<'i> Reader<'i, '_> {
                     pending.push_back(Box::pin(answered(store_command, decider, protocol)));
                     None
                 }
-                Some(Handled::Quit) => Some(NextStep::Part),
+                Some(Handled::Quit) => Some(NextStep::Quit),
                 Some(Handled::Disconnect) => Some(NextStep::HangUp),
                 Some(Handled::Replied) | None => ends,
             };

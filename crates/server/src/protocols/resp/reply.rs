@@ -9,11 +9,11 @@ pub(super) enum Protocol {
     /// RESP2, which every client supports.
     #[default]
     Two,
-    /// With maps, and a nothing of its own.
+    /// RESP3, with maps and a null.
     Three,
 }
 
-/// Writes replies behind each other.
+/// Writer of replies.
 pub(super) struct ReplyWriter<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) protocol: Protocol,
@@ -27,7 +27,7 @@ impl ReplyWriter<'_> {
         self.out.extend_from_slice(&line[..length]);
     }
 
-    /// A text without line ends.
+    /// Simple string: a text without line ends.
     pub(super) fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
     }
@@ -50,7 +50,7 @@ impl ReplyWriter<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// A text for people.
+    /// Verbatim string: a text for people.
     pub(super) fn verbatim(&mut self, text: &str) {
         match self.protocol {
             Protocol::Two => self.bulk(text.as_bytes()),
@@ -70,12 +70,12 @@ impl ReplyWriter<'_> {
         });
     }
 
-    /// So many elements follow.
+    /// Head of an array.
     pub(super) fn array(&mut self, elements: usize) {
         self.length(b'*', elements);
     }
 
-    /// So many names follow, each with its value.
+    /// Head of a map of names and values.
     pub(super) fn map(&mut self, pairs: usize) {
         match self.protocol {
             Protocol::Two => self.length(b'*', pairs * 2),
@@ -83,7 +83,7 @@ impl ReplyWriter<'_> {
         }
     }
 
-    /// So many elements follow, whose order says nothing.
+    /// Head of a set.
     pub(super) fn set(&mut self, elements: usize) {
         match self.protocol {
             Protocol::Two => self.length(b'*', elements),
@@ -91,10 +91,10 @@ impl ReplyWriter<'_> {
         }
     }
 
-    /// An array of five numbers, which most answers are.
+    /// Array of five numbers, as most replies are.
     #[inline]
     pub(super) fn five(&mut self, numbers: [i64; 5]) {
-        // Put together apart, so that room for it is looked for only once.
+        // Assembled on the stack, so that the buffer grows at most once.
         let (mut text, mut end) = ([0; 4 + 5 * MAX_LINE_BYTES], 4);
         text[..4].copy_from_slice(b"*5\r\n");
         for number in numbers {

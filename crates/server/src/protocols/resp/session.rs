@@ -10,15 +10,15 @@ use super::recent_limit::RecentLimit;
 use super::reply::Protocol;
 use crate::config::live_settings::LiveSettings;
 
-/// The user that everybody is.
+/// The only user.
 pub(super) const USER: &[u8] = b"default";
-/// The most arguments of a command, its name included.
+/// Maximum number of arguments of a command, its name included.
 const MAX_ARGUMENTS: usize = 1_024;
 /// Limits of an unauthenticated client, as Redis has them.
-const MAX_UNKNOWN_ARGUMENTS: usize = 10;
-const MAX_UNKNOWN_BYTES: usize = 16 << 10;
+const MAX_ANONYMOUS_ARGUMENTS: usize = 10;
+const MAX_ANONYMOUS_BYTES: usize = 16 << 10;
 
-/// Connections are counted, so that each has a number of its own.
+/// Id of the next connection.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
 /// Session of a connection.
@@ -28,10 +28,10 @@ pub(super) struct Session {
     pub(super) peer: IpAddr,
     pub(super) protocol: Protocol,
     pub(super) names: ClientNames,
-    /// The limits that came along last, with `SG.LIMIT` and with `CL.THROTTLE`.
+    /// Most recent limits of `SG.LIMIT` and of `CL.THROTTLE`.
     pub(super) recent_limit: Option<RecentLimit>,
     pub(super) recent_meter: Option<RecentLimit>,
-    /// The token that it brought, which may have been changed since.
+    /// Token of the client, which may have changed in the settings since.
     token: Option<Box<str>>,
 }
 
@@ -57,12 +57,13 @@ impl Session {
         }
     }
 
-    /// As it was when it was opened.
+    /// Resets the session to its state at the start.
     pub(super) fn reset(&mut self) {
         *self = Self { id: self.id, ..Self::new(self.peer) };
     }
 
-    /// Whether it may ask. Both are tokens of the settings, so how long it takes to compare them says nothing.
+    /// Authentication state. Both are tokens of the settings, so the time of the comparison reveals
+    /// nothing.
     #[inline]
     pub(super) fn auth_state(&self, settings: &LiveSettings) -> AuthState {
         match &settings.token {
@@ -72,7 +73,7 @@ impl Session {
         }
     }
 
-    /// Whether a client may ask from now on, by what it brought. Compares in a time that tells nothing but the length.
+    /// Authenticates a client. The time of the comparison depends on the length only.
     pub(super) fn authenticate(
         &mut self,
         settings: &LiveSettings,
@@ -90,23 +91,15 @@ impl Session {
         AuthState::Authenticated
     }
 
-    /// Limits of its next command.
+    /// Bounds of its next command.
     #[inline]
     pub(super) fn bounds(&self, settings: &LiveSettings) -> Bounds {
         let max_bytes = settings.connections.max_body_bytes;
-        match self.auth_state(settings) {
-            AuthState::Authenticated => Bounds {
-                max_arguments: MAX_ARGUMENTS,
-                max_argument_bytes: max_bytes,
-                max_bytes,
-                caller: AuthState::Authenticated,
-            },
-            AuthState::Anonymous => Bounds {
-                max_arguments: MAX_UNKNOWN_ARGUMENTS,
-                max_argument_bytes: MAX_UNKNOWN_BYTES,
-                max_bytes,
-                caller: AuthState::Anonymous,
-            },
-        }
+        let caller = self.auth_state(settings);
+        let (max_arguments, max_argument_bytes) = match caller {
+            AuthState::Authenticated => (MAX_ARGUMENTS, max_bytes),
+            AuthState::Anonymous => (MAX_ANONYMOUS_ARGUMENTS, MAX_ANONYMOUS_BYTES),
+        };
+        Bounds { max_arguments, max_argument_bytes, max_bytes, caller }
     }
 }

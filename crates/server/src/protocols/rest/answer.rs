@@ -14,7 +14,7 @@ use crate::runtime::decider::Decider;
 /// Size of most bodies.
 const BODY_BYTES: usize = 512;
 
-/// 200, 429 or 403, with everything that is known.
+/// Response of 200, 429 or 403, with all members.
 pub(crate) fn reply<C: Clock>(decider: &Decider<C>, answer: &Answer) -> Reply {
     if let Some((rule, why)) = answer.blocked() {
         return blocked(rule, why);
@@ -32,7 +32,7 @@ pub(crate) fn reply<C: Clock>(decider: &Decider<C>, answer: &Answer) -> Reply {
     reply
 }
 
-/// For a proxy: nothing but a status where the request may pass.
+/// Response to a proxy: only a status where the request may pass.
 pub(crate) fn pass_or_refuse<C: Clock>(
     decider: &Decider<C>,
     answer: &Answer,
@@ -46,7 +46,7 @@ pub(crate) fn pass_or_refuse<C: Clock>(
     reply
 }
 
-/// The same for a limit that the request brought: it belongs to no rule, and its name is its text.
+/// Response to an ad hoc limit: it belongs to no rule, and its name is its text.
 pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdict: &Verdict) -> Reply {
     let name = limit.to_string();
     let decisive = decider.gate().decisive(limit, verdict.source);
@@ -96,7 +96,7 @@ pub(crate) fn blocked(rule: &str, why: Blocked) -> Reply {
     problem::reply(StatusCode::FORBIDDEN, PROBLEM_JSON, body)
 }
 
-/// The headers that the settings ask for.
+/// Headers that the settings enable.
 pub(crate) fn put_headers<C: Clock>(decider: &Decider<C>, answer: &Answer, headers: &mut HeaderMap) {
     let put = |name: &'static str, value: &str| {
         let value = HeaderValue::from_str(value).expect("names of limits are printable ASCII");
@@ -105,7 +105,7 @@ pub(crate) fn put_headers<C: Clock>(decider: &Decider<C>, answer: &Answer, heade
     decider.settings().headers.write(answer, || decider.next_seed(), put);
 }
 
-/// The names that come with every answer are made once: to make one hashes it.
+/// Header names of every answer are constants: to make one hashes it.
 fn named(name: &'static str) -> HeaderName {
     const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
     const STATE: HeaderName = HeaderName::from_static("ratelimit");

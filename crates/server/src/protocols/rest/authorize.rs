@@ -1,4 +1,5 @@
-//! `/v1/authorize`: a proxy asks whether it may pass a request on, and tells of it in headers.
+//! `/v1/authorize`: forward authentication. A proxy describes a request in headers, and passes it
+//! on if the response is 200.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -65,8 +66,8 @@ fn set_default<'a>(request: &mut Request<'a>, name: &'static str, value: Option<
     }
 }
 
-/// What the proxy says under one of several names. If two of them say different things, one was sent by the client and
-/// passed on by a proxy that sets the other: it must not be able to choose.
+/// Value that the proxy sends under one of several names. If two of them differ, the client sent
+/// one and the proxy passed it on and set the other: the client must not be able to choose.
 fn forwarded<'h>(
     headers: &'h HeaderMap,
     names: &[HeaderName],
@@ -88,7 +89,7 @@ fn forwarded<'h>(
     Ok(first.map(|(_, value)| value))
 }
 
-/// The value of a header, if it has one. Of two values the API behind might use the other.
+/// Value of a header that occurs once. Of two values the API behind the proxy might use the other.
 fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Problem> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -100,7 +101,8 @@ fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
     Ok(Some(value).filter(|value| !value.is_empty()))
 }
 
-/// Without scheme and host, which some proxies put before it, and without query. A `#` stays: not all servers end a path there.
+/// Path of a URI, without the scheme and host that some proxies put before it, and without the
+/// query. A `#` stays: not all servers end a path there.
 fn path_of(uri: &str) -> &str {
     let path = match uri.split_once("://") {
         Some((scheme, rest)) if !scheme.contains(['/', '?', '#']) => match rest.find(['/', '?', '#']) {
@@ -115,7 +117,8 @@ fn path_of(uri: &str) -> &str {
     }
 }
 
-/// Without a port, and the same for any spelling: a client that writes it in capitals is under the same rules.
+/// Host without its port, in lower case: a client that writes it in capitals is under the same
+/// rules.
 fn host_of(host: &str) -> Cow<'_, str> {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -1,4 +1,4 @@
-//! `POST /v1/check`: a request by its attributes, against the rules of the policy.
+//! `POST /v1/check`: decides a request, given by its attributes, by the rules of the policy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,9 +40,9 @@ pub(crate) async fn check<C: Clock>(
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
-    let mut ask = read(bytes, decider.settings().max_wait_ms)?;
-    ask.request.set_id(id);
-    let answer = decider.check(&ask, trace).await?;
+    let mut check_request = read(bytes, decider.settings().max_wait_ms)?;
+    check_request.request.set_id(id);
+    let answer = decider.check(&check_request, trace).await?;
     Ok(answer::reply(decider, &answer))
 }
 

@@ -8,8 +8,9 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The rightmost hop that is not a trusted proxy. What stands left of it was written by that hop, and may be made up. `None`: a
-/// trusted proxy says whom it had the request from, and that is no address. The proxy's own would be wrong: rules may trust it.
+/// The rightmost hop that is not a trusted proxy. Entries to the left of it come from that hop, and
+/// may be forged. `None`: a trusted proxy names a hop that is not an address. The proxy's own
+/// address would be wrong: rules may trust it.
 pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let mut client = peer.to_canonical();
     let lines = headers.get_all(X_FORWARDED_FOR).into_iter().rev();
@@ -27,7 +28,8 @@ fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     trusted.iter().any(|net| net.contains(&address))
 }
 
-/// An address, with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+/// Address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`,
+/// `[2001:db8::1]:80`.
 fn parse(hop: &[u8]) -> Option<IpAddr> {
     let hop = str::from_utf8(hop).ok()?;
     let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']'));

@@ -1,4 +1,5 @@
-//! OpenAPI document of the check API, written by hand in `openapi.json`; tests check every response against it.
+//! OpenAPI document of the check API, written by hand in `openapi.json`; tests check every response
+//! against it.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,7 @@ const ANY_METHOD: [&str; 7] = ["head", "post", "put", "patch", "delete", "option
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| complete(include_str!("openapi.json")));
 
-/// A document with what is not written in it: the version, and the methods that are as GET.
+/// Complete document: with the version, and the methods that work as GET.
 pub(crate) fn complete(written: &str) -> Bytes {
     let mut document: Value = serde_json::from_str(written).expect("openapi.json is JSON: it is tested");
     document["info"]["version"] = json!(env!("CARGO_PKG_VERSION"));
@@ -39,7 +40,7 @@ fn repeat(item: &mut Value, methods: &[&str]) {
     }
 }
 
-/// An answer to HEAD has the headers only.
+/// A response to HEAD has headers only.
 fn strip_bodies(operation: &mut Value) {
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for response in responses.values_mut() {

@@ -1,4 +1,4 @@
-//! `GET /check?userId=alice`: the surface of RLAAS, answered by the rule named `rlaas`.
+//! `GET /check?userId=alice`: the API of RLAAS, answered by the rule named `rlaas`.
 
 use hyper::StatusCode;
 use slidegate::{CheckRequest, Clock, LimitAnswer, LimitKind, Request, Source};
@@ -29,8 +29,8 @@ pub(crate) async fn check<C: Clock>(
     }
     let request = Request::new().with_id(id).with(USER, user);
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    let ask = CheckRequest::from(request);
-    let Some(answer) = decider.check_rule(RULE, &ask, trace).await? else {
+    let check_request = CheckRequest::from(request);
+    let Some(answer) = decider.check_rule(RULE, &check_request, trace).await? else {
         let detail = "no rule named rlaas: add one with key: [userId] and a limit";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };
@@ -41,7 +41,7 @@ pub(crate) async fn check<C: Clock>(
     let limit = answer.limits().next().or_else(|| answer.observed().next());
     let count = match limit {
         Some(limit) if verdict.source != Source::Assumed => {
-            Some(count(decider, &ask, &limit, verdict.source).await?)
+            Some(count(decider, &check_request, &limit, verdict.source).await?)
         }
         _ => None,
     };
@@ -52,15 +52,16 @@ pub(crate) async fn check<C: Clock>(
     Ok(reply)
 }
 
-/// Units in use. Where nothing remains there may be more than the quota, and the store is asked for all of them.
+/// Units in use. Where nothing remains there may be more than the quota, and the store returns all
+/// of them.
 async fn count<C: Clock>(
     decider: &Decider<C>,
-    ask: &CheckRequest<'_>,
+    check_request: &CheckRequest<'_>,
     limit: &LimitAnswer<'_>,
     source: Source,
 ) -> Result<u64, Problem> {
     if limit.decision.remaining == 0 && source != Source::Local {
-        let used = decider.gate().used(RULE, &ask.request).await?;
+        let used = decider.gate().used(RULE, &check_request.request).await?;
         if let Some(used) = used.and_then(|used| used.first().copied()) {
             return Ok(used);
         }
@@ -68,7 +69,7 @@ async fn count<C: Clock>(
     Ok(limit.limit.ceiling().saturating_sub(limit.decision.remaining))
 }
 
-/// What RLAAS calls so: the window where it slides, what is left of it where it is fixed. In seconds, which are its unit.
+/// `ttl` of RLAAS, in seconds: the window where it slides, the rest of it where it is fixed.
 fn ttl_s(limit: &LimitAnswer<'_>, now_ms: u64) -> u64 {
     let window_ms = limit.limit.window_ms();
     let ttl_ms = match limit.limit.kind() {

@@ -64,17 +64,17 @@ async fn route<C: Clock>(
                     return settle::settle(decider, &connection.read(&head.headers, body).await?).await;
                 }
                 "/json" if posts => {
-                    // Its callers never had to say that they send JSON.
+                    // Its clients never had to send a content type.
                     let body = connection.read_any(&head.headers, body).await?;
                     let trace = connection.trace("POST /json", head);
-                    // In a box, because most requests are others.
+                    // Boxed, because most requests are others.
                     return Box::pin(rls::json::should_rate_limit(decider, &body, id, trace)).await;
                 }
                 "/v1/check" | "/v1/limit" | "/v1/refund" | "/v1/settle" | "/json" => "POST",
                 "/v1/authorize" => {
                     connection.progress.enter(Phase::Answering);
                     let trace = connection.trace("/v1/authorize", head);
-                    return authorize::authorize(decider, connection.peer, head, id, trace).await;
+                    return authorize::authorize(decider, connection.caller.peer, head, id, trace).await;
                 }
                 "/check" if reads => {
                     connection.progress.enter(Phase::Answering);

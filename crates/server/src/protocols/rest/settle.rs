@@ -1,4 +1,4 @@
-//! `POST /v1/refund` and `POST /v1/settle`: what a permit stands for is given back, or corrected.
+//! `POST /v1/refund` and `POST /v1/settle`: refunds a permit, or settles it at its actual cost.
 
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -43,13 +43,13 @@ async fn replace<C: Clock>(decider: &Decider<C>, permit: &str, cost: u64) -> Res
         let detail = "the permit is already spent; nothing changed";
         return Err(Problem::new(StatusCode::CONFLICT, detail).outcome(report.outcome.as_str()));
     }
-    Ok(reply(StatusCode::OK, JSON, written(&report)))
+    Ok(reply(StatusCode::OK, JSON, render(&report)))
 }
 
 #[derive(Serialize)]
 struct SettleReply<'a> {
     outcome: &'static str,
-    /// Rule by rule, where they differ.
+    /// Outcome of each rule, where they differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rules: Vec<RulePart<'a>>,
 }
@@ -60,7 +60,7 @@ struct RulePart<'a> {
     outcome: &'static str,
 }
 
-fn written(report: &SettlementReport) -> Vec<u8> {
+fn render(report: &SettlementReport) -> Vec<u8> {
     let differ = report.parts.iter().any(|part| part.outcome != report.outcome);
     let rules = report.parts.iter().filter(|_| differ);
     let rules = rules.map(|part| RulePart { rule: part.rule.as_deref(), outcome: part.outcome.as_str() });
@@ -68,7 +68,7 @@ fn written(report: &SettlementReport) -> Vec<u8> {
     serde_json::to_vec(&body).expect("names are text")
 }
 
-/// Whatever is wrong with it, it opens nothing.
+/// Response to an invalid permit, whatever the reason.
 fn refused(error: PermitError) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, error.to_string())
 }

@@ -1,4 +1,4 @@
-//! A verdict and its limits, as members of JSON objects.
+//! Verdict and its limits, as members of JSON objects.
 
 use hyper::StatusCode;
 use slidegate::{Decision, Limit, LimitAnswer, Outcome, Source, Summary, Verdict, Wait};
@@ -8,17 +8,17 @@ use crate::protocols::json::Commas;
 use crate::protocols::problem;
 use crate::telemetry::labels;
 
-/// One limit's part in an answer, whether a rule has it or the request brought it.
+/// Limit in an answer, of a rule or ad hoc.
 #[derive(Clone, Copy)]
 pub(crate) struct LimitRow<'a> {
     pub(crate) rule: Option<&'a str>,
     pub(crate) policy: &'a str,
     pub(crate) text: &'a str,
     pub(crate) limit: Limit,
-    /// The whole quota, where the limit is this node's share.
+    /// Whole quota, where the limit is this node's share.
     pub(crate) share_of: Option<u64>,
     pub(crate) decision: &'a Decision,
-    /// When this limit was asked, if that is not when the request was decided.
+    /// Time of its decision, if that is not the time of the request's.
     pub(crate) decided_at_ms: Option<u64>,
 }
 
@@ -30,13 +30,13 @@ impl<'a> From<LimitAnswer<'a>> for LimitRow<'a> {
 }
 
 impl<'a> LimitRow<'a> {
-    /// A limit of a rule in observe mode, which is asked after the request was decided.
+    /// Limit of a rule in observe mode, which is decided after the request.
     pub(crate) fn observed(limit: LimitAnswer<'a>) -> Self {
         Self { decided_at_ms: Some(limit.decided_at_ms), ..Self::from(limit) }
     }
 }
 
-/// What a problem has besides the members of any answer, with a comma after it.
+/// Members of a denial before those of any answer, with a comma after them.
 pub(crate) fn problem_members<'a, R: Iterator<Item = LimitRow<'a>>>(
     out: &mut Vec<u8>,
     status: StatusCode,
@@ -99,7 +99,7 @@ fn detail<'a>(out: &mut Vec<u8>, source: Source, wait: Wait, violated: impl Iter
     out.extend_from_slice(b" ms");
 }
 
-/// The members of any verdict.
+/// Members of any verdict.
 pub(crate) fn decided<'a>(
     out: &mut Vec<u8>,
     (verdict, summary): (&Verdict, &Summary),
@@ -118,7 +118,7 @@ pub(crate) fn decided<'a>(
     list(out, rows.map(|row| (detail, row)));
 }
 
-/// The exact wait; beside it the longest possible one, where only that is known.
+/// Exact wait, and the longest possible one where only that is available.
 fn put_wait(out: &mut Vec<u8>, wait: Wait) {
     json::put_number_or_null(out, ",\"retry_after_ms\":", wait.exact_ms());
     if let Some(ms) = wait.at_most_ms() {
@@ -126,7 +126,7 @@ fn put_wait(out: &mut Vec<u8>, wait: Wait) {
     }
 }
 
-/// Whether the numbers of a limit are available: a deny cache or an assumed answer has none.
+/// Detail of a limit's numbers: a deny cache or an assumed answer has none.
 #[derive(Clone, Copy)]
 pub(crate) enum NumberDetail {
     Exact,

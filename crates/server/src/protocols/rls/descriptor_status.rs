@@ -6,7 +6,7 @@ use slidegate::{ItemAnswer, LimitAnswer, Wait};
 use super::proto::{Code, DescriptorStatus, RateLimit, Unit};
 use super::units;
 
-/// The descriptor's own answer, and the numbers of its own limits.
+/// Status of a descriptor, with the numbers of its own limits.
 pub(crate) fn status(one: &ItemAnswer<'_>) -> DescriptorStatus {
     let code = if one.is_allowed() { Code::Ok } else { Code::OverLimit };
     let bare = DescriptorStatus { code: code as i32, ..DescriptorStatus::default() };
@@ -17,7 +17,7 @@ pub(crate) fn status(one: &ItemAnswer<'_>) -> DescriptorStatus {
             let duration_until_reset = summary.reset_after_ms.map(duration);
             DescriptorStatus { current_limit, limit_remaining: fit(remaining), duration_until_reset, ..bare }
         }
-        // Nobody looked: of a refusal its wait may be known, of anything else nothing is.
+        // Without numbers only a refusal may have a wait.
         (None, Wait::None) => bare,
         (None, wait) => {
             let duration_until_reset = wait.exact_ms().map(duration);
@@ -27,12 +27,12 @@ pub(crate) fn status(one: &ItemAnswer<'_>) -> DescriptorStatus {
 }
 
 fn current_limit(limit: &LimitAnswer<'_>) -> RateLimit {
-    // A place in flight is not held for as long as its window, but at most so long.
+    // A slot in flight is released before its window ends, at the latest then.
     let unit = if limit.limit.needs_id() { Unit::Unknown } else { units::unit(limit.limit.window_ms()) };
     RateLimit { requests_per_unit: fit(limit.limit.quota()), unit: unit as i32, name: limit.name.to_owned() }
 }
 
-/// As much as there is room for.
+/// Number, at most the largest of 32 bits.
 fn fit(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

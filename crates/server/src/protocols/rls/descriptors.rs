@@ -1,4 +1,4 @@
-//! Descriptors as demands: each is a request of its own, whose entries are attributes.
+//! Descriptors as a batch: each is a request of its own, whose entries are attributes.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::limits;
 use super::proto::{DescriptorEntry, RateLimitDescriptor, RateLimitRequest};
 
-/// The most descriptors of one call.
+/// Maximum number of descriptors of one call.
 pub(crate) const MAX_DESCRIPTORS: usize = 128;
 /// Prefix that Limitador gives to parts of the request.
 const OF_THE_REQUEST: &str = "req.";
@@ -22,16 +22,16 @@ const AD_HOC_LIMITS_ARE_OFF: &str =
 /// Descriptors of a call as a batch.
 #[derive(Debug)]
 pub(crate) struct DescriptorBatch<'m> {
-    /// Descriptor by descriptor.
-    pub(crate) demands: Vec<BatchItem<'m>>,
-    /// What no rule can judge, and why. It is refused: a client that could choose a value which is not judged would choose to
-    /// pass.
+    /// Items, one for each descriptor.
+    pub(crate) items: Vec<BatchItem<'m>>,
+    /// Reasons why descriptors are refused that no rule can decide. A client that could choose such
+    /// a value would choose to pass.
     pub(crate) unfit: Vec<String>,
 }
 
 impl<'m> DescriptorBatch<'m> {
-    /// `ad_hoc_limits`: whether descriptors may bring limits. One that does and may not is refused: its rules, if there are any, would
-    /// count it otherwise than its sender means.
+    /// Batch of a call; `ad_hoc_limits`: whether descriptors may have limits. Without that, a
+    /// descriptor with a limit is refused: rules would count it otherwise than its sender means.
     pub(crate) fn new(call: &'m RateLimitRequest, ad_hoc_limits: bool) -> Result<Self, Failure> {
         let invalid = |why: &str| Err(Failure::Invalid(why.to_owned()));
         if call.domain.is_empty() {
@@ -45,17 +45,17 @@ impl<'m> DescriptorBatch<'m> {
                 return Err(Failure::Invalid(why));
             }
         }
-        let mut batch = Self { demands: Vec::with_capacity(call.descriptors.len()), unfit: Vec::new() };
+        let mut batch = Self { items: Vec::with_capacity(call.descriptors.len()), unfit: Vec::new() };
         for descriptor in &call.descriptors {
             batch.push(call, descriptor, ad_hoc_limits)?;
         }
         Ok(batch)
     }
 
-    /// The id that their sender knows all of them by.
+    /// Sets the request id of all items.
     pub(crate) fn set_id(&mut self, id: &'m str) {
-        for demand in &mut self.demands {
-            match demand {
+        for item in &mut self.items {
+            match item {
                 BatchItem::Check(request) | BatchItem::GiveBack { request, .. } => request.set_id(id),
                 BatchItem::Limit { id: own, .. } => *own = Some(id),
                 BatchItem::Nothing | BatchItem::Refuse => {}
@@ -70,55 +70,56 @@ impl<'m> DescriptorBatch<'m> {
         ad_hoc_limits: bool,
     ) -> Result<(), Failure> {
         let request = request(&call.domain, &descriptor.entries);
-        let demand = match request.check() {
+        let item = match request.check() {
             Ok(()) if descriptor.limit.is_some() && !ad_hoc_limits => {
                 self.unfit.push(AD_HOC_LIMITS_ARE_OFF.to_owned());
                 BatchItem::Refuse
             }
-            Ok(()) => demand(call, descriptor, request)?,
+            Ok(()) => item(call, descriptor, request)?,
             Err(error) if is_of_an_entry(&error) => {
                 self.unfit.push(error.to_string());
                 BatchItem::Refuse
             }
             Err(error) => return Err(error.into()),
         };
-        self.demands.push(demand);
+        self.items.push(item);
         Ok(())
     }
 
-    /// Refuses descriptors with an entry that occurs twice with different values, where a rule looks at it: no value of it is the
-    /// one that counts. A limit that comes along counts for all entries.
+    /// Refuses descriptors with an entry that occurs twice with different values, where a rule
+    /// reads it: neither value is the one that counts. An ad hoc limit counts for all entries.
     pub(crate) fn refuse_repeated(&mut self, policy: &Policy, descriptors: &[RateLimitDescriptor]) {
-        for (demand, descriptor) in self.demands.iter_mut().zip(descriptors) {
-            let (BatchItem::Check(_) | BatchItem::GiveBack { .. }) = demand else { continue };
+        for (item, descriptor) in self.items.iter_mut().zip(descriptors) {
+            let (BatchItem::Check(_) | BatchItem::GiveBack { .. }) = item else { continue };
             let is_read = |key: &&str| policy.reads(key) || also(key).is_some_and(|name| policy.reads(name));
             if let Some(key) = repeated(&descriptor.entries).find(is_read) {
                 self.unfit.push(format!("the entry `{key}` occurs twice with different values"));
-                *demand = BatchItem::Refuse;
+                *item = BatchItem::Refuse;
             }
         }
     }
 
-    /// Refuses what the rules cannot judge for this reason, so that the batch can be decided again.
+    /// Refuses items that the rules cannot decide because of this error, so that the batch can be
+    /// decided again.
     pub(crate) fn refuse_unfit(&mut self, policy: &Policy, error: &RequestError) {
         match error {
             error if is_of_a_value(error) => self.refuse_unreadable(policy),
-            // Which of them are too many nobody can say.
+            // It is not possible to tell which items are too many.
             _ => {
                 self.unfit.push(error.to_string());
-                self.demands.fill(BatchItem::Refuse);
+                self.items.fill(BatchItem::Refuse);
             }
         }
     }
 
-    /// Refuses what rules look at and cannot read.
+    /// Refuses items with a value that a rule needs and cannot read.
     fn refuse_unreadable(&mut self, policy: &Policy) {
-        let Self { demands, unfit } = self;
-        for demand in demands {
-            let (BatchItem::Check(request) | BatchItem::GiveBack { request, .. }) = demand else { continue };
+        let Self { items, unfit } = self;
+        for item in items {
+            let (BatchItem::Check(request) | BatchItem::GiveBack { request, .. }) = item else { continue };
             if let Some(error) = policy.choose(request).err().filter(is_of_a_value) {
                 unfit.push(error.to_string());
-                *demand = BatchItem::Refuse;
+                *item = BatchItem::Refuse;
             }
         }
     }
@@ -134,22 +135,23 @@ fn is_of_a_value(error: &RequestError) -> bool {
     )
 }
 
-/// Whether a value is wrong that may be a client's. What proxies are set to is in the rest.
+/// Whether a value is wrong that may come from a client; other values come from the settings of a
+/// proxy.
 fn is_of_an_entry(error: &RequestError) -> bool {
     let RequestError::ValueTooLong { attribute, .. } = error else { return false };
     !matches!(attribute.as_str(), "domain" | "descriptor")
 }
 
-fn demand<'m>(
+fn item<'m>(
     call: &'m RateLimitRequest,
     descriptor: &'m RateLimitDescriptor,
     request: Request<'m>,
 ) -> Result<BatchItem<'m>, Failure> {
-    // What a call does not say costs 1; a descriptor that says 0 looks.
+    // The default cost is 1; a descriptor with 0 is a peek.
     let hits = descriptor.hits_addend.unwrap_or(u64::from(call.hits_addend).max(1));
     let (cost, units) = if descriptor.is_negative_hits { (0, hits) } else { (hits, 0) };
     if let Some(limit) = &descriptor.limit {
-        // Nothing says that such limits may be given back: of these it is only told what is left.
+        // Envoy does not define refunds of such limits: they are only a peek.
         return Ok(match limits::limit(limit)? {
             Some(limit) => {
                 BatchItem::Limit { key: key(&call.domain, &descriptor.entries), limit, cost, id: None }
@@ -164,8 +166,8 @@ fn demand<'m>(
     })
 }
 
-/// A descriptor by its attributes. Of two of one name the first is found, so no entry passes for the domain; see
-/// [`DescriptorBatch::refuse_repeated`].
+/// Request of a descriptor. Of two attributes of one name the first counts, so no entry passes for
+/// the domain; see [`DescriptorBatch::refuse_repeated`].
 fn request<'m>(domain: &'m str, entries: &'m [DescriptorEntry]) -> Request<'m> {
     let mut request =
         Request::new().with("domain", domain).with("descriptor", keys(entries)).skip_incomplete();
@@ -182,7 +184,7 @@ fn request<'m>(domain: &'m str, entries: &'m [DescriptorEntry]) -> Request<'m> {
     request
 }
 
-/// The keys that stand before different values. There are no more entries than a request may have attributes.
+/// Keys that have different values. There are no more entries than a request may have attributes.
 fn repeated(entries: &[DescriptorEntry]) -> impl Iterator<Item = &str> {
     let later = entries.iter().enumerate().filter(|(index, entry)| {
         let first = entries[..*index].iter().find(|other| other.key == entry.key);
@@ -199,8 +201,8 @@ fn also(key: &str) -> Option<&str> {
     }
 }
 
-/// The value as rules see it. A long query does not make a path too long, since no rule looks at it; and what is no UTF-8 is told
-/// apart from other values only as far as it is.
+/// Value of an entry for rules. A long query does not make a path too long, since no rule reads it.
+/// Values that are not UTF-8 differ from others only as far as their text does.
 fn value(DescriptorEntry { key, value }: &DescriptorEntry) -> Cow<'_, str> {
     let mut bytes = value.as_slice();
     if bytes.len() > MAX_VALUE_BYTES && (key == "path" || also(key) == Some("path")) {
@@ -209,7 +211,7 @@ fn value(DescriptorEntry { key, value }: &DescriptorEntry) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// The keys in their order, with commas between.
+/// Keys in order, separated by commas.
 fn keys(entries: &[DescriptorEntry]) -> Cow<'_, str> {
     match entries {
         [] => Cow::Borrowed(""),
@@ -227,7 +229,7 @@ fn keys(entries: &[DescriptorEntry]) -> Cow<'_, str> {
     }
 }
 
-/// Whom a limit counts for that came along: no two different descriptors have the same key.
+/// Key of an ad hoc limit: no two different descriptors have the same one.
 fn key<'m>(domain: &'m str, entries: &'m [DescriptorEntry]) -> Key<'m> {
     let of = |entry: &'m DescriptorEntry| [entry.key.as_bytes(), entry.value.as_slice()];
     Key::from_parts([domain.as_bytes()].into_iter().chain(entries.iter().flat_map(of)))

@@ -7,9 +7,9 @@ use crate::runtime::backend::Backend;
 /// Failure of a call, independent of the protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Failure {
-    /// The message has to be changed.
+    /// The message is invalid.
     Invalid(String),
-    /// The store does not answer, and nothing may take its place.
+    /// The store does not answer, and the rule has no fallback.
     Unavailable(String),
 }
 

@@ -1,4 +1,5 @@
-//! Response of Envoy's service in the JSON of protocol buffers. Fields without a value are left out.
+//! Response of Envoy's service in the JSON of protocol buffers. Fields without a value are left
+//! out.
 
 use prost_types::value::Kind;
 use prost_types::{Duration, Struct, Value};

@@ -1,5 +1,5 @@
-//! Values of Envoy's messages in the JSON of protocol buffers: numbers also as texts, enumerations by
-//! name or number, `null` for a default.
+//! Values of Envoy's messages in the JSON of protocol buffers: numbers also as texts, enumerations
+//! by name or number, `null` for a default.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Limits that come along with a descriptor.
+//! Ad hoc limits of descriptors.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::proto::RateLimitOverride;
 use super::units;
 
-/// The limit, a log; `None` if nothing at all may pass.
+/// Limit of a descriptor, a log; `None` if it admits nothing.
 pub(crate) fn limit(given: &RateLimitOverride) -> Result<Option<Limit>, Failure> {
     let Some(window_ms) = units::window_ms(given.unit) else {
         let why = format!("invalid unit {} of a descriptor's limit, expected one such as MINUTE", given.unit);

@@ -7,7 +7,8 @@ use prost_types::{ListValue, Struct, Value};
 use slidegate::policy::Blocked;
 use slidegate::{Answer, LimitAnswer};
 
-/// The rules and limits that refuse, those that only look on and would have, and what no rule could judge; `None` if there are none.
+/// Metadata: the rules and limits that refuse, those in observe mode that would, and why
+/// descriptors are invalid; `None` if there are none.
 pub(crate) fn metadata(answer: &Answer, unfit: &[String]) -> Option<Struct> {
     let (mut violated, mut observed) = (Vec::new(), Vec::new());
     for item in answer.items() {
@@ -16,25 +17,25 @@ pub(crate) fn metadata(answer: &Answer, unfit: &[String]) -> Option<Struct> {
                 Blocked::DenyList => "deny_list",
                 Blocked::MissingKey => "missing_key",
             };
-            note(&mut violated, [("rule", Some(rule)), ("reason", Some(reason))]);
+            add(&mut violated, [("rule", Some(rule)), ("reason", Some(reason))]);
         }
         for limit in item.violated() {
-            note(&mut violated, [("rule", limit.rule), ("limit", Some(limit.text))]);
+            add(&mut violated, [("rule", limit.rule), ("limit", Some(limit.text))]);
         }
         for limit in item.observed().filter(LimitAnswer::is_violated) {
-            note(&mut observed, [("rule", limit.rule), ("limit", Some(limit.text))]);
+            add(&mut observed, [("rule", limit.rule), ("limit", Some(limit.text))]);
         }
     }
     let unfit = unfit.iter().map(|why| text(why)).collect();
     fields([("violated", violated), ("observed", observed), ("unfit", unfit)])
 }
 
-/// The same of a call that nobody read.
+/// Metadata of a call that is too large to be read.
 pub(crate) fn unread(why: &str) -> Option<Struct> {
     fields([("unfit", vec![text(why)])])
 }
 
-/// The lists that are not empty.
+/// Struct of the lists that are not empty.
 fn fields<const N: usize>(lists: [(&str, Vec<Value>); N]) -> Option<Struct> {
     let mut fields = BTreeMap::new();
     for (name, values) in lists {
@@ -45,9 +46,9 @@ fn fields<const N: usize>(lists: [(&str, Vec<Value>); N]) -> Option<Struct> {
     (!fields.is_empty()).then_some(Struct { fields })
 }
 
-/// Once, however many descriptors it is of.
-fn note(list: &mut Vec<Value>, members: [(&str, Option<&str>); 2]) {
-    let members = members.into_iter().filter_map(|(name, known)| Some((name.to_owned(), text(known?))));
+/// Adds an entry once, also if several descriptors have it.
+fn add(list: &mut Vec<Value>, members: [(&str, Option<&str>); 2]) {
+    let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), text(value?))));
     let entry = value(Kind::StructValue(Struct { fields: members.collect() }));
     if !list.contains(&entry) {
         list.push(entry);

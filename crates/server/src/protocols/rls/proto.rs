@@ -33,7 +33,7 @@ pub(crate) struct RateLimitDescriptor {
     pub(crate) entries: Vec<DescriptorEntry>,
     #[prost(message, optional, tag = "2")]
     pub(crate) limit: Option<RateLimitOverride>,
-    /// A `google.protobuf.UInt64Value`: 0 is not the same as none.
+    /// `google.protobuf.UInt64Value`: 0 is not the same as none.
     #[prost(message, optional, tag = "3")]
     #[serde(alias = "hitsAddend", deserialize_with = "json_values::some_number")]
     pub(crate) hits_addend: Option<u64>,

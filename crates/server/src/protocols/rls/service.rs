@@ -1,4 +1,4 @@
-//! `ShouldRateLimit`: a call into demands, and what came of them into its answer.
+//! `ShouldRateLimit`: decides a call, and makes its response.
 
 use slidegate::{Answer, BatchItem, Clock, GateError};
 
@@ -9,7 +9,7 @@ use super::{descriptor_status, metadata};
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
-/// Whether a request may pass, as gRPC is answered.
+/// Response to a call over gRPC.
 pub(crate) async fn should_rate_limit<C: Clock>(
     decider: &Decider<C>,
     request: &RateLimitRequest,
@@ -20,7 +20,7 @@ pub(crate) async fn should_rate_limit<C: Clock>(
     decide(decider, request, (id, ad_hoc_limits), trace).await
 }
 
-/// The same for any protocol; `ad_hoc_limits` says whether its descriptors may bring limits.
+/// Response to a call over any protocol; `ad_hoc_limits`: whether its descriptors may have limits.
 pub(crate) async fn decide<C: Clock>(
     decider: &Decider<C>,
     call: &RateLimitRequest,
@@ -33,14 +33,15 @@ pub(crate) async fn decide<C: Clock>(
         batch.set_id(id);
     }
     let answer = loop {
-        match decider.check_all(&batch.demands).await {
+        match decider.check_all(&batch.items).await {
             Err(GateError::Request(error)) => batch.refuse_unfit(&decider.gate().policy(), &error),
             answer => break answer,
         }
     };
     decider.tracer.batch_answered(trace, &answer);
     let answer = answer?;
-    // Envoy has a setting of its own for that, and would take a refusal for a limit that is used up.
+    // Envoy has a setting of its own for an outage, and would take a refusal for a limit that is
+    // used up.
     if let Some(rule) = answer.unanswered() {
         let why = format!("the store is unavailable, and the rule {rule} denies meanwhile");
         return Err(Failure::Unavailable(why));
@@ -48,14 +49,14 @@ pub(crate) async fn decide<C: Clock>(
     Ok(response(decider, &answer, &batch.unfit))
 }
 
-/// The answer to a call that is too large to be read. An error would let the request pass where Envoy is not told otherwise, and
-/// how large a call is may be up to a client.
+/// Response to a call that is too large to be read: over the limit. Envoy lets a request pass after
+/// an error unless it is configured otherwise, and the size of a call may be up to a client.
 pub(crate) async fn refuse_unread<C: Clock>(
     decider: &Decider<C>,
     why: &str,
     trace: Trace,
 ) -> RateLimitResponse {
-    // Counted and traced as any other that is refused.
+    // Counted and traced as any other refusal.
     let answer = decider.check_all(&[BatchItem::Refuse]).await;
     decider.tracer.batch_answered(trace, &answer);
     RateLimitResponse {

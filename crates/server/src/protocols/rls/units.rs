@@ -16,10 +16,10 @@ const UNITS: [(Unit, u64); 7] = [
 /// Length of a unit; `None` if it is unknown.
 pub(crate) fn window_ms(unit: i32) -> Option<u64> {
     let unit = Unit::try_from(unit).ok()?;
-    UNITS.iter().find(|(known, _)| *known == unit).map(|(_, ms)| *ms)
+    UNITS.iter().find(|(candidate, _)| *candidate == unit).map(|(_, ms)| *ms)
 }
 
-/// The unit that is exactly so long.
+/// Unit of exactly this length.
 pub(crate) fn unit(window_ms: u64) -> Unit {
     UNITS.iter().find(|(_, ms)| *ms == window_ms).map_or(Unit::Unknown, |(unit, _)| *unit)
 }

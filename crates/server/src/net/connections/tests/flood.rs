@@ -98,7 +98,8 @@ impl Between {
         Self { answer_bytes, first_bytes: most(first), later_bytes: most(later) }
     }
 
-    /// At first everybody has its free share; later only as many as there are workers have a turn at a time, and what is free after it.
+    /// At first everybody has its free share; later only as many as there are workers have a turn
+    /// at a time, and what is free after it.
     pub(crate) fn is_bounded(&self, units: u32) {
         let answers = |bytes| bytes / self.answer_bytes;
         let (first, later) = (answers(self.first_bytes), answers(self.later_bytes));

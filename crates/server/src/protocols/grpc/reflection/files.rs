@@ -1,4 +1,4 @@
-//! The files under `proto/`, as reflection tells them: compiled once, and held against their sources by a test.
+//! Files under `proto/` for reflection: compiled once, and compared with their sources by a test.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -7,10 +7,10 @@ use bytes::Bytes;
 use prost::Message;
 use prost_types::{DescriptorProto, FileDescriptorProto, FileDescriptorSet};
 
-/// All files and what they import, each after those.
+/// All files, each after those that it imports.
 pub(super) const COMPILED: &[u8] = include_bytes!("../../../../proto/compiled.bin");
 
-/// The files by what they are asked for.
+/// Files by name and by symbol.
 #[derive(Default)]
 pub(super) struct DescriptorFiles {
     by_name: HashMap<String, Bytes>,
@@ -18,7 +18,7 @@ pub(super) struct DescriptorFiles {
 }
 
 impl DescriptorFiles {
-    /// Read when they are first asked for.
+    /// The files, decoded at first use.
     pub(super) fn get() -> &'static Self {
         static FILES: OnceLock<DescriptorFiles> = OnceLock::new();
         FILES.get_or_init(|| {
@@ -33,7 +33,7 @@ impl DescriptorFiles {
         self.by_name.get(name)
     }
 
-    /// The file that says what a type, a service or a method is.
+    /// File that defines a type, a service or a method.
     pub(super) fn by_symbol(&self, symbol: &str) -> Option<&Bytes> {
         self.by_symbol.get(symbol)
     }
@@ -56,7 +56,7 @@ impl DescriptorFiles {
     }
 }
 
-/// A type and those in it.
+/// Adds a type and those in it.
 fn add_types(symbols: &mut Vec<String>, within: &str, message: &DescriptorProto) {
     let name = format!("{within}.{}", message.name());
     symbols.extend(message.enum_type.iter().map(|kind| format!("{name}.{}", kind.name())));

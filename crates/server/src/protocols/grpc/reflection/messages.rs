@@ -1,4 +1,4 @@
-//! The messages of reflection.
+//! Messages of reflection.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
@@ -9,7 +9,7 @@ pub(crate) struct ServerReflectionRequest {
     #[prost(string, tag = "1")]
     pub(crate) host: String,
     #[prost(oneof = "ReflectionQuery", tags = "3, 4, 5, 6, 7")]
-    pub(crate) ask: Option<ReflectionQuery>,
+    pub(crate) query: Option<ReflectionQuery>,
 }
 
 /// Query of reflection.

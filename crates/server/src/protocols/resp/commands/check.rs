@@ -1,4 +1,5 @@
-//! `SG.CHECK cost attribute value [attribute value …] [PERMIT]`: a request by its attributes, against the rules of the policy.
+//! `SG.CHECK cost attribute value [attribute value …] [PERMIT]`: decides a request, given by its
+//! attributes, by the rules of the policy.
 
 use slidegate::{Answer, CheckRequest, Clock, MAX_ATTRIBUTES, Request, RequestError, Summary};
 
@@ -10,14 +11,14 @@ use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
-/// Number in place of one that there is not.
+/// Reply for a number that does not exist.
 const NONE: i64 = -1;
 /// Maximum length of an attribute's name in an error.
 const MAX_ECHO_BYTES: usize = 128;
 
 /// Request with the shape of its reply.
 pub(in crate::protocols::resp) struct Check<'i> {
-    ask: CheckRequest<'i>,
+    request: CheckRequest<'i>,
     shape: ReplyShape,
     trace: Trace,
 }
@@ -26,7 +27,7 @@ pub(in crate::protocols::resp) struct Check<'i> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ReplyShape {
     Numbers,
-    /// And what gives the charge back.
+    /// Numbers and the permit.
     WithPermit,
 }
 
@@ -37,7 +38,7 @@ pub(super) fn check<'i, C: Clock>(
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
 ) -> Result<Handled<'i>, CommandError> {
-    // Filled where it is: it is large.
+    // Filled in place, because it is large.
     let mut request = Request::new();
     let shape = read(command, &mut request)?;
     let mut replies = context.replies(out);
@@ -49,7 +50,7 @@ pub(super) fn check<'i, C: Clock>(
         return Ok(Handled::Replied);
     }
     Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check {
-        ask: CheckRequest::from(request),
+        request: CheckRequest::from(request),
         shape,
         trace,
     }))))
@@ -101,10 +102,10 @@ fn twice(name: &str) -> CommandError {
 
 pub(super) async fn answer<C: Clock>(
     decider: &Decider<C>,
-    Check { ask, shape, trace }: Check<'_>,
+    Check { request, shape, trace }: Check<'_>,
     replies: &mut ReplyWriter<'_>,
 ) -> Result<(), CommandError> {
-    write(replies, decider, &decider.check(&ask, trace).await?, shape);
+    write(replies, decider, &decider.check(&request, trace).await?, shape);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! `CLIENT`: what clients say of themselves when they connect.
+//! `CLIENT`: names that clients give themselves when they connect.
 
 use slidegate::Clock;
 
@@ -6,7 +6,7 @@ use super::command_error::{CommandError, head};
 use super::{Command, CommandContext};
 use crate::protocols::resp::reply::Protocol;
 
-/// The longest name.
+/// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 255;
 const MAX_ECHO_BYTES: usize = 128;
 
@@ -42,7 +42,7 @@ pub(super) fn client<C: Clock>(
             takes("id", 0)?;
             context.replies(out).integer(context.session.id as i64);
         }
-        // Everybody sees himself only.
+        // A client sees only itself.
         b"info" | b"list" => {
             let line = line(context);
             context.replies(out).verbatim(&line);
@@ -75,7 +75,7 @@ fn set_info<C: Clock>(
     Ok(())
 }
 
-/// A name that can stand in a list.
+/// Name that is valid in a list.
 pub(super) fn name(given: &[u8], what: &str) -> Result<Box<str>, CommandError> {
     if given.len() > MAX_NAME_BYTES {
         return Err(CommandError::from(format!("ERR {what} cannot be longer than {MAX_NAME_BYTES} bytes")));

@@ -37,7 +37,7 @@ impl<E: Error> From<GateError<E>> for CommandError {
 }
 
 impl CommandError {
-    pub(super) const UNKNOWN_CALLER: Self = Self(Cow::Borrowed("NOAUTH Authentication required."));
+    pub(super) const NO_AUTH: Self = Self(Cow::Borrowed("NOAUTH Authentication required."));
     pub(super) const WRONG_PASSWORD: Self =
         Self(Cow::Borrowed("WRONGPASS invalid username-password pair or user is disabled."));
     pub(super) const NOT_A_NUMBER: Self = Self(Cow::Borrowed("ERR value is not an integer or out of range"));
@@ -52,7 +52,7 @@ impl CommandError {
         Self::from(format!("ERR {error}"))
     }
 
-    /// The store did not answer, and nothing can take its place.
+    /// The store did not answer, and there is no fallback.
     #[cold]
     pub(super) fn store<E: Display>(error: E) -> Self {
         Self::from(format!("UNAVAILABLE the store is unavailable, retry: {error}"))
@@ -83,7 +83,7 @@ impl CommandError {
     }
 }
 
-/// The beginning of what a client sent, as far as it is text.
+/// Beginning of an argument as text.
 pub(super) fn head(bytes: &[u8], most: usize) -> Cow<'_, str> {
     String::from_utf8_lossy(&bytes[..bytes.len().min(most)])
 }

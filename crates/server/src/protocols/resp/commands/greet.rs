@@ -1,4 +1,4 @@
-//! `HELLO` and `AUTH`: which protocol is spoken, and who is there.
+//! `HELLO` and `AUTH`: protocol version and authentication.
 
 use slidegate::Clock;
 
@@ -36,7 +36,7 @@ pub(super) fn auth<C: Clock>(
     Ok(())
 }
 
-/// `HELLO [2|3] [AUTH user password] [SETNAME name]`. Nothing is changed unless all of it can be.
+/// `HELLO [2|3] [AUTH user password] [SETNAME name]`. It changes everything or nothing.
 pub(super) fn hello<C: Clock>(
     context: &mut CommandContext<'_, C>,
     command: Command<'_, '_>,
@@ -82,8 +82,8 @@ pub(super) fn hello<C: Clock>(
     Ok(())
 }
 
-fn no_such_protocol(pending: &[u8]) -> CommandError {
-    let number = std::str::from_utf8(pending).ok().and_then(|text| text.parse::<i64>().ok());
+fn no_such_protocol(version: &[u8]) -> CommandError {
+    let number = std::str::from_utf8(version).ok().and_then(|text| text.parse::<i64>().ok());
     CommandError::from(match number {
         Some(_) => "NOPROTO unsupported protocol version",
         None => "ERR Protocol version is not an integer or out of range",

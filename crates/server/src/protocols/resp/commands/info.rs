@@ -1,10 +1,11 @@
-//! `INFO`: a few facts, in the form that clients look for when they connect.
+//! `INFO`: facts about the server, in the form that clients expect when they connect.
 
 use slidegate::Clock;
 
 use super::{Command, CommandContext};
 
-/// The version of Redis whose protocol is spoken; some clients ask for it before they use what is new in one.
+/// Version of Redis whose protocol is compatible; some clients check it before they use newer
+/// features.
 const REDIS_VERSION: &str = "7.0.0";
 
 pub(super) fn info<C: Clock>(context: &CommandContext<'_, C>, command: Command<'_, '_>, out: &mut Vec<u8>) {
@@ -20,16 +21,16 @@ pub(super) fn info<C: Clock>(context: &CommandContext<'_, C>, command: Command<'
         ("stats", format!("total_connections_received:{}", connections.accepted)),
         ("replication", "role:master\r\nconnected_slaves:0".to_owned()),
     ];
-    let is_asked = |name: &str| {
-        let mut pending = command.from(1).peekable();
+    let is_selected = |name: &str| {
+        let mut words = command.from(1).peekable();
         let is_this = |word: &[u8]| {
             let all = ["all", "default", "everything", name];
             all.iter().any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
         };
-        pending.peek().is_none() || pending.any(is_this)
+        words.peek().is_none() || words.any(is_this)
     };
     let mut text = String::new();
-    for (name, lines) in sections.iter().filter(|(name, _)| is_asked(name)) {
+    for (name, lines) in sections.iter().filter(|(name, _)| is_selected(name)) {
         let mut title = (*name).to_owned();
         title[..1].make_ascii_uppercase();
         let gap = if text.is_empty() { "" } else { "\r\n" };

@@ -1,4 +1,4 @@
-//! `COMMAND`: which commands there are, as clients ask for it.
+//! `COMMAND`: list of commands, as clients expect it.
 
 use super::Command;
 use super::command_error::CommandError;
@@ -6,11 +6,7 @@ use super::spec::{SPECS, Spec};
 use crate::protocols::resp::reply::ReplyWriter;
 
 pub(super) fn command(command: Command<'_, '_>, mut replies: ReplyWriter<'_>) -> Result<(), CommandError> {
-    let Some(subcommand) = command.get(1) else {
-        replies.array(SPECS.len());
-        SPECS.iter().for_each(|spec| described(&mut replies, spec));
-        return Ok(());
-    };
+    let subcommand = command.get(1).unwrap_or(b"info");
     let named = || command.from(2).map(Spec::find);
     match &*subcommand.to_ascii_lowercase() {
         b"count" if command.len() == 2 => replies.integer(SPECS.len() as i64),
@@ -22,34 +18,35 @@ pub(super) fn command(command: Command<'_, '_>, mut replies: ReplyWriter<'_>) ->
             let name = String::from_utf8_lossy(subcommand).to_ascii_lowercase();
             return Err(CommandError::wrong_number(&format!("command|{name}")));
         }
-        b"info" if command.len() == 2 => {
+        b"info" if command.len() <= 2 => {
             replies.array(SPECS.len());
-            SPECS.iter().for_each(|spec| described(&mut replies, spec));
+            SPECS.iter().for_each(|spec| describe(&mut replies, spec));
         }
         b"info" => {
             replies.array(command.len() - 2);
             for spec in named() {
                 match spec {
-                    Some(spec) => described(&mut replies, spec),
+                    Some(spec) => describe(&mut replies, spec),
                     None => replies.nothing(),
                 }
             }
         }
         b"docs" if command.len() == 2 => {
             replies.map(SPECS.len());
-            SPECS.iter().for_each(|spec| documented(&mut replies, spec));
+            SPECS.iter().for_each(|spec| document(&mut replies, spec));
         }
         b"docs" => {
             replies.map(named().flatten().count());
-            named().flatten().for_each(|spec| documented(&mut replies, spec));
+            named().flatten().for_each(|spec| document(&mut replies, spec));
         }
         _ => return Err(CommandError::unknown_subcommand(command, "COMMAND")),
     }
     Ok(())
 }
 
-/// Its name, arity, flags and keys; categories, tips, key specifications and subcommands are left empty.
-fn described(replies: &mut ReplyWriter<'_>, spec: &Spec) {
+/// Describes a command: its name, arity, flags and keys; categories, tips, key specifications and
+/// subcommands are empty.
+fn describe(replies: &mut ReplyWriter<'_>, spec: &Spec) {
     replies.array(10);
     replies.bulk(spec.name.as_bytes());
     replies.integer(spec.arity);
@@ -61,7 +58,7 @@ fn described(replies: &mut ReplyWriter<'_>, spec: &Spec) {
     (0..3).for_each(|_| replies.array(0));
 }
 
-fn documented(replies: &mut ReplyWriter<'_>, spec: &Spec) {
+fn document(replies: &mut ReplyWriter<'_>, spec: &Spec) {
     replies.bulk(spec.name.as_bytes());
     replies.map(2);
     for (name, value) in [("summary", spec.summary), ("group", spec.group)] {

@@ -2,13 +2,13 @@
 
 use super::command_error::CommandError;
 
-/// A number from 0 to 2^64 − 1: digits, and nothing else.
+/// Number from 0 to 2^64 − 1: digits only.
 #[inline]
 pub(super) fn unsigned(argument: &[u8]) -> Result<u64, CommandError> {
     digits(argument).ok_or(CommandError::NOT_A_NUMBER)
 }
 
-/// A number that may be below 0: digits, perhaps after a minus.
+/// Number that may be negative: digits, perhaps after a minus.
 pub(super) fn signed(argument: &[u8]) -> Result<i64, CommandError> {
     let text = std::str::from_utf8(argument).ok().filter(|text| !text.starts_with('+'));
     text.and_then(|text| text.parse().ok()).ok_or(CommandError::NOT_A_NUMBER)

@@ -1,32 +1,33 @@
-//! `SG.REFUND permit` and `SG.SETTLE permit cost`: what a permit stands for is given back, or corrected.
+//! `SG.REFUND permit` and `SG.SETTLE permit cost`: refunds a permit, or settles it at its actual
+//! cost.
 
 use slidegate::{CallError, Clock, Permit, PermitError};
 
 use super::command_error::CommandError;
 use super::number::unsigned;
-use super::{Command, StoreCommand};
+use super::{Command, Handled, StoreCommand};
 use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 
-/// A permit, and what it really cost.
+/// Permit with its actual cost.
 pub(in crate::protocols::resp) struct Settling {
     permit: Permit,
     cost: u64,
 }
 
-pub(super) fn refund<'i>(command: Command<'i, '_>) -> Result<StoreCommand<'i>, CommandError> {
+pub(super) fn refund<'i>(command: Command<'i, '_>) -> Result<Handled<'i>, CommandError> {
     read(command, 0)
 }
 
-pub(super) fn settle<'i>(command: Command<'i, '_>) -> Result<StoreCommand<'i>, CommandError> {
+pub(super) fn settle<'i>(command: Command<'i, '_>) -> Result<Handled<'i>, CommandError> {
     read(command, unsigned(command.argument(2))?)
 }
 
-fn read<'i>(command: Command<'i, '_>, cost: u64) -> Result<StoreCommand<'i>, CommandError> {
-    // What is not text is no permit either.
+fn read<'i>(command: Command<'i, '_>, cost: u64) -> Result<Handled<'i>, CommandError> {
+    // Invalid UTF-8 is an invalid permit.
     let text = std::str::from_utf8(command.argument(1)).unwrap_or_default();
     let permit = text.parse().map_err(CommandError::invalid::<PermitError>)?;
-    Ok(StoreCommand::Settle(Settling { permit, cost }))
+    Ok(Handled::NeedsStore(Box::new(StoreCommand::Settle(Settling { permit, cost }))))
 }
 
 pub(super) async fn answer<C: Clock>(

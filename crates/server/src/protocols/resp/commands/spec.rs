@@ -1,6 +1,6 @@
 //! Table of commands.
 
-/// A command.
+/// Verb of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verb {
     Check,

@@ -1,4 +1,5 @@
-//! `CL.THROTTLE key max_burst count period [quantity]`: what redis-cell asks and answers, error by error.
+//! `CL.THROTTLE key max_burst count period [quantity]`: compatible with redis-cell, errors
+//! included.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::protocols::resp::recent_limit;
 use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
 
-/// Its keys share nothing with others.
+/// Space of its keys, apart from others.
 static THROTTLED: LazyLock<Space> = LazyLock::new(|| Space::named("CL.THROTTLE"));
 
 const SECOND_MS: u64 = 1_000;
@@ -22,7 +23,8 @@ const NANOSECONDS: i128 = 1_000_000_000;
 /// Maximum length of an argument in an error.
 const MAX_ECHO_BYTES: usize = 128;
 
-/// Tells the store that denials of these keys are not to be repeated: of those only the wait is known, and redis-cell tells more.
+/// Makes the store decide denials of these keys again instead of caching them: a cached denial has
+/// only the wait, and redis-cell returns more.
 pub(crate) fn announce(store: &impl Store) {
     store.expect_refunds(*THROTTLED);
 }
@@ -72,7 +74,7 @@ pub(super) fn throttle<'i, C: Clock>(
     Ok(Handled::NeedsStore(Box::new(StoreCommand::Throttle(pending))))
 }
 
-/// Its interval is a whole number of nanoseconds.
+/// Whether the interval of a unit is less than a nanosecond, the resolution of redis-cell.
 #[inline]
 fn is_zero(count: i64, period: i64) -> bool {
     count == 0 || period == 0 || i128::from(count).abs() > i128::from(period).abs() * NANOSECONDS
@@ -82,7 +84,7 @@ fn meter(max_burst: u64, count: u64, period_s: u64) -> Result<Limit, LimitError>
     Limit::new(count, Duration::from_secs(period_s))?.gcra(max_burst.saturating_add(1))
 }
 
-/// Without any burst nothing fits, and there is nothing to remember.
+/// Reply without any burst: nothing fits, and nothing is stored.
 fn never<'i>(max_burst: i64, quantity: i64, replies: &mut ReplyWriter<'_>) -> Handled<'i> {
     let limited = max_burst < -1 || quantity > 0;
     replies.five([i64::from(limited), max_burst + 1, 0, -1, 0]);
@@ -98,7 +100,7 @@ fn integer(argument: &[u8]) -> Result<i64, CommandError> {
     parsed.ok_or_else(|| cell(&format!("Couldn't parse as integer: {}", head(argument, MAX_ECHO_BYTES))))
 }
 
-/// Its errors begin with these words.
+/// Error in the words of redis-cell.
 #[cold]
 fn cell(text: &str) -> CommandError {
     CommandError::from(format!("Cell error: {text}"))
@@ -123,7 +125,7 @@ fn write(replies: &mut ReplyWriter<'_>, limit: &Limit, verdict: &Verdict) {
     };
     let (remaining, reset_after_ms) = match verdict.source {
         Source::Store | Source::Local => (decision.remaining, decision.reset_after_ms),
-        // Nobody looked: at least what is awaited is in use.
+        // Without numbers at least the awaited units are in use.
         Source::Cache | Source::Assumed => (0, wait_ms.unwrap_or(0)),
     };
     replies.five([
@@ -135,7 +137,7 @@ fn write(replies: &mut ReplyWriter<'_>, limit: &Limit, verdict: &Verdict) {
     ]);
 }
 
-/// Rounded up: a client that retries a moment early would be denied again.
+/// Seconds, rounded up: a client that retries a moment early would be denied again.
 fn seconds(ms: u64) -> i64 {
     saturate(ms.div_ceil(SECOND_MS))
 }

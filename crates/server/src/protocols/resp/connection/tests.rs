@@ -128,7 +128,8 @@ fn no_allocation_per_command() {
     }
 }
 
-/// Clients that send faster than they are answered leave the worker to others after a share of work.
+/// Clients that send faster than they are answered leave the worker to others after a share of
+/// work.
 #[tokio::test]
 async fn a_flood_is_answered_in_turns() {
     let decider = decider();
@@ -136,7 +137,8 @@ async fn a_flood_is_answered_in_turns() {
     Between::measure(7, || || b"PING\r\n".to_vec(), serve).await.is_bounded(1);
 }
 
-/// What has come by then is answered, and one command that has begun. A client that goes on sending does not stay for that.
+/// What has come by then is answered, and one command that has begun. A client that goes on sending
+/// does not stay for that.
 #[tokio::test(start_paused = true)]
 async fn a_connection_with_an_order_to_end_does_not_serve_on() {
     // The one fits into reads as it is, the other does not.

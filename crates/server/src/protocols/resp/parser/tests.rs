@@ -95,10 +95,9 @@ fn what_is_none() {
 #[test]
 fn strangers_may_say_less() {
     let stranger = Bounds { caller: AuthState::Anonymous, ..BOUNDS };
-    for (input, error) in [
-        ("*6\r\n", ProtocolError::UnknownCallersCount),
-        ("*1\r\n$41\r\n", ProtocolError::UnknownCallersLength),
-    ] {
+    for (input, error) in
+        [("*6\r\n", ProtocolError::AnonymousCount), ("*1\r\n$41\r\n", ProtocolError::AnonymousLength)]
+    {
         let command_error = Parser::default().next(&mut input.as_bytes().to_vec(), &stranger);
         assert_eq!(command_error, Err(error), "{input:?}");
     }

@@ -75,7 +75,8 @@ fn without_trust_only_the_peer_counts() {
     assert_eq!(client_address(peer, &headers(&["198.51.100.1"]), &[]), Some(peer));
 }
 
-/// What a client writes into the header before the proxies write theirs never changes whose request it is.
+/// What a client writes into the header before the proxies write theirs never changes whose request
+/// it is.
 #[test]
 fn a_forged_header_changes_nothing() {
     const JUNK: [&str; 10] =

@@ -1,4 +1,4 @@
-//! Which demands the descriptors of a call are.
+//! Which items the descriptors of a call are.
 
 use super::*;
 use crate::protocols::rls::proto::RateLimitOverride;
@@ -21,11 +21,11 @@ fn call(descriptors: impl IntoIterator<Item = RateLimitDescriptor>) -> RateLimit
 }
 
 /// What one descriptor asks for: attributes, units, and whether they come or go.
-fn render(demand: &BatchItem<'_>) -> String {
+fn render(item: &BatchItem<'_>) -> String {
     let attributes = |request: &Request<'_>| {
         request.attributes().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
-    match demand {
+    match item {
         BatchItem::Check(request) => format!("{} costs {}", attributes(request), request.requested_cost()),
         BatchItem::GiveBack { request, units } => format!("{} gives {units}", attributes(request)),
         BatchItem::Limit { limit, cost, .. } => format!("{limit} costs {cost}"),
@@ -35,9 +35,9 @@ fn render(demand: &BatchItem<'_>) -> String {
 }
 
 fn one(call: &RateLimitRequest) -> String {
-    let batch = DescriptorBatch::new(call, true).expect("demands");
-    let [demand] = &*batch.demands else { panic!("{batch:?}") };
-    render(demand)
+    let batch = DescriptorBatch::new(call, true).expect("items");
+    let [item] = &*batch.items else { panic!("{batch:?}") };
+    render(item)
 }
 
 #[test]
@@ -47,7 +47,8 @@ fn entries_are_attributes() {
         ("user=alice", "domain=shop descriptor=user user=alice"),
         ("user=alice path=/a", "domain=shop descriptor=user,path user=alice path=/a"),
         ("user=", "domain=shop descriptor=user user="),
-        // Two of one name are refused later, where a rule looks at it; `domain` is always the call's.
+        // Two of one name are refused later, where a rule looks at it; `domain` is always the
+        // call's.
         ("user=alice user=bob", "domain=shop descriptor=user,user user=alice user=bob"),
         ("domain=other", "domain=shop descriptor=domain domain=other"),
         ("req.method=GET", "domain=shop descriptor=req.method req.method=GET method=GET"),
@@ -145,7 +146,7 @@ fn invalid_calls_are_errors() {
         assert!(why.contains(expected), "{why}");
     }
     let most = many(MAX_DESCRIPTORS);
-    assert_eq!(DescriptorBatch::new(&most, true).map(|batch| batch.demands.len()), Ok(MAX_DESCRIPTORS));
+    assert_eq!(DescriptorBatch::new(&most, true).map(|batch| batch.items.len()), Ok(MAX_DESCRIPTORS));
 }
 
 /// A client chooses values: one that is not judged must not be a way around.
@@ -153,8 +154,8 @@ fn invalid_calls_are_errors() {
 fn a_value_that_is_too_long_is_refused() {
     let long = |key: &str, value: String| call([descriptor("b=c"), descriptor(&format!("{key}={value}"))]);
     let render = |call: &RateLimitRequest| {
-        let batch = DescriptorBatch::new(call, true).expect("demands");
-        (render(&batch.demands[1]), batch.unfit.join(" "))
+        let batch = DescriptorBatch::new(call, true).expect("items");
+        (render(&batch.items[1]), batch.unfit.join(" "))
     };
     let (refused, why) = render(&long("a", "x".repeat(4097)));
     assert_eq!(refused, "refused");
@@ -185,13 +186,13 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
     let (policy, _) = Policy::parse("test.yaml", rules).expect("a policy");
     let call =
         call([descriptor("b=c ip=10.0.0.1"), descriptor("b=c ip=nowhere"), descriptor("b=d ip=nowhere")]);
-    let mut batch = DescriptorBatch::new(&call, true).expect("demands");
+    let mut batch = DescriptorBatch::new(&call, true).expect("items");
     assert_eq!(batch.unfit.len(), 0);
     batch.refuse_unfit(
         &policy,
         &policy.choose(&request("", &entries("b=c ip=nowhere"))).expect_err("no address"),
     );
-    let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, BatchItem::Refuse)).collect();
+    let refused: Vec<bool> = batch.items.iter().map(|one| matches!(one, BatchItem::Refuse)).collect();
     assert_eq!(refused, [false, true, false]);
     assert!(batch.unfit[0].contains("invalid IP address `nowhere`"), "{:?}", batch.unfit);
 }
@@ -204,9 +205,9 @@ fn a_path_with_too_many_readings_is_refused() {
     let (many, ambiguous) = ("path=/a;b%3Bc%2Fd\\e%5Cf/%67", "path=/a//../b");
     let call = call([descriptor("path=/a"), descriptor(many), descriptor(ambiguous)]);
     for odd in [many, ambiguous] {
-        let mut batch = DescriptorBatch::new(&call, true).expect("demands");
+        let mut batch = DescriptorBatch::new(&call, true).expect("items");
         batch.refuse_unfit(&policy, &policy.choose(&request("", &entries(odd))).expect_err("unreadable"));
-        let refused: Vec<bool> = batch.demands.iter().map(|one| matches!(one, BatchItem::Refuse)).collect();
+        let refused: Vec<bool> = batch.items.iter().map(|one| matches!(one, BatchItem::Refuse)).collect();
         assert_eq!(refused, [false, true, true]);
     }
 }

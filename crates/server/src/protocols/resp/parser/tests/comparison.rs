@@ -3,16 +3,16 @@
 use super::parser::{Bounds, ParseStep, Parser};
 use super::reference_parser::{self, ParsedInput};
 
-/// Holds the parser against the naive reader, however the input is cut, and what both see against the bounds.
+/// Compares the parser with the reference parser, however the input is cut, and checks the bounds.
 pub(crate) fn compare(input: &[u8], cuts: &[usize], bounds: &Bounds) -> Result<(), String> {
     let expected = reference_parser::read(input, bounds);
     if !expected.is_within(bounds) {
         return Err(format!("beyond its bounds: {expected:?}"));
     }
     for (how, pieces) in [("whole", &[][..]), ("byte by byte", &vec![1; input.len()]), ("cut", cuts)] {
-        let seen = in_pieces(input, pieces.iter().copied(), bounds);
-        if seen != expected {
-            return Err(format!("{how}: {seen:?}, not {expected:?}"));
+        let parsed = in_pieces(input, pieces.iter().copied(), bounds);
+        if parsed != expected {
+            return Err(format!("{how}: {parsed:?}, not {expected:?}"));
         }
     }
     Ok(())

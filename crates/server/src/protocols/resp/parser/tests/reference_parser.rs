@@ -1,8 +1,8 @@
-//! The same protocol read in the simplest way: all of the input, from its beginning, with copies of everything.
+//! Reference parser: the simplest one, of the whole input, with copies of everything.
 
 use super::parser::{Bounds, MAX_HEADER_BYTES, ProtocolError};
 
-/// The most of a line that tells a length, without what ends it.
+/// Maximum length of an incomplete line of a length.
 const MAX_UNFINISHED_HEADER_BYTES: usize = 1 + MAX_HEADER_BYTES + 1;
 
 /// Parsed input: commands, and the error that ended it.
@@ -15,8 +15,8 @@ pub(crate) struct ParsedInput {
 }
 
 impl ParsedInput {
-    /// Whether what comes to its end has a bound, and what is kept until it does. How long an argument is can only be judged once all of
-    /// that line is here.
+    /// Whether commands and incomplete ones are within the bounds. The length of an argument can
+    /// only be checked once its line is complete.
     pub(crate) fn is_within(&self, bounds: &Bounds) -> bool {
         let fits = |command: &Vec<Vec<u8>>| {
             command.len() <= bounds.max_arguments
