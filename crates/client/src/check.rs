@@ -27,8 +27,8 @@
 //! A denial is an answer, not a failure: it is never retried here. With a [`Retry`] of more than
 //! one attempt, a request whose response was lost, or was a 503, is sent again. It then has an
 //! idempotency key from its first attempt on, made here for this request alone, so that it is
-//! charged once. The server remembers such keys for a while, at the cost of memory: without
-//! retries there is none.
+//! charged once. The server remembers a key for the shortest window of the request, at most a
+//! minute, and at the cost of memory: without retries there is none.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -138,7 +138,7 @@ where
         let environment = self.retry.environment();
         let idempotency_key = (self.retry.max_attempts() > 1)
             .then(|| format!("{:016x}{:016x}", environment.random(), environment.random()));
-        let timeout = self.timeout + Duration::from_millis(parameters.wait_ms.unwrap_or(0));
+        let timeout = self.timeout.saturating_add(Duration::from_millis(parameters.wait_ms.unwrap_or(0)));
         let response =
             self.post(&self.endpoints.check, &CheckCall { parameters, idempotency_key }, timeout).await?;
         CheckVerdict::parse(response.status(), response.body())

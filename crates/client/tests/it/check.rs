@@ -136,7 +136,10 @@ async fn a_check_has_an_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_denial_is_an_answer_that_is_not_retried() {
     let server = PreparedServer::new([CallOutcome::Reply(429, answer(false))]);
-    let verdict = server.client(5).check(&login()).await.expect("an answer");
+    let client = server.client(5);
+    // A task of its own: the future is `Send`.
+    let check = tokio::spawn(async move { client.check(&login()).await });
+    let verdict = check.await.expect("no panic").expect("an answer");
     assert!(!verdict.is_allowed());
     let CheckVerdict::Denied(answer) = verdict else { panic!("{verdict:?}") };
     assert_eq!((answer.retry_after_ms, answer.limits[0].outcome), (Some(60_000), CheckOutcome::Retry));
