@@ -267,17 +267,22 @@ need_browser() {
     NODE_PATH="$SLIDEGATE_PLAYWRIGHT/node_modules" "$SLIDEGATE_NODE" --print '"playwright-core " + require("playwright-core/package.json").version + ", axe-core " + require("axe-core/package.json").version'
 }
 
-# The client in TypeScript: its types, and its tests in Node.js and Chromium, over the program itself. Whoever sets SLIDEGATE_PROGRAM to the path
-# of one uses that one. What is installed stays in clients/typescript/node_modules.
-typescript_client() {
+# The program itself, for the tests of clients. Whoever sets SLIDEGATE_PROGRAM to the path of one uses that one.
+need_program() {
     local target="${CARGO_TARGET_DIR:-target}"
-    need_browser
     if [ -z "${SLIDEGATE_PROGRAM:-}" ]; then
         # As the tests in Rust build it.
         cargo build --quiet --profile test --workspace --all-features --bin slidegate
         SLIDEGATE_PROGRAM=$(cd "$target/debug" && pwd)/slidegate
     fi
     export SLIDEGATE_PROGRAM
+}
+
+# The client in TypeScript: its types, and its tests in Node.js and Chromium, over the program itself. What is installed stays in
+# clients/typescript/node_modules.
+typescript_client() {
+    need_browser
+    need_program
     (
         cd clients/typescript
         if ! cmp --silent package-lock.json node_modules/installed.json; then
@@ -286,6 +291,42 @@ typescript_client() {
             cp package-lock.json node_modules/installed.json
         fi
         run_npm test
+    )
+}
+
+# The package for Python: lints, types, and tests of the wheel over Redis and the program itself; the wheel and the source
+# distribution in environments of their own. SLIDEGATE_CLIENT_PYTHON is a Python that has the requirements.
+python_client() {
+    local target="${CARGO_TARGET_DIR:-target}" tools pinned=clients/python/requirements-dev.txt python log
+    mkdir -p "$target/tools"
+    target=$(cd "$target" && pwd)
+    tools="$target/tools/python-client"
+    need_program
+    if [ -z "${SLIDEGATE_CLIENT_PYTHON:-}" ] && ! cmp --silent "$pinned" "$tools/pinned.txt"; then
+        echo "installing $(grep -E '^(maturin|pytest|mypy|ruff|httpx|requests|tenacity|http_sfv|limits)==' "$pinned" | xargs) from PyPI"
+        rm -rf "$tools"
+        if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then apt_install python3-venv; fi
+        python3 -m venv "$tools"
+        "$tools/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --requirement "$pinned"
+        cp "$pinned" "$tools/pinned.txt"
+    fi
+    python="${SLIDEGATE_CLIENT_PYTHON:-$tools/bin/python}"
+    (
+        cd clients/python
+        export CARGO_TARGET_DIR="$target/python" SLIDEGATE_DIST="$target/python/dist"
+        # The linter of Rust builds for this Python too.
+        export PYO3_PYTHON="$python"
+        cargo fmt --check
+        cargo clippy --quiet --locked --all-targets -- -D warnings
+        "$python" -m ruff format --quiet --check
+        "$python" -m ruff check --quiet
+        "$python" -m mypy
+        rm -rf "$SLIDEGATE_DIST"
+        "$python" -m maturin build --quiet --profile wheel-test --out "$SLIDEGATE_DIST"
+        # It repeats cargo's advice about the metadata of every crate.
+        log=$("$python" -m maturin sdist --out "$SLIDEGATE_DIST" 2>&1) || { echo "$log" && exit 1; }
+        "$python" -m pip --quiet --disable-pip-version-check install --force-reinstall --no-deps "$SLIDEGATE_DIST"/*.whl
+        "$python" -m pytest --quiet
     )
 }
 
