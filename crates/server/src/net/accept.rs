@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::connections::{Event, OpenConnections, Order, PAUSE, Pace};
 use super::network::Network;
-use super::overload::Admission;
+use super::overload::ConnectionAdmission;
 use super::serve::{Caller, Serve, serve_connection};
 use crate::config::listener::Listener;
 use crate::telemetry::log_throttle::LogThrottle;
@@ -33,7 +33,7 @@ pub(crate) async fn listen(
     socket: TcpListener,
     stop: impl Future<Output = ()>,
 ) {
-    let admission = Admission::new(Arc::clone(&network), listener);
+    let admission = ConnectionAdmission::new(Arc::clone(&network), listener);
     let connections = Arc::clone(&admission.connections);
     let mut acceptor = Acceptor { admission, protocols };
     let (mut pace, mut failures) = (Pace::default(), LogThrottle::default());
@@ -86,7 +86,7 @@ async fn end_stalled(connections: &OpenConnections, network: &Network) {
 
 /// Acceptor of a listener: a task for each connection that is admitted.
 struct Acceptor<P> {
-    admission: Admission,
+    admission: ConnectionAdmission,
     protocols: P,
 }
 
@@ -131,7 +131,7 @@ impl<P: Serve> Acceptor<P> {
 
     /// Waits until all connections have ended; stops, and then ends, those that have not in time.
     async fn drain(&self) {
-        let Admission { network, slots, connections, .. } = &self.admission;
+        let ConnectionAdmission { network, slots, connections, .. } = &self.admission;
         let shutdown_timeout = network.settings().shutdown_timeout;
         for (order, time) in [(Order::Stop, shutdown_timeout), (Order::End, LAST_RESPONSE)] {
             if timeout(time, slots.emptied()).await.is_ok() {

@@ -19,7 +19,7 @@ pub(super) const SURPLUS_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_RECLAIMS: usize = 16;
 
 /// Admission to a listener: finds a slot for each new connection.
-pub(super) struct Admission {
+pub(super) struct ConnectionAdmission {
     pub(super) network: Arc<Network>,
     pub(super) connections: Arc<OpenConnections>,
     pub(super) slots: Arc<ConnectionSlots>,
@@ -29,7 +29,7 @@ pub(super) struct Admission {
     reclaimed: LogThrottle,
 }
 
-impl Admission {
+impl ConnectionAdmission {
     pub(super) fn new(network: Arc<Network>, listener: Listener) -> Self {
         Self {
             network,
@@ -117,7 +117,7 @@ mod tests {
     async fn a_smaller_maximum_frees_slots_for_new_connections() {
         for (before, after) in [(6, 6), (12, 6), (100, 6)] {
             let network = Arc::new(Network::new(settings(before), Certificates::default()));
-            let mut admission = Admission::new(Arc::clone(&network), Listener::Http);
+            let mut admission = ConnectionAdmission::new(Arc::clone(&network), Listener::Http);
             let peer = IpAddr::from([203, 0, 113, 7]);
             let mut members = Vec::new();
             for _ in 0..before {

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::connection_state::ConnectionState;
 use super::message::MessageError;
-use super::reply::{CallOutcome, refuse, refuse_http, reply};
+use super::reply::{GrpcOutcome, refuse, refuse_http, reply};
 use super::routes::Route;
 use super::status::{Status, StatusCode as Code};
 use super::{deadline, health, message, reflection};
@@ -86,7 +86,7 @@ pub(super) fn begin<C: Clock + 'static>(
     drop(head);
     let connection = Arc::clone(connection);
     let write_timeout = connection.bounds.write;
-    let mut work: Pin<Box<dyn Future<Output = CallOutcome> + Send>> = match route {
+    let mut work: Pin<Box<dyn Future<Output = GrpcOutcome> + Send>> = match route {
         Route::ShouldRateLimit => Box::pin(should_rate_limit(Arc::clone(&connection), body, id, trace)),
         Route::HealthCheck => Box::pin(health::check(Arc::clone(&connection), body)),
         Route::HealthWatch => return CallStart::Watch(Box::pin(health::watch(connection, body, respond))),
@@ -143,7 +143,7 @@ async fn should_rate_limit<C: Clock>(
     body: RecvStream,
     id: Option<HeaderValue>,
     trace: Trace,
-) -> CallOutcome {
+) -> GrpcOutcome {
     let message = match message::only(body, &connection, Route::ShouldRateLimit).await {
         Ok(message) => message,
         Err(MessageError::TooLarge(why)) => {
@@ -163,7 +163,7 @@ async fn should_rate_limit<C: Clock>(
 /// connection ends.
 async fn wait<C: Clock>(
     connection: Arc<ConnectionState<C>>,
-    work: Pin<Box<dyn Future<Output = CallOutcome> + Send>>,
+    work: Pin<Box<dyn Future<Output = GrpcOutcome> + Send>>,
     mut respond: SendResponse<Bytes>,
     timeout: Option<Duration>,
 ) {

@@ -11,7 +11,7 @@ use slidegate::Clock;
 
 use super::connection_state::ConnectionState;
 use super::message;
-use super::reply::{CallOutcome, Outbox, refuse};
+use super::reply::{GrpcOutcome, Outbox, refuse};
 use super::routes::{Route, SERVICES};
 use crate::net::connections::Order;
 use crate::runtime::decider::Decider;
@@ -59,7 +59,7 @@ impl ServingStatus {
 }
 
 /// `Check`.
-pub(super) async fn check<C: Clock>(connection: Arc<ConnectionState<C>>, body: RecvStream) -> CallOutcome {
+pub(super) async fn check<C: Clock>(connection: Arc<ConnectionState<C>>, body: RecvStream) -> GrpcOutcome {
     let request: HealthCheckRequest =
         message::parse(&message::only(body, &connection, Route::HealthCheck).await?)?;
     match ServingStatus::of(&connection.decider, &request.service) {

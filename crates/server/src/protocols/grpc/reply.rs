@@ -15,14 +15,14 @@ use tokio::time::timeout;
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 
 /// Outcome of a call: a framed message, or a status.
-pub(super) type CallOutcome = Result<Bytes, Status>;
+pub(super) type GrpcOutcome = Result<Bytes, Status>;
 
 /// The client has left, or does not read.
 #[derive(Debug)]
 pub(super) struct Gone;
 
 /// Responds to a call. Returns the response if the client has no window for it yet.
-pub(super) fn reply(respond: SendResponse<Bytes>, outcome: CallOutcome) -> Option<Unsent> {
+pub(super) fn reply(respond: SendResponse<Bytes>, outcome: GrpcOutcome) -> Option<Unsent> {
     let message = match outcome {
         Ok(message) => message,
         Err(status) => {

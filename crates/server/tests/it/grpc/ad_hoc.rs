@@ -37,7 +37,8 @@ async fn limits_in_descriptors_obey_the_setting() {
             let why = format!("{:?}", answer.dynamic_metadata);
             assert_eq!(limit.is_some() && !is_on, why.contains("server.ad_hoc_limits"), "{server}: {why}");
         }
-        // A limit of one's own takes the place of the rules: where that is off, nobody gets around them, and nothing is charged.
+        // An ad hoc limit replaces the rules: where that is off, it is refused, and nothing is
+        // charged.
         let own = if is_on { OK } else { OVER_LIMIT };
         assert_eq!(codes, [own, own, OK, OVER_LIMIT, own], "{server}");
     }

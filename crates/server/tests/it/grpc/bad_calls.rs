@@ -1,4 +1,4 @@
-//! Calls that are not as they should be: each is told what is wrong, and the connection goes on.
+//! Invalid calls: each gets its error, and the connection continues.
 
 use bytes::Bytes;
 use prost::Message;
@@ -9,7 +9,7 @@ use crate::grpc::proto::Code::OverLimit;
 use crate::grpc::proto::{self, RateLimitResponse};
 use crate::grpc::service::Service;
 
-/// What is wrong, the bytes of the call, and what is said to it.
+/// Name of the case, bytes of the call, and the expected error.
 fn rows() -> Vec<(&'static str, Vec<u8>, Code, &'static str)> {
     let one = framed(&request("alice").encode_to_vec()).to_vec();
     let twice = one.repeat(2);
@@ -92,7 +92,8 @@ async fn what_is_not_grpc() {
     }
 }
 
-/// An error would let a request pass where Envoy is not told otherwise; so what nobody reads is refused.
+/// An error would let a request pass where Envoy is not configured otherwise; so an unread call is
+/// refused.
 #[tokio::test]
 async fn what_is_too_large_is_over_the_limit() {
     let service = Service::with("").await;

@@ -15,13 +15,13 @@ use crate::grpc::service::Service;
 const ONE: [u8; 4] = [127, 0, 0, 1];
 const OTHER: [u8; 4] = [127, 0, 0, 2];
 
-/// One too many is told so in words, and its connection ends.
+/// A surplus connection gets a status, and ends.
 #[tokio::test]
 async fn so_many_connections() {
     for bound in ["max: 1", "max_per_address: 1"] {
         let service = Service::bounded(bound).await;
-        let mut kept = Client::connect_from(ONE, service.address).await;
-        assert_eq!(kept.limit("alice").await.code(), Code::Ok);
+        let mut open = Client::connect_from(ONE, service.address).await;
+        assert_eq!(open.limit("alice").await.code(), Code::Ok);
         let mut second = Client::connect_from(ONE, service.address).await;
         let reply = second.limit("alice").await;
         assert_eq!(reply.code(), Code::Unavailable, "{bound}: {reply:?}");
@@ -29,7 +29,7 @@ async fn so_many_connections() {
         assert!(second.ended_well().await, "{bound}");
         let other = Client::connect_from(OTHER, service.address).await.limit("alice").await.code();
         assert_eq!(other, if bound == "max: 1" { Code::Unavailable } else { Code::Ok }, "{bound}");
-        drop(kept);
+        drop(open);
         service.until_open(0).await;
         assert_eq!(Client::connect_from(ONE, service.address).await.limit("alice").await.code(), Code::Ok);
     }
@@ -45,7 +45,7 @@ async fn so_many_calls_for_a_connection() {
     assert!(client.ended_well().await);
 }
 
-/// A client that does not hold itself to what it was told.
+/// Client that ignores the limit of concurrent calls.
 #[tokio::test]
 async fn so_many_calls_at_a_time() {
     let service = Service::with("").await;

@@ -1,4 +1,4 @@
-//! A client of gRPC that sends exactly what a test says, over HTTP/2 as it should be.
+//! gRPC client that sends exact messages over a real HTTP/2 connection.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;

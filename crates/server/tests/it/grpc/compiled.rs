@@ -1,4 +1,5 @@
-//! What reflection tells is compiled once, so that nobody needs a compiler for it; here it is compiled again.
+//! What reflection tells is compiled once, so that nobody needs a compiler for it; here it is
+//! compiled again.
 
 use std::fs;
 use std::path::{Path, PathBuf};

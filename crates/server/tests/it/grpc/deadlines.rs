@@ -9,7 +9,7 @@ use tonic::Code;
 use crate::grpc::client::{LIMIT, framed, request};
 use crate::grpc::service::Service;
 
-/// The store never answers, and is waited for as long as the client says.
+/// The store never answers, and the call waits as long as its deadline allows.
 #[tokio::test]
 async fn a_call_has_the_time_that_its_client_gives_it() {
     let service = Service::over_silence("").await;

@@ -60,7 +60,7 @@ async fn a_client_without_room() {
     service.answers_others().await;
 }
 
-/// As many as it may have at a time are kept, and no more.
+/// As many calls as may be concurrent are in memory, and no more.
 #[tokio::test]
 async fn many_answers_without_room() {
     let service = Service::bounded("write_timeout: 10s").await;
@@ -85,7 +85,7 @@ async fn left(client: &mut Client) -> u32 {
     response.statuses[0].limit_remaining
 }
 
-/// It reads nothing at all, and the system has no more room for what is said to it.
+/// The client reads nothing at all, and the system has no space for more responses.
 #[tokio::test]
 async fn a_client_that_does_not_read() {
     let service = Service::bounded("write_timeout: 400ms").await;

@@ -46,7 +46,7 @@ async fn nothing_panics_and_nobody_stays() {
     for seed in 0..2_000 {
         let rng = Rng::new(Rng::new(seed).next());
         let mut raw = Raw::connect(service.address).await;
-        // It may be ended before it has said everything.
+        // The connection may end before everything is sent.
         let _cut = raw.0.write_all(&bytes(&rng)).await;
         if rng.one_in(4) {
             let _gone = raw.0.shutdown().await;

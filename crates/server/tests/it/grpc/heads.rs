@@ -1,4 +1,5 @@
-//! Header blocks that do not end: cut in the time that a head has, and bounded by what a head may take.
+//! Header blocks that do not end: cut in the time that a head has, and bounded by what a head may
+//! take.
 
 use std::time::Duration;
 

@@ -30,8 +30,8 @@ const SERVICE_UNKNOWN: u8 = 3;
 #[tokio::test]
 async fn health_is_answered_beyond_the_last_place() {
     let service = Service::bounded("max: 1").await;
-    let mut kept = service.client().await;
-    assert_eq!(kept.limit("alice").await.code(), Code::Ok);
+    let mut open = service.client().await;
+    assert_eq!(open.limit("alice").await.code(), Code::Ok);
     let reply = service.client().await.call(CHECK, &[], about("")).await;
     assert_eq!((reply.code(), reply.data), (Code::Ok, answer(SERVING)));
     assert_eq!(service.client().await.limit("alice").await.code(), Code::Unavailable);
@@ -41,14 +41,14 @@ async fn health_is_answered_beyond_the_last_place() {
 async fn every_service_is_as_the_process_is() {
     let service = Service::with("").await;
     let mut client = service.client().await;
-    let known = [
+    let valid = [
         "",
         "envoy.service.ratelimit.v3.RateLimitService",
         "grpc.health.v1.Health",
         "grpc.reflection.v1.ServerReflection",
         "grpc.reflection.v1alpha.ServerReflection",
     ];
-    for name in known {
+    for name in valid {
         assert_eq!(client.call(CHECK, &[], about(name)).await.data, answer(SERVING), "{name:?}");
     }
     assert_eq!(client.call(CHECK, &[], framed(&[])).await.data, answer(SERVING));
@@ -66,17 +66,17 @@ async fn watch(client: &mut Client, service: &str) -> Call {
 async fn who_looks_on_is_told() {
     let mut service = Service::with("shutdown_delay: 2s").await;
     let mut client = service.client().await;
-    let known = watch(&mut client, "").await;
+    let valid = watch(&mut client, "").await;
     let unknown = watch(&mut client, "nothing").await;
-    let mut known = known.response.await.expect("an answer").into_body();
+    let mut valid = valid.response.await.expect("an answer").into_body();
     let mut unknown = unknown.response.await.expect("an answer").into_body();
-    assert_eq!(next(&mut known).await.expect("a message"), Some(answer(SERVING)));
+    assert_eq!(next(&mut valid).await.expect("a message"), Some(answer(SERVING)));
     assert_eq!(next(&mut unknown).await.expect("a message"), Some(answer(SERVICE_UNKNOWN)));
     service.tell_to_stop();
-    let told = timeout(Duration::from_secs(2), next(&mut known)).await.expect("while it still answers");
-    assert_eq!(told.expect("a message"), Some(answer(NOT_SERVING)));
+    let changed = timeout(Duration::from_secs(2), next(&mut valid)).await.expect("while it still answers");
+    assert_eq!(changed.expect("a message"), Some(answer(NOT_SERVING)));
     assert_eq!(client.call(CHECK, &[], framed(&[])).await.data, answer(NOT_SERVING));
-    for mut body in [known, unknown] {
+    for mut body in [valid, unknown] {
         assert_eq!(next(&mut body).await.expect("an end"), None);
         let trailers = body.trailers().await.expect("an end").expect("trailers");
         assert_eq!(trailers["grpc-status"], "14");
@@ -84,7 +84,7 @@ async fn who_looks_on_is_told() {
     service.ended().await;
 }
 
-/// Otherwise whoever has once looked on would have its place for ever.
+/// Otherwise a watch would have its slot for ever.
 #[tokio::test]
 async fn who_only_looks_on_does_not_keep_its_connection() {
     let service = Service::bounded("idle_timeout: 400ms").await;

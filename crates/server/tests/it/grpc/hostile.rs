@@ -38,7 +38,7 @@ async fn until_ended(raw: Raw, mut next: impl FnMut() -> Vec<u8>) -> (usize, Opt
     (sent_bytes, reason(&heard))
 }
 
-/// The reason in the last GOAWAY of what was said.
+/// Reason of the last GOAWAY in the output.
 fn reason(mut heard: &[u8]) -> Option<u32> {
     let mut reason = None;
     while let Some((head, rest)) = heard.split_at_checked(9) {
@@ -72,7 +72,7 @@ async fn rapid_reset() {
     service.answers_others().await;
 }
 
-/// Envoy cancels a call that has waited for long. All of that while nobody looks is no attack.
+/// Envoy cancels a call that has waited for long. Many of them at once are no attack.
 #[tokio::test]
 async fn calls_that_were_cancelled_while_nobody_looked() {
     let service = Service::with("").await;
@@ -126,15 +126,16 @@ async fn frames_with_nothing_in_them() {
     service.answers_others().await;
 }
 
-/// Pings and settings that it does not read the answers to: it is not read from either then, and ends.
+/// Pings and settings that it does not read the answers to: it is not read from either then, and
+/// ends.
 #[tokio::test]
 async fn questions_whose_answers_nobody_reads() {
     for question in [frame(PING, 0, 0, &[0; 8]), setting(3, 100)] {
         let service = Service::bounded("write_timeout: 400ms, idle_timeout: 1s").await;
         let mut raw = Raw::greeted(service.address, &[]).await;
         let questions = question.repeat(1_000);
-        let asks = async { while raw.0.write_all(&questions).await.is_ok() {} };
-        timeout(Duration::from_secs(60), asks).await.expect("an end");
+        let writes = async { while raw.0.write_all(&questions).await.is_ok() {} };
+        timeout(Duration::from_secs(60), writes).await.expect("an end");
         service.answers_others().await;
     }
 }

@@ -18,7 +18,7 @@ const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// How much of a client's answers it has room for at first.
 const INITIAL_WINDOW_SIZE: u16 = 4;
 
-/// A message that is this long and says nothing: a field that nobody knows.
+/// Message of this length with an unknown field only.
 fn blank(bytes: usize) -> Bytes {
     let text_bytes = bytes - 3;
     let head = [0x7A, (text_bytes % 128) as u8 | 128, (text_bytes / 128) as u8];
@@ -54,7 +54,7 @@ async fn who_fills_its_room_is_in_its_own_way() {
     let service = Service::bounded("body_timeout: 60s").await;
     for path in OPEN {
         let mut client = service.client().await;
-        let _kept = half(&mut client, path).await;
+        let _open = half(&mut client, path).await;
         let refused = half(&mut client, path).await.reply();
         let refused = timeout(Duration::from_secs(10), refused).await.expect("at once").expect("an answer");
         assert_eq!(refused.code(), Code::Unavailable, "{path}");

@@ -1,4 +1,5 @@
-//! The store is away, and a rule denies meanwhile: Envoy is told that there is no answer, and decides by itself.
+//! Outage of the store, with a rule that denies meanwhile: Envoy gets an error, and decides by
+//! itself.
 
 use prost::Message;
 use slidegate_testkit::servers::{Flavour, RedisServer};
@@ -38,7 +39,7 @@ async fn what_nobody_knows_is_unavailable_and_what_is_barred_is_refused() {
     assert_eq!(reply.code(), Code::Ok, "{reply:?}");
     let response = RateLimitResponse::decode(&reply.data[5..]).expect("an answer");
     assert_eq!(response.overall_code, proto::Code::OverLimit as i32);
-    // Counted as what Envoy was told.
+    // Counted as the response to Envoy.
     let requests = service.app.telemetry().expect("telemetry is on").requests();
     assert_eq!((requests.allowed, requests.failed, requests.barred, requests.denied), (1, 3, 1, 0));
 }

@@ -23,7 +23,7 @@ fn ask(version: &str, field: &str, value: &str) -> Bytes {
     framed(&request.encode_to_vec())
 }
 
-/// All answers to these questions, which are asked at once.
+/// Responses to these queries, which are sent at once.
 async fn answers(client: &mut Client, version: &str, questions: &[Bytes]) -> Vec<DynamicMessage> {
     let path = format!("/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
     let reply = client.call(&path, &[], questions.concat().into()).await;
@@ -67,7 +67,7 @@ async fn a_program_finds_everything() {
             })
             .collect();
         assert_eq!(names.len(), 4, "{names:?}");
-        // A program that begins with nothing, and asks for what it needs.
+        // A generic client that asks for everything it needs.
         let mut wanted =
             vec![ask(version, "file_containing_symbol", "envoy.service.ratelimit.v3.RateLimitService")];
         let mut found = Vec::new();
@@ -118,7 +118,7 @@ async fn questions_one_after_the_other() {
     assert_eq!(answers[0].descriptor().name(), "ServerReflectionResponse");
 }
 
-/// A conversation in which nothing is said for long is over; so is one of a service that ends.
+/// A silent call ends; so does one at shutdown.
 #[tokio::test]
 async fn nobody_waits_for_a_question_for_ever() {
     let mut service = Service::bounded("idle_timeout: 400ms").await;

@@ -1,4 +1,5 @@
-//! A service in this process with a door for gRPC, over a store in memory, or over one that never answers.
+//! Server in this process with a gRPC listener, over a store in memory, or over one that never
+//! answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,20 +36,20 @@ impl Service {
         Self::with(&format!("connections: {{ {connections} }}")).await
     }
 
-    /// Over a store that takes what it is asked, and never says a word.
+    /// Over a store that accepts commands, and never answers.
     pub(crate) async fn over_silence(server: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let silent = tokio::spawn(async move {
-            let mut kept = Vec::new();
+            let mut open = Vec::new();
             while let Ok((stream, _)) = listener.accept().await {
-                kept.push(stream);
+                open.push(stream);
             }
         });
         let store = format!("store: {{ kind: redis, url: 'redis://{address}', timeout: 60s }}");
         let mut service = Self::start(&format!("{store}\nserver: {{ {server} }}\n{RULES}")).await;
         service.silent = Some(silent);
-        // It looks for what the store knows before it begins, and does so in vain.
+        // It reads the notes of the store before it begins, in vain.
         let health = service.client().await.call("/grpc.health.v1.Health/Check", &[], framed(&[])).await;
         assert_eq!(health.code(), tonic::Code::Ok);
         service
@@ -84,8 +85,8 @@ impl Service {
 
     /// Whether it still answers others.
     pub(crate) async fn answers_others(&self) {
-        let asks = async { self.client().await.limit("somebody else").await };
-        let reply = timeout(Duration::from_secs(10), asks).await.expect("an answer in time");
+        let call = async { self.client().await.limit("somebody else").await };
+        let reply = timeout(Duration::from_secs(10), call).await.expect("an answer in time");
         assert_eq!(reply.code(), tonic::Code::Ok, "{reply:?}");
     }
 

@@ -1,4 +1,4 @@
-//! The end: clients are told to go elsewhere, and what was asked is answered.
+//! Shutdown: clients get GOAWAY, and calls in progress are answered.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn what_was_begun_is_answered() {
     }
 }
 
-/// Idle connections are told, and end as they should.
+/// Idle connections get GOAWAY, and end in order.
 #[tokio::test]
 async fn who_asks_nothing_is_told_to_go() {
     let mut service = Service::with("").await;
@@ -51,7 +51,8 @@ async fn who_asks_nothing_is_told_to_go() {
     service.ended().await;
 }
 
-/// GOAWAY comes in two steps, so that a call which was on its way is answered: first that there will be an end, then after which call it is.
+/// GOAWAY comes in two steps, so that a call which was on its way is answered: first that there
+/// will be an end, then after which call it is.
 #[tokio::test]
 async fn a_call_that_crosses_the_word_is_answered() {
     let mut service = Service::with("").await;
@@ -71,18 +72,18 @@ async fn a_call_that_crosses_the_word_is_answered() {
     service.ended().await;
 }
 
-/// While balancers have time to notice, everybody is answered, and told not to stay.
+/// While balancers have time to notice, all clients are answered, and get GOAWAY.
 #[tokio::test]
 async fn balancers_have_time_to_notice() {
     let mut service = Service::with("shutdown_delay: 2s").await;
-    let mut kept = service.client().await;
-    assert_eq!(kept.limit("alice").await.code(), Code::Ok);
+    let mut open = service.client().await;
+    assert_eq!(open.limit("alice").await.code(), Code::Ok);
     service.tell_to_stop();
     while service.app.is_ready() {
         tokio::task::yield_now().await;
     }
     let fresh = service.client().await;
-    for mut client in [kept, fresh] {
+    for mut client in [open, fresh] {
         assert_eq!(client.limit("alice").await.code(), Code::Ok);
         assert!(client.ended_well().await);
     }

@@ -12,7 +12,7 @@ use tonic::Code;
 use crate::grpc::client::{LIMIT, framed, request};
 use crate::grpc::service::Service;
 
-/// What a test waits for at most: five times what it says.
+/// Maximum time of a test: five times its own.
 const TIME: Duration = Duration::from_millis(400);
 
 /// Nothing comes before its time, nor long after it.
@@ -43,7 +43,8 @@ async fn who_asks_nothing_more_is_told_to_go() {
     assert_eq!(service.app.connection_stats().ended_idle, 1);
 }
 
-/// A half of a head, which has its own time, and pings all the while: neither is a call. It does not answer either, and is ended all the same.
+/// A half of a head, which has its own time, and pings all the while: neither is a call. It does
+/// not answer either, and is ended all the same.
 #[tokio::test]
 async fn pings_are_no_calls() {
     let service = Service::bounded("idle_timeout: 400ms, head_timeout: 400ms").await;
@@ -54,12 +55,12 @@ async fn pings_are_no_calls() {
         }
         let began = Instant::now();
         let ended = async {
-            let mut told = false;
+            let mut is_goaway = false;
             loop {
                 tokio::select! {
                     next = raw.next() => match next {
-                        Some(next) => told |= next.kind == GOAWAY,
-                        None => break told,
+                        Some(next) => is_goaway |= next.kind == GOAWAY,
+                        None => break is_goaway,
                     },
                     () = sleep(Duration::from_millis(20)), if !silent => {
                         let _gone = tokio::io::AsyncWriteExt::write_all(&mut raw.0, &frame(PING, 0, 0, &[7; 8])).await;
@@ -74,7 +75,8 @@ async fn pings_are_no_calls() {
     service.until_open(0).await;
 }
 
-/// A call that does not come to its end is over by itself; others on its connection go on, and do not keep it.
+/// A call that does not come to its end is over by itself; others on its connection go on, and do
+/// not keep it.
 #[tokio::test]
 async fn half_a_call() {
     let service = Service::bounded("body_timeout: 400ms").await;

@@ -54,10 +54,10 @@ async fn what_is_no_limit_is_said() {
         (json!({ "key": "a", "window_ms": 1 }), "missing field `quota`"),
         (json!({ "key": "a", "quota": 1, "window_ms": 1, "window": 1 }), "unknown field `window`"),
     ];
-    for (body, said) in rows {
+    for (body, expected) in rows {
         let answer = client.post("/v1/limit", &body).await;
         assert_eq!(answer.status, 400, "{body}");
-        assert!(answer.detail().contains(said), "{body}: {}", answer.detail());
+        assert!(answer.detail().contains(expected), "{body}: {}", answer.detail());
     }
 }
 
@@ -78,7 +78,7 @@ async fn beyond_loopback_it_has_to_be_switched_on() {
     }
 }
 
-/// In a descriptor they would take the place of the rules.
+/// In a descriptor they would replace the rules.
 #[tokio::test]
 async fn beyond_loopback_it_has_to_be_switched_on_for_descriptors_too() {
     let entries = json!([{ "key": "user", "value": "alice" }]);

@@ -1,4 +1,4 @@
-//! Forward-auth: what a proxy says of a request, and what it is told.
+//! Forward authentication: the headers of a proxy, and its responses.
 
 use serde_json::Value;
 
@@ -105,8 +105,8 @@ async fn a_refusal_has_the_status_that_the_proxy_can_use() {
         assert_eq!(refused.header("retry-after"), Some("60"));
         assert_eq!(refused.at("/violated-policies"), Value::from(vec!["api-3/min"]));
     }
-    let looks = client.get("/v1/authorize?cost=0", &request).await;
-    assert_eq!(looks.status, 200);
+    let peek = client.get("/v1/authorize?cost=0", &request).await;
+    assert_eq!(peek.status, 200);
     let never = client.get("/v1/authorize?cost=4", &request).await;
     assert_eq!((never.status, never.header("retry-after")), (429, None));
 }
@@ -136,17 +136,18 @@ async fn what_is_not_clear_is_refused() {
         ("", &[("x-forwarded-method", "GET"), ("x-original-method", "PUT")], "contradict"),
         ("", &[("x-api-key", "a"), ("x-api-key", "b")], "x-api-key is given twice"),
     ];
-    for (query, headers, said) in rows {
+    for (query, headers, expected) in rows {
         let answer = client.get(&format!("/v1/authorize{query}"), headers).await;
         assert_eq!(answer.status, 400, "{query} {headers:?}");
-        assert!(answer.detail().contains(said), "{}", answer.detail());
+        assert!(answer.detail().contains(expected), "{}", answer.detail());
     }
     let long = "x".repeat(5_000);
     let answer = client.get("/v1/authorize", &[("x-api-key", &long)]).await;
     assert_eq!(answer.status, 400);
 }
 
-/// Who a proxy had a request from is not the proxy, whatever it writes: rules may trust its address.
+/// Who a proxy had a request from is not the proxy, whatever it writes: rules may trust its
+/// address.
 #[tokio::test]
 async fn a_hop_that_is_no_address_is_not_the_proxy() {
     let policy = "

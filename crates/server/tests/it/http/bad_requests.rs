@@ -13,10 +13,10 @@ async fn goes_on(client: &mut Client) {
     assert_eq!(client.send("POST", "/v1/check", &[], body).await.status, 200);
 }
 
-fn is_problem(response: &Response, status: u16, said: &str) {
+fn is_problem(response: &Response, status: u16, expected: &str) {
     assert_eq!(response.status, status, "{response:?}");
     assert_eq!(response.header("content-type"), Some("application/problem+json"));
-    assert!(response.detail().contains(said), "{:?} is not in {:?}", said, response.detail());
+    assert!(response.detail().contains(expected), "{:?} is not in {:?}", expected, response.detail());
 }
 
 #[tokio::test]
@@ -75,8 +75,8 @@ async fn bodies() {
     ];
     let service = service().await;
     let mut client = service.client().await;
-    for (body, said) in rows {
-        is_problem(&client.send("POST", "/v1/check", &[], body).await, 400, said);
+    for (body, expected) in rows {
+        is_problem(&client.send("POST", "/v1/check", &[], body).await, 400, expected);
     }
     goes_on(&mut client).await;
     let whole = client.send("POST", "/v1/check", &[], br#"{"attributes":{"user":"b"},"cost":2.0}"#).await;
@@ -134,7 +134,7 @@ async fn bodies_that_are_too_large() {
     client.write(b"POST /v1/check HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
     client.write(b"8\r\n{\"attrib\r\n9\r\nutes\":{}}\r\n0\r\n\r\n").await;
     assert_eq!(client.receive("POST", "/v1/check").await.status, 200);
-    // One that says how large it will be, and waits to hear that it may come, is told at once.
+    // A client that announces its size and waits for permission gets the error at once.
     client
         .write(
             b"POST /v1/check HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 99999999\r\n\r\n",
@@ -193,6 +193,6 @@ async fn a_head_without_end_is_cut_off() {
     let service = service().await;
     let mut client = Client::connect(service.address, None).await;
     client.write(b"GET / HTTP/1.1\r\nx: ").await;
-    // Until nothing is taken any more. What the server said meanwhile may be lost with the connection.
+    // Until nothing is read any more. The response may be lost with the connection.
     while client.try_write(&[b'x'; 4_096]).await.is_ok() {}
 }

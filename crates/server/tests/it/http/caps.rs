@@ -28,8 +28,8 @@ async fn until(is_so: impl Fn() -> bool) {
     timeout(Duration::from_secs(10), wait).await.expect("it becomes so");
 }
 
-/// Connects, asks, and keeps the connection.
-async fn asks(service: &Service, from: [u8; 4]) -> (Client, Response) {
+/// Connects, and sends a request.
+async fn request(service: &Service, from: [u8; 4]) -> (Client, Response) {
     let mut client = Client::connect_from(from, service.address).await;
     let answer = client.send("POST", "/v1/check", &[], CHECK).await;
     (client, answer)
@@ -51,28 +51,28 @@ const OTHER: [u8; 4] = [127, 0, 0, 2];
 #[tokio::test]
 async fn so_many_at_a_time() {
     let service = service("max: 2").await;
-    let first = asks(&service, ONE).await;
-    let second = asks(&service, OTHER).await;
+    let first = request(&service, ONE).await;
+    let second = request(&service, OTHER).await;
     assert_eq!((first.1.status, second.1.status), (200, 200));
-    let (mut third, answer) = asks(&service, OTHER).await;
+    let (mut third, answer) = request(&service, OTHER).await;
     is_turned_away(&answer);
     assert!(third.is_ended().await);
     let stats = service.app.connection_stats();
     assert_eq!((stats.turned_away, stats.dropped), (1, 0));
     drop(first);
     until(|| service.app.connection_stats().open == 1).await;
-    assert_eq!(asks(&service, OTHER).await.1.status, 200);
+    assert_eq!(request(&service, OTHER).await.1.status, 200);
 }
 
 #[tokio::test]
 async fn so_many_from_one_address() {
     let service = service("max_per_address: 2").await;
-    let _kept = [asks(&service, ONE).await, asks(&service, ONE).await];
-    is_turned_away(&asks(&service, ONE).await.1);
-    assert_eq!(asks(&service, OTHER).await.1.status, 200, "others are not in its way");
+    let _open = [request(&service, ONE).await, request(&service, ONE).await];
+    is_turned_away(&request(&service, ONE).await.1);
+    assert_eq!(request(&service, OTHER).await.1.status, 200, "others are not in its way");
 }
 
-/// A connection on which a request has begun and does not end: it is not idle, and has its place until `head_timeout`.
+/// A connection with an incomplete request: it is not idle, and has its slot until `head_timeout`.
 async fn occupies(service: &Service) -> Client {
     let mut client = Client::connect(service.address, None).await;
     client.write(b"POST /v1/check HTTP/1.1\r\nhost: a\r\n").await;
@@ -84,7 +84,7 @@ async fn occupies(service: &Service) -> Client {
 #[tokio::test]
 async fn surplus_connections_are_bounded_too() {
     let service = service("max: 1, head_timeout: 60s").await;
-    let _kept = occupies(&service).await;
+    let _open = occupies(&service).await;
     let mut silent = Vec::new();
     for _ in 0..257 {
         silent.push(Client::connect(service.address, None).await);
@@ -95,7 +95,7 @@ async fn surplus_connections_are_bounded_too() {
         assert!(timeout(Duration::from_secs(10), client.is_ended()).await.expect("after two seconds"));
     }
     assert_eq!(service.app.connection_stats().dropped, 1);
-    is_turned_away(&asks(&service, ONE).await.1);
+    is_turned_away(&request(&service, ONE).await.1);
 }
 
 /// Supervisors are answered whatever others do: also when every slot is taken, and more surplus
@@ -103,7 +103,7 @@ async fn surplus_connections_are_bounded_too() {
 #[tokio::test]
 async fn health_is_answered_beyond_the_last_slot() {
     let service = service("max: 1, head_timeout: 60s").await;
-    let _kept = occupies(&service).await;
+    let _open = occupies(&service).await;
     let mut silent = Vec::new();
     for silent_count in [0, 10, 400] {
         while silent.len() < silent_count {
@@ -118,7 +118,7 @@ async fn health_is_answered_beyond_the_last_slot() {
             assert_eq!(answer.at(body), true);
             assert_eq!(answer.header("connection"), Some("close"));
         }
-        is_turned_away(&asks(&service, ONE).await.1);
+        is_turned_away(&request(&service, ONE).await.1);
     }
     service.app.begin_shutdown();
     let mut client = Client::connect(service.address, None).await;
@@ -129,14 +129,14 @@ async fn health_is_answered_beyond_the_last_slot() {
 #[tokio::test]
 async fn the_longest_idle_connection_is_closed_first() {
     let service = service("max: 3").await;
-    let (mut first, _) = asks(&service, ONE).await;
+    let (mut first, _) = request(&service, ONE).await;
     tokio::time::sleep(Duration::from_millis(1_200)).await;
-    let (mut second, _) = asks(&service, ONE).await;
+    let (mut second, _) = request(&service, ONE).await;
     let mut busy = occupies(&service).await;
-    is_turned_away(&asks(&service, OTHER).await.1);
+    is_turned_away(&request(&service, OTHER).await.1);
     assert_eq!(service.app.connection_stats().ended_for_room, 0, "nobody has been idle for long");
     tokio::time::sleep(Duration::from_millis(2_000)).await;
-    let (mut third, answer) = asks(&service, OTHER).await;
+    let (mut third, answer) = request(&service, OTHER).await;
     assert_eq!(answer.status, 200);
     assert!(timeout(Duration::from_secs(1), first.is_ended()).await.expect("at once"));
     let stats = service.app.connection_stats();
@@ -165,7 +165,7 @@ async fn a_hundred_megabytes() {
     assert!(sent_bytes < 50_000_000, "{sent_bytes} bytes were taken");
 }
 
-/// Whoever asks first is not told to go on, and whoever does not say how much it will be is stopped.
+/// A client that sends `Expect` gets no 100, and one of unknown length is stopped.
 #[tokio::test]
 async fn a_body_that_is_announced() {
     let service = service("max_body: 1KiB").await;
@@ -184,7 +184,7 @@ async fn a_head_that_is_too_large() {
         let mut client = Client::connect(service.address, None).await;
         let padding = "x".repeat(padding_bytes);
         let request = bytes_of("POST", "/v1/check", &[("x-padding", &padding)], CHECK);
-        // It may be told before it has sent all of it.
+        // The response may come before it has sent all of it.
         let _cut = client.try_write(&request).await;
         assert_eq!(client.receive("POST", "/v1/check").await.status, status, "{padding_bytes}");
     }

@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 client that sends exactly what a test says.
+//! HTTP/1.1 client that sends exact bytes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ pub(crate) struct Response {
 }
 
 impl Client {
-    /// Every answer is held against the document, where there is one.
+    /// OpenAPI document that every response is checked against, if there is one.
     pub(crate) async fn connect(address: SocketAddr, document: Option<Arc<Document>>) -> Self {
         let stream = TcpStream::connect(address).await.expect("a connection");
         Self::over(stream, document)

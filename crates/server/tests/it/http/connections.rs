@@ -33,12 +33,12 @@ async fn every_answer_has_an_id() {
     let mut client = service.client().await;
     let answer = client.get("/nothing", &[("x-request-id", "from-the-client/1")]).await;
     assert_eq!(answer.header("x-request-id"), Some("from-the-client/1"));
-    let mut seen = std::collections::HashSet::new();
+    let mut ids = std::collections::HashSet::new();
     for _ in 0..3 {
         let mut client = service.client().await;
         for _ in 0..3 {
             let answer = client.get("/", &[("x-request-id", "two words")]).await;
-            assert!(seen.insert(answer.header("x-request-id").expect("an id").to_owned()));
+            assert!(ids.insert(answer.header("x-request-id").expect("an id").to_owned()));
         }
     }
 }
@@ -47,23 +47,23 @@ async fn every_answer_has_an_id() {
 #[tokio::test(start_paused = true)]
 async fn who_never_finishes_a_request_is_cut_off() {
     let service = Service::start(Kind::Memory, POLICY).await;
-    for (bytes, told) in UNFINISHED {
+    for (bytes, status) in UNFINISHED {
         let mut client = Client::connect(service.address, None).await;
         client.write(bytes.as_bytes()).await;
-        is_told(&mut client, told).await;
+        is_refused(&mut client, status).await;
     }
     assert_eq!(service.app.connection_stats().ended_slow, 3);
 }
 
-/// What does not come to its end, and whether its sender is told.
+/// Incomplete requests, and the status of the response, if there is one.
 const UNFINISHED: [(&str, Option<u16>); 3] = [
     ("", None),
     ("POST /v1/check HTTP/1.1\r\nhost", Some(408)),
     ("POST /v1/check HTTP/1.1\r\ncontent-length: 9\r\n\r\n{", Some(408)),
 ];
 
-async fn is_told(client: &mut Client, told: Option<u16>) {
-    if let Some(status) = told {
+async fn is_refused(client: &mut Client, status: Option<u16>) {
+    if let Some(status) = status {
         let answer = client.receive("POST", "/v1/check").await;
         assert_eq!(answer.status, status, "{answer:?}");
         assert_eq!(answer.header("connection"), Some("close"));
@@ -74,7 +74,7 @@ async fn is_told(client: &mut Client, told: Option<u16>) {
     assert!(client.is_ended().await);
 }
 
-/// What a test waits for at most: five times what it says.
+/// Maximum time of a test: five times its own.
 const TIME: Duration = Duration::from_millis(200);
 
 fn policy(connections: &str) -> String {
@@ -91,12 +91,12 @@ async fn lasts_as_long_as_set(what: impl Future<Output = ()>) {
 #[tokio::test]
 async fn time_outs_are_those_of_the_settings() {
     let settings = ["head_timeout: 200ms", "head_timeout: 200ms", "body_timeout: 200ms"];
-    for (settings, (bytes, told)) in settings.into_iter().zip(UNFINISHED) {
+    for (settings, (bytes, status)) in settings.into_iter().zip(UNFINISHED) {
         let service = Service::start(Kind::Memory, &policy(settings)).await;
         lasts_as_long_as_set(async {
             let mut client = Client::connect(service.address, None).await;
             client.write(bytes.as_bytes()).await;
-            is_told(&mut client, told).await;
+            is_refused(&mut client, status).await;
         })
         .await;
     }
@@ -153,7 +153,7 @@ async fn what_came_with_an_earlier_request_is_told_too() {
     let mut client = service.client().await;
     client.write(&[&bytes_of("GET", "/", &[], b"")[..], b"POST /v1/che"].concat()).await;
     assert_eq!(client.receive("GET", "/").await.status, 200);
-    is_told(&mut client, Some(408)).await;
+    is_refused(&mut client, Some(408)).await;
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ impl Document {
         }
     }
 
-    /// What is said of a path, which may be one with a parameter at its end.
+    /// Operations of a path, which may have a parameter at its end.
     fn item(&self, path: &str) -> &Value {
         let paths = &self.0["paths"];
         match path.rsplit_once('/') {
@@ -71,13 +71,13 @@ impl Document {
     }
 
     fn check_headers(&self, expected: &Value, response: &Response) {
-        let known = expected["headers"].as_object().expect("headers");
-        let known: Vec<String> = known.keys().map(|name| name.to_ascii_lowercase()).collect();
+        let names = expected["headers"].as_object().expect("headers");
+        let names: Vec<String> = names.keys().map(|name| name.to_ascii_lowercase()).collect();
         for (name, _) in &response.headers {
             let usual = ["content-type", "content-length", "date", "connection"].contains(&name.as_str());
             // Other styles than the default are named in the text only.
             let styled = name.starts_with("ratelimit-") || name.starts_with("x-ratelimit-");
-            assert!(usual || styled || known.contains(name), "no header {name} with {}", response.status);
+            assert!(usual || styled || names.contains(name), "no header {name} with {}", response.status);
         }
     }
 
@@ -115,11 +115,11 @@ impl Document {
 async fn everything_in_the_document_is_there() {
     let service = Service::start(Kind::Memory, "rules: []").await;
     let mut client = service.client().await;
-    let mut seen = 0;
+    let mut operations = 0;
     for (path, method) in service.document.operations() {
         let answer = client.send(&method.to_ascii_uppercase(), path, &[], b"").await;
         assert!(![404, 405].contains(&answer.status), "{method} {path}");
-        seen += 1;
+        operations += 1;
     }
-    assert_eq!(seen, 5 + 8 + 2 + 4 * 2);
+    assert_eq!(operations, 5 + 8 + 2 + 4 * 2);
 }

@@ -99,13 +99,13 @@ async fn jitter_is_later_only() {
     let service = Service::start(Kind::Memory, policy).await;
     let mut client = service.client().await;
     assert_eq!(check(&mut client, 1).await.status, 200);
-    let mut seen = std::collections::HashSet::new();
+    let mut waits = std::collections::HashSet::new();
     for _ in 0..50 {
         let denied = check(&mut client, 1).await;
         let seconds: u64 = denied.header("retry-after").expect("a wait").parse().expect("seconds");
         assert!((60..=90).contains(&seconds), "{seconds}");
         assert_eq!(denied.at("/retry_after_ms"), 60_000);
-        seen.insert(seconds);
+        waits.insert(seconds);
     }
-    assert!(seen.len() > 5, "{seen:?}");
+    assert!(waits.len() > 5, "{waits:?}");
 }

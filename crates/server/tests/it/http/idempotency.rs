@@ -9,11 +9,11 @@ fn body(user: &str, cost: u64, key: &str) -> Value {
     json!({ "attributes": { "user": user }, "cost": cost, "idempotency_key": key })
 }
 
-/// All but what says that it was said before.
+/// Body without `replayed`.
 fn without_replayed(response: &Response) -> Value {
-    let mut said = response.json();
-    said.as_object_mut().expect("an object").remove("replayed");
-    said
+    let mut body = response.json();
+    body.as_object_mut().expect("an object").remove("replayed");
+    body
 }
 
 #[tokio::test]
@@ -60,7 +60,8 @@ async fn denials_are_not_remembered() {
     }
 }
 
-/// A key that is used again after its time is a new request: charged anew, with a permit that was never used.
+/// A key that is used again after its time is a new request: charged anew, with a permit that was
+/// never used.
 #[tokio::test]
 async fn a_key_after_its_time_gets_a_permit_of_its_own() {
     let policy = "rules: [{ name: api, key: [user], limits: [5/h], refundable: true }]";

@@ -15,12 +15,12 @@ async fn so_many_at_a_time() {
         let first = client.check(alice.clone()).await;
         assert_eq!(first.at("/limits/0/limit"), "2 in flight for 30s");
         assert_eq!(client.statuses(2, alice.clone()).await, [200, 429]);
-        // A place may be free at any time, so that no time can be told to come again.
+        // A slot may be free at any time, so there is no exact wait.
         let full = client.check(alice.clone()).await;
         assert_eq!((full.status, full.header("retry-after")), (429, None));
-        for place in ["", "/limits/0"] {
-            assert_eq!(full.at(&format!("{place}/retry_after_ms")), json!(null), "{place}");
-            assert_eq!(full.at(&format!("{place}/retry_after_at_most_ms")), 30_000, "{place}");
+        for at in ["", "/limits/0"] {
+            assert_eq!(full.at(&format!("{at}/retry_after_ms")), json!(null), "{at}");
+            assert_eq!(full.at(&format!("{at}/retry_after_at_most_ms")), 30_000, "{at}");
         }
         let detail = "jobs-2-in-flight-for-30s: quota used up; a slot may be free at any time, at the latest in 30000 ms";
         assert_eq!(full.at("/detail"), detail);
@@ -28,17 +28,17 @@ async fn so_many_at_a_time() {
         let released = client.post("/v1/refund", &json!({ "permit": first.at("/permit") })).await;
         assert_eq!((released.status, released.at("/outcome")), (200, "settled".into()));
         assert_eq!(client.statuses(2, alice.clone()).await, [200, 429]);
-        // One place whatever the cost: what costs more than there are places is not refused for ever.
+        // One slot whatever the cost: a cost above the number of slots is not refused for ever.
         let costly = client.post("/v1/check", &json!({ "attributes": { "user": "bob" }, "cost": 9 })).await;
         assert_eq!((costly.status, costly.at("/limits/0/remaining")), (200, 1.into()));
         assert_eq!(costly.at("/remaining"), json!(null), "no limit bounds the cost");
-        // Who never releases frees its place when its hold ends.
+        // A slot that is never released is free when its hold ends.
         service.advance_ms(30_000);
         assert_eq!(client.statuses(3, alice).await, [200, 200, 429]);
     }
 }
 
-/// A rate and places that are both used up: the wait is exact only if it is the rate's that takes longest.
+/// A rate and slots that are both used up: the wait is exact only if that of the rate is longest.
 #[tokio::test]
 async fn beside_a_rate() {
     let rules = "
@@ -52,9 +52,9 @@ rules:
         for (case, exact, at_most, header) in
             [("slow", json!(60_000), json!(null), Some("60")), ("fast", json!(null), json!(30_000), None)]
         {
-            let asked = json!({ "case": case, "user": "alice" });
-            assert_eq!(client.check(asked.clone()).await.status, 200);
-            let refused = client.check(asked).await;
+            let attributes = json!({ "case": case, "user": "alice" });
+            assert_eq!(client.check(attributes.clone()).await.status, 200);
+            let refused = client.check(attributes).await;
             let at = |member: &str| refused.json().get(member).cloned().unwrap_or_default();
             assert_eq!(at("retry_after_ms"), exact, "{kind:?} {case}");
             assert_eq!(at("retry_after_at_most_ms"), at_most, "{kind:?} {case}");
@@ -63,7 +63,7 @@ rules:
     }
 }
 
-/// A request that costs more than one unit takes one place, and its permit gives both back.
+/// A request with a cost above one takes one slot, and its permit gives both back.
 #[tokio::test]
 async fn a_permit_is_for_the_cost_and_the_place() {
     let limits = "[9/min, { in_flight: 2, hold: 30s }, 50/h]";

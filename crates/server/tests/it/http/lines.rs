@@ -1,4 +1,4 @@
-//! What is told through `tracing`, kept for the test that wants to know.
+//! Lines of `tracing`, collected for a test.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -11,17 +11,17 @@ use tracing::{Event, Metadata, Subscriber};
 #[derive(Clone)]
 pub(crate) struct Lines {
     target: &'static str,
-    kept: Arc<Mutex<Vec<String>>>,
+    lines: Arc<Mutex<Vec<String>>>,
 }
 
 impl Lines {
     pub(crate) fn of(target: &'static str) -> Self {
-        Self { target, kept: Arc::default() }
+        Self { target, lines: Arc::default() }
     }
 
     /// Those since the last time.
     pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.kept.lock().expect("no panic"))
+        std::mem::take(&mut self.lines.lock().expect("no panic"))
     }
 }
 
@@ -49,7 +49,7 @@ impl Subscriber for Lines {
     fn event(&self, event: &Event<'_>) {
         let mut written = Written(String::new());
         event.record(&mut written);
-        self.kept.lock().expect("no panic").push(written.0.trim_end().to_owned());
+        self.lines.lock().expect("no panic").push(written.0.trim_end().to_owned());
     }
 
     fn enter(&self, _: &Id) {}

@@ -1,4 +1,5 @@
-//! The numbers of a request: one definition, in the body, in every style of headers and in Envoy's statuses.
+//! The numbers of a request: one definition, in the body, in every style of headers and in Envoy's
+//! statuses.
 
 use serde_json::{Value, json};
 
@@ -15,7 +16,8 @@ rules:
   - { name: watch, key: [user], mode: observe, limits: [1/day] }
 ";
 
-/// A case, a cost, and the quota, what remains, the wait and the reset. `null` is what nobody can tell.
+/// A case, a cost, and the quota, what remains, the wait and the reset. `null` is what nobody can
+/// tell.
 const STEPS: [(&str, u64, [Option<u64>; 4]); 11] = [
     ("two", 5, [Some(5), Some(0), None, Some(600_000)]),
     ("two", 8, [Some(5), Some(0), None, Some(600_000)]),
@@ -53,15 +55,15 @@ async fn bodies_and_older_headers() {
             let service = service(kind, style).await;
             let mut client = service.client().await;
             for (case, cost, [quota, remaining, wait_ms, reset_ms]) in STEPS {
-                let asked = json!({ "attributes": { "case": case, "user": "alice" }, "cost": cost });
-                let answer = client.post("/v1/check", &asked).await;
-                let said = ["remaining", "retry_after_ms", "reset_after_ms"]
+                let body = json!({ "attributes": { "case": case, "user": "alice" }, "cost": cost });
+                let answer = client.post("/v1/check", &body).await;
+                let numbers = ["remaining", "retry_after_ms", "reset_after_ms"]
                     .map(|member| number(&answer.at(&format!("/{member}"))));
-                assert_eq!(said, [remaining, wait_ms, reset_ms], "{kind:?} {case} {cost}");
-                let said =
+                assert_eq!(numbers, [remaining, wait_ms, reset_ms], "{kind:?} {case} {cost}");
+                let numbers =
                     ["limit", "remaining", "reset"].map(|name| header(&answer, &format!("{prefix}{name}")));
                 let reset = quota.and(reset_ms).map(seconds);
-                assert_eq!(said, [quota, remaining, reset], "{kind:?} {case} {cost}");
+                assert_eq!(numbers, [quota, remaining, reset], "{kind:?} {case} {cost}");
                 assert_eq!(header(&answer, "retry-after"), wait_ms.map(seconds), "{kind:?} {case} {cost}");
             }
         }
@@ -75,12 +77,12 @@ async fn statuses_of_descriptors() {
         let mut client = service.client().await;
         for (case, cost, [quota, remaining, _, reset_ms]) in STEPS {
             let entries = json!([{ "key": "case", "value": case }, { "key": "user", "value": "alice" }]);
-            let asked = json!({ "domain": "d", "descriptors": [{ "entries": entries, "hitsAddend": cost }] });
-            let answer = client.post("/json", &asked).await;
+            let body = json!({ "domain": "d", "descriptors": [{ "entries": entries, "hitsAddend": cost }] });
+            let answer = client.post("/json", &body).await;
             let status = answer.at("/statuses/0");
-            let said =
+            let numbers =
                 (number(&status["currentLimit"]["requestsPerUnit"]), number(&status["limitRemaining"]));
-            assert_eq!(said, (quota, remaining), "{kind:?} {case} {cost}: {status}");
+            assert_eq!(numbers, (quota, remaining), "{kind:?} {case} {cost}: {status}");
             let reset = quota.and(reset_ms).map(|ms| format!("{}s", ms / 1_000));
             assert_eq!(status["durationUntilReset"].as_str().map(str::to_owned), reset, "{case} {cost}");
         }
@@ -94,13 +96,13 @@ async fn what_remains_fits_exactly() {
         let service = service(kind, "none").await;
         let mut client = service.client().await;
         for (case, taken) in [("two", 2), ("jobs", 7), ("both", 4)] {
-            let asked = |cost: u64| json!({ "attributes": { "case": case, "user": "bob" }, "cost": cost });
-            let first = client.post("/v1/check", &asked(taken)).await;
+            let body = |cost: u64| json!({ "attributes": { "case": case, "user": "bob" }, "cost": cost });
+            let first = client.post("/v1/check", &body(taken)).await;
             assert_eq!(first.status, 200, "{kind:?} {case}");
             let remaining = number(&first.at("/remaining")).expect("a number");
-            let more = client.post("/v1/check", &asked(remaining + 1)).await;
+            let more = client.post("/v1/check", &body(remaining + 1)).await;
             assert_eq!((more.status, number(&more.at("/remaining"))), (429, Some(remaining)), "{case}");
-            assert_eq!(client.post("/v1/check", &asked(remaining)).await.status, 200, "{kind:?} {case}");
+            assert_eq!(client.post("/v1/check", &body(remaining)).await.status, 200, "{kind:?} {case}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The store does not answer: every rule does what it says.
+//! Outage of the store: every rule has its fallback.
 
 use serde_json::{Value, json};
 use slidegate::SystemClock;
@@ -37,7 +37,7 @@ async fn rules_say_what_holds_without_a_store() {
     // One of two nodes has half of the quota, and has used one of its share.
     let local = client.check(json!({ "path": "/local" })).await;
     assert_eq!((local.status, local.at("/source"), local.at("/remaining")), (200, "local".into(), 0.into()));
-    // What is told is of the share, and says so.
+    // The numbers are those of the share, and marked so.
     assert_eq!((local.at("/limits/0/quota"), local.at("/limits/0/share_of")), (2.into(), 4.into()));
     assert_eq!(reserved.at("/limits/0").get("share_of"), None);
     assert_eq!(local.header("ratelimit-policy"), Some("\"local-4/h\";q=2;w=3600"));

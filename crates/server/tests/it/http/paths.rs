@@ -29,8 +29,8 @@ async fn spellings_share_a_limit() {
         for (path, status) in [("/x/..;/login", 200), ("/login;a=%2Fb", 200), ("/;/login", 429)] {
             assert_eq!(client.get("/v1/authorize", &uri(path)).await.status, status, "{kind:?} {path}");
         }
-        let asked = json!({ "attributes": { "path": "/x%2F..%2Flogin" } });
-        assert_eq!(client.post("/v1/check", &asked).await.status, 429);
+        let body = json!({ "attributes": { "path": "/x%2F..%2Flogin" } });
+        assert_eq!(client.post("/v1/check", &body).await.status, 429);
     }
 }
 
@@ -44,15 +44,15 @@ async fn what_cannot_be_judged_is_a_400() {
         (AMBIGUOUS, "different subjects or limits of the rule `user`"),
         (TIGHTER, "different subjects or limits of the rule `api`"),
     ];
-    for (path, said) in refused {
-        let asked = json!({ "attributes": { "path": path } });
+    for (path, expected) in refused {
+        let body = json!({ "attributes": { "path": path } });
         let answers = [
             client.get("/v1/authorize", &[("x-forwarded-uri", path)]).await,
-            client.post("/v1/check", &asked).await,
+            client.post("/v1/check", &body).await,
         ];
         for answer in answers {
             assert_eq!(answer.status, 400, "{answer:?}");
-            assert!(answer.detail().contains(said), "{answer:?}");
+            assert!(answer.detail().contains(expected), "{answer:?}");
         }
         // Envoy lets pass what is answered with an error.
         let entries = json!([{ "key": "path", "value": path }]);

@@ -35,14 +35,14 @@ fn with(text: &str, members: Value) -> Value {
 /// The code, and what is left, of every descriptor: `OK 4, OVER_LIMIT 0`.
 fn statuses(response: &Response) -> String {
     let statuses = response.at("/statuses");
-    let shown = statuses.as_array().expect("a list").iter().map(|status| {
+    let texts = statuses.as_array().expect("a list").iter().map(|status| {
         let code = status["code"].as_str().expect("a code").to_owned();
         match &status["limitRemaining"] {
             Value::Null => code,
             left => format!("{code} {left}"),
         }
     });
-    shown.collect::<Vec<_>>().join(", ")
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 const RULES: &str = "

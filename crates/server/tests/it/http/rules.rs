@@ -1,10 +1,12 @@
-//! Which limits apply: several at once, by route, tier and override; observed, shared out, allowed and denied.
+//! Which limits apply: several at once, by route, tier and override; observed, shared out, allowed
+//! and denied.
 
 use serde_json::{Value, json};
 
 use crate::http::service::{BOTH, START_MS, Service};
 
-/// A log of 600 per minute keeps slots of 469 ms: what comes now stays until its slot has left the window.
+/// A log of 600 per minute keeps slots of 469 ms: what comes now stays until its slot has left the
+/// window.
 const MINUTE_AND_SLOT_MS: u64 = 60_000 + (469 - 1 - START_MS % 469);
 
 #[tokio::test]
@@ -35,7 +37,8 @@ async fn several_limits_are_decided_together() {
         });
         assert_eq!(denied.json(), expected, "{kind:?}");
 
-        // A denial burnt nothing: ten in each of sixty seconds are what a minute takes, and then both limits refuse.
+        // A denial burnt nothing: ten in each of sixty seconds are what a minute takes, and then
+        // both limits refuse.
         for _ in 1..60 {
             service.advance_ms(1_000);
             assert_eq!(client.statuses(10, alice.clone()).await, [200; 10]);
@@ -43,7 +46,7 @@ async fn several_limits_are_decided_together() {
         service.advance_ms(999);
         let denied = client.check(alice.clone()).await;
         assert_eq!(denied.at("/violated-policies"), json!(["api-10/s", "api-600/min"]), "{kind:?}");
-        // Who waits as long as was said gets in, and not before.
+        // A client that waits as long as the response says gets in, and not before.
         let wait_ms = denied.at("/retry_after_ms").as_u64().expect("a wait");
         service.advance_ms(wait_ms - 1);
         assert_eq!(client.statuses(1, alice.clone()).await, [429]);

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use crate::http::client::{Client, Response};
 use crate::http::document::Document;
 
-/// Where state is kept.
+/// Kind of the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Memory,
@@ -32,7 +32,7 @@ pub(crate) const START_MS: u64 = 1_745_000_103_000;
 
 pub(crate) struct Service<C = ManualClock> {
     pub(crate) address: SocketAddr,
-    /// Where operators come in, if the policy says so.
+    /// Address of the admin listener, if the policy has one.
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) app: Arc<Runtime<C>>,
     clock: C,
@@ -69,7 +69,8 @@ impl<C: Clock + Clone + 'static> Service<C> {
         let backend = match &redis {
             None => Backend::Memory(Memory::default()),
             Some(server) => {
-                // Denials that are repeated for half a second of real time do not know of the time of the test.
+                // Denials that are repeated for half a second of real time do not know of the time
+                // of the test.
                 let patient =
                     RedisConfig::parse(&server.url()).expect("a URL").timeout(Duration::from_secs(30));
                 Backend::over(Redis::by_callers_clock(&patient.deny_cache(Duration::ZERO)), &config)

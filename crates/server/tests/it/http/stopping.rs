@@ -1,4 +1,4 @@
-//! The end: what was asked is answered, and every answer says that its connection ends.
+//! Shutdown: requests in progress are answered, and every response ends its connection.
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ async fn is_last(client: &mut Client, status: u16) {
 #[tokio::test]
 async fn what_was_begun_is_answered() {
     let request = bytes_of("POST", "/v1/check", &[], BODY);
-    // In the head, in the body; as the first request, and as a later one; by itself, and behind another.
+    // In the head, in the body; as the first request, and as a later one; by itself, and behind
+    // another.
     for cut in [1, 20, request.len() - 5] {
         for earlier in [0, 1] {
             for together in [false, true] {
@@ -72,20 +73,20 @@ async fn who_has_just_come_may_still_ask() {
     served.await.expect("an end");
 }
 
-/// Whoever connects meanwhile is answered, and told not to stay.
+/// Clients that connect meanwhile get a response that ends the connection.
 #[tokio::test]
 async fn balancers_have_time_to_notice() {
     let service = Service::start(Kind::Memory, &policy("shutdown_delay: 2s")).await;
     let (address, app) = (service.address, service.app.clone());
-    let mut kept = service.client().await;
-    assert_eq!(kept.send("POST", "/v1/check", &[], BODY).await.header("connection"), None);
+    let mut open = service.client().await;
+    assert_eq!(open.send("POST", "/v1/check", &[], BODY).await.header("connection"), None);
     assert!(app.is_ready());
     let served = service.stop();
     while app.is_ready() {
         tokio::task::yield_now().await;
     }
     let mut fresh = Client::connect(address, None).await;
-    for client in [&mut kept, &mut fresh] {
+    for client in [&mut open, &mut fresh] {
         client.write(&bytes_of("POST", "/v1/check", &[], BODY)).await;
         is_last(client, 200).await;
     }
@@ -101,14 +102,14 @@ server: { shutdown_timeout: 200ms }
 rules: [{ name: api, key: [user], limits: [1/20s] }]
 ";
     let service = Service::start_in_real_time(Kind::Memory, policy).await;
-    let mut held = service.client().await;
-    assert_eq!(held.send("POST", "/v1/check", &[], BODY).await.status, 200);
+    let mut waiting = service.client().await;
+    assert_eq!(waiting.send("POST", "/v1/check", &[], BODY).await.status, 200);
     let patient = br#"{"attributes":{"user":"alice"},"wait_ms":30000}"#;
-    held.write(&bytes_of("POST", "/v1/check", &[], patient)).await;
+    waiting.write(&bytes_of("POST", "/v1/check", &[], patient)).await;
     while service.app.waiting() == 0 {
         tokio::task::yield_now().await;
     }
-    let mut clients = vec![held];
+    let mut clients = vec![waiting];
     for part in ["POST /v1/check HTTP/1.1\r\nhost", "POST /v1/check HTTP/1.1\r\ncontent-length: 9\r\n\r\n{"] {
         let mut client = service.client().await;
         client.write(part.as_bytes()).await;
@@ -135,8 +136,8 @@ async fn what_is_being_answered_is_finished_before_the_end() {
     let mut idle = service.client().await;
     let mut busy = service.client().await;
     assert_eq!(busy.send("POST", "/v1/check", &[], BODY).await.status, 200);
-    let held = br#"{"attributes":{"user":"alice"},"wait_ms":5000}"#;
-    busy.write(&bytes_of("POST", "/v1/check", &[], held)).await;
+    let waiting = br#"{"attributes":{"user":"alice"},"wait_ms":5000}"#;
+    busy.write(&bytes_of("POST", "/v1/check", &[], waiting)).await;
     while service.app.waiting() == 0 {
         tokio::task::yield_now().await;
     }

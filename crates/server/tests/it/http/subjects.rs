@@ -1,4 +1,5 @@
-//! Whom a limit counts for: identities with a fallback, addresses by their network, and what is missing.
+//! Whom a limit counts for: identities with a fallback, addresses by their network, and what is
+//! missing.
 
 use serde_json::json;
 
@@ -52,7 +53,7 @@ rules:
         let mut client = service.client().await;
         let without = |path: &str| json!({ "path": path });
         assert_eq!(client.statuses(3, without("/shared")).await, [200, 200, 429]);
-        // A value that is empty says no more than none.
+        // An empty value is the same as none.
         assert_eq!(client.statuses(1, json!({ "path": "/shared", "user": "" })).await, [429]);
         assert_eq!(client.statuses(5, without("/skip")).await, [200; 5]);
         let denied = client.check(without("/deny")).await;

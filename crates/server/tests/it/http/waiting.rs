@@ -1,4 +1,4 @@
-//! `wait_ms`: held for a turn, in order, and only so long and so many.
+//! `wait_ms`: requests wait in order, for a limited time and in limited number.
 
 use serde_json::{Value, json};
 use tokio::task::yield_now;
@@ -10,8 +10,8 @@ fn body(wait_ms: u64) -> Value {
     json!({ "attributes": { "user": "alice" }, "wait_ms": wait_ms })
 }
 
-async fn until<T: PartialEq>(expected: T, seen: impl Fn() -> T) {
-    while seen() != expected {
+async fn until<T: PartialEq>(expected: T, actual: impl Fn() -> T) {
+    while actual() != expected {
         yield_now().await;
     }
 }
@@ -22,16 +22,16 @@ async fn held_in_the_order_in_which_they_came() {
         let policy = "rules: [{ name: api, key: [user], limits: [1/100ms] }]";
         let service = Service::start_in_real_time(kind, policy).await;
         let mut clients = Vec::new();
-        for place in 0..4 {
+        for number in 0..4 {
             let mut client = service.client().await;
             let body = body(30_000).to_string();
             client.write(&bytes_of("POST", "/v1/check", &[], body.as_bytes())).await;
-            if place == 0 {
+            if number == 0 {
                 assert_eq!(client.receive("POST", "/v1/check").await.status, 200);
-                // Taken anew, so that all who follow have to wait.
+                // Used up again, so that all that follow have to wait.
                 client.write(&bytes_of("POST", "/v1/check", &[], body.as_bytes())).await;
             }
-            until(place + 1, || service.app.waiting()).await;
+            until(number + 1, || service.app.waiting()).await;
             clients.push(client);
         }
         let mut last_ms = 0;
@@ -76,10 +76,10 @@ rules: [{ name: api, key: [user], limits: [1/20s] }]
         let mut waiting = service.client().await;
         waiting.write(&bytes_of("POST", "/v1/check", &[], body(30_000).to_string().as_bytes())).await;
         until(1, || service.app.waiting()).await;
-        // The only place is taken: this one is answered at once, while the other still waits.
+        // The only slot is taken: this one is answered at once, while the other still waits.
         assert_eq!(client.post("/v1/check", &body(30_000)).await.status, 429);
         assert_eq!(service.app.waiting(), 1);
-        // A client that goes away leaves its place.
+        // A client that leaves frees its slot.
         drop(waiting);
         until(0, || service.app.waiting()).await;
     }

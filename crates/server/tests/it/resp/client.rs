@@ -1,4 +1,4 @@
-//! A small client that sends exactly what a test says, and understands both versions of the protocol.
+//! Client that sends exact bytes, and reads both versions of the protocol.
 
 use std::future::Future;
 use std::io;
@@ -134,7 +134,7 @@ impl Reply {
         replies.iter().map(number).collect()
     }
 
-    /// What an error says.
+    /// Text of an error.
     pub(crate) fn error(&self) -> &str {
         match self {
             Self::Error(text) => text,

@@ -1,4 +1,4 @@
-//! What clients say when they connect, and what is said to commands that are none.
+//! Commands of clients that connect, and replies to invalid commands.
 
 use crate::resp::client::{Client, Reply};
 use crate::resp::service::{Kind, Service};

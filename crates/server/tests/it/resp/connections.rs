@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use crate::resp::client::{Client, bytes_of};
 use crate::resp::service::{Kind, Service};
 
-/// What a test waits for at most: five times what it says.
+/// Maximum time of a test: five times its own.
 const TIME: Duration = Duration::from_millis(200);
 
 async fn service(connections: &str) -> Service {
@@ -69,9 +69,9 @@ async fn a_trickle_is_no_progress() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             });
-            let mut told = [0; 12];
-            reading.read_exact(&mut told).await.expect("an answer");
-            assert_eq!(&told, b"-ERR timed o", "{first:?}");
+            let mut beginning = [0; 12];
+            reading.read_exact(&mut beginning).await.expect("an answer");
+            assert_eq!(&beginning, b"-ERR timed o", "{first:?}");
             trickle.abort();
         })
         .await;
@@ -93,7 +93,8 @@ async fn who_asks_nothing_more_is_ended() {
     assert_eq!(service.app.connection_stats().ended_idle, 1);
 }
 
-/// Replies fill what the system keeps for a connection, and then nothing moves; others are answered meanwhile.
+/// Replies fill what the system keeps for a connection, and then nothing moves; others are answered
+/// meanwhile.
 #[tokio::test]
 async fn who_takes_no_replies_is_ended() {
     let service = service("write_timeout: 200ms").await;

@@ -1,4 +1,5 @@
-//! `CL.THROTTLE` beside redis-cell: the table in its own tests, what its documentation shows, its errors, and its arithmetic.
+//! `CL.THROTTLE` beside redis-cell: the table in its own tests, what its documentation shows, its
+//! errors, and its arithmetic.
 
 use std::cell::Cell;
 
@@ -14,7 +15,7 @@ struct Row {
     quantity: u64,
     limited: i64,
     remaining: i64,
-    /// None where redis-cell says −1.
+    /// None where redis-cell has −1.
     retry_after_ms: Option<u64>,
     reset_after_ms: u64,
 }
@@ -27,8 +28,8 @@ const fn row(
     Row { at_ms, quantity, limited, remaining, retry_after_ms, reset_after_ms }
 }
 
-/// The cases 0 to 14 of `it_rate_limits` in redis-cell (redis-cell-impl/src/lib.rs): one a second, five at once. It tells times in full
-/// there, and rounds them up to seconds in the command.
+/// The cases 0 to 14 of `it_rate_limits` in redis-cell (redis-cell-impl/src/lib.rs): one a second,
+/// five at once. It tells times in full there, and rounds them up to seconds in the command.
 const TABLE: [Row; 15] = [
     row((0, 6), (1, 5), (None, 0)),
     row((0, 1), (0, 4), (None, 1_000)),
@@ -61,10 +62,10 @@ async fn the_table_of_redis_cell_holds_row_by_row() {
         for (number, row) in TABLE.iter().enumerate() {
             service.advance_ms(row.at_ms - now_ms);
             now_ms = row.at_ms;
-            let told = client.say(&format!("CL.THROTTLE foo 4 1 1 {}", row.quantity)).await.integers();
+            let reply = client.say(&format!("CL.THROTTLE foo 4 1 1 {}", row.quantity)).await.integers();
             let retry_after = row.retry_after_ms.map_or(-1, seconds);
             let expected = [row.limited, 5, row.remaining, retry_after, seconds(row.reset_after_ms)];
-            assert_eq!(told, expected, "{kind:?}, case {number}");
+            assert_eq!(reply, expected, "{kind:?}, case {number}");
         }
     }
 }
@@ -82,7 +83,7 @@ async fn what_is_shown_of_redis_cell_holds() {
             (0, "CL.THROTTLE user125 0 1 2 1", [1, 1, 0, 2, 2]),
             (1_999, "CL.THROTTLE user125 0 1 2 1", [1, 1, 0, 1, 1]),
             (1, "CL.THROTTLE user125 0 1 2 1", [0, 1, 0, -1, 2]),
-            // A denial that is told again is told in full.
+            // A repeated denial has all numbers.
             (0, "CL.THROTTLE user126 15 30 60 16", [0, 16, 0, -1, 32]),
             (0, "CL.THROTTLE user126 15 30 60", [1, 16, 0, 2, 32]),
             (0, "CL.THROTTLE user126 15 30 60", [1, 16, 0, 2, 32]),
@@ -119,20 +120,21 @@ async fn errors_are_those_of_redis_cell() {
         (&["a", "1", "1", "0"], "Cell error: Zero rates are not supported"),
     ];
     for (arguments, text) in rows {
-        let told = client.ask(&[&["CL.THROTTLE"], arguments].concat()).await;
-        assert_eq!(told.error(), text, "{arguments:?}");
+        let reply = client.ask(&[&["CL.THROTTLE"], arguments].concat()).await;
+        assert_eq!(reply.error(), text, "{arguments:?}");
     }
     assert_eq!(client.ask(&["CL.THROTTLE", "a", "+5", "1", "1"]).await.integers(), [0, 6, 5, -1, 1]);
     assert_eq!(client.ask(&["CL.THROTTLE", "", "5", "1", "1"]).await.integers(), [0, 6, 5, -1, 1]);
 }
 
-/// What a key is asked with.
+/// Arguments of a key.
 #[derive(Debug)]
 struct Meter {
     max_burst: u64,
     count: u64,
     period: u64,
-    /// redis-cell counts in nanoseconds, and loses what does not divide; here all does, even in milliseconds.
+    /// redis-cell counts in nanoseconds, and loses what does not divide; here all does, even in
+    /// milliseconds.
     interval_ms: u64,
 }
 
@@ -143,7 +145,8 @@ impl Meter {
     }
 }
 
-/// redis-cell as its algorithm is described: the time at which the next would be due if all came evenly.
+/// redis-cell as its algorithm is described: the time at which the next would be due if all came
+/// evenly.
 struct Model {
     due_ms: u64,
 }
@@ -183,10 +186,10 @@ fn arithmetic_is_that_of_redis_cell() {
                 service.advance_ms(wait_ms);
                 now_ms.set(now_ms.get() + wait_ms);
                 let command = format!("CL.THROTTLE key-{key} {max_burst} {count} {period} {quantity}");
-                let told = client.say(&command).await.integers();
+                let reply = client.say(&command).await.integers();
                 let expected = model.throttle(meter, now_ms.get(), quantity);
-                if told != expected {
-                    return Err(format!("{kind:?}: {command}: {told:?}, and redis-cell {expected:?}"));
+                if reply != expected {
+                    return Err(format!("{kind:?}: {command}: {reply:?}, and redis-cell {expected:?}"));
                 }
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! What is not the protocol, or too much of it: told, ended, and nobody else notices.
+//! Invalid or excessive input: it gets an error, its connection ends, and others do not notice.
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -32,23 +32,24 @@ async fn what_is_malformed_is_told_and_ended() {
         let (reading, mut writing) = stream.into_split();
         // More than anybody reads, until the other side has had enough.
         let flood = tokio::spawn(async move { while writing.write_all(bytes.as_bytes()).await.is_ok() {} });
-        let shown = &error[..error.len().min(20)];
-        let told = told(reading).await;
-        assert_eq!(told, format!("-ERR Protocol error: {error}\r\n"), "{shown}");
+        let case = &error[..error.len().min(20)];
+        let output = output(reading).await;
+        assert_eq!(output, format!("-ERR Protocol error: {error}\r\n"), "{case}");
         flood.await.expect("an end");
         assert_eq!(other.say("PING").await.text(), "PONG");
     }
 }
 
-/// All that is said until the end.
-async fn told(mut reading: tokio::net::tcp::OwnedReadHalf) -> String {
+/// Output until the end.
+async fn output(mut reading: tokio::net::tcp::OwnedReadHalf) -> String {
     use tokio::io::AsyncReadExt;
-    let mut told = Vec::new();
-    let _reset = reading.read_to_end(&mut told).await;
-    String::from_utf8(told).expect("a text")
+    let mut output = Vec::new();
+    let _reset = reading.read_to_end(&mut output).await;
+    String::from_utf8(output).expect("a text")
 }
 
-/// A page in a browser can make it send HTTP to any address, with commands in the body. Redis hangs up without a word.
+/// A page in a browser can make it send HTTP to any address, with commands in the body. Redis hangs
+/// up without a word.
 #[tokio::test]
 async fn http_is_not_answered() {
     let commands = "SG.CHECK 1 user alice\r\nPING\r\n";
@@ -66,7 +67,7 @@ async fn http_is_not_answered() {
             let stream = TcpStream::connect(service.address).await.expect("a connection");
             let (reading, mut writing) = stream.into_split();
             writing.write_all(bytes.as_bytes()).await.expect("it is read");
-            assert_eq!(told(reading).await, "", "{bytes:?}");
+            assert_eq!(output(reading).await, "", "{bytes:?}");
         }
         assert_eq!(service.app.connection_stats().ended_abusive, count);
         let left = service.client().await.say("SG.CHECK 0 user alice").await;

@@ -1,4 +1,4 @@
-//! The store does not answer: every rule does what it says, and a stop waits for nobody in vain.
+//! Outage of the store: every rule has its fallback, and a shutdown does not wait in vain.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn rules_say_what_holds_without_a_store() {
     let Reply::Array(replies) = &reserved else { panic!("not an array: {reserved:?}") };
     assert_eq!(replies[..3], [1, 4, 3].map(Reply::Integer));
     service.redis.as_mut().expect("a server").kill();
-    // One of two nodes has half of the quota, which is what is told, and has used one of its share.
+    // One of two nodes has half of the quota, which is in the reply, and has used one of its share.
     let hour_ms = 3_600_000;
     let rows = [
         ("SG.CHECK 1 path /local", [1, 2, 0, 0, hour_ms]),
@@ -43,7 +43,7 @@ async fn rules_say_what_holds_without_a_store() {
     assert!(refund.error().starts_with("UNAVAILABLE the store is unavailable, retry: "), "{refund:?}");
 }
 
-/// The server hangs, and so do the commands: at the end of the service they are told.
+/// The store hangs, and so do the commands: at shutdown they get an error.
 #[tokio::test]
 async fn a_stop_answers_what_was_read() {
     let redis = RedisServer::start(Flavour::Redis70);
@@ -55,7 +55,7 @@ async fn a_stop_answers_what_was_read() {
     hung.stop();
     client.write(b"PING\r\nSG.CHECK 1 path /local\r\nPING\r\nSG.CHECK 1 path /deny\r\n").await;
     let (app, served) = (service.app.clone(), service.stop());
-    // What was known before them is told with them.
+    // Local replies before them are written with them.
     assert_eq!(client.reply().await, Reply::Simple("PONG".to_owned()));
     for _ in 0..3 {
         assert_eq!(client.reply().await.error(), "UNAVAILABLE the server is shutting down; retry");

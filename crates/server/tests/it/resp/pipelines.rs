@@ -5,7 +5,7 @@ use crate::resp::service::{BOTH, Kind, Service};
 
 const POLICY: &str = "rules: [{ name: api, key: [user], limits: [300/h] }]";
 
-/// More than are asked for together, with what needs no store in between.
+/// More commands than are decided concurrently, with local ones in between.
 #[tokio::test]
 async fn replies_come_in_order() {
     for kind in BOTH {
@@ -43,7 +43,7 @@ async fn a_pipeline_may_be_cut_anywhere() {
         for cut in 0..pipeline.len() {
             let mut client = service.client().await;
             client.write(&pipeline[..cut]).await;
-            // Something else is asked and answered meanwhile, so that the first part was surely read.
+            // Another command is answered meanwhile, so that the first part was surely read.
             assert_eq!(service.client().await.say("PING").await.text(), "PONG");
             client.write(&pipeline[cut..]).await;
             let replies =
@@ -73,7 +73,7 @@ async fn what_comes_before_the_end_is_answered() {
     }
 }
 
-/// The version changes in the middle, and what was asked before is told in the old one.
+/// The version changes in the middle, and replies to earlier commands have the old one.
 #[tokio::test]
 async fn the_protocol_changes_where_it_is_asked_to() {
     for kind in BOTH {

@@ -38,7 +38,8 @@ async fn requests_are_told_their_numbers() {
     }
 }
 
-/// The numbers of a request, not those of one of its limits: the least remaining with its quota, the longest wait and reset.
+/// The numbers of a request, not those of one of its limits: the least remaining with its quota,
+/// the longest wait and reset.
 #[tokio::test]
 async fn the_numbers_are_those_of_the_request() {
     let policy = "
@@ -59,7 +60,7 @@ rules:
             ("SG.CHECK 5 path /two user alice", [0, 5, 0, 60_000, 600_000]),
             ("SG.CHECK 4 path /never user alice", [0, 3, 3, -1, 0]),
             ("SG.CHECK 9 path /tie user alice", [1, 9, 0, 0, 600_000]),
-            // A place in flight is one whatever the cost, and is told of only where there is none.
+            // A slot in flight is one whatever the cost.
             ("SG.CHECK 9 path /jobs user alice", [1, 20, 11, 0, 60_000]),
             ("SG.CHECK 9 path /jobs user alice", [1, 2, 0, 0, 60_000]),
             ("SG.CHECK 1 path /jobs user alice", [0, 2, 0, -1, 60_000]),
@@ -72,7 +73,7 @@ rules:
     }
 }
 
-/// Of a denial that is repeated only the wait is known.
+/// A cached denial has only the wait.
 #[tokio::test]
 async fn what_nobody_looked_at_is_not_told() {
     let service = Service::repeating(Kind::Redis, POLICY).await;

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::resp::client::Client;
 
-/// Where state is kept.
+/// Kind of the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Memory,
@@ -40,7 +40,8 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Time stands still until [`Service::advance_ms`]. No denial is repeated: those that are do not know of the time of the test.
+    /// Time stands still until [`Service::advance_ms`]. No denial is repeated: those that are do
+    /// not know of the time of the test.
     pub(crate) async fn start(kind: Kind, policy: &str) -> Self {
         Self::over(server(kind), |config| config.deny_cache(Duration::ZERO), policy).await
     }
@@ -50,7 +51,7 @@ impl Service {
         Self::over(server(kind), |config| config.deny_cache(Duration::from_secs(3_600)), policy).await
     }
 
-    /// Over a server that is asked in this way.
+    /// Over a Redis server in this mode.
     pub(crate) async fn over(
         redis: Option<RedisServer>,
         set: impl FnOnce(RedisConfig) -> RedisConfig,

@@ -1,4 +1,4 @@
-//! The end: what was asked is answered, and then the connection ends.
+//! Shutdown: commands in progress are answered, and then the connection ends.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn what_was_begun_is_answered() {
         let service = Service::start(Kind::Memory, &policy("")).await;
         let address = service.address;
         let mut client = service.client().await;
-        // Together with a whole one, whose reply says that both were read.
+        // Together with a complete one, whose reply proves that both were read.
         client.write(&[&command[..], &command[..cut]].concat()).await;
         assert_eq!(client.reply().await.integers()[0], 1);
         let served = service.stop();
@@ -60,14 +60,14 @@ async fn who_has_just_come_may_still_ask() {
 async fn balancers_have_time_to_notice() {
     let service = Service::start(Kind::Memory, &policy("shutdown_delay: 2s")).await;
     let (address, app) = (service.address, service.app.clone());
-    let mut kept = service.client().await;
-    assert_eq!(kept.say("PING").await.text(), "PONG");
+    let mut open = service.client().await;
+    assert_eq!(open.say("PING").await.text(), "PONG");
     let served = service.stop();
     while app.is_ready() {
         tokio::task::yield_now().await;
     }
     let mut fresh = Client::connect(address).await;
-    for client in [&mut kept, &mut fresh] {
+    for client in [&mut open, &mut fresh] {
         client.write(&bytes_of(&["SG.CHECK", "1", "user", "alice"])).await;
         is_last(client).await;
     }

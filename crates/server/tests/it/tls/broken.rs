@@ -37,10 +37,10 @@ fn every_error_names_the_file_and_says_what_to_do() {
         let files = CertificateFiles::of(&pem);
         files.write("ca.crt", &authority.certificate);
         files.write(file, bytes);
-        let said = error(&files, Clients::Known);
+        let message = error(&files, Clients::Known);
         let path = files.path(file).display().to_string();
-        assert!(said.starts_with("server.tls: ") && said.contains(&path), "{said}");
-        assert!(said.contains(what) && said.contains(remedy), "{said}");
+        assert!(message.starts_with("server.tls: ") && message.contains(&path), "{message}");
+        assert!(message.contains(what) && message.contains(remedy), "{message}");
     }
 }
 
@@ -51,9 +51,9 @@ fn a_missing_file_is_named() {
         let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
         files.write("ca.crt", &authority.certificate);
         std::fs::remove_file(files.path(file)).expect("a file");
-        let said = error(&files, Clients::Known);
-        assert!(said.contains(&format!("{} cannot be read: ", files.path(file).display())), "{said}");
-        assert!(said.contains("relative to the directory that the program was started in"), "{said}");
+        let message = error(&files, Clients::Known);
+        assert!(message.contains(&format!("{} cannot be read: ", files.path(file).display())), "{message}");
+        assert!(message.contains("relative to the directory that the program was started in"), "{message}");
     }
 }
 
@@ -62,9 +62,9 @@ fn key_and_certificate_have_to_fit() {
     let authority = Authority::new("authority");
     let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
     files.write("tls.key", &authority.sign(Usage::Server, 2).key);
-    let said = error(&files, Clients::Anybody);
-    assert!(said.contains("does not match the certificate in"), "{said}");
-    assert!(said.contains("tls.key") && said.contains("tls.crt"), "{said}");
+    let message = error(&files, Clients::Anybody);
+    assert!(message.contains("does not match the certificate in"), "{message}");
+    assert!(message.contains("tls.key") && message.contains("tls.crt"), "{message}");
 }
 
 /// The admin listener has a certificate of its own.
@@ -73,8 +73,8 @@ fn the_setting_is_named() {
     let files = CertificateFiles::of(&Authority::new("authority").sign(Usage::Server, 1));
     files.write("tls.key", "");
     let admin = format!("  admin: {{ listen: 127.0.0.1:0, tls: {} }}", settings(&files, Clients::Anybody));
-    let said = app(&admin).err().expect("no key").to_string();
-    assert!(said.starts_with("server.admin.tls: "), "{said}");
+    let message = app(&admin).err().expect("no key").to_string();
+    assert!(message.starts_with("server.admin.tls: "), "{message}");
 }
 
 /// Keys as `openssl` writes them, in all forms.
@@ -121,12 +121,12 @@ fn keys_of_openssl_are_read() {
 
             let encrypt = ["pkey", "-in", "made", "-out", "tls.key", "-aes256", "-passout", "pass:secret"];
             openssl(&[&encrypt, *form].concat());
-            let said = error(&files, Clients::Anybody);
-            assert!(said.contains("is encrypted"), "{kind:?} {form:?}: {said}");
+            let message = error(&files, Clients::Anybody);
+            assert!(message.contains("is encrypted"), "{kind:?} {form:?}: {message}");
         }
     }
     openssl(&["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1", "-out", "tls.key"]);
     certify("tls.key");
-    let said = error(&files, Clients::Anybody);
-    assert!(said.contains("tls.key cannot be used") && said.contains("P-256"), "{said}");
+    let message = error(&files, Clients::Anybody);
+    assert!(message.contains("tls.key cannot be used") && message.contains("P-256"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! A client that speaks TLS, as it is told to.
+//! TLS client.
 
 use std::io;
 use std::net::SocketAddr;
@@ -44,7 +44,8 @@ impl<'a> Manner<'a> {
         Arc::new(config)
     }
 
-    /// A connection and one check on it. With TLS 1.3 a server that refuses a client says so only after the handshake.
+    /// Connects, and sends one check. With TLS 1.3 a server refuses a client only after the
+    /// handshake.
     pub(crate) async fn ask(&self, address: SocketAddr) -> io::Result<u16> {
         Client::connect(address, self.config()).await?.check().await
     }
@@ -105,17 +106,17 @@ impl Client {
     }
 
     /// The certificate that the server showed.
-    pub(crate) fn shown(&self) -> CertificateDer<'static> {
-        let shown = self.0.get_ref().get_ref().1.peer_certificates();
-        shown.and_then(<[_]>::first).expect("a certificate").clone().into_owned()
+    pub(crate) fn presented(&self) -> CertificateDer<'static> {
+        let presented = self.0.get_ref().get_ref().1.peer_certificates();
+        presented.and_then(<[_]>::first).expect("a certificate").clone().into_owned()
     }
 
     pub(crate) fn was_shown(&self, pem: &Pem) -> bool {
-        self.shown() == certificate(&pem.certificate)
+        self.presented() == certificate(&pem.certificate)
     }
 }
 
-/// What the other side said when it refused.
+/// Alert of the server.
 pub(crate) fn alert(error: &io::Error) -> rustls::AlertDescription {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::AlertReceived(alert)) => *alert,

@@ -41,12 +41,12 @@ async fn only_who_is_vouched_for_gets_in() {
     for versions in [&[&TLS13][..], &[&TLS12]] {
         for (shows, expected) in &rows {
             let manner = Manner { shows: shows.as_ref(), versions, ..Manner::trusting(&authority) };
-            let asked = manner.ask(service.address).await;
+            let status = manner.ask(service.address).await;
             match expected {
-                None => assert_eq!(asked.expect("an answer"), 200),
+                None => assert_eq!(status.expect("an answer"), 200),
                 Some(expected) => {
                     refused += 1;
-                    assert_eq!(alert(&asked.expect_err("a refusal")), *expected, "{versions:?}");
+                    assert_eq!(alert(&status.expect_err("a refusal")), *expected, "{versions:?}");
                 }
             }
         }
@@ -54,7 +54,7 @@ async fn only_who_is_vouched_for_gets_in() {
     service.until("they are counted", |state| state.refused == refused).await;
 }
 
-/// Trust that is withdrawn holds for the next connection, although its session was known.
+/// Trust that is withdrawn applies to the next connection, although it could resume a session.
 #[tokio::test]
 async fn authorities_change_like_certificates() {
     let Scene { authority, files, service } = Scene::new().await;

@@ -40,7 +40,7 @@ async fn a_chain_is_sent_whole() {
     assert_eq!(Manner::trusting(&authority).ask(service.address).await.expect("an answer"), 200);
 }
 
-/// Who does not trust it says so, and the next one is served.
+/// A client that does not trust the certificate sends an alert, and the next one is served.
 #[tokio::test]
 async fn a_client_may_refuse() {
     let authority = Authority::new("authority");

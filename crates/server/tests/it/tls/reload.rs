@@ -90,13 +90,13 @@ async fn run(swap: Swap) -> (u64, u64) {
     load.end().await
 }
 
-/// What cannot be used is told of, and new connections get what there was before.
+/// Invalid files are reported, and new connections get the previous certificate.
 async fn refuses(service: &Service, config: &Arc<ClientConfig>, current: &Pem) {
     service.until("it is told", |state| state.last_error.is_some()).await;
     let client = Client::connect(service.address, config.clone()).await.expect("a handshake");
     assert!(client.was_shown(current));
-    let said = service.state().last_error.expect("an error");
-    assert!(said.contains("tls.crt") || said.contains("tls.key"), "{said}");
+    let message = service.state().last_error.expect("an error");
+    assert!(message.contains("tls.crt") || message.contains("tls.key"), "{message}");
 }
 
 fn break_them(files: &CertificateFiles, swap: Swap, serial: u64, wrong: Wrong, current: &Pem) {

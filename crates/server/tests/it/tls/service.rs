@@ -24,7 +24,7 @@ pub(crate) struct Service {
     served: JoinHandle<()>,
 }
 
-/// Whether clients are asked for a certificate of the authority in the file `ca.crt`.
+/// Whether clients need a certificate of the authority in the file `ca.crt`.
 #[derive(Clone, Copy)]
 pub(crate) enum Clients {
     Anybody,

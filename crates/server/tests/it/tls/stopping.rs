@@ -63,7 +63,8 @@ impl Cutter {
     }
 }
 
-/// In the head of a record, in its middle, before its last byte; as the first request, and as a later one; by itself, and behind another.
+/// In the head of a record, in its middle, before its last byte; as the first request, and as a
+/// later one; by itself, and behind another.
 #[tokio::test]
 async fn what_was_begun_is_answered() {
     let authority = Authority::new("authority");
@@ -98,7 +99,7 @@ async fn what_was_begun_is_answered() {
             client.send(part).await;
         }
         service.stop();
-        // Whoever asks nothing has gone when the rest comes.
+        // A client without a request has left when the rest comes.
         assert_eq!(idle.hear().await, "");
         client.send(rest).await;
         let answer = client.hear().await;
@@ -107,7 +108,7 @@ async fn what_was_begun_is_answered() {
     }
 }
 
-/// New keys are nothing that is asked: who has sent them, in two parts, goes with all others.
+/// A key update is no request: a client that sent one, in two parts, ends with all others.
 #[tokio::test]
 async fn what_tls_says_itself_is_no_request() {
     let authority = Authority::new("authority");
@@ -129,8 +130,8 @@ async fn what_tls_says_itself_is_no_request() {
             Manner::trusting(&authority).ask(service.address).await.expect("an answer");
         }
         service.stop();
-        let said = timeout(Duration::from_secs(5), client.hear()).await;
-        assert_eq!(said.expect("no waiting for what is not asked"), "");
+        let output = timeout(Duration::from_secs(5), client.hear()).await;
+        assert_eq!(output.expect("no waiting for what is not asked"), "");
         timeout(Duration::from_secs(5), service.ended()).await.expect("no waiting");
     }
 }

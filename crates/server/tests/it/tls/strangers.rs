@@ -1,4 +1,4 @@
-//! Those who do not speak TLS where it is spoken, or speak it where it is not.
+//! Plain clients at a TLS listener, and TLS clients at a plain one.
 
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,7 +10,7 @@ use crate::tls::service::{Clients, Service};
 /// A record with an alert that ends the connection: what clients of TLS understand.
 const FATAL: [u8; 6] = [21, 3, 3, 0, 2, 2];
 
-async fn says(service: &Service, bytes: &[u8]) -> Vec<u8> {
+async fn exchange(service: &Service, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(service.address).await.expect("a connection");
     stream.write_all(bytes).await.expect("it reads");
     let mut answer = Vec::new();
@@ -31,7 +31,7 @@ async fn plain_requests_to_tls_are_refused() {
         &[22, 3, 1, 0, 5, 1, 0, 0, 1, 9],
     ];
     for (refused, bytes) in (1..).zip(plain) {
-        let answer = says(&service, bytes).await;
+        let answer = exchange(&service, bytes).await;
         assert_eq!(answer.get(..6), Some(&FATAL[..]), "{bytes:?}: {answer:?}");
         assert_eq!(answer.len(), 7, "{answer:?}");
         assert_eq!(service.state().refused, refused);
@@ -46,7 +46,7 @@ async fn tls_to_a_plain_listener_is_answered_in_plain_text() {
     let error =
         Manner::trusting(&Authority::new("authority")).ask(service.address).await.expect_err("no TLS");
     assert!(error.to_string().contains("InvalidContentType"), "{error}");
-    let answer = says(&service, &[22, 3, 1, 0, 100, 1, 0, 0, 96, 3, 3, b'\r', b'\n', b'\r', b'\n']).await;
+    let answer = exchange(&service, &[22, 3, 1, 0, 100, 1, 0, 0, 96, 3, 3, b'\r', b'\n', b'\r', b'\n']).await;
     assert!(answer.starts_with(b"HTTP/1.1 400 Bad Request\r\n"), "{}", String::from_utf8_lossy(&answer));
 }
 
@@ -58,7 +58,7 @@ async fn who_never_finishes_a_handshake_is_cut_off() {
     let begun: [&[u8]; 3] = [b"", &[22], &[22, 3, 1, 2, 0, 1, 0, 1, 252]];
     for bytes in begun {
         let began = tokio::time::Instant::now();
-        assert_eq!(says(&service, bytes).await, b"", "{bytes:?}");
+        assert_eq!(exchange(&service, bytes).await, b"", "{bytes:?}");
         let seconds = began.elapsed().as_secs();
         assert!((10..20).contains(&seconds), "{bytes:?}: {seconds} s");
     }

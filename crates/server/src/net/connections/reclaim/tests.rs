@@ -92,10 +92,10 @@ async fn who_has_moved_since_it_was_found_stays() {
     let members = [listener.regular().expect("a slot"), listener.regular().expect("a slot")];
     tokio::time::advance(2 * SECOND).await;
     assert!(listener.reclaim_idle());
-    let kept = members.iter().find(|member| member.progress.order() == Order::Go).expect("one stays");
-    kept.progress.begin_head();
+    let idle = members.iter().find(|member| member.progress.order() == Order::Go).expect("one stays");
+    idle.progress.begin_head();
     assert!(!listener.reclaim_idle(), "a request has begun");
-    kept.progress.rest();
+    idle.progress.rest();
     assert!(!listener.reclaim_idle(), "it was answered just now");
 }
 

@@ -72,10 +72,10 @@ fn what_is_no_certificate_has_no_dates() {
     for cut in 0..whole.len() {
         assert_eq!(Validity::of(&whole[..cut]), None, "{cut}");
     }
-    for place in 0..whole.len() {
+    for index in 0..whole.len() {
         for bit in 0..8 {
             let mut changed = whole.clone();
-            changed[place] ^= 1 << bit;
+            changed[index] ^= 1 << bit;
             let _an_answer = Validity::of(&changed);
         }
     }

@@ -10,7 +10,7 @@ fn every_file_is_found_by_what_is_in_it() {
     for file in &set.file {
         let bytes = files.by_name(file.name()).expect("a file");
         assert_eq!(&prost_types::FileDescriptorProto::decode(&bytes[..]).expect("a file"), file);
-        // Whoever has a file asks for those that it imports.
+        // A client that has a file requests those that it imports.
         assert!(file.dependency.iter().all(|name| files.by_name(name).is_some()), "{}", file.name());
     }
     let rows = [

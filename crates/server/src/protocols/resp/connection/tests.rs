@@ -45,9 +45,9 @@ async fn served(
         .await;
 }
 
-/// Time only moves when nobody has anything else to do: then all has come to rest.
+/// Time only moves when every task waits.
 #[tokio::test(start_paused = true)]
-async fn a_million_commands_to_one_who_does_not_read_are_not_read_either() {
+async fn a_million_commands_of_a_client_that_does_not_read_are_not_read_either() {
     let (command, reply) = (&b"*1\r\n$4\r\nPING\r\n"[..], &b"+PONG\r\n"[..]);
     let (mut reading, mut writing) = split(connected());
     let commands = command.repeat(MILLION);
@@ -55,9 +55,12 @@ async fn a_million_commands_to_one_who_does_not_read_are_not_read_either() {
     while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[taken..])).await {
         taken += written.expect("an open pipe");
     }
-    // What is kept: one read of commands, and 64 KiB of replies and one more.
+    // The buffers: one read of commands, and 64 KiB of replies and one more.
     let most = (16 << 10) + ((64 << 10) / reply.len() + 1) * command.len() + 1_024;
-    assert!(taken <= most, "{taken} bytes were taken of one who does not read, and {most} is the most");
+    assert!(
+        taken <= most,
+        "{taken} bytes were read from a client that does not read, and {most} is the most"
+    );
 
     // As soon as it reads, every command has its reply.
     let rest = tokio::spawn(async move { writing.write_all(&commands[taken..]).await.map(|()| writing) });
@@ -76,7 +79,7 @@ async fn long_replies_are_bounded_too() {
     while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[taken..])).await {
         taken += written.expect("an open pipe");
     }
-    assert!(taken <= (16 << 10) + 1_024, "{taken} bytes were taken of one who does not read");
+    assert!(taken <= (16 << 10) + 1_024, "{taken} bytes were read from a client that does not read");
 }
 
 /// Memory of an idle connection.
@@ -102,7 +105,7 @@ async fn a_silent_connection_keeps_little() {
     assert!(buffers.input.capacity() <= 4_096 && buffers.out.capacity() <= 4_096);
 }
 
-/// The commands that everything is made for take no memory once their subjects are known.
+/// The frequent commands allocate nothing once their subjects exist.
 #[test]
 fn no_allocation_per_command() {
     let commands: [&[u8]; 5] = [

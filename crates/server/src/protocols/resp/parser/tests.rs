@@ -17,11 +17,11 @@ fn read(input: &[u8], pieces: impl IntoIterator<Item = usize>) -> ParsedInput {
     in_pieces(input, pieces, &BOUNDS)
 }
 
-fn words(seen: &ParsedInput) -> Vec<String> {
+fn words(input: &ParsedInput) -> Vec<String> {
     let text = |command: &Vec<Vec<u8>>| {
         command.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>().join("|")
     };
-    seen.commands.iter().map(text).collect()
+    input.commands.iter().map(text).collect()
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn what_is_a_command() {
         ("PING", &[]),
     ];
     for (input, commands) in rows {
-        let seen = read(input.as_bytes(), []);
+        let parsed = read(input.as_bytes(), []);
         assert_eq!(
-            (words(&seen), seen.error),
+            (words(&parsed), parsed.error),
             (commands.iter().map(|&one| one.to_owned()).collect(), None),
             "{input:?}"
         );

@@ -1,4 +1,4 @@
-//! What a proxy says, and how it is read.
+//! Headers of a proxy, and their values.
 
 use super::*;
 use hyper::header::HeaderValue;

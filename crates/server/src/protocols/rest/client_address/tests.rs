@@ -1,4 +1,4 @@
-//! Who the client is, row by row and for any chain of hops.
+//! Client addresses, row by row and for any chain of hops.
 
 use super::*;
 use hyper::header::HeaderValue;

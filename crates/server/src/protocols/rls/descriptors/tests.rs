@@ -20,7 +20,7 @@ fn call(descriptors: impl IntoIterator<Item = RateLimitDescriptor>) -> RateLimit
     }
 }
 
-/// What one descriptor asks for: attributes, units, and whether they come or go.
+/// Item of one descriptor: attributes, units, and whether they are charged or given back.
 fn render(item: &BatchItem<'_>) -> String {
     let attributes = |request: &Request<'_>| {
         request.attributes().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")

@@ -151,7 +151,7 @@ fn full() -> (RateLimitRequest, RateLimitResponse) {
     (request, response)
 }
 
-/// The bytes themselves, so that nobody has to believe two libraries that are one.
+/// The bytes themselves, since both sides of the other tests use one library.
 #[test]
 fn byte_by_byte() {
     let (request, response) = full();

@@ -44,8 +44,8 @@ async fn a_rule_is_for_descriptors_that_have_its_whole_key() {
         let both = ask(&mut client, &["org=x", "user=dave"]).await;
         assert_eq!((both.status, statuses(&both)), (200, "OK, OK 0".to_owned()));
         // Over HTTP requests that lack the key count together.
-        let asked = json!({ "domain": "shop", "org": "x" });
-        assert_eq!(client.statuses(2, asked).await, [200, 429], "{kind:?}");
+        let attributes = json!({ "domain": "shop", "org": "x" });
+        assert_eq!(client.statuses(2, attributes).await, [200, 429], "{kind:?}");
     }
 }
 

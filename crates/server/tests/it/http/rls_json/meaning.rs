@@ -90,9 +90,9 @@ async fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
         let refused = client.post("/json", &body).await;
         assert_eq!((refused.status, statuses(&refused)), (429, "OVER_LIMIT, OK 1".to_owned()));
         assert_eq!(refused.json().get("responseHeadersToAdd"), None);
-        // Who asks for nothing of it is in nobody's way.
-        let looks = json!({ "limit": { "requests_per_unit": 0, "unit": 2 }, "hitsAddend": 0 });
-        let body = json!({ "domain": "d", "descriptors": [with("user=x", looks), descriptor("user=y")] });
+        // A peek is never refused.
+        let peek = json!({ "limit": { "requests_per_unit": 0, "unit": 2 }, "hitsAddend": 0 });
+        let body = json!({ "domain": "d", "descriptors": [with("user=x", peek), descriptor("user=y")] });
         let passed = client.post("/json", &body).await;
         assert_eq!((passed.status, statuses(&passed)), (200, "OK, OK 0".to_owned()));
     }
@@ -121,7 +121,7 @@ rules:
         // Of two descriptors under one limit a header tells once.
         let header = twice.at("/responseHeadersToAdd/1/value");
         assert_eq!(header, "\"lists-3/min\";r=1;t=60", "{kind:?}");
-        // A limit that would refuse by itself is told beside a list.
+        // A limit that would refuse by itself is in the metadata beside a list.
         assert_eq!(statuses(&ask(&mut client, &["user=alice"]).await), "OK 0", "{kind:?}");
         let refused = ask(&mut client, &["user=alice", "user=mallory"]).await;
         assert_eq!(statuses(&refused), "OVER_LIMIT 0, OVER_LIMIT", "{kind:?}");
@@ -149,8 +149,8 @@ async fn more_limits_than_there_may_be_refuse_the_call() {
             let refused = ask(&mut client, &[&some[..], &[one_more]].concat()).await;
             let all = vec!["OVER_LIMIT"; 17].join(", ");
             assert_eq!((refused.status, statuses(&refused)), (429, all), "{kind:?}");
-            let told = refused.at("/dynamicMetadata/unfit/0");
-            assert!(told.as_str().is_some_and(|told| told.contains(why)), "{told}");
+            let reason = refused.at("/dynamicMetadata/unfit/0");
+            assert!(reason.as_str().is_some_and(|reason| reason.contains(why)), "{reason}");
         }
         assert_eq!(statuses(&ask(&mut client, &["user=1"]).await), "OK 0", "{kind:?}: nothing was charged");
     }
@@ -179,8 +179,8 @@ rules:
                 (429, "OK 2, OVER_LIMIT".to_owned()),
                 "{kind:?}"
             );
-            let told = refused.at("/dynamicMetadata/unfit/0");
-            assert!(told.as_str().is_some_and(|told| told.contains(why)), "{told}");
+            let reason = refused.at("/dynamicMetadata/unfit/0");
+            assert!(reason.as_str().is_some_and(|reason| reason.contains(why)), "{reason}");
         }
         // The address that Envoy tells is the one that rules know.
         let address = ask(&mut client, &["remote_address=::ffff:10.0.0.1"]).await;
@@ -189,7 +189,8 @@ rules:
     }
 }
 
-/// Limits that meet on one history in a call: the lower decides, and each tells what remains of its own quota.
+/// Limits that meet on one history in a call: the lower decides, and each tells what remains of its
+/// own quota.
 #[tokio::test]
 async fn two_quotas_of_one_history_are_told_apart() {
     let rules =
@@ -200,14 +201,14 @@ async fn two_quotas_of_one_history_are_told_apart() {
         let limit =
             |quota: u64| with("a=b", json!({ "limit": { "requestsPerUnit": quota, "unit": "MINUTE" } }));
         let brought = json!({ "domain": "d", "descriptors": [limit(5), limit(10), limit(20)] });
-        let mut said = Vec::new();
+        let mut answers = Vec::new();
         for _ in 0..2 {
-            said.push(statuses(&client.post("/json", &brought).await));
+            answers.push(statuses(&client.post("/json", &brought).await));
         }
-        assert_eq!(said, ["OK 2, OK 7, OK 17", "OVER_LIMIT 2, OK 7, OK 17"], "{kind:?}");
+        assert_eq!(answers, ["OK 2, OK 7, OK 17", "OVER_LIMIT 2, OK 7, OK 17"], "{kind:?}");
         let alone = json!({ "domain": "d", "descriptors": [limit(10)], "hitsAddend": 7 });
         assert_eq!(statuses(&client.post("/json", &alone).await), "OK 0", "{kind:?}: what was told fits");
-        // Beyond the lower quota the higher one is still told exactly, and when to come again.
+        // Beyond the lower quota the numbers of the higher one are still exact.
         let both = client.post("/json", &brought).await;
         assert_eq!(statuses(&both), "OVER_LIMIT 0, OVER_LIMIT 0, OK 10", "{kind:?}");
         for (quota, reset) in both.at("/statuses").as_array().expect("a list").iter().zip(["60s"; 3]) {
@@ -247,7 +248,7 @@ rules:
                 "remote_address",
             ),
             ("req.user=alice req.user=bob", "OVER_LIMIT", "req.user"),
-            // The same twice is one, and what no rule looks at may be there as often as it is.
+            // The same entry twice is one, and entries that no rule reads may repeat.
             ("user=carol user=carol", "OK 4", ""),
             ("generic_key=a generic_key=b user=dave", "OK 4", ""),
             ("user=alice", "OK 4", ""),

@@ -57,7 +57,7 @@ rules: [{{ name: api, key: [user], limits: [1/h] }}]",
     let both = ["user=alice", "user=bob"];
     assert_eq!(statuses(&ask(&mut client, &both[..1]).await), "OK 0");
     assert_eq!(statuses(&ask(&mut client, &both[..1]).await), "OVER_LIMIT 0");
-    // Who is not asked about is not told of.
+    // Rules that do not match are not in the response.
     let repeated = ask(&mut client, &both).await;
     assert_eq!((repeated.status, statuses(&repeated)), (429, "OVER_LIMIT 0, OK".to_owned()));
     assert_eq!(repeated.at("/statuses/0/currentLimit/unit"), "HOUR");
