@@ -60,7 +60,7 @@ impl Case {
             text += &format!("  - {{ name: more-{index}, key: [ip], limits: [1000000/s] }}\n");
         }
         text += &format!("  - {{ name: login, match: {{ path: /login }}, key: [ip], limits: [{quota}] }}\n");
-        Policy::parse("policy.yaml", &text).expect("a policy").0
+        Policy::parse("policy.yaml", &text).expect("a policy")
     }
 }
 

@@ -198,7 +198,7 @@ impl PyGate {
 }
 
 fn policy(file_name: &str, text: &str) -> PyResult<Policy> {
-    let (policy, _settings) = Policy::parse(file_name, text).map_err(configuration_error)?;
+    let policy = Policy::parse(file_name, text).map_err(configuration_error)?;
     Ok(policy)
 }
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use miette::{Report, miette};
-use slidegate::policy::{Policy, Settings};
+use slidegate_server::Config;
 
 use crate::{example, serve};
 
@@ -16,8 +16,7 @@ pub(crate) use diagnostics::PolicyDiagnostics;
 
 /// A valid policy, with its origin and text.
 pub(crate) struct LoadedPolicy {
-    pub(crate) policy: Policy,
-    pub(crate) settings: Settings,
+    pub(crate) config: Config,
     pub(crate) origin: PolicyOrigin,
     pub(crate) text: String,
 }
@@ -73,9 +72,8 @@ pub(crate) fn demo() -> Result<LoadedPolicy, Report> {
 
 fn parse(origin: PolicyOrigin, text: String) -> Result<LoadedPolicy, Report> {
     let name = origin.to_string();
-    let parsed = Policy::parse(&name, &text).map_err(|errors| PolicyDiagnostics::new(&name, &errors));
-    let (policy, settings) = parsed?;
-    Ok(LoadedPolicy { policy, settings, origin, text })
+    let config = Config::parse(&name, &text).map_err(|errors| PolicyDiagnostics::new(&name, &errors))?;
+    Ok(LoadedPolicy { config, origin, text })
 }
 
 fn stdin() -> std::io::Result<Vec<u8>> {

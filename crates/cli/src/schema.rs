@@ -5,6 +5,6 @@ use std::process::ExitCode;
 use crate::stdout;
 
 pub(crate) fn run() -> miette::Result<ExitCode> {
-    stdout::print(&format!("{:#}\n", slidegate::policy::schema::json()))?;
+    stdout::print(&format!("{:#}\n", slidegate_server::config::schema::json()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use miette::{IntoDiagnostic, WrapErr, miette};
-use slidegate::policy::file::Spanned;
 use slidegate_server::{Config, Listeners, Runtime};
 use tokio::task::JoinHandle;
 
@@ -74,11 +73,11 @@ pub(crate) fn run(args: ServeArgs) -> miette::Result<ExitCode> {
         None if args.demo => policy::demo()?,
         None => policy::example()?,
     };
-    args.flags.apply(&mut loaded.settings);
-    for warning in loaded.settings.warnings() {
+    args.flags.apply(&mut loaded.config.settings);
+    for warning in loaded.config.settings.warnings() {
         log.warn(&warning);
     }
-    for rule in loaded.policy.explain() {
+    for rule in loaded.config.policy.explain() {
         for warning in rule.warnings {
             log.warn(&format!("rule {}: {warning}", rule.name));
         }
@@ -96,29 +95,26 @@ async fn serve(
     log: &LogHandle,
     open_files: Option<u64>,
 ) -> miette::Result<ExitCode> {
-    let LoadedPolicy { policy, settings, origin, text } = loaded;
-    let config = Config { policy, settings };
+    let LoadedPolicy { config, origin, text } = loaded;
     // Before anything is bound: a forbidden address is not bound even for a moment.
     config.check().map_err(|error| miette!("{error}"))?;
     let Config { policy, settings } = &config;
-    let address = settings.server.http.value.expect("settings are complete");
     let in_use = |flag| {
         let any = args.demo && !args.flags.sets(flag);
         if any { WhenPortInUse::PickAnother } else { WhenPortInUse::Fail }
     };
-    let http = listener::bind(address, "--http", in_use("--http"))?;
-    let bind = |listen: Option<&Spanned<SocketAddr>>, flag| {
-        let address = listen.and_then(|listen| listen.value);
+    let http = listener::bind(settings.server.http, "--http", in_use("--http"))?;
+    let bind = |address: Option<SocketAddr>, flag| {
         address.map(|address| listener::bind(address, flag, in_use(flag))).transpose()
     };
     let server = &settings.server;
-    let grpc = bind(server.grpc.as_ref().map(|grpc| &grpc.listen), "--grpc")?;
-    let resp = bind(server.resp.as_ref().map(|resp| &resp.listen), "--resp")?;
-    let admin = bind(server.admin.as_ref().map(|admin| &admin.listen), "--admin")?;
+    let grpc = bind(server.grpc.as_ref().map(|grpc| grpc.listen), "--grpc")?;
+    let resp = bind(server.resp.as_ref().map(|resp| resp.listen), "--resp")?;
+    let admin = bind(server.admin.as_ref().map(|admin| admin.listen), "--admin")?;
     let listeners = Listeners { http, grpc, resp, admin };
     let addresses = BoundAddresses::of(&listeners).into_diagnostic()?;
     let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
-    let token = server.token.as_ref().and_then(|token| token.value.clone());
+    let token = server.token.as_ref().map(|token| token.to_string());
     let mut app = Runtime::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
     if let Some(allowed) = open_files {
         app = app.open_files(allowed);

@@ -37,8 +37,8 @@ pub(crate) struct ValidateArgs {
 
 pub(crate) fn run(args: &ValidateArgs) -> miette::Result<ExitCode> {
     match policy::load(&args.file) {
-        Ok(LoadedPolicy { policy, settings, origin, .. }) => {
-            let (warnings, rules) = (settings.warnings(), policy.explain());
+        Ok(LoadedPolicy { config, origin, .. }) => {
+            let (warnings, rules) = (config.settings.warnings(), config.policy.explain());
             if args.json {
                 print_line(&json!({ "valid": true, "warnings": warnings, "rules": rules }))?;
             } else {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::Policy;
 use super::diagnostics::{Diagnostics, InvalidValue};
 use super::file::{self, File, Span};
 use super::limit_set::LimitSet;
@@ -9,19 +10,18 @@ use super::path_readings::PathRules;
 use super::rule::Rule;
 use super::template::Template;
 use super::trie::Trie;
-use super::{Policy, Settings};
 
 mod conditions;
 mod key;
 mod limits;
-mod listening;
 mod rule;
-mod settings;
+
+pub(super) use rule::FileContext;
 
 /// Names that are used in a file, for checks across rules.
 pub(super) struct UsedNames {
-    /// Whether the whole file was read. If not, conditions may be missing that were reported.
-    read_all: bool,
+    /// Whether all rules were read. If not, conditions may be missing that were reported.
+    has_all_rules: bool,
     /// Position of the name of each rule.
     rules: HashMap<String, Span>,
     /// Rule of each limit, by the name of the limit.
@@ -36,7 +36,7 @@ impl UsedNames {
         let limits = named.flat_map(|(rule, limit_set)| {
             limit_set.names().iter().map(|name| (name.clone(), rule.name.clone()))
         });
-        Self { read_all: true, rules: HashMap::new(), limits: limits.collect() }
+        Self { has_all_rules: true, rules: HashMap::new(), limits: limits.collect() }
     }
 }
 
@@ -57,47 +57,39 @@ pub(super) fn limit_set_of(
     used: &mut UsedNames,
     diagnostics: &Diagnostics,
 ) -> LimitSet {
-    let of = limits::LimitContext { name: &rule.name, refundable: rule.written.refundable };
+    let of = limits::LimitContext { name: &rule.name, refundable: rule.entry.refundable };
     limits::compile(written, of, used, diagnostics)
 }
 
 /// Compiles a file and reports all errors. Without errors the result can be used.
-pub(super) fn compile(file: File, diagnostics: &Diagnostics) -> (Policy, Settings) {
-    let read_all = diagnostics.is_empty();
-    let File { version, server, store, observe, paths, ipv6_prefix, rules } = file;
-    if let Some(other) = version.value.filter(|version| *version != 1) {
-        diagnostics.report(version.at, format!("unsupported version {other}"), "write `version: 1`");
-    }
+pub(super) fn compile(file: File, has_all_rules: bool, diagnostics: &Diagnostics) -> Policy {
+    let File { paths, ipv6_prefix, rules } = file;
     if let Some(bits) = ipv6_prefix.value.filter(|bits| !(1..=128).contains(bits)) {
         let message = format!("invalid IPv6 prefix length {bits}");
         diagnostics.report(ipv6_prefix.at, message, "use 1 to 128; 64 is common");
     }
-    settings::check_server(&server, diagnostics);
-    listening::check(&server, diagnostics);
-    settings::check_store(&store, diagnostics);
-    settings::check_observe(&observe, diagnostics);
-
     let ipv6_prefix = ipv6_prefix.value.unwrap_or(64);
-    let mut used = UsedNames { read_all, rules: HashMap::new(), limits: HashMap::new() };
+    let mut used = UsedNames { has_all_rules, rules: HashMap::new(), limits: HashMap::new() };
     let path_rules = PathRules { ignore_case: paths.ignore_case };
-    let of = rule::FileContext { ipv6_prefix, paths: path_rules };
-    let rules = rules.into_iter().map(|rule| rule::compile(rule, of, &mut used, diagnostics));
-    (policy(rules.collect(), path_rules), Settings { server, store, observe, paths, ipv6_prefix })
+    let context = FileContext { ipv6_prefix, paths: path_rules };
+    let rules = rules.into_iter().map(|rule| rule::compile(rule, context, &mut used, diagnostics));
+    policy(rules.collect(), context)
 }
 
-pub(super) fn policy(rules: Box<[Rule]>, paths: PathRules) -> Policy {
+pub(super) fn policy(rules: Box<[Rule]>, context: FileContext) -> Policy {
     let (mut trie, mut anywhere) = (Trie::default(), Vec::new());
     for (index, rule) in rules.iter().enumerate() {
         let number = index as u32;
         let has_path =
-            rule.written.matches.0.iter().any(|condition| condition.attribute == super::request_view::PATH);
+            rule.entry.matches.0.iter().any(|condition| condition.attribute == super::request_view::PATH);
         if !has_path {
             anywhere.push(number);
         }
         rule.templates.iter().for_each(|template| trie.insert(template, number));
     }
     let by_name = rules.iter().enumerate().map(|(index, rule)| (rule.name.clone(), index)).collect();
-    Policy { rules, trie, anywhere: anywhere.into(), by_name, paths, has_routes: false }
+    let FileContext { ipv6_prefix, paths } = context;
+    Policy { rules, trie, anywhere: anywhere.into(), by_name, paths, ipv6_prefix, has_routes: false }
 }
 
 /// Values of the valid strings. The invalid ones are reported, or were.

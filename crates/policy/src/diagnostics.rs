@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use miette::NamedSource;
 
-use super::file::Span;
+use super::file::{MAX_BYTES, Span};
 
 mod mask;
 mod render;
@@ -76,6 +76,11 @@ impl Diagnostics {
         self.errors.borrow().is_empty()
     }
 
+    /// Number of errors.
+    pub(crate) fn count(&self) -> usize {
+        self.errors.borrow().len() + self.left_out.get()
+    }
+
     /// Whether further errors are only counted.
     pub(crate) fn is_full(&self) -> bool {
         self.errors.borrow().len() == MAX_ERRORS
@@ -142,13 +147,14 @@ fn within(text: &str, at: Span) -> Span {
 
 /// Reason why a value is invalid, before its position is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct InvalidValue {
+pub struct InvalidValue {
     pub(super) message: String,
     pub(super) help: String,
 }
 
 impl InvalidValue {
-    pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+    /// Message, and help on how to fix the value.
+    pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: message.into(), help: help.into() }
     }
 
@@ -158,7 +164,7 @@ impl InvalidValue {
 }
 
 /// Excerpt of a text in backticks for messages: short, on one line, and without secrets.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     const MAX_CHARS: usize = 40;
     let text = Mask::of(text).elide(text);
     let mut excerpt: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
@@ -166,4 +172,19 @@ pub(crate) fn quote(text: &str) -> String {
         excerpt.push('…');
     }
     format!("`{excerpt}`")
+}
+
+/// Text of the bytes of a file. An error if they are not UTF-8.
+pub fn decode<'b>(file_name: &str, bytes: &'b [u8]) -> Result<&'b str, PolicyErrors> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            // The excerpt ends here: what follows could be anything.
+            let good = String::from_utf8_lossy(&bytes[..error.valid_up_to().min(MAX_BYTES)]);
+            let at = Span { start: good.len(), len: 0 };
+            let diagnostics = Diagnostics::new(file_name, &good);
+            diagnostics.report(at, "invalid UTF-8", "save the file as UTF-8");
+            diagnostics.into_result().map(|()| "")
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::explain;
-use super::file::{Condition, Conditions, LimitEntry, Mode, Override, Spanned, Test};
+use super::file::{Condition, Conditions, LimitEntry, Mode, OverrideEntry, Spanned, Test};
 use super::path_readings::PathRules;
 use super::request_view::{IP, METHOD, PATH};
 use super::{Policy, Rule};
@@ -63,7 +63,7 @@ impl Policy {
         for rule in &to.rules {
             match self.by_name.get(&rule.name) {
                 None => {
-                    let limits = limits(&rule.written.limits, Detail::Short);
+                    let limits = limits(&rule.entry.limits, Detail::Short);
                     changes.push(Change::Added { rule: name(rule), limits });
                 }
                 Some(&index) => {
@@ -89,7 +89,7 @@ impl Policy {
 
 impl Rule {
     fn changes(&self, to: &Rule) -> Vec<String> {
-        let (from, to_written) = (&self.written, &to.written);
+        let (from, to_written) = (&self.entry, &to.entry);
         let mut changes = Vec::new();
         if condition_key(&from.matches) != condition_key(&to_written.matches) {
             changes.push(arrow("match", [render(&from.matches), render(&to_written.matches)]));
@@ -153,7 +153,7 @@ fn limits(written: &Limits, how: Detail) -> String {
 }
 
 fn overrides(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
-    let (old, new) = (ranked(&from.written.overrides), ranked(&to.written.overrides));
+    let (old, new) = (ranked(&from.entry.overrides), ranked(&to.entry.overrides));
     let (by_old, by_new): (HashMap<_, _>, HashMap<_, _>) =
         (old.iter().cloned().collect(), new.iter().cloned().collect());
     for (_, gone) in old.iter().filter(|(name, _)| !by_new.contains_key(name)) {
@@ -174,7 +174,7 @@ fn overrides(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
 }
 
 /// Overrides by their conditions and the number of earlier ones with the same conditions.
-fn ranked(overrides: &[Override]) -> Vec<((ConditionKey<'_>, usize), &Override)> {
+fn ranked(overrides: &[OverrideEntry]) -> Vec<((ConditionKey<'_>, usize), &OverrideEntry)> {
     let mut used: HashMap<ConditionKey<'_>, usize> = HashMap::new();
     let each = overrides.iter().map(|one| {
         let before = used.entry(condition_key(&one.when)).and_modify(|count| *count += 1).or_insert(0);
@@ -184,7 +184,7 @@ fn ranked(overrides: &[Override]) -> Vec<((ConditionKey<'_>, usize), &Override)>
 }
 
 fn tiers(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
-    let (old, new) = (&from.written.tiers, &to.written.tiers);
+    let (old, new) = (&from.entry.tiers, &to.entry.tiers);
     for gone in old.keys().filter(|tier| !new.contains_key(*tier)) {
         changes.push(format!("tier {gone} was removed"));
     }

@@ -9,7 +9,6 @@ use slidegate_core::{Limit, LimitKind};
 use slidegate_store::OnStoreError;
 use slidegate_store::memory::max_subject_bytes;
 
-mod exposure;
 mod warnings;
 
 /// Explanation of a rule.
@@ -112,7 +111,7 @@ impl Policy {
 
 impl Rule {
     fn explain(&self) -> RuleReport {
-        let written = &self.written;
+        let written = &self.entry;
         let list = |list: &[Conditions]| list.iter().map(conditions).collect();
         RuleReport {
             name: self.name.to_string(),
@@ -131,7 +130,7 @@ impl Rule {
 
     /// Requests of the rule that a limit set applies to.
     pub fn applies_to(&self, index: usize) -> String {
-        let written = &self.written;
+        let written = &self.entry;
         let overrides = written.overrides.iter().map(|other| conditions(&other.when));
         let tiers = written.tiers.keys().map(|tier| format!("tier is {tier}"));
         match index.checked_sub(1) {
@@ -144,7 +143,7 @@ impl Rule {
     fn explain_limit_set(&self, index: usize) -> LimitSetReport {
         let applies_to = self.applies_to(index);
         let limit_set = &self.limit_sets[index];
-        let permits = self.written.refundable.then(|| PermitReport::of(limit_set.limits()));
+        let permits = self.entry.refundable.then(|| PermitReport::of(limit_set.limits()));
         let open = permits.as_ref().map_or(0, |permits| permits.most_open);
         let bytes_per_key = max_subject_bytes(limit_set.limits(), open as usize);
         LimitSetReport { applies_to, bytes_per_key, permits, limits: limits(limit_set) }
@@ -200,9 +199,9 @@ pub(super) fn key(parts: &[Spanned<String>]) -> String {
     texts.map(|part| part.replace('|', " or else ")).collect::<Vec<_>>().join(" and ")
 }
 
-pub(super) fn missing(rule: &file::Rule) -> &'static str {
-    match rule.missing {
-        Missing::Shared if rule.missing_is_given => {
+pub(super) fn missing(rule: &file::RuleEntry) -> &'static str {
+    match rule.missing() {
+        Missing::Shared if rule.missing.is_some() => {
             "requests missing it share one bucket, as do Envoy's descriptors"
         }
         Missing::Shared => "requests missing it share one bucket",

@@ -5,8 +5,9 @@
 //! | module | contains |
 //! |---|---|
 //! | `request`, `request_view` | [`Request`]: attributes and a cost; and its form for matching |
-//! | `yaml`, `read` | text into a tree with positions, and the tree into the types of `file` |
-//! | `file`, `schema` | the policy file as types; its JSON Schema and its reference |
+//! | `yaml` | text into a tree of nodes with positions |
+//! | `format` | formats of values: how nodes are read, and their JSON Schema |
+//! | `file` | the policy file as types, with their formats |
 //! | `compile` | the types of `file` into a [`Policy`], with checks across fields |
 //! | `diagnostics`, `suggest` | errors with positions, secrets masked; the name that was probably meant |
 //! | `matching`, `trie`, `template`, `path`, `path_readings` | which rules apply; how a path is read |
@@ -24,16 +25,15 @@ mod diagnostics;
 mod diff;
 mod explain;
 pub mod file;
+pub mod format;
 mod limit_set;
 mod lookup;
 mod matching;
 mod path;
 mod path_readings;
-mod read;
 mod request;
 mod request_view;
 mod rule;
-pub mod schema;
 mod subject;
 mod suggest;
 mod template;
@@ -47,15 +47,16 @@ pub use explain::{LimitReport, LimitSetReport, PermitReport, RuleReport};
 pub use lookup::{ListMatch, RuleSubject};
 pub use matching::{Choice, Hit};
 
-pub use diagnostics::{Diagnostics, PolicyError, PolicyErrors, mask_secrets};
+pub use diagnostics::{Diagnostics, PolicyError, PolicyErrors, decode, mask_secrets, quote};
 pub use limit_set::LimitSet;
 pub use path_readings::MAX_READINGS;
-pub use read::decode;
 pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, RequestError};
 pub use rule::{Blocked, HitMode, Rule};
 pub use subject::KeyText;
 pub use temporary_override::TemporaryOverride;
 
+use file::{File, FileReading};
+use format::Fields;
 use path_readings::PathRules;
 
 /// Compiled rules of a file.
@@ -68,40 +69,44 @@ pub struct Policy {
     anywhere: Box<[u32]>,
     by_name: HashMap<Box<str>, usize>,
     paths: PathRules,
+    ipv6_prefix: u8,
     /// Whether hits contain the route.
     has_routes: bool,
 }
 
-/// Settings of a file apart from its rules, complete and checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settings {
-    /// Settings of the server.
-    pub server: file::Server,
-    /// Storage of the state.
-    pub store: file::Store,
-    /// Telemetry.
-    pub observe: file::Observe,
-    /// Normalization of paths.
-    pub paths: file::Paths,
-    /// IPv6 prefix length: addresses with the same prefix are one subject.
-    pub ipv6_prefix: u8,
-}
-
 impl Policy {
-    /// Reads and compiles a file. Reports all errors.
-    pub fn parse(file_name: &str, text: &str) -> Result<(Self, Settings), PolicyErrors> {
+    /// Reads and compiles the rules of a file. Reports all errors. The sections `server`, `store` and `observe` are
+    /// those of the server: they are not read.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {
+        Self::parse_with(file_name, text, file::skip_server_sections).map(|(policy, ())| policy)
+    }
+
+    /// Like [`Policy::parse`], with a function that reads further sections of the file and reports their errors.
+    pub fn parse_with<S>(
+        file_name: &str,
+        text: &str,
+        sections: impl FnOnce(&Fields<'_>) -> S,
+    ) -> Result<(Self, S), PolicyErrors> {
         let diagnostics = Diagnostics::new(file_name, text);
-        let compiled = read::file(text, &diagnostics).map(|file| compile::compile(file, &diagnostics));
+        let compiled = File::read(text, &diagnostics, sections).map(|reading| {
+            let FileReading { file, sections, has_all_rules } = reading;
+            (compile::compile(file, has_all_rules, &diagnostics), sections)
+        });
         diagnostics.into_result()?;
         Ok(compiled.expect("an invalid file was reported"))
     }
 
     /// Compiles a file that a program built. Its errors have no positions.
-    pub fn compile(file: file::File) -> Result<(Self, Settings), PolicyErrors> {
+    pub fn compile(file: File) -> Result<Self, PolicyErrors> {
         let diagnostics = Diagnostics::new("policy", "");
-        let compiled = compile::compile(file, &diagnostics);
+        let policy = compile::compile(file, true, &diagnostics);
         diagnostics.into_result()?;
-        Ok(compiled)
+        Ok(policy)
+    }
+
+    /// IPv6 prefix length: addresses with the same prefix are one subject.
+    pub fn ipv6_prefix(&self) -> u8 {
+        self.ipv6_prefix
     }
 
     /// Rules in the order of the file.

@@ -85,7 +85,7 @@ impl Rule {
             return Err(self.ambiguous());
         }
         let RequestSubject { key, coverage, .. } = subject;
-        let is_shared = by == LookupBy::Name && self.written.missing == Missing::Shared;
+        let is_shared = by == LookupBy::Name && self.entry.missing() == Missing::Shared;
         if coverage == KeyCoverage::NotAll && !is_shared {
             return Ok(None);
         }

@@ -31,7 +31,7 @@ pub struct Rule {
     pub(super) deny: Box<[Predicates]>,
     pub(super) mode: Enforcement,
     /// Source in the file, for explanations and diffs.
-    pub(super) written: file::Rule,
+    pub(super) entry: file::RuleEntry,
 }
 
 /// Compiled mode of a rule.
@@ -105,13 +105,13 @@ impl Rule {
 
     /// Behavior while the store is unavailable.
     pub fn on_store_error(&self) -> OnStoreError {
-        self.written.on_store_error
+        self.entry.on_store_error
     }
 
     /// Whether a charge can be refunded or corrected.
     #[inline]
     pub fn refundable(&self) -> bool {
-        self.written.refundable
+        self.entry.refundable
     }
 
     /// Attributes and values of a key, one for each part of the `key` field.
@@ -121,7 +121,7 @@ impl Rule {
 
     /// Path templates as in the file, a prefix with `/*` appended. Empty if the rule matches every path.
     pub fn routes(&self) -> impl Iterator<Item = String> {
-        let path = self.written.matches.0.iter().find(|condition| condition.attribute == PATH);
+        let path = self.entry.matches.0.iter().find(|condition| condition.attribute == PATH);
         let (spots, is_prefix) = match path.map(|path| &path.test) {
             Some(Test::Is(spots)) => (spots.as_slice(), false),
             Some(Test::Prefix(spots)) => (spots.as_slice(), true),
@@ -138,14 +138,14 @@ impl Rule {
     pub fn may_block(&self, reason: Blocked) -> bool {
         match reason {
             Blocked::DenyList => !self.deny.is_empty(),
-            Blocked::MissingKey => self.written.missing == Missing::Deny,
+            Blocked::MissingKey => self.entry.missing() == Missing::Deny,
         }
     }
 
     /// The key as in the file, if requests that lack an attribute of it share one subject.
     pub fn shared_key(&self) -> Option<String> {
         let parts: Vec<String> = self.key.parts.iter().map(ToString::to_string).collect();
-        (self.written.missing == Missing::Shared && !parts.is_empty()).then(|| parts.join(", "))
+        (self.entry.missing() == Missing::Shared && !parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// Function that splits a key of this rule into its parts.
@@ -242,7 +242,7 @@ impl Rule {
         let blocked = match coverage {
             _ if denied => Some(Blocked::DenyList),
             KeyCoverage::NotAll if self.missing_for(view) == Missing::Skip => return Ok(Ruling::Skips),
-            KeyCoverage::NotAll | KeyCoverage::InSome if self.written.missing == Missing::Deny => {
+            KeyCoverage::NotAll | KeyCoverage::InSome if self.entry.missing() == Missing::Deny => {
                 Some(Blocked::MissingKey)
             }
             _ => None,
@@ -262,8 +262,8 @@ impl Rule {
 
     /// The `missing` behavior for a request.
     fn missing_for(&self, view: &RequestView<'_, '_>) -> Missing {
-        let by_default = !self.written.missing_is_given && view.skips_incomplete();
-        if by_default { Missing::Skip } else { self.written.missing }
+        let by_default = self.entry.missing.is_none() && view.skips_incomplete();
+        if by_default { Missing::Skip } else { self.entry.missing() }
     }
 
     /// Whether all readings of the path give the same subject. A request that `missing: skip` exempts has none.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use super::Policy;
 use super::compile::{self, UsedNames};
 use super::condition::Predicates;
 use super::diagnostics::{Diagnostics, PolicyErrors};
@@ -10,14 +11,15 @@ use super::explain;
 use super::file::{self, LimitEntry, Spanned};
 use super::limit_set::LimitSet;
 use super::rule::Rule;
-use super::{Policy, read};
+
+mod read;
 
 /// Temporary override: other limits for some requests of a rule, or an entry of its allow or deny list.
 ///
 /// ```
 /// use slidegate::policy::{TemporaryOverride, Policy};
 ///
-/// let (policy, _) = Policy::parse("policy.yaml", "
+/// let policy = Policy::parse("policy.yaml", "
 /// version: 1
 /// rules: [{ name: search, key: [org], limits: [10/s] }]
 /// ")?;
@@ -51,7 +53,7 @@ impl TemporaryOverride {
     /// `"allow": true` and `"deny": true`. Reports all errors.
     pub fn parse(text: &str) -> Result<Self, PolicyErrors> {
         let diagnostics = Diagnostics::new(NAME, text);
-        let change = read::temporary_override(text, &diagnostics);
+        let change = read::read(text, &diagnostics);
         diagnostics.into_result()?;
         Ok(change.expect("an invalid override was reported"))
     }
@@ -90,7 +92,7 @@ impl fmt::Display for TemporaryOverride {
 /// Compiled additions to a rule.
 #[derive(Default)]
 struct Additions {
-    overrides: Vec<(file::Override, Predicates, LimitSet)>,
+    overrides: Vec<(file::OverrideEntry, Predicates, LimitSet)>,
     allow: Vec<(file::Conditions, Predicates)>,
     deny: Vec<(file::Conditions, Predicates)>,
 }
@@ -123,7 +125,8 @@ impl Policy {
             Some(added) => rule.with(added),
             None => rule.clone(),
         });
-        (compile::policy(rules.collect(), self.paths), fits)
+        let context = compile::FileContext { ipv6_prefix: self.ipv6_prefix, paths: self.paths };
+        (compile::policy(rules.collect(), context), fits)
     }
 
     /// Adds an override, unless it is invalid.
@@ -151,7 +154,7 @@ impl Policy {
             Effect::Limits(limits) => {
                 let limit_set = compile::limit_set_of(limits, rule, used, diagnostics);
                 if diagnostics.is_empty() {
-                    let written = file::Override { when: written, limits: limits.clone() };
+                    let written = file::OverrideEntry { when: written, limits: limits.clone() };
                     to.entry(index).or_default().overrides.push((written, when, limit_set));
                 }
             }
@@ -180,9 +183,9 @@ impl Rule {
         rule.overrides = in_front(overrides, rule.overrides.into_vec()).into();
         rule.allow = in_front(allow, rule.allow.into_vec()).into();
         rule.deny = in_front(deny, rule.deny.into_vec()).into();
-        rule.written.overrides = in_front(overrides_written, rule.written.overrides);
-        rule.written.allow = in_front(allow_written, rule.written.allow);
-        rule.written.deny = in_front(deny_written, rule.written.deny);
+        rule.entry.overrides = in_front(overrides_written, rule.entry.overrides);
+        rule.entry.allow = in_front(allow_written, rule.entry.allow);
+        rule.entry.deny = in_front(deny_written, rule.entry.deny);
         rule
     }
 }

@@ -18,6 +18,11 @@
 //! # Ok::<(), slidegate_policy::PolicyErrors>(())
 //! ```
 
+use std::rc::Rc;
+
+use crate::diagnostics::Diagnostics;
+use crate::file::Span;
+
 mod build;
 mod syntax;
 mod tree;
@@ -49,4 +54,13 @@ impl Options {
         tags: false,
         multiple_documents: false,
     };
+}
+
+/// Tree of the one document in a text. `None`: there is none, and that was reported.
+pub(crate) fn document(text: &str, diagnostics: &Diagnostics) -> Option<Rc<Node>> {
+    let root = documents(text, &Options::POLICY, diagnostics)?.into_iter().next();
+    if root.is_none() {
+        diagnostics.report(Span::default(), "the file is empty", "start with `version: 1`, then add `rules`");
+    }
+    root
 }

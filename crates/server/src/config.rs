@@ -4,17 +4,31 @@ pub(crate) mod connection_limits;
 pub(crate) mod error;
 pub(crate) mod exposure;
 pub(crate) mod listener;
-pub(crate) mod live_settings;
+mod observe_settings;
 #[cfg(feature = "otlp")]
 pub(crate) mod otlp_error;
 pub(crate) mod pem;
+pub mod schema;
+mod server_settings;
 pub(crate) mod snapshot_error;
+mod store_settings;
 pub(crate) mod tls_error;
-pub(crate) mod value;
+mod tls_settings;
+mod token;
 
-use slidegate::policy::{Policy, Settings};
+use slidegate::policy::format::Fields;
+use slidegate::policy::{Policy, PolicyErrors};
 
-/// A policy and the settings beside it, as [`Policy::parse`] gives them.
+pub use connection_limits::ConnectionLimits;
+pub use listener::{AdminSettings, ListenerSettings};
+pub use observe_settings::{ObserveSettings, OtlpSettings};
+pub use server_settings::{HeaderStyle, ResetStyle, ServerSettings};
+pub use slidegate::policy::format::Secret;
+pub use store_settings::{SentinelSettings, StoreKind, StoreSettings};
+pub use tls_settings::TlsSettings;
+pub use token::{ShortToken, Token};
+
+/// Policy and the settings beside it.
 #[derive(Debug)]
 pub struct Config {
     /// The rules.
@@ -23,8 +37,33 @@ pub struct Config {
     pub settings: Settings,
 }
 
-impl From<(Policy, Settings)> for Config {
-    fn from((policy, settings): (Policy, Settings)) -> Self {
-        Self { policy, settings }
+/// Settings of a policy file apart from its rules, complete and checked.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Settings {
+    /// Listeners and responses.
+    pub server: ServerSettings,
+    /// Storage of the state.
+    pub store: StoreSettings,
+    /// Telemetry.
+    pub observe: ObserveSettings,
+}
+
+impl Config {
+    /// Reads and compiles a policy file. Reports all errors.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {
+        let (policy, mut settings) = Policy::parse_with(file_name, text, Settings::read)?;
+        settings.server.connections.ipv6_prefix = policy.ipv6_prefix();
+        Ok(Self { policy, settings })
+    }
+}
+
+impl Settings {
+    /// Reads the sections of the server.
+    fn read(fields: &Fields<'_>) -> Self {
+        Self {
+            server: fields.get::<ServerSettings>("server").unwrap_or_default(),
+            store: fields.get::<StoreSettings>("store").unwrap_or_default(),
+            observe: fields.get::<ObserveSettings>("observe").unwrap_or_default(),
+        }
     }
 }

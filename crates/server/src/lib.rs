@@ -8,7 +8,7 @@
 //!
 //! | module | contains |
 //! |---|---|
-//! | `config` | settings, checked: `live_settings`, `listener`, `exposure` of the admin listener, `pem` files, errors |
+//! | `config` | settings of the file, its `schema`, `listener`, `exposure` of listeners, `pem` files, errors |
 //! | `telemetry` | `metrics` formats, `otlp`, `denial_log`, `audit`, `log_writer`, `auth_failures` |
 //! | `net` | `accept` loop, `serve`, `overload`, `connections` (slots, time-outs, turns, pace), `tls`, `tracked_io`, `byte_budget` |
 //! | `runtime` | `decider`, which all protocols ask, and what changes it: `reload`, `overrides`, `snapshot`, `certificates` |
@@ -19,7 +19,7 @@
 //! A protocol only translates bytes; it neither decides nor counts.
 
 mod admin;
-mod config;
+pub mod config;
 mod net;
 mod protocols;
 mod runtime;

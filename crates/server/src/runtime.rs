@@ -13,8 +13,6 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
-use slidegate::policy::Settings;
-use slidegate::policy::file::Observe;
 use slidegate::telemetry::{Telemetry, TelemetrySettings, TimingMode};
 use slidegate::{Clock, Gate, SystemClock};
 use tokio::sync::Mutex;
@@ -23,10 +21,9 @@ use self::backend::Backend;
 use self::decider::Decider;
 use self::reload::Live;
 use self::snapshot::{SnapshotState, Snapshots};
-use crate::config::Config;
 use crate::config::error::ConfigError;
 use crate::config::exposure;
-use crate::config::live_settings::LiveSettings;
+use crate::config::{Config, ObserveSettings, Settings};
 use crate::net::connections::ConnectionStats;
 use crate::net::network::Network;
 use crate::net::tls::Certificates;
@@ -67,7 +64,7 @@ impl Runtime {
     /// Runtime over an existing store, without snapshots.
     pub fn over(config: Config, backend: Backend) -> Result<Self, ConfigError> {
         let Config { policy, settings } = config;
-        let live_settings = LiveSettings::new(&settings)?;
+        settings.server.check()?;
         let certificates = Certificates::load(&settings.server)?;
         let tracer = Tracer::new(&settings)?;
         let file = policy.clone();
@@ -75,8 +72,8 @@ impl Runtime {
             Backend::Memory(_) => TimingMode::Sample,
             Backend::Redis(_) => TimingMode::Each,
         };
-        let mut gate = Gate::new(policy, backend).max_waiting(live_settings.max_waiting);
-        if let Some(secret) = live_settings.permit_secret {
+        let mut gate = Gate::new(policy, backend).max_waiting(settings.server.max_waiting as usize);
+        if let Some(secret) = settings.server.permit_key() {
             gate = gate.permit_secret(secret);
         }
         let mut denial_log = Arc::default();
@@ -87,7 +84,7 @@ impl Runtime {
             telemetry.on_denial(move |denial| log.note(denial));
             gate = gate.observe(Arc::new(telemetry));
         }
-        let network = Network::new(live_settings, certificates);
+        let network = Network::new(settings.server.clone(), certificates);
         Ok(Self {
             live: Live::new(file, settings, gate.now_ms()),
             decider: Arc::new(Decider::new(gate, network, tracer)),
@@ -105,7 +102,7 @@ impl Runtime {
 impl Config {
     /// Whether a server could start with it. Nothing is started.
     pub fn check(&self) -> Result<(), ConfigError> {
-        LiveSettings::new(&self.settings)?;
+        self.settings.server.check()?;
         Tracer::check(&self.settings)?;
         Backend::check(&self.settings.store)
     }
@@ -213,7 +210,7 @@ impl<C: Clock> Runtime<C> {
         self.admin_address.get().copied()
     }
 
-    fn set_telemetry(&self, settings: &Observe) {
+    fn set_telemetry(&self, settings: &ObserveSettings) {
         self.denial_log.set(settings.denial_log);
         if let Some(telemetry) = self.telemetry() {
             telemetry.set(telemetry_settings(settings));
@@ -226,6 +223,6 @@ fn not_shared<T>(shared: Arc<T>) -> T {
     Arc::into_inner(shared).expect("nothing shares it before the server runs")
 }
 
-fn telemetry_settings(settings: &Observe) -> TelemetrySettings {
+fn telemetry_settings(settings: &ObserveSettings) -> TelemetrySettings {
     TelemetrySettings { near_miss: settings.near_miss, subjects: settings.subjects }
 }

@@ -59,7 +59,7 @@ const BATCH_SPACE: &str = "/item";
 /// use slidegate::policy::Policy;
 /// use slidegate::{CheckRequest, Gate, Memory, Request};
 ///
-/// let (policy, _) = Policy::parse("policy.yaml", "
+/// let policy = Policy::parse("policy.yaml", "
 /// version: 1
 /// rules:
 ///   - { name: login, match: { path: /login }, key: [ip], limits: [5/min] }

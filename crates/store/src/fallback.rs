@@ -24,7 +24,6 @@ const TRY_AGAIN_MS: u64 = 1_000;
 
 /// Answer while the store is unavailable.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename_all = "lowercase"))]
 pub enum OnStoreError {
     /// Each node decides with its share of the quota.
     #[default]

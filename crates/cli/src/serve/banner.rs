@@ -5,9 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 
 use anstyle::Style;
-use slidegate::policy::Settings;
-use slidegate::policy::file::{ListenerSettings, Spanned, Store, StoreKind, Tls};
 use slidegate_server::Listeners;
+use slidegate_server::config::{Settings, StoreKind, StoreSettings, TlsSettings};
 use tokio::net::TcpListener;
 
 use super::listener::from_loopback;
@@ -55,21 +54,19 @@ pub(super) fn text(
         PolicyOrigin::File { name } => format!("{name}, {rules} rules"),
     };
     line(&mut text, &format!("{STRONG}slidegate {}{STRONG:#}", env!("CARGO_PKG_VERSION")));
-    let url = |tls: Option<&Tls>, scheme: &str, address| {
-        format!("{scheme}{}://{address}", if tls.is_some() { "s" } else { "" })
+    let url = |tls: Option<&Option<TlsSettings>>, scheme: &str, address| {
+        format!("{scheme}{}://{address}", if tls.is_some_and(Option::is_some) { "s" } else { "" })
     };
-    let tls =
-        |entrance: &'_ Option<ListenerSettings>| entrance.as_ref().and_then(|entrance| entrance.tls.clone());
-    let http = url(server.tls.as_ref(), "http", address);
+    let http = url(Some(&server.tls), "http", address);
     line(&mut text, &format!("listening on {STRONG}{http}{STRONG:#}"));
     if let Some(grpc) = grpc {
-        line(&mut text, &format!("grpc:   {}", url(tls(&server.grpc).as_ref(), "http", grpc)));
+        line(&mut text, &format!("grpc:   {}", url(server.grpc.as_ref().map(|of| &of.tls), "http", grpc)));
     }
     if let Some(resp) = resp {
-        line(&mut text, &format!("resp:   {}", url(tls(&server.resp).as_ref(), "redis", resp)));
+        line(&mut text, &format!("resp:   {}", url(server.resp.as_ref().map(|of| &of.tls), "redis", resp)));
     }
     if let Some(admin) = admin {
-        let tls = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
+        let tls = server.admin.as_ref().map(|of| &of.tls);
         line(&mut text, &format!("admin:  {}", url(tls, "http", admin)));
         line(&mut text, &format!("console: {STRONG}{}/{STRONG:#}", url(tls, "http", from_loopback(admin))));
     }
@@ -83,19 +80,15 @@ pub(super) fn text(
     text
 }
 
-fn store(store: &Store) -> String {
+fn store(store: &StoreSettings) -> String {
     match store.kind {
-        StoreKind::Memory => format!("memory, at most {}", size(store.max_memory.0)),
+        StoreKind::Memory => format!("memory, at most {}", size(store.max_memory)),
         StoreKind::Redis => match (&store.url, &store.sentinel) {
-            (Some(url), _) => format!("Redis at {}", without_password(text_of(url))),
-            (None, Some(sentinel)) => format!("Redis master {:?} of Sentinel", text_of(&sentinel.name)),
+            (Some(url), _) => format!("Redis at {}", without_password(url)),
+            (None, Some(sentinel)) => format!("Redis master {:?} of Sentinel", sentinel.name),
             (None, None) => format!("Redis Cluster, {} seed nodes", store.nodes.len()),
         },
     }
-}
-
-fn text_of(spot: &Spanned<String>) -> &str {
-    spot.value.as_deref().unwrap_or_default()
 }
 
 /// A URL without its credentials, since banners end up in logs.
@@ -106,7 +99,7 @@ fn without_password(url: &str) -> String {
 }
 
 /// A size in the largest unit in which it is a whole number.
-fn size(bytes: u64) -> String {
+fn size(bytes: usize) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fitting = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
     fitting.map_or_else(|| format!("{bytes} bytes"), |(shift, unit)| format!("{} {unit}", bytes >> shift))

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use slidegate::policy::file::HeaderStyle;
+use slidegate_server::config::HeaderStyle;
 
 use super::listener::from_loopback;
 

@@ -85,7 +85,7 @@ fn the_schema_is_that_of_the_types() {
     let ended = run(&["schema"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let schema: Value = serde_json::from_str(&ended.stdout).expect("JSON");
-    assert_eq!(schema, slidegate::policy::schema::json());
+    assert_eq!(schema, slidegate_server::config::schema::json());
     assert!(schema["properties"]["rules"].is_object(), "{schema}");
 }
 

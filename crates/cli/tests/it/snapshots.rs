@@ -91,7 +91,7 @@ impl Trial {
         let memory = Memory::load(path, 256 << 20).expect("a whole snapshot");
         assert!(memory.stats().keys as u64 >= BALLAST);
         let text = fs::read_to_string(self.policy.path()).expect("the policy");
-        let gate = Gate::new(Policy::parse("policy.yaml", &text).expect("a policy").0, memory);
+        let gate = Gate::new(Policy::parse("policy.yaml", &text).expect("a policy"), memory);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         CLIENTS.map(|ip| {
             let look = CheckRequest::from(Request::new().with("ip", ip).cost(0));

@@ -21,7 +21,7 @@ impl Rule {
     }
 
     fn of_lists(&self, warnings: &mut Vec<String>) {
-        let written = &self.written;
+        let written = &self.entry;
         if written.mode != Mode::Enforce && !written.deny.is_empty() {
             warnings.push("the deny list applies only where the rule is enforced".to_owned());
         }
@@ -39,7 +39,7 @@ impl Rule {
 
     /// Overrides that are never reached: the first match applies.
     fn of_overrides(&self, warnings: &mut Vec<String>) {
-        let overrides = &self.written.overrides;
+        let overrides = &self.entry.overrides;
         let same = |one: &super::Conditions, other: &super::Conditions| {
             super::conditions(one) == super::conditions(other)
         };

@@ -66,6 +66,14 @@ impl Node {
         }
     }
 
+    /// Field of a mapping.
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        match &self.kind {
+            Kind::Mapping(entries) => entries.iter().find(|entry| entry.key == name),
+            _ => None,
+        }
+    }
+
     /// Whether the node is a scalar without a value.
     pub fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar { text, plain } if scalar_type(text, *plain) == ScalarType::Null)

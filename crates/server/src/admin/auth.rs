@@ -8,9 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
-use slidegate::policy::file::Server;
 
-use crate::config::exposure;
+use crate::config::{ServerSettings, exposure};
 use crate::protocols::auth;
 use crate::protocols::problem::Problem;
 use crate::telemetry::auth_failures::AuthFailure;
@@ -29,12 +28,16 @@ impl From<Problem> for AuthRefusal {
 }
 
 /// Lets a request pass, or says what it lacks. `bound` is where the listener really is.
-pub(super) fn check(server: &Server, bound: Option<SocketAddr>, head: &Parts) -> Result<(), AuthRefusal> {
+pub(super) fn check(
+    server: &ServerSettings,
+    bound: Option<SocketAddr>,
+    head: &Parts,
+) -> Result<(), AuthRefusal> {
     let (Some(admin), Some(bound)) = (&server.admin, bound) else { return Err(open().into()) };
     if exposure::check_at(admin, bound).is_err() {
         return Err(open().into());
     }
-    if let Ok(Some(expected)) = exposure::token(admin) {
+    if let Some(expected) = admin.token.as_deref() {
         return auth::check(&head.headers, Some(expected)).map_err(AuthRefusal::Token);
     }
     // By TLS nobody else's host name gets here: the certificate is not for it.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use slidegate::Clock;
 use slidegate::policy::TemporaryOverride;
-use slidegate::policy::file::DurationMs;
+use slidegate::policy::format::parse_duration;
 
 use super::reply::json;
 use crate::protocols::json_body;
@@ -39,9 +39,10 @@ pub(super) async fn add<C: Clock>(
     audit.reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
     let text = Value::Object(exception).to_string();
     audit.what = Some(format!("{text} for {expires_in}"));
-    let DurationMs(expires_in_ms) = expires_in.parse().map_err(|remedy: String| {
+    let expires_in_ms = parse_duration(&expires_in).map_err(|remedy| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("invalid expires_in {expires_in:?}: {remedy}"))
     })?;
+    let expires_in_ms = expires_in_ms.as_millis() as u64;
     let exception = TemporaryOverride::parse(&text)
         .map_err(|errors| refused(&OverrideError::TemporaryOverride(errors), audit))?;
     audit.what = Some(format!("{exception} for {expires_in}"));

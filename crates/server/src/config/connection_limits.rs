@@ -5,51 +5,109 @@ use std::time::Duration;
 
 use ipnet::Ipv6Net;
 use slidegate::policy::embedded_ipv4;
-use slidegate::policy::file::{self, DurationMs, Span, Spanned};
+use slidegate::policy::format::schema::{Value, whole};
+use slidegate::policy::format::{Check, Checked, Fields, InvalidValue, Schemas, Size};
 
-use super::error::ConfigError;
-use super::value::value;
+slidegate::policy::section! {
+    /// Bounds of connections, for each listener. A connection that exceeds a timeout is closed at the latest an eighth
+    /// of the timeout (or 20 ms) after it. If many expire at once, 8 are closed per millisecond and core.
+    pub struct ConnectionLimits: "connections" as "Connections" {
+        /// Maximum number of open connections of each listener; lower if the system allows fewer open files. Beyond it
+        /// the longest idle connection is closed; if none has been idle for a second, the new one is refused (503). A
+        /// connection may take about `max_head` and twice `max_body` of memory; an idle one takes 20 KiB or less.
+        max: Checked<ConnectionCount> = 16_384;
+        /// Maximum number of connections from one address (a gateway has only one). IPv6 addresses with the same
+        /// `ipv6_prefix` bits are one address.
+        max_per_address: Checked<ConnectionCount> = 4_096;
+        /// Timeout of a request head, from its first byte; on a new connection from its start, including the TLS
+        /// handshake (408).
+        head as "head_timeout": Checked<Timeout> = "10s";
+        /// Timeout of the request body (408).
+        body as "body_timeout": Checked<Timeout> = "10s";
+        /// Timeout of writing a response.
+        write as "write_timeout": Checked<Timeout> = "10s";
+        /// Timeout of an idle connection.
+        idle as "idle_timeout": Checked<Timeout> = "75s";
+        /// Maximum number of requests of a connection. 0: no maximum.
+        max_requests: u32 = 0;
+        /// Maximum size of a request head, at least 8KiB (431).
+        max_head_bytes as "max_head": Checked<RequestSize<MIN_HEAD>> = "64KiB";
+        /// Maximum size of a request body (413).
+        max_body_bytes as "max_body": Checked<RequestSize<1>> = "64KiB";
+    }
+    plus {
+        /// Whether the file has `max`.
+        has_max: bool = false;
+        /// IPv6 prefix length of an address.
+        ipv6_prefix: u8 = 64;
+    }
+    then note_max;
+}
 
-/// Limits of connections.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ConnectionLimits {
-    pub(crate) max: usize,
-    /// Whether `max` stands in the file.
-    pub(crate) is_max_written: bool,
-    pub(crate) max_per_address: usize,
-    pub(crate) max_requests: u32,
-    pub(crate) max_head_bytes: usize,
-    pub(crate) max_body_bytes: usize,
-    pub(crate) head: Duration,
-    pub(crate) body: Duration,
-    pub(crate) write: Duration,
-    pub(crate) idle: Duration,
-    pub(crate) ipv6_prefix: u8,
+fn note_max(limits: &mut ConnectionLimits, fields: &Fields<'_>) {
+    limits.has_max = fields.find("max").is_some();
+}
+
+/// Maximum number of connections, more than a process can have.
+const MAX_CONNECTIONS: u32 = 1_000_000;
+/// Minimum size of a request head, enough for any regular client.
+const MIN_HEAD: usize = 8 << 10;
+/// Maximum size of a request.
+const MAX_BYTES: usize = 16 << 20;
+
+/// Number of connections.
+struct ConnectionCount;
+
+impl Check for ConnectionCount {
+    type Base = u32;
+    type Value = usize;
+
+    fn check(number: u32) -> Result<usize, InvalidValue> {
+        if (1..=MAX_CONNECTIONS).contains(&number) {
+            return Ok(number as usize);
+        }
+        let help =
+            format!("use 1 to {MAX_CONNECTIONS}; the defaults are 16384 in total and 4096 per address");
+        Err(InvalidValue::new(format!("invalid number of connections {number}"), help))
+    }
+
+    fn schema(_: &mut Schemas) -> Value {
+        whole(1, u64::from(MAX_CONNECTIONS))
+    }
+}
+
+/// Timeout of a phase of a connection.
+struct Timeout;
+
+impl Check for Timeout {
+    type Base = Duration;
+    type Value = Duration;
+
+    fn check(timeout: Duration) -> Result<Duration, InvalidValue> {
+        let zero = || InvalidValue::new("the timeout must not be 0", "write at least 1ms; 10s is common");
+        if timeout.is_zero() { Err(zero()) } else { Ok(timeout) }
+    }
+}
+
+/// Size of a request, or of a part of it.
+struct RequestSize<const LEAST: usize>;
+
+impl<const LEAST: usize> Check for RequestSize<LEAST> {
+    type Base = Size;
+    type Value = usize;
+
+    fn check(bytes: usize) -> Result<usize, InvalidValue> {
+        if (LEAST..=MAX_BYTES).contains(&bytes) {
+            return Ok(bytes);
+        }
+        let help = format!("use {LEAST} bytes to 16MiB; 64KiB is common");
+        Err(InvalidValue::new(format!("request size of {bytes} bytes is out of range"), help))
+    }
 }
 
 impl ConnectionLimits {
-    pub(crate) fn new(connections: &file::Connections, ipv6_prefix: u8) -> Result<Self, ConfigError> {
-        let file::Connections { max, max_per_address, max_requests, max_head, max_body, .. } = connections;
-        let duration = |spot: &Spanned<DurationMs>| {
-            value(spot, "server.connections").map(|duration| Duration::from_millis(duration.0))
-        };
-        Ok(Self {
-            max: *value(max, "server.connections.max")? as usize,
-            is_max_written: max.at != Span::default(),
-            max_per_address: *value(max_per_address, "server.connections.max_per_address")? as usize,
-            max_requests: *max_requests,
-            max_head_bytes: value(max_head, "server.connections.max_head")?.0 as usize,
-            max_body_bytes: value(max_body, "server.connections.max_body")?.0 as usize,
-            head: duration(&connections.head_timeout)?,
-            body: duration(&connections.body_timeout)?,
-            write: duration(&connections.write_timeout)?,
-            idle: duration(&connections.idle_timeout)?,
-            ipv6_prefix,
-        })
-    }
-
-    /// How often it is looked at who has not moved. What begins is seen at the next look, and what is over at the one after its
-    /// time, so two looks are the most by which an end is late: an eighth of the time.
+    /// Interval of the sweep for connections that exceed a timeout. A sweep sees the start of a phase, and the first
+    /// one after its timeout ends it, so that the end is at most two intervals late: an eighth of the timeout.
     pub(crate) fn sweep_interval(&self) -> Duration {
         let shortest = self.head.min(self.body).min(self.write).min(self.idle);
         (shortest / 16).clamp(Duration::from_millis(5), Duration::from_millis(500))
@@ -74,11 +132,11 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn usual() -> ConnectionLimits {
-        ConnectionLimits::new(&file::Connections::default(), 64).expect("the usual settings are complete")
+        ConnectionLimits::default()
     }
 
     #[test]
-    fn a_look_is_a_sixteenth_of_the_shortest_time() {
+    fn a_sweep_interval_is_a_sixteenth_of_the_shortest_timeout() {
         for (head_ms, interval_ms) in [(10_000, 500), (1_600, 100), (80, 5), (1, 5)] {
             let bounds = ConnectionLimits { head: Duration::from_millis(head_ms), ..usual() };
             assert_eq!(bounds.sweep_interval(), Duration::from_millis(interval_ms), "{head_ms} ms");

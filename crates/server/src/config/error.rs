@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use slidegate::policy::file::MIN_SECRET_CHARS;
 use slidegate::store::redis::RedisConfigError;
 
 use super::snapshot_error::SnapshotStartError;
@@ -21,14 +20,6 @@ pub enum ConfigError {
     /// The file of `store.snapshot` cannot be used.
     #[error("store.snapshot: {0}")]
     Snapshot(#[from] SnapshotStartError),
-    /// An attribute is to be read from an invalid header.
-    #[error("server.attributes: {attribute}: invalid header name {header:?}, expected one such as X-Api-Key")]
-    HeaderName {
-        /// The attribute.
-        attribute: String,
-        /// The invalid name.
-        header: String,
-    },
     /// The client's address is not read from a header of its own.
     #[error("server.attributes: ip comes from the connection and trusted_proxies; choose another name")]
     AddressFromHeader,
@@ -49,9 +40,6 @@ pub enum ConfigError {
         /// Address of the listener.
         address: SocketAddr,
     },
-    /// A token could be guessed.
-    #[error("{0} is too short: use at least {MIN_SECRET_CHARS} characters, or leave it out")]
-    ShortToken(&'static str),
     /// A listener without settings.
     #[error("server.admin: there is a listener at {address} and no setting for it")]
     AdminIsNotSet {
@@ -68,7 +56,4 @@ pub enum ConfigError {
     #[cfg(feature = "otlp")]
     #[error("observe.otlp: {0}")]
     Otlp(#[from] super::otlp_error::OtlpError),
-    /// A value that was reported as invalid when the file was read.
-    #[error("{0} has no value")]
-    Missing(&'static str),
 }

@@ -1,32 +1,31 @@
-//! Exposure of the admin listener: only this machine, or clients with a token or a certificate.
+//! Exposure of listeners to other machines.
 //!
-//! That it is not open by accident is looked at wherever it could become so: in the file, where settings are used (flags may
-//! have changed them), when the listener is bound, when settings change, and at every request.
+//! The admin listener is open to this machine only, or to clients with a token or a certificate. That is checked
+//! wherever it could change: in the file, in the settings (flags may have changed them), when the listener is bound,
+//! when settings change, and at every request.
 
 use std::net::SocketAddr;
 
-use slidegate::policy::file::{Admin, Server};
-
 use super::error::ConfigError;
-use super::value::{self, value};
+use super::listener::Listener;
+use super::{AdminSettings, ServerSettings, Settings, TlsSettings};
 
-/// Checks the exposure at the address in the settings.
-pub(crate) fn check_settings(server: &Server) -> Result<(), ConfigError> {
+/// Checks the exposure of the admin listener at the address in the settings.
+pub(crate) fn check_settings(server: &ServerSettings) -> Result<(), ConfigError> {
     match &server.admin {
-        Some(admin) => check_at(admin, *value(&admin.listen, "server.admin.listen")?),
+        Some(admin) => check_at(admin, admin.listen),
         None => Ok(()),
     }
 }
 
-/// Checks the exposure at an address.
-pub(crate) fn check_at(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
-    // A token that can be guessed is none, and refused as such.
-    token(admin)?;
-    if admin.is_guarded_at(address) { Ok(()) } else { Err(ConfigError::AdminIsOpen { address }) }
+/// Checks the exposure of the admin listener at an address.
+pub(crate) fn check_at(admin: &AdminSettings, address: SocketAddr) -> Result<(), ConfigError> {
+    let authenticates = admin.token.is_some() || has_client_ca(admin.tls.as_ref());
+    if authenticates || is_local(address) { Ok(()) } else { Err(ConfigError::AdminIsOpen { address }) }
 }
 
-/// Checks the exposure of a bound listener, with a warning about an unencrypted token.
-pub(crate) fn check_bound(admin: &Admin, address: SocketAddr) -> Result<(), ConfigError> {
+/// Checks the exposure of a bound admin listener, with a warning about an unencrypted token.
+pub(crate) fn check_bound(admin: &AdminSettings, address: SocketAddr) -> Result<(), ConfigError> {
     check_at(admin, address)?;
     if !is_local(address) && admin.tls.is_none() {
         tracing::warn!(
@@ -36,13 +35,32 @@ pub(crate) fn check_bound(admin: &Admin, address: SocketAddr) -> Result<(), Conf
     Ok(())
 }
 
-/// Token of the admin listener.
-pub(crate) fn token(admin: &Admin) -> Result<Option<&str>, ConfigError> {
-    value::token(admin.token.as_ref(), "server.admin.token")
+impl Settings {
+    /// Warnings about listeners that other machines can use without a token or a client certificate.
+    pub fn warnings(&self) -> Vec<String> {
+        let server = &self.server;
+        let listeners = [Listener::Http, Listener::Grpc, Listener::Resp].into_iter();
+        let open = listeners.filter_map(|listener| {
+            let address = listener.address(server)?;
+            let authenticates = server.token.is_some() || has_client_ca(listener.tls(server));
+            (!authenticates && !is_local(address)).then(|| {
+                format!(
+                    "server.{}: {address} is reachable from other machines, where anyone can use up limits and read their usage: \
+                     set server.token, or tls with a client_ca, or listen on 127.0.0.1",
+                    listener.name()
+                )
+            })
+        });
+        open.collect()
+    }
 }
 
-/// Whether nobody else's machine reaches it. An IPv4 address may be written as one of IPv6.
-fn is_local(address: SocketAddr) -> bool {
+fn has_client_ca(tls: Option<&TlsSettings>) -> bool {
+    tls.is_some_and(|tls| tls.client_ca.is_some())
+}
+
+/// Whether only this machine reaches an address. An IPv4 address may be written as one of IPv6.
+pub(super) fn is_local(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use slidegate::policy::file::Server;
 
 use super::byte_budget::ByteBudget;
 use super::connections::{Capacity, ConnectionCounts, ConnectionStats, OpenFiles, Turns};
 use super::tls::Certificates;
+use crate::config::ServerSettings;
 use crate::config::listener::Listener;
-use crate::config::live_settings::LiveSettings;
 
 /// State that all listeners share.
 pub(crate) struct Network {
-    settings: ArcSwap<LiveSettings>,
+    settings: ArcSwap<ServerSettings>,
     pub(crate) certificates: Certificates,
     pub(crate) counts: ConnectionCounts,
     /// Turns of connections that always have more to do.
@@ -25,7 +24,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn new(settings: LiveSettings, certificates: Certificates) -> Self {
+    pub(crate) fn new(settings: ServerSettings, certificates: Certificates) -> Self {
         Self {
             settings: ArcSwap::from_pointee(settings),
             certificates,
@@ -37,7 +36,7 @@ impl Network {
     }
 
     /// Divides file descriptors among the listeners.
-    pub(crate) fn open_files(self, allowed: u64, server: &Server) -> Self {
+    pub(crate) fn open_files(self, allowed: u64, server: &ServerSettings) -> Self {
         let open_files = OpenFiles::new(allowed, server);
         open_files.warn(&self.settings().connections);
         Self { open_files: Some(open_files), ..self }
@@ -45,11 +44,11 @@ impl Network {
 
     /// Settings in force. Cheap: no reference is counted.
     #[inline]
-    pub(crate) fn settings(&self) -> Guard<Arc<LiveSettings>> {
+    pub(crate) fn settings(&self) -> Guard<Arc<ServerSettings>> {
         self.settings.load()
     }
 
-    pub(crate) fn set_settings(&self, settings: LiveSettings) {
+    pub(crate) fn set_settings(&self, settings: ServerSettings) {
         self.open_files.inspect(|open_files| open_files.warn(&settings.connections));
         self.settings.store(Arc::new(settings));
     }

@@ -98,18 +98,14 @@ impl ConnectionAdmission {
 mod tests {
     use std::task::Waker;
 
-    use slidegate::policy::{Policy, Settings};
-
     use super::*;
-    use crate::config::live_settings::LiveSettings;
+    use crate::config::{Config, ServerSettings};
     use crate::net::connections::Progress;
     use crate::net::tls::Certificates;
 
-    fn settings(max: usize) -> LiveSettings {
+    fn settings(max: usize) -> ServerSettings {
         let text = format!("version: 1\nserver: {{ connections: {{ max: {max} }} }}\nrules: []\n");
-        let (_, settings): (Policy, Settings) =
-            Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
-        LiveSettings::new(&settings).expect("settings")
+        Config::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}")).settings.server
     }
 
     /// After a reload to fewer connections a new one closes more than one idle connection.

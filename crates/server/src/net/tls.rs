@@ -18,16 +18,15 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rustls::ServerConfig;
 use sha2::{Digest, Sha256};
-use slidegate::policy::file;
 use slidegate::{Clock, SystemClock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::config::TlsSettings;
 use crate::config::error::ConfigError;
 use crate::config::tls_error::TlsError;
-use crate::config::value::value;
 use crate::net::tracked_io::TrackedIo;
 
 pub(crate) use certificates::{CertificateReload, Certificates};
@@ -99,14 +98,13 @@ impl ListenerTls {
     /// Loads the files of a setting, and logs warnings about them.
     pub(crate) fn load(
         setting: &'static str,
-        tls: &file::Tls,
+        tls: &TlsSettings,
         protocol: &'static [u8],
     ) -> Result<Self, ConfigError> {
-        let client_ca = tls.client_ca.as_ref().map(|file| value(file, "client_ca")).transpose()?;
         let files = TlsFiles {
-            certificate: value(&tls.certificate, "certificate")?.into(),
-            key: value(&tls.key, "key")?.into(),
-            client_ca: client_ca.map(PathBuf::from),
+            certificate: PathBuf::from(&tls.certificate),
+            key: PathBuf::from(&tls.key),
+            client_ca: tls.client_ca.as_ref().map(PathBuf::from),
         };
         let of_setting = |error| ConfigError::Tls { setting, error };
         let contents = files.read().map_err(of_setting)?;

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use slidegate::policy::Policy;
 use slidegate::{ManualClock, Memory};
 
 use crate::config::Config;
@@ -18,8 +17,8 @@ pub(crate) type TestDecider = Arc<Decider<ManualClock>>;
 
 /// Decider of a policy over a store in memory, at a fixed time.
 pub(crate) fn decider(policy: &str) -> TestDecider {
-    let config = Policy::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let runtime = Runtime::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
+    let config = Config::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let runtime = Runtime::over(config, Backend::Memory(Memory::default())).expect("settings");
     Arc::clone(runtime.clock(ManualClock::new(1_745_000_103_000)).decider())
 }
 

@@ -1,8 +1,7 @@
 //! Backend: the store of the server, in this process or in Redis or Valkey.
 
-use std::time::Duration;
+use std::ops::Deref;
 
-use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::redis::{RedisConfig, RedisError};
 use slidegate::store::{
     Admission, ChargeRequest, ForgetRequest, Note, Notes, PostOutcome, ReserveRequest, Settlement,
@@ -11,9 +10,8 @@ use slidegate::{
     Fallback, IdempotentOutcome, Memory, OnStoreError, Redis, SettleOutcome, Space, Store, SyncStore, Verdict,
 };
 
-use crate::config::Config;
 use crate::config::error::ConfigError;
-use crate::config::value::value;
+use crate::config::{Config, Secret, StoreKind, StoreSettings};
 
 /// Error of the store.
 pub(crate) type StoreError = RedisError;
@@ -33,9 +31,8 @@ impl Backend {
     /// The store of a policy file, empty. Nothing is connected yet.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let settings = &config.settings.store;
-        let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
         match settings.kind {
-            StoreKind::Memory => Ok(Self::Memory(Memory::new(max_memory))),
+            StoreKind::Memory => Ok(Self::Memory(Memory::new(settings.max_memory))),
             StoreKind::Redis => {
                 let redis = Redis::new(&redis_config(settings)?);
                 Ok(Self::over(redis, config))
@@ -44,7 +41,7 @@ impl Backend {
     }
 
     /// Whether there could be such a store; none is made.
-    pub(crate) fn check(settings: &file::Store) -> Result<(), ConfigError> {
+    pub(crate) fn check(settings: &StoreSettings) -> Result<(), ConfigError> {
         match settings.kind {
             StoreKind::Memory => Ok(()),
             StoreKind::Redis => redis_config(settings).map(drop),
@@ -54,8 +51,7 @@ impl Backend {
     /// Redis, and what holds for every rule while it fails.
     pub fn over(redis: Redis, config: &Config) -> Self {
         let settings = &config.settings.store;
-        let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
-        let mut fallback = Fallback::new(redis, settings.instances).max_memory(max_memory);
+        let mut fallback = Fallback::new(redis, settings.instances).max_memory(settings.max_memory);
         for rule in config.policy.rules() {
             fallback = fallback.rule(rule.name(), rule.on_store_error());
         }
@@ -63,25 +59,19 @@ impl Backend {
     }
 }
 
-fn redis_config(store: &file::Store) -> Result<RedisConfig, ConfigError> {
-    let urls = |nodes: &'_ [file::Spanned<String>]| -> Vec<String> {
-        nodes.iter().filter_map(|node| node.value.clone()).collect()
-    };
+fn redis_config(store: &StoreSettings) -> Result<RedisConfig, ConfigError> {
     let config = if let Some(url) = &store.url {
-        RedisConfig::parse(value(url, "store.url")?)?
+        RedisConfig::parse(url)?
     } else if let Some(sentinel) = &store.sentinel {
-        let name = value(&sentinel.name, "store.sentinel.name")?;
-        RedisConfig::sentinel(urls(&sentinel.nodes).iter().map(String::as_str), name)?
+        RedisConfig::sentinel(sentinel.nodes.iter().map(Secret::deref), &sentinel.name)?
     } else if !store.nodes.is_empty() {
-        RedisConfig::cluster(urls(&store.nodes).iter().map(String::as_str))?
+        RedisConfig::cluster(store.nodes.iter().map(Secret::deref))?
     } else {
         return Err(ConfigError::NoServer);
     };
-    let config = config
-        .timeout(Duration::from_millis(store.timeout.0))
-        .deny_cache(Duration::from_millis(store.deny_cache.0));
+    let config = config.timeout(store.timeout).deny_cache(store.deny_cache);
     match &store.prefix {
-        Some(prefix) => Ok(config.prefix(value(prefix, "store.prefix")?)?),
+        Some(prefix) => Ok(config.prefix(prefix)?),
         None => Ok(config),
     }
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::Guard;
 use hyper::HeaderMap;
-use slidegate::policy::file::Server;
 use slidegate::telemetry::{Telemetry, Timer};
 use slidegate::{
     Answer, BatchItem, CallError, CheckRequest, Clock, Gate, GateError, Key, Limit, Permit, Request,
@@ -14,8 +13,8 @@ use slidegate::{
 use tokio::sync::Notify;
 
 use super::backend::{Backend, StoreError};
+use crate::config::ServerSettings;
 use crate::config::listener::Listener;
-use crate::config::live_settings::LiveSettings;
 use crate::net::network::Network;
 use crate::telemetry::auth_failures::AuthFailures;
 use crate::telemetry::otlp::{Trace, Tracer};
@@ -66,7 +65,7 @@ impl<C: Clock> Decider<C> {
     }
 
     /// The same with a number of file descriptors for its listeners.
-    pub(crate) fn open_files(self, allowed: u64, server: &Server) -> Self {
+    pub(crate) fn open_files(self, allowed: u64, server: &ServerSettings) -> Self {
         let network = Arc::into_inner(self.network).expect("nothing shares it before the server runs");
         Self { network: Arc::new(network.open_files(allowed, server)), ..self }
     }
@@ -82,7 +81,7 @@ impl<C: Clock> Decider<C> {
 
     /// Settings in force. Cheap: no reference is counted.
     #[inline]
-    pub(crate) fn settings(&self) -> Guard<Arc<LiveSettings>> {
+    pub(crate) fn settings(&self) -> Guard<Arc<ServerSettings>> {
         self.network.settings()
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use slidegate::Clock;
-use slidegate::policy::{Policy, Settings};
+use slidegate::policy::Policy;
 use tokio::task::spawn_blocking;
 
 use apply::Reporting;
@@ -24,6 +24,7 @@ pub use state::{ReloadState, Reloaded};
 use super::Runtime;
 use super::file_watch::{FileContent, WatchedFiles};
 use super::overrides::Overrides;
+use crate::config::Settings;
 
 /// Policy in force, with its source.
 pub(crate) struct Live {

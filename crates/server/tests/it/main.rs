@@ -1,6 +1,7 @@
 //! The service in this process, as its clients see it: one module per protocol.
 
 mod architecture;
+mod config;
 mod grpc;
 mod http;
 mod many_subjects;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use slidegate::policy::Policy;
 use slidegate::telemetry::{Top, TopList};
 use slidegate::{CheckRequest, ManualClock, Request};
 use slidegate_server::{Config, Listeners, Runtime, run};
@@ -128,9 +127,9 @@ fn shape(scrape: &str) -> Vec<&str> {
 #[tokio::test]
 async fn what_is_kept_and_shown_does_not_grow() {
     let subjects = env::var("SLIDEGATE_SUBJECTS").map_or(DEFAULT_SUBJECTS, |n| n.parse().expect("a number"));
-    let config = Policy::parse("policy.yaml", POLICY).unwrap_or_else(|errors| panic!("{errors}"));
+    let config = Config::parse("policy.yaml", POLICY).unwrap_or_else(|errors| panic!("{errors}"));
     let clock = ManualClock::new(BEGAN_MS);
-    let app = Runtime::new(Config::from(config)).expect("settings").clock(clock.clone());
+    let app = Runtime::new(config).expect("settings").clock(clock.clone());
     let app = Arc::new(app);
     let [http, admin] = [TcpListener::bind("127.0.0.1:0").await, TcpListener::bind("127.0.0.1:0").await];
     let (http, admin) = (http.expect("a port"), admin.expect("a port"));

@@ -8,9 +8,16 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use slidegate_policy::KeyText;
-pub use slidegate_policy::file::Subjects;
 use slidegate_store::random;
 use slidegate_store::{Key, Space};
+
+slidegate_policy::keywords! {
+    /// Form of subjects in top lists and in the denial log.
+    pub enum Subjects {
+        Plain = "plain": "Unchanged.",
+        Hashed = "hashed": "Hashed with a secret of the process: a value has the same hash until the process ends.",
+    }
+}
 
 type Show = dyn Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync;
 

@@ -12,7 +12,7 @@ pub(crate) type Gated = Gate<Memory, ManualClock>;
 pub(crate) fn policy(rules: &str) -> Policy {
     let text = format!("version: 1\nrules:\n{rules}");
     match Policy::parse("policy.yaml", &text) {
-        Ok((policy, _)) => policy,
+        Ok(policy) => policy,
         Err(errors) => panic!("{errors}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Random policies and requests, from few values, so that they meet.
 
 use slidegate::policy::file::{
-    Condition, Conditions, File, LimitEntry, Missing, Mode, Override, Percent, Rule, Spanned, Test,
+    Condition, Conditions, File, LimitEntry, Missing, Mode, OverrideEntry, Percent, RuleEntry, Spanned, Test,
 };
 use slidegate::{Limit, Request};
 use slidegate_testkit::cases::Rng;
@@ -135,7 +135,7 @@ fn mode(rng: &Rng) -> Mode {
     }
 }
 
-fn rule(rng: &Rng, index: u64) -> Rule {
+fn rule(rng: &Rng, index: u64) -> RuleEntry {
     let keys: [&[&str]; 11] = [
         &[],
         &["ip"],
@@ -151,20 +151,20 @@ fn rule(rng: &Rng, index: u64) -> Rule {
     ];
     let tiers = ["gold", "silver", "lead"].into_iter().filter(|_| rng.one_in(4));
     let overrides = (0..rng.below(3)).filter(|_| rng.one_in(2));
-    Rule {
+    RuleEntry {
         name: spot(&format!("rule-{index}")),
         matches: conditions(rng, 0),
         key: rng.pick(&keys).iter().map(|part| spot(part)).collect(),
         limits: some_limits(rng),
-        missing: rng.pick(&[Missing::Shared, Missing::Skip, Missing::Deny]),
+        missing: Some(rng.pick(&[Missing::Shared, Missing::Skip, Missing::Deny])),
         overrides: overrides
-            .map(|_| Override { when: conditions(rng, 1), limits: some_limits(rng) })
+            .map(|_| OverrideEntry { when: conditions(rng, 1), limits: some_limits(rng) })
             .collect(),
         tiers: tiers.map(|tier| (tier.to_owned(), some_limits(rng))).collect(),
         allow: list(rng),
         deny: if rng.one_in(2) { list(rng) } else { Vec::new() },
         mode: mode(rng),
-        ..Rule::default()
+        ..RuleEntry::default()
     }
 }
 
@@ -197,6 +197,6 @@ pub(crate) fn request(attributes: &[(&'static str, &'static str)]) -> Request<'s
 }
 
 /// A file of one rule.
-pub(crate) fn file_of(rule: Rule) -> File {
+pub(crate) fn file_of(rule: RuleEntry) -> File {
     File { rules: vec![rule], ..File::default() }
 }

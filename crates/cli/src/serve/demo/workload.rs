@@ -153,8 +153,7 @@ mod tests {
     /// Every rule gets requests, and every path has a rule.
     #[test]
     fn the_workload_covers_the_policy() {
-        let (policy, _) =
-            Policy::parse("demo", super::super::POLICY).unwrap_or_else(|errors| panic!("{errors}"));
+        let policy = Policy::parse("demo", super::super::POLICY).unwrap_or_else(|errors| panic!("{errors}"));
         let text = minute(7).iter().map(Value::to_string).collect::<String>();
         let paths = ["/login", "/v1/search/films", "/v1/orders/", "/v1/export", "/v1/sync", "/healthz"];
         assert_eq!(

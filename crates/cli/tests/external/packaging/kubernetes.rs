@@ -1,7 +1,9 @@
 //! The manifests: right by the schemas of Kubernetes, and in agreement with each other, with the program and with the policy.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use slidegate::policy::Settings;
+use slidegate_server::config::Settings;
 
 use super::{is_variable_of_serve, program, read, root};
 
@@ -28,7 +30,7 @@ fn files() -> Vec<String> {
 
 fn settings() -> Settings {
     let text = read(&format!("{FOLDER}/policy.yaml"));
-    slidegate::policy::Policy::parse("policy.yaml", &text).expect("a policy").1
+    slidegate_server::Config::parse("policy.yaml", &text).expect("a policy").settings
 }
 
 fn text(value: &Value) -> &str {
@@ -101,20 +103,20 @@ fn numbers_of_the_policy_fit_the_pods() {
     let pod = &deployment["template"]["spec"];
     assert_eq!(deployment["replicas"], settings.store.instances);
     // Operators are answered until all others were: each may take the time-out, and a second to be told.
-    let (delay_ms, timeout_ms) = (settings.server.shutdown_delay.0, settings.server.shutdown_timeout.0);
+    let (delay, timeout) = (settings.server.shutdown_delay, settings.server.shutdown_timeout);
     let grace_s = pod["terminationGracePeriodSeconds"].as_u64().expect("seconds");
-    assert!(delay_ms >= 5_000 && grace_s * 1_000 >= delay_ms + 2 * (timeout_ms + 1_000));
+    let second = Duration::from_secs(1);
+    assert!(delay >= 5 * second && Duration::from_secs(grace_s) >= delay + 2 * (timeout + second));
     let memory = text(&pod["containers"][0]["resources"]["limits"]["memory"]);
     let memory_mib: u64 = memory.strip_suffix("Mi").and_then(|mib| mib.parse().ok()).expect("MiB");
     // What docs/operating.md says of a connection that does its worst, on each of two listeners, and of the program itself.
     let bounds = &settings.server.connections;
-    let [head, body] = [&bounds.max_head, &bounds.max_body].map(|size| size.value.expect("a size").0);
-    let connections = 2 * u64::from(bounds.max.value.expect("a number"));
-    let needed = settings.store.max_memory.0 + connections * ((20 << 10) + head + 2 * body) + 10_000_000;
-    assert!(memory_mib << 20 >= needed, "{memory}, and it may take {needed} bytes");
-    assert!(bounds.max_per_address.value < bounds.max.value, "one address cannot take all");
+    let (head, body) = (bounds.max_head_bytes, bounds.max_body_bytes);
+    let needed = settings.store.max_memory + 2 * bounds.max * ((20 << 10) + head + 2 * body) + 10_000_000;
+    assert!(memory_mib << 20 >= needed as u64, "{memory}, and it may take {needed} bytes");
+    assert!(bounds.max_per_address < bounds.max, "one address cannot take all");
     let admin = settings.server.admin.expect("an admin listener");
-    assert!(admin.listen.value.is_some_and(|address| address.ip().is_loopback()));
+    assert!(admin.listen.ip().is_loopback());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The unit of systemd: verified, held to a level of exposure, and in agreement with the policy that it serves.
 
+use std::time::Duration;
+
 use super::{PROGRAM, is_variable_of_serve, passes, program, read, root, tool};
 
 /// In tenths, as systemd counts: 0 is a service that can do nothing, 100 one that can do everything.
@@ -43,15 +45,17 @@ fn it_agrees_with_its_policy() {
     assert!(read("packaging/policy.yaml").contains(&format!("snapshot: /var/lib/{state}/")));
     assert!(read("packaging/slidegate.sysusers").starts_with(&format!("u {} ", setting(&unit, "User"))));
 
-    let (_, settings) =
-        slidegate::policy::Policy::parse("policy.yaml", &read("packaging/policy.yaml")).expect("a policy");
-    let server = settings.server;
+    let config = slidegate_server::Config::parse("policy.yaml", &read("packaging/policy.yaml"));
+    let server = config.expect("a policy").settings.server;
     // Operators are answered until all others were; then the snapshot is written.
-    let patience_ms = server.shutdown_delay.0 + 2 * (server.shutdown_timeout.0 + 1_000);
+    let patience = server.shutdown_delay + 2 * (server.shutdown_timeout + Duration::from_secs(1));
     let stop_s: u64 = setting(&unit, "TimeoutStopSec").trim_end_matches('s').parse().expect("seconds");
-    assert!(stop_s * 1_000 >= patience_ms + 20_000, "{stop_s} s, and it may take {patience_ms} ms");
+    assert!(
+        Duration::from_secs(stop_s) >= patience + Duration::from_secs(20),
+        "{stop_s} s, and it may take {patience:?}"
+    );
     let files: u64 = setting(&unit, "LimitNOFILE").parse().expect("a number");
-    let connections = u64::from(server.connections.max.value.expect("a number"));
+    let connections = server.connections.max as u64;
     assert!(files >= 4 * (connections + 512) + 256, "{files} files for four times {connections} connections");
 }
 

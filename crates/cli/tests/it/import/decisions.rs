@@ -26,7 +26,7 @@ pub(crate) enum Came {
 
 impl Asked {
     pub(crate) fn new(policy: &str) -> Self {
-        let (policy, _) =
+        let policy =
             Policy::parse("policy.yaml", policy).unwrap_or_else(|errors| panic!("{errors}\n{policy}"));
         let clock = ManualClock::new(START_MS);
         let gate = Gate::new(policy, Memory::default()).clock(clock.clone());

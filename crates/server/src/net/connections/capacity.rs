@@ -1,10 +1,9 @@
 //! Capacity of a listener: connections that fit into the file descriptors that the system allows.
 
-use slidegate::policy::file::Server;
 use tracing::Level;
 
-use crate::config::connection_limits::ConnectionLimits;
 use crate::config::listener::Listener;
+use crate::config::{ConnectionLimits, ServerSettings};
 
 /// Maximum number of surplus connections, and of those that are leaving.
 const MAX_SURPLUS: u64 = 256;
@@ -48,7 +47,7 @@ pub(crate) struct OpenFiles {
 }
 
 impl OpenFiles {
-    pub(crate) fn new(allowed: u64, server: &Server) -> Self {
+    pub(crate) fn new(allowed: u64, server: &ServerSettings) -> Self {
         let listeners = 1 + u64::from(server.grpc.is_some()) + u64::from(server.resp.is_some());
         Self { allowed, listeners, has_admin: server.admin.is_some() }
     }
@@ -91,15 +90,14 @@ impl OpenFiles {
             "server.connections.max is {wanted}, and the system allows {allowed} open files: {max} connections fit on each \
              of {listeners} listeners{admin}. Raise the one (ulimit -n, LimitNOFILE=), or lower the other"
         );
-        Some((if bounds.is_max_written { Level::WARN } else { Level::DEBUG }, text))
+        Some((if bounds.has_max { Level::WARN } else { Level::DEBUG }, text))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use slidegate::policy::Policy;
-
     use super::*;
+    use crate::config::Config;
     use crate::config::connection_limits::tests::usual;
 
     /// All descriptors that listeners may have open at the same time.
@@ -148,9 +146,8 @@ mod tests {
     fn a_number_in_the_file_that_does_not_fit_is_a_warning() {
         let files = OpenFiles { allowed: 1_024, listeners: 1, has_admin: true };
         let written = |text: &str| {
-            let (_, settings) = Policy::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
-            let bounds = ConnectionLimits::new(&settings.server.connections, 64).expect("settings");
-            files.shortage(&bounds).map(|(level, _)| level)
+            let config = Config::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
+            files.shortage(&config.settings.server.connections).map(|(level, _)| level)
         };
         let head = "version: 1\nrules: [{ name: a, key: [ip], limits: [5/min] }]\n";
         for (server, level) in [

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use slidegate::policy::file::{self, ListenerSettings, Server};
-
 use super::{ListenerTls, ReloadOutcome};
+use crate::config::ServerSettings;
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
 
@@ -19,31 +18,27 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    pub(crate) fn load(server: &Server) -> Result<Self, ConfigError> {
-        let load = |setting, tls: Option<&file::Tls>, protocol: &'static [u8]| {
-            tls.map(|tls| ListenerTls::load(setting, tls, protocol).map(Arc::new)).transpose()
+    pub(crate) fn load(server: &ServerSettings) -> Result<Self, ConfigError> {
+        let load = |listener: Listener, setting, protocol: &'static [u8]| {
+            listener
+                .tls(server)
+                .map(|tls| ListenerTls::load(setting, tls, protocol).map(Arc::new))
+                .transpose()
         };
-        let of = |entrance: &'_ Option<ListenerSettings>| {
-            entrance.as_ref().and_then(|entrance| entrance.tls.clone())
-        };
-        let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
         Ok(Self {
-            check: load("server.tls", server.tls.as_ref(), b"http/1.1")?,
-            grpc: load("server.grpc.tls", of(&server.grpc).as_ref(), b"h2")?,
+            check: load(Listener::Http, "server.tls", b"http/1.1")?,
+            grpc: load(Listener::Grpc, "server.grpc.tls", b"h2")?,
             // The protocol of Redis has no ALPN name.
-            resp: load("server.resp.tls", of(&server.resp).as_ref(), b"")?,
-            admin: load("server.admin.tls", admin, b"http/1.1")?,
+            resp: load(Listener::Resp, "server.resp.tls", b"")?,
+            admin: load(Listener::Admin, "server.admin.tls", b"http/1.1")?,
         })
     }
 
     /// All files in the settings.
-    pub(crate) fn files(server: &Server) -> Vec<PathBuf> {
-        let entrances =
-            [&server.grpc, &server.resp].map(|entrance| entrance.as_ref().and_then(|one| one.tls.as_ref()));
-        let admin = server.admin.as_ref().and_then(|admin| admin.tls.as_ref());
-        let all = [server.tls.as_ref(), admin].into_iter().chain(entrances).flatten();
+    pub(crate) fn files(server: &ServerSettings) -> Vec<PathBuf> {
+        let all = Listener::ALL.into_iter().filter_map(|listener| listener.tls(server));
         let named = all.flat_map(|tls| [&tls.certificate, &tls.key].into_iter().chain(&tls.client_ca));
-        named.filter_map(|file| file.value.as_ref().map(PathBuf::from)).collect()
+        named.map(PathBuf::from).collect()
     }
 
     /// Certificate of a listener; `None` if it has no TLS.

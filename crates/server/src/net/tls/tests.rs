@@ -7,11 +7,11 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore};
 use sha2::{Digest, Sha256};
-use slidegate::policy::file::{self, Spanned};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
 use super::ListenerTls;
+use crate::config::TlsSettings;
 
 #[tokio::test]
 async fn the_digest_is_of_the_clients_own_certificate() {
@@ -30,9 +30,9 @@ async fn the_digest_is_of_the_clients_own_certificate() {
     let write = |name: &str, text: String| {
         let path = files.path().join(name);
         std::fs::write(&path, text).expect("a file");
-        Spanned::of(path.to_str().expect("a path in UTF-8").to_owned())
+        path.to_str().expect("a path in UTF-8").to_owned()
     };
-    let settings = |client_ca| file::Tls {
+    let settings = |client_ca| TlsSettings {
         certificate: write("tls.crt", server.pem()),
         key: write("tls.key", server_key.serialize_pem()),
         client_ca,

@@ -17,8 +17,8 @@ pub(crate) use throttle::announce;
 use super::parser::{ArgumentSpan, AuthState};
 use super::reply::ReplyWriter;
 use super::session::Session;
+use crate::config::ServerSettings;
 use crate::config::listener::Listener;
-use crate::config::live_settings::LiveSettings;
 use crate::runtime::decider::Decider;
 use crate::telemetry::auth_failures::AuthFailure;
 use check::Check;
@@ -106,7 +106,7 @@ pub(super) enum Handled<'i> {
 /// Context of commands.
 pub(super) struct CommandContext<'a, C> {
     pub(super) decider: &'a Decider<C>,
-    pub(super) settings: &'a LiveSettings,
+    pub(super) settings: &'a ServerSettings,
     pub(super) session: &'a mut Session,
 }
 

@@ -13,7 +13,7 @@ use super::commands::{Command, CommandContext, Handled, StoreCommand};
 use super::parser::{ParseStep, Parser, ProtocolError};
 use super::reply::{Protocol, ReplyWriter};
 use super::session::Session;
-use crate::config::live_settings::LiveSettings;
+use crate::config::ServerSettings;
 use crate::net::connections::{Order, Phase, Progress};
 use crate::runtime::backend::Backend;
 use crate::runtime::decider::Decider;
@@ -152,7 +152,7 @@ impl<'i> Reader<'i, '_> {
     fn next<C: Clock>(
         &mut self,
         decider: &Decider<C>,
-        settings: &LiveSettings,
+        settings: &ServerSettings,
         session: &mut Session,
         out: &mut Vec<u8>,
     ) -> NextCommand<'i> {

@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 use super::parser::{AuthState, Bounds};
 use super::recent_limit::RecentLimit;
 use super::reply::Protocol;
-use crate::config::live_settings::LiveSettings;
+use crate::config::{ServerSettings, Token};
 
 /// The only user.
 pub(super) const USER: &[u8] = b"default";
@@ -32,7 +32,7 @@ pub(super) struct Session {
     pub(super) recent_limit: Option<RecentLimit>,
     pub(super) recent_meter: Option<RecentLimit>,
     /// Token of the client, which may have changed in the settings since.
-    token: Option<Box<str>>,
+    token: Option<Token>,
 }
 
 /// Names that a client gives itself: nothing depends on them.
@@ -65,7 +65,7 @@ impl Session {
     /// Authentication state. Both are tokens of the settings, so the time of the comparison reveals
     /// nothing.
     #[inline]
-    pub(super) fn auth_state(&self, settings: &LiveSettings) -> AuthState {
+    pub(super) fn auth_state(&self, settings: &ServerSettings) -> AuthState {
         match &settings.token {
             None => AuthState::Authenticated,
             Some(token) if self.token.as_ref() == Some(token) => AuthState::Authenticated,
@@ -76,7 +76,7 @@ impl Session {
     /// Authenticates a client. The time of the comparison depends on the length only.
     pub(super) fn authenticate(
         &mut self,
-        settings: &LiveSettings,
+        settings: &ServerSettings,
         user: &[u8],
         password: &[u8],
     ) -> AuthState {
@@ -93,7 +93,7 @@ impl Session {
 
     /// Bounds of its next command.
     #[inline]
-    pub(super) fn bounds(&self, settings: &LiveSettings) -> Bounds {
+    pub(super) fn bounds(&self, settings: &ServerSettings) -> Bounds {
         let max_bytes = settings.connections.max_body_bytes;
         let caller = self.auth_state(settings);
         let (max_arguments, max_argument_bytes) = match caller {

@@ -75,7 +75,7 @@ pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdic
     body.push(b'}');
     let mut reply = problem::reply(StatusCode::TOO_MANY_REQUESTS, PROBLEM_JSON, body);
     if let Some(wait_ms) = summary.wait.exact_ms() {
-        let seconds = decider.settings().headers.retry_after_s(wait_ms, || decider.next_seed());
+        let seconds = decider.settings().response_headers().retry_after_s(wait_ms, || decider.next_seed());
         reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     reply
@@ -102,7 +102,7 @@ pub(crate) fn put_headers<C: Clock>(decider: &Decider<C>, answer: &Answer, heade
         let value = HeaderValue::from_str(value).expect("names of limits are printable ASCII");
         headers.insert(named(name), value);
     };
-    decider.settings().headers.write(answer, || decider.next_seed(), put);
+    decider.settings().response_headers().write(answer, || decider.next_seed(), put);
 }
 
 /// Header names of every answer are constants: to make one hashes it.

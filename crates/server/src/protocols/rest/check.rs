@@ -40,17 +40,18 @@ pub(crate) async fn check<C: Clock>(
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
-    let mut check_request = read(bytes, decider.settings().max_wait_ms)?;
+    let mut check_request = read(bytes, decider.settings().max_wait)?;
     check_request.request.set_id(id);
     let answer = decider.check(&check_request, trace).await?;
     Ok(answer::reply(decider, &answer))
 }
 
-fn read(bytes: &[u8], max_wait_ms: u64) -> Result<CheckRequest<'_>, Problem> {
+fn read(bytes: &[u8], max_wait: Duration) -> Result<CheckRequest<'_>, Problem> {
     let CheckBody { attributes: Attributes(request), cost, idempotency_key, wait_ms } =
         json_body::parse(bytes)?;
     request.check().map_err(|error| Problem::bad_request(error.to_string()))?;
-    if wait_ms > max_wait_ms {
+    let max_wait_ms = max_wait.as_millis();
+    if u128::from(wait_ms) > max_wait_ms {
         return Err(Problem::bad_request(format!("wait_ms is at most {max_wait_ms}, not {wait_ms}")));
     }
     let idempotency_key = idempotency_key.map(|JsonText(key)| key);

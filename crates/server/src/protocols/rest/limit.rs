@@ -9,6 +9,7 @@ use slidegate::{Clock, MAX_VALUE_BYTES};
 use super::answer;
 use super::check::one;
 use super::number::whole;
+use crate::config::listener::Listener;
 use crate::protocols::ad_hoc_limit::AdHocAlgorithm;
 use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
@@ -41,7 +42,7 @@ pub(crate) async fn limit<C: Clock>(
     id: &str,
     trace: Trace,
 ) -> Result<Reply, Problem> {
-    if !decider.settings().ad_hoc_limits {
+    if !decider.settings().allows_ad_hoc_limits(Listener::Http) {
         let detail =
             "limits in requests are off: set server.ad_hoc_limits to true, or use /v1/check with a rule";
         return Err(Problem::new(StatusCode::FORBIDDEN, detail));

@@ -6,6 +6,7 @@ use slidegate::Clock;
 use super::failure::Failure;
 use super::proto::{Code, RateLimitRequest};
 use super::{json_response, service};
+use crate::config::listener::Listener;
 use crate::protocols::json_body;
 use crate::protocols::problem::{JSON, Problem, Reply, reply};
 use crate::runtime::decider::Decider;
@@ -18,7 +19,7 @@ pub(crate) async fn should_rate_limit<C: Clock>(
     trace: Trace,
 ) -> Result<Reply, Problem> {
     let call: RateLimitRequest = json_body::parse(bytes)?;
-    let ad_hoc_limits = decider.settings().ad_hoc_limits;
+    let ad_hoc_limits = decider.settings().allows_ad_hoc_limits(Listener::Http);
     let response = service::decide(decider, &call, (Some(id), ad_hoc_limits), trace).await?;
     let is_over = response.overall_code == Code::OverLimit as i32;
     let status = if is_over { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::OK };

@@ -6,6 +6,7 @@ use super::descriptors::DescriptorBatch;
 use super::failure::Failure;
 use super::proto::{Code, HeaderValue, RateLimitRequest, RateLimitResponse};
 use super::{descriptor_status, metadata};
+use crate::config::listener::Listener;
 use crate::runtime::decider::Decider;
 use crate::telemetry::otlp::Trace;
 
@@ -16,7 +17,7 @@ pub(crate) async fn should_rate_limit<C: Clock>(
     id: Option<&str>,
     trace: Trace,
 ) -> Result<RateLimitResponse, Failure> {
-    let ad_hoc_limits = decider.settings().grpc_ad_hoc_limits;
+    let ad_hoc_limits = decider.settings().allows_ad_hoc_limits(Listener::Grpc);
     decide(decider, request, (id, ad_hoc_limits), trace).await
 }
 
@@ -72,7 +73,7 @@ fn response<C: Clock>(decider: &Decider<C>, answer: &Answer, unfit: &[String]) -
     let put = |name: &'static str, value: &str| {
         response_headers_to_add.push(HeaderValue { key: name.to_owned(), value: value.to_owned() });
     };
-    decider.settings().headers.write(answer, || decider.next_seed(), put);
+    decider.settings().response_headers().write(answer, || decider.next_seed(), put);
     RateLimitResponse {
         overall_code: overall_code as i32,
         statuses: answer.items().map(|item| descriptor_status::status(&item)).collect(),

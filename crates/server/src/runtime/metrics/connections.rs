@@ -58,7 +58,8 @@ pub(super) const FAMILIES: &[&dyn Described] =
 pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     let stats = runtime.connection_stats();
     OPEN.put(sink, [], stats.open);
-    for listener in Listener::ALL.into_iter().filter(|one| one.is_in(&runtime.settings().server)) {
+    for listener in Listener::ALL.into_iter().filter(|one| one.address(&runtime.settings().server).is_some())
+    {
         MAX.put(sink, [listener.name()], runtime.network().capacity(listener).max);
     }
     CONNECTIONS.put(sink, ["accepted"], stats.accepted);

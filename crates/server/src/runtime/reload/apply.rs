@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use slidegate::Clock;
-use slidegate::policy::{Policy, Settings, decode};
+use slidegate::policy::{Policy, decode};
 
 use super::error::ReloadError;
 use super::settings::{self, SettingsDiff, pinned};
 use super::source::{PolicySource, digest};
 use super::state::Reloaded;
-use crate::config::Config;
-use crate::config::live_settings::LiveSettings;
+use crate::config::{Config, Settings};
 use crate::net::tls::Certificates;
 use crate::runtime::Runtime;
 use crate::runtime::file_watch::FileContent;
@@ -29,7 +28,6 @@ pub(super) enum Reporting {
 struct PreparedReload {
     policy: Policy,
     settings: Settings,
-    live_settings: LiveSettings,
     digest: String,
     diff: SettingsDiff,
 }
@@ -75,10 +73,9 @@ impl<C: Clock> Runtime<C> {
         };
         let wrong = |errors| ReloadError::Policy { file: file.clone(), errors };
         let text = decode(&file, bytes).map_err(wrong)?;
-        let (policy, mut settings) = Policy::parse(&file, text).map_err(wrong)?;
-        (source.overlay)(&mut settings);
+        let mut config = Config::parse(&file, text).map_err(wrong)?;
+        (source.overlay)(&mut config.settings);
         let unfit = |error| ReloadError::Settings { file: file.clone(), error };
-        let config = Config { policy, settings };
         config.check().map_err(unfit)?;
         let (Config { policy, settings }, now) = (config, self.settings());
         let diff = settings::diff(&now, &settings);
@@ -91,12 +88,11 @@ impl<C: Clock> Runtime<C> {
         }
         let settings = pinned(&now, settings);
         self.check_exposure(&settings).map_err(unfit)?;
-        let live_settings = LiveSettings::new(&settings).map_err(unfit)?;
-        Ok(PreparedReload { policy, settings, live_settings, digest: digest(bytes), diff })
+        Ok(PreparedReload { policy, settings, digest: digest(bytes), diff })
     }
 
     fn put_in_force(&self, source: &PolicySource, ready: PreparedReload) -> Reloaded {
-        let PreparedReload { policy, settings, live_settings, digest, diff } = ready;
+        let PreparedReload { policy, settings, digest, diff } = ready;
         let SettingsDiff { live, at_next_start } = diff;
         let mut now = self.live.now.lock();
         let rules = now.file.diff(&policy).into_iter().map(|change| change.to_string());
@@ -108,7 +104,7 @@ impl<C: Clock> Runtime<C> {
         self.set_telemetry(&settings.observe);
         (now.file, now.settings) = (policy, Arc::new(settings));
         self.renew(&mut now);
-        self.network().set_settings(live_settings);
+        self.network().set_settings(now.settings.server.clone());
         let reloaded = Reloaded { policy_digest: digest, changes, at_next_start };
         now.state.done(&reloaded, self.gate().now_ms());
         drop(now);

@@ -4,7 +4,8 @@ use std::fmt::{self, Write};
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
-use slidegate::policy::Settings;
+
+use crate::config::Settings;
 
 /// The file that a policy was read from, and what goes before its settings.
 pub struct PolicySource {

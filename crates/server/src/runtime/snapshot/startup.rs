@@ -3,10 +3,9 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use slidegate::policy::file::{self, StoreKind};
 use slidegate::store::memory::SnapshotError;
 use slidegate::{Clock, Memory, SystemClock};
 
@@ -15,19 +14,17 @@ use super::own_file::Purpose;
 use super::{Restored, SnapshotState, Snapshots, due_at_ms};
 use crate::config::error::ConfigError;
 use crate::config::snapshot_error::SnapshotStartError;
-use crate::config::value::value;
+use crate::config::{StoreKind, StoreSettings};
 
 /// The store and its file, if the settings name one.
-pub(crate) fn open(settings: &file::Store) -> Result<Option<(Memory, Snapshots)>, ConfigError> {
+pub(crate) fn open(settings: &StoreSettings) -> Result<Option<(Memory, Snapshots)>, ConfigError> {
     let StoreKind::Memory = settings.kind else { return Ok(None) };
     let Some(path) = &settings.snapshot else { return Ok(None) };
-    let path = PathBuf::from(value(path, "store.snapshot")?);
-    let interval = Duration::from_millis(value(&settings.snapshot_interval, "store.snapshot_interval")?.0);
-    let max_memory = usize::try_from(settings.max_memory.0).unwrap_or(usize::MAX);
+    let (path, interval) = (PathBuf::from(path), settings.snapshot_interval);
     let lock = lock(&path)?;
     Memory::may_save(&path)
         .map_err(|source| SnapshotStartError::NotWritable { path: path.clone(), source })?;
-    let (memory, restored) = restore(&path, max_memory)?;
+    let (memory, restored) = restore(&path, settings.max_memory)?;
     let last_saved_at_ms = match restored {
         Restored::Keys(_) => fs::metadata(&path).and_then(|found| found.modified()).ok().map(unix_ms),
         Restored::Nothing | Restored::SetAside(_) => None,

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use slidegate::policy::Policy;
 use slidegate::store::{Note, PostOutcome};
 use slidegate::{CheckRequest, Request};
 use tempfile::TempDir;
@@ -27,7 +26,7 @@ fn start(path: &Path) -> Result<Runtime, ConfigError> {
          rules: [{{name: login, key: [ip], limits: [100/day]}}]\n",
         path.display()
     );
-    Runtime::new(Config::from(Policy::parse("test.yaml", &text).expect("a policy")))
+    Runtime::new(Config::parse("test.yaml", &text).expect("a policy"))
 }
 
 /// Charges this much, and tells what remains.

@@ -1,9 +1,9 @@
 //! Stand-in for OpenTelemetry in builds without it. Its setting is an error.
 
 use hyper::HeaderMap;
-use slidegate::policy::Settings;
 use slidegate::{Answer, GateError, Verdict};
 
+use crate::config::Settings;
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
 use crate::telemetry::metrics::family::Sink;

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use hyper::HeaderMap;
 use parking_lot::Mutex;
-use slidegate::policy::Settings;
 use slidegate::{Answer, GateError, Verdict};
 
 use super::client::Client;
@@ -14,9 +13,9 @@ use super::span_attributes;
 use super::spans::{SpanCounts, Spans};
 use super::trace::{SampleShare, SpanOutcome, Trace};
 use super::variables::Variables;
+use crate::config::Settings;
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
-use crate::config::value::value;
 use crate::telemetry::log_throttle::LogThrottle;
 
 /// Interval of log lines about a failing collector.
@@ -48,9 +47,7 @@ impl Tracer {
     pub(crate) fn new(settings: &Settings) -> Result<Self, ConfigError> {
         let Some(otlp) = &settings.observe.otlp else { return Ok(Self(None)) };
         let variables = Variables::read(|name| std::env::var(name).ok(), instance())?;
-        let endpoint = value(&otlp.endpoint, "observe.otlp.endpoint")?;
-        let every = value(&otlp.metrics_every, "observe.otlp.metrics_every")?;
-        let client = Client::new(endpoint.parse()?, &variables)?;
+        let client = Client::new(otlp.endpoint.parse()?, &variables)?;
         if variables.disabled {
             return Ok(Self(None));
         }
@@ -59,9 +56,9 @@ impl Tracer {
             resource: Resource { attributes: variables.resource },
             share: SampleShare::new(otlp.traces.0),
             spans: Spans::new(),
-            metrics_every: Duration::from_millis(every.0),
+            metrics_every: otlp.metrics_every,
             started: SystemTime::now(),
-            endpoint: endpoint.clone(),
+            endpoint: otlp.endpoint.clone(),
             failures: Mutex::new(LogThrottle::once_in(FAILURE_LOG_INTERVAL)),
         }))))
     }
@@ -145,13 +142,12 @@ fn instance() -> String {
 
 #[cfg(test)]
 mod tests {
-    use slidegate::policy::Policy;
-
     use super::*;
+    use crate::config::Config;
 
     fn settings(observe: &str) -> Settings {
         let policy = format!("version: 1\n{observe}\nrules: [{{ name: a, key: [b], limits: [1/s] }}]");
-        Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}")).1
+        Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}")).settings
     }
 
     #[test]

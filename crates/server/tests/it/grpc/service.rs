@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, Listeners, Runtime, run};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -57,8 +56,8 @@ impl Service {
 
     pub(crate) async fn start(policy: &str) -> Self {
         let policy = format!("version: 1\n{policy}");
-        let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-        let app = Runtime::new(Config::from(config)).unwrap_or_else(|error| panic!("{error}"));
+        let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+        let app = Runtime::new(config).unwrap_or_else(|error| panic!("{error}"));
         let app = Arc::new(app);
         let http = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let grpc = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, ConfigError, Runtime};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
@@ -26,8 +25,8 @@ rules:
 async fn rules_say_what_holds_without_a_store() {
     let mut redis = RedisServer::start(Flavour::Redis70);
     let config =
-        Policy::parse("test.yaml", &policy(&redis.url())).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+        Config::parse("test.yaml", &policy(&redis.url())).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     let reserved = client.check(json!({ "path": "/local" })).await;
@@ -79,8 +78,8 @@ async fn a_denial_that_still_holds_is_repeated() {
 rules: [{{ name: api, limits: [1/h] }}]",
         redis.url()
     );
-    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     assert_eq!(client.statuses(2, json!({})).await, [200, 429]);
@@ -92,11 +91,11 @@ rules: [{{ name: api, limits: [1/h] }}]",
 
 #[test]
 fn settings_that_cannot_be_used_are_refused() {
-    let parse = |settings| Policy::parse("test.yaml", &format!("version: 1\n{settings}\nrules: []"));
+    let parse = |settings| Config::parse("test.yaml", &format!("version: 1\n{settings}\nrules: []"));
     let unreadable = parse("server: { attributes: { api_key: 'not a header' } }").expect_err("an error");
     assert!(unreadable.to_string().contains("not a header"), "{unreadable}");
     let unusable =
         parse("server: { attributes: { ip: X-Real-Ip } }").unwrap_or_else(|errors| panic!("{errors}"));
-    let error: ConfigError = Runtime::new(Config::from(unusable)).err().expect("an error");
+    let error: ConfigError = Runtime::new(unusable).err().expect("an error");
     assert!(error.to_string().contains("ip comes from the connection"), "{error}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use slidegate::policy::{Policy, TemporaryOverride};
+use slidegate::policy::TemporaryOverride;
 use slidegate::store::{Note, PostOutcome};
 use slidegate::{Store, SystemClock};
 use slidegate_server::{Config, NewOverride, OverrideError, OverrideRecord, PolicySource, Runtime};
@@ -124,8 +124,8 @@ async fn it_ends_on_time() {
 async fn node(url: &str) -> Service<SystemClock> {
     let text =
         format!("version: 1\nstore: {{ kind: redis, url: '{url}', timeout: 30s, deny_cache: 1h }}\n{RULES}");
-    let config = Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     Service::serve(app, SystemClock::new(), None).await
 }
 
@@ -224,8 +224,8 @@ async fn one_that_does_not_fit_hinders_nothing() {
     let path = directory.path().join("policy.yaml");
     let with = format!("version: 1\n{RULES}");
     let without = "version: 1\nrules: [{ name: login, match: { path: /search }, key: [ip], limits: [3/h] }]";
-    let config = Policy::parse("policy.yaml", &with).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("policy.yaml", &with).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     let app = app.source(PolicySource::new(&path, &with, |_| {}));
     let service = Service::serve(app, SystemClock::new(), None).await;
     let app = &service.app;
@@ -322,8 +322,8 @@ async fn a_restart_keeps_it() {
     let start = async || {
         let path = directory.path().join("state").display().to_string();
         let text = format!("version: 1\nstore: {{ snapshot: '{path}' }}\n{RULES}");
-        let config = Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
-        let app = Runtime::new(Config::from(config)).expect("settings");
+        let config = Config::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+        let app = Runtime::new(config).expect("settings");
         Service::serve(app, SystemClock::new(), None).await
     };
     let service = start().await;

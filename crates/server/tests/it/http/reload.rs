@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use slidegate::SystemClock;
-use slidegate::policy::file::HeaderStyle;
-use slidegate::policy::{Policy, Settings};
+use slidegate_server::config::{HeaderStyle, Settings};
 use slidegate_server::{Config, PolicySource, ReloadError, Runtime};
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
 use slidegate_testkit::servers::{Flavour, RedisServer};
@@ -29,10 +28,9 @@ impl Setup {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("policy.yaml");
         fs::write(&path, text).expect("a file");
-        let (policy, mut settings) =
-            Policy::parse("policy.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
-        overlay(&mut settings);
-        let app = Runtime::new(Config { policy, settings }).expect("settings");
+        let mut config = Config::parse("policy.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
+        overlay(&mut config.settings);
+        let app = Runtime::new(config).expect("settings");
         let app = app.source(PolicySource::new(path, text, overlay));
         Self { directory, service: Service::serve(app, SystemClock::new(), None).await }
     }
@@ -197,7 +195,7 @@ async fn what_needs_a_start_is_named_and_left_alone() {
     assert_eq!(client.post("/v1/limit", &ad_hoc).await.status, 403);
     let settings = setup.service.app.settings();
     let admin = settings.server.admin.as_ref().expect("as it was");
-    assert_eq!(admin.token.as_ref().and_then(|token| token.value.as_deref()), Some("abcdefghabcdefgh"));
+    assert_eq!(admin.token.as_deref(), Some("abcdefghabcdefgh"));
     // Where the address stays, another token holds at once.
     let text = policy(
         "server: { http: '0.0.0.0:0', admin: { listen: '0.0.0.0:8090', token: ijklmnopijklmnop } }",

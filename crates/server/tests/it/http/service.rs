@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use slidegate::policy::Policy;
 use slidegate::store::redis::RedisConfig;
 use slidegate::{Clock, ManualClock, Memory, Redis, SystemClock};
 use slidegate_server::{Backend, Config, Listeners, Runtime, run};
@@ -63,8 +62,7 @@ impl Service<SystemClock> {
 impl<C: Clock + Clone + 'static> Service<C> {
     async fn start_by(kind: Kind, policy: &str, clock: C) -> Self {
         let policy = format!("version: 1\n{policy}");
-        let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-        let config = Config::from(config);
+        let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
         let redis = (kind == Kind::Redis).then(|| RedisServer::start(Flavour::Redis70));
         let backend = match &redis {
             None => Backend::Memory(Memory::default()),
@@ -84,9 +82,7 @@ impl<C: Clock + Clone + 'static> Service<C> {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let admin = match &app.settings().server.admin {
-            Some(admin) => {
-                Some(TcpListener::bind(admin.listen.value.expect("an address")).await.expect("a port"))
-            }
+            Some(admin) => Some(TcpListener::bind(admin.listen).await.expect("a port")),
             None => None,
         };
         let admin_address = admin.as_ref().map(|admin| admin.local_addr().expect("an address"));

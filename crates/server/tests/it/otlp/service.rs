@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slidegate::policy::Policy;
 use slidegate_server::{Config, Listeners, Runtime, run};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -27,8 +26,8 @@ impl Service {
     /// With this block `observe`, and these rules and other blocks.
     pub(crate) async fn start(observe: &str, rest: &str) -> Self {
         let policy = format!("version: 1\n{SERVER}\n{observe}\n{rest}");
-        let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-        let app = Runtime::new(Config::from(config)).unwrap_or_else(|error| panic!("{error}"));
+        let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+        let app = Runtime::new(config).unwrap_or_else(|error| panic!("{error}"));
         let [http, grpc, resp, admin] =
             [listener().await, listener().await, listener().await, listener().await];
         let address = |listener: &TcpListener| listener.local_addr().expect("an address");

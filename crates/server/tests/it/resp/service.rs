@@ -4,8 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slidegate::policy::file::ListenerSettings;
-use slidegate::policy::{Policy, Settings};
 use slidegate::store::redis::RedisConfig;
 use slidegate::{ManualClock, Memory, Redis};
 use slidegate_server::{Backend, Config, Listeners, Runtime, run};
@@ -57,8 +55,8 @@ impl Service {
         set: impl FnOnce(RedisConfig) -> RedisConfig,
         policy: &str,
     ) -> Self {
-        let mut config = Config::from(parse(policy));
-        let anywhere = ListenerSettings::at(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let mut config = parse(policy);
+        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0)).into();
         config.settings.server.resp.get_or_insert(anywhere);
         let backend = match &redis {
             None => Backend::Memory(Memory::default()),
@@ -97,9 +95,9 @@ fn server(kind: Kind) -> Option<RedisServer> {
     (kind == Kind::Redis).then(|| RedisServer::start(Flavour::Redis70))
 }
 
-fn parse(policy: &str) -> (Policy, Settings) {
+fn parse(policy: &str) -> Config {
     let policy = format!("version: 1\n{policy}");
-    Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"))
+    Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 async fn listener() -> TcpListener {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, ConfigError, Listeners, Runtime, TlsState, run};
 use slidegate_testkit::certificates::CertificateFiles;
 use tokio::net::TcpListener;
@@ -43,8 +42,8 @@ pub(crate) fn settings(files: &CertificateFiles, clients: Clients) -> String {
 
 pub(crate) fn app(server: &str) -> Result<Runtime, ConfigError> {
     let policy = format!("version: 1\nserver:\n{server}\n{RULES}");
-    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    Runtime::new(Config::from(config))
+    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    Runtime::new(config)
 }
 
 impl Service {

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use sha2::{Digest, Sha256};
-use slidegate::policy::file::{Condition, Conditions, File, LimitEntry, Missing, Mode, Percent, Rule, Test};
+use slidegate::policy::file::{
+    Condition, Conditions, File, LimitEntry, Missing, Mode, Percent, RuleEntry, Test,
+};
 use slidegate::policy::{Blocked, Choice, Hit, HitMode};
 use slidegate::store::MAX_LIMITS;
 use slidegate::{Key, Limit, Request, RequestError};
@@ -58,7 +60,7 @@ fn is_in(address: IpAddr, net: &str) -> bool {
 }
 
 struct RuleMatch<'a, 'b> {
-    rule: &'a Rule,
+    rule: &'a RuleEntry,
     request: &'a Request<'b>,
     /// By one reading.
     path: Option<Reading>,
@@ -227,7 +229,7 @@ fn subject(readings: &[RuleMatch<'_, '_>]) -> Result<(Subject, bool, bool), Requ
     let (full, lacking): (Vec<Subject>, Vec<Subject>) = subjects.into_iter().partition(|(_, all)| *all);
     let kind = if full.is_empty() { &lacking } else { &full };
     let mut agrees = kind.iter().all(|subject| *subject == kind[0]);
-    if !full.is_empty() && !lacking.is_empty() && readings[0].rule.missing == Missing::Shared {
+    if !full.is_empty() && !lacking.is_empty() && readings[0].rule.missing() == Missing::Shared {
         agrees = false;
     }
     Ok((kind[0].clone(), !lacking.is_empty(), agrees))
@@ -289,10 +291,10 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
             continue;
         }
         let ((key, complete), any_lacks, agrees) = subject(&any)?;
-        if !denied && !complete && rule.missing == Missing::Skip {
+        if !denied && !complete && rule.missing() == Missing::Skip {
             continue;
         }
-        let why = match (denied, any_lacks, rule.missing) {
+        let why = match (denied, any_lacks, rule.missing()) {
             (true, ..) => Some(Blocked::DenyList),
             (false, true, Missing::Deny) => Some(Blocked::MissingKey),
             _ => None,

@@ -8,7 +8,7 @@ use crate::policies::file;
 
 fn parsed(rules: &str) -> Policy {
     let text = format!("version: 1\nrules:\n{rules}");
-    Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}")).0
+    Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn changes(from: &str, to: &str) -> Vec<String> {
@@ -103,7 +103,7 @@ fn a_prefix_is_told() {
     let policy = |prefix| {
         let text =
             format!("version: 1\nipv6_prefix: {prefix}\nrules: [{{ name: a, key: [ip], limits: [1/s] }}]");
-        Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}")).0
+        Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"))
     };
     let said: Vec<String> = policy(64).diff(&policy(56)).iter().map(ToString::to_string).collect();
     assert_eq!(said, ["rule a: ipv6_prefix 64 -> 56"]);
@@ -114,7 +114,7 @@ fn a_prefix_is_told() {
 #[test]
 fn no_change_goes_untold() {
     let compiled = |file: &slidegate::policy::file::File| {
-        Policy::compile(file.clone()).unwrap_or_else(|errors| panic!("{errors}")).0
+        Policy::compile(file.clone()).unwrap_or_else(|errors| panic!("{errors}"))
     };
     let generate = |rng: &Rng| ((file(rng), file(rng)), Vec::<()>::new());
     prove(generate, |(one, other), _| {

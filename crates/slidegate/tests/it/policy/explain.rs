@@ -25,7 +25,7 @@ rules:
 ";
 
 fn reports() -> Vec<RuleReport> {
-    let (policy, _) = Policy::parse("policy.yaml", POLICY).unwrap_or_else(|errors| panic!("{errors}"));
+    let policy = Policy::parse("policy.yaml", POLICY).unwrap_or_else(|errors| panic!("{errors}"));
     policy.explain()
 }
 

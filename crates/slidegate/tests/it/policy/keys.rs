@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use slidegate::policy::file::{File, Missing, Rule, Spanned};
+use slidegate::policy::file::{File, Missing, RuleEntry, Spanned};
 use slidegate::policy::{Blocked, Choice, Policy};
 use slidegate::{Key, Request};
 use slidegate_testkit::cases::{Rng, prove};
@@ -12,8 +12,14 @@ use crate::policies::{file_of, limits, spot};
 
 fn policy(key: &[&str], missing: Missing) -> Policy {
     let key = key.iter().map(|part| spot(part)).collect();
-    let rule = Rule { name: spot("rule"), key, missing, limits: limits(&["5/min"]), ..Rule::default() };
-    Policy::compile(file_of(rule)).unwrap_or_else(|errors| panic!("{errors}")).0
+    let rule = RuleEntry {
+        name: spot("rule"),
+        key,
+        missing: Some(missing),
+        limits: limits(&["5/min"]),
+        ..RuleEntry::default()
+    };
+    Policy::compile(file_of(rule)).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn key(policy: &Policy, attributes: &[(&str, &str)]) -> Option<Key<'static>> {
@@ -116,10 +122,14 @@ fn addresses_are_folded_and_grouped() {
 fn the_prefix_is_configurable() {
     let prefixes = [(32, true, true), (48, true, false), (64, false, false), (128, false, false)];
     for (bits, same_48, same_32) in prefixes {
-        let rule =
-            Rule { name: spot("r"), key: vec![spot("ip")], limits: limits(&["5/min"]), ..Rule::default() };
+        let rule = RuleEntry {
+            name: spot("r"),
+            key: vec![spot("ip")],
+            limits: limits(&["5/min"]),
+            ..RuleEntry::default()
+        };
         let file = File { ipv6_prefix: Spanned::of(bits), ..file_of(rule) };
-        let policy = Policy::compile(file).expect("a policy").0;
+        let policy = Policy::compile(file).expect("a policy");
         let of = |address| key(&policy, &[("ip", address)]);
         assert_eq!(of("2001:db8:0:1::1") == of("2001:db8:0:2::1"), same_48, "{bits}");
         assert_eq!(of("2001:db8:1::1") == of("2001:db8:2::1"), same_32, "{bits}");

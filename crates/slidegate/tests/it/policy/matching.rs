@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use slidegate::policy::file::{File, Rule, Test};
+use slidegate::policy::file::{File, RuleEntry, Test};
 use slidegate::policy::{Blocked, Choice, HitMode, Policy};
 use slidegate::{Key, Request, RequestError};
 use slidegate_testkit::cases::{Rng, prove};
@@ -11,16 +11,16 @@ use slidegate_testkit::ensure;
 use crate::policies::{Attributes, attributes, condition, file, limits, naive, request, spot};
 
 fn compiled(file: &File) -> Policy {
-    Policy::compile(file.clone()).unwrap_or_else(|errors| panic!("{errors}\n{file:?}")).0
+    Policy::compile(file.clone()).unwrap_or_else(|errors| panic!("{errors}\n{file:?}"))
 }
 
 /// A rule for some paths, by a key.
-fn rule(name: &str, path: &str, key: &[&str]) -> Rule {
-    let mut rule = Rule {
+fn rule(name: &str, path: &str, key: &[&str]) -> RuleEntry {
+    let mut rule = RuleEntry {
         name: spot(name),
         key: key.iter().map(|part| spot(part)).collect(),
         limits: limits(&["5/min"]),
-        ..Rule::default()
+        ..RuleEntry::default()
     };
     if !path.is_empty() {
         rule.matches.0.push(condition("path", Test::Is(vec![spot(path)])));
@@ -28,7 +28,7 @@ fn rule(name: &str, path: &str, key: &[&str]) -> Rule {
     rule
 }
 
-fn policy(rules: Vec<Rule>) -> Policy {
+fn policy(rules: Vec<RuleEntry>) -> Policy {
     compiled(&File { rules, ..File::default() })
 }
 
@@ -81,7 +81,7 @@ fn one_rule_by_its_name() {
                 ensure!(matches!(said, Ok(Some(_)) | Err(_)), "{said:?}");
                 continue;
             }
-            let alone = Rule { matches: Default::default(), ..rule.clone() };
+            let alone = RuleEntry { matches: Default::default(), ..rule.clone() };
             let alone = File { rules: vec![alone], ..file.clone() };
             let expected = naive::choose(&alone, &request).map(|mut choice| {
                 match &mut choice {

@@ -1,7 +1,7 @@
 //! Where a rule refuses: a share of its subjects, always the same ones.
 
 use slidegate::Request;
-use slidegate::policy::file::{Conditions, Mode, Percent, Rule, Test};
+use slidegate::policy::file::{Conditions, Mode, Percent, RuleEntry, Test};
 use slidegate::policy::{Choice, HitMode, Policy};
 
 use crate::policies::{condition, file_of, limits, spot};
@@ -9,14 +9,14 @@ use crate::policies::{condition, file_of, limits, spot};
 const SUBJECTS: u32 = 100_000;
 
 fn policy(mode: Mode) -> Policy {
-    let rule = Rule {
+    let rule = RuleEntry {
         name: spot("rule"),
         key: vec![spot("user")],
         limits: limits(&["5/min"]),
         mode,
-        ..Rule::default()
+        ..RuleEntry::default()
     };
-    Policy::compile(file_of(rule)).unwrap_or_else(|errors| panic!("{errors}")).0
+    Policy::compile(file_of(rule)).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn is_enforced(policy: &Policy, request: &Request<'_>) -> bool {

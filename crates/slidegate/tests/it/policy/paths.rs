@@ -6,7 +6,7 @@ use slidegate::{BatchItem, Gate, Key, ManualClock, Memory, Request, RequestError
 
 fn policy(rest: &str) -> Policy {
     let text = format!("version: 1\n{rest}");
-    Policy::parse("policy.yaml", &text).unwrap_or_else(|errors| panic!("{errors}")).0
+    Policy::parse("policy.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn at(path: &str) -> Request<'_> {

@@ -35,18 +35,16 @@ fn settings() {
     check_file("version: 2\n", "2", "unsupported version 2");
     check_file("version: 1\nipv6_prefix: 0\n", "0", "IPv6 prefix length 0");
     check_file("version: 1\nipv6_prefix: 129\n", "129", "IPv6 prefix length 129");
-    let server = |line: &str| format!("version: 1\nserver:\n  {line}\n");
-    check_file(&server("permit_secret: fifteen-letters"), "fifteen", "too short");
-    check_file(&server("attributes: { user: \"X User\" }"), "\"X User\"", "invalid header name");
-    check_file(&server("attributes: { user: \"Xü\" }"), "\"Xü\"", "invalid header name");
-    let store = |lines: &str| format!("version: 1\nstore:\n{}", lines.replace('|', "\n"));
-    check_file(&store("  url: redis://h"), "redis://h", "`url` requires `kind: redis`");
-    check_file(&store("  nodes: [redis://h]"), "redis://h", "`nodes` requires `kind: redis`");
-    let both = store("  kind: redis|  url: redis://h|  nodes: [redis://i]");
-    check_file(&both, "redis://i", "`url` and `nodes` cannot be combined");
-    let nowhere = errors(&store("  kind: redis"));
-    assert!(nowhere.to_string().contains("missing address of Redis"), "{nowhere}");
-    assert_eq!(nowhere.iter().map(|error| error.line).collect::<Vec<_>>(), [3]);
+}
+
+/// A library reads the rules of a server's file, and nothing else of it.
+#[test]
+fn sections_of_the_server_are_not_read() {
+    let rules = "rules: [{ name: a, limits: [5/min] }]\n";
+    let settings = "server: { http: nonsense }\nstore: 7\nobserve: { zebra: 1 }\n";
+    let policy = Policy::parse("policy.yaml", &format!("version: 1\n{settings}{rules}"));
+    assert_eq!(policy.expect("a policy").rules().len(), 1);
+    check_file("version: 1\nlisteners: 1\n", "listeners", "unknown field `listeners`");
 }
 
 #[test]
@@ -140,7 +138,6 @@ fn all_at_once() {
     let text = "\
 version: 3
 ipv6_prefix: 200
-store: { kind: memory, url: redis://h }
 rules:
   - name: a b
     match: { path: login, ip: nowhere }
@@ -151,5 +148,5 @@ rules:
     deny: [{ path: \"/{\" }]
 ";
     let lines: Vec<usize> = errors(text).iter().map(|error| error.line).collect();
-    assert_eq!(lines, [1, 2, 3, 5, 6, 6, 7, 8, 10, 11]);
+    assert_eq!(lines, [1, 2, 4, 5, 5, 6, 7, 9, 10]);
 }

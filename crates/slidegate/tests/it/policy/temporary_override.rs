@@ -1,7 +1,7 @@
 //! Exceptions that hold for a while change what they say, and nothing else.
 
 use serde_json::{Map, Value, json};
-use slidegate::policy::file::{Condition, Conditions, File, Override, Test};
+use slidegate::policy::file::{Condition, Conditions, File, OverrideEntry, Test};
 use slidegate::policy::{Choice, Policy, TemporaryOverride};
 use slidegate::{CheckRequest, Gate, ManualClock, Memory, Request};
 use slidegate_testkit::cases::{Rng, prove};
@@ -10,11 +10,11 @@ use slidegate_testkit::ensure;
 use crate::policies::{Attributes, attributes, conditions, file, limits, naive, request};
 
 fn compiled(file: &File) -> Policy {
-    Policy::compile(file.clone()).unwrap_or_else(|errors| panic!("{errors}\n{file:?}")).0
+    Policy::compile(file.clone()).unwrap_or_else(|errors| panic!("{errors}\n{file:?}"))
 }
 
 fn parsed(text: &str) -> Policy {
-    Policy::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}")).0
+    Policy::parse("test.yaml", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn exception(json: &Value) -> TemporaryOverride {
@@ -82,7 +82,7 @@ fn exceptions_are_as_if_written_first() {
             let rule = &mut expected.rules[*rule];
             match effect {
                 Effect::Limits => {
-                    rule.overrides.insert(0, Override { when: when.clone(), limits: limits(&["77/h"]) });
+                    rule.overrides.insert(0, OverrideEntry { when: when.clone(), limits: limits(&["77/h"]) });
                 }
                 Effect::Allow => rule.allow.insert(0, when.clone()),
                 Effect::Deny => rule.deny.insert(0, when.clone()),

@@ -23,7 +23,7 @@ rules:
 ";
 
 fn policy() -> Policy {
-    Policy::parse("policy.yaml", RULES).expect("a policy").0
+    Policy::parse("policy.yaml", RULES).expect("a policy")
 }
 
 fn request(cost: u64) -> CheckRequest<'static> {

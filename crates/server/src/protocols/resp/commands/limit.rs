@@ -32,7 +32,7 @@ pub(super) fn limit<'i, C: Clock>(
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
 ) -> Result<Handled<'i>, CommandError> {
-    if !context.settings.resp_ad_hoc_limits {
+    if !context.settings.allows_ad_hoc_limits(Listener::Resp) {
         return Err(CommandError::AD_HOC_LIMITS_ARE_OFF);
     }
     let key = command.argument(1);

@@ -36,7 +36,7 @@ pub(super) fn throttle<'i, C: Clock>(
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
 ) -> Result<Handled<'i>, CommandError> {
-    if !context.settings.resp_ad_hoc_limits {
+    if !context.settings.allows_ad_hoc_limits(Listener::Resp) {
         return Err(CommandError::AD_HOC_LIMITS_ARE_OFF);
     }
     if !matches!(command.len(), 5 | 6) {

@@ -183,7 +183,7 @@ fn a_value_that_is_no_text_is_judged_too() {
 #[test]
 fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
     let rules = "version: 1\nrules: [{ name: a, match: { b: c }, key: [ip], limits: [1/s] }]";
-    let (policy, _) = Policy::parse("test.yaml", rules).expect("a policy");
+    let policy = Policy::parse("test.yaml", rules).expect("a policy");
     let call =
         call([descriptor("b=c ip=10.0.0.1"), descriptor("b=c ip=nowhere"), descriptor("b=d ip=nowhere")]);
     let mut batch = DescriptorBatch::new(&call, true).expect("items");
@@ -201,7 +201,7 @@ fn an_address_that_is_none_is_refused_where_a_rule_looks_at_it() {
 #[test]
 fn a_path_with_too_many_readings_is_refused() {
     let rules = "version: 1\nrules: [{ name: a, key: [path], limits: [1/s] }]";
-    let (policy, _) = Policy::parse("test.yaml", rules).expect("a policy");
+    let policy = Policy::parse("test.yaml", rules).expect("a policy");
     let (many, ambiguous) = ("path=/a;b%3Bc%2Fd\\e%5Cf/%67", "path=/a//../b");
     let call = call([descriptor("path=/a"), descriptor(many), descriptor(ambiguous)]);
     for odd in [many, ambiguous] {

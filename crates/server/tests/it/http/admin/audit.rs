@@ -12,7 +12,6 @@ use crate::http::lines::Lines;
 use crate::http::service::{Kind, Service};
 use serde_json::json;
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
 
 /// What a request is answered, and the one line that it leaves.
@@ -219,8 +218,8 @@ async fn what_a_store_may_have_done_is_not_called_refused() {
         proxy.url(),
         with_token(LOGIN)
     );
-    let config = Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
     let exception = r#"{"rule":"login","when":{},"deny":true,"expires_in":"1h"}"#;

@@ -1,7 +1,6 @@
 //! Who is let in: tokens, and without one only what no page in a browser can send.
 
 use serde_json::json;
-use slidegate::policy::Policy;
 use slidegate::{Memory, SystemClock};
 use slidegate_server::{Backend, Config, Listeners, PolicySource, Runtime, run};
 use std::sync::Arc;
@@ -113,7 +112,7 @@ async fn without_a_token_pages_of_others_are_turned_away() {
 }
 
 fn parse(policy: &str) -> Config {
-    Config::from(Policy::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}")))
+    Config::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// A listener that other machines can reach is not served without a token, whatever the settings say of it.
@@ -151,7 +150,7 @@ async fn what_is_really_bound_counts() {
 fn settings_that_flags_have_changed_are_looked_at_again() {
     let mut config = parse("version: 1\nserver: { admin: 127.0.0.1:8090 }\nrules: []");
     let admin = config.settings.server.admin.as_mut().expect("a listener");
-    admin.listen.value = Some("0.0.0.0:8090".parse().expect("an address"));
+    admin.listen = "0.0.0.0:8090".parse().expect("an address");
     let error = Runtime::over(config, Backend::Memory(Memory::default())).err().expect("it would be open");
     assert!(error.to_string().contains("0.0.0.0:8090") && error.to_string().contains("token"), "{error}");
 }
@@ -166,9 +165,9 @@ async fn a_reload_does_not_open_it() {
     );
     std::fs::write(&path, &guarded).expect("a file");
     // As a flag would: the file is right for loopback, and the listener is not there.
-    let everywhere = |settings: &mut slidegate::policy::Settings| {
+    let everywhere = |settings: &mut slidegate_server::config::Settings| {
         let admin = settings.server.admin.as_mut().expect("a listener");
-        admin.listen.value = Some("0.0.0.0:0".parse().expect("an address"));
+        admin.listen = "0.0.0.0:0".parse().expect("an address");
     };
     let mut config = parse(&guarded);
     everywhere(&mut config.settings);

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
@@ -44,8 +43,8 @@ async fn a_store_that_is_down_counts_only_if_it_is_asked_for() {
         "version: 1\nstore: {{ kind: redis, url: '{}' }}\nserver: {{ admin: 127.0.0.1:0 }}\nrules:\n{LOGIN}",
         redis.url()
     );
-    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let (mut client, mut operator) = (service.client().await, Operator::new(&service).await);
     let login = json!({ "path": "/login", "ip": "203.0.113.7" });

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
@@ -35,8 +34,8 @@ fn holds(text: &str, expected: &[(&str, f64)]) {
 async fn over_redis(redis: &RedisServer, settings: &str, rules: &str) -> Service<SystemClock> {
     let store = format!("store: {{ kind: redis, url: '{}'{settings} }}", redis.url());
     let policy = format!("version: 1\n{store}\n{}", with_admin(rules));
-    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    Service::serve(Runtime::new(Config::from(config)).expect("settings"), SystemClock::new(), None).await
+    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    Service::serve(Runtime::new(config).expect("settings"), SystemClock::new(), None).await
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use slidegate::policy::Policy;
 use slidegate::{Memory, SystemClock};
 use slidegate_server::{Backend, Config, PolicySource, Runtime};
 
@@ -13,8 +12,8 @@ use crate::http::service::{Kind, Service};
 
 pub(super) async fn over_file(path: &Path) -> Service<SystemClock> {
     let text = std::fs::read_to_string(path).expect("a file");
-    let config = Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::over(Config::from(config), Backend::Memory(Memory::default())).expect("settings");
+    let config = Config::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::over(config, Backend::Memory(Memory::default())).expect("settings");
     let app = app.source(PolicySource::new(path, &text, |_| {}));
     Service::serve(app, SystemClock::new(), None).await
 }

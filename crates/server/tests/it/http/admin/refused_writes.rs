@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::time::timeout;
@@ -28,8 +27,8 @@ store: {{ kind: redis, url: '{}', timeout: 2s }}
 rules: [{{ name: api, key: [user], limits: [1000/h] }}]",
         redis.url()
     );
-    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     Service::serve(app, SystemClock::new(), None).await
 }
 

@@ -1,7 +1,6 @@
 //! Calls while the store is unavailable, or need not.
 
 use slidegate::SystemClock;
-use slidegate::policy::Policy;
 use slidegate_server::{Config, Runtime};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
@@ -23,8 +22,8 @@ rules:
 ",
         redis.url()
     );
-    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     assert_eq!(statuses(&ask(&mut client, &["path=/local"]).await), "OK 3");
@@ -50,8 +49,8 @@ async fn a_denial_that_still_holds_is_repeated() {
 rules: [{{ name: api, key: [user], limits: [1/h] }}]",
         redis.url()
     );
-    let config = Policy::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    let app = Runtime::new(Config::from(config)).expect("settings");
+    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
+    let app = Runtime::new(config).expect("settings");
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut client = service.client().await;
     let both = ["user=alice", "user=bob"];

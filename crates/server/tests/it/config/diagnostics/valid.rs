@@ -1,11 +1,13 @@
 //! Good files give the values that stand in them.
 
+use std::time::Duration;
+
 use slidegate::policy::decode;
-use slidegate::policy::file::{
-    Bytes, Conditions, Connections, DurationMs, File, HeaderStyle, ListenerSettings, Missing, Mode, Percent,
-    ResetStyle, Server, Spanned, Store, StoreKind, Test, Tls,
-};
+use slidegate::policy::file::{Conditions, File, LimitEntry, Missing, Mode, Percent, Spanned, Test};
 use slidegate::{Limit, OnStoreError, Resolution};
+use slidegate_server::config::{
+    ConnectionLimits, HeaderStyle, ResetStyle, ServerSettings, Settings, StoreKind, TlsSettings,
+};
 
 use super::parse;
 use super::text_mutations::EVERYTHING;
@@ -14,11 +16,15 @@ fn file(text: &str) -> File {
     File::parse("policy.yaml", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
+fn settings(text: &str) -> Settings {
+    parse(text).unwrap_or_else(|errors| panic!("{errors}")).settings
+}
+
 fn texts(spots: &[Spanned<String>]) -> Vec<&str> {
     spots.iter().map(|spot| spot.value.as_deref().expect("it is right")).collect()
 }
 
-fn limits(spot: &Spanned<Vec<slidegate::policy::file::LimitEntry>>) -> Vec<Limit> {
+fn limits(spot: &Spanned<Vec<LimitEntry>>) -> Vec<Limit> {
     let entries = spot.value.as_ref().expect("they are right");
     entries.iter().map(|entry| entry.limit.expect("it is right")).collect()
 }
@@ -38,65 +44,55 @@ fn conditions(conditions: &Conditions) -> Vec<String> {
 #[test]
 fn what_is_left_out_has_its_default() {
     let file = file("version: 1");
-    assert_eq!((file.version.value, file.ipv6_prefix.value), (Some(1), Some(64)));
-    assert_eq!((file.server, file.rules.len()), (Server::default(), 0));
-    assert_eq!(file.store, Store::default());
+    assert_eq!((file.rules.len(), file.ipv6_prefix.value), (0, Some(64)));
+    assert_eq!(settings("version: 1"), Settings::default());
 
-    let server = Server::default();
-    assert_eq!(server.http.value.map(|http| http.to_string()).as_deref(), Some("127.0.0.1:8080"));
-    let trusted = server.trusted_proxies.iter().map(|net| net.value.expect("it is right").to_string());
+    let server = ServerSettings::default();
+    assert_eq!(server.http.to_string(), "127.0.0.1:8080");
+    let trusted = server.trusted_proxies.iter().map(ToString::to_string);
     assert_eq!(trusted.collect::<Vec<_>>(), ["127.0.0.0/8", "::1/128"]);
-    assert_eq!((server.max_wait, server.max_waiting), (DurationMs(30_000), 10_000));
+    assert_eq!((server.max_wait, server.max_waiting), (Duration::from_secs(30), 10_000));
 }
 
 #[test]
 fn every_field_is_read() {
-    let file = file(EVERYTHING);
-    let server = &file.server;
-    assert_eq!(server.http.value.map(|http| http.to_string()).as_deref(), Some("[::1]:9000"));
-    let trusted = server.trusted_proxies.iter().map(|net| net.value.expect("it is right").to_string());
+    let Settings { server, store, .. } = settings(EVERYTHING);
+    assert_eq!(server.http.to_string(), "[::1]:9000");
+    let trusted = server.trusted_proxies.iter().map(ToString::to_string);
     assert_eq!(trusted.collect::<Vec<_>>(), ["10.0.0.0/8", "192.0.2.7/32", "fd00::1/128"]);
-    assert_eq!(server.attributes["org"].value.as_deref(), Some("X-Org"));
+    assert!(server.attributes.iter().any(|(name, header)| &**name == "org" && header == "x-org"));
     assert_eq!((server.headers, server.reset), (HeaderStyle::XRateLimit, ResetStyle::Epoch));
-    assert_eq!((server.retry_jitter, server.max_wait), (Percent(1_250), DurationMs(5_000)));
+    assert_eq!((server.retry_jitter, server.max_wait), (Percent(1_250), Duration::from_secs(5)));
     assert_eq!((server.ad_hoc_limits, server.max_waiting), (Some(false), 5_000));
-    assert_eq!(server.token.as_ref().and_then(|token| token.value.as_deref()), Some("a token for checks"));
-    let admin = server.admin.as_ref().expect("it is there");
-    assert_eq!(admin.listen.value.map(|listen| listen.to_string()).as_deref(), Some("0.0.0.0:8090"));
-    assert_eq!(
-        admin.token.as_ref().and_then(|token| token.value.as_deref()),
-        Some("another token of the admin")
-    );
-    let files = |tls: &Tls| {
+    assert_eq!(server.token.as_deref(), Some("a token for checks"));
+    let admin = server.admin.expect("it is there");
+    assert_eq!(admin.listen.to_string(), "0.0.0.0:8090");
+    assert_eq!(admin.token.as_deref(), Some("another token of the admin"));
+    let files = |tls: &TlsSettings| {
         let named = [Some(&tls.certificate), Some(&tls.key), tls.client_ca.as_ref()];
-        named.map(|file| file.and_then(|file| file.value.clone())).into_iter().flatten().collect::<Vec<_>>()
+        named.into_iter().flatten().cloned().collect::<Vec<_>>()
     };
-    let [grpc, resp] = [&server.grpc, &server.resp].map(|entrance| entrance.as_ref().expect("it is there"));
-    let listen = |entrance: &ListenerSettings| entrance.listen.value.map(|listen| listen.to_string());
-    assert_eq!([grpc, resp].map(listen), [Some("[::]:8081".to_owned()), Some("0.0.0.0:6380".to_owned())]);
+    let [grpc, resp] = [&server.grpc, &server.resp].map(|listener| listener.as_ref().expect("it is there"));
+    assert_eq!([grpc, resp].map(|listener| listener.listen.to_string()), ["[::]:8081", "0.0.0.0:6380"]);
     assert_eq!(grpc.tls.as_ref().map(files).expect("it is there"), ["g.pem", "g.key"]);
     assert_eq!(admin.tls.as_ref().map(files).expect("it is there"), ["a.pem", "a.key"]);
     assert_eq!(
         server.tls.as_ref().map(files).expect("it is there"),
         ["server.pem", "server.key", "clients.pem"]
     );
-    let Connections { max, max_per_address, max_requests, .. } = &server.connections;
-    assert_eq!((max.value, max_per_address.value, *max_requests), (Some(20_000), Some(100), 1_000));
-    let Connections { head_timeout, body_timeout, write_timeout, idle_timeout, .. } = &server.connections;
-    let timeouts = [head_timeout, body_timeout, write_timeout, idle_timeout];
-    assert_eq!(timeouts.map(|timeout| timeout.value.map(|it| it.0)), [3_000, 4_000, 5_000, 60_000].map(Some));
-    let Connections { max_head, max_body, .. } = &server.connections;
-    assert_eq!((max_head.value, max_body.value), (Some(Bytes(16 << 10)), Some(Bytes(1 << 20))));
-    assert_eq!((server.shutdown_delay, server.shutdown_timeout), (DurationMs(5_000), DurationMs(20_000)));
-    let store = &file.store;
-    assert_eq!((store.kind, store.max_memory), (StoreKind::Redis, Bytes(1 << 30)));
-    let sentinel = store.sentinel.as_ref().expect("it is there");
-    assert_eq!(
-        (texts(&sentinel.nodes), sentinel.name.value.as_deref()),
-        (vec!["redis://s:26379"], Some("main"))
-    );
-    assert_eq!((store.timeout, store.deny_cache, store.instances), (DurationMs(20), DurationMs(0), 3));
-    assert_eq!(store.prefix.as_ref().and_then(|prefix| prefix.value.as_deref()), Some("gate:"));
+    let ConnectionLimits { max, max_per_address, max_requests, head, body, write, idle, .. } =
+        server.connections;
+    assert_eq!((max, max_per_address, max_requests), (20_000, 100, 1_000));
+    assert_eq!([head, body, write, idle], [3, 4, 5, 60].map(Duration::from_secs));
+    let ConnectionLimits { max_head_bytes, max_body_bytes, ipv6_prefix, has_max, .. } = server.connections;
+    assert_eq!((max_head_bytes, max_body_bytes, ipv6_prefix, has_max), (16 << 10, 1 << 20, 56, true));
+    assert_eq!([server.shutdown_delay, server.shutdown_timeout], [5, 20].map(Duration::from_secs));
+    assert_eq!((store.kind, store.max_memory), (StoreKind::Redis, 1 << 30));
+    let sentinel = store.sentinel.expect("it is there");
+    assert_eq!((&*sentinel.nodes[0], &*sentinel.name), ("redis://s:26379", "main"));
+    assert_eq!((store.timeout, store.deny_cache), (Duration::from_millis(20), Duration::ZERO));
+    assert_eq!((store.instances, store.prefix.as_deref()), (3, Some("gate:")));
+    let file = file(EVERYTHING);
     assert!(file.paths.ignore_case);
     assert_eq!(file.ipv6_prefix.value, Some(56));
 }
@@ -116,7 +112,7 @@ fn every_field_of_a_rule_is_read() -> Result<(), Box<dyn std::error::Error>> {
     let gcra = Limit::new(1_000_000, minute * 60)?.gcra(50)?.named("steady");
     let fine = Limit::new(500, minute)?.resolution(Resolution::Ms(10))?;
     assert_eq!(limits(&search.limits), ["10/s".parse()?, per_minute.counter()?, gcra, fine.named("fine")]);
-    assert_eq!(search.missing, Missing::Deny);
+    assert_eq!(search.missing, Some(Missing::Deny));
     assert_eq!(conditions(&search.overrides[0].when), ["org=acme"]);
     assert_eq!(limits(&search.overrides[0].limits), ["50/s".parse()?]);
     assert_eq!(limits(&search.tiers["enterprise"]), ["200/s".parse()?, Limit::new(7, minute)?.fixed()?]);
@@ -137,7 +133,6 @@ fn places_are_those_of_the_file() {
     let file = file(EVERYTHING);
     let at = |at: slidegate::policy::file::Span| &EVERYTHING[at.start..at.start + at.len];
     assert_eq!(at(file.rules[0].name.at), "search");
-    assert_eq!(at(file.server.http.at), "\"[::1]:9000\"");
     assert_eq!(at(file.rules[0].matches.0[0].at), "method");
     let entries = file.rules[0].limits.value.as_ref().expect("they are right");
     assert_eq!(at(entries[1].at), "{ quota: 600, window: 1m, algorithm: counter }");
@@ -165,10 +160,8 @@ fn yaml_means_what_people_mean() {
     for (size, bytes) in
         [("1", 1), ("64KiB", 65_536), ("1_024 KiB", 1 << 20), ("2GiB", 2 << 30), ("\"1TiB\"", 1 << 40)]
     {
-        assert_eq!(
-            file(&format!("version: 1\nstore: {{ max_memory: {size} }}")).store.max_memory,
-            Bytes(bytes)
-        );
+        let text = format!("version: 1\nstore: {{ max_memory: {size} }}");
+        assert_eq!(settings(&text).store.max_memory, bytes);
     }
     for (time, ms) in [
         ("0", 0),
@@ -179,10 +172,8 @@ fn yaml_means_what_people_mean() {
         ("2h", 7_200_000),
         ("1day", 86_400_000),
     ] {
-        assert_eq!(
-            file(&format!("version: 1\nserver: {{ max_wait: {time} }}")).server.max_wait,
-            DurationMs(ms)
-        );
+        let text = format!("version: 1\nserver: {{ max_wait: {time} }}");
+        assert_eq!(settings(&text).server.max_wait, Duration::from_millis(ms));
     }
 }
 
@@ -206,7 +197,7 @@ fn aliases_byte_order_marks_and_any_ends_of_lines_are_fine() {
 
 #[test]
 fn secrets_are_not_printed() {
-    let printed = format!("{:?}", file(EVERYTHING));
+    let printed = format!("{:?}", settings(EVERYTHING));
     for secret in ["a token", "sixteen characters", "redis://s"] {
         assert!(!printed.contains(secret), "{printed}");
     }

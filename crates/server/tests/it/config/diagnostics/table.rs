@@ -43,7 +43,7 @@ fn every_error_is_where_and_what_the_table_says() {
             let _ =
                 writeln!(table, "=== {name}\n{text}{}", errors(&text.replace("\\r\n", "\r\n")).join("\n"));
         }
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/policy/diagnostics/table.txt");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/config/diagnostics/table.txt");
         std::fs::write(path, table).expect("the table can be written");
         return;
     }

@@ -1,29 +1,53 @@
 //! Reader of secrets, which no error repeats: tokens, and URLs with a password.
 
-use super::super::diagnostics::Diagnostics;
-use super::super::file::Spanned;
-use super::super::yaml::{Kind, Node, ScalarType, scalar_type};
-use super::Read;
-use super::fields::expected;
+use std::fmt;
+use std::ops::Deref;
 
-/// String that no error repeats, because errors end up in logs.
-pub(super) struct Secret(String);
+use serde_json::Value;
 
-impl Secret {
-    pub(super) fn reveal(Spanned { at, value }: Spanned<Self>) -> Spanned<String> {
-        Spanned { at, value: value.map(|Self(text)| text) }
+use super::{Format, Schemas, expected};
+use crate::diagnostics::Diagnostics;
+use crate::yaml::{Kind, Node, ScalarType, scalar_type};
+
+/// String that neither errors nor debug output repeat, because they end up in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Box<str>);
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self(text.into())
     }
 }
 
-impl Read for Secret {
+impl Deref for Secret {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Format for Secret {
+    type Value = Self;
+
     const IS_SECRET: bool = true;
+
+    fn schema(schemas: &mut Schemas) -> Value {
+        String::schema(schemas)
+    }
 
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         const REMEDY: &str = "quote it";
         match &node.kind {
             Kind::Scalar { text, plain } => {
                 let what = match scalar_type(text, *plain) {
-                    ScalarType::Text if !text.is_empty() => return Some(Self(text.clone())),
+                    ScalarType::Text if !text.is_empty() => return Some(Self(text.as_str().into())),
                     ScalarType::Text => {
                         diagnostics.report(node.at, "empty string", "write at least one character");
                         return None;

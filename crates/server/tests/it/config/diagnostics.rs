@@ -8,10 +8,11 @@ mod text_mutations;
 mod valid;
 pub(super) mod value_mutations;
 
-use slidegate::policy::{Policy, PolicyErrors, Settings};
+use slidegate::policy::PolicyErrors;
+use slidegate_server::Config;
 
-fn parse(text: &str) -> Result<(Policy, Settings), PolicyErrors> {
-    Policy::parse("policy.yaml", text)
+fn parse(text: &str) -> Result<Config, PolicyErrors> {
+    Config::parse("policy.yaml", text)
 }
 
 /// What has to be true of all errors about this text.

@@ -2,35 +2,65 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use slidegate_core::parse_count;
 
-use super::super::diagnostics::{Diagnostics, quote};
-use super::super::file::Spanned;
-use super::super::suggest::closest;
-use super::super::yaml::{Kind, Node, ScalarType, scalar_type};
-use super::Read;
-use super::fields::expected;
+use super::{Format, Schemas, expected, schema};
+use crate::diagnostics::{Diagnostics, quote};
+use crate::file::{Span, Spanned};
+use crate::yaml::{Kind, Node, ScalarType, scalar_type};
 
 /// Never fails: an error is reported, and the position remains.
-impl<T: Read> Read for Spanned<T> {
-    const IS_SECRET: bool = T::IS_SECRET;
+impl<F: Format> Format for Spanned<F> {
+    type Value = Spanned<F::Value>;
 
-    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        Some(Self { at: node.at, value: T::read(node, diagnostics) })
+    const IS_SECRET: bool = F::IS_SECRET;
+
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self::Value> {
+        Some(Spanned { at: node.at, value: F::read(node, diagnostics) })
+    }
+
+    fn schema(schemas: &mut Schemas) -> Value {
+        F::schema(schemas)
+    }
+
+    fn missing(at: Span) -> Option<Self::Value> {
+        Some(Spanned { at, value: None })
+    }
+}
+
+/// Optional field.
+impl<F: Format> Format for Option<F> {
+    type Value = Option<F::Value>;
+
+    const IS_SECRET: bool = F::IS_SECRET;
+
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self::Value> {
+        F::read(node, diagnostics).map(Some)
+    }
+
+    fn schema(schemas: &mut Schemas) -> Value {
+        F::schema(schemas)
     }
 }
 
 /// Invalid items are left out. A list of nothing but invalid items is invalid.
-impl<T: Read> Read for Vec<T> {
-    const IS_SECRET: bool = T::IS_SECRET;
+impl<F: Format> Format for Vec<F> {
+    type Value = Vec<F::Value>;
 
-    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+    const IS_SECRET: bool = F::IS_SECRET;
+
+    fn schema(schemas: &mut Schemas) -> Value {
+        json!({ "type": "array", "items": F::schema(schemas) })
+    }
+
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self::Value> {
         match &node.kind {
             Kind::Sequence(items) => {
-                let read: Self = items.iter().filter_map(|item| T::read(item, diagnostics)).collect();
+                let read: Vec<_> = items.iter().filter_map(|item| F::read(item, diagnostics)).collect();
                 (items.is_empty() || !read.is_empty()).then_some(read)
             }
-            Kind::Scalar { .. } if T::IS_SECRET => {
+            Kind::Scalar { .. } if F::IS_SECRET => {
                 diagnostics.report(node.at, "expected a list", "enclose it in `[` and `]`");
                 None
             }
@@ -47,21 +77,33 @@ impl<T: Read> Read for Vec<T> {
 }
 
 /// Map with arbitrary names.
-impl<T: Read> Read for BTreeMap<String, T> {
-    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+impl<F: Format> Format for BTreeMap<String, F> {
+    type Value = BTreeMap<String, F::Value>;
+
+    fn schema(schemas: &mut Schemas) -> Value {
+        json!({ "type": "object", "additionalProperties": F::schema(schemas) })
+    }
+
+    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self::Value> {
         let Kind::Mapping(entries) = &node.kind else {
             expected(node, "a mapping", "write `name: value`", diagnostics);
             return None;
         };
         let values = entries.iter().filter_map(|entry| {
-            let value = T::read(&entry.value, diagnostics)?;
+            let value = F::read(&entry.value, diagnostics)?;
             Some((entry.key.clone(), value))
         });
         Some(values.collect())
     }
 }
 
-impl Read for String {
+impl Format for String {
+    type Value = Self;
+
+    fn schema(_: &mut Schemas) -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         if let Kind::Scalar { text, plain } = &node.kind {
             match scalar_type(text, *plain) {
@@ -83,7 +125,13 @@ impl Read for String {
     }
 }
 
-impl Read for bool {
+impl Format for bool {
+    type Value = Self;
+
+    fn schema(_: &mut Schemas) -> Value {
+        json!({ "type": "boolean" })
+    }
+
     fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
         if let Kind::Scalar { text, plain } = &node.kind
             && let ScalarType::Boolean(value) = scalar_type(text, *plain)
@@ -95,23 +143,23 @@ impl Read for bool {
     }
 }
 
-impl Read for u64 {
-    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        whole(node, u64::MAX, diagnostics)
-    }
+macro_rules! whole_numbers {
+    ($($type:ty),+) => {$(
+        impl Format for $type {
+            type Value = Self;
+
+            fn schema(_: &mut Schemas) -> Value {
+                schema::whole(0, u64::from(<$type>::MAX))
+            }
+
+            fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
+                whole(node, u64::from(<$type>::MAX), diagnostics).map(|value| value as $type)
+            }
+        }
+    )+};
 }
 
-impl Read for u32 {
-    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        whole(node, u64::from(u32::MAX), diagnostics).map(|value| value as u32)
-    }
-}
-
-impl Read for u8 {
-    fn read(node: &Node, diagnostics: &Diagnostics) -> Option<Self> {
-        whole(node, u64::from(u8::MAX), diagnostics).map(|value| value as u8)
-    }
-}
+whole_numbers!(u8, u32, u64);
 
 /// Whole number, optionally with `_` between its digits.
 fn whole(node: &Node, max: u64, diagnostics: &Diagnostics) -> Option<u64> {
@@ -130,29 +178,5 @@ fn whole(node: &Node, max: u64, diagnostics: &Diagnostics) -> Option<u64> {
         }
     }
     expected(node, "a whole number", "write digits, as in `600` or `1_000_000`", diagnostics);
-    None
-}
-
-/// One of a few keywords.
-pub(super) fn word<T: Copy>(
-    node: &Node,
-    words: &[(&'static str, T)],
-    diagnostics: &Diagnostics,
-) -> Option<T> {
-    let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
-    let help = format!("write one of {}", names.join(", "));
-    let Kind::Scalar { text, .. } = &node.kind else {
-        expected(node, "a keyword", &help, diagnostics);
-        return None;
-    };
-    if let Some((_, value)) = words.iter().find(|(name, _)| name == text) {
-        return Some(*value);
-    }
-    let message = match closest(text, &names) {
-        _ if node.is_null() => "expected a keyword, found nothing".to_owned(),
-        Some(name) => format!("unknown value {}: did you mean `{name}`?", quote(text)),
-        None => format!("unknown value {}", quote(text)),
-    };
-    diagnostics.report(node.at, message, help);
     None
 }
