@@ -4,11 +4,13 @@
  * A denial is an answer, not an error: it is never retried here. With `maxAttempts` above 1, a
  * request whose response was lost, or was a 503, is sent again. A check then has an idempotency key
  * from its first attempt on, made here for this check alone, so that it is charged once. The server
- * remembers such keys for a while, at the cost of memory: without retries there is none.
+ * remembers a key for the shortest window of the check, at most a minute, and at the cost of
+ * memory: without retries there is none.
  */
 import type { Operations } from './api.ts';
 import { readText } from './body.ts';
 import { CheckError } from './check-error.ts';
+import { MAX_TIMER_MS } from './environment.ts';
 import type { Fetch } from './fetch.ts';
 import { originOf, RetryPolicy, type NextStep, type ResponseHead, type RetryOptions } from './retry.ts';
 
@@ -147,7 +149,7 @@ export class CheckClient {
   }
 
   async #attempt({ path, body, timeoutMs, signal }: Call): Promise<Reply | CheckError> {
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
     const init = {
       method: 'POST',
       headers: this.#headers,

@@ -13,7 +13,7 @@ export interface Environment {
 }
 
 /** Longest delay of a timer. A longer one would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Clocks, timers and random numbers of the platform. */
 export const systemEnvironment: Environment = {

@@ -130,6 +130,11 @@ test('an attempt has a timeout, after which it is sent again', async () => {
   assert.equal(calls, 2);
 });
 
+test('a timeout beyond the longest timer does not end at once', async (context) => {
+  const { client } = await setUp(context, [ALLOWED], { timeoutMs: Number.MAX_SAFE_INTEGER });
+  assert.equal((await client.check(LOGIN)).allowed, true);
+});
+
 test('a signal ends a call with its reason', async (context) => {
   const controller = new AbortController();
   const abort: Reply = () => controller.abort(new Error('enough'));
