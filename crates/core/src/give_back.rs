@@ -1,4 +1,4 @@
-//! Giving units back without a permit: the oldest first, and never below zero.
+//! Units given back without a permit: the oldest first, and never below zero.
 
 use crate::decide::LimitAttempt;
 use crate::history::{Attempt, History, leave};

@@ -9,7 +9,7 @@ use crate::verdict::{Decision, Outcome};
 /// Standing of a key under a limit at some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing {
-    /// The largest cost that fits now.
+    /// Largest cost that fits now.
     pub remaining: u64,
     /// Time until the key is idle, if nothing more is charged.
     pub reset_after_ms: u64,
@@ -39,17 +39,20 @@ pub trait History {
     /// Time until the key is idle, if nothing more is charged.
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: Self::View) -> u64;
 
-    /// How long until a cost that does not fit now, but is not above the ceiling, does, if nothing
-    /// else is admitted.
+    /// View after a peek at the same time, for callers that did not keep it.
+    fn view(&self, limit: &Limit, now_ms: u64) -> Self::View;
+
+    /// Wait until a cost that does not fit now, but is not above the ceiling, fits, if nothing else
+    /// is admitted.
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, view: Self::View) -> u64;
 
-    /// The largest cost that can ever be admitted.
+    /// Largest cost that can ever be admitted.
     #[inline(always)]
     fn ceiling(limit: &Limit) -> u64 {
         limit.ceiling()
     }
 
-    /// `wait_ms` and `reset_after_ms` at once, for what they have in common.
+    /// `wait_ms` and `reset_after_ms` in one call, for what they have in common.
     #[inline(always)]
     fn refuse(&self, limit: &Limit, attempt: Attempt, view: Self::View) -> (u64, u64) {
         (self.wait_ms(limit, attempt, view), self.reset_after_ms(limit, attempt.now_ms, view))
@@ -58,7 +61,7 @@ pub trait History {
     /// Writes a cost that fits; returns its stamp and the new `reset_after_ms`.
     fn record(&mut self, limit: &Limit, attempt: Attempt, view: Self::View) -> (u64, u64);
 
-    /// Removes `cost` units, the oldest first and no more than there are. Places in flight stay
+    /// Removes `cost` units, the oldest first and no more than there are. In-flight slots stay
     /// taken.
     fn give_back(&mut self, limit: &Limit, attempt: Attempt, view: Self::View);
 

@@ -1,4 +1,4 @@
-//! The decisions of Slidegate, as pure functions of a state, a limit and a time.
+//! Decisions of Slidegate, as pure functions of a state, a limit and a time.
 //!
 //! Nothing here reads a clock, does I/O or uses a floating point number. [`decide`] takes the
 //! states of all the limits that one request touches and the time, and admits the request
@@ -29,7 +29,7 @@
 //! | `algorithms` | one state per algorithm: `log`, `counter`, `fixed`, `gcra`, `in_flight` |
 //! | `history`, `state` | [`History`]: what every algorithm implements; [`State`]: any of them |
 //! | `decide` | several limits, all or nothing |
-//! | `settle`, `ledger`, `give_back` | receipts and settlements; open permits of a subject; units given back without a permit |
+//! | `settle`, `open_permits`, `give_back` | receipts and settlements; open permits of a subject; units given back without a permit |
 //! | `verdict`, `summary` | answers: of one limit, of a request, and the one set of numbers that protocols report |
 //! | `time` | the rule for a clock that steps |
 #![no_std]
@@ -40,8 +40,8 @@ mod algorithms;
 mod decide;
 mod give_back;
 mod history;
-mod ledger;
 mod limit;
+mod open_permits;
 mod settle;
 mod state;
 mod summary;
@@ -56,11 +56,11 @@ pub use algorithms::log::{Log, LogEntry, LogHead, NarrowLog, Ring};
 pub use decide::{LimitAttempt, decide, decide_pair, evaluate};
 pub use give_back::{give_back, give_back_one};
 pub use history::{Attempt, History, Standing, decide_one};
-pub use ledger::{Grant, Ledger, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, PermitState};
 pub use limit::error::LimitError;
 pub use limit::id::LimitId;
 pub use limit::parse::{parse_count, parse_window, window_units};
 pub use limit::{Limit, LimitKind, MAX_ENTRIES, MAX_QUOTA, MAX_WINDOW_MS, Resolution};
+pub use open_permits::{Grant, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, OpenPermits, PermitState};
 pub use settle::{Receipt, SettleEffect};
 pub use state::State;
 pub use summary::{Summary, Wait};

@@ -5,11 +5,11 @@ use crate::limit::{Limit, LimitKind, MAX_QUOTA};
 /// Receipt of an admission under one limit: where and how much it wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Receipt {
-    /// The stamp of the entry, as the decision gave it.
+    /// Stamp of the entry, from the decision.
     pub stamp_ms: u64,
-    /// The cost that was recorded.
+    /// Recorded cost.
     pub cost: u64,
-    /// The holder's id, for in-flight limits.
+    /// Id of the holder, for in-flight limits.
     pub holder: u64,
 }
 

@@ -25,6 +25,19 @@ pub enum State {
     InFlight(InFlight),
 }
 
+/// Runs an expression on the history of any kind.
+macro_rules! each {
+    ($state:expr, $history:ident => $result:expr) => {
+        match $state {
+            State::Log($history) => $result,
+            State::Counter($history) => $result,
+            State::Fixed($history) => $result,
+            State::Gcra($history) => $result,
+            State::InFlight($history) => $result,
+        }
+    };
+}
+
 impl State {
     /// State of a new key.
     #[inline(always)]
@@ -41,13 +54,7 @@ impl State {
     /// Decides one limit by itself.
     #[inline(always)]
     pub fn decide(&mut self, limit: &Limit, attempt: Attempt) -> Decision {
-        match self {
-            Self::Log(log) => decide_one(log, limit, attempt),
-            Self::Counter(counter) => decide_one(counter, limit, attempt),
-            Self::Fixed(fixed) => decide_one(fixed, limit, attempt),
-            Self::Gcra(gcra) => decide_one(gcra, limit, attempt),
-            Self::InFlight(in_flight) => decide_one(in_flight, limit, attempt),
-        }
+        each!(self, history => decide_one(history, limit, attempt))
     }
 
     /// Replaces the cost recorded under a receipt; 0 removes it.
@@ -62,7 +69,7 @@ impl State {
         }
     }
 
-    /// The log, if it is one.
+    /// Log, if it is one.
     pub fn into_log(self) -> Option<Log> {
         match self {
             Self::Log(log) => Some(log),
@@ -70,7 +77,7 @@ impl State {
         }
     }
 
-    /// Whether it was last written under this limit's quota, for algorithms that store the quota.
+    /// True if it was last written under this limit's quota, or does not store the quota.
     pub fn is_of(&self, limit: &Limit) -> bool {
         match self {
             Self::Gcra(gcra) => gcra.debt == 0 || gcra.quota == limit.quota(),
@@ -78,7 +85,7 @@ impl State {
         }
     }
 
-    /// Whether recording another cost may change [`State::heap_bytes`].
+    /// True if recording another cost may change [`State::heap_bytes`].
     #[inline(always)]
     pub fn may_grow(&self, limit: &Limit) -> bool {
         match self {
@@ -105,76 +112,30 @@ impl History for State {
 
     #[inline(always)]
     fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
-        let remaining = match self {
-            Self::Log(log) => log.peek(limit, now_ms).0,
-            Self::Counter(counter) => counter.peek(limit, now_ms).0,
-            Self::Fixed(fixed) => fixed.peek(limit, now_ms).0,
-            Self::Gcra(gcra) => gcra.peek(limit, now_ms).0,
-            Self::InFlight(in_flight) => in_flight.peek(limit, now_ms).0,
-        };
-        (remaining, ())
+        (each!(self, history => history.peek(limit, now_ms).0), ())
     }
+
+    fn view(&self, _: &Limit, _: u64) {}
 
     #[inline(always)]
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, (): ()) -> u64 {
-        match self {
-            Self::Log(log) => log.reset_after_ms(limit, now_ms, log.at_ms(now_ms)),
-            Self::Counter(counter) => counter.reset_after_ms(limit, now_ms, counter.view(limit, now_ms)),
-            Self::Fixed(fixed) => fixed.reset_after_ms(limit, now_ms, fixed.view(limit, now_ms)),
-            Self::Gcra(gcra) => gcra.reset_after_ms(limit, now_ms, gcra.view(limit, now_ms)),
-            Self::InFlight(in_flight) => in_flight.reset_after_ms(limit, now_ms, ()),
-        }
+        each!(self, history => history.reset_after_ms(limit, now_ms, history.view(limit, now_ms)))
     }
 
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, (): ()) -> u64 {
-        let now_ms = attempt.now_ms;
-        match self {
-            Self::Log(log) => log.wait_ms(limit, attempt, log.at_ms(now_ms)),
-            Self::Counter(counter) => counter.wait_ms(limit, attempt, counter.view(limit, now_ms)),
-            Self::Fixed(fixed) => fixed.wait_ms(limit, attempt, fixed.view(limit, now_ms)),
-            Self::Gcra(gcra) => gcra.wait_ms(limit, attempt, gcra.view(limit, now_ms)),
-            Self::InFlight(in_flight) => in_flight.wait_ms(limit, attempt, ()),
-        }
+        each!(self, history => history.wait_ms(limit, attempt, history.view(limit, attempt.now_ms)))
     }
 
     #[inline(always)]
     fn record(&mut self, limit: &Limit, attempt: Attempt, (): ()) -> (u64, u64) {
-        match self {
-            Self::Log(log) => {
-                let at_ms = log.at_ms(attempt.now_ms);
-                log.record(limit, attempt, at_ms)
-            }
-            Self::Counter(counter) => {
-                let view = counter.view(limit, attempt.now_ms);
-                counter.record(limit, attempt, view)
-            }
-            Self::Fixed(fixed) => {
-                let view = fixed.view(limit, attempt.now_ms);
-                fixed.record(limit, attempt, view)
-            }
-            Self::Gcra(gcra) => {
-                let owed = gcra.view(limit, attempt.now_ms);
-                gcra.record(limit, attempt, owed)
-            }
-            Self::InFlight(in_flight) => in_flight.record(limit, attempt, ()),
-        }
+        each!(self, history => history.record(limit, attempt, history.view(limit, attempt.now_ms)))
     }
 
     fn lingers_ms(&self, now_ms: u64) -> u64 {
-        match self {
-            Self::Gcra(gcra) => gcra.lingers_ms(now_ms),
-            _ => 0,
-        }
+        each!(self, history => history.lingers_ms(now_ms))
     }
 
     fn give_back(&mut self, limit: &Limit, attempt: Attempt, (): ()) {
-        let now_ms = attempt.now_ms;
-        match self {
-            Self::Log(log) => log.give_back(limit, attempt, log.at_ms(now_ms)),
-            Self::Counter(counter) => counter.give_back(limit, attempt, counter.view(limit, now_ms)),
-            Self::Fixed(fixed) => fixed.give_back(limit, attempt, fixed.view(limit, now_ms)),
-            Self::Gcra(gcra) => gcra.give_back(limit, attempt, gcra.view(limit, now_ms)),
-            Self::InFlight(in_flight) => in_flight.give_back(limit, attempt, ()),
-        }
+        each!(self, history => history.give_back(limit, attempt, history.view(limit, attempt.now_ms)));
     }
 }

@@ -8,12 +8,12 @@ use crate::verdict::{Decision, Outcome, Source};
 /// Time until a refused request would be admitted, if nothing else is admitted meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Wait {
-    /// Nothing refuses.
+    /// No limit denies.
     #[default]
     None,
     /// Exactly this many milliseconds: one earlier, it is refused.
     After(u64),
-    /// At most this many milliseconds: it needs a place in flight, which may be released at any
+    /// At most this many milliseconds: it needs an in-flight slot, which may be released at any
     /// time.
     Within(u64),
     /// Never: the cost is more than a limit can admit.
@@ -48,7 +48,7 @@ impl Wait {
         }
     }
 
-    /// The wait, where it is exact.
+    /// Wait, if it is exact.
     #[inline]
     pub fn exact_ms(self) -> Option<u64> {
         match self {
@@ -57,7 +57,7 @@ impl Wait {
         }
     }
 
-    /// Upper bound of the wait, where only that is known.
+    /// Upper bound of the wait, if only that is known.
     #[inline]
     pub fn at_most_ms(self) -> Option<u64> {
         match self {
@@ -84,19 +84,19 @@ impl Wait {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Summary {
-    /// Index of the limit with the least remaining, the first of equal ones; where nobody looked,
-    /// of the one with the longest wait. `None` if no limit bounds the cost.
+    /// Index of the limit with the least remaining, the first of equal ones; if no limit was
+    /// evaluated, of the one with the longest wait. `None` if no limit bounds the cost.
     pub tightest: Option<usize>,
     /// Quota of that limit.
     pub quota: Option<u64>,
-    /// Largest cost that fits now: the least remaining of all limits. A limit in flight counts one
-    /// place whatever the cost, so it is among them only where it is full. `None` if no limit
-    /// bounds the cost, and where nobody looked.
+    /// Largest cost that fits now: the least remaining of all limits. An in-flight limit takes one
+    /// slot whatever the cost, so it is among them only if it is full. `None` if no limit bounds
+    /// the cost, and if no limit was evaluated.
     pub remaining: Option<u64>,
-    /// Longest wait of the limits that refuse.
+    /// Longest wait of the limits that deny.
     pub wait: Wait,
-    /// Time until all limits are as if never used: the longest. `None` without limits, and where
-    /// nobody looked.
+    /// Time until the key is idle under all limits: the longest. `None` without limits, and if no
+    /// limit was evaluated.
     pub reset_after_ms: Option<u64>,
 }
 

@@ -36,9 +36,9 @@ pub(crate) const fn reciprocal(divisor: NonZeroU64) -> u64 {
 /// `n`: without a division.
 ///
 /// With d the divisor and m its reciprocal, m·d is less than d above 2^64 (for d = 1, 1 below it).
-/// So the guess, n·m / 2^64 rounded down, times d is at most d above n, and what it leaves of n is
-/// told apart from what it takes too much: below d, it is the remainder, and then the guess is the
-/// quotient. It mostly is: n / d is overestimated by less than n / 2^64.
+/// So the guess, n·m / 2^64 rounded down, times d is at most d above n. If the difference is below
+/// d, it is the remainder, and the guess is the quotient; that is so for most n, because n / d is
+/// overestimated by less than n / 2^64. A guess that is too large wraps to a difference above d.
 #[inline(always)]
 pub(crate) const fn guess_div_rem(n: u64, divisor: u64, reciprocal: u64) -> (u64, u64) {
     let guess = ((n as u128 * reciprocal as u128) >> 64) as u64;

@@ -10,7 +10,7 @@ pub enum Outcome {
     /// The cost fits.
     #[default]
     Fits,
-    /// It does not fit now; it will after this many milliseconds if nothing else is admitted.
+    /// It does not fit now. It will after this many milliseconds, if nothing else is admitted.
     RetryAfter(u64),
     /// It is larger than the quota and can never fit.
     Never,
@@ -25,7 +25,7 @@ pub struct Decision {
     pub remaining: u64,
     /// Time until the key is idle, if nothing more is charged.
     pub reset_after_ms: u64,
-    /// The stamp under which an admitted cost was recorded; 0 if nothing was.
+    /// Stamp under which an admitted cost was recorded; 0 if nothing was.
     pub stamp_ms: u64,
 }
 
@@ -52,7 +52,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether limits were evaluated, so that the remaining quota is known.
+    /// True if limits were evaluated, so that the remaining quota is known.
     #[inline]
     pub fn is_known(self) -> bool {
         matches!(self, Self::Store | Self::Local)
@@ -63,7 +63,7 @@ impl Source {
 #[must_use]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
-    /// The time at which it was decided.
+    /// Time of the decision.
     pub decided_at_ms: u64,
     /// Source of the decision.
     pub source: Source,
@@ -72,16 +72,16 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The answer of a store.
+    /// Verdict of a store.
     #[inline(always)]
     pub fn new(decided_at_ms: u64, decisions: Decisions) -> Self {
         Self { decided_at_ms, source: Source::Store, decisions }
     }
 
-    /// Whether the request may pass.
+    /// True if the request is admitted.
     #[inline(always)]
     pub fn is_allowed(&self) -> bool {
-        // Without a loop where there is nothing to loop over: every caller asks.
+        // Without a loop for one or two limits: this is on the path of every request.
         match &self.decisions.0 {
             DecisionList::One([one]) => one.fits(),
             DecisionList::Two([one, two]) => one.fits() & two.fits(),
@@ -89,15 +89,15 @@ impl Verdict {
         }
     }
 
-    /// Whether the request is refused.
+    /// True if the request is denied.
     #[inline]
     pub fn is_denied(&self) -> bool {
         !self.is_allowed()
     }
 
-    /// The largest cost that all limits would admit now, a unit in flight being a place; `None`
-    /// without limits, and where nobody looked. What protocols report of a request is its
-    /// [`Summary`](crate::Summary).
+    /// Largest cost that all limits would admit now, in slots for in-flight limits; `None` without
+    /// limits, and if no limit was evaluated. Protocols report the [`Summary`](crate::Summary) of a
+    /// request.
     pub fn remaining(&self) -> Option<u64> {
         if !self.source.is_known() {
             return None;
@@ -105,8 +105,8 @@ impl Verdict {
         self.decisions.iter().map(|decision| decision.remaining).min()
     }
 
-    /// The wait after which every limit that refuses will admit, if nothing else comes; of places
-    /// in flight, at most. `None` if the request was admitted, and if it can never be.
+    /// Wait after which every limit that denies will admit, if nothing else is charged; an upper
+    /// bound for in-flight limits. `None` if the request was admitted, and if it can never be.
     pub fn retry_after_ms(&self) -> Option<u64> {
         let mut longest = None;
         for decision in self.decisions.iter() {
@@ -124,13 +124,13 @@ impl Verdict {
         self.retry_after_ms().map(Duration::from_millis)
     }
 
-    /// Whether some limit can never admit a cost this large.
+    /// True if some limit can never admit a cost this large.
     pub fn is_never(&self) -> bool {
         self.decisions.iter().any(|decision| decision.outcome == Outcome::Never)
     }
 
-    /// When every limit will be as if never seen, if nothing more comes; `None` without limits, and
-    /// where nobody looked.
+    /// Time until the key is idle under every limit, if nothing more is charged; `None` without
+    /// limits, and if no limit was evaluated.
     pub fn reset_after_ms(&self) -> Option<u64> {
         if !self.source.is_known() {
             return None;
@@ -139,7 +139,7 @@ impl Verdict {
     }
 }
 
-/// For people: `allowed, 9 remaining`, `denied, retry after 700 ms`, `denied, cost exceeds the limit`.
+/// Text form: `allowed, 9 remaining`, `denied, retry after 700 ms`, `denied, cost exceeds the limit`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_allowed() {
@@ -155,11 +155,11 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The decisions of one verdict, a slice of [`Decision`]; up to two need no allocation.
+/// Decisions of one verdict, a slice of [`Decision`]; up to two need no allocation.
 #[derive(Clone, Debug)]
 pub struct Decisions(DecisionList);
 
-/// Apart from [`Decisions`], whose users see a slice.
+/// Storage of [`Decisions`].
 #[derive(Clone, Debug)]
 enum DecisionList {
     One([Decision; 1]),

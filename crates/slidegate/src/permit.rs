@@ -17,7 +17,7 @@ const MAC_BYTES: usize = 16;
 /// Room for a permit of one subject with a short key.
 const TYPICAL_BYTES: usize = 160;
 /// Number of a permit for slots in flight, which has none.
-const PLACES: u64 = u64::MAX;
+const NO_NUMBER: u64 = u64::MAX;
 
 /// Permit for the charge of an admitted request: good for one refund or settlement, on any node that
 /// has the secret.
@@ -109,7 +109,7 @@ impl UnsignedPermit {
     /// Settlement at this cost; slots in flight are released.
     pub(crate) fn settlement(&self, cost: u64, now_ms: u64) -> Settlement<'_> {
         let (id, subjects) = parse(&self.0).expect("only `new` makes permits without a signature");
-        Settlement { now_ms, id, cost, places: 0, subjects }
+        Settlement { now_ms, id, cost, slots: 0, subjects }
     }
 }
 
@@ -145,7 +145,7 @@ impl Signer {
         let genuine = self.0.clone().chain_update(body).verify_truncated_left(mac);
         genuine.map_err(|_| PermitError::Forged)?;
         let (id, subjects) = parse(body).ok_or(PermitError::Malformed)?;
-        Ok(Settlement { now_ms, id, cost, places: 0, subjects })
+        Ok(Settlement { now_ms, id, cost, slots: 0, subjects })
     }
 }
 
@@ -155,7 +155,7 @@ fn push_subject(bytes: &mut Vec<u8>, refundable: &Refundable<'_>, limits: u8) {
     bytes.push(key.form() as u8);
     push_words(bytes, &[key.bytes().len() as u64]);
     bytes.extend(key.bytes());
-    push_words(bytes, &[refundable.grant.generation, refundable.grant.number.unwrap_or(PLACES)]);
+    push_words(bytes, &[refundable.grant.generation, refundable.grant.number.unwrap_or(NO_NUMBER)]);
     bytes.push(limits);
     for (limit, decision) in refundable.recorded() {
         push_words(bytes, &limit.id().to_words());
@@ -185,7 +185,7 @@ fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<ChargeRecord<'a>> 
     let (key, rest) = input.split_at_checked(usize::try_from(length).ok()?)?;
     *input = rest;
     let [generation, number] = words(input)?;
-    let grant = Grant { generation, number: (number != PLACES).then_some(number) };
+    let grant = Grant { generation, number: (number != NO_NUMBER).then_some(number) };
     let receipts = (0..byte(input)?).map(|_| {
         let limit = LimitId::from_words(words(input)?)?;
         let [stamp_ms, cost] = words(input)?;

@@ -1,4 +1,4 @@
-//! Seeing what a gate decides: counts, latency, top lists, and every denial.
+//! Telemetry of a gate: counts, latency, top lists, and a hook for denials.
 
 mod denial;
 mod denial_interest;
@@ -43,17 +43,19 @@ use slidegate_policy::Policy;
 use slidegate_policy::file::Percent;
 use slidegate_store::Space;
 
-/// One of so many decisions is timed, where only a sample is. A prime: however requests take turns, it gets to all kinds.
+/// Sampling interval of timed decisions. A prime, so that all kinds of requests are sampled even if
+/// they alternate.
 const SAMPLE: u32 = 17;
 
 thread_local! {
-    /// How many decisions of this thread come before the next that is timed.
+    /// Decisions of this thread before the next one that is timed.
     static BEFORE_TIMED: Cell<u32> = const { Cell::new(0) };
 }
 
 type Hook = Box<dyn Fn(&Denial<'_>) + Send + Sync>;
 
-/// Counters of what a [`Gate`](crate::Gate) decides; see [`Gate::observe`](crate::Gate::observe).
+/// Counters of the decisions of a [`Gate`](crate::Gate); see
+/// [`Gate::observe`](crate::Gate::observe).
 pub struct Telemetry {
     near_miss: AtomicU32,
     display: Arc<SubjectDisplay>,
@@ -71,38 +73,38 @@ pub struct Telemetry {
     interest: Arc<DenialInterest>,
 }
 
-/// What an [`Telemetry`] is set to.
+/// Settings of [`Telemetry`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TelemetrySettings {
     /// A charge is a near miss if it leaves at most this part of the quota.
     pub near_miss: Percent,
-    /// How subjects appear in top lists and logs.
+    /// Display of subjects in top lists and logs.
     pub subjects: Subjects,
 }
 
-/// 5 %, and subjects as they are.
+/// 5 %, and plain subjects.
 impl Default for TelemetrySettings {
     fn default() -> Self {
         Self { near_miss: Percent(500), subjects: Subjects::Plain }
     }
 }
 
-/// Which decisions are timed.
+/// Selection of timed decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum TimingMode {
-    /// One of 17, for stores that answer quicker than a clock can be read twice.
+    /// One of 17, for stores that answer faster than a clock can be read twice.
     #[default]
     Sample,
     /// All of them.
     Each,
 }
 
-/// When a decision began.
+/// Start of a timed decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer(u64);
 
 impl Telemetry {
-    /// Has seen nothing.
+    /// Telemetry without any counts.
     pub fn new(settings: TelemetrySettings) -> Self {
         let (series, display) = (SeriesTable::new(), Arc::new(SubjectDisplay::new(settings.subjects)));
         let top = || Top::default().displayed_by(Arc::clone(&display));
@@ -124,77 +126,77 @@ impl Telemetry {
         }
     }
 
-    /// Which decisions are timed; a sample, unless it is said otherwise.
+    /// Selects the timed decisions; a sample by default.
     pub fn timed(self, timed: TimingMode) -> Self {
         Self { timed, ..self }
     }
 
-    /// Other settings, from now on.
+    /// Changes the settings.
     pub fn set(&self, settings: TelemetrySettings) {
         self.near_miss.store(settings.near_miss.0, Ordering::Relaxed);
         self.display.set(settings.subjects);
     }
 
-    /// Its settings.
+    /// Current settings.
     pub fn settings(&self) -> TelemetrySettings {
         let near_miss = Percent(self.near_miss.load(Ordering::Relaxed));
         TelemetrySettings { near_miss, subjects: self.display.subjects() }
     }
 
-    /// How subjects are shown, in top lists and wherever else they are told.
+    /// Display of subjects, shared with top lists and logs.
     pub fn display(&self) -> &Arc<SubjectDisplay> {
         &self.display
     }
 
-    /// Calls this for every denial, by a rule that is enforced or by one that only looks on. Only the first that is given counts.
-    /// It must not wait for anything: the request does.
+    /// Sets the hook for denials, by enforced rules and by rules in observe mode. Only the first call
+    /// has an effect. The hook must not block: the request waits for it.
     pub fn on_denial(&self, hook: impl Fn(&Denial<'_>) + Send + Sync + 'static) {
-        let _first_counts = self.hook.set(Box::new(hook));
+        let _is_first = self.hook.set(Box::new(hook));
     }
 
-    /// How much of denials whoever wants to know of them hears; each, unless that is changed.
+    /// Interest of the hook in denials; each of them by default.
     pub fn interest(&self) -> &Arc<DenialInterest> {
         &self.interest
     }
 
-    /// Whole requests since the start, by what came of them.
+    /// Requests by outcome, since the start.
     pub fn requests(&self) -> RequestCounts {
         self.requests.sums()
     }
 
-    /// What every limit of every rule has said since the start, route by route: in the order of the policy, then of rules that are
-    /// gone, then of limits that came along. At most [`MAX_SERIES`].
+    /// Series of every limit and route: in the order of the policy, then of removed rules, then of ad
+    /// hoc limits. At most [`MAX_SERIES`].
     pub fn series(&self) -> Vec<Series> {
         self.series.list()
     }
 
-    /// Requests since the start that lacked an attribute of a key and shared one subject, for every rule where that is possible, in
-    /// the order of the policy.
+    /// Requests without an attribute of a key that shared one subject, for every rule with `missing:
+    /// shared`, in the order of the policy.
     pub fn without_key(&self) -> Vec<KeylessRequests> {
         self.series.without_key()
     }
 
-    /// Requests that rules skipped since the start because they lacked an attribute of the key, by rule in the order of the policy.
+    /// Requests that rules skipped for lack of an attribute of the key, in the order of the policy.
     pub fn skips(&self) -> Vec<Skips> {
         self.skips.list()
     }
 
-    /// How long decisions took since the start.
+    /// Latency of decisions, since the start.
     pub fn latency(&self) -> Latency {
-        self.latency.now()
+        self.latency.snapshot()
     }
 
-    /// Subjects by how often rules that are enforced refused them.
+    /// Subjects that enforced rules denied most often.
     pub fn denied(&self) -> &Top {
         &self.denied
     }
 
-    /// Subjects by how often rules that are enforced had little room left for them.
+    /// Subjects with the most near misses under enforced rules.
     pub fn near(&self) -> &Top {
         &self.near
     }
 
-    /// Begins to time a decision, if this one is to be.
+    /// Starts a timer, if this decision is selected.
     #[inline]
     pub fn start(&self) -> Option<Timer> {
         let is_timed = match self.timed {
@@ -208,27 +210,27 @@ impl Telemetry {
         is_timed.then(|| Timer(self.clock.raw()))
     }
 
-    /// Notes how long the decision took.
+    /// Records the latency of a timed decision.
     #[inline]
     pub fn finish(&self, started: Option<Timer>) {
         if let Some(Timer(raw)) = started {
-            self.latency.note(self.clock.delta_as_nanos(raw, self.clock.raw()));
+            self.latency.record(self.clock.delta_as_nanos(raw, self.clock.raw()));
         }
     }
 
-    /// Gives the rules of a policy their lines.
+    /// Assigns series and counters to the rules of a policy.
     pub(crate) fn attach(&self, policy: Policy) -> ActivePolicy {
         let skips = self.skips.attach(&policy);
-        let tallies = self.series.attach(&policy, skips);
-        ActivePolicy::new(policy.with_routes(), tallies)
+        let series = self.series.attach(&policy, skips);
+        ActivePolicy::new(policy.with_routes(), series)
     }
 
-    /// Whether a charge left little room. What a node has left of its share says nothing of the whole quota.
+    /// True for a near miss. The remaining part of a node's share says nothing about the whole quota.
     #[inline]
     fn is_near(&self, limit: &Limit, decision: &Decision, source: Source) -> bool {
         let share = u128::from(self.near_miss.load(Ordering::Relaxed));
-        let little = u128::from(decision.remaining) * 10_000 <= u128::from(limit.ceiling()) * share;
-        little && source == Source::Store
+        let is_little = u128::from(decision.remaining) * 10_000 <= u128::from(limit.ceiling()) * share;
+        is_little && source == Source::Store
     }
 }
 

@@ -78,7 +78,7 @@ impl Subjects {
             receipts: vec![(self.limits[0].id(), receipt)],
         };
         let subjects = subjects.iter().map(charged).collect();
-        let settlement = Settlement { now_ms: 0, id: 1, cost: 0, places: 0, subjects };
+        let settlement = Settlement { now_ms: 0, id: 1, cost: 0, slots: 0, subjects };
         SettleOutcome::of_all(&self.store.settle_now(&settlement))
     }
 

@@ -27,9 +27,9 @@ pub struct RedisConfig {
 #[derive(Clone, Debug)]
 pub(super) enum Servers {
     One(RedisEndpoint),
-    /// The first nodes to ask for the others.
+    /// Nodes through which the others are found.
     Cluster(Vec<RedisEndpoint>),
-    /// `primary` is all but the address, which the sentinels tell.
+    /// `primary` is without its address, which the sentinels report.
     Sentinel {
         sentinels: Vec<RedisEndpoint>,
         name: String,
@@ -42,16 +42,16 @@ pub(super) enum Servers {
 pub(super) struct BreakerSettings {
     /// Failures in a row that open it.
     pub(super) failures: u32,
-    /// How long it stays open at first.
+    /// First time for which it stays open.
     pub(super) cooldown: Duration,
-    /// What failed probes double that to, at most.
+    /// Maximum of that time, which every failed probe doubles.
     pub(super) longest: Duration,
 }
 
 /// Client certificate and key, both in PEM.
 #[derive(Clone, Copy)]
 pub struct ClientCertificate<'a> {
-    /// The certificate, and those that lead from it to an authority.
+    /// Certificate, and the intermediate ones up to an authority.
     pub chain: &'a [u8],
     /// Its private key.
     pub key: &'a [u8],
@@ -82,9 +82,9 @@ pub enum RedisConfigError {
     /// A certificate or key cannot be read.
     #[error("invalid {what}: {why}; expected PEM with BEGIN and END lines")]
     Pem {
-        /// Which one.
+        /// Name of the certificate or key.
         what: &'static str,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
 }
@@ -96,8 +96,8 @@ impl RedisConfig {
         RedisEndpoint::parse(url, PORT).map(|endpoint| Self::of(Servers::One(endpoint)))
     }
 
-    /// A Cluster, found through any of these nodes. User and password of the first URL hold for all
-    /// nodes. With TLS, nodes have to announce themselves by what stands in their certificates.
+    /// A Cluster, found through any of these nodes. User and password of the first URL are used for
+    /// all nodes. With TLS, nodes have to announce the names in their certificates.
     pub fn cluster<'a>(urls: impl IntoIterator<Item = &'a str>) -> Result<Self, RedisConfigError> {
         let seeds = several(urls, PORT)?;
         if seeds.iter().any(|seed| seed.login.db() != 0) {
@@ -106,7 +106,7 @@ impl RedisConfig {
         Ok(Self::of(Servers::Cluster(seeds)))
     }
 
-    /// The primary that these sentinels know by `name`. User, password and database of the first
+    /// The primary that these sentinels monitor as `name`. User, password and database of the first
     /// URL are for that primary; see [`RedisConfig::sentinel_password`] for those of the sentinels.
     pub fn sentinel<'a>(
         urls: impl IntoIterator<Item = &'a str>,
@@ -140,14 +140,13 @@ impl RedisConfig {
 
 /// Settings; each replaces a default.
 impl RedisConfig {
-    /// The password by which the sentinels know this client; none by default, whatever the URLs
-    /// say.
+    /// Password for the sentinels; none by default, even if the URLs have one.
     pub fn sentinel_password(mut self, password: &str) -> Self {
         self.each_sentinel(|sentinel| sentinel.login = sentinel.login.clone().set_password(password));
         self
     }
 
-    /// The user that the sentinels know, where that is not the default one.
+    /// User for the sentinels, if it is not the default one.
     pub fn sentinel_user(mut self, user: &str) -> Self {
         self.each_sentinel(|sentinel| sentinel.login = sentinel.login.clone().set_username(user));
         self

@@ -1,9 +1,9 @@
 //! Requests with a ticket: those on several slots of a Cluster, and those under an idempotency key.
 //!
-//! No script reaches beyond a slot. So slots are charged one after the other, in the order of their
-//! numbers, and what was charged is taken back if a later one refuses. Meanwhile another request
-//! may be refused that would have fitted, and if the process ends in between, what it charged stays
-//! until it has left its windows.
+//! A script cannot access keys of several slots. So slots are charged one after the other, in the
+//! order of their numbers, and charges are undone if a later slot denies. Meanwhile another request
+//! may be denied that would have fitted, and if the process ends in between, its charges stay until
+//! they leave their windows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,17 +24,16 @@ use slidegate_store::idempotency::{MAX_IDEMPOTENCY_MS, digest, lifetime_ms};
 use slidegate_store::random;
 use slidegate_store::{Charge, ChargeRequest, IdempotentOutcome, ReserveRequest, Store};
 
-/// The pause before a server that did not answer is told again to undo something; it doubles up to
-/// the other.
+/// First and longest pause before an undo is sent again; the pause doubles each time.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// Outcome of charging one group.
 enum GroupOutcome {
     Decided(ScriptReply),
-    /// And the id under which it was charged.
+    /// Reply, and the id under which it was charged.
     Replayed(ScriptReply, [u8; 8]),
     Conflict,
-    /// A subject has no room for its permit.
+    /// A subject has too many open permits.
     Full,
 }
 
@@ -42,26 +41,26 @@ enum GroupOutcome {
 #[derive(Clone, Debug)]
 struct ChargeTicket {
     id: Vec<u8>,
-    /// Whose key it is, if not that of every group.
+    /// Owner of its key, if not that of each group.
     owner: Option<KeyOwner>,
-    /// Tells requests under one id apart: all that is asked, in other slots too.
-    asked: [u8; 8],
-    /// Tells attempts under one id apart.
+    /// Digest of the charges in all slots, which distinguishes requests under one id.
+    digest: [u8; 8],
+    /// Random id of the attempt.
     attempt: [u8; 8],
     lifetime_ms: u64,
 }
 
 impl ChargeTicket {
-    /// For a request under an id that no other has.
+    /// Ticket of a request under a unique id.
     fn new() -> Self {
         let (id, lifetime_ms) = (random::<16>().to_vec(), MAX_IDEMPOTENCY_MS);
-        Self { id, owner: None, asked: [0; 8], attempt: random(), lifetime_ms }
+        Self { id, owner: None, digest: [0; 8], attempt: random(), lifetime_ms }
     }
 
-    fn once(idempotency_key: &[u8], charges: &[Charge<'_>], owner: Option<KeyOwner>) -> Self {
+    fn idempotent(idempotency_key: &[u8], charges: &[Charge<'_>], owner: Option<KeyOwner>) -> Self {
         let id = [b"once ", idempotency_key].concat();
-        let asked = *digest(charges).first_chunk().expect("a digest has 16 bytes");
-        Self { id, owner, asked, attempt: random(), lifetime_ms: lifetime_ms(charges) }
+        let digest = *digest(charges).first_chunk().expect("a digest has 16 bytes");
+        Self { id, owner, digest, attempt: random(), lifetime_ms: lifetime_ms(charges) }
     }
 }
 
@@ -74,14 +73,13 @@ impl Redis {
     ) -> Result<IdempotentOutcome, RedisError> {
         let (plan, call) = (self.0.plan(request)?, &request.charge);
         self.expect_undo(call);
-        // Where slots do not matter, all requests under one key find one ticket, whomever they
-        // charge. In a Cluster it has to lie where the charge is: other charges elsewhere do not
-        // find it.
+        // Without slots, all requests under one key share one ticket. In a Cluster it has to be in
+        // the slot of the charge: charges in other slots do not find it.
         let together = self.0.link.slots() == SlotRouting::Together;
         let owner = together.then(|| KeyOwner::new(&self.0.prefix, &Key::from("once")));
-        let ticket = ChargeTicket::once(idempotency_key, call.charges, owner);
+        let ticket = ChargeTicket::idempotent(idempotency_key, call.charges, owner);
         let charged = self.spawn(&plan, ticket).await?;
-        // Groups are charged in turn, and the first says whose request it is.
+        // Groups are charged in turn, and the first identifies the request.
         let holder = match charged.first() {
             Some(GroupOutcome::Replayed(_, holder)) => Some(u64::from_le_bytes(*holder)),
             _ => None,
@@ -101,13 +99,13 @@ impl Redis {
         })
     }
 
-    /// What is charged under a ticket may be taken back, so that a denial by it may end early.
+    /// Announces that charges may be undone, so that a denial by them may end early.
     pub(super) fn expect_undo(&self, call: &ChargeRequest<'_>) {
         call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
     }
 
-    /// Decides a request in several slots; `None` if a subject has no room for its permit, and
-    /// nothing was charged.
+    /// Decides a request in several slots; `None`, and nothing is charged, if a subject has too many
+    /// open permits.
     pub(super) async fn decide_cross_slot(
         &self,
         plan: &Plan,
@@ -124,7 +122,8 @@ impl Redis {
         self.spawn(plan, ChargeTicket::new()).await?.into_iter().map(row).collect()
     }
 
-    /// In a task of its own: a caller that stops waiting must not leave a request half charged.
+    /// Charges all groups in a task of its own: a caller that stops waiting must not leave a request
+    /// half charged.
     async fn spawn(&self, plan: &Plan, ticket: ChargeTicket) -> Result<Vec<GroupOutcome>, RedisError> {
         let (inner, plan) = (self.0.clone(), plan.clone());
         let task = tokio::spawn(async move { inner.charge_all(&plan, &ticket).await });
@@ -133,8 +132,7 @@ impl Redis {
 }
 
 impl Inner {
-    /// Charges every group in turn; where one refuses, the others are as if they had not been
-    /// asked.
+    /// Charges every group in turn. If one denies, the charges of the others are undone.
     async fn charge_all(
         self: &Arc<Self>,
         plan: &Plan,
@@ -152,7 +150,7 @@ impl Inner {
             };
             match answer {
                 Err(failure) => {
-                    // What surely did not run needs no undoing.
+                    // A call that certainly did not run needs no undo.
                     let last = index + usize::from(matches!(failure, CallFailure::MayHaveRun(_)));
                     self.forget(plan, &plan.groups[..last], ticket);
                     return Err(failure.into());
@@ -166,8 +164,8 @@ impl Inner {
                     return self.withdraw(plan, ticket, (index, row), deadline).await;
                 }
                 Ok(admitted) => {
-                    // Where the same request came before, the rest of it is charged under the same
-                    // id: both have one permit.
+                    // The rest of a repeated request is charged under the first id: both have one
+                    // permit.
                     if let GroupOutcome::Replayed(_, holder) = admitted
                         && index == 0
                     {
@@ -182,25 +180,24 @@ impl Inner {
         Ok(charged)
     }
 
-    /// Takes back what the groups before the one that refused were charged, and asks those after it
-    /// what they would have said.
+    /// Undoes the groups before the one that denied, and peeks at those after it.
     async fn withdraw(
         self: &Arc<Self>,
         plan: &Plan,
         ticket: &ChargeTicket,
-        (refused, row): (usize, ScriptReply),
+        (denied, row): (usize, ScriptReply),
         deadline: Instant,
     ) -> Result<Vec<GroupOutcome>, RedisError> {
-        // A group that was never charged loses nothing by being told to forget.
-        let ask = async |(index, group): (usize, &SlotGroup)| match index {
-            _ if index == refused => Ok(row.clone()),
+        // To undo a group that was never charged is a peek.
+        let undo = async |(index, group): (usize, &SlotGroup)| match index {
+            _ if index == denied => Ok(row.clone()),
             _ => self.undo(plan, group, ticket, deadline).await,
         };
-        let rows = join_all(plan.groups.iter().enumerate().map(ask)).await;
+        let rows = join_all(plan.groups.iter().enumerate().map(undo)).await;
         rows.into_iter().map(|row| row.map(GroupOutcome::Decided)).collect()
     }
 
-    /// Has a group forget the request, and say where it stands.
+    /// Undoes the request in a group; returns its state, as a peek does.
     async fn undo(
         self: &Arc<Self>,
         plan: &Plan,
@@ -216,7 +213,7 @@ impl Inner {
         read(&reply?, group)
     }
 
-    /// Has these groups forget the request, in the background: nobody waits for that.
+    /// Undoes the request in these groups in the background.
     fn forget(self: &Arc<Self>, plan: &Plan, groups: &[SlotGroup], ticket: &ChargeTicket) {
         for group in groups {
             let undo = self.with_ticket(ScriptPurpose::Undo, plan, group, ticket);
@@ -224,9 +221,8 @@ impl Inner {
         }
     }
 
-    /// Has a request forgotten by a server that may not answer, as soon as it does, while there is
-    /// something to forget. Twice is the same as once here, so that even what may have run is sent
-    /// again.
+    /// Sends an undo until the server answers or the ticket expires. It is idempotent, so that even a
+    /// call that may have run is sent again.
     async fn insist(self: Arc<Self>, undo: Invocation, lifetime_ms: u64) {
         let (end, [mut pause, longest]) = (Instant::now() + Duration::from_millis(lifetime_ms), PAUSES);
         while Instant::now() < end {
@@ -246,7 +242,7 @@ impl Inner {
         group: &SlotGroup,
         ticket: &ChargeTicket,
     ) -> Invocation {
-        let mut own = vec![ticket.asked.to_vec(), text(ticket.lifetime_ms), ticket.attempt.to_vec()];
+        let mut own = vec![ticket.digest.to_vec(), text(ticket.lifetime_ms), ticket.attempt.to_vec()];
         if purpose == ScriptPurpose::Undo {
             own.push(plan.holder.to_vec());
         }
@@ -261,11 +257,11 @@ fn read_outcome(reply: &[u8], group: &SlotGroup) -> Result<GroupOutcome, RedisEr
     match reply {
         b"conflict" => Ok(GroupOutcome::Conflict),
         TOO_MANY_OPEN => Ok(GroupOutcome::Full),
-        // An attempt is undone only by the one who makes it.
+        // An attempt is undone only by its own caller.
         b"undone" => Err(RedisError::Protocol("the request was already undone".to_owned())),
         _ => match reply.strip_prefix(b"replayed") {
-            Some(kept) => {
-                let (holder, row) = kept.split_first_chunk().ok_or_else(too_short)?;
+            Some(stored) => {
+                let (holder, row) = stored.split_first_chunk().ok_or_else(too_short)?;
                 Ok(GroupOutcome::Replayed(read(row, group)?, *holder))
             }
             None => read(reply, group).map(GroupOutcome::Decided),

@@ -1,8 +1,8 @@
 //! Deny cache: denials that still apply, which a node repeats without a call to a server.
 //!
-//! A denial holds until its wait is over, counted from before it was asked for, since without
-//! refunds the load of a limit can only grow by what others are admitted. It holds for the same
-//! limit, or a lower quota, and for any cost at least as large.
+//! A denial applies until its wait is over, counted from the time at which the call was sent, since
+//! without refunds other admissions can only prolong it. It applies to the same limit, or a lower
+//! quota, and to any cost at least as large.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -20,18 +20,18 @@ const SHARDS: usize = 16;
 pub(super) struct DenyCache {
     shards: [Mutex<DenyShard>; SHARDS],
     hasher: RandomState,
-    /// The most of one shard; 0 if none are remembered.
+    /// Maximum number of entries of a shard; 0 turns the cache off.
     most: usize,
-    /// The longest for which one is repeated.
+    /// Maximum age of an entry.
     longest: Duration,
-    /// Requests that were refused by what was remembered.
+    /// Number of requests that the cache denied.
     hits: AtomicU64,
 }
 
 #[derive(Default, Debug)]
 struct DenyShard {
     denials: HashMap<Vec<u8>, DenyEntry>,
-    /// What was asked before this says nothing any more.
+    /// Time of the last clear; replies to calls sent before it are not cached.
     cleared: Option<Instant>,
 }
 
@@ -39,9 +39,9 @@ struct DenyShard {
 struct DenyEntry {
     limit: Limit,
     cost: u64,
-    /// When the wait is over, at the earliest.
+    /// Earliest end of the wait.
     until: Instant,
-    /// When to ask again nevertheless.
+    /// Expiry of the entry.
     stale: Instant,
 }
 
@@ -62,7 +62,7 @@ impl DenyCache {
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long this cost surely has to wait, if that is known.
+    /// Minimum wait of this cost, if it is cached.
     pub(super) fn wait_ms(&self, item: &PlanItem, now: Instant) -> Option<u64> {
         if self.most == 0 || item.cost == 0 {
             return None;
@@ -85,8 +85,8 @@ impl DenyCache {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Remembers that this cost has to wait, counted from when it was sent. A place in flight may
-    /// be given back at any time.
+    /// Caches that this cost has to wait, counted from the time at which it was sent. Not for
+    /// in-flight limits, whose slots may be released at any time.
     pub(super) fn insert(&self, item: &PlanItem, wait_ms: u64, sent: Instant) {
         if self.most == 0 || item.cost == 0 || matches!(item.limit.kind(), LimitKind::InFlight) {
             return;
@@ -107,7 +107,7 @@ impl DenyCache {
         denials.insert(item.key.clone(), denial);
     }
 
-    /// Forgets all of them, those included that are still under way.
+    /// Removes all entries, and ignores replies that are still under way.
     pub(super) fn clear(&self) {
         let cleared = Some(Instant::now());
         for shard in &self.shards {
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(denials.wait_ms(&item("a", 9, 3), sent + ms(199)), Some(1));
         assert_eq!(denials.wait_ms(&item("a", 10, 3), sent + ms(200)), None);
         assert_eq!(denials.wait_ms(&item("a", 10, 2), sent), None, "a smaller cost may fit");
-        assert_eq!(denials.wait_ms(&item("a", 11, 3), sent), None, "a larger quota may have room");
+        assert_eq!(denials.wait_ms(&item("a", 11, 3), sent), None, "it may fit a larger quota");
         assert_eq!(denials.wait_ms(&item("a", 10, 0), sent), None, "a look is no request");
         assert_eq!(denials.wait_ms(&item("b", 10, 3), sent), None);
     }

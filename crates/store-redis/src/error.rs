@@ -1,7 +1,7 @@
 //! Errors of a server, and whether the command may have run nevertheless.
 
-/// The most limits of one call. Twice [`MAX_LIMITS`](slidegate_store::MAX_LIMITS): rules that meet
-/// in one request may each have as many.
+/// Maximum number of limits of one call. Twice [`MAX_LIMITS`](slidegate_store::MAX_LIMITS), since
+/// several rules of one request may have as many.
 pub(super) const MAX_ITEMS: usize = 64;
 
 /// Error of a call to Redis.
@@ -20,13 +20,13 @@ pub enum RedisError {
     /// The circuit breaker of the server is open: it failed several times in a row.
     #[error("Redis failed repeatedly; the circuit breaker is open")]
     Open,
-    /// As many requests as may wait for the server already do.
+    /// The maximum number of requests is waiting for the server.
     #[error("too many requests are waiting for Redis; see RedisConfig::max_waiting")]
     Overloaded,
     /// The server answered with an error.
     #[error("Redis refused the command: {code} {text}")]
     Refused {
-        /// The first word of the error, such as `NOPERM`.
+        /// First word of the error, such as `NOPERM`.
         code: String,
         /// The rest of it.
         text: String,
@@ -34,7 +34,7 @@ pub enum RedisError {
     /// The request touches more limits than a script can decide; it was not sent.
     #[error("request has {0} limits, at most {MAX_ITEMS} are allowed")]
     TooManyLimits(usize),
-    /// The server answered something that is no decision.
+    /// The reply of the server is not a decision.
     #[error("unexpected reply from Redis: {0}")]
     Protocol(String),
 }
@@ -62,7 +62,7 @@ pub enum RedisErrorKind {
 }
 
 impl RedisErrorKind {
-    /// All that there are.
+    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Unreachable,
         Self::Lost,
@@ -74,7 +74,7 @@ impl RedisErrorKind {
         Self::Protocol,
     ];
 
-    /// Its name in metrics.
+    /// Name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -90,7 +90,7 @@ impl RedisErrorKind {
 }
 
 impl RedisError {
-    /// What kind of failure it is.
+    /// Kind of the error.
     pub fn kind(&self) -> RedisErrorKind {
         match self {
             Self::Unreachable(_) => RedisErrorKind::Unreachable,
@@ -104,17 +104,16 @@ impl RedisError {
         }
     }
 
-    /// Whether it says that the server is in trouble; an error that the server sent by itself shows
-    /// that it lives.
+    /// True if it suggests an outage. An error that the server sent shows that it is alive.
     pub(super) fn is_outage(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Lost(_) | Self::TimedOut)
     }
 }
 
-/// How a call failed. A call that may have run must never be sent again: it would be counted twice.
+/// Failure of a call. A call that may have run must never be sent again: it would be charged twice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum CallFailure {
-    /// The script surely did not run.
+    /// The script certainly did not run.
     NotRun(RedisError),
     /// It may have run, or run in part.
     MayHaveRun(RedisError),

@@ -1,15 +1,15 @@
-//! How many calls failed, by kind.
+//! Counts of failed calls, by kind.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::{RedisError, RedisErrorKind};
 
-/// A count for every kind of failure.
+/// Count of every kind of error.
 #[derive(Default, Debug)]
 pub(super) struct ErrorCounts([AtomicU64; RedisErrorKind::ALL.len()]);
 
 impl ErrorCounts {
-    /// Counts what failed, and passes on what came of it.
+    /// Counts an error, and returns the result.
     pub(super) fn counted<T>(&self, result: Result<T, RedisError>) -> Result<T, RedisError> {
         if let Err(error) = &result {
             self.0[error.kind() as usize].fetch_add(1, Ordering::Relaxed);
@@ -17,7 +17,7 @@ impl ErrorCounts {
         result
     }
 
-    /// Every kind, and how many there were.
+    /// Count of every kind.
     pub(super) fn counts(&self) -> [(RedisErrorKind, u64); RedisErrorKind::ALL.len()] {
         RedisErrorKind::ALL.map(|kind| (kind, self.0[kind as usize].load(Ordering::Relaxed)))
     }

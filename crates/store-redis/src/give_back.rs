@@ -1,4 +1,4 @@
-//! Giving units back without a permit, by slot.
+//! Units given back without a permit, by slot.
 
 use futures_util::future::join_all;
 use slidegate_core::Verdict;
@@ -11,9 +11,8 @@ use super::{Inner, read};
 use slidegate_store::{ChargeRequest, ReserveRequest};
 
 impl Inner {
-    /// Remembered denials are no concern: none is remembered for a space in which charges may be
-    /// given back. What a slot was given back stays so if another does not answer, since to take it
-    /// away again might refuse what fits by now.
+    /// Gives units back in every slot. Denials of such a space are not cached. If one slot does not
+    /// answer, the others are not undone, since that might deny requests that fit.
     pub(super) async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, RedisError> {
         let plan = self.plan(&ReserveRequest::without_refunds(*call))?;
         let rows = join_all(plan.groups.iter().map(|group| self.give_back_to(&plan, group))).await;

@@ -8,8 +8,7 @@ pub(super) struct Script {
     pub(super) text: String,
     /// Its SHA-1 in hex, by which EVALSHA names it.
     pub(super) sha: String,
-    /// How many bytes of a reply belong to one request, where one call may decide several: those
-    /// follow one another. `None` if a call decides just one.
+    /// Bytes of a reply per request, if one call may decide several; `None` if a call decides one.
     pub(super) record_bytes: Option<usize>,
 }
 
@@ -25,9 +24,9 @@ impl Script {
 #[derive(Clone, Debug)]
 pub(super) struct Invocation {
     pub(super) script: Arc<Script>,
-    /// The slot of all its keys.
+    /// Slot of all its keys.
     pub(super) slot: u16,
-    /// The first arguments, which all requests of a call share.
+    /// First arguments, which all requests of a call share.
     pub(super) head: Vec<Vec<u8>>,
     pub(super) keys: Vec<Vec<u8>>,
     pub(super) arguments: Vec<Vec<u8>>,

@@ -1,8 +1,8 @@
 //! Names of keys in Redis.
 //!
 //! `sg:{1255dacaa637f70c}OkN9PF-v`: a prefix; the subject's values (without the rule) as 16 hex
-//! digits of their SHA-256, in braces, so that all that is known of one subject lies in one slot of
-//! a cluster and no value can break the braces; then the rule and the limit, in 8 characters of
+//! digits of their SHA-256, in braces, so that all keys of one subject are in one slot of a
+//! cluster and no value can break the braces; then the rule and the limit, in 8 characters of
 //! base64, mixed with more of the subject's hash, so that the name stands for 112 bits of it. The
 //! name is short because every key pays for it.
 
@@ -18,9 +18,9 @@ use slidegate_store::{Key, Space};
 #[derive(Clone, Debug)]
 pub(super) struct KeyOwner {
     digest: [u8; 32],
-    /// The prefix and the braces.
+    /// Prefix and hash tag.
     start: Vec<u8>,
-    /// The slot of its keys in a cluster.
+    /// Slot of its keys in a cluster.
     pub(super) slot: u16,
 }
 
@@ -29,8 +29,8 @@ pub(super) struct KeyOwner {
 pub(super) enum KeyUse {
     /// State of a limit.
     State(LimitId),
-    /// Ledger of open permits.
-    Ledger,
+    /// Open permits.
+    OpenPermits,
 }
 
 impl KeyOwner {
@@ -48,11 +48,11 @@ impl KeyOwner {
         Self { digest, start, slot }
     }
 
-    /// The key for this use in this space.
+    /// Key for this use in this space.
     pub(super) fn key(&self, Space(space): Space, of: KeyUse) -> Vec<u8> {
         let words = match of {
             KeyUse::State(id) => id.to_words(),
-            KeyUse::Ledger => [u64::MAX, 1],
+            KeyUse::OpenPermits => [u64::MAX, 1],
         };
         let mixed = [space[0], space[1], words[0], words[1]].into_iter().fold(0, mix);
         let mut suffix = [0; 6];
@@ -61,10 +61,10 @@ impl KeyOwner {
         self.finish(&suffix)
     }
 
-    /// The key of the ticket with this id.
+    /// Key of the ticket with this id.
     pub(super) fn ticket(&self, id: &[u8]) -> Vec<u8> {
         let digest = Sha256::new().chain_update(self.digest).chain_update(id).finalize();
-        // Longer than those of limits, so that none can be taken for one.
+        // Longer than those of limits, so that they never collide.
         self.finish(&digest[..15])
     }
 
@@ -85,8 +85,8 @@ fn hex(nibble: u8) -> u8 {
     b"0123456789abcdef"[usize::from(nibble)]
 }
 
-/// Stirs a word into a sum: every bit of both has a say in every bit of the result. Rules and
-/// limits are not chosen by those whom they limit, so nothing stronger is needed.
+/// Mixes a word into a sum: every bit of both affects every bit of the result. Clients do not choose
+/// rules and limits, so nothing stronger is needed.
 fn mix(sum: u64, word: u64) -> u64 {
     let sum = (sum ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let sum = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -103,16 +103,18 @@ mod tests {
 
     #[test]
     fn a_name_is_short_and_its_own() {
-        let mut seen = HashSet::new();
+        let mut all = HashSet::new();
         for name in ["login", "search"] {
             for key in [Key::from("alice"), Key::from("bob"), Key::from(("alice",)), Key::from(("a", "b"))] {
                 let owner = KeyOwner::new(b"sg:", &key);
                 let limits =
                     [Limit::per_second(5), Limit::per_minute(5), Limit::per_second(5).named("other")];
-                for of in limits.map(|limit| KeyUse::State(limit.id())).into_iter().chain([KeyUse::Ledger]) {
+                for of in
+                    limits.map(|limit| KeyUse::State(limit.id())).into_iter().chain([KeyUse::OpenPermits])
+                {
                     let text = owner.key(Space::named(name), of);
                     assert_eq!(text.len(), 29);
-                    assert!(seen.insert(text));
+                    assert!(all.insert(text));
                 }
             }
         }

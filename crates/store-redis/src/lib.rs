@@ -1,15 +1,14 @@
 //! Store in Redis or Valkey, shared by any number of nodes: scripts on the server make the same
 //! decisions.
 //!
-//! All limits of a request are decided in one call, by the server's clock; requests that come at
-//! the same time travel together. See [`Fallback`](slidegate_store::Fallback) for what happens
-//! while no server answers.
+//! All limits of a request are decided in one call, by the server's clock; concurrent requests share
+//! calls. See [`Fallback`](slidegate_store::Fallback) for decisions while no server answers.
 //!
 //! # Layout
 //!
 //! | module | contains |
 //! |---|---|
-//! | `lua` | the algorithms in Lua, in parts: a file per algorithm, `ticket`, `ledger`, `notes` |
+//! | `lua` | the algorithms in Lua, in parts: a file per algorithm, `idempotency`, `open_permits`, `notes` |
 //! | `script`, `script_cache` | assembles a script from these parts for a set of limits, and caches it |
 //! | `plan`, `keys`, `invocation`, `script_reply` | a request by slots; names of keys; the call; its reply |
 //! | `cross_slot` | requests across slots of a Cluster, and requests under an idempotency key |
@@ -88,8 +87,8 @@ impl Redis {
         Self::by(ScriptClock::Server, config)
     }
 
-    /// A store that decides by the time of each call instead of the server's, and lets no key
-    /// expire: for tests.
+    /// Store that decides by the time of each call instead of the server's, and lets no key expire:
+    /// for tests.
     #[doc(hidden)]
     pub fn by_callers_clock(config: &RedisConfig) -> Self {
         Self::by(ScriptClock::Injected, config)
@@ -139,7 +138,7 @@ impl Redis {
         self.0.deny_cache.clear();
     }
 
-    /// [`Store::reserve`], before it is counted how it went.
+    /// [`Store::reserve`] without counting errors.
     async fn decide_on_server(&self, request: &ReserveRequest<'_>) -> Result<Admission, RedisError> {
         let (plan, call) = (self.0.plan(request)?, &request.charge);
         if let Some(verdict) = self.0.cached_denial(&plan) {
@@ -173,7 +172,7 @@ impl Inner {
         tokio::time::Instant::now() + self.timeout
     }
 
-    /// A call to decide a group. `own` are the arguments that belong to the purpose.
+    /// Invocation that decides a group. `own` are the arguments of the purpose.
     fn invoke(
         &self,
         purpose: ScriptPurpose,
@@ -215,8 +214,8 @@ impl Inner {
         read(&reply, group)
     }
 
-    /// Decides a request and opens its permits; `None` if a subject has no room for one, and
-    /// nothing was charged.
+    /// Decides a request and opens its permits; `None`, and nothing is charged, if a subject has too
+    /// many.
     async fn reserve_group(&self, plan: &Plan, group: &SlotGroup) -> Result<Option<ScriptReply>, RedisError> {
         let invocation = self.invoke(ScriptPurpose::Reserve, plan, group, Vec::new());
         let reply = self.link.call(invocation, self.deadline()).await?;

@@ -1,10 +1,10 @@
 //! Link: sends script calls to one server, to the primary that sentinels elect, or to Cluster
 //! nodes.
 //!
-//! **A call is sent again only if it surely did not run**: it never left, or the server said so.
-//! The client library's own Cluster and Sentinel clients repeat what may have run, so of that
-//! library only the connection is used, and where calls go is decided here. No call takes longer
-//! than its deadline, whatever the server does.
+//! **A call is sent again only if it certainly did not run**: it was never sent, or the server said
+//! so. The Cluster and Sentinel clients of the client library repeat calls that may have run, so only
+//! its connection is used, and calls are routed here. No call takes longer than its deadline,
+//! whatever the server does.
 
 mod batching;
 mod breaker;
@@ -51,10 +51,10 @@ use super::config::{RedisConfig, Servers};
 use super::error::{CallFailure, RedisError};
 use super::invocation::Invocation;
 
-/// Attempts of one call, the first included, since a server last asked for patience: that it may do
-/// until the deadline.
+/// Attempts of one call, including the first, since a server last answered that it is busy. It may
+/// do so until the deadline.
 const ATTEMPTS: u32 = 5;
-/// The pause before another attempt where only time can help; it doubles, three times at most.
+/// Pause before another attempt if only time can help; it doubles, three times at most.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Link to the servers of a store. Connects at first use; clones share everything.
@@ -73,16 +73,16 @@ enum Topology {
 
 /// Route of the next attempt, and its form.
 struct CallRoute {
-    /// Instead of the node that has the slot.
+    /// Node instead of the one that has the slot.
     instead: Option<Address>,
     form: ScriptRef,
     manner: Redirection,
 }
 
-/// Attempt that gave no result.
+/// Attempt without a result.
 struct FailedAttempt {
     setback: AttemptError,
-    /// The node that was asked. None where none is known.
+    /// Node of the attempt, if there was one.
     node: Option<Arc<RedisNode>>,
 }
 
@@ -104,8 +104,8 @@ impl RedisLink {
         Self { servers: Arc::new(servers), checks, prefix: config.prefix.as_str().into() }
     }
 
-    /// Runs a script, and gives its reply: what of it belongs to this request. Attempts that surely
-    /// did not run are repeated where that may help, until the deadline.
+    /// Runs a script, and returns the part of the reply for this request. Attempts that certainly did
+    /// not run are repeated if that may help, until the deadline.
     pub(super) async fn call(
         &self,
         invocation: Invocation,
@@ -115,7 +115,7 @@ impl RedisLink {
         self.run(invocation, deadline).await.map_err(|FailedAttempt { setback, node }| {
             let failure = setback.into_failure();
             if let Some(node) = node {
-                refusal::note(&node, failure.error(), &self.prefix, slot);
+                refusal::mark(&node, failure.error(), &self.prefix, slot);
             }
             failure
         })
@@ -135,12 +135,11 @@ impl RedisLink {
                 Err(failed) => failed,
             };
             match &failed.setback {
-                // An earlier attempt knows better why than a breaker that it may have opened
-                // itself.
+                // The error of an earlier attempt says more than a breaker that it may have opened.
                 AttemptError::Failed(CallFailure::NotRun(RedisError::Open)) if last.is_some() => break,
                 AttemptError::Failed(_) => return Err(failed),
                 AttemptError::Again { step, .. } => {
-                    self.learn(&mut route, invocation.slot, step);
+                    self.reroute(&mut route, invocation.slot, step);
                     attempt += 1;
                     if *step == RetryStep::Pause {
                         most = attempt + ATTEMPTS;
@@ -182,8 +181,8 @@ impl RedisLink {
         })
     }
 
-    /// Takes from a setback where to go next.
-    fn learn(&self, route: &mut CallRoute, slot: u16, step: &RetryStep) {
+    /// Changes the route of the next attempt.
+    fn reroute(&self, route: &mut CallRoute, slot: u16, step: &RetryStep) {
         let cluster = match &*self.servers {
             Topology::Cluster(cluster) => Some(cluster),
             Topology::One(_) => None,
@@ -197,7 +196,7 @@ impl RedisLink {
                 (route.instead, route.manner) = (None, Redirection::Ordinary);
                 cluster.inspect(|cluster| cluster.moved(slot, address));
             }
-            RetryStep::Demoted | RetryStep::Reshape => {
+            RetryStep::Demoted | RetryStep::Rediscover => {
                 (route.instead, route.manner) = (None, Redirection::Ordinary);
                 cluster.inspect(|cluster| drop(cluster.refresh()));
             }
@@ -207,7 +206,7 @@ impl RedisLink {
         }
     }
 
-    /// Waits where only time can help. `false` if there is not enough left of it.
+    /// Waits if only time can help. `false` if the deadline is too near.
     async fn wait_before(&self, attempt: u32, setback: Option<&AttemptError>, deadline: Instant) -> bool {
         let pause = match setback {
             None
@@ -227,7 +226,7 @@ impl RedisLink {
         true
     }
 
-    /// Whether keys of different slots need different calls.
+    /// Routing of keys of different slots.
     pub(super) fn slots(&self) -> SlotRouting {
         match &*self.servers {
             Topology::One(_) => SlotRouting::Together,
@@ -235,12 +234,12 @@ impl RedisLink {
         }
     }
 
-    /// Which servers are asked: address, or name where sentinels elect, and state.
+    /// State of each server, by address or by the name that sentinels monitor.
     pub(super) fn health(&self) -> Vec<(String, Health)> {
         self.nodes().iter().map(|node| (node.server.name(), node.health())).collect()
     }
 
-    /// Which servers answer and refuse to write, and why.
+    /// Servers that answer and refuse to write, with the reason.
     pub(super) fn refusals(&self) -> Vec<(String, WriteRefusal)> {
         let refusal = |node: &Arc<RedisNode>| Some((node.server.name(), node.refusal.get()?));
         self.nodes().iter().filter_map(refusal).collect()
@@ -258,7 +257,7 @@ impl RedisLink {
         self.checks.expect_permits();
     }
 
-    /// What was found about the servers so far that should be changed.
+    /// Warnings about the setup of the servers so far.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.checks.warnings()
     }

@@ -36,7 +36,7 @@ impl NotesClient {
     }
 
     fn invoke(&self, verb: &str, now_ms: u64, own: Vec<Vec<u8>>) -> Invocation {
-        // Only a script that does not look for itself reads the time.
+        // Only a script with an injected clock reads the time.
         let mut head = vec![verb.as_bytes().to_vec(), text(now_ms)];
         head.extend(own);
         let keys = vec![self.key.clone()];
@@ -49,7 +49,7 @@ impl Inner {
     /// their deny caches.
     pub(super) async fn forget_subject(&self, subject: &ForgetRequest<'_>) -> Result<(), RedisError> {
         let owner = KeyOwner::new(&self.prefix, subject.key);
-        let mut keys = vec![owner.key(subject.space, KeyUse::Ledger)];
+        let mut keys = vec![owner.key(subject.space, KeyUse::OpenPermits)];
         keys.extend(subject.limits.iter().map(|id| owner.key(subject.space, KeyUse::State(*id))));
         let script = self.notes.forget.clone();
         let invocation =
@@ -84,8 +84,8 @@ impl Inner {
     }
 
     pub(super) async fn notes(&self) -> Result<Notes, RedisError> {
-        let known = self.notes.last.lock().version;
-        let reply = self.call_notes(self.notes.invoke("read", 0, vec![text(known)])).await?;
+        let last_version = self.notes.last.lock().version;
+        let reply = self.call_notes(self.notes.invoke("read", 0, vec![text(last_version)])).await?;
         let mut last = self.notes.last.lock();
         if reply == text(last.version) {
             return Ok(last.clone());
@@ -105,8 +105,8 @@ fn unreadable(reply: &[u8]) -> RedisError {
     RedisError::Protocol(format!("{} bytes, expected notes", reply.len()))
 }
 
-/// A version in digits, a blank, and notes: the lengths of the id and of the rest, in 4 bytes each,
-/// and both.
+/// Parses notes: the version in digits, a space, and for each note the lengths of its id and its
+/// content in 4 bytes each, the id and the content.
 fn read(reply: &[u8]) -> Option<Notes> {
     let blank = reply.iter().position(|byte| *byte == b' ')?;
     let (version, mut rest) = (number(&reply[..blank])?, &reply[blank + 1..]);

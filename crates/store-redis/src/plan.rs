@@ -16,7 +16,7 @@ pub(super) struct PlanItem {
     pub(super) key: Vec<u8>,
     pub(super) limit: Limit,
     pub(super) cost: u64,
-    /// Which charge of the request came first to it.
+    /// Index of the first charge on it.
     pub(super) charge: usize,
 }
 
@@ -32,18 +32,18 @@ impl PlanItem {
 pub(super) struct SlotGroup {
     pub(super) owner: KeyOwner,
     pub(super) items: Vec<PlanItem>,
-    /// The permits that are to be opened.
+    /// Permits to open.
     pub(super) permits: Vec<PermitItem>,
 }
 
-/// A permit for what a charge costs its subject.
+/// Permit for a charge on a subject.
 #[derive(Clone, Debug)]
 pub(super) struct PermitItem {
-    /// The ledger.
+    /// Key of the open permits.
     pub(super) key: Vec<u8>,
     pub(super) charge: usize,
-    /// As the script has it: whether it has a number, and the places of the limits that it covers,
-    /// from 1.
+    /// Argument of the script: whether it has a number, and the indexes of the limits that it
+    /// covers, from 1.
     pub(super) covers: Vec<u8>,
 }
 
@@ -52,10 +52,10 @@ pub(super) struct PermitItem {
 pub(super) struct Plan {
     pub(super) holder: [u8; 8],
     pub(super) now_ms: u64,
-    /// In the order of their slots, which is the order in which they are charged.
+    /// Groups in the order of their slots, in which they are charged.
     pub(super) groups: Vec<SlotGroup>,
-    /// For every limit of every charge, where its decision is found: group and place in it.
-    places: Vec<(usize, usize)>,
+    /// Position of the decision for every limit of every charge: group, and index in it.
+    positions: Vec<(usize, usize)>,
     charges: usize,
 }
 
@@ -63,7 +63,7 @@ impl Plan {
     pub(super) fn new(prefix: &[u8], request: &ReserveRequest<'_>, slots: SlotRouting) -> Self {
         let call = &request.charge;
         let mut groups: Vec<SlotGroup> = Vec::with_capacity(1);
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         let charges = call.charges.iter().enumerate().filter(|(_, charge)| !charge.limits.is_empty());
         for (charge_index, charge) in charges {
             let owner = KeyOwner::new(prefix, charge.key);
@@ -73,33 +73,34 @@ impl Plan {
                 groups.push(SlotGroup { owner: owner.clone(), items, permits: Vec::new() });
                 groups.len() - 1
             });
-            let returns = request.refund_scope(charge_index);
-            let mut covers = vec![u8::from(returns.is_numbered(charge.limits))];
+            let scope = request.refund_scope(charge_index);
+            let mut covers = vec![u8::from(scope.is_numbered(charge.limits))];
             for limit in charge.limits {
                 let key = owner.key(charge.space, KeyUse::State(limit.id()));
-                let place = groups[group].place(key, limit, charge.cost, charge_index);
-                places.push((group, place));
-                // More than a byte tells are more than a script decides: such a plan is refused.
-                if returns.includes(limit)
-                    && let Ok(place) = u8::try_from(place + 1)
+                let index = groups[group].add(key, limit, charge.cost, charge_index);
+                positions.push((group, index));
+                // More limits than a byte can count are more than a script decides: such a plan is
+                // refused.
+                if scope.includes(limit)
+                    && let Ok(index) = u8::try_from(index + 1)
                 {
-                    covers.push(place);
+                    covers.push(index);
                 }
             }
-            if returns != RefundScope::Nothing && charge.cost > 0 && covers.len() > 1 {
-                let key = owner.key(charge.space, KeyUse::Ledger);
+            if scope != RefundScope::Nothing && charge.cost > 0 && covers.len() > 1 {
+                let key = owner.key(charge.space, KeyUse::OpenPermits);
                 groups[group].permits.push(PermitItem { key, charge: charge_index, covers });
             }
         }
         let (holder, charges) = (call.holder.to_le_bytes(), call.charges.len());
-        Self { holder, now_ms: call.now_ms, groups, places, charges }.in_order()
+        Self { holder, now_ms: call.now_ms, groups, positions, charges }.in_order()
     }
 
     fn in_order(mut self) -> Self {
         let mut order: Vec<usize> = (0..self.groups.len()).collect();
         order.sort_by_key(|index| self.groups[*index].owner.slot);
-        for (group, _) in &mut self.places {
-            *group = order.iter().position(|index| index == group).expect("every group has a place");
+        for (group, _) in &mut self.positions {
+            *group = order.iter().position(|index| index == group).expect("every group has an index");
         }
         self.groups.sort_by_key(|group| group.owner.slot);
         self
@@ -109,19 +110,19 @@ impl Plan {
         self.groups.iter().flat_map(|group| &group.items)
     }
 
-    /// Whether the request is a peek.
+    /// True if the request is a peek.
     pub(super) fn is_peek(&self) -> bool {
         self.items().all(|item| item.cost == 0)
     }
 
-    /// The answer to the request, from those of its groups.
+    /// Verdict on the request, from the replies of its groups.
     pub(super) fn verdict(&self, rows: &[ScriptReply]) -> Verdict {
         let decided_at_ms = rows.iter().map(|row| row.decided_at_ms).max().unwrap_or(self.now_ms);
-        let decisions = self.places.iter().map(|(group, place)| rows[*group].decisions[*place]);
+        let decisions = self.positions.iter().map(|(group, index)| rows[*group].decisions[*index]);
         Verdict::new(decided_at_ms, decisions.collect())
     }
 
-    /// The answer with the permits that were opened.
+    /// Verdict with the opened permits.
     pub(super) fn admission(&self, rows: &[ScriptReply]) -> Admission {
         let verdict = self.verdict(rows);
         let mut grants: Vec<Option<Grant>> = vec![None; self.charges];
@@ -133,12 +134,12 @@ impl Plan {
         Admission { verdict, grants: Grants::new(grants) }
     }
 
-    /// The answer to a request that was not charged because a subject has no room for its permit.
+    /// Answer to a request that was not charged because a subject has too many open permits.
     pub(super) fn too_many_open(&self) -> Admission {
         Admission { verdict: self.verdict(&self.unknown()), grants: Grants::TooManyOpen }
     }
 
-    /// Answers before anything is known.
+    /// Replies without any information.
     pub(super) fn unknown(&self) -> Vec<ScriptReply> {
         let row = |group: &SlotGroup| ScriptReply {
             decided_at_ms: self.now_ms,
@@ -150,14 +151,14 @@ impl Plan {
 }
 
 impl SlotGroup {
-    /// Where the cost of this key is summed up.
-    fn place(&mut self, key: Vec<u8>, limit: &Limit, cost: u64, charge: usize) -> usize {
+    /// Adds a cost to the item of this key; returns its index.
+    fn add(&mut self, key: Vec<u8>, limit: &Limit, cost: u64, charge: usize) -> usize {
         let cost = cost.min(MAX_COST);
-        if let Some(known) = self.items.iter().position(|item| item.key == key) {
-            let item = &mut self.items[known];
+        if let Some(index) = self.items.iter().position(|item| item.key == key) {
+            let item = &mut self.items[index];
             item.cost = (item.cost + cost).min(MAX_COST);
             item.limit = stricter(&item.limit, limit);
-            return known;
+            return index;
         }
         self.items.push(PlanItem { key, limit: *limit, cost, charge });
         self.items.len() - 1

@@ -1,8 +1,8 @@
-//! The scripts, written from the parts in `lua/`: what is decided for a request is straight-line
-//! code with its limits as numbers.
+//! Scripts, generated from the parts in `lua/`: the decision on a request is straight-line code with
+//! its limits as numbers.
 //!
 //! Making a function, a table or a long list of arguments takes Lua longer than most of a decision.
-//! So a part is not a function but a piece of text, which is put down once for every limit. In it,
+//! So a part is not a function but a piece of text, which is inserted once for every limit. In it,
 //! names that end in `_` belong to the limit: they get its number, or (`quota_`, `window_`,
 //! `extra_`, `lease_`) become the numbers themselves. `WRITE` in a part stands for the part of that
 //! name.
@@ -21,50 +21,48 @@ const INJECTED: &str = include_str!("lua/injected.lua");
 const NOTES: &str = include_str!("lua/notes.lua");
 const FORGET: &str = include_str!("lua/forget.lua");
 
-/// Where debts end: up to here sums are exact.
+/// Maximum debt: up to it sums are exact.
 const DEBT: &str = "4503599627370496";
 const FOREIGN: &str =
     "'slidegate: upgrade this node or delete the key, which is in a format that it does not know: '";
-/// Whether it was admitted, and the time. Where a single log admitted, what follows is instead the
-/// head of its value, whose first byte is neither 0 nor 1.
+/// Head of a reply: whether it was admitted, and the time. For an admission by a single log, the
+/// reply is the head of its value instead, whose first byte is neither 0 nor 1.
 pub(super) const REPLY_HEAD_BYTES: usize = 1 + 6;
-/// What remains in 7 bytes, the reset in 6, and in 6 the stamp of what was admitted, or the wait of
-/// what was not.
+/// Part of a reply per limit: remaining in 7 bytes, reset in 6, and in 6 the stamp of an admission
+/// or the wait of a denial.
 pub(super) const REPLY_LIMIT_BYTES: usize = REPLY_STAMP + 6;
-/// What follows the limits of an admission for every permit: the generation in 8 bytes, the number
-/// in 6.
+/// Part of a reply per permit, behind the limits: generation in 8 bytes, number in 6.
 pub(super) const REPLY_PERMIT_BYTES: usize = 8 + 6;
-/// Where the stamp is.
+/// Offset of the stamp.
 const REPLY_STAMP: usize = 7 + 6;
 
 /// Purpose of a script.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ScriptPurpose {
-    /// Decides any number of requests, each of which costs 1: most do, and then the script need not
-    /// be told.
+    /// Decides any number of requests with a cost of 1, as most have; then the cost is not an
+    /// argument.
     Check,
     /// Decides any number of requests.
     Decide,
-    /// Decides one request, and opens permits for what it is charged.
+    /// Decides one request, and opens its permits.
     Reserve,
-    /// Decides one request, opens permits, and remembers the answer under an id.
+    /// Decides one request, opens permits, and stores the answer under an id.
     Ticketed,
-    /// Takes back what was admitted under an id, and peeks.
+    /// Undoes the charge under an id, and peeks.
     Undo,
-    /// Replaces what a permit recorded for a subject.
+    /// Replaces the recorded charge of a permit for a subject.
     Settle,
     /// Gives units back for any number of requests, and peeks.
     GiveBack,
 }
 
 impl ScriptPurpose {
-    /// Whether it is told of permits: to open them, or to close those of a request that is taken
-    /// back.
+    /// True if it takes permits: to open them, or to close those of a request that is undone.
     pub(super) fn opens_permits(self) -> bool {
         matches!(self, Self::Reserve | Self::Ticketed | Self::Undo)
     }
 
-    /// Whether one call may answer several requests.
+    /// True if one call may answer several requests.
     pub(super) fn is_for_several(self) -> bool {
         matches!(self, Self::Check | Self::Decide | Self::GiveBack)
     }
@@ -87,7 +85,7 @@ pub(super) enum LimitNumbers {
     Arguments,
 }
 
-/// The four numbers of a limit, as its parts name them.
+/// Four numbers of a limit, in the order of their names in a part.
 pub(super) fn numbers(limit: &Limit) -> [u64; 4] {
     let extra = match limit.kind() {
         LimitKind::Log { resolution_ms } => resolution_ms,
@@ -97,7 +95,7 @@ pub(super) fn numbers(limit: &Limit) -> [u64; 4] {
     [limit.quota(), limit.window_ms(), extra, (limit.window_ms() / 8).max(1)]
 }
 
-/// The script for these limits.
+/// Script for these limits.
 pub(super) fn write(
     limits: &[Limit],
     purpose: ScriptPurpose,
@@ -124,14 +122,14 @@ pub(super) fn write(
     match purpose {
         ScriptPurpose::Check | ScriptPurpose::Decide | ScriptPurpose::GiveBack => writer.answer_all(head),
         ScriptPurpose::Reserve => writer.reserve(head),
-        ScriptPurpose::Ticketed => writer.decide_once(head),
+        ScriptPurpose::Ticketed => writer.decide_idempotent(head),
         ScriptPurpose::Undo => writer.undo(head),
         ScriptPurpose::Settle => writer.settle(head),
     }
     let several = purpose.is_for_several();
     let expires = if time == ScriptClock::Server { "true" } else { "false" };
     let undo = if purpose == ScriptPurpose::Undo { "true" } else { "false" };
-    // A ticket keeps an answer that does not depend on the kind.
+    // A ticket stores an answer that does not depend on the kind.
     let alone = if limits.len() == 1 && several { "true" } else { "false" };
     let constants =
         [("ALONE", alone), ("EXPIRES", expires), ("UNDO", undo), ("DEBT", DEBT), ("FOREIGN", FOREIGN)];

@@ -46,7 +46,7 @@ impl ScriptCache {
         if !crowded {
             return CachedScript { script: self.write(exact, limits), numbers: Vec::new() };
         }
-        // The kinds alone tell these scripts apart.
+        // The kinds alone identify these scripts.
         let kinds = limits.iter().map(|limit| [kind(limit), 0, 0, 0]).collect();
         let script = self.write((purpose, LimitNumbers::Arguments, kinds), limits);
         let values = limits.iter().flat_map(numbers).map(text).collect();
@@ -60,7 +60,7 @@ impl ScriptCache {
     }
 }
 
-/// A number for the kind of a limit.
+/// Number of the kind of a limit.
 fn kind(limit: &Limit) -> u64 {
     limit.to_words()[0] & u64::from(u32::MAX)
 }

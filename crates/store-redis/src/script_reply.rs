@@ -9,20 +9,20 @@ use super::script::{REPLY_HEAD_BYTES, REPLY_LIMIT_BYTES, REPLY_PERMIT_BYTES};
 pub(super) struct ScriptReply {
     pub(super) decided_at_ms: u64,
     pub(super) decisions: Vec<Decision>,
-    /// The permits that were opened.
+    /// Opened permits.
     pub(super) grants: Vec<Grant>,
 }
 
-/// Stands for the number of a permit for places in flight, which has none.
-pub(super) const PLACES: u64 = (1 << 48) - 1;
+/// Number of a permit that has none: one for in-flight slots.
+pub(super) const NO_NUMBER: u64 = (1 << 48) - 1;
 
 impl ScriptReply {
-    /// Whether every limit let it pass.
+    /// True if every limit admitted it.
     pub(super) fn is_admitted(&self) -> bool {
         self.decisions.iter().all(|decision| decision.outcome == Outcome::Fits)
     }
 
-    /// The answer to these costs under these limits, if the bytes are one.
+    /// Reply to these costs under these limits; `None` if the bytes are invalid.
     pub(super) fn read(bytes: &[u8], costs: &[(Limit, u64)]) -> Option<Self> {
         let (head, limits) = bytes.split_at_checked(REPLY_HEAD_BYTES)?;
         let (limits, permits) = limits.split_at_checked(REPLY_LIMIT_BYTES * costs.len())?;
@@ -43,10 +43,10 @@ impl ScriptReply {
         Some(Self { decided_at_ms, decisions, grants })
     }
 
-    /// An admission, from the head of the log that it was written to: the last write, the units of
-    /// all entries, the newest stamp.
+    /// Admission from the head of its log: the last write, the units of all entries, the newest
+    /// stamp.
     fn of_log(head: &[u8], limit: &Limit) -> Self {
-        let [decided_at_ms, total, stamp_ms] = [5..11, 11..18, 18..24].map(|place| number(&head[place]));
+        let [decided_at_ms, total, stamp_ms] = [5..11, 11..18, 18..24].map(|range| number(&head[range]));
         let remaining = limit.quota().saturating_sub(total);
         let reset_after_ms = (stamp_ms + limit.window_ms()).saturating_sub(decided_at_ms);
         let decision = Decision { outcome: Outcome::Fits, remaining, reset_after_ms, stamp_ms };
@@ -55,7 +55,7 @@ impl ScriptReply {
 }
 
 fn decision(row: &[u8], limit: &Limit, cost: u64, admitted: bool) -> Decision {
-    let [remaining, reset_after_ms, when_ms] = [0..7, 7..13, 13..19].map(|place| number(&row[place]));
+    let [remaining, reset_after_ms, when_ms] = [0..7, 7..13, 13..19].map(|range| number(&row[range]));
     let outcome = if admitted || cost <= remaining {
         Outcome::Fits
     } else if cost > limit.ceiling() {
@@ -68,10 +68,10 @@ fn decision(row: &[u8], limit: &Limit, cost: u64, admitted: bool) -> Decision {
 
 fn grant(bytes: &[u8; REPLY_PERMIT_BYTES]) -> Grant {
     let (generation, number) = (self::number(&bytes[..8]), self::number(&bytes[8..]));
-    Grant { generation, number: (number != PLACES).then_some(number) }
+    Grant { generation, number: (number != NO_NUMBER).then_some(number) }
 }
 
-/// A number of up to eight bytes, the lowest first.
+/// Number of up to eight bytes, little-endian.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

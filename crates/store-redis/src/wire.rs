@@ -25,12 +25,12 @@ impl ScriptWire {
         Self { space: Space::named(name), limits: limits.to_vec(), script, record_bytes }
     }
 
-    /// A command that makes the server know the script.
+    /// Command that loads the script.
     pub fn load(&self) -> Vec<u8> {
         pack(&[b"SCRIPT".to_vec(), b"LOAD".to_vec(), self.script.text.clone().into_bytes()])
     }
 
-    /// A command that checks all of these keys in one call.
+    /// Command that checks all of these keys in one call.
     pub fn check(&self, keys: &[Key<'_>]) -> Vec<u8> {
         let count = keys.len() * self.limits.len();
         let mut words = vec![b"EVALSHA".to_vec(), self.script.sha.clone().into_bytes(), text(count as u64)];
@@ -41,7 +41,7 @@ impl ScriptWire {
         pack(&words)
     }
 
-    /// Whether each check of a reply was admitted.
+    /// Outcome of each check of a reply: true if it was admitted.
     pub fn admitted(&self, reply: &[u8]) -> Vec<bool> {
         reply.chunks(self.record_bytes.max(1)).map(|row| row.first() != Some(&0)).collect()
     }

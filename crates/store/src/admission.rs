@@ -12,7 +12,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Whether the request was charged.
+    /// True if the request was charged.
     pub fn is_admitted(&self) -> bool {
         self.verdict.is_allowed() && self.grants != Grants::TooManyOpen
     }

@@ -56,23 +56,23 @@ pub enum RefundScope {
     /// Nothing. No permit is opened.
     #[default]
     Nothing,
-    /// Places in flight, which end with the request whatever its cost.
-    Places,
+    /// In-flight slots, which end with the request whatever its cost.
+    InFlight,
     /// Everything.
     Everything,
 }
 
 impl RefundScope {
-    /// Whether it includes charges under this limit.
+    /// True if it includes charges under this limit.
     pub fn includes(self, limit: &Limit) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Places => limit.needs_id(),
+            Self::InFlight => limit.needs_id(),
             Self::Everything => !matches!(limit.kind(), LimitKind::Gcra { .. }),
         }
     }
 
-    /// Whether the permit needs a number. Places in flight do not: the holder's id finds them.
+    /// True if the permit needs a number. In-flight slots do not: they are found by the holder's id.
     pub fn is_numbered(self, limits: &[Limit]) -> bool {
         limits.iter().any(|limit| self.includes(limit) && !limit.needs_id())
     }
@@ -94,7 +94,7 @@ pub fn stricter(one: &Limit, other: &Limit) -> Limit {
     if is_stricter(other, one) { *other } else { *one }
 }
 
-/// Whether a limit is stricter than another with the same history.
+/// True if a limit is stricter than another with the same history.
 pub fn is_stricter(one: &Limit, other: &Limit) -> bool {
     let bounds = |limit: &Limit| (limit.ceiling(), limit.quota());
     bounds(one) < bounds(other)

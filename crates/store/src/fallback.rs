@@ -36,11 +36,11 @@ pub enum OnStoreError {
 
 /// Store with a fallback for outages.
 ///
-/// What the store admits is recorded here too, so that a node that has to decide by itself knows
-/// what it has already let through. While the store is away, a node admits in any window at most
-/// its share: the quota divided by the number of nodes, but at least 1. All nodes together then
-/// admit at most the quota, or as many as there are nodes if that is more; in a window that
-/// contains the beginning or the end of an outage, at most twice that.
+/// The state of this node records what the store admits, so that the node knows its own usage when
+/// it has to decide. While the store is unavailable, a node admits in any window at most its share:
+/// the quota divided by the number of nodes, but at least 1. All nodes together then admit at most
+/// the quota, or one per node if that is more; in a window that contains the beginning or the end
+/// of an outage, at most twice that.
 #[derive(Debug)]
 pub struct Fallback<S> {
     store: S,
@@ -51,7 +51,7 @@ pub struct Fallback<S> {
     rules: RwLock<HashMap<Space, OnStoreError>>,
     failures: AtomicU64,
     answers: SourceCounters,
-    /// What this node answered by itself.
+    /// Answers of this node under idempotency keys.
     idempotency: IdempotencyCache,
 }
 
@@ -110,7 +110,7 @@ impl<S: Store> Fallback<S> {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What holds for each charge.
+    /// Configured answer for each charge.
     fn modes(&self, call: &ChargeRequest<'_>) -> Vec<OnStoreError> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
         let mode = |charge: &Charge<'_>| rules.get(&charge.space).copied().unwrap_or(self.default_mode);
@@ -132,34 +132,34 @@ impl<S: Store> Fallback<S> {
     fn reserve_fallback(&self, request: &ReserveRequest<'_>) -> Admission {
         let call = &request.charge;
         let modes = self.modes(call);
-        // A request that is refused anyhow only looks.
+        // A request that is denied anyway is a peek.
         let refused = modes.contains(&OnStoreError::Deny);
         let cost = |charge: &Charge<'_>| if refused { 0 } else { charge.cost };
         let charges = call.charges.iter().map(|charge| Charge { cost: cost(charge), ..*charge });
         let charges: Vec<Charge<'_>> = charges.collect();
-        // What is recorded nowhere cannot be given back.
+        // A charge that is not recorded cannot be given back.
         let is_local = |charge: usize| modes[charge] == OnStoreError::Local;
         let local = (0..charges.len()).filter(|charge| is_local(*charge));
-        let returns: Vec<RefundScope> = local.map(|charge| request.refund_scope(charge)).collect();
-        let mut granted = Grants::Nothing;
+        let refunds: Vec<RefundScope> = local.map(|charge| request.refund_scope(charge)).collect();
+        let mut all_grants = Grants::Nothing;
         let call = ChargeRequest { charges: &charges, ..*call };
         let verdict = self.answer_fallback(&call, &modes, |local_charges| {
             let admission =
-                self.local.reserve_now(&ReserveRequest { charge: *local_charges, refunds: &returns });
-            granted = admission.grants;
+                self.local.reserve_now(&ReserveRequest { charge: *local_charges, refunds: &refunds });
+            all_grants = admission.grants;
             admission.verdict
         });
-        if let Grants::Permits(grants) = &mut granted {
+        if let Grants::Permits(grants) = &mut all_grants {
             let mut own = std::mem::take(grants).into_iter();
             *grants = (0..charges.len())
                 .map(|charge| is_local(charge).then(|| own.next()).flatten().flatten())
                 .collect();
         }
-        Admission { verdict, grants: granted }
+        Admission { verdict, grants: all_grants }
     }
 
-    /// Has this node's own state answer for the charges that it answers for, by its shares, and
-    /// puts what is assumed for the others beside that.
+    /// Verdict from this node's shares for the charges that it decides, and from the configured
+    /// answers for the others.
     fn answer_fallback(
         &self,
         call: &ChargeRequest<'_>,
@@ -198,8 +198,7 @@ pub fn share(limit: &Limit, nodes: u64) -> Limit {
     let [head, quota, window_ms, extra] = limit.to_words();
     let extra = if matches!(limit.kind(), LimitKind::Gcra { .. }) { part(extra) } else { extra };
     let shared = |extra| Limit::from_words([head, part(quota), window_ms, extra]);
-    // A quota is rounded down, and may then be too slow for its part of a burst that takes ages to
-    // drain.
+    // A quota is rounded down, and may then be too slow for its part of a burst that drains slowly.
     shared(extra).or_else(|_| shared(1)).unwrap_or(*limit)
 }
 
@@ -244,34 +243,35 @@ impl<S: Store> Store for Fallback<S> {
         Ok(verdict)
     }
 
-    /// A request that this node answered by itself, and that comes again when the store is back, is
-    /// asked there like any other: the store never heard of it, and what all nodes share has not
-    /// been charged yet.
+    /// A request that this node answered during an outage, and that is repeated when the store is
+    /// back, is decided by the store like any other: the shared quota was not charged yet.
     async fn decide_idempotent(
         &self,
         request: &ReserveRequest<'_>,
         idempotency_key: &[u8],
     ) -> Result<IdempotentOutcome, S::Error> {
         let call = &request.charge;
-        let once = match self.store.decide_idempotent(request, idempotency_key).await {
-            Ok(once) => {
-                // An answer that is given again was recorded here when it was given first.
-                if let IdempotentOutcome::Decided(admission) = &once
+        let outcome = match self.store.decide_idempotent(request, idempotency_key).await {
+            Ok(outcome) => {
+                // A replayed answer was recorded here when it was decided.
+                if let IdempotentOutcome::Decided(admission) = &outcome
                     && admission.is_admitted()
                 {
                     self.warm(call, &admission.verdict);
                 }
-                once
+                outcome
             }
             Err(_) => {
                 self.count_failure();
                 self.idempotency.decide(call, idempotency_key, || self.reserve_fallback(request))
             }
         };
-        if let IdempotentOutcome::Decided(admission) | IdempotentOutcome::Replayed { admission, .. } = &once {
+        if let IdempotentOutcome::Decided(admission) | IdempotentOutcome::Replayed { admission, .. } =
+            &outcome
+        {
             self.answers.add(admission.verdict.source);
         }
-        Ok(once)
+        Ok(outcome)
     }
 
     async fn reserve(&self, request: &ReserveRequest<'_>) -> Result<Admission, S::Error> {
@@ -291,14 +291,13 @@ impl<S: Store> Store for Fallback<S> {
         Ok(admission)
     }
 
-    /// What this node let through by itself it also takes back by itself: its own ledger knows
-    /// those permits, and no other does. What the store settles is settled here too.
+    /// Permits of this node are settled by this node, which alone has them. What the store settles
+    /// is settled here too.
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Vec<SettleOutcome>, S::Error> {
         let mut outcomes = self.local.settle_now(settlement);
         let is_own =
             |outcome: &SettleOutcome| matches!(outcome, SettleOutcome::Settled | SettleOutcome::AlreadySpent);
-        // A request may have been answered by both: the rules that only look on are asked by
-        // themselves.
+        // A request may have been answered by both: rules in observe mode are decided separately.
         let others: Vec<usize> = (0..outcomes.len()).filter(|index| !is_own(&outcomes[*index])).collect();
         if others.is_empty() {
             return Ok(outcomes);
@@ -314,12 +313,12 @@ impl<S: Store> Store for Fallback<S> {
         Ok(outcomes)
     }
 
-    /// What a store that does not answer should have been given back stays used there until it has
-    /// left its windows; this node has it back where it decides by itself.
+    /// Units that could not be given back to an unavailable store stay used there until they leave
+    /// their windows. This node gives them back in its own state.
     async fn give_back(&self, call: &ChargeRequest<'_>) -> Result<Verdict, S::Error> {
         match self.store.give_back(call).await {
             Ok(verdict) => {
-                // By the store's clock, as what it admitted was recorded.
+                // By the store's clock, by which its admissions were recorded here.
                 let _ = self.local.give_back_now(&ChargeRequest { now_ms: verdict.decided_at_ms, ..*call });
                 Ok(verdict)
             }
@@ -332,7 +331,7 @@ impl<S: Store> Store for Fallback<S> {
         }
     }
 
-    /// Also what this node would decide by itself, whether the store answers or not.
+    /// Deletes the state of this node too, whether the store answers or not.
     async fn forget(&self, subject: &ForgetRequest<'_>) -> Result<(), S::Error> {
         self.local.forget_now(subject);
         self.store.forget(subject).await

@@ -1,10 +1,10 @@
-//! 128 bits that stand for a subject, under a random secret.
+//! Fingerprint of a subject: 128 bits of a keyed hash.
 //!
-//! Multilinear hashing (Carter and Wegman) in two lanes, each the upper half of `Σ kᵢ·wᵢ mod 2^128`
+//! Multilinear hashing (Carter and Wegman) as two sums, each the upper half of `Σ kᵢ·wᵢ mod 2^128`
 //! over the 64-bit words w of the input, with random 128-bit k. For any two different inputs of one
-//! block the upper half of the difference is uniform, so that (a carry set aside) they agree in
-//! both lanes with probability 2^−126 at most, whatever they are: whoever does not know the secret
-//! cannot choose keys that collide. Longer inputs chain blocks; each adds 2^−126.
+//! block the upper half of the difference is uniform, so (up to a carry) both sums agree with
+//! probability 2^−126 at most, whatever the inputs: without the secret, nobody can choose keys that
+//! collide. Longer inputs chain blocks; each adds 2^−126.
 //!
 //! Space and length are added to the result: a shift leaves the bound as it is, and the same words
 //! at another length, or in another space, never collide.
@@ -13,31 +13,31 @@ use sha2::{Digest, Sha256};
 
 use crate::key::{Key, Space};
 
-/// The random secret of one store, from which its multipliers are derived.
+/// Random secret of one store, from which its multipliers are derived.
 pub type Seed = [u8; 32];
 
-/// What a store keeps of a subject instead of the subject itself. A pair, which functions take in
-/// two registers where an array would go through memory.
+/// Fingerprint of a subject, which a store has instead of the subject itself. A pair, which is
+/// passed in two registers, where an array would go through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Fingerprint(pub u64, pub u64);
 
 impl Fingerprint {
-    /// Where it belongs in a table, modulo its size.
+    /// Home bucket in a table, modulo its size.
     #[inline(always)]
     pub fn home(self) -> usize {
         (scatter(self.0) >> 32) as usize
     }
 
-    /// Its part of so many.
+    /// Index of its part, of this many.
     #[inline(always)]
     pub fn below(self, parts: usize) -> usize {
         ((u128::from(scatter(self.1)) * parts as u128) >> 64) as usize
     }
 }
 
-/// Sums are linear: keys in a row lie on a lattice, and with some secrets on a coarse one, which
+/// Mixes a half. Sums are linear: consecutive keys lie on a lattice, and with some secrets on a coarse one, which
 /// would fill some parts of a table and leave others empty. Folding the halves into each other
-/// breaks it up; the factor is odd, and the bits of the golden ratio.
+/// breaks it up. The factor is odd, and has the bits of the golden ratio.
 #[inline(always)]
 fn scatter(half: u64) -> u64 {
     (half ^ half >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -53,15 +53,15 @@ const NEXT_BYTES: usize = 8 * (WORDS - 2);
 pub struct Fingerprints {
     seed: Seed,
     multiply: [[u128; 2]; WORDS],
-    /// For the length, where it is not one of a few.
+    /// Multipliers of the length, for keys outside the common lengths.
     multiply_length: [u128; 2],
 }
 
-/// The two lanes.
+/// Two sums.
 #[derive(Clone, Copy, Debug)]
-struct LaneSum([u128; 2]);
+struct PairSum([u128; 2]);
 
-impl LaneSum {
+impl PairSum {
     const ZERO: Self = Self([0, 0]);
 
     #[inline(always)]
@@ -72,13 +72,13 @@ impl LaneSum {
 
     #[inline(always)]
     fn upper(self) -> Fingerprint {
-        let [one, two] = self.0.map(|lane| (lane >> 64) as u64);
+        let [one, two] = self.0.map(|sum| (sum >> 64) as u64);
         Fingerprint(one, two)
     }
 }
 
 impl Fingerprints {
-    /// Of a secret.
+    /// Hash with a secret.
     pub fn new(seed: Seed) -> Self {
         let pair = |index: u8| {
             let digest = Sha256::new().chain_update(seed).chain_update([index]).finalize();
@@ -102,7 +102,7 @@ impl Fingerprints {
         let Fingerprint(one, two) = match (bytes.first_chunk(), bytes.last_chunk()) {
             // The common lengths without a loop.
             (Some(first), Some(last)) if bytes.len() <= 16 => {
-                let sum = LaneSum::ZERO.plus(self.multiply[0], u64::from_le_bytes(*first));
+                let sum = PairSum::ZERO.plus(self.multiply[0], u64::from_le_bytes(*first));
                 sum.plus(self.multiply[1], u64::from_le_bytes(*last)).upper()
             }
             _ => self.any_length(bytes),
@@ -116,19 +116,19 @@ impl Fingerprints {
         let (first, rest) = bytes.split_at(bytes.len().min(FIRST_BYTES));
         // Zeros add nothing to a sum: without the length in it, keys of zeros would all have one
         // home in the table.
-        let start = LaneSum::ZERO.plus(self.multiply_length, bytes.len() as u64);
+        let start = PairSum::ZERO.plus(self.multiply_length, bytes.len() as u64);
         let mut sum = self.absorb(start, 0, first);
         for block in rest.chunks(NEXT_BYTES) {
             let Fingerprint(one, two) = sum.upper();
-            sum = LaneSum::ZERO.plus(self.multiply[0], one).plus(self.multiply[1], two);
+            sum = PairSum::ZERO.plus(self.multiply[0], one).plus(self.multiply[1], two);
             sum = self.absorb(sum, 2, block);
         }
         sum.upper()
     }
 
-    /// Takes in at most a block. The last word may overlap the one before it: given the length,
-    /// which is part of the input, the words still tell every byte.
-    fn absorb(&self, mut sum: LaneSum, from: usize, bytes: &[u8]) -> LaneSum {
+    /// Adds at most a block. The last word may overlap the one before it: given the length, which is
+    /// part of the input, the words still determine every byte.
+    fn absorb(&self, mut sum: PairSum, from: usize, bytes: &[u8]) -> PairSum {
         let (words, rest) = bytes.as_chunks::<8>();
         for (word, multiplier) in words.iter().zip(&self.multiply[from..]) {
             sum = sum.plus(*multiplier, u64::from_le_bytes(*word));
@@ -176,12 +176,12 @@ mod tests {
     #[test]
     fn every_length_and_bit_counts() {
         let fingerprints = fingerprints();
-        let mut seen = HashSet::new();
+        let mut all = HashSet::new();
         for length in 0..=200_usize {
             for fill in [0_u8, b'a', 255] {
                 let mut bytes = vec![fill; length];
                 let mut insert = |bytes: &[u8]| {
-                    assert!(seen.insert(fingerprints.of(Space([1, 2]), &bytes.into())), "{bytes:?}");
+                    assert!(all.insert(fingerprints.of(Space([1, 2]), &bytes.into())), "{bytes:?}");
                 };
                 if length > 0 || fill == 0 {
                     insert(&bytes);
@@ -207,7 +207,7 @@ mod tests {
             |n| u64::from(n).to_le_bytes().to_vec(),
             |n| vec![0; n as usize / 8],
         ];
-        for (shape, make) in shapes.into_iter().enumerate() {
+        for (layout, make) in shapes.into_iter().enumerate() {
             let keys: HashSet<Vec<u8>> = (0..KEYS).map(make).collect();
             let mut set = [0_u32; 128];
             for key in &keys {
@@ -221,7 +221,7 @@ mod tests {
             let (half, most) = (keys.len() as f64 / 2.0, 4.0 * (keys.len() as f64).sqrt());
             for (bit, count) in set.into_iter().enumerate() {
                 let off = (f64::from(count) - half).abs();
-                assert!(off <= most, "shape {shape}, bit {bit}: {count} of {}", keys.len());
+                assert!(off <= most, "layout {layout}, bit {bit}: {count} of {}", keys.len());
             }
         }
     }

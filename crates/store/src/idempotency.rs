@@ -106,7 +106,7 @@ impl IdempotencyCache {
         Self { fingerprints, shards, budget, swept_ms: AtomicU64::new(0) }
     }
 
-    /// The cached answer, or the result of `decide`. Holds the lock of the key's shard meanwhile,
+    /// Cached answer, or the result of `decide`. Holds the lock of the key's shard meanwhile,
     /// so that concurrent requests are charged once.
     pub(crate) fn decide(
         &self,
@@ -233,7 +233,7 @@ impl CacheShard {
         self.answers.insert(key, answer);
     }
 
-    /// An entry without effect: expired, or written by a wrong clock.
+    /// Entry without effect: expired, or written by a wrong clock.
     fn expired(&self, now_ms: u64) -> Option<Fingerprint> {
         let edges = [self.ends.first(), self.ends.last()];
         edges.into_iter().flatten().find(|(end_ms, _)| !is_live(*end_ms, now_ms)).map(|(_, key)| *key)

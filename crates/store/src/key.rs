@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
-/// The subject of a limit: one part (`"alice"`, `42`), or several (`("acme", "alice")`).
+/// Subject of a limit: one part (`"alice"`, `42`), or several (`("acme", "alice")`).
 ///
 /// Parts are prefixed with their length, so `("a", "bc")` and `("ab", "c")` are different keys. An
 /// integer or an IP address is the same key as its text.
@@ -30,9 +30,9 @@ impl<'a> Key<'a> {
         Self { form: KeyEncoding::Single, bytes }
     }
 
-    /// A key of any number of parts.
+    /// Key of any number of parts.
     pub fn from_parts<P: KeySegment>(parts: impl IntoIterator<Item = P>) -> Self {
-        // Room for most keys, so that they are allocated once.
+        // Enough for most keys, so that they are allocated once.
         let mut bytes = Vec::with_capacity(64);
         for part in parts {
             push_part(&mut bytes, &part);
@@ -57,7 +57,7 @@ impl<'a> Key<'a> {
         &self.bytes
     }
 
-    /// Its parts; a key that is one part has one.
+    /// Its parts, at least one.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.bytes();
         let mut single = (self.form() == KeyEncoding::Single).then_some(rest);
@@ -73,7 +73,7 @@ impl<'a> Key<'a> {
         })
     }
 
-    /// A key from what [`Key::form`] and [`Key::bytes`] gave.
+    /// Key from the results of [`Key::form`] and [`Key::bytes`].
     pub fn from_raw(form: u8, bytes: &'a [u8]) -> Option<Self> {
         let form = match form {
             0 => KeyEncoding::Single,
@@ -97,63 +97,29 @@ pub trait KeySegment {
     fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R;
 }
 
-impl KeySegment for &str {
-    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
-        read(self.as_bytes())
-    }
-}
-
-impl KeySegment for &String {
-    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
-        read(self.as_bytes())
-    }
-}
-
-impl KeySegment for &[u8] {
-    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
-        read(self)
-    }
-}
-
-impl<const N: usize> KeySegment for &[u8; N] {
-    fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
-        read(*self)
-    }
-}
-
 impl<const N: usize> KeySegment for [u8; N] {
     fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
         read(self)
     }
 }
 
-impl<'a> From<&'a str> for Key<'a> {
-    #[inline]
-    fn from(part: &'a str) -> Self {
-        Self::single(Cow::Borrowed(part.as_bytes()))
-    }
-}
+macro_rules! borrowed {
+    ($([$($generics:tt)*] $value:ty),*) => {$(
+        impl<$($generics)*> KeySegment for &$value {
+            fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+                read((*self).as_ref())
+            }
+        }
 
-impl<'a> From<&'a String> for Key<'a> {
-    #[inline]
-    fn from(part: &'a String) -> Self {
-        Self::single(Cow::Borrowed(part.as_bytes()))
-    }
+        impl<'a, $($generics)*> From<&'a $value> for Key<'a> {
+            #[inline]
+            fn from(part: &'a $value) -> Self {
+                Self::single(Cow::Borrowed(part.as_ref()))
+            }
+        }
+    )*};
 }
-
-impl<'a> From<&'a [u8]> for Key<'a> {
-    #[inline]
-    fn from(part: &'a [u8]) -> Self {
-        Self::single(Cow::Borrowed(part))
-    }
-}
-
-impl<'a, const N: usize> From<&'a [u8; N]> for Key<'a> {
-    #[inline]
-    fn from(part: &'a [u8; N]) -> Self {
-        Self::single(Cow::Borrowed(part))
-    }
-}
+borrowed!([] str, [] String, [] [u8], [const N: usize] [u8; N]);
 
 impl<const N: usize> From<[u8; N]> for Key<'_> {
     fn from(part: [u8; N]) -> Self {

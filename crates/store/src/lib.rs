@@ -15,7 +15,7 @@
 //! | ├ `eviction`, `budget`, `bytes`, `fullness`, `max_size` | the memory bound |
 //! | └ `snapshot`, `snapshot_reader`, `codec` | the state in a file |
 //! | `idempotency` | answers under idempotency keys, of this process |
-//! | `fallback` | what decides while a store does not answer |
+//! | `fallback` | decisions while a store is unavailable |
 //! | `notes` | short texts that all processes with a store share |
 //! | `sync` | the lock of a shard, which tests replace to explore schedules |
 
@@ -45,5 +45,5 @@ pub use settlement::{ChargeRecord, SettleOutcome, Settlement, settle_limit};
 pub use store::Store;
 pub use sync_store::SyncStore;
 
-/// The most limits that one request may touch.
+/// Maximum number of limits of one request.
 pub const MAX_LIMITS: usize = 32;

@@ -85,19 +85,19 @@ pub struct Memory {
     shards: Box<[ShardLock]>,
     idempotency: IdempotencyCache,
     notes: Mutex<Notes>,
-    /// Distinguishes the generations of its ledgers from those of another store.
+    /// Distinguishes the generations of its permits from those of another store.
     generations: u64,
 }
 
-/// Limits prepared for decisions: what can be computed from them before the first request. Owned by
-/// a limiter, or borrowed for one call.
+/// Limits with everything that can be computed from them before the first request. Owned by a
+/// limiter, or borrowed for one call.
 #[derive(Debug)]
 pub struct PreparedLimits<L> {
     /// Space of the limiter.
     pub space: Space,
     /// Its limits.
     pub limits: L,
-    way: FastPath,
+    path: FastPath,
     /// The first two limits, beside the rest to save a lookup.
     first: Limit,
     second: Limit,
@@ -117,7 +117,7 @@ enum FastPath {
 impl<L: Deref<Target = [Limit]>> PreparedLimits<L> {
     /// Prepares the limits of a limiter.
     pub fn new(space: Space, limits: L) -> Self {
-        let (way, first, second) = match &*limits {
+        let (path, first, second) = match &*limits {
             [one] => match one.kind() {
                 LimitKind::Counter => (FastPath::Counter, *one, *one),
                 LimitKind::Log { .. } => (FastPath::Log, *one, *one),
@@ -126,7 +126,7 @@ impl<L: Deref<Target = [Limit]>> PreparedLimits<L> {
             [one, two] => (FastPath::Two, *one, *two),
             _ => (FastPath::Several, Limit::per_second(1), Limit::per_second(1)),
         };
-        Self { space, limits, way, first, second, number: SpecNumber::unknown() }
+        Self { space, limits, path, first, second, number: SpecNumber::unknown() }
     }
 }
 
@@ -146,7 +146,7 @@ pub struct Stats {
 }
 
 impl Memory {
-    /// A store that uses at most `max_memory` bytes (and at least [`MIN_MAX_MEMORY`]).
+    /// Store that uses at most `max_memory` bytes (and at least [`MIN_MAX_MEMORY`]).
     pub fn new(max_memory: usize) -> Self {
         Self::with_seed(max_memory, random())
     }
@@ -170,8 +170,8 @@ impl Memory {
         }
     }
 
-    /// Beside a store that names the generations of its ledgers by the same ids: no permit of one
-    /// is then known to the other.
+    /// Store beside another one that gets the same requests, and so names generations of permits by
+    /// the same ids: makes the permits of one void in the other.
     pub fn beside_another(self) -> Self {
         Self { generations: u64::from_le_bytes(random()), ..self }
     }
@@ -182,9 +182,9 @@ impl Memory {
             return self.decide_multi_subject(call);
         };
         let Charge { space, key, limits, cost } = *charge;
-        let terms = PreparedLimits::new(space, limits);
-        terms.number.look_up(&self.interner, space, limits);
-        self.decide_subject(key, &terms, (now_ms, cost), holder)
+        let prepared = PreparedLimits::new(space, limits);
+        prepared.number.look_up(&self.interner, space, limits);
+        self.decide_subject(key, &prepared, (now_ms, cost), holder)
     }
 
     /// [`Store::decide_idempotent`] without waiting, which cannot fail.
@@ -202,17 +202,17 @@ impl Memory {
     pub fn decide_subject<L: Deref<Target = [Limit]>>(
         &self,
         key: &Key<'_>,
-        terms: &PreparedLimits<L>,
+        prepared: &PreparedLimits<L>,
         attempt_at: (u64, u64),
         holder: u64,
     ) -> Verdict {
-        let fingerprint = self.fingerprints.of(terms.space, key);
-        match terms.way {
-            FastPath::Counter => self.decide_counter(fingerprint, terms, attempt_at),
-            FastPath::Log => self.decide_log(fingerprint, terms, attempt_at),
-            FastPath::Two => self.decide_two(fingerprint, terms, attempt_at, holder),
-            FastPath::One => self.decide_one(fingerprint, terms, attempt_at, holder),
-            FastPath::Several => self.decide_slow(fingerprint, terms, attempt_at, holder),
+        let fingerprint = self.fingerprints.of(prepared.space, key);
+        match prepared.path {
+            FastPath::Counter => self.decide_counter(fingerprint, prepared, attempt_at),
+            FastPath::Log => self.decide_log(fingerprint, prepared, attempt_at),
+            FastPath::Two => self.decide_two(fingerprint, prepared, attempt_at, holder),
+            FastPath::One => self.decide_one(fingerprint, prepared, attempt_at, holder),
+            FastPath::Several => self.decide_slow(fingerprint, prepared, attempt_at, holder),
         }
     }
 

@@ -40,7 +40,7 @@ pub enum PostOutcome {
 }
 
 impl Note {
-    /// Whether its text and id are within the bounds.
+    /// True if its text and id are within the bounds.
     pub fn fits(&self) -> bool {
         self.text.len() <= MAX_NOTE_BYTES && self.id.len() <= MAX_NOTE_ID_BYTES
     }

@@ -13,8 +13,8 @@ pub struct Settlement<'a> {
     pub id: u64,
     /// Final cost; 0 refunds.
     pub cost: u64,
-    /// Places in flight that stay taken; 0 releases.
-    pub places: u64,
+    /// In-flight slots that stay taken; 0 releases.
+    pub slots: u64,
     /// Recorded charges by subject.
     pub subjects: Vec<ChargeRecord<'a>>,
 }
@@ -22,18 +22,18 @@ pub struct Settlement<'a> {
 impl Settlement<'_> {
     /// Final cost under this limit.
     pub fn cost_of(&self, limit: LimitId) -> u64 {
-        if limit.is_in_flight() { self.places } else { self.cost }
+        if limit.is_in_flight() { self.slots } else { self.cost }
     }
 }
 
-/// Record of a charge: where an admitted request was charged for one subject.
+/// Record of a charge: the entries of an admitted request for one subject.
 #[derive(Clone, Debug)]
 pub struct ChargeRecord<'a> {
     /// The rule or limiter whose subject it is.
     pub space: Space,
     /// The subject.
     pub key: Key<'a>,
-    /// Permit in the subject's ledger.
+    /// Permit of the subject.
     pub grant: Grant,
     /// Limits, and the entry in each.
     pub receipts: Vec<(LimitId, Receipt)>,

@@ -15,8 +15,8 @@ pub trait Store: Send + Sync {
     /// Failure of the store. A denial is an answer, not an error.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Whether the store may repeat a denial without reading the state. If so, it must learn of
-    /// refundable spaces beforehand: see [`Store::expect_refunds`].
+    /// True if the store may repeat a denial without reading the state. Then announce refundable
+    /// spaces beforehand: see [`Store::expect_refunds`].
     const HAS_DENY_CACHE: bool = false;
 
     /// Announces a space in which charges may be given back: by permits, or because another
@@ -65,7 +65,7 @@ pub trait Store: Send + Sync {
 
     /// Gives units back without a permit, the oldest first and never below zero;
     /// [`Charge::cost`](crate::Charge::cost) is the number of units. Returns the state afterwards,
-    /// as a peek (cost 0) does. Places in flight stay taken. Atomic per subject, not across
+    /// as a peek (cost 0) does. In-flight slots stay taken. Atomic per subject, not across
     /// subjects. Call [`Store::expect_refunds`] for the space first: otherwise a cached denial may
     /// be repeated that no longer applies.
     fn give_back(

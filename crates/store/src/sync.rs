@@ -1,4 +1,4 @@
-//! The lock of the memory store; under `--cfg shuttle` one whose schedules a test explores.
+//! Lock of the memory store; under `--cfg shuttle` one whose schedules a test explores.
 
 #[cfg(not(shuttle))]
 pub use parking_lot::{Mutex, MutexGuard};
@@ -15,7 +15,7 @@ mod explored {
     pub struct Mutex<T>(shuttle::sync::Mutex<T>);
 
     impl<T> Mutex<T> {
-        /// A mutex around a value.
+        /// Mutex around a value.
         pub fn new(value: T) -> Self {
             Self(shuttle::sync::Mutex::new(value))
         }

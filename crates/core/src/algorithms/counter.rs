@@ -29,14 +29,14 @@ pub struct CounterView {
 }
 
 impl Counter {
-    /// A history from its parts: when it was last written, the units of the window before that one,
-    /// and of that window.
+    /// History from its parts: the time of the last write, and the units of the windows before and
+    /// at it.
     #[inline(always)]
     pub fn new(last_ms: u64, previous: u64, current: u64) -> Self {
         Self { last_ms, previous: previous.min(MAX_DEBT), current: current.min(MAX_DEBT) }
     }
 
-    /// When it was last written.
+    /// Time of the last write.
     #[inline(always)]
     pub fn last_ms(&self) -> u64 {
         self.last_ms
@@ -54,12 +54,7 @@ impl Counter {
         self.current
     }
 
-    #[inline(always)]
-    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> CounterView {
-        self.view_at(limit, now_ms.max(self.last_ms))
-    }
-
-    /// The view at a time that is not before the last write.
+    /// View at a time that is not before the last write.
     #[inline(always)]
     fn view_at(&self, limit: &Limit, at_ms: u64) -> CounterView {
         let elapsed_ms = limit.elapsed_ms(at_ms);
@@ -92,13 +87,13 @@ impl Counter {
         Some(FastView { weighted: view.weighted_fast(limit)?, view })
     }
 
-    /// The state for a clock that stepped back. By value, as everything cold here: a reference
+    /// State for a clock that stepped back. By value, as everything cold here: a reference
     /// would force the common path to keep the state in memory.
     #[cold]
     #[inline(never)]
     fn stepped_back(self, limit: &Limit, now_ms: u64) -> Self {
         match read(now_ms, self.last_ms, limit.window_ms()) {
-            // As if never seen: then the time of the last write means nothing either.
+            // Same as a new key: the time of the last write has no meaning.
             _ if self.previous | self.current == 0 => Self::default(),
             // Everything that lies ahead is taken to have come now.
             ClockReading::Repair(ms) => Self::new(ms, 0, self.previous + self.current),
@@ -150,7 +145,7 @@ pub struct FastView {
 }
 
 impl FastView {
-    /// The largest cost that fits.
+    /// Largest cost that fits.
     #[inline(always)]
     pub fn remaining(&self, limit: &Limit) -> u64 {
         self.view.remaining(limit, self.weighted)
@@ -165,7 +160,7 @@ impl FastView {
     /// Decision on a cost that fits and is not 0, after it is written.
     #[inline(always)]
     pub fn admit(self, limit: &Limit, attempt: Attempt) -> Decision {
-        // What a counter answers follows from the view alone.
+        // The answer of a counter follows from the view alone.
         take(&mut Counter::default(), limit, attempt, (self.remaining(limit), self.view))
     }
 
@@ -177,18 +172,8 @@ impl FastView {
 }
 
 impl CounterView {
-    #[inline(always)]
-    fn reset_after_ms(&self, limit: &Limit, now_ms: u64) -> u64 {
-        let windows = match (self.previous, self.current) {
-            (0, 0) => return 0,
-            (_, 0) => 1,
-            _ => 2,
-        };
-        self.at_ms - now_ms + windows * limit.window_ms() - self.elapsed_ms
-    }
-
-    /// What the previous window still weighs, rounded up to whole units; that is, without what has
-    /// left, rounded down.
+    /// Weight of the previous window, rounded up to whole units: its count less what has left,
+    /// rounded down.
     #[inline(always)]
     fn weighted(&self, limit: &Limit) -> u64 {
         self.weighted_fast(limit).unwrap_or_else(|| {
@@ -208,7 +193,7 @@ impl CounterView {
         Some(self.previous - share)
     }
 
-    /// The largest cost that fits.
+    /// Largest cost that fits.
     #[inline(always)]
     fn remaining(&self, limit: &Limit, weighted: u64) -> u64 {
         limit.quota().saturating_sub(self.current + weighted)
@@ -230,8 +215,18 @@ impl History for Counter {
     }
 
     #[inline(always)]
+    fn view(&self, limit: &Limit, now_ms: u64) -> CounterView {
+        self.view_at(limit, now_ms.max(self.last_ms))
+    }
+
+    #[inline(always)]
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, view: CounterView) -> u64 {
-        view.reset_after_ms(limit, now_ms)
+        let windows = match (view.previous, view.current) {
+            (0, 0) => return 0,
+            (_, 0) => 1,
+            _ => 2,
+        };
+        view.at_ms - now_ms + windows * limit.window_ms() - view.elapsed_ms
     }
 
     #[inline(always)]
@@ -244,11 +239,11 @@ impl History for Counter {
         limit.quota()
     }
 
-    /// The cost fits at the first time when what came before leaves room for it: in this window,
-    /// while what came in it does, and otherwise in the next, when that in turn is shrinking.
+    /// The cost fits as soon as enough of the weighted count has left: in this window if the
+    /// current count leaves `left` units at all, otherwise in the next, where it shrinks in turn.
     ///
-    /// A count fits into room below it once `room / count` of the window is left: rounded down,
-    /// since before that it does not.
+    /// A count has shrunk to `left` once `left / count` of the window remains: rounded down, since
+    /// before that it has not.
     #[inline(always)]
     fn refuse(&self, limit: &Limit, attempt: Attempt, view: CounterView) -> (u64, u64) {
         let left = limit.quota() - attempt.cost;
@@ -266,7 +261,7 @@ impl History for Counter {
     fn record(&mut self, limit: &Limit, attempt: Attempt, view: CounterView) -> (u64, u64) {
         let view = CounterView { current: view.current + attempt.cost, ..view };
         self.write(&view);
-        // What was just written stays in view to the end of the next window.
+        // The cost stays in view until the end of the next window.
         (view.at_ms, view.at_ms - attempt.now_ms + 2 * limit.window_ms() - view.elapsed_ms)
     }
 
@@ -282,16 +277,16 @@ impl History for Counter {
     }
 }
 
-/// How long before the end of a window a count from the one before it has shrunk to `room`, which
-/// is less.
+/// Time before the end of a window at which a count from the one before it has shrunk to `left`,
+/// which is less.
 #[inline(always)]
-fn shrunk(limit: &Limit, count: u64, room: u64) -> u64 {
-    if count == limit.quota() && room == limit.quota() - 1 {
+fn shrunk(limit: &Limit, count: u64, left: u64) -> u64 {
+    if count == limit.quota() && left == limit.quota() - 1 {
         limit.freed_ms()
     } else if limit.tick_ms() == 1 {
-        mul_div(room, limit.window_ms(), count)
+        mul_div(left, limit.window_ms(), count)
     } else {
         cold_path();
-        mul_div(room, limit.ticks(limit.window_ms()), count) * limit.tick_ms()
+        mul_div(left, limit.ticks(limit.window_ms()), count) * limit.tick_ms()
     }
 }

@@ -8,7 +8,7 @@ use crate::time::{ClockReading, read};
 /// State of one key under a fixed window: the count of the window of the last write.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Fixed {
-    /// When it was last written; `current` belongs to the window that holds this time.
+    /// Time of the last write; `current` belongs to the window of this time.
     pub last_ms: u64,
     /// Units of the window.
     pub current: u64,
@@ -23,14 +23,6 @@ pub struct FixedView {
 }
 
 impl Fixed {
-    #[inline]
-    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> FixedView {
-        let at_ms = now_ms.max(self.last_ms);
-        let start_ms = limit.window_start_ms(at_ms);
-        let current = if self.last_ms >= start_ms { self.current } else { 0 };
-        FixedView { at_ms, start_ms, current }
-    }
-
     pub(crate) fn settle(
         &mut self,
         limit: &Limit,
@@ -39,7 +31,7 @@ impl Fixed {
         now_ms: u64,
     ) -> SettleEffect {
         let (_, view) = self.peek(limit, now_ms);
-        // None are left where all were given back, or forgotten.
+        // All units were given back, or forgotten.
         if view.current == 0 || limit.window_start_ms(receipt.stamp_ms) != view.start_ms {
             return SettleEffect::Gone;
         }
@@ -58,11 +50,19 @@ impl History for Fixed {
         }
         let mut view = self.view(limit, now_ms);
         if view.current == 0 {
-            // As if never seen: then the time of the last write means nothing either.
+            // Same as a new key: the time of the last write has no meaning.
             *self = Self::default();
             view = self.view(limit, now_ms);
         }
         (limit.quota().saturating_sub(view.current), view)
+    }
+
+    #[inline]
+    fn view(&self, limit: &Limit, now_ms: u64) -> FixedView {
+        let at_ms = now_ms.max(self.last_ms);
+        let start_ms = limit.window_start_ms(at_ms);
+        let current = if self.last_ms >= start_ms { self.current } else { 0 };
+        FixedView { at_ms, start_ms, current }
     }
 
     #[inline]

@@ -4,11 +4,11 @@
 //! In these units an interval of window / quota is never rounded: 3,000 per second is exact. The
 //! theoretical arrival time of the textbook is `last + debt / quota`.
 //!
-//! Units are owed whatever becomes of the quota: a debt drains at the quota that asks, and one
-//! above the burst that asks counts as a full burst at the time of its last write. Neither is
-//! written unless a cost is admitted, so a refusal or a peek under another quota changes nothing. A
-//! debt is over, for all quotas alike, when the quota under which it was written has drained it;
-//! that is when a store may drop it.
+//! A debt outlives a change of the quota: it drains at the quota of the request, and one above the
+//! burst of the request counts as a full burst at the time of its last write. Neither is written
+//! unless a cost is admitted, so a denial or a peek under another quota changes nothing. A debt is
+//! over, for all quotas alike, when the quota under which it was written has drained it; then a
+//! store may drop it.
 
 use core::hint::cold_path;
 
@@ -19,35 +19,35 @@ use crate::time::{ClockReading, read};
 /// State of one key under GCRA.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Gcra {
-    /// When the debt was this large.
+    /// Time of the last write, at which the debt was this large.
     pub last_ms: u64,
-    /// What is owed, in units times milliseconds of window.
+    /// Debt, in units times milliseconds of window.
     pub debt: u64,
-    /// The quota under which it was written; 0 without a debt.
+    /// Quota under which it was written; 0 without a debt.
     pub quota: u64,
 }
 
 /// View of a debt under a limit.
 #[derive(Clone, Copy, Debug)]
 pub struct GcraView {
-    /// What is owed at the last write or now, whichever is later; at most burst × window.
+    /// Debt at the last write or now, whichever is later; at most burst × window.
     debt: u64,
-    /// How far the last write lies ahead, where the clock stepped back.
+    /// Distance of the last write ahead of now, if the clock stepped back.
     ahead_ms: u64,
-    /// How long from then until the debt is over for all quotas, where that may come first.
+    /// Time from then until the debt is over for all quotas, if that may come first.
     over_ms: u64,
 }
 
 impl GcraView {
     const NOTHING: Self = Self { debt: 0, ahead_ms: 0, over_ms: u64::MAX };
 
-    /// What is owed now.
+    /// Debt now.
     #[inline]
     fn now(self, limit: &Limit) -> u64 {
         self.debt.saturating_add(self.ahead_ms.saturating_mul(limit.quota()))
     }
 
-    /// How long until no more than this is owed, which is less than what is owed now.
+    /// Time until the debt is at most `most`, which is less than the debt now.
     #[inline]
     fn until_ms(self, limit: &Limit, most: u64) -> u64 {
         let drained_ms = if self.debt >= most {
@@ -60,34 +60,20 @@ impl GcraView {
 }
 
 impl Gcra {
-    /// What is owed at a time, after a peek.
-    #[inline]
-    pub(crate) fn view(&self, limit: &Limit, now_ms: u64) -> GcraView {
-        let (elapsed_ms, ahead_ms) =
-            (now_ms.saturating_sub(self.last_ms), self.last_ms.saturating_sub(now_ms));
-        let debt = self.debt.min(full(limit)).saturating_sub(elapsed_ms.saturating_mul(limit.quota()));
-        let mut over_ms = u64::MAX;
-        if self.quota != limit.quota() {
-            cold_path();
-            over_ms = self.lasts_ms().saturating_sub(elapsed_ms);
-        }
-        GcraView { debt, ahead_ms, over_ms }
-    }
-
-    /// How long after the last write it is over, whatever the limit.
+    /// Time after the last write at which it is over, whatever the limit.
     #[inline]
     fn lasts_ms(&self) -> u64 {
         self.debt.div_ceil(self.quota.max(1))
     }
 
-    /// Whether it is over at a time, whatever the limit.
+    /// True if it is over at a time, whatever the limit.
     #[inline]
     fn is_over(&self, now_ms: u64) -> bool {
         self.quota == 0 || now_ms.saturating_sub(self.last_ms).saturating_mul(self.quota) >= self.debt
     }
 }
 
-/// The debt of a whole burst.
+/// Debt of a whole burst.
 #[inline]
 fn full(limit: &Limit) -> u64 {
     limit.ceiling() * limit.window_ms()
@@ -102,12 +88,25 @@ impl History for Gcra {
             self.last_ms = now_ms;
         }
         if self.is_over(now_ms) {
-            // As if never seen: then the time of the last write means nothing either.
+            // Same as a new key: the time of the last write has no meaning.
             *self = Self::default();
             return (limit.ceiling(), GcraView::NOTHING);
         }
         let owed = self.view(limit, now_ms);
         (full(limit).saturating_sub(owed.now(limit)) / limit.window_ms(), owed)
+    }
+
+    #[inline]
+    fn view(&self, limit: &Limit, now_ms: u64) -> GcraView {
+        let (elapsed_ms, ahead_ms) =
+            (now_ms.saturating_sub(self.last_ms), self.last_ms.saturating_sub(now_ms));
+        let debt = self.debt.min(full(limit)).saturating_sub(elapsed_ms.saturating_mul(limit.quota()));
+        let mut over_ms = u64::MAX;
+        if self.quota != limit.quota() {
+            cold_path();
+            over_ms = self.lasts_ms().saturating_sub(elapsed_ms);
+        }
+        GcraView { debt, ahead_ms, over_ms }
     }
 
     #[inline]

@@ -18,16 +18,16 @@ pub struct InFlight {
 /// Holder: an admitted request that is not released yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holder {
-    /// The id under which it is released.
+    /// Id under which it is released.
     pub id: u64,
-    /// How many places it takes.
+    /// Number of slots that it takes.
     pub count: u64,
-    /// When it frees itself.
+    /// Time at which its hold ends.
     pub end_ms: u64,
 }
 
 impl InFlight {
-    /// A state from its parts, in any order.
+    /// State from its parts, in any order.
     pub fn from_holders(last_ms: u64, holders: impl IntoIterator<Item = Holder>) -> Self {
         let bounded = |h: Holder| Holder {
             count: h.count.min(MAX_ENTRIES),
@@ -39,7 +39,7 @@ impl InFlight {
         Self { last_ms, in_use: holders.iter().map(|h| h.count).sum(), holders }
     }
 
-    /// When it was last written.
+    /// Time of the last write.
     pub fn last_ms(&self) -> u64 {
         self.last_ms
     }
@@ -65,7 +65,7 @@ impl InFlight {
         let Some(index) = self.holders.iter().position(|h| h.id == receipt.holder) else {
             return SettleEffect::Gone;
         };
-        // Who holds more than all places holds all of them; so no sum of debts can overflow.
+        // At most all slots there can be, so that no sum of debts overflows.
         let cost = cost.min(MAX_ENTRIES);
         let before = self.holders[index].count;
         if cost == 0 {
@@ -80,9 +80,10 @@ impl InFlight {
 }
 
 impl History for InFlight {
-    type View = ();
+    /// Time at which to decide.
+    type View = u64;
 
-    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, ()) {
+    fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
         let at_ms = match read(now_ms, self.last_ms, limit.window_ms()) {
             ClockReading::At(ms) => ms,
             ClockReading::Repair(ms) => {
@@ -97,18 +98,22 @@ impl History for InFlight {
             self.holders.pop_front();
         }
         if self.holders.is_empty() {
-            // As if never seen: then the time of the last write means nothing either.
+            // Same as a new key: the time of the last write has no meaning.
             self.last_ms = 0;
         }
-        (limit.quota().saturating_sub(self.in_use), ())
+        (limit.quota().saturating_sub(self.in_use), self.view(limit, now_ms))
     }
 
-    fn reset_after_ms(&self, _: &Limit, now_ms: u64, (): ()) -> u64 {
+    fn view(&self, _: &Limit, now_ms: u64) -> u64 {
+        self.last_ms.max(now_ms)
+    }
+
+    fn reset_after_ms(&self, _: &Limit, now_ms: u64, _: u64) -> u64 {
         self.holders.back().map_or(0, |last| last.end_ms - now_ms)
     }
 
-    /// When enough holds have ended, if nobody releases before: an upper bound.
-    fn wait_ms(&self, limit: &Limit, attempt: Attempt, (): ()) -> u64 {
+    /// Time until enough holds have ended: an upper bound, since any may be released before.
+    fn wait_ms(&self, limit: &Limit, attempt: Attempt, _: u64) -> u64 {
         let mut excess = (self.in_use + attempt.cost).saturating_sub(limit.quota());
         for holder in &self.holders {
             if holder.count >= excess {
@@ -119,14 +124,14 @@ impl History for InFlight {
         0
     }
 
-    fn record(&mut self, limit: &Limit, attempt: Attempt, (): ()) -> (u64, u64) {
-        self.last_ms = attempt.now_ms.max(self.last_ms);
+    fn record(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
+        self.last_ms = at_ms;
         self.in_use += attempt.cost;
-        let end_ms = self.last_ms + limit.window_ms();
+        let end_ms = at_ms + limit.window_ms();
         self.holders.push_back(Holder { id: attempt.holder, count: attempt.cost, end_ms });
-        (self.last_ms, end_ms - attempt.now_ms)
+        (at_ms, end_ms - attempt.now_ms)
     }
 
-    /// Who holds a place still needs it: it is let go by the permit, or when the hold ends.
-    fn give_back(&mut self, _: &Limit, _: Attempt, (): ()) {}
+    /// A holder still needs its slots: they are released by the permit, or when the hold ends.
+    fn give_back(&mut self, _: &Limit, _: Attempt, _: u64) {}
 }

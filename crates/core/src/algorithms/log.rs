@@ -3,7 +3,7 @@
 //! A cost admitted at t is stamped with the end of its slot, so it is never forgotten early and at
 //! most resolution − 1 ms late; costs of one slot share an entry, so the log has at most ⌈window /
 //! resolution⌉ + 2. The resolution may change at any time: then entries of slots that were longer
-//! may lie ahead, and what comes goes before them, at the end of its own slot.
+//! may lie ahead, and new costs are inserted before them, at the end of their own slot.
 
 mod entries;
 mod head;
@@ -28,7 +28,7 @@ use wide::WideLog;
 
 /// State of one key under a log.
 ///
-/// Its [`LogHead`] is all that a refusal reads. A log of one entry needs no allocation.
+/// Its [`LogHead`] is all that a denial reads. A log of one entry needs no allocation.
 #[derive(Clone, Debug)]
 pub struct Log(LogForm);
 
@@ -42,17 +42,17 @@ enum LogForm {
 /// Entry of a log: units, and the time at which they count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogEntry {
-    /// The end of the slot in which they came.
+    /// End of the slot in which they were admitted.
     pub stamp_ms: u64,
-    /// How many.
+    /// Number of units.
     pub count: u64,
 }
 
 impl Log {
-    /// A history with nothing in it.
+    /// Empty history.
     pub const EMPTY: Self = Self(LogForm::Narrow(LogHead::EMPTY, Ring::EMPTY));
 
-    /// A history from its parts; entries out of order or without units are brought into order.
+    /// History from its parts. Entries may be in any order; those without units are dropped.
     pub fn from_entries(last_ms: u64, entries: impl IntoIterator<Item = LogEntry>) -> Self {
         let last_ms = last_ms.min(MAX_STORED_MS);
         let mut wide = WideLog::new(last_ms, [], 0);
@@ -69,7 +69,7 @@ impl Log {
         }
     }
 
-    /// A history of one entry or none.
+    /// History of one entry or none.
     #[inline(always)]
     pub fn from_entry(last_ms: u64, entry: Option<LogEntry>) -> Self {
         match LogHead::single_of(last_ms, entry) {
@@ -78,13 +78,13 @@ impl Log {
         }
     }
 
-    /// A history that was kept as its two parts.
+    /// History from the two parts of its narrow form.
     #[inline(always)]
     pub fn from_narrow(head: LogHead, ring: Ring) -> Self {
         Self(LogForm::Narrow(head, ring))
     }
 
-    /// The history as two parts, if its counts and stamps allow that.
+    /// The two parts of its narrow form, if its counts and stamps allow that.
     pub fn into_narrow(self) -> Result<(LogHead, Ring), Self> {
         match self.0 {
             LogForm::Narrow(head, ring) => Ok((head, ring)),
@@ -92,7 +92,7 @@ impl Log {
         }
     }
 
-    /// Whether this attempt leaves it, or makes it, a history that can be kept as two parts.
+    /// True if it is in narrow form, and stays in it whatever the outcome of this attempt.
     pub fn fits_narrow(&self, limit: &Limit, attempt: Attempt) -> bool {
         match &self.0 {
             LogForm::Narrow(head, ring) => narrow::fits(head, ring, limit, attempt),
@@ -100,12 +100,12 @@ impl Log {
         }
     }
 
-    /// Whether it is kept as two parts.
+    /// True if it is in narrow form.
     pub fn is_narrow(&self) -> bool {
         matches!(self.0, LogForm::Narrow(..))
     }
 
-    /// When it was last written.
+    /// Time of the last write.
     #[inline(always)]
     pub fn last_ms(&self) -> u64 {
         match &self.0 {
@@ -114,13 +114,7 @@ impl Log {
         }
     }
 
-    /// The time at which to decide, after a peek.
-    #[inline(always)]
-    pub(crate) fn at_ms(&self, now_ms: u64) -> u64 {
-        self.last_ms().max(now_ms)
-    }
-
-    /// What it remembers, oldest first.
+    /// Entries, oldest first.
     pub fn entries(&self) -> impl Iterator<Item = LogEntry> + '_ {
         let (narrow, wide) = match &self.0 {
             LogForm::Narrow(head, ring) => (Some(ring.iter(head)), None),
@@ -129,7 +123,7 @@ impl Log {
         narrow.into_iter().flatten().chain(wide.into_iter().flatten())
     }
 
-    /// How many entries it remembers.
+    /// Number of entries.
     #[inline(always)]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -138,13 +132,13 @@ impl Log {
         }
     }
 
-    /// Whether it remembers nothing.
+    /// True without entries.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Its only entry, where it has just one.
+    /// Its only entry, if it has exactly one.
     #[inline(always)]
     pub fn single(&self) -> Option<LogEntry> {
         match &self.0 {
@@ -154,17 +148,17 @@ impl Log {
         }
     }
 
-    /// Whether all entries lie in slots of this limit. Where slots bound their number, finer ones
-    /// of before may be just as many, and the next is one more; where units bound it, there is none
-    /// more than there are units.
+    /// True if the number of entries is within the bound of this limit: if all of them lie in its
+    /// slots, or if the bound is the quota, since every entry has a unit. Entries of a finer
+    /// resolution may exceed the number of slots.
     pub fn has_slots_of(&self, limit: &Limit) -> bool {
         let are_bounded_by_units = limit.max_entries() as u64 >= limit.quota();
         are_bounded_by_units
             || self.entries().all(|entry| slot_end_ms(limit, entry.stamp_ms) == entry.stamp_ms)
     }
 
-    /// Whether another entry may take memory: for want of a place, or because counts or stamps
-    /// outgrow theirs.
+    /// True if another entry may take memory: because no slot is free, or because counts or stamps
+    /// outgrow the narrow form.
     #[inline(always)]
     pub(crate) fn may_grow(&self, limit: &Limit) -> bool {
         match &self.0 {
@@ -205,23 +199,23 @@ impl Log {
     }
 }
 
-/// The same log in wide form, with as many places, and one for the entry that is to come.
+/// The same log in wide form, with the same capacity, and at least one free entry.
 #[cold]
 #[inline(never)]
 fn widened(head: LogHead, ring: &Ring) -> Box<WideLog> {
-    let places = ring.capacity().max(head.len() + 1).max(4);
-    Box::new(WideLog::new(head.last_ms(), ring.iter(&head), places))
+    let capacity = ring.capacity().max(head.len() + 1).max(4);
+    Box::new(WideLog::new(head.last_ms(), ring.iter(&head), capacity))
 }
 
 impl History for Log {
-    /// The time at which to decide.
+    /// Time at which to decide.
     type View = u64;
 
     #[inline(always)]
     fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
         match &mut self.0 {
             LogForm::Narrow(head, ring) if head.total() > MAX_COUNT && repairs(head, limit, now_ms) => {
-                // A repair makes one entry of many, which may need a wide place.
+                // A repair merges many entries into one, which may need the wide form.
                 let mut wide = widened(*head, ring);
                 let view = wide.peek(limit, now_ms);
                 self.0 = LogForm::Wide(wide);
@@ -236,6 +230,11 @@ impl History for Log {
                 view
             }
         }
+    }
+
+    #[inline(always)]
+    fn view(&self, _: &Limit, now_ms: u64) -> u64 {
+        self.last_ms().max(now_ms)
     }
 
     #[inline(always)]

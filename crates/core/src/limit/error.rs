@@ -36,7 +36,7 @@ pub enum LimitError {
     },
     /// The state could need more than [`MAX_ENTRIES`].
     TooManyEntries {
-        /// What it could need.
+        /// Number of entries it could need.
         entries: u64,
     },
     /// A counter's window above a day has a fraction of a second.

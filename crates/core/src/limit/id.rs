@@ -1,7 +1,7 @@
 //! Id of a limit: its kind, its name and its window, as numbers.
 
-/// The kind, the name and the most entries in one word, so that limits, which are compared at every
-/// decision, compare as four integers.
+/// Kind, name and maximum number of entries in one word, so that limits, which are compared at
+/// every decision, compare as four integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct PackedId(u64);
 
@@ -32,8 +32,7 @@ impl PackedId {
     }
 }
 
-/// A kind without its parameters: limits are compared at every decision, and flat they compare as
-/// integers.
+/// Kind without its parameters, which compares as an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub(crate) enum Tag {
@@ -67,7 +66,7 @@ impl Tag {
 }
 
 impl LimitId {
-    /// Whether it counts holders, which are released, and not what they cost.
+    /// True if it counts holders, which are released, and not what they cost.
     #[inline]
     pub const fn is_in_flight(self) -> bool {
         matches!(self.tag, Tag::InFlight)

@@ -10,26 +10,26 @@ use slidegate_policy::Policy;
 pub struct ActivePolicy {
     policy: Policy,
     /// Counters of every rule, in the order of the policy; empty without telemetry.
-    tallies: Box<[RuleSeries]>,
+    series: Box<[RuleSeries]>,
 }
 
 impl ActivePolicy {
-    pub(crate) fn new(policy: Policy, tallies: Box<[RuleSeries]>) -> Self {
-        Self { policy, tallies }
+    pub(crate) fn new(policy: Policy, series: Box<[RuleSeries]>) -> Self {
+        Self { policy, series }
     }
 
     /// Counts a request that a rule skips because it lacks an attribute of the key.
     #[cold]
     pub(crate) fn record_skip(&self, rule: usize) {
-        if let Some(tally) = self.tally(rule) {
-            tally.record_skip();
+        if let Some(series) = self.rule_series(rule) {
+            series.record_skip();
         }
     }
 
     /// Counters of the rule at this index.
     #[inline]
-    pub(crate) fn tally(&self, rule: usize) -> Option<&RuleSeries> {
-        self.tallies.get(rule)
+    pub(crate) fn rule_series(&self, rule: usize) -> Option<&RuleSeries> {
+        self.series.get(rule)
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) fn refund_scope(policy: &Policy, hit: &Hit<'_>, permits: Permits) -> 
     match permits {
         Permits::None => RefundScope::Nothing,
         Permits::Open if rule.refundable() => RefundScope::Everything,
-        Permits::Open if has_slots() => RefundScope::Places,
+        Permits::Open if has_slots() => RefundScope::InFlight,
         Permits::Open => RefundScope::Nothing,
     }
 }

@@ -89,7 +89,7 @@ impl<S, C> Gate<S, C> {
             for hit in item.hits() {
                 let Some(why) = hit.would_block else { continue };
                 let Hit { mode, route, ref key, .. } = *hit;
-                let block = BlockedRequest { why, mode, key: Some(key), route, now_ms };
+                let block = BlockedRequest { reason: why, mode, key: Some(key), route, now_ms };
                 telemetry.record_block((policy, hit.rule), &info, &block);
                 would_deny = true;
             }
@@ -143,7 +143,8 @@ fn decided_by_several(
             ItemLimits::AdHoc(key, limit) => telemetry.ad_hoc(&info, key, limit, &decisions),
             ItemLimits::Blocked { by: BlockedBy::Rule(rule, why), key, route } => {
                 let (why, route, now_ms) = (*why, *route, verdict.decided_at_ms);
-                let block = BlockedRequest { why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
+                let block =
+                    BlockedRequest { reason: why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
                 telemetry.record_block((policy, *rule), &info, &block);
             }
             ItemLimits::Blocked { by: BlockedBy::Caller, .. } => {}

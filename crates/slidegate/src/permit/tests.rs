@@ -60,12 +60,12 @@ impl Scene {
 
 #[test]
 fn a_permit_gives_back_what_is_written_in() {
-    use RefundScope::{Everything, Places};
+    use RefundScope::{Everything, InFlight};
     let cases = [
         ([Everything, Everything], [10; 4]),
-        ([Places, Places], [7, 10, 7, 10]),
-        ([Everything, Places], [10, 10, 7, 10]),
-        ([Places, Everything], [7, 10, 10, 10]),
+        ([InFlight, InFlight], [7, 10, 7, 10]),
+        ([Everything, InFlight], [10, 10, 7, 10]),
+        ([InFlight, Everything], [7, 10, 10, 10]),
     ];
     for (returns, left) in cases {
         let scene = Scene::new();
@@ -88,7 +88,7 @@ fn places_are_released_and_the_rest_is_settled_once() {
 #[test]
 fn what_is_not_written_in_costs_what_it_cost() {
     let scene = Scene::new();
-    let permit = scene.permit([RefundScope::Places; 2]).expect("a permit");
+    let permit = scene.permit([RefundScope::InFlight; 2]).expect("a permit");
     assert_eq!(scene.settle(&permit, 5), [SettleOutcome::Settled; 2]);
     assert_eq!(scene.remaining(), [7, 10, 7, 10]);
     assert_eq!(scene.settle(&permit, 5), [SettleOutcome::AlreadySpent; 2]);
@@ -100,7 +100,7 @@ fn where_nothing_can_be_given_back_there_is_no_permit() {
     assert_eq!(UnsignedPermit::new(ID, []), None);
     let charge = Charge { limits: &scene.limits[..1], ..scene.charges(1)[0] };
     let decisions = &scene.decide(1).decisions[..1];
-    let (returns, grant) = (RefundScope::Places, Grant { generation: 1, number: None });
+    let (returns, grant) = (RefundScope::InFlight, Grant { generation: 1, number: None });
     assert_eq!(UnsignedPermit::new(ID, [Refundable { charge: &charge, decisions, returns, grant }]), None);
 }
 
@@ -108,14 +108,14 @@ fn where_nothing_can_be_given_back_there_is_no_permit() {
 #[test]
 fn bytes_stay() {
     let scene = Scene::new();
-    let permit = scene.permit([RefundScope::Places, RefundScope::Everything]).expect("a permit");
+    let permit = scene.permit([RefundScope::InFlight, RefundScope::Everything]).expect("a permit");
     let mut expected = vec![VERSION];
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     expected.extend(words(&[ID]));
     expected.push(2);
     let Space(space) = Space::named("");
     let [minute, hold] = scene.limits.map(|limit| limit.id().to_words());
-    // Generations are the id of the first request, and numbers begin with 0; places in flight have none.
+    // Generations are the id of the first request, and numbers begin with 0; in-flight slots have none.
     for (key, limits, number) in [("alice", &[hold][..], u64::MAX), ("bob", &[minute, hold], 0)] {
         expected.extend(words(&space));
         expected.push(0);

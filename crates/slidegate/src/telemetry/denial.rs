@@ -1,4 +1,4 @@
-//! A denial, as it is told to whoever wants to know of every one.
+//! Denial, as it is passed to the hook.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,51 +9,53 @@ use super::{SubjectNaming, Telemetry};
 use slidegate_policy::{Blocked, HitMode, KeyText, Rule};
 use slidegate_store::Key;
 
-/// A rule, or a limit that came along, that refuses a request; or would, if it were enforced.
+/// Denial of a request by a rule or an ad hoc limit, or in observe mode what would be one.
 #[derive(Clone, Copy, Debug)]
 pub struct Denial<'a> {
     pub(super) telemetry: &'a Telemetry,
-    /// The rule; none has a limit that came along.
+    /// Rule; `None` for an ad hoc limit.
     pub rule: Option<&'a Rule>,
-    /// What the rule is called, and its subjects; limits that came along are called [`AD_HOC`](super::AD_HOC).
+    /// Name of the rule, and naming of its subjects; [`AD_HOC`](super::AD_HOC) for an ad hoc limit.
     pub naming: &'a Arc<SubjectNaming>,
-    /// Of the limits that refuse, the one that has to be waited for longest; `None` if no limit was asked.
+    /// Limit with the longest wait, of those that deny; `None` if the request was blocked.
     pub limit: Option<DeniedLimit<'a>>,
-    /// Whether the rule is enforced.
+    /// Mode of the rule.
     pub mode: HitMode,
-    /// Whom it counts for; `None` where the rule bars a request that has no subject.
+    /// Key of the subject; `None` if a blocked request has none.
     pub key: Option<&'a Key<'a>>,
-    /// What was asked for.
+    /// Requested cost.
     pub cost: u64,
-    /// After how long it would fit; `None` if it never does, where only an upper bound is known, and where no limit was asked.
+    /// Exact wait until it fits; `None` if it never does, if only an upper bound is known, and if the
+    /// request was blocked.
     pub retry_after_ms: Option<u64>,
-    /// After how long at most it would fit, where a place in flight is awaited.
+    /// Upper bound of the wait, for an in-flight slot.
     pub retry_after_at_most_ms: Option<u64>,
-    /// After how long the subject is as if never seen, if nothing more comes; `None` if nobody looked.
+    /// Time until the subject is idle, if nothing more is charged; `None` if no limit was evaluated.
     pub reset_after_ms: Option<u64>,
-    /// When it was decided, as Unix milliseconds.
+    /// Time of the decision, as Unix milliseconds.
     pub decided_at_ms: u64,
-    /// Decider: the store, or this node by its share.
+    /// Source of the decision.
     pub source: Source,
-    /// Why it was refused without asking any limit.
-    pub barred: Option<Blocked>,
-    /// Under which id the sender knows the request.
+    /// Reason for which the request was blocked without evaluating a limit.
+    pub blocked: Option<Blocked>,
+    /// Id of the request, chosen by the sender.
     pub request_id: Option<&'a str>,
 }
 
 impl Denial<'_> {
-    /// Whom it counts for, as subjects are to be shown.
+    /// Subject, in the current display setting.
     pub fn subject(&self) -> Vec<KeyText> {
         self.key.map_or_else(Vec::new, |key| self.telemetry.display.subject(self.naming, key))
     }
 }
 
-/// A limit that refuses. It is written as in headers (`login-5/min`), or as what it is if it came along (`5/min`).
+/// Limit that denies. Its text form is its name in headers (`login-5/min`), or for an ad hoc limit
+/// the limit itself (`5/min`).
 #[derive(Clone, Copy, Debug)]
 pub struct DeniedLimit<'a> {
-    /// What it is called in headers; none has one that came along.
+    /// Name in headers; `None` for an ad hoc limit.
     pub name: Option<&'a str>,
-    /// The limit.
+    /// Limit.
     pub limit: &'a Limit,
 }
 

@@ -1,25 +1,25 @@
-//! Whether whoever wants to know of denials hears of each.
+//! Interest of the hook in denials.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::striped::Striped;
 use super::thread_stripe::ThreadStripe;
 
-/// How much of denials is heard by whoever wants to know of them.
+/// Detail in which the hook wants denials.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(u8)]
 pub enum DenialDetail {
-    /// Each.
+    /// Every denial.
     #[default]
     Each,
-    /// How many there are.
+    /// Their number.
     Number,
     /// Nothing.
     Nothing,
 }
 
-/// Detail in which a consumer of denials wants them. A call for nothing takes longer than counting,
-/// which matters when there are many.
+/// Interest of the hook in denials. Counting is faster than a call without effect, which matters in
+/// a flood.
 #[derive(Debug)]
 pub struct DenialInterest {
     detail: AtomicU8,
@@ -34,17 +34,17 @@ impl Default for DenialInterest {
 }
 
 impl DenialInterest {
-    /// How much is heard from now on.
+    /// Changes the detail.
     pub fn set(&self, detail: DenialDetail) {
         self.detail.store(detail as u8, Ordering::SeqCst);
     }
 
-    /// How many denials were only counted.
+    /// Number of denials that were only counted.
     pub fn counted(&self) -> u64 {
         self.counted.sums()[0]
     }
 
-    /// Whether a denial is to be told. If it is not, it is counted where it should be.
+    /// True if the hook wants a denial. Otherwise counts it if the hook wants the number.
     #[inline(always)]
     pub(super) fn wants(&self, stripe: ThreadStripe) -> bool {
         const EACH: u8 = DenialDetail::Each as u8;
@@ -65,9 +65,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_told_is_counted_where_it_should_be() {
+    fn denials_are_passed_or_counted() {
         let interest = DenialInterest::default();
-        for (detail, is_told, counted) in [
+        for (detail, wanted, counted) in [
             (DenialDetail::Each, true, 0),
             (DenialDetail::Number, false, 1),
             (DenialDetail::Nothing, false, 1),
@@ -76,7 +76,7 @@ mod tests {
             interest.set(detail);
             assert_eq!(
                 (interest.wants(ThreadStripe::here()), interest.counted()),
-                (is_told, counted),
+                (wanted, counted),
                 "{detail:?}"
             );
         }

@@ -14,13 +14,13 @@ use slidegate_policy::Rule;
 pub struct KeylessRequests {
     /// The rule.
     pub rule: Arc<str>,
-    /// Its key, as it is written: `api_key`, or `org, api_key|ip`. They lack one of these at least.
+    /// Its key, as in the policy: `api_key`, or `org, api_key|ip`. The requests lack a part of it.
     pub key: Arc<str>,
-    /// How many shared one subject.
+    /// Number of requests that shared one subject.
     pub requests: u64,
 }
 
-/// Counter of them for one rule. The first is logged.
+/// Counter of requests without the key of one rule. Logs the first.
 pub(super) struct KeylessCounter {
     rule: Arc<str>,
     key: Arc<str>,
@@ -29,18 +29,18 @@ pub(super) struct KeylessCounter {
 }
 
 impl KeylessCounter {
-    /// Counter of a rule under which requests without its key share a subject; `None` for others. Counts of a rule of the same name and key
-    /// go on.
+    /// Counter of a rule with `missing: shared`; `None` for others. Continues the counts of a rule with
+    /// the same name and key.
     pub(super) fn of(rule: &Rule, before: &HashMap<Arc<str>, Arc<Self>>) -> Option<Arc<Self>> {
         let key = rule.shared_key()?;
-        let known = before.get(rule.name()).filter(|known| *known.key == *key).cloned();
+        let existing = before.get(rule.name()).filter(|counter| *counter.key == *key).cloned();
         let new = || Self {
             rule: rule.name().into(),
             key: key.into(),
             requests: Striped::new(),
             is_logged: AtomicBool::new(false),
         };
-        Some(known.unwrap_or_else(|| Arc::new(new())))
+        Some(existing.unwrap_or_else(|| Arc::new(new())))
     }
 
     pub(super) fn rule(&self) -> &Arc<str> {
@@ -59,7 +59,7 @@ impl KeylessCounter {
         }
     }
 
-    pub(super) fn now(&self) -> KeylessRequests {
+    pub(super) fn snapshot(&self) -> KeylessRequests {
         let [requests] = self.requests.sums();
         KeylessRequests { rule: Arc::clone(&self.rule), key: Arc::clone(&self.key), requests }
     }
@@ -67,6 +67,6 @@ impl KeylessCounter {
 
 impl fmt::Debug for KeylessCounter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.now().fmt(f)
+        self.snapshot().fmt(f)
     }
 }

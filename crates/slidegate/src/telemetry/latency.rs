@@ -1,15 +1,15 @@
-//! How long decisions take.
+//! Latency of decisions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Between two powers of two there are so many buckets, as a power of two: a duration is known to a sixteenth.
+/// Buckets between two powers of two, as a power of two: the resolution is a sixteenth.
 const FINE_BITS: u32 = 4;
 const FINE: usize = 1 << FINE_BITS;
-/// What takes longer, more than 18 minutes, is in the last bucket.
+/// Longer durations, above 18 minutes, are in the last bucket.
 const MAX_BITS: u32 = 40;
 const BUCKETS: usize = (MAX_BITS - FINE_BITS + 1) as usize * FINE;
 
-/// Durations as they are noted.
+/// Histogram of durations.
 #[derive(Debug)]
 pub(super) struct LatencyHistogram {
     buckets: Box<[AtomicU64]>,
@@ -21,31 +21,32 @@ impl LatencyHistogram {
         Self { buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(), sum_ns: AtomicU64::new(0) }
     }
 
-    pub(super) fn note(&self, ns: u64) {
+    pub(super) fn record(&self, ns: u64) {
         self.buckets[bucket(ns)].fetch_add(1, Ordering::Relaxed);
         self.sum_ns.fetch_add(ns, Ordering::Relaxed);
     }
 
-    pub(super) fn now(&self) -> Latency {
+    pub(super) fn snapshot(&self) -> Latency {
         let buckets = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect();
         Latency { buckets, sum_ns: self.sum_ns.load(Ordering::Relaxed) }
     }
 }
 
-/// Each holds what is longer than the upper edge of the one before, up to its own: `le`, as Prometheus has it.
+/// Bucket of a duration: above the upper edge of the one before, up to and including its own, like
+/// `le` in Prometheus.
 fn bucket(ns: u64) -> usize {
     let ns = ns.saturating_sub(1).min((1 << MAX_BITS) - 1);
     let bits = (u64::BITS - ns.leading_zeros()).saturating_sub(FINE_BITS + 1);
     bits as usize * FINE + (ns >> bits) as usize
 }
 
-/// The longest duration of a bucket.
+/// Upper edge of a bucket.
 fn upper_ns(bucket: usize) -> u64 {
     let bits = (bucket / FINE).saturating_sub(1);
     ((bucket - bits * FINE + 1) as u64) << bits
 }
 
-/// How long decisions took: so many of them, and how they are spread.
+/// Distribution of the latency of decisions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Latency {
     buckets: Box<[u64]>,
@@ -53,36 +54,37 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// How many were timed.
+    /// Number of timed decisions.
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
-    /// What they took together.
+    /// Sum of all durations.
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
 
-    /// How many took at most this long: exact for powers of two, else of those that certainly did.
+    /// Number of decisions that took at most this long: exact for powers of two, otherwise a lower
+    /// bound.
     pub fn cumulative(&self, most_ns: u64) -> u64 {
         let buckets = self.buckets.iter().enumerate();
         buckets.take_while(|(bucket, _)| upper_ns(*bucket) <= most_ns).map(|(_, count)| count).sum()
     }
 
-    /// The duration that this share of them did not exceed, rounded up by a sixteenth at most; `None` where nothing was
-    /// timed. A share of 0.5 is the median.
+    /// Quantile: the duration that this share of decisions did not exceed, rounded up by a sixteenth at
+    /// most; `None` if none was timed. A share of 0.5 is the median.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let count = self.count();
         let rank = ((share.clamp(0.0, 1.0) * count as f64).ceil() as u64).max(1);
-        let mut seen = 0;
+        let mut sum = 0;
         let reached = self.buckets.iter().position(|bucket| {
-            seen += bucket;
-            seen >= rank
+            sum += bucket;
+            sum >= rank
         });
         reached.map(upper_ns)
     }
 
-    /// What came after an earlier look.
+    /// Difference to an earlier snapshot.
     pub fn minus(&self, earlier: &Self) -> Self {
         let both = self.buckets.iter().zip(&earlier.buckets);
         let buckets = both.map(|(now, then)| now.saturating_sub(*then)).collect();
@@ -113,23 +115,23 @@ mod tests {
     #[test]
     fn counts_and_quantiles_are_those_of_a_sorted_list() {
         let histogram = LatencyHistogram::new();
-        assert_eq!(histogram.now().quantile_ns(0.5), None);
+        assert_eq!(histogram.snapshot().quantile_ns(0.5), None);
         let durations: Vec<u64> = (1..=10_000).map(|n| n * n % 77_777).collect();
-        durations.iter().for_each(|ns| histogram.note(*ns));
-        let seen = histogram.now();
-        assert_eq!((seen.count(), seen.sum_ns()), (10_000, durations.iter().sum()));
+        durations.iter().for_each(|ns| histogram.record(*ns));
+        let latency = histogram.snapshot();
+        assert_eq!((latency.count(), latency.sum_ns()), (10_000, durations.iter().sum()));
         for power in 0..20 {
             let most_ns = 1 << power;
             let naive = durations.iter().filter(|ns| **ns <= most_ns).count();
-            assert_eq!(seen.cumulative(most_ns), naive as u64, "{most_ns}");
+            assert_eq!(latency.cumulative(most_ns), naive as u64, "{most_ns}");
         }
         let mut sorted = durations;
         sorted.sort_unstable();
         for (share, rank) in [(0.0, 1), (0.5, 5_000), (0.99, 9_900), (0.999, 9_990), (1.0, 10_000)] {
-            assert_eq!(seen.quantile_ns(share), Some(upper_ns(bucket(sorted[rank - 1]))), "{share}");
+            assert_eq!(latency.quantile_ns(share), Some(upper_ns(bucket(sorted[rank - 1]))), "{share}");
         }
-        histogram.note(3);
-        let later = histogram.now().minus(&seen);
+        histogram.record(3);
+        let later = histogram.snapshot().minus(&latency);
         assert_eq!((later.count(), later.sum_ns(), later.quantile_ns(0.5)), (1, 3, Some(3)));
     }
 }

@@ -1,4 +1,4 @@
-//! What a gate tells of every decision.
+//! Recording of decisions.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::gate::ActivePolicy;
 use slidegate_policy::{Blocked, Hit, HitMode, Rule};
 use slidegate_store::Key;
 
-/// A request, as far as it is told of.
+/// Request, as far as it is recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestInfo<'a> {
     cost: u64,
     id: Option<&'a str>,
-    /// Where the thread counts that tells of it.
+    /// Stripe of the recording thread.
     stripe: ThreadStripe,
 }
 
@@ -30,7 +30,7 @@ impl<'a> RequestInfo<'a> {
     }
 }
 
-/// What some limits said, among all that were decided together.
+/// Decisions of some limits, of those that were decided together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitDecisions<'v> {
     decisions: &'v [Decision],
@@ -40,7 +40,7 @@ pub(crate) struct LimitDecisions<'v> {
 }
 
 impl<'v> LimitDecisions<'v> {
-    /// All of them.
+    /// Decisions of all limits of a verdict.
     #[inline]
     pub(crate) fn all(verdict: &'v Verdict) -> Self {
         Self {
@@ -51,28 +51,23 @@ impl<'v> LimitDecisions<'v> {
         }
     }
 
-    /// Those of one of several demands.
+    /// Decisions of one item of a batch.
     pub(crate) fn some(verdict: &'v Verdict, decisions: &'v [Decision]) -> Self {
         Self { decisions, ..Self::all(verdict) }
     }
-
-    /// Whether somebody decided who knows what was used.
-    fn is_known(&self) -> bool {
-        matches!(self.source, Source::Store | Source::Local)
-    }
 }
 
-/// A refusal without asking any limit.
+/// Request that a rule blocks without evaluating a limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockedRequest<'a> {
-    pub(crate) why: Blocked,
+    pub(crate) reason: Blocked,
     pub(crate) mode: HitMode,
     pub(crate) key: Option<&'a Key<'a>>,
     pub(crate) route: u32,
     pub(crate) now_ms: u64,
 }
 
-/// What limits of one subject came to; the last counts most.
+/// Severity of the decisions on one subject, in ascending order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Severity {
     Nothing,
@@ -97,20 +92,20 @@ impl Telemetry {
         self.requests.count(ThreadStripe::here(), outcome);
     }
 
-    /// What came of a request to which so many rules or limits had something to say.
+    /// Records the outcome of a request with this many rules or limits.
     #[inline(always)]
     pub(crate) fn decided(&self, limits: usize, info: &RequestInfo<'_>, decisions: &LimitDecisions<'_>) {
         let outcome = match (decisions.is_allowed, limits, info.cost) {
             (false, ..) => RequestOutcome::Denied,
             (true, 0, _) => RequestOutcome::Unlimited,
-            (true, _, 0) => RequestOutcome::Looked,
+            (true, _, 0) => RequestOutcome::Peeked,
             (true, ..) => RequestOutcome::Allowed,
         };
         self.requests.count(info.stripe, outcome);
     }
 
-    /// What came of a request that one limit alone had to say something to, as is so for most: what [`Self::decided`] and
-    /// [`Self::rule`] would tell, without looking at anything twice.
+    /// Records a request with a single limit, as most have: the same as [`Self::decided`] and
+    /// [`Self::rule`], without repeated look-ups.
     #[inline(never)]
     pub(crate) fn one(
         &self,
@@ -120,21 +115,21 @@ impl Telemetry {
         (verdict, decision): (&Verdict, &Decision),
     ) {
         const MODE: HitMode = HitMode::Enforce;
-        let Some(tally) = policy.tally(hit.rule) else { return };
+        let Some(rule_series) = policy.rule_series(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
-        let [series, ..] = tally.series(hit.limit_set, hit.route) else { return };
+        let [series, ..] = rule_series.series(hit.limit_set, hit.route) else { return };
         if hit.lacks_key {
-            tally.record_keyless();
+            rule_series.record_keyless();
         }
         let stripe = info.stripe;
         let count = |request_outcome, limit_outcome| {
             self.requests.count(stripe, request_outcome);
             series.add(stripe, counter(MODE, limit_outcome));
         };
-        let subject = Subject { naming: tally.naming(), key: &hit.key };
+        let subject = Subject { naming: rule_series.naming(), key: &hit.key };
         match decision.outcome {
             Outcome::Fits if info.cost == 0 => {
-                count(RequestOutcome::Looked, LimitOutcome::Looked);
+                count(RequestOutcome::Peeked, LimitOutcome::Peeked);
             }
             Outcome::Fits => {
                 count(RequestOutcome::Allowed, LimitOutcome::Allowed);
@@ -153,7 +148,7 @@ impl Telemetry {
         }
     }
 
-    /// What rules said that were asked together, in this order.
+    /// Records the decisions of several rules, in this order.
     #[inline]
     pub(crate) fn rules<'h, 'k: 'h>(
         &self,
@@ -171,7 +166,7 @@ impl Telemetry {
         }
     }
 
-    /// What one rule said.
+    /// Records the decisions of one rule.
     #[inline]
     pub(crate) fn rule(
         &self,
@@ -180,24 +175,24 @@ impl Telemetry {
         (mode, hit): (HitMode, &Hit<'_>),
         decisions: &LimitDecisions<'_>,
     ) {
-        let Some(tally) = policy.tally(hit.rule) else { return };
+        let Some(rule_series) = policy.rule_series(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
         if hit.lacks_key {
-            tally.record_keyless();
+            rule_series.record_keyless();
         }
         let (limits, series_of_limits) =
-            (rule.limit_sets()[hit.limit_set].limits(), tally.series(hit.limit_set, hit.route));
+            (rule.limit_sets()[hit.limit_set].limits(), rule_series.series(hit.limit_set, hit.route));
         let mut severity = Severity::Nothing;
         for ((limit, decision), series) in limits.iter().zip(decisions.decisions).zip(series_of_limits) {
             severity = severity.max(self.count(series, mode, (limit, decision), info, decisions));
         }
-        let subject = Subject { naming: tally.naming(), key: &hit.key };
+        let subject = Subject { naming: rule_series.naming(), key: &hit.key };
         if self.add_to_top_lists(subject, mode, (info.stripe, decisions.decided_at_ms), severity) {
             self.call_hook_for_rule(policy, info, (mode, hit), decisions);
         }
     }
 
-    /// What a limit said that came along.
+    /// Records the decision of an ad hoc limit.
     #[inline]
     pub(crate) fn ad_hoc(
         &self,
@@ -219,7 +214,7 @@ impl Telemetry {
         }
     }
 
-    /// A rule that refuses without asking its limits, or would.
+    /// Records a request that a rule blocks, or would block if it were enforced.
     #[cold]
     pub(crate) fn record_block(
         &self,
@@ -227,22 +222,22 @@ impl Telemetry {
         info: &RequestInfo<'_>,
         block: &BlockedRequest<'_>,
     ) {
-        let BlockedRequest { why, mode, key, route, now_ms } = *block;
-        let Some(tally) = policy.tally(rule) else { return };
+        let BlockedRequest { reason, mode, key, route, now_ms } = *block;
+        let Some(rule_series) = policy.rule_series(rule) else { return };
         let rule = &policy.rules()[rule];
-        if let Some(series) = tally.block_series(why, route) {
+        if let Some(series) = rule_series.block_series(reason, route) {
             series.add(info.stripe, counter(mode, LimitOutcome::Denied));
         }
         if let Some(key) = key
             && mode == HitMode::Enforce
         {
-            self.denied.add(Subject { naming: tally.naming(), key }, now_ms);
+            self.denied.add(Subject { naming: rule_series.naming(), key }, now_ms);
         }
         let Some(hook) = self.hook(info.stripe) else { return };
         hook(&Denial {
             telemetry: self,
             rule: Some(rule),
-            naming: tally.naming(),
+            naming: rule_series.naming(),
             limit: None,
             mode,
             key,
@@ -252,7 +247,7 @@ impl Telemetry {
             reset_after_ms: None,
             decided_at_ms: now_ms,
             source: Source::Store,
-            barred: Some(why),
+            blocked: Some(reason),
             request_id: info.id,
         });
     }
@@ -269,7 +264,7 @@ impl Telemetry {
         let stripe = info.stripe;
         let outcome = match decision.outcome {
             Outcome::RetryAfter(_) | Outcome::Never => LimitOutcome::Denied,
-            Outcome::Fits if info.cost == 0 => LimitOutcome::Looked,
+            Outcome::Fits if info.cost == 0 => LimitOutcome::Peeked,
             Outcome::Fits if decisions.is_allowed => LimitOutcome::Allowed,
             Outcome::Fits => LimitOutcome::Uncharged,
         };
@@ -284,7 +279,7 @@ impl Telemetry {
         }
     }
 
-    /// Puts subjects on their lists. Says whether a denial is to be told.
+    /// Counts a subject in its top list. Returns whether to call the hook.
     #[inline(always)]
     fn add_to_top_lists(
         &self,
@@ -304,7 +299,7 @@ impl Telemetry {
         severity == Severity::Denied && self.hook(stripe).is_some()
     }
 
-    /// That a rule refuses.
+    /// Calls the hook for a denial by a rule.
     #[cold]
     fn call_hook_for_rule(
         &self,
@@ -313,13 +308,13 @@ impl Telemetry {
         (mode, hit): (HitMode, &Hit<'_>),
         decisions: &LimitDecisions<'_>,
     ) {
-        let Some(tally) = policy.tally(hit.rule) else { return };
+        let Some(rule_series) = policy.rule_series(hit.rule) else { return };
         let rule = &policy.rules()[hit.rule];
-        let terms = &rule.limit_sets()[hit.limit_set];
-        let (names, limits, key) = (terms.names(), terms.limits(), &hit.key);
+        let limit_set = &rule.limit_sets()[hit.limit_set];
+        let (names, limits, key) = (limit_set.names(), limit_set.limits(), &hit.key);
         self.call_hook(
             info,
-            &DenialSource { rule: Some(rule), naming: tally.naming(), names, limits, key, mode },
+            &DenialSource { rule: Some(rule), naming: rule_series.naming(), names, limits, key, mode },
             decisions,
         );
     }
@@ -331,7 +326,7 @@ impl Telemetry {
         }
     }
 
-    /// Hook for a denial, unless nobody wants it now.
+    /// Hook for a denial, if it is interested in it now.
     #[inline(always)]
     fn hook(&self, stripe: ThreadStripe) -> Option<&Hook> {
         self.hook.get().filter(|_| self.interest.wants(stripe))
@@ -359,16 +354,16 @@ impl Telemetry {
             cost: info.cost,
             retry_after_ms: wait.exact_ms(),
             retry_after_at_most_ms: wait.at_most_ms(),
-            reset_after_ms: reset_after_ms.filter(|_| decisions.is_known()),
+            reset_after_ms: reset_after_ms.filter(|_| decisions.source.is_known()),
             decided_at_ms: decisions.decided_at_ms,
             source: decisions.source,
-            barred: None,
+            blocked: None,
             request_id: info.id,
         }
     }
 }
 
-/// Which of several decisions has to be waited for longest. One that never fits goes before all others.
+/// Index of the decision with the longest wait; a cost that never fits has the longest of all.
 fn longest(decisions: &[Decision]) -> usize {
     let wait = |decision: &Decision| match decision.outcome {
         Outcome::Fits => (0, 0),

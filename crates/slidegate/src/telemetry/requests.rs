@@ -1,45 +1,45 @@
-//! Whole requests, by what came of them.
+//! Counts of requests by outcome.
 
 use super::striped::Striped;
 use super::thread_stripe::ThreadStripe;
 
-/// How many requests there were since the start. Each is in exactly one of these; those that would have been refused are also
-/// among those that were allowed.
+/// Number of requests by outcome, since the start. Each request has exactly one outcome, except that
+/// those in `would_deny` are also in `allowed`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RequestCounts {
     /// Admitted and charged.
     pub allowed: u64,
-    /// Refused by a limit.
+    /// Denied by a limit.
     pub denied: u64,
-    /// Refused without asking any limit: a deny list, or a key that is missing.
-    pub barred: u64,
+    /// Blocked without evaluating a limit: by a deny list, or for a missing key.
+    pub blocked: u64,
     /// No rule applied.
     pub unlimited: u64,
-    /// Looked at their limits only, at a cost of 0.
-    pub looked: u64,
-    /// Not answered, because the store was not there and no rule says what to do then.
+    /// Peeks, at a cost of 0.
+    pub peeked: u64,
+    /// Failed, because the store was unavailable and no rule configures an answer.
     pub failed: u64,
-    /// Sent again under one idempotency key, and answered as the first time.
+    /// Repeated under an idempotency key, with the first answer.
     pub replayed: u64,
-    /// Allowed, but a rule that only looks on would have refused them.
+    /// Allowed, but denied by a rule in observe mode.
     pub would_deny: u64,
 }
 
-/// What came of a request.
+/// Outcome of a request, in the order of the counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RequestOutcome {
     Allowed,
     Denied,
     Blocked,
     Unlimited,
-    Looked,
+    Peeked,
     Failed,
     Replayed,
-    /// Beside another.
+    /// In addition to another outcome.
     WouldDeny,
 }
 
-/// Those of [`RequestCounts`].
+/// Number of fields of [`RequestCounts`].
 const COUNTERS: usize = 8;
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl RequestCounters {
     }
 
     pub(super) fn sums(&self) -> RequestCounts {
-        let [allowed, denied, barred, unlimited, looked, failed, replayed, would_deny] = self.0.sums();
-        RequestCounts { allowed, denied, barred, unlimited, looked, failed, replayed, would_deny }
+        let [allowed, denied, blocked, unlimited, peeked, failed, replayed, would_deny] = self.0.sums();
+        RequestCounts { allowed, denied, blocked, unlimited, peeked, failed, replayed, would_deny }
     }
 }

@@ -1,4 +1,4 @@
-//! What is counted for every rule, limit and route.
+//! Series: the counts of every rule, limit and route.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,46 +12,48 @@ use super::striped::Striped;
 use slidegate_policy::{Blocked, HitMode, KeyText, Policy};
 use slidegate_store::Key;
 
-/// The most lines that are kept. What does not fit is counted under the rule [`OTHER`].
+/// Maximum number of series. Beyond it, decisions are counted under the rule [`OTHER`].
 pub const MAX_SERIES: usize = 8_192;
-/// The most routes of one rule. The others are counted under the route [`OTHER`].
+/// Maximum number of routes of one rule. The others are counted under the route [`OTHER`].
 pub const MAX_ROUTES: usize = 32;
-/// What has no line of its own.
+/// Rule or route of everything without a series of its own.
 pub const OTHER: &str = "(other)";
-/// The rule of limits that came along with requests.
+/// Rule of ad hoc limits.
 pub const AD_HOC: &str = "(ad hoc)";
 
-/// What a limit of a rule has said on one route, since the start.
+/// Counts of a limit of a rule on one route, since the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Series {
-    /// The rule; [`AD_HOC`] for limits that came along, [`OTHER`] for what has no line of its own.
+    /// Rule; [`AD_HOC`] for ad hoc limits, [`OTHER`] for everything without a series of its own.
     pub rule: Arc<str>,
-    /// What the limit is called in headers, as `login-5/min`; `(deny list)` or `(missing key)` where the rule refuses without asking one.
+    /// Name of the limit in headers, as `login-5/min`; `(deny list)` or `(missing key)` for blocked
+    /// requests.
     pub limit: Arc<str>,
-    /// The template that the path fits; empty for rules that are for every path, and where a rule was asked by its name.
+    /// Template that matches the path; empty for rules without paths, and for requests that name a
+    /// rule.
     pub route: Arc<str>,
-    /// Where the rule refuses.
+    /// Counts in enforce mode.
     pub enforced: SeriesCounts,
-    /// Where it only looks on.
+    /// Counts in observe mode.
     pub observed: SeriesCounts,
 }
 
-/// What a limit has said.
+/// Counts of a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SeriesCounts {
-    /// Charged.
+    /// Charged requests.
     pub allowed: u64,
-    /// It did not fit.
+    /// Denied requests.
     pub denied: u64,
-    /// It would have fitted, but another limit refused.
+    /// Requests that fit, but were denied by another limit.
     pub uncharged: u64,
-    /// Only looked, at a cost of 0.
-    pub looked: u64,
-    /// Of the allowed ones, those that left little room.
+    /// Peeks, at a cost of 0.
+    pub peeked: u64,
+    /// Near misses among the allowed requests.
     pub near_misses: u64,
 }
 
-/// Nobody has named the parts of the key of a limit that came along: where there are several, they are numbered.
+/// Text form of the key of an ad hoc limit. Its parts have no names; several are numbered.
 pub(super) fn ad_hoc_subject(key: &Key<'_>) -> Vec<KeyText> {
     let text = |name: String, part| KeyText {
         attribute: name,
@@ -63,30 +65,30 @@ pub(super) fn ad_hoc_subject(key: &Key<'_>) -> Vec<KeyText> {
     }
 }
 
-/// What stands for a limit where a rule refuses without asking one.
-pub(super) fn reason(why: Blocked) -> &'static str {
-    match why {
+/// Name in place of a limit for blocked requests.
+pub(super) fn block_name(reason: Blocked) -> &'static str {
+    match reason {
         Blocked::DenyList => "(deny list)",
         Blocked::MissingKey => "(missing key)",
     }
 }
 
-/// Which count.
+/// Outcome under one limit, in the order of the counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LimitOutcome {
     Allowed,
     Denied,
     Uncharged,
-    Looked,
+    Peeked,
     NearMiss,
 }
 
 const COUNTS: usize = 5;
 
-/// Where a [`Series`] is counted.
+/// Counters of a [`Series`].
 pub(super) type SeriesCounters = Striped<{ 2 * COUNTS }>;
 
-/// Where one of its counts is.
+/// Index of a counter.
 #[inline]
 pub(super) fn counter(mode: HitMode, outcome: LimitOutcome) -> usize {
     let first = match mode {
@@ -96,21 +98,21 @@ pub(super) fn counter(mode: HitMode, outcome: LimitOutcome) -> usize {
     first + outcome as usize
 }
 
-/// Rule, limit and route.
-pub(super) type Name = [Arc<str>; 3];
+/// Name of a series: rule, limit and route.
+pub(super) type SeriesName = [Arc<str>; 3];
 
-/// All lines.
+/// All series.
 #[derive(Debug)]
 pub(super) struct SeriesTable(Mutex<SeriesIndex>);
 
 #[derive(Debug)]
 struct SeriesIndex {
-    by_name: HashMap<Name, Arc<SeriesCounters>>,
-    /// In the order of the policy, then those of rules that are gone.
-    order: Vec<Name>,
-    /// The lines that everything else is counted in.
-    last: [(Name, Arc<SeriesCounters>); 2],
-    /// Of the rules of the policy, in its order.
+    by_name: HashMap<SeriesName, Arc<SeriesCounters>>,
+    /// Names in the order of the policy, then those of removed rules.
+    order: Vec<SeriesName>,
+    /// Series of ad hoc limits, and of everything without a series of its own.
+    last: [(SeriesName, Arc<SeriesCounters>); 2],
+    /// Counters of rules of the policy, in its order.
     keyless: Vec<Arc<KeylessCounter>>,
 }
 
@@ -130,13 +132,14 @@ impl SeriesTable {
         Arc::clone(&self.0.lock().last[0].1)
     }
 
-    /// Gives every rule its lines: those that it had before, by name. Series of rules that are gone stay, unless there is no room.
+    /// Assigns series to the rules of a policy, by name. Series of removed rules stay as long as there
+    /// are fewer than the maximum.
     pub(super) fn attach(&self, policy: &Policy, skips: Vec<Option<Arc<SkipCounter>>>) -> Box<[RuleSeries]> {
         let index = &mut *self.0.lock();
-        let wanted: Vec<Name> = policy.rules().iter().flat_map(RuleSeries::names).collect();
-        index.renew(wanted);
+        let wanted: Vec<SeriesName> = policy.rules().iter().flat_map(RuleSeries::names).collect();
+        index.replace(wanted);
         let before = std::mem::take(&mut index.keyless).into_iter();
-        let before: HashMap<_, _> = before.map(|tally| (Arc::clone(tally.rule()), tally)).collect();
+        let before: HashMap<_, _> = before.map(|counter| (Arc::clone(counter.rule()), counter)).collect();
         let each = policy.rules().iter().zip(skips).map(|(rule, skips)| {
             let keyless = KeylessCounter::of(rule, &before);
             index.keyless.extend(keyless.clone());
@@ -146,64 +149,64 @@ impl SeriesTable {
     }
 
     pub(super) fn without_key(&self) -> Vec<KeylessRequests> {
-        self.0.lock().keyless.iter().map(|tally| tally.now()).collect()
+        self.0.lock().keyless.iter().map(|counter| counter.snapshot()).collect()
     }
 
-    /// All lines, but not those that nothing could count in yet beside the rules' own.
+    /// All series. Empty ones without a route are left out beside those of the rule's routes.
     pub(super) fn list(&self) -> Vec<Series> {
         let index = self.0.lock();
         let mut all: Vec<Series> = Vec::with_capacity(index.order.len() + index.last.len());
         for name in &index.order {
-            let Some(tally) = index.by_name.get(name) else { continue };
-            let series = series(name, tally);
-            let is_by_name =
+            let Some(counters) = index.by_name.get(name) else { continue };
+            let series = series(name, counters);
+            let follows =
                 all.last().is_some_and(|last| last.rule == series.rule && last.limit == series.limit);
-            if !(is_by_name && series.route.is_empty() && series.is_empty()) {
+            if !(follows && series.route.is_empty() && series.is_empty()) {
                 all.push(series);
             }
         }
-        let last = index.last.iter().map(|(name, tally)| series(name, tally));
+        let last = index.last.iter().map(|(name, counters)| series(name, counters));
         all.extend(last.filter(|series| !series.is_empty()));
         all
     }
 }
 
 impl Series {
-    /// Whether nothing was counted.
+    /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.enforced == SeriesCounts::default() && self.observed == SeriesCounts::default()
     }
 }
 
 impl SeriesIndex {
-    /// The lines of a policy first, and after them as many of the others as there is room for.
-    fn renew(&mut self, wanted: Vec<Name>) {
+    /// Series of a policy first, and after them as many of the others as the maximum allows.
+    fn replace(&mut self, wanted: Vec<SeriesName>) {
         let before = std::mem::take(&mut self.order);
-        let mut known = HashMap::with_capacity(before.len() + wanted.len());
+        let mut by_name = HashMap::with_capacity(before.len() + wanted.len());
         for name in wanted.into_iter().chain(before) {
-            if known.len() < MAX_SERIES - self.last.len() && !known.contains_key(&name) {
+            if by_name.len() < MAX_SERIES - self.last.len() && !by_name.contains_key(&name) {
                 let series = self.by_name.remove(&name).unwrap_or_else(|| Arc::new(SeriesCounters::new()));
-                known.insert(name.clone(), series);
+                by_name.insert(name.clone(), series);
                 self.order.push(name);
             }
         }
-        self.by_name = known;
+        self.by_name = by_name;
     }
 
-    fn series(&self, name: &Name) -> Arc<SeriesCounters> {
+    fn series(&self, name: &SeriesName) -> Arc<SeriesCounters> {
         Arc::clone(self.by_name.get(name).unwrap_or(&self.last[1].1))
     }
 }
 
-fn series(name: &Name, tally: &SeriesCounters) -> Series {
-    let sums = tally.sums();
+fn series(name: &SeriesName, counters: &SeriesCounters) -> Series {
+    let sums = counters.sums();
     let counts = |mode| {
         let of = |outcome| sums[counter(mode, outcome)];
         SeriesCounts {
             allowed: of(LimitOutcome::Allowed),
             denied: of(LimitOutcome::Denied),
             uncharged: of(LimitOutcome::Uncharged),
-            looked: of(LimitOutcome::Looked),
+            peeked: of(LimitOutcome::Peeked),
             near_misses: of(LimitOutcome::NearMiss),
         }
     };

@@ -14,11 +14,11 @@ use slidegate_policy::Policy;
 pub struct Skips {
     /// The rule.
     pub rule: Arc<str>,
-    /// How many lacked an attribute of its key.
+    /// Number of requests without an attribute of its key.
     pub requests: u64,
 }
 
-/// Counter of them for one rule.
+/// Counter of skipped requests of one rule.
 #[derive(Debug)]
 pub(super) struct SkipCounter(Striped<1>);
 
@@ -33,25 +33,25 @@ impl SkipCounter {
 pub(super) struct SkipCounters(Mutex<Vec<(Arc<str>, Arc<SkipCounter>)>>);
 
 impl SkipCounters {
-    /// Gives every rule its counter: the one of the rule of that name, if there was one. Counts of rules that are gone are dropped.
+    /// Assigns counters to the rules of a policy, by name. Counts of removed rules are dropped.
     pub(super) fn attach(&self, policy: &Policy) -> Vec<Option<Arc<SkipCounter>>> {
-        let mut tallies = self.0.lock();
-        let mut before: HashMap<_, _> = tallies.drain(..).collect();
+        let mut counters = self.0.lock();
+        let mut before: HashMap<_, _> = counters.drain(..).collect();
         let each = policy.rules().iter().map(|rule| {
-            let tally = rule
+            let counter = rule
                 .has_key()
                 .then(|| before.remove(rule.name()).unwrap_or_else(|| Arc::new(SkipCounter(Striped::new()))));
-            tallies.extend(tally.clone().map(|tally| (rule.name().into(), tally)));
-            tally
+            counters.extend(counter.clone().map(|counter| (rule.name().into(), counter)));
+            counter
         });
         each.collect()
     }
 
-    /// The rules that have skipped any.
+    /// Rules that have skipped requests.
     pub(super) fn list(&self) -> Vec<Skips> {
-        let tallies = self.0.lock();
-        let all = tallies.iter().map(|(rule, tally)| {
-            let [requests] = tally.0.sums();
+        let counters = self.0.lock();
+        let all = counters.iter().map(|(rule, counter)| {
+            let [requests] = counter.0.sums();
             Skips { rule: Arc::clone(rule), requests }
         });
         all.filter(|skips| skips.requests > 0).collect()

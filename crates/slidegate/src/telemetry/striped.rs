@@ -1,4 +1,4 @@
-//! Counters that every thread has its own copy of.
+//! Counters with a copy per thread.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::thread_stripe::{OWN, SHARED, ThreadStripe};
 
-/// Some counters, in as many copies as threads use them.
+/// Counters, with a copy for each stripe that is in use.
 pub(super) struct Striped<const N: usize> {
     own: [Lazy<N>; OWN],
     shared: [Lazy<N>; SHARED],
@@ -14,7 +14,7 @@ pub(super) struct Striped<const N: usize> {
 
 type Lazy<const N: usize> = OnceLock<Box<Stripe<N>>>;
 
-/// On cache lines of its own.
+/// Copy of the counters, on cache lines of its own.
 #[repr(align(64))]
 struct Stripe<const N: usize>([AtomicU64; N]);
 
@@ -28,7 +28,7 @@ impl<const N: usize> Striped<N> {
     pub(super) fn add(&self, stripe: ThreadStripe, counter: usize) {
         let Some(copy) = self.own.get(stripe.index()) else { return self.add_shared(stripe, counter) };
         let counter = &copy.get_or_init(Self::empty).0[counter];
-        // Nobody else writes here, so that nothing can come between.
+        // No other thread writes here, so no update is lost.
         counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
@@ -43,7 +43,7 @@ impl<const N: usize> Striped<N> {
         Box::new(Stripe([const { AtomicU64::new(0) }; N]))
     }
 
-    /// What all threads have counted.
+    /// Sums over all threads.
     pub(super) fn sums(&self) -> [u64; N] {
         let mut sums = [0; N];
         for copy in self.own.iter().chain(&self.shared).filter_map(OnceLock::get) {

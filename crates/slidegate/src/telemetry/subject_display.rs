@@ -1,4 +1,4 @@
-//! What subjects are called in top lists and in the denial log.
+//! Display of subjects in top lists and in the denial log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,26 +19,26 @@ slidegate_policy::keywords! {
     }
 }
 
-type Show = dyn Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync;
+type RenderKey = dyn Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync;
 
-/// What the subjects of one rule are called: made once for a rule, and shared by all that speak of them.
+/// Naming of the subjects of one rule, shared by all lists and logs.
 pub struct SubjectNaming {
     rule: Arc<str>,
     space: Space,
-    show: Box<Show>,
+    render: Box<RenderKey>,
 }
 
 impl SubjectNaming {
-    /// For the rule of this name, whose keys count in this space and are shown like this.
+    /// Naming for the rule of this name, with the space of its keys and their text form.
     pub fn new(
         rule: impl Into<Arc<str>>,
         space: Space,
-        show: impl Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync + 'static,
+        render: impl Fn(&Key<'_>) -> Vec<KeyText> + Send + Sync + 'static,
     ) -> Self {
-        Self { rule: rule.into(), space, show: Box::new(show) }
+        Self { rule: rule.into(), space, render: Box::new(render) }
     }
 
-    /// The rule's name.
+    /// Name of the rule.
     #[inline]
     pub fn rule(&self) -> &Arc<str> {
         &self.rule
@@ -49,9 +49,9 @@ impl SubjectNaming {
         self.space
     }
 
-    /// A key for people, as it is.
+    /// Text form of a key, not hashed.
     pub fn plain(&self, key: &Key<'_>) -> Vec<KeyText> {
-        (self.show)(key)
+        (self.render)(key)
     }
 }
 
@@ -61,43 +61,45 @@ impl fmt::Debug for SubjectNaming {
     }
 }
 
-/// How subjects appear now: one for all lists and logs of a process, so that a subject is called the same in all of them.
+/// Display setting of subjects: plain or hashed. One for all lists and logs of a process, so that a
+/// subject has the same name in all of them.
 pub struct SubjectDisplay {
     secret: [u8; 32],
     hashed: AtomicBool,
 }
 
 impl SubjectDisplay {
-    /// Under a new secret.
+    /// Display with a new secret for hashes.
     pub fn new(subjects: Subjects) -> Self {
         Self { secret: random(), hashed: AtomicBool::new(subjects == Subjects::Hashed) }
     }
 
-    /// From now on like this. Hashes stay the same.
+    /// Changes the setting. Hashes stay the same.
     pub fn set(&self, subjects: Subjects) {
         self.hashed.store(subjects == Subjects::Hashed, Ordering::Relaxed);
     }
 
-    /// As it is set.
+    /// Current setting.
     pub fn subjects(&self) -> Subjects {
         if self.hashed.load(Ordering::Relaxed) { Subjects::Hashed } else { Subjects::Plain }
     }
 
-    /// A subject as it is to be shown.
+    /// Subject in the current setting.
     pub fn subject(&self, naming: &SubjectNaming, key: &Key<'_>) -> Vec<KeyText> {
-        self.like(self.subjects(), naming.plain(key))
+        self.apply(self.subjects(), naming.plain(key))
     }
 
-    /// Texts as they would be shown if this were set.
-    pub(super) fn like(&self, subjects: Subjects, plain: Vec<KeyText>) -> Vec<KeyText> {
+    /// Texts in a setting.
+    pub(super) fn apply(&self, subjects: Subjects, plain: Vec<KeyText>) -> Vec<KeyText> {
         match subjects {
             Subjects::Plain => plain,
-            Subjects::Hashed => self.hide(plain),
+            Subjects::Hashed => self.hashed(plain),
         }
     }
 
-    /// The hash takes the place of a value. Equal values of one attribute are called the same under every rule.
-    fn hide(&self, mut plain: Vec<KeyText>) -> Vec<KeyText> {
+    /// Texts with hashes instead of values. Equal values of one attribute have one hash under every
+    /// rule.
+    fn hashed(&self, mut plain: Vec<KeyText>) -> Vec<KeyText> {
         for KeyText { attribute, value } in &mut plain {
             if let Some(value) = value {
                 *value = self.hash(attribute, value);
@@ -106,7 +108,7 @@ impl SubjectDisplay {
         plain
     }
 
-    /// 64 bits: whoever knows the secret can try values, and nobody else.
+    /// Keyed hash of 64 bits: values can be guessed only with the secret.
     fn hash(&self, attribute: &str, value: &str) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("a secret may have any length");
         mac.update(&(attribute.len() as u64).to_le_bytes());

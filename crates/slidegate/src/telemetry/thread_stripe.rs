@@ -1,26 +1,27 @@
-//! A number for every thread, so that threads can count without waiting for each other.
+//! Stripe of a thread, so that threads count without waiting for each other.
 
 use std::cell::Cell;
 
 use parking_lot::Mutex;
 
-/// So many threads at a time have a place that nobody else writes to.
+/// Number of stripes that belong to a single thread at a time.
 pub(super) const OWN: usize = 32;
-/// So many places the others have together.
+/// Number of stripes that the other threads share.
 pub(super) const SHARED: usize = 8;
 
-/// Where a thread counts: at one of its own, or at one that comes behind those and is shared.
+/// Stripe in which a thread counts: its own, or one of the shared ones behind those.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ThreadStripe(u32);
 
-/// Before a thread has counted anything.
+/// Stripe of a thread that has not counted yet.
 const UNASSIGNED: ThreadStripe = ThreadStripe(u32::MAX);
-/// Stripe of a thread that is about to end.
+/// Stripe of a thread that is ending.
 const SHARED_STRIPE: ThreadStripe = ThreadStripe(OWN as u32);
 
 static FREE: Mutex<Free> = Mutex::new(Free { next: 0, returned: Vec::new() });
 
-/// Numbers that nobody has. A thread that takes one over sees all that the previous thread wrote, because of the lock.
+/// Free numbers. Because of the lock, a thread that reuses one sees all writes of the previous
+/// thread.
 struct Free {
     next: u32,
     returned: Vec<u32>,
@@ -35,12 +36,12 @@ impl Free {
     }
 }
 
-/// A number that is given back when its thread ends.
+/// Number that is returned when its thread ends.
 struct Number(u32);
 
 impl Drop for Number {
     fn drop(&mut self) {
-        // What is counted after this must not be where another thread counts.
+        // Later counts of this thread must not go into the stripe of another.
         STRIPE.set(SHARED_STRIPE);
         FREE.lock().returned.push(self.0);
     }
@@ -52,7 +53,7 @@ thread_local! {
 }
 
 impl ThreadStripe {
-    /// That of this thread.
+    /// Stripe of this thread.
     #[inline]
     pub(crate) fn here() -> Self {
         let stripe = STRIPE.get();
@@ -86,11 +87,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_threads_have_one_place_for_themselves() {
+    fn no_two_threads_own_one_stripe() {
         let most = OWN + 2 * SHARED;
         for _ in 0..20 {
             let all_there = Barrier::new(most);
-            let places = thread::scope(|scope| {
+            let stripes = thread::scope(|scope| {
                 let one = || {
                     let stripe = ThreadStripe::here();
                     all_there.wait();
@@ -101,9 +102,9 @@ mod tests {
                 threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
             });
             let own: Vec<usize> =
-                places.iter().map(|stripe| stripe.index()).filter(|index| *index < OWN).collect();
+                stripes.iter().map(|stripe| stripe.index()).filter(|index| *index < OWN).collect();
             assert_eq!(own.iter().collect::<HashSet<_>>().len(), own.len());
-            assert!(places.iter().all(|stripe| stripe.index() < OWN + SHARED));
+            assert!(stripes.iter().all(|stripe| stripe.index() < OWN + SHARED));
         }
         // Numbers of threads that ended are given again.
         assert!((FREE.lock().next as usize) < 20 * most);

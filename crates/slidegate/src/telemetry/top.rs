@@ -1,11 +1,13 @@
 //! Space-Saving top-k list of subjects, in bounded memory (Metwally, Agrawal and El Abbadi).
 //!
-//! A subject that has a place is counted there; one that has none takes the place of the one with the smallest count, and goes on from that
-//! count, which is then its error. So a count is never too small, and too large by at most its error; and whoever has no place was counted
-//! at most as often as the smallest who has one. The label of a subject that takes a slot is written when it comes again: in a crowd most do not,
-//! and are not told of.
+//! A subject with a slot is counted there. One without a slot replaces the one with the smallest
+//! count, and continues from that count, which is its error. So a count is never too small, and too
+//! large by at most its error; and the count of a subject without a slot is at most the smallest in
+//! a slot. A subject that replaces another gets its label when it is counted again: in a flood most
+//! are not, and are not listed.
 //!
-//! Subjects are spread over shards by a keyed fingerprint, and counted in epochs, of which the last two are told.
+//! Subjects are spread over shards by a keyed fingerprint, and counted in epochs. A list is of the
+//! last two.
 
 mod guard;
 mod label;
@@ -19,80 +21,80 @@ use std::cmp::Reverse;
 use std::sync::{Arc, OnceLock};
 
 use super::subject_display::{SubjectDisplay, SubjectNaming};
-use shard::Shard;
+use shard::TopShard;
 use slidegate_policy::KeyText;
 use slidegate_store::Key;
 use slidegate_store::fingerprint::Fingerprints;
 use slidegate_store::random;
 use subject_hash::SubjectHash;
-use tags::PLACES;
+use tags::MAX_SLOTS;
 
-/// A subject that is to be counted.
+/// Subject to count.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The rule's.
+    /// Naming of its rule.
     pub naming: &'a Arc<SubjectNaming>,
     /// Key of the subject, under that rule.
     pub key: &'a Key<'a>,
 }
 
-/// The subjects that were counted most often in the last five to ten minutes.
+/// Top list: the subjects that were counted most often in the last five to ten minutes.
 #[derive(Debug)]
 pub struct Top {
     fingerprints: Fingerprints,
-    shards: Box<[Shard]>,
+    shards: Box<[TopShard]>,
     display: Arc<SubjectDisplay>,
-    /// When something was first counted or asked.
+    /// Time of the first count or list.
     began_ms: OnceLock<u64>,
 }
 
-/// What a [`Top`] knows.
+/// List of a [`Top`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TopList {
-    /// Most first.
+    /// Entries in descending order.
     pub entries: Vec<TopEntry>,
-    /// What was counted since then is in the counts, as Unix milliseconds.
+    /// Begin of the period that is counted, as Unix milliseconds.
     pub since_ms: u64,
-    /// Everybody who was counted more often than this is in the list.
+    /// Every subject with a higher count is in the list.
     pub bound: u64,
-    /// How often anybody was counted.
+    /// Sum of the counts of all subjects.
     pub total: u64,
 }
 
-/// A subject of a list, and how often it was counted: at least `count - error` and at most `count` times.
+/// Entry of a list: a subject that was counted at least `count - error` and at most `count` times.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TopEntry {
     /// The rule's name.
     pub rule: Arc<str>,
     /// Key of the subject, part by part; texts of more than 256 bytes are cut.
     pub subject: Vec<KeyText>,
-    /// Whether that is less than all of it, so that nobody can be found by it.
+    /// True if the key is not complete, so that the subject cannot be looked up by it.
     pub cut: bool,
-    /// How often, at most.
+    /// Upper bound of its count.
     pub count: u64,
-    /// How much of that may belong to others.
+    /// Part of the count that may belong to other subjects.
     pub error: u64,
 }
 
 impl Top {
-    /// The places of a list, where nothing else is said.
+    /// Default capacity of a list, in subjects.
     pub const CAPACITY: usize = 1_024;
-    /// How long an epoch lasts. A list is of the one that runs and the one before.
+    /// Length of an epoch. A list is of the running one and the one before.
     pub const EPOCH_MS: u64 = 300_000;
 
-    /// With places for so many subjects in each epoch.
+    /// List with slots for this many subjects in each epoch.
     pub fn new(capacity: usize) -> Self {
-        let shards = capacity.div_ceil(PLACES).max(1);
-        let places = capacity.div_ceil(shards).max(1);
+        let shards = capacity.div_ceil(MAX_SLOTS).max(1);
+        let slots = capacity.div_ceil(shards).max(1);
         Self {
             fingerprints: Fingerprints::new(random()),
-            shards: (0..shards).map(|_| Shard::new(places)).collect(),
+            shards: (0..shards).map(|_| TopShard::new(slots)).collect(),
             display: Arc::default(),
             began_ms: OnceLock::new(),
         }
     }
 
-    /// Shows subjects like this, together with whatever else does.
+    /// Sets the display of subjects, which may be shared with other lists and logs.
     pub fn displayed_by(self, display: Arc<SubjectDisplay>) -> Self {
         Self { display, ..self }
     }
@@ -102,13 +104,13 @@ impl Top {
     pub fn add(&self, subject: Subject<'_>, now_ms: u64) {
         let hash = SubjectHash::of(&self.fingerprints, &subject);
         let shard = &self.shards[hash.shard(self.shards.len())];
-        if !shard.count_at_once(hash, epoch(now_ms)) {
+        if !shard.count_lock_free(hash, epoch(now_ms)) {
             self.began_ms.get_or_init(|| now_ms);
             shard.count(hash, epoch(now_ms), subject, &self.display);
         }
     }
 
-    /// At most so many of those that were counted most often.
+    /// List of at most `most` subjects.
     pub fn list(&self, most: usize, now_ms: u64) -> TopList {
         let epoch = epoch(now_ms);
         let since_ms = *self.began_ms.get_or_init(|| now_ms);
@@ -122,22 +124,22 @@ impl Top {
             found.extend(info.entries);
         }
         found.sort_unstable_by_key(|entry| (Reverse(entry.count), entry.error, entry.hash));
-        // Whoever is left out was counted at most as often as it says.
+        // Subjects beyond `most` have at most this count.
         list.bound = list.bound.max(found.get(most).map_or(0, |entry| entry.count));
         found.truncate(most);
-        let render = found.into_iter().map(|entry| TopEntry {
+        let entries = found.into_iter().map(|entry| TopEntry {
             rule: Arc::clone(entry.label.rule()),
             subject: entry.label.render(&self.display),
             cut: entry.label.is_cut(&self.display),
             count: entry.count,
             error: entry.error,
         });
-        list.entries.extend(render);
+        list.entries.extend(entries);
         list
     }
 }
 
-/// The number of the epoch at this time.
+/// Number of the epoch at a time.
 #[inline(always)]
 fn epoch(now_ms: u64) -> u32 {
     u32::try_from(now_ms / Top::EPOCH_MS).unwrap_or(u32::MAX)

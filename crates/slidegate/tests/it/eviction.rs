@@ -133,7 +133,7 @@ fn a_flood_of_permits_stays_within_the_bound() {
         let receipt = Receipt { stamp_ms: admission.verdict.decisions[0].stamp_ms, cost: 1, holder: 0 };
         let receipts = vec![(limit.id(), receipt)];
         let subjects = vec![ChargeRecord { space: Space::named("rule"), key: key.clone(), grant, receipts }];
-        let settlement = Settlement { now_ms: NOW_MS, id: 0, cost: 0, places: 0, subjects };
+        let settlement = Settlement { now_ms: NOW_MS, id: 0, cost: 0, slots: 0, subjects };
         match store.settle_now(&settlement)[0] {
             SettleOutcome::Settled => settled += 1,
             SettleOutcome::Void => void += 1,

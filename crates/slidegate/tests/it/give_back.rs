@@ -80,7 +80,7 @@ fn subjects_are_given_back_each_its_own_and_one_that_comes_twice_all_of_it() {
 #[test]
 fn places_in_flight_stay_taken() {
     let (store, key) = (Memory::new(1 << 20), Key::from("alice"));
-    let limits = [Limit::in_flight(4, Duration::from_secs(60)).expect("places"), Limit::per_hour(4)];
+    let limits = [Limit::in_flight(4, Duration::from_secs(60)).expect("in flight"), Limit::per_hour(4)];
     assert!(charge(&store, &[(&key, &limits, 3)]).is_allowed());
     assert_eq!(remaining(&give_back(&store, &[(&key, &limits, 2)])), [1, 3]);
 }
@@ -99,7 +99,7 @@ fn a_permit_settled_afterwards_takes_nothing_below_zero() {
             let receipts = vec![(limit.id(), receipt)];
             let subject = ChargeRecord { space: Space::named("rule"), key: key.clone(), grant, receipts };
             let subjects = vec![subject];
-            store.settle_now(&Settlement { now_ms: NOW_MS, id: 1, cost, places: cost, subjects })[0]
+            store.settle_now(&Settlement { now_ms: NOW_MS, id: 1, cost, slots: cost, subjects })[0]
         };
         assert_eq!(remaining(&give_back(&store, &part(4))), [6], "{limit}");
         assert_eq!(settle(0), SettleOutcome::Settled);
@@ -115,7 +115,7 @@ fn a_permit_settled_afterwards_takes_nothing_below_zero() {
 #[test]
 fn a_permit_stays_spent_for_the_longest_of_its_windows() {
     let (store, key) = (Memory::new(1 << 20), Key::from("alice"));
-    let places = Limit::in_flight(4, Duration::from_secs(1)).expect("places");
+    let places = Limit::in_flight(4, Duration::from_secs(1)).expect("in flight");
     let limits = [kinds(9)[1], places];
     let (admitted, grant) = reserve(&store, &[(&key, &limits, 3)]);
     let _ = give_back(&store, &[(&key, &limits, 3)]);
@@ -127,7 +127,7 @@ fn a_permit_stays_spent_for_the_longest_of_its_windows() {
     let subject = ChargeRecord { space: Space::named("rule"), key: key.clone(), grant, receipts };
     let settle = |now_ms| {
         let subjects = vec![subject.clone()];
-        store.settle_now(&Settlement { now_ms, id: 1, cost: 0, places: 0, subjects })[0]
+        store.settle_now(&Settlement { now_ms, id: 1, cost: 0, slots: 0, subjects })[0]
     };
     assert_eq!(settle(NOW_MS), SettleOutcome::Settled, "the places are released");
     assert!(charge(&store, &[(&key, &limits, 3)]).is_allowed());

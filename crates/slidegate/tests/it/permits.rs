@@ -118,7 +118,7 @@ fn settlements_are_never_refused() {
 /// A settlement says what a request has cost; its place in flight ends with it, whatever that is.
 #[test]
 fn a_settlement_releases_the_place() {
-    let places = Limit::in_flight(5, Duration::from_secs(30)).expect("places");
+    let places = Limit::in_flight(5, Duration::from_secs(30)).expect("in flight");
     let (limiter, _) = limiter([places]);
     let permit = permit(&limiter, 3);
     assert_eq!(limiter.settle(&permit, 2), Ok(Settled));
@@ -129,7 +129,7 @@ fn a_settlement_releases_the_place() {
 /// A release is found by its holder: it needs no memory, and is never refused.
 #[test]
 fn a_place_is_released_however_often_it_was_taken() {
-    let places = Limit::in_flight(5, Duration::from_secs(30)).expect("places");
+    let places = Limit::in_flight(5, Duration::from_secs(30)).expect("in flight");
     for limits in [vec![places], vec![places, day(1 << 40)]] {
         let (limiter, _) = limiter(limits);
         let mut bytes = 0;
@@ -219,7 +219,7 @@ fn a_permit_that_a_crash_has_lost_is_void() {
 /// `hold` outlasts the other window: a place that was released is not one whose hold is over.
 #[test]
 fn a_released_place_is_spent_until_its_hold_is_over() {
-    let hold = Limit::in_flight(3, Duration::from_secs(60)).expect("places");
+    let hold = Limit::in_flight(3, Duration::from_secs(60)).expect("in flight");
     let (limiter, clock) = limiter([Limit::per_second(10), hold]);
     let permit = permit(&limiter, 1);
     assert_eq!(limiter.refund(&permit), Ok(Settled));
@@ -361,7 +361,7 @@ fn charges_that_met_on_a_subject_are_refunded_together() {
         let grant = granted.of(index).expect("a permit");
         ChargeRecord { space, key: key.clone(), grant, receipts: vec![(limit.id(), receipt)] }
     });
-    let settlement = Settlement { now_ms: 5, id: 1, cost: 0, places: 0, subjects: subjects.collect() };
+    let settlement = Settlement { now_ms: 5, id: 1, cost: 0, slots: 0, subjects: subjects.collect() };
     assert_eq!(store.settle_now(&settlement), [Settled; 2]);
     assert_eq!(ask(&charge(&limits, 0)).decisions.iter().map(|d| d.remaining).collect::<Vec<_>>(), [10, 10]);
     assert_eq!(store.settle_now(&settlement), [AlreadySpent; 2]);

@@ -169,7 +169,7 @@ fn a_file_of_version_1_is_read() {
         assert_eq!(found, remaining, "{key}");
     }
     let permit: Permit = PERMIT_OF_ALICE.parse().expect("a permit");
-    assert_eq!(limiter.refund(&permit), Err(PermitError::Malformed), "a permit of then names no ledger");
+    assert_eq!(limiter.refund(&permit), Err(PermitError::Malformed), "a permit of then names no generation");
     assert_eq!(limiter.store().notes_now(), slidegate::store::Notes::default());
 }
 

@@ -202,7 +202,7 @@ impl<S: Driver> Run<S> {
             })
             .collect();
         let subjects = parts.iter().map(|(charged, _)| charged.clone()).collect();
-        let outcomes = self.store.settle(&Settlement { now_ms, id: of, cost, places: cost, subjects });
+        let outcomes = self.store.settle(&Settlement { now_ms, id: of, cost, slots: cost, subjects });
         let right = outcomes.iter().zip(&parts).all(|(outcome, (_, words))| match outcome {
             SettleOutcome::AlreadySpent => words.iter().all(|word| word == "spent"),
             SettleOutcome::Settled => words.iter().any(|word| word == "done"),
@@ -264,7 +264,7 @@ impl<S: Driver> Run<S> {
         for (units, receipt, grant, now_ms) in charged.collect::<Vec<_>>() {
             let receipts = vec![(limit.id(), receipt)];
             let subjects = vec![ChargeRecord { space: space(), key: key(), grant, receipts }];
-            let settlement = Settlement { now_ms, id: 0, cost: units, places: 0, subjects };
+            let settlement = Settlement { now_ms, id: 0, cost: units, slots: 0, subjects };
             assert_eq!(store.settle(&settlement), [SettleOutcome::Settled]);
         }
     }

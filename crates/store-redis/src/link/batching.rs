@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::job::{Job, Redirection, ScriptRef};
 use crate::invocation::Invocation;
 
-/// Whether keys of different slots may share a call.
+/// Routing of keys of different slots: in one call, or in a call per slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SlotRouting {
     Together,
@@ -63,7 +63,7 @@ pub(super) struct Batcher {
     max_batch: usize,
     alone: VecDeque<Job>,
     groups: HashMap<BatchKey, BatchQueue>,
-    /// Those that may have something to send; each is looked at again when its turn comes.
+    /// Queues that may have something to send; each is checked again in its turn.
     ready: VecDeque<BatchKey>,
 }
 
@@ -86,7 +86,7 @@ impl Batcher {
         }
     }
 
-    /// The next call that may be sent now. Requests whose callers have left are dropped on the way.
+    /// Next batch that may be sent now. Requests whose callers have left are dropped.
     pub(super) fn next(&mut self) -> Option<CallBatch> {
         while let Some(mut job) = self.alone.pop_front() {
             if job.claim() {
@@ -105,7 +105,7 @@ impl Batcher {
         None
     }
 
-    /// A call of this kind came back.
+    /// Records that a batch with this key has ended.
     pub(super) fn batch_ended(&mut self, kind: BatchKey) {
         let Some(group) = self.groups.get_mut(&kind) else { return };
         group.in_flight = group.in_flight.saturating_sub(1);
@@ -116,14 +116,14 @@ impl Batcher {
         }
     }
 
-    /// No call is under way any more: the connection was given up.
+    /// Records that all calls in flight are lost with their connection.
     pub(super) fn connection_lost(&mut self) {
         self.groups.retain(|_, group| !group.waiting.is_empty());
         self.groups.values_mut().for_each(|group| group.in_flight = 0);
         self.ready = self.groups.keys().cloned().collect();
     }
 
-    /// All that wait, unsent.
+    /// Removes all waiting requests.
     pub(super) fn drain(&mut self) -> Vec<Job> {
         let mut jobs: Vec<Job> = self.alone.drain(..).collect();
         self.groups.values_mut().for_each(|group| jobs.extend(group.waiting.drain(..)));
@@ -132,7 +132,7 @@ impl Batcher {
         jobs
     }
 
-    /// Whether there may be something to send.
+    /// True if there may be something to send.
     pub(super) fn has_ready(&self) -> bool {
         !self.alone.is_empty() || !self.ready.is_empty()
     }

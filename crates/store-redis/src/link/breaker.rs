@@ -34,8 +34,9 @@ enum BreakerState {
     HalfOpen,
 }
 
+/// Role of a call: an ordinary one, or the probe of a half-open breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum CallRole {
+pub(super) enum CallRole {
     Call,
     Probe,
 }
@@ -90,7 +91,7 @@ impl Breaker {
         }
     }
 
-    /// The caller has gone without an outcome: the next may probe at once.
+    /// Ends a pass without an outcome: after a probe, the next call may probe at once.
     fn forgotten(&mut self, pass: BreakerPass) {
         if pass.role == CallRole::Probe && matches!(self.state, BreakerState::HalfOpen) {
             self.state = BreakerState::Open { until: pass.began };
@@ -118,7 +119,7 @@ impl SharedBreaker {
     /// Admits a call, or `None` while the breaker is open.
     pub(super) fn enter(&self) -> Option<BreakerCall<'_>> {
         let pass = self.0.lock().admit(Instant::now())?;
-        Some(BreakerCall { gate: self, pass, outcome: None })
+        Some(BreakerCall { breaker: self, pass, outcome: None })
     }
 
     pub(super) fn health(&self) -> Health {
@@ -136,14 +137,14 @@ pub(super) enum CallOutcome {
 /// future cannot leave the breaker half-open.
 #[derive(Debug)]
 pub(super) struct BreakerCall<'a> {
-    gate: &'a SharedBreaker,
+    breaker: &'a SharedBreaker,
     pass: BreakerPass,
     outcome: Option<CallOutcome>,
 }
 
 impl BreakerCall<'_> {
-    pub(super) fn is_probe(&self) -> bool {
-        self.pass.role == CallRole::Probe
+    pub(super) fn role(&self) -> CallRole {
+        self.pass.role
     }
 
     pub(super) fn end(mut self, outcome: CallOutcome) {
@@ -153,7 +154,7 @@ impl BreakerCall<'_> {
 
 impl Drop for BreakerCall<'_> {
     fn drop(&mut self) {
-        let mut breaker = self.gate.0.lock();
+        let mut breaker = self.breaker.0.lock();
         match self.outcome {
             Some(CallOutcome::Alive) => breaker.succeeded(),
             Some(CallOutcome::Failed) => breaker.failed(self.pass, Instant::now()),
@@ -235,12 +236,12 @@ mod tests {
     #[test]
     fn a_probe_that_vanished_makes_room_for_the_next() {
         let start = Instant::now();
-        let gate = SharedBreaker(Mutex::new(opened(start - 1000 * MS)));
-        drop(gate.enter().unwrap());
-        let probe = gate.enter().unwrap();
-        assert!(probe.is_probe() && gate.enter().is_none());
+        let breaker = SharedBreaker(Mutex::new(opened(start - 1000 * MS)));
+        drop(breaker.enter().unwrap());
+        let probe = breaker.enter().unwrap();
+        assert!(probe.role() == CallRole::Probe && breaker.enter().is_none());
         probe.end(CallOutcome::Alive);
-        assert_eq!(gate.health(), Health::Closed);
+        assert_eq!(breaker.health(), Health::Closed);
     }
 
     #[test]

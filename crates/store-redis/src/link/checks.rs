@@ -1,5 +1,4 @@
-//! Whether a server is set up as a store should be. Looked at in the background, once for each
-//! server.
+//! Checks of the setup of servers, in the background and once per server.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,14 +14,13 @@ use super::batching::SlotRouting;
 use super::connection::Connection;
 use super::endpoint::Address;
 
-/// The oldest version that is tested, as major and minor. Valkey also says which version of Redis
-/// it stands in for.
+/// Oldest tested version, as major and minor. Valkey also reports a compatible version of Redis.
 const OLDEST: (u32, u32) = (6, 2);
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Servers that are remembered; beyond that none is looked at.
-const REMEMBERED: usize = 1024;
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of servers that are checked.
+const MAX_CHECKED: usize = 1024;
 
-/// Something about a server that an operator should change.
+/// Warning about a server: a setting that an operator should change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Warning {
     server: String,
@@ -39,7 +37,7 @@ enum Finding {
 }
 
 impl Finding {
-    /// Whether it matters only where permits are issued.
+    /// True if it matters only for permits.
     fn is_about_permits(&self) -> bool {
         matches!(self, Self::NoHistory(_))
     }
@@ -81,7 +79,7 @@ impl fmt::Display for Warning {
 #[derive(Default, Debug)]
 pub(super) struct Checks {
     findings: Mutex<Findings>,
-    /// Whether permits are issued.
+    /// True if permits are issued.
     permits: AtomicBool,
 }
 
@@ -119,10 +117,10 @@ impl Checks {
 
     pub(super) fn start(self: &Arc<Self>, connection: &Connection, slots: SlotRouting) {
         let mut findings = self.findings.lock();
-        if findings.checked.len() < REMEMBERED && findings.checked.insert(connection.address.clone()) {
+        if findings.checked.len() < MAX_CHECKED && findings.checked.insert(connection.address.clone()) {
             let (checks, connection) = (self.clone(), connection.clone());
             tokio::spawn(async move {
-                if timeout(PATIENCE, checks.run(&connection, slots)).await.is_err() {
+                if timeout(CHECK_TIMEOUT, checks.run(&connection, slots)).await.is_err() {
                     checks.findings.lock().checked.remove(&connection.address);
                 }
             });
@@ -157,11 +155,10 @@ impl Checks {
     }
 }
 
-/// What CONFIG says, or INFO where CONFIG is forbidden, as it is by most that offer servers for
-/// rent.
+/// Eviction policy, from CONFIG, or from INFO where CONFIG is forbidden, as in most managed services.
 async fn memory_policy(connection: &Connection) -> Option<String> {
-    let told = connection.query(&["CONFIG", "GET", "maxmemory-policy"]).await.ok()?;
-    match from_redis_value::<Vec<String>>(told) {
+    let reply = connection.query(&["CONFIG", "GET", "maxmemory-policy"]).await.ok()?;
+    match from_redis_value::<Vec<String>>(reply) {
         Ok(pair) if pair.len() == 2 => pair.into_iter().nth(1),
         _ => field(&info(connection, "memory").await?, "maxmemory_policy"),
     }
@@ -188,7 +185,7 @@ async fn history_hidden(connection: &Connection) -> Option<String> {
     }
 }
 
-/// Replication id check: scripts read its first 16 hex digits.
+/// True if there is a replication id, of which scripts read the first 16 hex digits.
 fn has_replication_id(info: &str) -> bool {
     let id = field(info, "master_replid").unwrap_or_default();
     id.len() >= 16 && id.bytes().take(16).all(|byte| byte.is_ascii_hexdigit())
@@ -204,7 +201,7 @@ fn field(info: &str, name: &str) -> Option<String> {
         .map(|value| value.trim().to_owned())
 }
 
-/// A version that cannot be read is not called old.
+/// True for a version before [`OLDEST`]; false for one that cannot be parsed.
 fn is_old(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     matches!((parts.next(), parts.next()), (Some(Some(major)), Some(Some(minor))) if (major, minor) < OLDEST)

@@ -38,16 +38,16 @@ pub(super) struct ClusterNodes {
 #[derive(Debug)]
 struct SlotMap {
     nodes: HashMap<Address, Arc<RedisNode>>,
-    /// The primary of each slot, as far as it is known.
+    /// Primary of each slot, if known.
     slots: Vec<Option<Arc<RedisNode>>>,
-    /// Why the shape could not be found out the last time, if so.
+    /// Error of the last discovery, if it failed.
     last_error: Option<RedisError>,
 }
 
 #[derive(Default, Debug)]
 struct Refresh {
     begun: Option<Instant>,
-    /// Ends with the refresh that is under way.
+    /// Closed when the running refresh ends.
     running: Option<watch::Receiver<()>>,
 }
 
@@ -63,8 +63,7 @@ impl ClusterNodes {
         })
     }
 
-    /// The node that has a slot. Waits for the shape of the Cluster only where nothing is known of
-    /// the slot.
+    /// Node that has a slot. Waits for a discovery only if the slot is unknown.
     pub(super) async fn node_of(
         self: &Arc<Self>,
         slot: u16,
@@ -86,7 +85,7 @@ impl ClusterNodes {
         })
     }
 
-    /// Whether finding out the shape takes so long that there is no use in waiting for it.
+    /// True if the running discovery takes longer than a call may.
     fn is_overdue(&self) -> bool {
         self.refresh.lock().begun.is_some_and(|begun| begun.elapsed() > self.config.timeout)
     }
@@ -95,7 +94,7 @@ impl ClusterNodes {
         self.map.read().slots.get(usize::from(slot)).cloned().flatten()
     }
 
-    /// The node at an address that another one named.
+    /// Node at an address that another one named.
     pub(super) fn node_at(&self, address: &Address) -> Arc<RedisNode> {
         if let Some(node) = self.map.read().nodes.get(address) {
             return node.clone();
@@ -103,20 +102,19 @@ impl ClusterNodes {
         self.map.write().node_at(address, self)
     }
 
-    /// A node said that another has the slot. Whether more has changed is found out in the
-    /// background.
+    /// Assigns a slot to the node that another one named, and starts a discovery.
     pub(super) fn moved(self: &Arc<Self>, slot: u16, address: &Address) {
         let mut map = self.map.write();
         let node = map.node_at(address, self);
-        if let Some(place) = map.slots.get_mut(usize::from(slot)) {
-            *place = Some(node);
+        if let Some(primary) = map.slots.get_mut(usize::from(slot)) {
+            *primary = Some(node);
         }
         drop(map);
         self.refresh();
     }
 
-    /// Finds out the shape in the background, one at a time and not too often. Gives what ends with
-    /// the one under way.
+    /// Starts a discovery in the background, one at a time and not too often. Returns a receiver that
+    /// is closed when the running one ends.
     pub(super) fn refresh(self: &Arc<Self>) -> Option<watch::Receiver<()>> {
         let mut refresh = self.refresh.lock();
         if let Some(running) = refresh.running.as_ref().filter(|running| running.has_changed().is_ok()) {
@@ -153,7 +151,7 @@ impl ClusterNodes {
         map.last_error = Some(last_error);
     }
 
-    /// Healthy nodes first, then those that the configuration names, then the rest.
+    /// Nodes to query: healthy ones, then configured ones, then the rest.
     fn candidates(&self) -> Vec<RedisEndpoint> {
         let map = self.map.read();
         let is_healthy = |entry: &(&Address, &Arc<RedisNode>)| entry.1.health() == Health::Closed;
@@ -177,14 +175,14 @@ impl SlotMap {
         self.nodes.entry(address.clone()).or_insert_with(make).clone()
     }
 
-    /// Nodes without slots are let go; what is under way to them ends by itself.
+    /// Replaces the map. Nodes without slots are dropped; calls to them end by themselves.
     fn install(&mut self, ranges: &[SlotRange], cluster: &ClusterNodes) {
         self.last_error = None;
         self.slots.fill(None);
         for range in ranges {
             let node = self.node_at(&range.primary, cluster);
-            let places = self.slots.get_mut(usize::from(range.first)..=usize::from(range.last));
-            places.into_iter().flatten().for_each(|place| *place = Some(node.clone()));
+            let slots = self.slots.get_mut(usize::from(range.first)..=usize::from(range.last));
+            slots.into_iter().flatten().for_each(|primary| *primary = Some(node.clone()));
         }
         self.nodes.retain(|address, _| ranges.iter().any(|range| range.primary == *address));
     }

@@ -14,8 +14,8 @@ use super::endpoint::{Address, RedisEndpoint};
 use super::tls::RedisTls;
 use crate::error::{CallFailure, RedisError};
 
-/// More calls than are ever in flight on a connection, so that handing one over never waits.
-const HANDED_OVER: usize = 256;
+/// Buffer for calls to a connection, larger than the number in flight, so that sending never waits.
+const CALL_BUFFER: usize = 256;
 
 /// Makes connections.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Dialer {
     }
 }
 
-/// A connection; clones share it, and it closes with the last of them.
+/// Connection. Clones share it, and it closes with the last of them.
 #[derive(Clone)]
 pub(super) struct Connection {
     handle: MultiplexedConnection,
@@ -47,7 +47,7 @@ pub(super) struct Connection {
     pub(super) since: Instant,
 }
 
-/// What carries the bytes.
+/// Task that transfers the bytes.
 struct Task(JoinHandle<()>);
 
 impl Drop for Task {
@@ -70,12 +70,12 @@ impl Connection {
         let config = AsyncConnectionConfig::new()
             .set_response_timeout(None)
             .set_connection_timeout(None)
-            .set_pipeline_buffer_size(HANDED_OVER);
+            .set_pipeline_buffer_size(CALL_BUFFER);
         let made = MultiplexedConnection::new_with_config(&endpoint.login, stream, config).await;
         let (handle, carrier) = made.map_err(|error| error.to_string())?;
         let (sender, ended) = watch::channel(());
         let task = tokio::spawn(async move {
-            // Declared first and so dropped last: when it goes, the stream has gone.
+            // Declared first and so dropped last: after the stream.
             let _ending = sender;
             carrier.await;
         });
@@ -83,7 +83,7 @@ impl Connection {
         Ok(Self { handle, traffic, ended, task: Arc::new(Task(task)), address, since })
     }
 
-    /// Sends a call and waits for its answer, which may be an error that the server sent.
+    /// Sends a call and waits for its answer, which may be an error of the server.
     pub(super) async fn send(&self, call: &WireCommand) -> Result<Value, CallFailure> {
         let before = self.traffic.written();
         let error = match self.exchange(call).await {
@@ -92,9 +92,8 @@ impl Connection {
         };
         self.task.0.abort();
         self.clone().ended().await;
-        // The stream has gone. If not a byte left since before the call was handed over, the call
-        // did not either: the server had closed an idle connection, and that was read before
-        // anything was written.
+        // The stream is closed. If no byte was written since before the call, the call was not sent:
+        // the server had closed an idle connection.
         if self.traffic.written() == before {
             return Err(CallFailure::NotRun(RedisError::Unreachable(format!("{}: {error}", self.address))));
         }
@@ -114,7 +113,7 @@ impl Connection {
         }
     }
 
-    /// Asks something that changes nothing.
+    /// Runs a command that changes nothing.
     pub(super) async fn query(&self, words: &[&str]) -> Result<Value, RedisError> {
         let mut command = Cmd::new();
         for word in words {
@@ -132,7 +131,7 @@ impl Connection {
         self.ended.has_changed().is_err()
     }
 
-    /// Bytes that came back, by which one sees whether anything did.
+    /// Number of bytes read.
     pub(super) fn bytes_read(&self) -> u64 {
         self.traffic.read()
     }

@@ -55,7 +55,7 @@ impl CountingStream {
 
 async fn tcp(host: &str, port: u16) -> Result<TcpStream, String> {
     let stream = TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;
-    // Coalescing is done by whoever sends; the kernel's would only add to every lone request.
+    // Batching happens above; Nagle's algorithm would only delay lone requests.
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
     Ok(stream)
 }

@@ -1,4 +1,4 @@
-//! Where a server is, and how it is greeted.
+//! Endpoint of a server: address, transport and login.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,11 +7,10 @@ use redis::{ConnectionAddr, IntoConnectionInfo, ProtocolVersion, RedisConnection
 
 use crate::config::RedisConfigError;
 
-/// What may stand behind the `?` of a URL; a misspelt setting is an error rather than without
-/// effect.
+/// Settings in the query of a URL. An unknown one is an error.
 const SETTINGS: [&str; 4] = ["protocol", "db", "user", "pass"];
 
-/// A server: address, transport and login.
+/// Endpoint of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct RedisEndpoint {
     pub(super) address: Address,
@@ -32,7 +31,7 @@ pub(crate) enum Transport {
 }
 
 impl RedisEndpoint {
-    /// Reads a URL; `port` is where such a server listens if the URL does not say.
+    /// Parses a URL; `port` is the default port of such a server.
     pub(crate) fn parse(url: &str, port: u16) -> Result<Self, RedisConfigError> {
         let parsed =
             redis::parse_redis_url(url).ok_or_else(|| RedisConfigError::Url("not a URL of Redis".into()))?;
@@ -58,7 +57,7 @@ impl RedisEndpoint {
         matches!(self.address, Address::Unix(_))
     }
 
-    /// The same address for a server that asks for no password.
+    /// The same address without user and password.
     pub(crate) fn without_login(self) -> Self {
         Self { login: greeting(RedisConnectionInfo::default()), ..self }
     }
@@ -69,7 +68,7 @@ impl RedisEndpoint {
     }
 }
 
-/// Replies have one shape in RESP2, which every server and proxy speaks.
+/// Login with RESP2, which every server and proxy speaks.
 fn greeting(login: RedisConnectionInfo) -> RedisConnectionInfo {
     login.set_protocol(ProtocolVersion::RESP2).set_lib_name("slidegate", env!("CARGO_PKG_VERSION"))
 }
@@ -79,16 +78,16 @@ impl Address {
         Self::Tcp { host: host.to_owned(), port }
     }
 
-    /// What MOVED and ASK name: `host:port`, where IPv6 has no brackets, and no host means that of
-    /// who says so.
-    pub(super) fn redirect(text: &str, asked: &Self) -> Option<Self> {
+    /// Address in MOVED and ASK: `host:port`, with IPv6 without brackets, and the sender's host if
+    /// there is none.
+    pub(super) fn redirect(text: &str, sender: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
-        Self::announced(host, port.parse().ok()?, asked)
+        Self::announced(host, port.parse().ok()?, sender)
     }
 
-    /// A node as another one announces it; `?` stands for a host that it does not know.
-    pub(super) fn announced(host: &str, port: u16, asked: &Self) -> Option<Self> {
-        match (host, asked) {
+    /// Address of a node, as another one announces it; `?` is an unknown host.
+    pub(super) fn announced(host: &str, port: u16, sender: &Self) -> Option<Self> {
+        match (host, sender) {
             ("?", _) => None,
             ("", Self::Tcp { host, .. }) => Some(Self::tcp(host, port)),
             ("", Self::Unix(_)) => None,
@@ -119,7 +118,7 @@ mod tests {
 
     #[test]
     fn redirects_name_hosts_in_several_ways() {
-        let asked = Address::tcp("node", 7000);
+        let sender = Address::tcp("node", 7000);
         for (text, expected) in [
             ("10.0.0.1:7001", Some(Address::tcp("10.0.0.1", 7001))),
             (":7001", Some(Address::tcp("node", 7001))),
@@ -128,7 +127,7 @@ mod tests {
             ("7001", None),
             ("host:none", None),
         ] {
-            assert_eq!(Address::redirect(text, &asked), expected, "{text}");
+            assert_eq!(Address::redirect(text, &sender), expected, "{text}");
         }
     }
 }

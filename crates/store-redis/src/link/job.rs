@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, timeout_at};
 
+use super::breaker::CallRole;
 use super::reply::{AttemptError, RetryStep};
 use crate::error::{CallFailure, RedisError};
 use crate::invocation::Invocation;
@@ -27,31 +28,24 @@ pub(super) enum ScriptRef {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Redirection {
     Ordinary,
-    /// The slot is about to come to that node: it answers only if it is asked to.
+    /// The slot is being moved to that node, which answers only after ASKING.
     Asking,
 }
 
-/// Whether the request is there to see if the server is back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum JobPurpose {
-    Call,
-    Probe,
-}
-
-/// A request that waits to be sent.
+/// Request that waits to be sent.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) invocation: Arc<Invocation>,
     pub(super) form: ScriptRef,
     pub(super) manner: Redirection,
-    pub(super) purpose: JobPurpose,
+    pub(super) role: CallRole,
     answer: oneshot::Sender<JobAnswer>,
     state: Arc<AtomicU8>,
-    /// Its place among those that may wait.
-    place: Option<OwnedSemaphorePermit>,
+    /// Its share of the bound on waiting requests.
+    waiting: Option<OwnedSemaphorePermit>,
 }
 
-/// What the caller keeps of it.
+/// Caller's side of a job.
 #[derive(Debug)]
 pub(super) struct Pending {
     answer: oneshot::Receiver<JobAnswer>,
@@ -63,35 +57,34 @@ impl Job {
         invocation: Arc<Invocation>,
         form: ScriptRef,
         manner: Redirection,
-        purpose: JobPurpose,
-        place: Option<OwnedSemaphorePermit>,
+        role: CallRole,
+        waiting: Option<OwnedSemaphorePermit>,
     ) -> (Self, Pending) {
         let (sender, receiver) = oneshot::channel();
         let state = Arc::new(AtomicU8::new(WAITING));
         let pending = Pending { answer: receiver, state: state.clone() };
-        (Self { invocation, form, manner, purpose, answer: sender, state, place }, pending)
+        (Self { invocation, form, manner, role, answer: sender, state, waiting }, pending)
     }
 
-    /// Takes the request for sending. `false` if its caller has left and was told that it was not
+    /// Claims the request for sending. `false` if its caller has left, for whom it counts as not
     /// sent.
     pub(super) fn claim(&mut self) -> bool {
-        self.place = None;
+        self.waiting = None;
         step_from_waiting(&self.state, SENT)
     }
 
-    /// A caller that has left does not mind.
+    /// Sends the answer to the caller, unless it has left.
     pub(super) fn answer(self, answer: JobAnswer) {
         let _: Result<(), JobAnswer> = self.answer.send(answer);
     }
 }
 
 impl Pending {
-    /// The answer, or by the deadline whether the request was sent.
+    /// Answer, or an error at the deadline that says whether the request was sent.
     pub(super) async fn wait(mut self, deadline: Instant) -> JobAnswer {
         match timeout_at(deadline, &mut self.answer).await {
             Ok(Ok(answer)) => answer,
-            // Whoever was to send it has gone, with its runtime or with a connection that was given
-            // up.
+            // The sender has gone, with its runtime or with an abandoned connection.
             Ok(Err(_)) if self.leave() => {
                 Err(AttemptError::Again { step: RetryStep::Reconnect, error: given_up() })
             }
@@ -101,8 +94,8 @@ impl Pending {
         }
     }
 
-    /// Whether it was not sent, and now never will be. Exactly one of leaving and sending comes
-    /// first.
+    /// Leaves. True if the request was not sent, and so never will be: exactly one of leaving and
+    /// sending is first.
     fn leave(&self) -> bool {
         step_from_waiting(&self.state, LEFT)
     }

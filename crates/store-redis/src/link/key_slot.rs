@@ -1,9 +1,9 @@
-//! Which slot of a Cluster a hash tag lies in.
+//! Slot of a hash tag in a Cluster.
 
-/// Slots of a Cluster.
+/// Number of slots of a Cluster.
 pub(super) const SLOTS: u16 = 16_384;
 
-/// The slot of keys with this hash tag: CRC16 (XMODEM) of what stands between the braces.
+/// Slot of keys with this hash tag: CRC16 (XMODEM) of the text between the braces.
 pub(crate) fn slot_of(tag: &[u8]) -> u16 {
     tag.iter().fold(0_u16, |crc, byte| crc << 8 ^ TABLE[usize::from(crc >> 8) ^ usize::from(*byte)]) % SLOTS
 }

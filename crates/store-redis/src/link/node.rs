@@ -1,5 +1,4 @@
-//! One server as callers see it: a breaker in front, a bounded queue behind that, and a task at its
-//! end.
+//! Node: one server, as a circuit breaker, a bounded queue and a task.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use super::breaker::{CallOutcome, Health, SharedBreaker};
 use super::checks::Checks;
 use super::connection::{Connection, Dialer};
 use super::endpoint::RedisEndpoint;
-use super::job::{Job, JobAnswer, JobPurpose, Redirection, ScriptRef};
+use super::job::{Job, JobAnswer, Redirection, ScriptRef};
 use super::node_task::NodeTask;
 use super::refusal::RefusalMark;
 use super::reply::AttemptError;
@@ -22,15 +21,15 @@ use crate::config::RedisConfig;
 use crate::error::{CallFailure, RedisError};
 use crate::invocation::Invocation;
 
-/// How to get a connection to it.
+/// Target of connections.
 #[derive(Debug)]
 pub(super) enum NodeTarget {
     Fixed(RedisEndpoint),
-    /// Whoever is the primary when a connection is made.
+    /// The primary at the time of the connection.
     Elected(SentinelSet),
 }
 
-/// What its task needs to know.
+/// Settings of a node's task.
 #[derive(Debug)]
 pub(super) struct NodeSettings {
     target: NodeTarget,
@@ -48,7 +47,7 @@ impl NodeSettings {
         }
     }
 
-    /// Looks in the background whether the server is set up as it should be.
+    /// Checks the setup of the server in the background.
     pub(super) fn check(&self, connection: &Connection) {
         self.checks.start(connection, self.slots);
     }
@@ -61,7 +60,7 @@ impl NodeSettings {
     }
 }
 
-/// A request, and how it is put.
+/// Request to a node, and its form.
 #[derive(Clone, Debug)]
 pub(super) struct NodeRequest {
     pub(super) invocation: Arc<Invocation>,
@@ -72,8 +71,9 @@ pub(super) struct NodeRequest {
 #[derive(Debug)]
 pub(super) struct RedisNode {
     pub(super) server: Arc<NodeSettings>,
-    gate: SharedBreaker,
-    places: Arc<Semaphore>,
+    breaker: SharedBreaker,
+    /// Permits for waiting requests.
+    waiting: Arc<Semaphore>,
     queue: Mutex<Option<UnboundedSender<Job>>>,
     pub(super) refusal: RefusalMark,
 }
@@ -89,8 +89,8 @@ impl RedisNode {
         let server = NodeSettings { target, dialer, checks, slots, max_batch: config.max_batch };
         Self {
             server: Arc::new(server),
-            gate: SharedBreaker::new(config.breaker),
-            places: Arc::new(Semaphore::new(config.max_waiting)),
+            breaker: SharedBreaker::new(config.breaker),
+            waiting: Arc::new(Semaphore::new(config.max_waiting)),
             queue: Mutex::new(None),
             refusal: RefusalMark::default(),
         }
@@ -99,24 +99,24 @@ impl RedisNode {
     /// One attempt, which ends by the deadline.
     pub(super) async fn attempt(&self, request: NodeRequest, deadline: Instant) -> JobAnswer {
         let refused = |error| Err(AttemptError::Failed(CallFailure::NotRun(error)));
-        let Some(passage) = self.gate.enter() else { return refused(RedisError::Open) };
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
+        let Some(call) = self.breaker.enter() else { return refused(RedisError::Open) };
+        let Ok(waiting) = self.waiting.clone().try_acquire_owned() else {
             return refused(RedisError::Overloaded);
         };
-        let purpose = if passage.is_probe() { JobPurpose::Probe } else { JobPurpose::Call };
+        let role = call.role();
         let NodeRequest { invocation, form, manner } = request;
-        let (job, pending) = Job::new(invocation, form, manner, purpose, Some(place));
+        let (job, pending) = Job::new(invocation, form, manner, role, Some(waiting));
         self.enqueue(job);
         let answer = pending.wait(deadline).await;
-        passage.end(match &answer {
+        call.end(match &answer {
             Err(setback) if setback.error().is_outage() => CallOutcome::Failed,
             _ => CallOutcome::Alive,
         });
         answer
     }
 
-    /// Hands the request to the task, which is started at first use, and again if its runtime has
-    /// gone.
+    /// Sends the request to the task, which is started at first use, and again if its runtime has
+    /// ended.
     fn enqueue(&self, job: Job) {
         let mut queue = self.queue.lock();
         let unsent = match queue.as_ref() {
@@ -126,13 +126,13 @@ impl RedisNode {
         if let Some(job) = unsent {
             let (sender, jobs) = mpsc::unbounded_channel();
             tokio::spawn(NodeTask::new(self.server.clone(), jobs).run());
-            // The receiver is in the task; if that was dropped at once, the job's caller is told.
+            // The receiver is in the task; if that was dropped at once, the caller gets an error.
             let _: Result<(), _> = sender.send(job);
             *queue = Some(sender);
         }
     }
 
     pub(super) fn health(&self) -> Health {
-        self.gate.health()
+        self.breaker.health()
     }
 }

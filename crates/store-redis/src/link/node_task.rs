@@ -9,18 +9,18 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::batching::Batcher;
+use super::breaker::CallRole;
 use super::connection::Connection;
-use super::job::{Job, JobPurpose};
+use super::job::Job;
 use super::node::NodeSettings;
 use super::reply::{AttemptError, RetryStep};
 use super::send_batch::{BatchEnd, send_batch};
 use crate::error::RedisError;
 
-/// Calls under way to one server. More would wait there instead of here, where they can still be
-/// left unsent.
+/// Maximum number of calls in flight to one server. More would wait there instead of here, where
+/// they can still be cancelled.
 const IN_FLIGHT: usize = 64;
-/// A connection younger than this is kept even if the server says that it is no primary: looking
-/// again takes a moment.
+/// Minimum age at which a connection is dropped because the server is not a primary.
 const YOUNG: Duration = Duration::from_millis(100);
 
 type Connecting = BoxFuture<'static, Result<Connection, RedisError>>;
@@ -30,9 +30,9 @@ pub(super) struct NodeTask {
     jobs: UnboundedReceiver<Job>,
     groups: Batcher,
     batches: FuturesUnordered<BoxFuture<'static, BatchEnd>>,
-    line: LinkState,
-    /// How many bytes had come when the last call came back, the first of those under way was sent,
-    /// or a probe came by.
+    connection: LinkState,
+    /// Bytes read when the last batch ended, when the first one in flight was sent, or at the last
+    /// probe.
     last_bytes_read: u64,
 }
 
@@ -55,12 +55,12 @@ impl NodeTask {
             jobs,
             groups,
             batches: FuturesUnordered::new(),
-            line: LinkState::Down,
+            connection: LinkState::Down,
             last_bytes_read: 0,
         }
     }
 
-    /// Ends when nobody is left who could ask.
+    /// Runs until all senders are dropped.
     pub(super) async fn run(mut self) {
         loop {
             tokio::select! {
@@ -69,17 +69,17 @@ impl NodeTask {
                     None => return,
                 },
                 Some(ended) = self.batches.next(), if !self.batches.is_empty() => self.batch_ended(ended),
-                event = self.line.event() => self.turn(event),
+                event = self.connection.event() => self.connection_changed(event),
             }
             self.dispatch();
         }
     }
 
-    /// Takes all that have come meanwhile, so that they can travel together.
+    /// Queues all requests that have arrived, so that they can share batches.
     fn take(&mut self, first: Job) {
         let mut next = Some(first);
         while let Some(job) = next {
-            if job.purpose == JobPurpose::Probe {
+            if job.role == CallRole::Probe {
                 self.check_silence();
             }
             self.groups.push(job);
@@ -88,10 +88,10 @@ impl NodeTask {
     }
 
     fn dispatch(&mut self) {
-        if self.groups.has_ready() && self.line.is_down() {
-            self.line = LinkState::Connecting(self.server.clone().connect().boxed());
+        if self.groups.has_ready() && self.connection.is_down() {
+            self.connection = LinkState::Connecting(self.server.clone().connect().boxed());
         }
-        let LinkState::Up(connection) = &self.line else { return };
+        let LinkState::Up(connection) = &self.connection else { return };
         while self.batches.len() < IN_FLIGHT
             && let Some(batch) = self.groups.next()
         {
@@ -106,34 +106,34 @@ impl NodeTask {
         if let Some(kind) = ended.kind {
             self.groups.batch_ended(kind);
         }
-        let LinkState::Up(connection) = &self.line else { return };
+        let LinkState::Up(connection) = &self.connection else { return };
         self.last_bytes_read = connection.bytes_read();
         if ended.demoted && connection.since.elapsed() > YOUNG {
-            // Calls under way keep the connection until they are answered.
-            self.line = LinkState::Down;
+            // Calls in flight keep the connection open until they are answered.
+            self.connection = LinkState::Down;
         }
     }
 
-    fn turn(&mut self, event: ConnectionEvent) {
+    fn connection_changed(&mut self, event: ConnectionEvent) {
         match event {
             ConnectionEvent::Connected(Ok(connection)) => {
                 self.server.check(&connection);
-                self.line = LinkState::Up(connection);
+                self.connection = LinkState::Up(connection);
             }
             ConnectionEvent::Connected(Err(error)) => {
-                self.line = LinkState::Down;
+                self.connection = LinkState::Down;
                 let setback = AttemptError::Again { step: RetryStep::Reconnect, error };
                 self.groups.drain().into_iter().for_each(|job| job.answer(Err(setback.clone())));
             }
-            ConnectionEvent::Closed => self.line = LinkState::Down,
+            ConnectionEvent::Closed => self.connection = LinkState::Down,
         }
     }
 
-    /// Leaves a connection on which calls are under way and nothing at all has come back since the
-    /// last answer, or the last probe: bytes that belong to no answer, such as those of a reply
-    /// that broke off, are taken for a sign of life once.
+    /// Abandons a connection with calls in flight on which nothing was read since the last answer or
+    /// the last probe. Bytes that belong to no answer, such as an incomplete reply, count as a sign
+    /// of life once.
     fn check_silence(&mut self) {
-        let LinkState::Up(connection) = &self.line else { return };
+        let LinkState::Up(connection) = &self.connection else { return };
         let read = connection.bytes_read();
         if !self.batches.is_empty() && read == self.last_bytes_read {
             self.abandon();
@@ -142,16 +142,16 @@ impl NodeTask {
         }
     }
 
-    /// Leaves the connection and what is under way on it, whose callers learn that it may have run.
+    /// Drops the connection and the calls in flight, which may have run.
     fn abandon(&mut self) {
-        self.line = LinkState::Down;
+        self.connection = LinkState::Down;
         self.batches.clear();
         self.groups.connection_lost();
     }
 }
 
 impl LinkState {
-    /// What happens to it next; nothing by itself if it is down.
+    /// Next event of the connection; never if it is down.
     async fn event(&mut self) -> ConnectionEvent {
         match self {
             Self::Down => pending().await,

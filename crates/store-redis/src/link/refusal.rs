@@ -1,9 +1,9 @@
-//! Servers that answer and refuse to write: they do not decide. They are marked, and probed by a
-//! small write until they take it.
+//! Servers that answer and refuse to write, and so cannot decide. They are marked, and probed by a
+//! small write until it succeeds.
 //!
-//! The circuit breaker stays closed for them: they are alive, and what needs no write is answered
-//! as ever. Nothing but a write tells that it is over, and there may be no other: whoever decides
-//! by readiness where requests go sends none here meanwhile.
+//! Their circuit breaker stays closed: they are alive, and answer calls that do not write. Only a
+//! write shows that the refusal is over, and there may be no other than the probe: a load balancer
+//! may route requests elsewhere while this node is not ready.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -22,24 +22,23 @@ use crate::invocation::{Invocation, Script};
 
 /// Pause between two probes, and the time that one may take.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// A key that is gone a second later. The commands are among those that decisions need.
+/// Probe: writes a key that expires after a second, with commands that decisions need too.
 const PROBE: &str = "redis.call('SET', KEYS[1], '1', 'PX', 1000) return 'OK'";
-/// The most that is kept of an explanation.
+/// Maximum length of the text of a refusal.
 const MAX_TEXT_BYTES: usize = 200;
 
 /// Refusal of a server that answers: why it does not write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct WriteRefusal {
-    /// The first word of its error: `OOM`, `READONLY`.
+    /// First word of its error: `OOM`, `READONLY`.
     pub code: String,
     /// The rest of it, at most 200 bytes.
     pub text: String,
 }
 
 impl WriteRefusal {
-    /// The refusal that an error stands for, if it holds for whatever is asked, and not for one
-    /// key.
+    /// Refusal in an error, if it applies to all keys.
     fn of(error: &RedisError) -> Option<Self> {
         let RedisError::Refused { code, text } = error else { return None };
         let refuses_all = matches!(
@@ -71,8 +70,8 @@ impl RefusalMark {
     }
 }
 
-/// Marks a node that gave this error, if it refuses all writes.
-pub(super) fn note(node: &Arc<RedisNode>, error: &RedisError, prefix: &Arc<str>, slot: u16) {
+/// Marks a node that returned this error, if it refuses all writes.
+pub(super) fn mark(node: &Arc<RedisNode>, error: &RedisError, prefix: &Arc<str>, slot: u16) {
     let Some(refusal) = WriteRefusal::of(error) else { return };
     let mut mark = node.refusal.0.lock();
     match &mut *mark {
@@ -90,7 +89,7 @@ pub(super) fn note(node: &Arc<RedisNode>, error: &RedisError, prefix: &Arc<str>,
     }
 }
 
-/// Probes a node until it writes, or is a node of ours no more.
+/// Probes a node until it writes, or is dropped.
 async fn probe(node: Weak<RedisNode>, prefix: Arc<str>, slots: SlotRouting, slot: u16) {
     let invocation = write_in(&prefix, slots, slot);
     loop {
@@ -103,7 +102,7 @@ async fn probe(node: Weak<RedisNode>, prefix: Arc<str>, slots: SlotRouting, slot
         };
         match node.attempt(request, Instant::now() + PROBE_INTERVAL).await {
             Ok(_) => tracing::info!("Redis {} accepts writes again", node.server.name()),
-            // The slot is elsewhere, and whoever has it now speaks for itself.
+            // The slot has moved to another node, which is marked by itself if necessary.
             Err(AttemptError::Again { step: RetryStep::Moved(_) | RetryStep::Ask(_), .. }) => {}
             Err(_) => continue,
         }
@@ -111,8 +110,8 @@ async fn probe(node: Weak<RedisNode>, prefix: Arc<str>, slots: SlotRouting, slot
     }
 }
 
-/// A write: in a Cluster, to this slot. A tag that lies in it takes some thousand tries, so nobody
-/// should wait for this.
+/// Write of one key; in a Cluster, in this slot. To find a tag of the slot takes some thousand tries,
+/// so no request should wait for it.
 fn write_in(prefix: &str, slots: SlotRouting, slot: u16) -> Arc<Invocation> {
     let mut tags = (0_u32..).map(|n| format!("probe{n}"));
     let tag = match slots {

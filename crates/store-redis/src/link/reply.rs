@@ -8,7 +8,7 @@ use crate::error::{CallFailure, RedisError};
 /// Error of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum AttemptError {
-    /// The call surely did not run, and another attempt may help.
+    /// The call certainly did not run, and another attempt may help.
     Again {
         step: RetryStep,
         error: RedisError,
@@ -21,18 +21,18 @@ pub(super) enum AttemptError {
 pub(super) enum RetryStep {
     /// Send the text: the server does not know the script.
     Text,
-    /// Ask that node, now and from now on.
+    /// Send to that node, now and from now on.
     Moved(Address),
-    /// Ask that node, just this once.
+    /// Send to that node, only this once.
     Ask(Address),
     /// Wait a little.
     Pause,
-    /// The server is no primary any more: look for the new one.
+    /// The server is not a primary any more: find the new one.
     Demoted,
-    /// Nothing reached the server: look whether it is still the right one.
+    /// Nothing reached the server: connect again, perhaps to another one.
     Reconnect,
-    /// The Cluster cannot serve the slot: look how it has changed.
-    Reshape,
+    /// The Cluster cannot serve the slot: discover its slots again.
+    Rediscover,
 }
 
 impl AttemptError {
@@ -62,7 +62,7 @@ impl From<CallFailure> for AttemptError {
     }
 }
 
-/// The bytes of a reply. `sender` is who sent it.
+/// Bytes of a reply. `sender` is the node that sent it.
 pub(super) fn read(value: Value, sender: &Address) -> Result<Vec<u8>, AttemptError> {
     match value {
         Value::BulkString(bytes) => Ok(bytes),
@@ -73,7 +73,7 @@ pub(super) fn read(value: Value, sender: &Address) -> Result<Vec<u8>, AttemptErr
     }
 }
 
-/// Cuts a reply into what belongs to each of `count` requests.
+/// Splits a reply into the parts of `count` requests.
 pub(super) fn split(reply: &[u8], record_bytes: usize, count: usize) -> Result<Vec<Vec<u8>>, AttemptError> {
     let expected = record_bytes * count;
     if reply.len() != expected {
@@ -82,15 +82,14 @@ pub(super) fn split(reply: &[u8], record_bytes: usize, count: usize) -> Result<V
     Ok(reply.chunks(record_bytes).map(<[u8]>::to_vec).collect())
 }
 
-/// The script answered, so it ran, whatever it was that it said.
+/// Failure for an unexpected reply: the script answered, so it ran.
 fn unexpected(what: String) -> AttemptError {
     AttemptError::Failed(CallFailure::MayHaveRun(RedisError::Protocol(what)))
 }
 
 fn refusal(error: &ServerError, sender: &Address) -> AttemptError {
     let text = error.details().unwrap_or_default();
-    // Servers before 7.0 put what a script ran into behind words of their own: "ERR Error running
-    // script …: -OOM …".
+    // Servers before 7.0 wrap the error of a script: "ERR Error running script …: -OOM …".
     let inner = text.split_once(": -").map(|(_, inner)| inner.split_once(' ').unwrap_or((inner, "")));
     let (code, text) = match inner {
         Some(inner) if raised_inside(text) => inner,
@@ -99,7 +98,7 @@ fn refusal(error: &ServerError, sender: &Address) -> AttemptError {
     let inside = raised_inside(error.details().unwrap_or_default());
     let refused = RedisError::Refused { code: code.to_owned(), text: text.to_owned() };
     match step(code, text, sender) {
-        // These refuse the first write of a script, and cannot begin to in the middle of one.
+        // These refuse the first write of a script, and cannot begin in the middle of one.
         Some(step) if !inside || code == "READONLY" => AttemptError::Again { step, error: refused },
         None if !inside || matches!(code, "OOM" | "NOREPLICAS" | "MISCONF") => {
             AttemptError::Failed(CallFailure::NotRun(refused))
@@ -108,7 +107,7 @@ fn refusal(error: &ServerError, sender: &Address) -> AttemptError {
     }
 }
 
-/// Whether the error was raised while the script ran, possibly after a write.
+/// True if the error was raised while the script ran, possibly after a write.
 fn raised_inside(text: &str) -> bool {
     text.contains("user_script")
 }
@@ -117,10 +116,10 @@ fn step(code: &str, text: &str, sender: &Address) -> Option<RetryStep> {
     let target = || Address::redirect(text.split_ascii_whitespace().nth(1)?, sender);
     match code {
         "NOSCRIPT" => Some(RetryStep::Text),
-        "MOVED" => Some(target().map_or(RetryStep::Reshape, RetryStep::Moved)),
-        "ASK" => Some(target().map_or(RetryStep::Reshape, RetryStep::Ask)),
+        "MOVED" => Some(target().map_or(RetryStep::Rediscover, RetryStep::Moved)),
+        "ASK" => Some(target().map_or(RetryStep::Rediscover, RetryStep::Ask)),
         "TRYAGAIN" | "LOADING" | "BUSY" => Some(RetryStep::Pause),
-        "CLUSTERDOWN" | "MASTERDOWN" => Some(RetryStep::Reshape),
+        "CLUSTERDOWN" | "MASTERDOWN" => Some(RetryStep::Rediscover),
         "READONLY" => Some(RetryStep::Demoted),
         _ => None,
     }

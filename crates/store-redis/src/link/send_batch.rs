@@ -11,11 +11,11 @@ use super::reply::{self, AttemptError, RetryStep};
 #[derive(Debug)]
 pub(super) struct BatchEnd {
     pub(super) kind: Option<BatchKey>,
-    /// The server says that it is no primary.
+    /// True if the server answered that it is not a primary.
     pub(super) demoted: bool,
 }
 
-/// Sends a batch and hands out the answer.
+/// Sends a batch and distributes its reply.
 pub(super) async fn send_batch(connection: Connection, batch: CallBatch) -> BatchEnd {
     let CallBatch { kind, jobs } = batch;
     let Some(call) = call(&jobs) else { return BatchEnd { kind, demoted: false } };

@@ -1,4 +1,4 @@
-//! Finding the primary through sentinels.
+//! Discovery of the primary through sentinels.
 
 use futures_util::stream::{self, StreamExt};
 use redis::Value;
@@ -13,15 +13,14 @@ const AT_ONCE: usize = 3;
 #[derive(Debug)]
 pub(super) struct SentinelSet {
     pub(super) endpoints: Vec<RedisEndpoint>,
-    /// What they call the primary.
+    /// Name of the primary.
     pub(super) name: String,
-    /// The primary but for its address.
+    /// Endpoint of the primary, without its address.
     pub(super) primary: RedisEndpoint,
 }
 
 impl SentinelSet {
-    /// A connection to the server that a sentinel names and that says of itself that it is a
-    /// primary.
+    /// Connection to the server that a sentinel names, if that reports to be a primary.
     pub(super) async fn connect(&self, dialer: &Dialer) -> Result<Connection, RedisError> {
         let queries = self.endpoints.iter().cloned().map(|sentinel| self.query_primary(sentinel, dialer));
         let mut answers = stream::iter(queries).buffer_unordered(AT_ONCE);
@@ -29,7 +28,7 @@ impl SentinelSet {
         let mut last = unreachable("no sentinel".to_owned());
         while let Some(answer) = answers.next().await {
             let found = match answer {
-                // What several of them name is tried once; what they said gets old meanwhile.
+                // An address that several of them name is tried once.
                 Ok(address) if tried.contains(&address) => continue,
                 Ok(address) => {
                     tried.push(address.clone());
@@ -49,19 +48,19 @@ impl SentinelSet {
         let connection = dialer.open(&sentinel).await?;
         let question = ["SENTINEL", "get-master-addr-by-name", &self.name];
         let answer = in_time(dialer, connection.query(&question)).await?;
-        let told = match redis::from_redis_value::<Option<(String, u16)>>(answer) {
+        let primary = match redis::from_redis_value::<Option<(String, u16)>>(answer) {
             Ok(Some((host, port))) => Address::announced(&host, port, &sentinel.address),
             Ok(None) => None,
             Err(error) => return Err(unreachable(format!("sentinel {sentinel}: {error}"))),
         };
-        told.ok_or_else(|| unreachable(format!("sentinel {sentinel} knows no primary {:?}", self.name)))
+        primary.ok_or_else(|| unreachable(format!("sentinel {sentinel} knows no primary {:?}", self.name)))
     }
 
     async fn verified(&self, endpoint: &RedisEndpoint, dialer: &Dialer) -> Result<Connection, RedisError> {
         let connection = dialer.open(endpoint).await?;
         match in_time(dialer, connection.query(&["ROLE"])).await? {
             Value::Array(parts) if is_master(parts.first()) => Ok(connection),
-            // Without leave to ask it has to be believed; it will say READONLY if it is none.
+            // Without permission for ROLE it is trusted; it answers READONLY if it is a replica.
             Value::ServerError(error) if error.code() == "NOPERM" => Ok(connection),
             _ => Err(unreachable(format!("{endpoint} is not a primary any more"))),
         }

@@ -1,4 +1,4 @@
-//! TLS: whom to trust, and whom to be.
+//! TLS: trusted roots, and the client certificate.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,10 +11,10 @@ use tokio_rustls::client::TlsStream;
 
 use crate::config::{ClientCertificate, RedisConfigError};
 
-/// What was configured, and what rustls makes of it at the first connection.
+/// TLS settings, and the configuration of rustls, which is built at the first connection.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RedisTls {
-    /// The system's, if none are given.
+    /// Trusted roots; the system's if empty.
     roots: Vec<CertificateDer<'static>>,
     identity: Option<Arc<ClientIdentity>>,
     built: Arc<OnceLock<Arc<ClientConfig>>>,
@@ -50,7 +50,7 @@ impl RedisTls {
         TlsConnector::from(config).connect(name, stream).await.map_err(|error| error.to_string())
     }
 
-    /// The system's certificates are files: they are read where that may block.
+    /// Builds the configuration on a blocking thread, since the system's certificates are files.
     async fn build(&self) -> Result<Arc<ClientConfig>, String> {
         let tls = self.clone();
         let built = tokio::task::spawn_blocking(move || tls.client_config());
@@ -58,8 +58,7 @@ impl RedisTls {
         Ok(self.built.get_or_init(|| Arc::new(config)).clone())
     }
 
-    /// The provider is named, so that it does not matter whether the process has set one for
-    /// everybody.
+    /// Configuration with an explicit provider, independent of the default of the process.
     fn client_config(&self) -> Result<ClientConfig, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
@@ -77,7 +76,7 @@ impl RedisTls {
     fn root_store(&self) -> Result<RootCertStore, String> {
         let mut store = RootCertStore::empty();
         if self.roots.is_empty() {
-            // What the system has may include certificates that rustls does not understand.
+            // The system's may include certificates that rustls does not understand.
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         for root in &self.roots {

@@ -7,20 +7,20 @@
 -- Eleven bytes is what a value may have without taking another 16 bytes of memory.
 
 ---- functions
--- How long before the end of a window a count from the one before it has shrunk to room, which is less: room * window / count, rounded
+-- How long before the end of a window a count from the one before it has shrunk to left, which is less: left * window / count, rounded
 -- down, where the product may not fit a double. Windows above a day count in seconds.
-local function shrunk_counter(window, count, room)
+local function shrunk_counter(window, count, left)
   local tick = window > 86400000 and 1000 or 1
   local span = window / tick
-  local product = room * span
+  local product = left * span
   if product < 9007199254740992 then
     return (product - product % count) / count * tick
   end
   -- A guess that is at most one off, and what it leaves: worked out in halves of 26 bits, each of which is exact.
   local guess = math.floor(product / count)
-  local room_low, count_low = room % 67108864, count % 67108864
-  local high = (room - room_low) / 67108864 * span - (count - count_low) / 67108864 * guess
-  local rest = high * 67108864 + (room_low * span - count_low * guess)
+  local left_low, count_low = left % 67108864, count % 67108864
+  local high = (left - left_low) / 67108864 * span - (count - count_low) / 67108864 * guess
+  local rest = high * 67108864 + (left_low * span - count_low * guess)
   if rest < 0 then
     guess = guess - 1
   elseif rest >= count then
@@ -31,7 +31,7 @@ end
 
 ---- peek
 local value, weighted = call('GET', key_), 0
-previous_, current_, at_, elapsed_, kept_ = 0, 0, now, now % window_, false
+previous_, current_, at_, elapsed_, stored_ = 0, 0, now, now % window_, false
 if value then
   local format, last, previous, current = unpack('<BI6I2I2', value)
   if format == 2 then
@@ -50,7 +50,7 @@ if value then
     at_, elapsed_ = last, last % window_
   end
   if at_ - last <= elapsed_ then
-    previous_, current_, kept_ = previous, current, current > 0 and format
+    previous_, current_, stored_ = previous, current, current > 0 and format
   elseif at_ - last <= elapsed_ + window_ then
     previous_ = current
   end
@@ -92,7 +92,7 @@ if current > 65535 or previous_ > 65535 then
   format = 2
 end
 local value = pack(format == 1 and '<BI6I2I2' or '<BI6I7I7', format, at_, previous_, current)
-if kept_ == format then
+if stored_ == format then
   -- The window of the last write: the key lives for long enough already.
   call('SETRANGE', key_, '0', value)
 else

@@ -22,7 +22,7 @@ if value then
   if last >= start then
     left_, at_, start_, current_ = current < quota_ and quota_ - current or 0, at, start, current
   else
-    -- As if never seen: then the time of the last write means nothing either.
+    -- Same as a new key: the time of the last write has no meaning.
     call('DEL', key_)
   end
 end

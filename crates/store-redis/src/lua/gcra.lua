@@ -22,12 +22,12 @@ if value then
     last, value = now, pack('<BI6I7I7', 1, now, debt, under)
     save(key_, value, now + math.ceil(debt / under))
   end
-  -- Products above 2^53 are not exact, but then the debt is gone, or there is no room at all.
+  -- Products above 2^53 are not exact, but then the debt is over, or nothing fits.
   if last > now then
     ahead_, debt_ = last - now, math.min(debt, full)
     over_ = under ~= quota_ and math.ceil(debt / under)
   elseif (now - last) * under >= debt then
-    -- As if never seen: then the time of the last write means nothing either.
+    -- Same as a new key: the time of the last write has no meaning.
     call('DEL', key_)
     value = false
   else

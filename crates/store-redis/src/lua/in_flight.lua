@@ -1,66 +1,66 @@
--- At most so many holders at a time; one that never releases frees itself when its hold ends. The window is the longest hold.
+-- In-flight limit: a bounded number of slots, each released when its hold ends at the latest. The window is the longest hold.
 --
 --   byte  0   format: 1
 --         1   last write, 6 bytes
---         7   places that are held, 6 bytes
---        13   holders, the first to end first, of 20 bytes each: end 6, places 6, id 8
+--         7   slots in use, 6 bytes
+--        13   holders, the first to end first, of 20 bytes each: end 6, slots 6, id 8
 
 ---- peek
-left_, at_, held_, holders_, gone_ = quota_, now, 0, '', 0
+left_, at_, in_use_, holders_, gone_ = quota_, now, 0, '', 0
 local value = call('GET', key_)
 if value then
-  local format, last, held = unpack('<BI6I6', value)
+  local format, last, in_use = unpack('<BI6I6', value)
   if format ~= 1 then
     error(FOREIGN .. key_)
   end
   if last - now > window_ then
-    -- The clock was wrong: nobody holds for longer than from now on. Written whatever the answer.
+    -- The clock was wrong: no hold ends later than a window from now. Written whatever the answer.
     local holders = {}
     for from = 14, #value, 20 do
       local ends = unpack('<I6', value, from)
       holders[#holders + 1] = pack('<I6', math.min(ends, now + window_)) .. sub(value, from + 6, from + 19)
     end
-    last, value = now, pack('<BI6I6', 1, now, held) .. table.concat(holders)
+    last, value = now, pack('<BI6I6', 1, now, in_use) .. table.concat(holders)
     save(key_, value, now + window_)
   end
   local at, from = last > now and last or now, 14
   while from < #value do
-    local ends, places = unpack('<I6I6', value, from)
+    local ends, slots = unpack('<I6I6', value, from)
     if ends > at then
       break
     end
-    held, from = held - places, from + 20
+    in_use, from = in_use - slots, from + 20
   end
   if from < #value then
-    left_, at_, held_, holders_ = held < quota_ and quota_ - held or 0, at, held, sub(value, from)
+    left_, at_, in_use_, holders_ = in_use < quota_ and quota_ - in_use or 0, at, in_use, sub(value, from)
     last_, gone_ = last, from - 14
   else
-    -- As if never seen: then the time of the last write means nothing either.
+    -- Same as a new key: the time of the last write has no meaning.
     call('DEL', key_)
   end
 end
 
 ---- answer
 reset_, when_ = 0, 0
-if held_ > 0 then
+if in_use_ > 0 then
   local last = unpack('<I6', holders_, #holders_ - 19)
   reset_ = last - now
   if cost_ > left_ and cost_ <= quota_ then
-    local from, excess = 1, held_ + cost_ - quota_
+    local from, excess = 1, in_use_ + cost_ - quota_
     repeat
-      local ends, places = unpack('<I6I6', holders_, from)
-      when_, excess, from = ends - now, excess - places, from + 20
+      local ends, slots = unpack('<I6I6', holders_, from)
+      when_, excess, from = ends - now, excess - slots, from + 20
     until excess <= 0
   end
   if gone_ > 0 then
-    -- Who has ended is not looked at again.
-    save(key_, pack('<BI6I6', 1, last_, held_) .. holders_, last)
+    -- Drops the holders that have ended.
+    save(key_, pack('<BI6I6', 1, last_, in_use_) .. holders_, last)
   end
 end
 
 ---- record
 local ends = at_ + window_
-local value = pack('<BI6I6', 1, at_, held_ + cost_) .. holders_ .. pack('<I6I6', ends, cost_) .. holder
+local value = pack('<BI6I6', 1, at_, in_use_ + cost_) .. holders_ .. pack('<I6I6', ends, cost_) .. holder
 save(key_, value, ends)
 left_, reset_, when_ = left_ - cost_, ends - now, at_
 
@@ -71,15 +71,15 @@ while from < #holders_ and sub(holders_, from + 12, from + 19) ~= holder do
 end
 if from < #holders_ then
   found = true
-  local ends, places = unpack('<I6I6', holders_, from)
-  -- Who holds more than all places there can be holds all of them.
+  local ends, slots = unpack('<I6I6', holders_, from)
+  -- At most all slots there can be.
   local wanted = math.min(cost_, 65536)
   local changed = wanted > 0 and pack('<I6I6', ends, wanted) .. holder or ''
   local holders = sub(holders_, 1, from - 1) .. changed .. sub(holders_, from + 20)
   if holders == '' then
     call('DEL', key_)
   else
-    local value, last = pack('<BI6I6', 1, at_, held_ - places + wanted) .. holders, unpack('<I6', holders, #holders - 19)
+    local value, last = pack('<BI6I6', 1, at_, in_use_ - slots + wanted) .. holders, unpack('<I6', holders, #holders - 19)
     save(key_, value, last)
   end
 end

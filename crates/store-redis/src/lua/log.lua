@@ -52,7 +52,7 @@ local function rare_log(save)
     return entries, capacity
   end
 
-  -- Writes a log anew, with room for so many blocks, or more if it takes more.
+  -- Rewrites a log with this many blocks, or more if needed.
   local function rewrite(key, last, entries, capacity, window)
     local count, total, size, format = #entries / 2, 0, 8, 1
     if count == 0 then
@@ -136,7 +136,7 @@ if head_ ~= '' then
     newest, units = unpack(pattern, head_, 19)
   end
   if newest + window_ <= at then
-    -- As if never seen: then the time of the last write means nothing either.
+    -- Same as a new key: the time of the last write has no meaning.
     call('DEL', key_)
   else
     local old = (shape - format) / 256 % 16
@@ -195,7 +195,7 @@ if new_ > 0 then
     when_ = stamp + window_ - now
   end
   if gone_ > 0 then
-    -- What has left the window is not looked at again.
+    -- Drops the entries that have left the window.
     call('SETRANGE', key_, '0', pack('<I5I6I7', shape_, last_, total_))
     if fetched_ then
       call('SETRANGE', key_, '82', sub(head_, 83, 146))
@@ -224,8 +224,8 @@ if ahead then
     second, second_units = unpack(size_ == 8 and '<I6I2' or '<I6I10', head_, 19 + size_)
   end
   local shape, rest = shape_, 19 + 2 * size_
-  local held = new_ + old_ + (shape_ - shape_ % 67108864) / 67108864 * (64 / size_)
-  local brim = held >= 65536 or held == math.min(quota_, math.ceil(window_ / extra_) + 2)
+  local count = new_ + old_ + (shape_ - shape_ % 67108864) / 67108864 * (64 / size_)
+  local brim = count >= 65536 or count == math.min(quota_, math.ceil(window_ / extra_) + 2)
   if second == stamp then
     units = cost_ + second_units
   elseif second < stamp and (new_ > 1 or old_ == 0) and new_ * size_ < 64 and not brim then

@@ -2,7 +2,7 @@
 -- note is the time at which it expires, a blank, and its text.
 local key, verb = KEYS[1], ARGV[1]
 
--- Never a number that it had before, even if the server lost what it knew: by its time, in microseconds, it is later now.
+-- Raises the version. It never repeats, even if the server lost writes: it is at least the time in microseconds.
 local function turn()
   local time = call('TIME')
   local version = math.max((call('HGET', key, 'v') or 0) + 1, time[1] * 1000000 + time[2])

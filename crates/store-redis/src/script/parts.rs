@@ -1,13 +1,12 @@
-//! The parts that scripts are made of.
+//! Parts of which scripts are made.
 
 use slidegate_core::{Limit, LimitKind};
 
-/// Names that stand for what a request brings or a limit is; all others that end in `_` are
-/// variables.
+/// Names of the values of a request or a limit; all others that end in `_` are variables.
 pub(super) const REQUEST_NAMES: [&str; 8] =
     ["key_", "cost_", "quota_", "window_", "extra_", "lease_", "recorded_", "recorded_at_"];
 
-/// The parts of one kind.
+/// Parts of one kind of limit.
 pub(super) struct ScriptParts {
     pub(super) file: &'static str,
     pub(super) functions: &'static str,
@@ -39,7 +38,7 @@ impl ScriptParts {
         }
     }
 
-    /// The variables of these parts.
+    /// Variables of these parts.
     pub(super) fn variables(&self) -> Vec<&'static str> {
         let mut names: Vec<&str> = [self.peek, self.answer, self.record]
             .into_iter()
@@ -52,7 +51,7 @@ impl ScriptParts {
     }
 }
 
-/// The lines between `---- name` and the next such line.
+/// Lines between `---- name` and the next such line.
 pub(super) fn section(file: &'static str, name: &str) -> &'static str {
     let Some((_, rest)) = file.split_once(&format!("---- {name}\n")) else { return "" };
     rest.split_once("\n---- ").map_or(rest, |(part, _)| part)

@@ -1,4 +1,4 @@
-//! Puts scripts together.
+//! Generator of scripts.
 
 use std::fmt::Write;
 
@@ -11,24 +11,24 @@ use super::{
 };
 
 const TICKET: &str = include_str!("../lua/idempotency.lua");
-const LEDGER: &str = include_str!("../lua/ledger.lua");
+const OPEN_PERMITS: &str = include_str!("../lua/open_permits.lua");
 
-/// What a ticket has before the answer.
+/// Bytes of a ticket before the answer.
 const TICKET_HEAD: usize = 32;
 /// A Lua function has at most 200 variables; beyond this many, those of a limit go into a table.
 const MAX_VARIABLES: usize = 150;
-/// Nor can a function be called with so many: limits whose numbers are packed at once.
+/// Maximum number of limits whose numbers are packed in one call: arguments are limited too.
 const MAX_PACKED: usize = 16;
-/// What parts call the numbers of a limit.
+/// Names of the numbers of a limit in a part.
 const NUMBERS: [&str; 4] = ["quota_", "window_", "extra_", "lease_"];
 
-/// A script in the making.
+/// Generator of one script.
 pub(super) struct ScriptWriter<'a> {
     limits: &'a [Limit],
     parts: Vec<ScriptParts>,
     numbers: LimitNumbers,
     purpose: ScriptPurpose,
-    /// Whether the variables of a limit are fields of a table.
+    /// True if the variables of a limit are fields of a table.
     tables: bool,
     pub(super) text: String,
 }
@@ -42,7 +42,7 @@ impl<'a> ScriptWriter<'a> {
         Self { limits, parts, numbers, purpose, tables, text: String::new() }
     }
 
-    /// Adds lines without comments and indentation: the server keeps the text.
+    /// Adds lines without comments and indentation: the server stores the text.
     pub(super) fn add(&mut self, text: &str) {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("--"));
         lines.for_each(|line| {
@@ -83,14 +83,11 @@ impl<'a> ScriptWriter<'a> {
         text + rest
     }
 
-    /// What a word that belongs to a limit is in the script.
+    /// Name in the script of a word that belongs to a limit.
     fn name(&self, index: usize, word: &str) -> String {
         let number = index + 1;
-        let place = NUMBERS.iter().position(|name| *name == word);
-        match place {
-            Some(place) if self.numbers == LimitNumbers::Literal => {
-                numbers(&self.limits[index])[place].to_string()
-            }
+        match NUMBERS.iter().position(|name| *name == word) {
+            Some(at) if self.numbers == LimitNumbers::Literal => numbers(&self.limits[index])[at].to_string(),
             Some(_) if self.tables => format!("n{number}.{word}"),
             None if word == "cost_" && self.purpose == ScriptPurpose::Check => "1".to_owned(),
             None if self.tables => format!("t{number}.{word}"),
@@ -106,7 +103,7 @@ impl<'a> ScriptWriter<'a> {
         self.line(format_args!("{local}{} = {}", names.join(", "), values.join(", ")));
     }
 
-    /// Gives a limit its variables.
+    /// Declares the variables of a limit.
     fn declare(&mut self, index: usize) {
         if self.tables {
             return self.line(format_args!("local t{} = {{}}", index + 1));
@@ -127,7 +124,7 @@ impl<'a> ScriptWriter<'a> {
             let from = head + NUMBERS.len() * index;
             let values = NUMBERS.iter().enumerate();
             let values: Vec<(&str, String)> =
-                values.map(|(place, word)| (*word, argument(from + place + 1))).collect();
+                values.map(|(at, word)| (*word, argument(from + at + 1))).collect();
             self.set(index, &values);
         }
         head + NUMBERS.len() * self.limits.len()
@@ -143,7 +140,7 @@ impl<'a> ScriptWriter<'a> {
         }
     }
 
-    /// Names the variables, keys and costs of a request whose keys begin after `base`, and its
+    /// Declares the variables, keys and costs of a request whose keys begin after `base`, and its
     /// arguments after `first`.
     fn begin_request(&mut self, base: &str, first: &str) {
         for index in 0..self.limits.len() {
@@ -176,8 +173,8 @@ impl<'a> ScriptWriter<'a> {
         }
     }
 
-    /// Charges all limits or none, and leaves the answer in `row`.
-    fn judge(&mut self) {
+    /// Charges all limits or none, and assigns the answer to `row`.
+    fn decide(&mut self) {
         self.peek();
         let fits = |index: usize| format!("{} <= {}", self.name(index, "cost_"), self.name(index, "left_"));
         let all: Vec<String> = (0..self.limits.len()).map(fits).collect();
@@ -200,7 +197,7 @@ impl<'a> ScriptWriter<'a> {
         self.line(format_args!("end"));
     }
 
-    /// The answer: whether it was admitted, the time, and the numbers of every limit.
+    /// Assigns the answer to `row`: the outcome, the time, and the numbers of every limit.
     fn row(&mut self, admitted: u8) {
         let mut text = String::from("row = ");
         for (chunk, limits) in self.limits.chunks(MAX_PACKED).enumerate() {
@@ -217,7 +214,7 @@ impl<'a> ScriptWriter<'a> {
         self.line(format_args!("{text}"));
     }
 
-    /// Gives units back to every limit, and leaves the answer in `row`.
+    /// Gives units back to every limit, and assigns the answer to `row`.
     fn give_back(&mut self) {
         self.peek();
         for index in 0..self.limits.len() {
@@ -226,7 +223,7 @@ impl<'a> ScriptWriter<'a> {
             self.block(index, &self.parts[index].give_back.clone());
             self.block(index, self.parts[index].peek);
             self.line(format_args!("end"));
-            // Nothing is asked for.
+            // The answer to a cost of 0.
             self.block(index, &self.parts[index].answer.replace("cost_", "0"));
         }
         self.line(format_args!("local row"));
@@ -248,7 +245,7 @@ impl<'a> ScriptWriter<'a> {
         self.begin_request("base", "argument");
         match self.purpose {
             ScriptPurpose::GiveBack => self.give_back(),
-            _ => self.judge(),
+            _ => self.decide(),
         }
         // A single request needs no list of answers.
         self.line(format_args!("if keys == {limits} then"));
@@ -260,31 +257,31 @@ impl<'a> ScriptWriter<'a> {
         self.line(format_args!("return table.concat(rows)"));
     }
 
-    /// Charges one request whose keys begin after `base`, and opens its permits: leaves the answer
-    /// in `row`.
+    /// Charges one request whose keys begin after `base`, opens its permits, and assigns the answer
+    /// to `row`.
     fn charge(&mut self, base: usize, head: usize) {
-        // Behind the costs: the id, and what each permit is for.
-        let ledgers = head + self.limits.len() + 1;
-        self.line(format_args!("local ledgers, holder = {ledgers}, ARGV[{ledgers}]"));
-        self.add(section(LEDGER, "capacity"));
+        // Behind the costs: the id, and an argument per permit.
+        let permit_base = head + self.limits.len() + 1;
+        self.line(format_args!("local permit_base, holder = {permit_base}, ARGV[{permit_base}]"));
+        self.add(section(OPEN_PERMITS, "capacity"));
         self.begin_request(&base.to_string(), &head.to_string());
-        self.judge();
+        self.decide();
         self.line(format_args!("local admitted = unpack('<B', row) == 1"));
         self.line(format_args!("if admitted then"));
         let resets: Vec<String> = (0..self.limits.len()).map(|index| self.name(index, "reset_")).collect();
         self.line(format_args!("local resets = {{{}}}", resets.join(", ")));
-        self.add(section(LEDGER, "grant"));
+        self.add(section(OPEN_PERMITS, "grant"));
         self.line(format_args!("end"));
     }
 
     pub(super) fn reserve(&mut self, head: usize) {
-        self.add(section(LEDGER, "functions"));
+        self.add(section(OPEN_PERMITS, "functions"));
         self.charge(0, head);
         self.line(format_args!("return row"));
     }
 
-    /// Leaves in `before` what meters were before the charge, and what they are since.
-    fn keep_debts(&mut self) {
+    /// Assigns the debts of meters before and after the charge to `before`.
+    fn save_debts(&mut self) {
         self.line(format_args!("local before = ''"));
         for index in 0..self.limits.len() {
             if !self.is_meter(index) {
@@ -303,36 +300,39 @@ impl<'a> ScriptWriter<'a> {
         }
     }
 
-    pub(super) fn decide_once(&mut self, head: usize) {
-        self.add(section(LEDGER, "functions"));
+    pub(super) fn decide_idempotent(&mut self, head: usize) {
+        self.add(section(OPEN_PERMITS, "functions"));
         self.add(section(TICKET, "find"));
         self.charge(1, head);
         self.line(format_args!("if admitted then"));
-        self.keep_debts();
+        self.save_debts();
         self.add(section(TICKET, "store"));
         self.line(format_args!("end"));
         self.line(format_args!("return row"));
     }
 
     pub(super) fn undo(&mut self, head: usize) {
-        self.add(section(LEDGER, "functions"));
-        let ledgers = head + self.limits.len() + 1;
-        self.line(format_args!("local ledgers, holder, found = {ledgers}, ARGV[4], false"));
+        self.add(section(OPEN_PERMITS, "functions"));
+        let permit_base = head + self.limits.len() + 1;
+        self.line(format_args!("local permit_base, holder, found = {permit_base}, ARGV[4], false"));
         self.add(section(TICKET, "undo"));
         let permits = TICKET_HEAD + REPLY_HEAD_BYTES + REPLY_LIMIT_BYTES * self.limits.len() + 1;
         self.line(format_args!("local permits, permit_bytes = {permits}, {REPLY_PERMIT_BYTES}"));
-        self.add(section(LEDGER, "undo"));
+        self.add(section(OPEN_PERMITS, "undo"));
         self.begin_request("1", &head.to_string());
         self.peek();
         for index in 0..self.limits.len() {
             let cost = self.name(index, "cost_");
             self.line(format_args!("if undoes and {cost} > 0 then"));
             let from = TICKET_HEAD + REPLY_HEAD_BYTES + REPLY_LIMIT_BYTES * index + REPLY_STAMP + 1;
-            self.set(index, &[("recorded_at_", format!("unpack('<I6', kept, {from})")), ("recorded_", cost)]);
-            // Nothing takes the place of what was recorded.
+            self.set(
+                index,
+                &[("recorded_at_", format!("unpack('<I6', stored, {from})")), ("recorded_", cost)],
+            );
+            // The recorded cost is replaced by 0.
             let settle = self.parts[index].settle.replace("cost_", "0");
             if self.is_meter(index) {
-                let restore = section(TICKET, "restore").replace("PLACE", &index.to_string());
+                let restore = section(TICKET, "restore").replace("INDEX", &index.to_string());
                 self.block(index, &format!("{restore}\nif not restored then\n{settle}\nend\n"));
             } else {
                 self.block(index, &settle);
@@ -347,15 +347,15 @@ impl<'a> ScriptWriter<'a> {
     }
 
     pub(super) fn settle(&mut self, head: usize) {
-        self.add(section(LEDGER, "functions"));
+        self.add(section(OPEN_PERMITS, "functions"));
         self.line(format_args!(
-            "local holder, until_ms, cost, places = ARGV[1], ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0"
+            "local holder, until_ms, cost, slots = ARGV[1], ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0"
         ));
         self.line(format_args!("local generation, number = ARGV[5], ARGV[6] + 0"));
-        self.add(section(LEDGER, "settle"));
+        self.add(section(OPEN_PERMITS, "settle"));
         for index in 0..self.limits.len() {
             let first = head + 2 * index;
-            let cost = if self.limits[index].needs_id() { "places" } else { "cost" };
+            let cost = if self.limits[index].needs_id() { "slots" } else { "cost" };
             self.line(format_args!("do"));
             self.declare(index);
             self.set(index, &[("key_", format!("KEYS[{}]", index + 2)), ("cost_", cost.to_owned())]);
@@ -364,11 +364,11 @@ impl<'a> ScriptWriter<'a> {
             self.block(index, &self.parts[index].settle.clone());
             self.line(format_args!("end"));
         }
-        self.add(section(LEDGER, "settled"));
+        self.add(section(OPEN_PERMITS, "settled"));
     }
 }
 
-/// A number among the arguments.
-fn argument(place: usize) -> String {
-    format!("ARGV[{place}] + 0")
+/// Number among the arguments.
+fn argument(index: usize) -> String {
+    format!("ARGV[{index}] + 0")
 }

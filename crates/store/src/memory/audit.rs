@@ -17,7 +17,7 @@ use crate::{
 
 /// Sum of the footprints in the tables of a shard.
 fn footprints(shard: &Shard) -> [usize; 3] {
-    let slots = shard.slots.iter().map(|slot| match &slot.holding {
+    let slots = shard.slots.iter().map(|slot| match &slot.content {
         SlotContent::Packed { .. } => Footprint::SLOT,
         SlotContent::Heap(subject) => {
             assert_eq!(subject.budgeted, Footprint::SLOT.with_heap(subject.heap_bytes()), "{subject:?}");
@@ -105,7 +105,7 @@ fn budgets_match_the_tables() {
                 && let Some((id, charged)) = admitted.pop()
             {
                 let cost = [0, 1, 80_000][random.below(3) as usize];
-                store.settle_now(&Settlement { now_ms, id, cost, places: cost, subjects: vec![charged] });
+                store.settle_now(&Settlement { now_ms, id, cost, slots: cost, subjects: vec![charged] });
             }
             if random.below(6) == 0 {
                 let _ = store.give_back_now(&ChargeRequest { now_ms, holder: step, charges });

@@ -40,7 +40,7 @@ impl Footprint {
         }
     }
 
-    /// What is needed beyond the current footprint.
+    /// Difference to the current footprint, by resource; none where it is smaller.
     pub(super) fn beyond(self, current: Self) -> Self {
         Self {
             slots: self.slots.saturating_sub(current.slots),
@@ -121,24 +121,24 @@ impl Budget {
     /// Resource that is too scarce for the group to take this much more, if any.
     pub(super) fn shortage(&self, group: u8, more: Footprint) -> Option<ShardResource> {
         let usage = self.usage(group);
-        let has_room = |in_use: usize, free: usize| free > 0 && in_use <= SHARE * free;
-        if more.slots > 0 && !has_room(usage.slots, self.max_slots().saturating_sub(self.all.slots)) {
+        let suffices = |in_use: usize, free: usize| free > 0 && in_use <= SHARE * free;
+        if more.slots > 0 && !suffices(usage.slots, self.max_slots().saturating_sub(self.all.slots)) {
             return Some(ShardResource::Slots);
         }
-        if more.rows > 0 && !has_room(usage.rows, self.max_rows().saturating_sub(self.all.rows)) {
+        if more.rows > 0 && !suffices(usage.rows, self.max_rows().saturating_sub(self.all.rows)) {
             return Some(ShardResource::Rows);
         }
         let free = self.max_bytes.saturating_sub(self.bytes_with(more));
-        (more.heap_bytes > 0 && !has_room(usage.heap_bytes, free)).then_some(ShardResource::Heap)
+        (more.heap_bytes > 0 && !suffices(usage.heap_bytes, free)).then_some(ShardResource::Heap)
     }
 
-    /// Whether any group might be refused this many more bytes of the heap.
+    /// True if some group might be refused this many more bytes of the heap.
     #[inline(always)]
     pub(super) fn is_tight(&self, more: usize) -> bool {
         self.all.heap_bytes + SHARE * (self.bytes() + more) >= SHARE * self.max_bytes
     }
 
-    /// Whether the group uses nothing of a resource.
+    /// True if the group uses nothing of a resource.
     pub(super) fn has_none(&self, group: u8, part: ShardResource) -> bool {
         let usage = self.usage(group);
         0 == match part {
@@ -167,9 +167,9 @@ impl Budget {
 
     /// Maximum number of items of a table, given the size of the other one and the heap, and a
     /// fifth that is reserved for them.
-    fn max_items(&self, place_bytes: usize, buckets: usize, other_bytes: usize) -> usize {
+    fn max_items(&self, bucket_bytes: usize, buckets: usize, other_bytes: usize) -> usize {
         let left = self.max_bytes.saturating_sub(self.all.heap_bytes + other_bytes);
-        let most = left.min(self.max_bytes / 5 * 4) / place_bytes;
+        let most = left.min(self.max_bytes / 5 * 4) / bucket_bytes;
         let power = if most < next_buckets(0) { 0 } else { 1 << most.ilog2() };
         capacity(power.max(buckets))
     }

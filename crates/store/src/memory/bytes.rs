@@ -1,4 +1,4 @@
-//! Heap size of a subject, and how much it may grow.
+//! Heap size of a subject, and its maximum growth.
 
 use slidegate_core::{Holder, Limit, State};
 
@@ -24,13 +24,13 @@ pub(super) fn max_growth(heap_bytes: usize) -> usize {
 
 /// The same under this limit. A full ring doubles.
 pub(super) fn growth(limit: &Limit, state: &State) -> usize {
-    let has_place = match state {
+    let has_capacity = match state {
         State::InFlight(holders) => {
             holders.holders().size_hint().0 * size_of::<Holder>() < state.heap_bytes()
         }
         _ => !state.may_grow(limit),
     };
-    if has_place {
+    if has_capacity {
         return 0;
     }
     if limit.quota() > u64::from(u16::MAX) {
@@ -40,36 +40,37 @@ pub(super) fn growth(limit: &Limit, state: &State) -> usize {
 }
 
 impl SubjectState {
-    /// Bytes on the heap where all of it is there, its own box included.
+    /// Bytes on the heap in the heap layout, including its own box.
     #[inline(always)]
     pub(super) fn heap_bytes(&self) -> usize {
         let mut bytes = size_of::<Self>() + ALLOCATION_BYTES;
-        for limit_states in &self.limit_states {
-            bytes += allocated(limit_states.state.heap_bytes());
+        for one in &self.limit_states {
+            bytes += allocated(one.state.heap_bytes());
         }
         if self.limit_states.spilled() {
             bytes += allocated(self.limit_states.capacity() * size_of::<LimitState>());
         }
-        bytes + allocated(self.ledger.heap_bytes())
+        bytes + allocated(self.permits.heap_bytes())
     }
 
-    /// The most bytes that recording another cost may take.
+    /// Maximum growth by recording another cost.
     pub(super) fn growth(&self) -> usize {
-        self.limit_states.iter().map(|limit_states| growth(&limit_states.limit, &limit_states.state)).sum()
+        self.limit_states.iter().map(|one| growth(&one.limit, &one.state)).sum()
     }
 
-    /// The most bytes that so many more permits take.
+    /// Maximum growth by this many more permits.
     pub(super) fn permit_bytes(&self, permits: usize) -> usize {
         if permits == 0 {
             return 0;
         }
-        // A chunk that is added to a full list doubles it; further permits of the same request need
-        // no more than that.
-        allocated(self.ledger.grown_bytes()) - allocated(self.ledger.heap_bytes())
+        // A chunk that is added to a full list grows it; further permits of the same request need no
+        // more than that.
+        allocated(self.permits.grown_bytes()) - allocated(self.permits.heap_bytes())
     }
-    /// The most bytes that it takes once a permit is settled: a count may outgrow its entry.
+
+    /// Maximum size after a permit is settled: a count may outgrow its entry.
     pub(super) fn settled_bytes(&self, cost: u64) -> usize {
-        let states = self.limit_states.iter().map(|limit_states| limit_states.state.heap_bytes());
+        let states = self.limit_states.iter().map(|one| one.state.heap_bytes());
         let widened = if cost > u64::from(u16::MAX) { 2 * states.sum::<usize>() } else { 0 };
         self.heap_bytes() + widened
     }

@@ -1,4 +1,4 @@
-//! A small history in 14 bytes, and decisions on it where it is.
+//! Cell: a small history in 14 bytes, and decisions on it in place.
 
 use slidegate_core::{
     Attempt, Counter, Decision, FastView, Fixed, Gcra, History, Limit, LimitKind, Log, LogEntry, Outcome,
@@ -8,8 +8,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::counter_pair::CounterPair;
 
-/// When a history was last written, in 47 bits, and 64 bits for the rest. In bytes, so that it
-/// needs no alignment; in as many parts as it takes instructions to load them.
+/// Small history: the time of the last write in 47 bits, a denial mark, and 64 bits for the rest.
+/// In bytes, so that it needs no alignment; in as many parts as it takes instructions to load them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Cell {
     when_low: [u8; 4],
@@ -17,9 +17,9 @@ pub(super) struct Cell {
     payload: [u8; 8],
 }
 
-/// Beside the time: whether the subject was denied since.
+/// Bit beside the time: the subject was denied since.
 const DENIED: u64 = 1 << 47;
-/// The largest count of a counter.
+/// Maximum count of a counter.
 const COUNT: u64 = u32::MAX as u64;
 
 impl Cell {
@@ -49,7 +49,7 @@ impl Cell {
         self.bits() & DENIED != 0
     }
 
-    /// Writes what leaves everything but the current counts, which have room, as it was.
+    /// Adds units to the current counts, which do not overflow, and clears the denial mark.
     #[inline(always)]
     pub(super) fn add(&mut self, now_ms: u64, units: u64) {
         *self = Self::new(now_ms, self.payload() + units, false);
@@ -57,8 +57,8 @@ impl Cell {
 
     #[inline(always)]
     pub(super) fn deny(&mut self) {
-        // Mostly it was denied before. To write only part of what the next decision loads would
-        // make that one wait.
+        // Mostly it was denied before. A partial write would stall the next decision, which loads
+        // all of it.
         if !self.denied() {
             self.when_high[1] |= (DENIED >> 40) as u8;
         }
@@ -83,7 +83,7 @@ impl Cell {
         }
     }
 
-    /// What [`Cell::of_all`] packed for these limits.
+    /// States that [`Cell::of_all`] packed, under these limits.
     pub(super) fn unpack_all(&self, limits: &[Limit]) -> SmallVec<[State; 1]> {
         match limits {
             [limit] => smallvec![self.unpack(limit)],
@@ -92,12 +92,12 @@ impl Cell {
     }
 }
 
-/// A history that can be put into a cell while it is small.
+/// History that fits a cell while it is small.
 pub(super) trait Pack: History + Sized {
-    /// What was packed.
+    /// History from its packed form.
     fn unpack(limit: &Limit, last_ms: u64, payload: u64) -> Self;
 
-    /// The time of the last write and 64 bits for the rest, if that is enough.
+    /// Time of the last write and 64 bits for the rest, if that is enough.
     fn pack(&self) -> Option<(u64, u64)>;
 }
 
@@ -127,7 +127,7 @@ impl Pack for Counter {
     }
 }
 
-/// A log of one entry, its stamp kept as the signed distance from the last write.
+/// Log of one entry, with its stamp as the signed distance from the last write.
 impl Pack for Log {
     #[inline(always)]
     fn unpack(_: &Limit, last_ms: u64, payload: u64) -> Self {
@@ -159,7 +159,7 @@ impl Pack for Fixed {
     }
 }
 
-/// A debt that was written under the quota of the limit with which it is packed.
+/// Debt that was written under the quota of the limit with which it is packed.
 impl Pack for Gcra {
     #[inline(always)]
     fn unpack(limit: &Limit, last_ms: u64, debt: u64) -> Self {
@@ -194,9 +194,9 @@ impl Pack for State {
     }
 }
 
-/// A counter's standing at a glance, and whether the cost was charged to its cell. `None`, and
-/// nothing changed, where a glance is not enough, or what would have to be written does not fit.
-/// What the answer is can be worked out later.
+/// Fast view of a counter, and whether the cost was charged to its cell. `None`, and nothing
+/// changed, if there is no fast view, or if the result does not fit the cell. The answer can be
+/// computed later.
 #[inline(always)]
 pub(super) fn charge_fast(
     limit: &Limit,
@@ -217,8 +217,8 @@ pub(super) fn charge_fast(
     Some((fast_view, charged))
 }
 
-/// Decides under one limit of any kind on its cell; `None`, and nothing changed, if what would have
-/// to be written does not fit.
+/// Decides under one limit of any kind on its cell; `None`, and nothing changed, if the result does
+/// not fit.
 #[inline(never)]
 pub(super) fn decide_cell(limit: &Limit, cell: &mut Cell, attempt_at: (u64, u64)) -> Option<Decision> {
     match limit.kind() {

@@ -3,29 +3,29 @@
 use std::io::{self, Read};
 
 use slidegate_core::{
-    Counter, Fixed, Gcra, Holder, InFlight, Ledger, Limit, LimitKind, Log, LogEntry, State,
+    Counter, Fixed, Gcra, Holder, InFlight, Limit, LimitKind, Log, LogEntry, OpenPermits, State,
 };
 
 use super::snapshot_reader::{SnapshotReader, damaged};
 use super::subject::LimitState;
 use crate::notes::{Note, Notes};
 
-/// A count that precedes that many groups of `N` words, and the groups.
+/// List of groups of `N` words, preceded by its length.
 fn read_list<const N: usize>(input: &mut SnapshotReader<impl Read>) -> io::Result<Vec<[u64; N]>> {
     let count = input.take()?;
     input.take_groups(count)
 }
 
 pub(super) fn write_limit_state(limit: &Limit, state: &State, words: &mut Vec<u64>) {
-    let mut terms = limit.to_words();
+    let mut limit_words = limit.to_words();
     if let State::Gcra(gcra) = state
         && !state.is_of(limit)
     {
-        // A debt is read back as one under the quota that stands before it. The burst of the quota
-        // is not known, but one is always allowed, and whoever asks next brings another.
-        (terms[1], terms[3]) = (gcra.quota, 1);
+        // A debt is read back under the quota that precedes it. The burst of that quota is unknown,
+        // but 1 is always valid, and the next request has its own.
+        (limit_words[1], limit_words[3]) = (gcra.quota, 1);
     }
-    words.extend(terms);
+    words.extend(limit_words);
     match state {
         State::Counter(counter) => {
             words.extend([counter.last_ms(), counter.previous(), counter.current()]);
@@ -67,26 +67,26 @@ pub(super) fn read_limit_state(input: &mut SnapshotReader<impl Read>) -> io::Res
     Ok(LimitState { limit, state })
 }
 
-pub(super) fn write_ledger(ledger: &Ledger, words: &mut Vec<u64>) {
-    let ledger = ledger.to_words();
-    words.push(ledger.len() as u64);
-    words.extend(ledger);
+pub(super) fn write_permits(permits: &OpenPermits, words: &mut Vec<u64>) {
+    let permit_words = permits.to_words();
+    words.push(permit_words.len() as u64);
+    words.extend(permit_words);
 }
 
-pub(super) fn read_ledger(input: &mut SnapshotReader<impl Read>) -> io::Result<Ledger> {
+pub(super) fn read_permits(input: &mut SnapshotReader<impl Read>) -> io::Result<OpenPermits> {
     let words: Vec<[u64; 1]> = read_list(input)?;
-    Ledger::from_words(words.as_flattened()).ok_or_else(damaged)
+    OpenPermits::from_words(words.as_flattened()).ok_or_else(damaged)
 }
 
-/// Passes what older files have in the place of a ledger: ids of used permits, and until when.
-pub(super) fn skip_spent(input: &mut SnapshotReader<impl Read>) -> io::Result<Ledger> {
+/// Skips the list of spent permits of older files, which have no open permits.
+pub(super) fn skip_spent(input: &mut SnapshotReader<impl Read>) -> io::Result<OpenPermits> {
     let _: Vec<[u64; 2]> = read_list(input)?;
-    Ok(Ledger::default())
+    Ok(OpenPermits::default())
 }
 
-pub(super) fn write_notes(board: &Notes, words: &mut Vec<u64>) {
-    words.extend([board.version, board.notes.len() as u64]);
-    for Note { id, text, expires_at_ms } in &board.notes {
+pub(super) fn write_notes(notes: &Notes, words: &mut Vec<u64>) {
+    words.extend([notes.version, notes.notes.len() as u64]);
+    for Note { id, text, expires_at_ms } in &notes.notes {
         words.push(*expires_at_ms);
         write_text(id, words);
         write_text(text, words);
@@ -103,7 +103,7 @@ pub(super) fn read_notes(input: &mut SnapshotReader<impl Read>) -> io::Result<No
     Ok(Notes { version, notes })
 }
 
-/// Its length in bytes, and the bytes, with zeros up to a whole word.
+/// Writes the length of a text in bytes, and the bytes, padded with zeros to a whole word.
 fn write_text(text: &str, words: &mut Vec<u64>) {
     words.push(text.len() as u64);
     words.extend(text.as_bytes().chunks(8).map(|chunk| {

@@ -6,23 +6,23 @@ use super::cell::Cell;
 
 /// Storage of two counters.
 pub(super) trait CounterPair: Sized {
-    /// The largest count.
+    /// Maximum count.
     const MOST: u64;
 
     fn unpack_both(&self) -> (Counter, Counter);
 
-    /// From their last write and their counts, current and previous in turn, none of them too
+    /// Pair from the last write and the counts, current and previous in turn, none of them too
     /// large.
     fn from_counts(last_ms: u64, counts: [u64; 4], denied: bool) -> Self;
 
-    /// Adds to both current counts, which have room.
+    /// Adds to both current counts, which do not overflow.
     fn add_to_both(&mut self, now_ms: u64, cost: u64);
 
-    /// Where the time of the last write is, and whether the subject was denied.
+    /// Cell with the time of the last write and the denial mark.
     fn cell_mut(&mut self) -> &mut Cell;
 
-    /// `None` if they were last written at different times, which a clock that stepped back can
-    /// bring about, or if a count is too large.
+    /// Pair of two counters; `None` if they were last written at different times, as after a clock
+    /// step, or if a count is too large.
     #[inline(always)]
     fn pack_both(one: &Counter, two: &Counter, denied: bool) -> Option<Self> {
         let counts = [one.current(), one.previous(), two.current(), two.previous()];
@@ -38,7 +38,7 @@ pub(super) trait CounterPair: Sized {
     }
 }
 
-/// In one cell, with 16 bits for each count.
+/// Pair in one cell, with 16 bits for each count.
 impl CounterPair for Cell {
     const MOST: u64 = u16::MAX as u64;
 
@@ -65,7 +65,7 @@ impl CounterPair for Cell {
     }
 }
 
-/// A cell for the first, and the counts of the second, with 32 bits for each count.
+/// Pair with 32 bits for each count: a cell for the first, and the counts of the second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WidePair {
     first: Cell,
@@ -103,11 +103,11 @@ impl CounterPair for WidePair {
 #[inline(always)]
 pub(super) fn charge_both_fast<P: CounterPair>(
     limits: (&Limit, &Limit),
-    place: &mut P,
+    pair: &mut P,
     (now_ms, cost): (u64, u64),
     elapsed_ms: (u64, u64),
 ) -> Option<((FastView, FastView), bool)> {
-    let (one, two) = place.unpack_both();
+    let (one, two) = pair.unpack_both();
     let one = one.fast_view(limits.0, now_ms, elapsed_ms.0)?;
     let two = two.fast_view(limits.1, now_ms, elapsed_ms.1)?;
     let charged = cost != 0 && cost <= one.remaining(limits.0) && cost <= two.remaining(limits.1);
@@ -115,24 +115,24 @@ pub(super) fn charge_both_fast<P: CounterPair>(
         if one.current().max(two.current()) + cost > P::MOST {
             return None;
         }
-        place.add_to_both(now_ms, cost);
+        pair.add_to_both(now_ms, cost);
     } else if cost != 0 {
-        place.cell_mut().deny();
+        pair.cell_mut().deny();
     }
     Some(((one, two), charged))
 }
 
-/// Decides; `None`, and nothing changed, if what would have to be written does not fit.
+/// Decides under both limits; `None`, and nothing changed, if the result does not fit.
 #[inline(never)]
 pub(super) fn decide_both<P: CounterPair>(
     limits: (&Limit, &Limit),
-    place: &mut P,
+    pair: &mut P,
     (now_ms, cost): (u64, u64),
 ) -> Option<[Decision; 2]> {
-    let (mut one, mut two) = place.unpack_both();
+    let (mut one, mut two) = pair.unpack_both();
     let attempt = Attempt { now_ms, cost, holder: 0 };
     let (decisions, taken) = decide_pair((&mut one, &mut two), limits, attempt);
-    let denied = if cost == 0 { place.cell_mut().denied() } else { !taken };
-    *place = P::pack_both(&one, &two, denied)?;
+    let denied = if cost == 0 { pair.cell_mut().denied() } else { !taken };
+    *pair = P::pack_both(&one, &two, denied)?;
     Some(decisions)
 }

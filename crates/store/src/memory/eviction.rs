@@ -1,10 +1,9 @@
 //! Eviction: makes space for new subjects. Idle subjects go first, then the emptiest of a small
 //! sample.
 
-use slidegate_core::{Attempt, Limit, Log, MAX_TIME_MS, NarrowLog, State};
+use slidegate_core::{Attempt, Log, MAX_TIME_MS, NarrowLog};
 
 use super::budget::{Budget, Footprint, ShardResource};
-use super::cell::Cell;
 use super::counter_pair::CounterPair;
 use super::fullness::Fullness;
 use super::interner::Interner;
@@ -16,7 +15,7 @@ use crate::fingerprint::Fingerprint;
 /// Sample size of an eviction.
 const SAMPLE: usize = 24;
 /// Maximum number of buckets that are visited in search of subjects on the heap.
-const PASSED: usize = 256;
+const MAX_VISITS: usize = 256;
 /// Maximum number of evictions for one request.
 const VICTIMS: usize = 4;
 /// Buckets that every new subject sweeps, so that idle ones go faster than new ones come.
@@ -62,10 +61,10 @@ impl Shard {
     /// Removes idle subjects from the next few buckets.
     fn sweep(&mut self, interner: &Interner, now_ms: u64) {
         for _ in 0..SWEEP.min(self.buckets()) {
-            let place = self.sweep_at % self.buckets();
-            self.sweep_at = place + 1;
-            if self.candidate_at(interner, place, now_ms).is_some_and(|candidate| candidate.dead) {
-                self.remove_at(interner, place);
+            let bucket = self.sweep_at % self.buckets();
+            self.sweep_at = bucket + 1;
+            if self.candidate_at(interner, bucket, now_ms).is_some_and(|candidate| candidate.dead) {
+                self.remove_at(interner, bucket);
             }
         }
     }
@@ -88,9 +87,9 @@ impl Shard {
             let Some(victim) = victim else { break };
             self.stats.forgotten_keys += 1;
             self.stats.forgotten_units = self.stats.forgotten_units.saturating_add(victim.fullness.units);
-            // Looked up again: what was dead and removed since may have moved it.
+            // By fingerprint: the removal of idle subjects may have moved it.
             self.forget(interner, victim.fingerprint);
-            // Its place is there to be taken, whatever share of them the group holds.
+            // Its bucket is free now, whatever the share of the group.
             match part {
                 ShardResource::Slots => more.slots = 0,
                 ShardResource::Rows => more.rows = 0,
@@ -114,25 +113,25 @@ impl Shard {
         now_ms: u64,
         retry_after_ms: &mut u64,
     ) -> Option<EvictionCandidate> {
-        // A group that holds nothing takes from anyone; otherwise each makes room among its own.
+        // A group without any takes from all groups, others only from their own.
         let any_group = self.budget.has_none(group, part);
         let mut emptiest: Option<EvictionCandidate> = None;
         let start = self.random_below(self.buckets());
-        let (mut looked, mut passed) = (0, 0);
-        while looked < SAMPLE && passed < PASSED {
-            passed += 1;
-            let place = match part {
+        let (mut sampled, mut visited) = (0, 0);
+        while sampled < SAMPLE && visited < MAX_VISITS {
+            visited += 1;
+            let bucket = match part {
                 ShardResource::Slots => self.random_below(self.slots.buckets()),
                 ShardResource::Rows => self.slots.buckets() + self.random_below(self.rows.buckets()),
-                ShardResource::Heap => (start + passed) % self.buckets().max(1),
+                ShardResource::Heap => (start + visited) % self.buckets().max(1),
             };
-            if part == ShardResource::Heap && !self.is_on_heap(place) {
+            if part == ShardResource::Heap && !self.is_on_heap(bucket) {
                 continue;
             }
-            looked += 1;
-            let Some(candidate) = self.candidate_at(interner, place, now_ms) else { continue };
+            sampled += 1;
+            let Some(candidate) = self.candidate_at(interner, bucket, now_ms) else { continue };
             if candidate.dead {
-                self.remove_at(interner, place);
+                self.remove_at(interner, bucket);
                 if self.budget.shortage(group, more) != Some(part) {
                     return None;
                 }
@@ -159,35 +158,35 @@ impl Shard {
         self.slots.buckets() + self.rows.buckets()
     }
 
-    fn at_mut(&mut self, place: usize) -> Option<(TableEntry<'_>, &mut Budget)> {
-        let at = match place.checked_sub(self.slots.buckets()) {
-            None => self.slots.at_mut(place).map(TableEntry::Slot),
-            Some(place) => self.rows.at_mut(place).map(TableEntry::Row),
+    fn at_mut(&mut self, bucket: usize) -> Option<(TableEntry<'_>, &mut Budget)> {
+        let at = match bucket.checked_sub(self.slots.buckets()) {
+            None => self.slots.at_mut(bucket).map(TableEntry::Slot),
+            Some(bucket) => self.rows.at_mut(bucket).map(TableEntry::Row),
         };
         at.map(|at| (at, &mut self.budget))
     }
 
-    fn is_on_heap(&mut self, place: usize) -> bool {
-        match self.at_mut(place) {
-            Some((TableEntry::Slot(slot), _)) => matches!(slot.holding, SlotContent::Heap(_)),
+    fn is_on_heap(&mut self, bucket: usize) -> bool {
+        match self.at_mut(bucket) {
+            Some((TableEntry::Slot(slot), _)) => matches!(slot.content, SlotContent::Heap(_)),
             Some((TableEntry::Row(row), _)) => matches!(row.content, RowContent::Log { .. }),
             None => false,
         }
     }
 
-    /// The subject in a bucket, if there is one.
-    fn candidate_at(&mut self, interner: &Interner, place: usize, now_ms: u64) -> Option<EvictionCandidate> {
-        let (at, budget) = self.at_mut(place)?;
+    /// Subject in a bucket, if there is one.
+    fn candidate_at(&mut self, interner: &Interner, bucket: usize, now_ms: u64) -> Option<EvictionCandidate> {
+        let (at, budget) = self.at_mut(bucket)?;
         let fingerprint = at.fingerprint();
         let (group, denied, has_permits, fullness) = at.fullness(interner, budget, now_ms)?;
         let dead = fullness == Fullness::EMPTY && !has_permits;
-        // The permits of a subject that is forgotten are void: they give nothing back.
+        // The permits of an evicted subject become void.
         let may_go = !denied && fullness.permille < PROTECTED_PERMILLE;
         Some(EvictionCandidate { fingerprint, group, fullness, dead, may_go })
     }
 
-    fn remove_at(&mut self, interner: &Interner, place: usize) {
-        if let Some((at, _)) = self.at_mut(place) {
+    fn remove_at(&mut self, interner: &Interner, bucket: usize) {
+        if let Some((at, _)) = self.at_mut(bucket) {
             let fingerprint = at.fingerprint();
             self.forget(interner, fingerprint);
         }
@@ -215,40 +214,34 @@ impl TableEntry<'_> {
         }
     }
 
-    /// Its group, whether it was denied, whether it has permits, and how full it is.
+    /// Group, denial mark, presence of permits, and fullness.
     fn fullness(
         self,
         interner: &Interner,
         budget: &mut Budget,
         now_ms: u64,
     ) -> Option<(u8, bool, bool, Fullness)> {
-        let filled =
-            |(limit, cell): (&Limit, &Cell)| Fullness::of(limit, &mut cell.unpack::<State>(limit), now_ms);
         Some(match self {
-            Self::Slot(Slot { holding: SlotContent::Packed { spec, cell }, .. }) => {
+            Self::Slot(Slot { content: SlotContent::Packed { spec, cell }, .. }) => {
                 let spec = interner.spec(*spec)?;
-                let states = spec.limits().iter().zip(cell.unpack_all(spec.limits()));
-                let fullnesses = states.map(|(limit, mut state)| Fullness::of(limit, &mut state, now_ms));
-                (spec.group, cell.denied(), false, fullnesses.fold(Fullness::EMPTY, Fullness::and))
+                let fullness = spec.fullness(cell.unpack_all(spec.limits()), now_ms);
+                (spec.group, cell.denied(), false, fullness)
             }
-            Self::Slot(Slot { holding: SlotContent::Heap(subject), .. }) => {
+            Self::Slot(Slot { content: SlotContent::Heap(subject), .. }) => {
                 let fullness = subject.fullness(now_ms);
-                // What was forgotten may have freed memory, and the repair of a clock may have
-                // taken some.
+                // Expired state may have freed memory, and a clock repair may have taken some.
                 subject.update_budget(budget);
-                (subject.group, subject.denied, !subject.ledger.is_empty(), fullness)
+                (subject.group, subject.denied, !subject.permits.is_empty(), fullness)
             }
             Self::Row(Row { content: RowContent::Pair { spec, pair }, .. }) => {
                 let spec = interner.spec(*spec)?;
-                let states = spec.limits().iter().zip(pair.unpack_states());
-                let fullnesses = states.map(|(limit, mut state)| Fullness::of(limit, &mut state, now_ms));
-                (spec.group, pair.cell_mut().denied(), false, fullnesses.fold(Fullness::EMPTY, Fullness::and))
+                let fullness = spec.fullness(pair.unpack_states(), now_ms);
+                (spec.group, pair.cell_mut().denied(), false, fullness)
             }
             Self::Row(Row { content: RowContent::Cells { spec, cells }, .. }) => {
                 let spec = interner.spec(*spec)?;
-                let fullness =
-                    spec.limits().iter().zip(&*cells).map(filled).fold(Fullness::EMPTY, Fullness::and);
-                (spec.group, cells[0].denied(), false, fullness)
+                let states = spec.limits().iter().zip(&*cells).map(|(limit, cell)| cell.unpack(limit));
+                (spec.group, cells[0].denied(), false, spec.fullness(states, now_ms))
             }
             Self::Row(Row { content: RowContent::Log { spec, denied, head, ring }, .. }) => {
                 let spec = interner.spec(*spec)?;

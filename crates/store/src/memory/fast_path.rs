@@ -46,20 +46,20 @@ impl Memory {
     pub(super) fn decide_counter<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &PreparedLimits<L>,
+        prepared: &PreparedLimits<L>,
         (now_ms, cost): (u64, u64),
     ) -> Verdict {
-        let limit = &terms.first;
-        // Before the lock: what needs nothing of the key overlaps with what comes before.
+        let limit = &prepared.first;
+        // Before the lock: it does not depend on the key, and overlaps with the fingerprint.
         let elapsed_ms = limit.elapsed_ms(now_ms);
         'fast_path: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
-            let Some(Slot { holding: SlotContent::Packed { spec, cell }, .. }) =
+            let Some(Slot { content: SlotContent::Packed { spec, cell }, .. }) =
                 shard.slots.find_mut(fingerprint)
             else {
                 break 'fast_path;
             };
-            if now_ms > MAX_TIME_MS || !terms.number.is(*spec) {
+            if now_ms > MAX_TIME_MS || !prepared.number.is(*spec) {
                 break 'fast_path;
             }
             if let Some((fast_view, charged)) = charge_fast(limit, cell, (now_ms, cost), elapsed_ms) {
@@ -70,7 +70,7 @@ impl Memory {
                 return verdict(now_ms, decision);
             }
         }
-        self.decide_slow(fingerprint, terms, (now_ms, cost), 0)
+        self.decide_slow(fingerprint, prepared, (now_ms, cost), 0)
     }
 
     /// Decides under one log.
@@ -78,10 +78,10 @@ impl Memory {
     pub(super) fn decide_log<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &PreparedLimits<L>,
+        prepared: &PreparedLimits<L>,
         (now_ms, cost): (u64, u64),
     ) -> Verdict {
-        let limit = &terms.first;
+        let limit = &prepared.first;
         'fast_path: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
             let Shard { slots, rows, budget, .. } = &mut *shard;
@@ -89,7 +89,8 @@ impl Memory {
                 rows.find_mut(fingerprint)
             else {
                 let slot = slots.find_mut(fingerprint);
-                match slot.and_then(|slot| decide_slot(slot, budget, (&terms.number, limit), (now_ms, cost)))
+                match slot
+                    .and_then(|slot| decide_slot(slot, budget, (&prepared.number, limit), (now_ms, cost)))
                 {
                     Some(decision) => return verdict(now_ms, decision),
                     None => break 'fast_path,
@@ -97,7 +98,7 @@ impl Memory {
             };
             let mut log = NarrowLog { head, ring };
             let attempt = Attempt { now_ms, cost, holder: 0 };
-            if now_ms > MAX_TIME_MS || !terms.number.is(*spec) || !log.fits(limit, attempt) {
+            if now_ms > MAX_TIME_MS || !prepared.number.is(*spec) || !log.fits(limit, attempt) {
                 break 'fast_path;
             }
             if log.may_grow(limit) {
@@ -111,7 +112,7 @@ impl Memory {
             drop(shard);
             return verdict(now_ms, decision);
         }
-        self.decide_slow(fingerprint, terms, (now_ms, cost), 0)
+        self.decide_slow(fingerprint, prepared, (now_ms, cost), 0)
     }
 
     /// Decides under two limits.
@@ -119,48 +120,49 @@ impl Memory {
     pub(super) fn decide_two<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &PreparedLimits<L>,
+        prepared: &PreparedLimits<L>,
         attempt_at: (u64, u64),
         holder: u64,
     ) -> Verdict {
-        let limits = (&terms.first, &terms.second);
+        let limits = (&prepared.first, &prepared.second);
         let elapsed_ms = (limits.0.elapsed_ms(attempt_at.0), limits.1.elapsed_ms(attempt_at.0));
         'fast_path: {
             let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
             let Shard { slots, rows, budget, .. } = &mut *shard;
-            let verdict = |two: [Decision; 2]| Verdict::new(attempt_at.0, two.into());
             if attempt_at.0 > MAX_TIME_MS {
                 break 'fast_path;
             }
-            if let Some(slot) = slots.find_mut(fingerprint) {
-                if let SlotContent::Packed { spec, cell } = &mut slot.holding {
-                    if !terms.number.is(*spec) {
-                        break 'fast_path;
-                    }
-                    if let Some((views, charged)) = charge_both_fast(limits, cell, attempt_at, elapsed_ms) {
-                        drop(shard);
-                        return verdict(answer_both(views, charged, limits, attempt_at));
-                    }
+            let mut slot = slots.find_mut(fingerprint);
+            let mut row = if slot.is_none() { rows.find_mut(fingerprint) } else { None };
+            let fast = match (&mut slot, &mut row) {
+                (Some(Slot { content: SlotContent::Packed { spec, cell }, .. }), _)
+                    if prepared.number.is(*spec) =>
+                {
+                    charge_both_fast(limits, cell, attempt_at, elapsed_ms)
                 }
-                if let Some(two) = decide_slot_by_two(slot, budget, limits, attempt_at) {
-                    return verdict(two);
+                (_, Some(Row { content: RowContent::Pair { spec, pair }, .. }))
+                    if prepared.number.is(*spec) =>
+                {
+                    charge_both_fast(limits, pair, attempt_at, elapsed_ms)
                 }
-            } else if let Some(row) = rows.find_mut(fingerprint) {
-                if let RowContent::Pair { spec, pair } = &mut row.content {
-                    if !terms.number.is(*spec) {
-                        break 'fast_path;
-                    }
-                    if let Some((views, charged)) = charge_both_fast(limits, pair, attempt_at, elapsed_ms) {
-                        drop(shard);
-                        return verdict(answer_both(views, charged, limits, attempt_at));
-                    }
-                }
-                if let Some(two) = decide_row(row, &terms.number, limits, attempt_at) {
-                    return verdict(two);
-                }
+                _ => None,
+            };
+            if let Some((views, charged)) = fast {
+                drop(shard);
+                let decisions = answer_both(views, charged, limits, attempt_at);
+                return Verdict::new(attempt_at.0, decisions.into());
+            }
+            let number = &prepared.number;
+            let decisions = match (slot, row) {
+                (Some(slot), _) => decide_slot_by_two(slot, budget, (number, limits), attempt_at),
+                (_, Some(row)) => decide_row(row, (number, limits), attempt_at),
+                _ => None,
+            };
+            if let Some(decisions) = decisions {
+                return Verdict::new(attempt_at.0, decisions.into());
             }
         }
-        self.decide_slow(fingerprint, terms, attempt_at, holder)
+        self.decide_slow(fingerprint, prepared, attempt_at, holder)
     }
 
     /// Decides under one limit of another kind.
@@ -168,20 +170,20 @@ impl Memory {
     pub(super) fn decide_one<L: Deref<Target = [Limit]>>(
         &self,
         fingerprint: Fingerprint,
-        terms: &PreparedLimits<L>,
+        prepared: &PreparedLimits<L>,
         attempt_at: (u64, u64),
         holder: u64,
     ) -> Verdict {
-        let limit = &terms.first;
+        let limit = &prepared.first;
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
         let Shard { slots, budget, .. } = &mut *shard;
         if let Some(slot) = slots.find_mut(fingerprint)
-            && let Some(decision) = decide_slot(slot, budget, (&terms.number, limit), attempt_at)
+            && let Some(decision) = decide_slot(slot, budget, (&prepared.number, limit), attempt_at)
         {
             return verdict(attempt_at.0, decision);
         }
         drop(shard);
-        self.decide_slow(fingerprint, terms, attempt_at, holder)
+        self.decide_slow(fingerprint, prepared, attempt_at, holder)
     }
 }
 
@@ -193,7 +195,7 @@ fn decide_slot(
     (number, limit): (&SpecNumber, &Limit),
     attempt_at: (u64, u64),
 ) -> Option<Decision> {
-    match &mut slot.holding {
+    match &mut slot.content {
         SlotContent::Packed { spec, cell } => {
             if attempt_at.0 > MAX_TIME_MS || !number.is(*spec) {
                 return None;
@@ -204,16 +206,15 @@ fn decide_slot(
     }
 }
 
-/// Decides under two limits, in a row; the caller has checked the number of a pair.
+/// Decides under two limits, in a row.
 #[inline(never)]
 fn decide_row(
     row: &mut Row,
-    number: &SpecNumber,
-    limits: (&Limit, &Limit),
+    (number, limits): (&SpecNumber, (&Limit, &Limit)),
     attempt_at: (u64, u64),
 ) -> Option<[Decision; 2]> {
     match &mut row.content {
-        RowContent::Pair { pair, .. } => decide_both(limits, pair, attempt_at),
+        RowContent::Pair { spec, pair } if number.is(*spec) => decide_both(limits, pair, attempt_at),
         RowContent::Cells { spec, cells: [first, second, _] } if number.is(*spec) => {
             decide_two_cells(limits, (first, second), attempt_at)
         }
@@ -221,16 +222,17 @@ fn decide_row(
     }
 }
 
-/// Decides under two limits, in a slot; the caller has checked the number of a packed one.
+/// Decides under two limits, in a slot.
 #[inline(never)]
 fn decide_slot_by_two(
     slot: &mut Slot,
     budget: &mut Budget,
-    limits: (&Limit, &Limit),
+    (number, limits): (&SpecNumber, (&Limit, &Limit)),
     attempt_at: (u64, u64),
 ) -> Option<[Decision; 2]> {
-    match &mut slot.holding {
-        SlotContent::Packed { cell, .. } => decide_both(limits, cell, attempt_at),
+    match &mut slot.content {
+        SlotContent::Packed { spec, cell } if number.is(*spec) => decide_both(limits, cell, attempt_at),
+        SlotContent::Packed { .. } => None,
         SlotContent::Heap(subject) => subject.decide_two_on_heap(budget, limits, attempt_at),
     }
 }

@@ -1,6 +1,8 @@
 //! Fullness of a subject, which decides about its eviction.
 
-use slidegate_core::{History, Limit, MAX_TIME_MS};
+use slidegate_core::{History, Limit, MAX_TIME_MS, State};
+
+use super::interner::LimitSpec;
 
 /// Fullness of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,5 +33,14 @@ impl Fullness {
             units: self.units + other.units,
             reset_after_ms: self.reset_after_ms.max(other.reset_after_ms),
         }
+    }
+}
+
+impl LimitSpec {
+    /// Fullness of a subject with these states, one per limit.
+    pub(super) fn fullness(&self, states: impl IntoIterator<Item = State>, now_ms: u64) -> Fullness {
+        let each = self.limits().iter().zip(states);
+        each.map(|(limit, mut state)| Fullness::of(limit, &mut state, now_ms))
+            .fold(Fullness::EMPTY, Fullness::and)
     }
 }

@@ -18,8 +18,8 @@ impl Memory {
         })
     }
 
-    /// What is left takes no more units, but may take another place, and a repair of the clock more
-    /// memory. Where there is none, it is as if nothing had been given back: the safe direction.
+    /// A subject may need another layout afterwards, and a clock repair more memory. Without that
+    /// memory nothing is given back, which is the safe direction.
     fn give_back_to(
         &self,
         loaded: &mut LoadedSubject,
@@ -34,9 +34,9 @@ impl Memory {
         }
         let footprint = loaded.subject.footprint(loaded.subject.budgeted_layout(&self.interner));
         let shard = guards.shard(loaded.shard);
-        let room = shard.reserve_memory(&self.interner, &mut loaded.subject, footprint, now_ms);
+        let reserved = shard.reserve_memory(&self.interner, &mut loaded.subject, footprint, now_ms);
         match &loaded.original {
-            Some(original) if room.is_err() => {
+            Some(original) if reserved.is_err() => {
                 loaded.subject = SubjectState { budgeted: loaded.subject.budgeted, ..original.clone() };
                 loaded.limits.iter_mut().for_each(|(_, units)| *units = 0);
                 loaded.align();

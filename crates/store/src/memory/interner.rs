@@ -39,7 +39,7 @@ impl LimitSpec {
     }
 }
 
-/// Number of a limiter's limits in its store, once it was looked up. Comparing numbers takes one
+/// Number of a limiter's limits in its store, after the first look-up. Comparing numbers takes one
 /// instruction, comparing limits a dozen each.
 #[derive(Debug)]
 pub(super) struct SpecNumber(AtomicU8);
@@ -69,7 +69,7 @@ impl SpecNumber {
 #[derive(Debug)]
 struct Spaces {
     buckets: InternTable<Space>,
-    /// The numbers of most spaces again, at places that follow from the spaces.
+    /// Numbers of most spaces by the lowest byte of the space.
     groups: InternTable<(Space, u8)>,
 }
 
@@ -90,26 +90,25 @@ impl Interner {
         }
     }
 
-    /// [`Interner::number`] of the limits of a space. Most are found at their first place, as every
-    /// request does it.
+    /// [`Interner::number`] of the limits of a space. Most are found at the first probe.
     #[inline]
     fn number_of(&self, space: Space, limits: &[Limit]) -> Option<u8> {
         let group = self.group(space);
-        let place = Self::first_place(group, limits.first()?) % TABLE_SIZE;
-        match self.specs[place].get() {
+        let index = Self::first_index(group, limits.first()?) % TABLE_SIZE;
+        match self.specs[index].get() {
             Some(spec) if spec.group == group && spec.limits() == limits => {
-                Some(place as u8).filter(|number| *number != NO_NUMBER)
+                Some(index as u8).filter(|number| *number != NO_NUMBER)
             }
             _ => self.number(group, limits.iter()),
         }
     }
 
     #[inline]
-    fn first_place(group: u8, first: &Limit) -> usize {
+    fn first_index(group: u8, first: &Limit) -> usize {
         (first.quota().wrapping_mul(31) ^ first.window_ms() ^ u64::from(group) << 4) as usize
     }
 
-    /// The number of these limits, if they are few enough and there is one left for them.
+    /// Number of these limits, if they are few enough and a number is free.
     pub(super) fn number<'a>(&self, group: u8, mut limits: impl Iterator<Item = &'a Limit>) -> Option<u8> {
         let first = *limits.next()?;
         let mut spec = LimitSpec { limits: [first; CELLS], count: 1, group };
@@ -117,7 +116,7 @@ impl Interner {
             *spec.limits.get_mut(usize::from(spec.count))? = *limit;
             spec.count += 1;
         }
-        intern(&self.specs, Self::first_place(group, &first), PROBES, spec)
+        intern(&self.specs, Self::first_index(group, &first), PROBES, spec)
             .filter(|number| *number != NO_NUMBER)
     }
 
@@ -127,9 +126,8 @@ impl Interner {
         self.specs[usize::from(number)].get()
     }
 
-    /// A number for the space, counted up from 0: the books of every shard have a line for each
-    /// number up to the highest. Spaces beyond the last number share that, and so a fair share of
-    /// memory.
+    /// Number of a space, counted up from 0: the budget of every shard has an entry for each number
+    /// up to the highest. Spaces beyond the last number share it, and so one fair share of memory.
     #[inline]
     pub(super) fn group(&self, space: Space) -> u8 {
         match self.spaces.groups[usize::from(space.0[0] as u8)].get() {
@@ -141,18 +139,18 @@ impl Interner {
     #[inline(never)]
     fn find_group(&self, space: Space) -> u8 {
         let group = intern(&self.spaces.buckets, 0, TABLE_SIZE, space).unwrap_or(u8::MAX);
-        // Whoever comes first has this place; the others are looked for every time.
+        // The first space has this entry; the others are searched for every time.
         let _taken = self.spaces.groups[usize::from(space.0[0] as u8)].set((space, group));
         group
     }
 
-    /// The space behind a group's number.
+    /// Space of a group's number.
     pub(super) fn space(&self, group: u8) -> Option<Space> {
         self.spaces.buckets[usize::from(group)].get().copied()
     }
 }
 
-/// The place of a value among the first `probes` from `start` on; a free one becomes its place.
+/// Index of a value among the first `probes` from `start` on. The first free entry is taken.
 fn intern<T: PartialEq + Copy>(
     buckets: &InternTable<T>,
     start: usize,

@@ -1,13 +1,13 @@
 //! Layouts of a subject in a shard, and their footprints.
 
 use slidegate_core::{Attempt, Limit, Log, State};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::budget::Footprint;
 use super::bytes::{allocated, growth};
 use super::cell::{Cell, Pack};
 use super::counter_pair::{CounterPair, WidePair};
-use super::interner::{CELLS, Interner};
+use super::interner::{CELLS, Interner, LimitSpec};
 use super::row::RowContent;
 use super::slot::SlotContent;
 use super::subject::{LimitState, SubjectState};
@@ -40,7 +40,7 @@ impl SubjectState {
     }
 
     fn states(&self) -> SmallVec<[&State; CELLS]> {
-        self.limit_states.iter().map(|limit_states| &limit_states.state).collect()
+        self.limit_states.iter().map(|one| &one.state).collect()
     }
 
     /// Footprint after this attempt is admitted under limits that are aligned.
@@ -50,9 +50,9 @@ impl SubjectState {
             state.decide(limit, attempt);
             state
         };
-        // What fits into cells is a few words to copy, and the shape of the rest is not smaller
+        // States that fit cells are a few words to copy; the layout of others is not smaller
         // afterwards.
-        let small = self.limit_states.iter().all(|limit_states| limit_states.state.pack().is_some());
+        let small = self.limit_states.iter().all(|one| one.state.pack().is_some());
         let after: SmallVec<[State; CELLS]> =
             if small { self.limit_states.iter().map(after).collect() } else { SmallVec::new() };
         let states = if small { after.iter().collect() } else { self.states() };
@@ -76,7 +76,7 @@ impl SubjectState {
     ) -> Layout {
         let has_number = || interner.number(self.group, self.limits()).is_some();
         let is_of_another = || self.limits().zip(states).any(|(limit, state)| !state.is_of(limit));
-        if !self.ledger.is_empty()
+        if !self.permits.is_empty()
             || states.is_empty()
             || states.len() > CELLS
             || !has_number()
@@ -97,15 +97,14 @@ impl SubjectState {
         }
     }
 
-    /// Whether a log can be decided on in a row, where nothing but its limit tells whether it
-    /// grows.
+    /// True if a log can be decided in a row, where its limit alone determines whether it may grow.
     fn stands_alone(&self, log: &Log) -> bool {
         log.is_narrow() && log.has_slots_of(&self.limit_states[0].limit)
     }
 
     /// Footprint in a layout.
-    pub(super) fn footprint(&self, shape: Layout) -> Footprint {
-        match shape {
+    pub(super) fn footprint(&self, layout: Layout) -> Footprint {
+        match layout {
             Layout::Packed => Footprint::SLOT,
             Layout::Pair | Layout::Cells => Footprint::ROW,
             Layout::Log => Footprint::ROW.with_heap(allocated(self.limit_states[0].state.heap_bytes())),
@@ -119,19 +118,17 @@ impl SubjectState {
             Layout::Packed if self.budgeted.slots == 0 && self.limit_states.len() == 2 => Layout::Pair,
             Layout::Packed if self.budgeted.slots == 0 => Layout::Cells,
             Layout::Pair | Layout::Cells | Layout::Log if self.budgeted.rows == 0 => Layout::Heap,
-            shape => shape,
+            layout => layout,
         }
     }
 
     /// Subject from the content of a slot.
-    pub(super) fn from_slot(interner: &Interner, holding: SlotContent) -> Option<Self> {
-        match holding {
+    pub(super) fn from_slot(interner: &Interner, content: SlotContent) -> Option<Self> {
+        match content {
             SlotContent::Packed { spec, cell } => {
                 let spec = interner.spec(spec)?;
-                let pairs = spec.limits().iter().zip(cell.unpack_all(spec.limits()));
-                let limit_states = pairs.map(|(limit, state)| LimitState { limit: *limit, state }).collect();
-                let denied = cell.denied();
-                Some(Self { denied, budgeted: Footprint::SLOT, limit_states, ..Self::new(spec.group) })
+                let states = cell.unpack_all(spec.limits());
+                Some(Self::from_states(spec, states, cell.denied(), Footprint::SLOT))
             }
             SlotContent::Heap(subject) => Some(*subject),
         }
@@ -142,34 +139,38 @@ impl SubjectState {
         match content {
             RowContent::Pair { spec, mut pair } => {
                 let (spec, denied) = (interner.spec(spec)?, pair.cell_mut().denied());
-                let pairs = spec.limits().iter().zip(pair.unpack_states());
-                let limit_states = pairs.map(|(limit, state)| LimitState { limit: *limit, state }).collect();
-                Some(Self { denied, budgeted: Footprint::ROW, limit_states, ..Self::new(spec.group) })
+                Some(Self::from_states(spec, pair.unpack_states(), denied, Footprint::ROW))
             }
             RowContent::Cells { spec, cells } => {
                 let spec = interner.spec(spec)?;
-                let pairs = spec.limits().iter().zip(&cells);
-                let limit_states =
-                    pairs.map(|(limit, cell)| LimitState { limit: *limit, state: cell.unpack(limit) });
-                let (denied, limit_states) = (cells[0].denied(), limit_states.collect());
-                Some(Self { denied, budgeted: Footprint::ROW, limit_states, ..Self::new(spec.group) })
+                let states = spec.limits().iter().zip(&cells).map(|(limit, cell)| cell.unpack(limit));
+                Some(Self::from_states(spec, states, cells[0].denied(), Footprint::ROW))
             }
             RowContent::Log { spec, denied, head, ring } => {
-                let spec = interner.spec(spec)?;
+                let budgeted = Footprint::ROW.with_heap(allocated(ring.heap_bytes()));
                 let state = State::Log(Log::from_narrow(head, ring));
-                let budgeted = Footprint::ROW.with_heap(allocated(state.heap_bytes()));
-                let limit_states = smallvec![LimitState { limit: *spec.first(), state }];
-                Some(Self { denied, budgeted, limit_states, ..Self::new(spec.group) })
+                Some(Self::from_states(interner.spec(spec)?, [state], denied, budgeted))
             }
         }
     }
 
-    /// Table item of a layout that fits.
-    pub(super) fn into_place(mut self, interner: &Interner, shape: Layout) -> TableItem {
+    fn from_states(
+        spec: &LimitSpec,
+        states: impl IntoIterator<Item = State>,
+        denied: bool,
+        budgeted: Footprint,
+    ) -> Self {
+        let pairs = spec.limits().iter().zip(states);
+        let limit_states = pairs.map(|(limit, state)| LimitState { limit: *limit, state }).collect();
+        Self { denied, budgeted, limit_states, ..Self::new(spec.group) }
+    }
+
+    /// Table item in a layout that fits.
+    pub(super) fn into_item(mut self, interner: &Interner, layout: Layout) -> TableItem {
         const FITS: &str = "a layout is chosen by what fits";
         let spec = || interner.number(self.group, self.limits()).expect(FITS);
         let pack = |states: &[&State]| Cell::of_all(states, self.denied).expect(FITS);
-        match shape {
+        match layout {
             Layout::Packed => {
                 TableItem::Slot(SlotContent::Packed { spec: spec(), cell: pack(&self.states()) })
             }
@@ -187,7 +188,7 @@ impl SubjectState {
             }
             Layout::Log => {
                 let (spec, denied) = (spec(), self.denied);
-                let log = self.limit_states.pop().and_then(|limit_states| limit_states.state.into_log());
+                let log = self.limit_states.pop().and_then(|one| one.state.into_log());
                 let (head, ring) = log.and_then(|log| log.into_narrow().ok()).expect(FITS);
                 TableItem::Row(RowContent::Log { spec, denied, head, ring })
             }

@@ -8,8 +8,8 @@ use super::row::ROW_BYTES;
 use super::slot::SLOT_BYTES;
 use super::subject::{LimitState, SubjectState};
 
-/// When the last request comes, as it does to all limits of a subject: where a slot begins, for
-/// most resolutions.
+/// Time of the last request, under all limits of a subject: the start of a slot, for most
+/// resolutions.
 const END_MS: u64 = 20_000 * 86_400_000;
 
 /// Maximum size of a subject under these limits with this many open permits, including its bucket.
@@ -18,7 +18,7 @@ pub fn max_subject_bytes(limits: &[Limit], open_permits: usize) -> usize {
     let mut subject =
         SubjectState { limit_states: limits.iter().map(limit_states).collect(), ..SubjectState::new(0) };
     (0..open_permits).for_each(|_| {
-        subject.ledger.grant(0, u64::MAX);
+        subject.permits.grant(0, u64::MAX);
     });
     let Footprint { slots, rows, heap_bytes } = subject.footprint(subject.layout(&Interner::new()));
     slots as usize * SLOT_BYTES + rows as usize * ROW_BYTES + heap_bytes as usize
@@ -30,7 +30,7 @@ fn filled(limit: &Limit) -> State {
     match limit.kind() {
         LimitKind::Log { resolution_ms } => {
             let most = limit.max_entries() as u64;
-            // As far apart as they can be: stamps that are far apart take more.
+            // As far apart as possible: stamps that are far apart take more memory.
             let step_ms = (limit.window_ms() / most / resolution_ms).max(1) * resolution_ms;
             let last = (limit.window_ms() + resolution_ms - 2) / step_ms;
             let entries = most.min(last + 1);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn places_in_flight() {
+    fn in_flight_slots() {
         let holders = |count| Limit::in_flight(count, std::time::Duration::from_secs(30)).expect("in flight");
         let alone = max_subject_bytes(&[holders(4)], 0) - 4 * 24;
         assert_eq!(max_subject_bytes(&[holders(64)], 0), alone + 64 * 24);

@@ -17,14 +17,14 @@ pub(super) struct LoadedSubject {
     pub(super) fingerprint: Fingerprint,
     pub(super) shard: usize,
     pub(super) subject: SubjectState,
-    /// The subject as it was, if that is small.
+    /// The subject before the request, if that is small.
     pub(super) original: Option<SubjectState>,
-    /// The limits that it had.
-    terms: SmallVec<[Limit; 1]>,
+    /// Its limits before the request.
+    limits_before: SmallVec<[Limit; 1]>,
     /// Its limits, each with the cost of all the charges on it.
     pub(super) limits: SmallVec<[(Limit, u64); 4]>,
-    /// Whether there is memory for what may be charged.
-    room: Result<(), OutOfMemory>,
+    /// Result of the reservation of memory for the charge.
+    reserved: Result<(), OutOfMemory>,
 }
 
 impl LoadedSubject {
@@ -41,8 +41,8 @@ impl LoadedSubject {
 
     /// Attempts on its limits, which are aligned.
     pub(super) fn attempts(&mut self, holder: u64) -> SmallVec<[LimitAttempt<'_>; 4]> {
-        let attempt_at = self.limits.iter().zip(&mut self.subject.limit_states);
-        attempt_at
+        let pairs = self.limits.iter().zip(&mut self.subject.limit_states);
+        pairs
             .map(|((limit, cost), LimitState { state, .. })| LimitAttempt {
                 limit,
                 cost: *cost,
@@ -58,8 +58,8 @@ pub(super) struct ShardGuards<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>)
 
 impl ShardGuards<'_> {
     pub(super) fn shard(&mut self, index: usize) -> &mut Shard {
-        let place = self.0.binary_search_by_key(&index, |(index, _)| *index);
-        &mut self.0[place.expect("every shard of the request is locked")].1
+        let found = self.0.binary_search_by_key(&index, |(index, _)| *index);
+        &mut self.0[found.expect("every shard of the request is locked")].1
     }
 }
 
@@ -73,7 +73,7 @@ impl Memory {
 
     pub(super) fn decide_multi_subject(&self, call: &ChargeRequest<'_>) -> Verdict {
         self.with_subjects(call, |subjects, guards| {
-            // A peek leaves nothing behind.
+            // A peek writes nothing.
             if !is_peek(call) {
                 self.reserve_memory_for_all(call, subjects, guards, |_| 0);
             }
@@ -93,12 +93,12 @@ impl Memory {
         let mut guards = self.lock(&fingerprints);
         let mut subjects = self.load_subjects(call, &fingerprints, &mut guards);
         let verdict = answer(&mut subjects, &mut guards);
-        let attempt_at = call.charges.iter().zip(&fingerprints);
-        let attempt_at = attempt_at.flat_map(|(charge, f)| charge.limits.iter().map(move |limit| (f, limit)));
-        let decisions: Decisions = attempt_at.map(|(f, limit)| find(&subjects, &verdict, f, limit)).collect();
+        let charges = call.charges.iter().zip(&fingerprints);
+        let limits = charges.flat_map(|(charge, f)| charge.limits.iter().map(move |limit| (f, limit)));
+        let decisions: Decisions = limits.map(|(f, limit)| find(&subjects, &verdict, f, limit)).collect();
         for mut loaded in subjects {
             if loaded.cost() == 0 {
-                loaded.subject.restore(&loaded.terms);
+                loaded.subject.restore(&loaded.limits_before);
             }
             let shard = guards.shard(loaded.shard);
             let subject = (loaded.subject, loaded.original);
@@ -122,15 +122,15 @@ impl Memory {
                 let group = self.interner.group(charge.space);
                 let subject = guards.shard(shard).take_out(&self.interner, *fingerprint);
                 let subject = subject.unwrap_or_else(|| SubjectState::new(group));
-                let (original, terms, limits) = (subject.small_copy(), subject.terms(), SmallVec::new());
+                let (original, limits_before) = (subject.small_copy(), subject.limits().copied().collect());
                 subjects.push(LoadedSubject {
                     fingerprint: *fingerprint,
                     shard,
                     subject,
                     original,
-                    terms,
-                    limits,
-                    room: Ok(()),
+                    limits_before,
+                    limits: SmallVec::new(),
+                    reserved: Ok(()),
                 });
                 subjects.len() - 1
             });
@@ -149,7 +149,7 @@ impl Memory {
         subjects
     }
 
-    /// Reserves memory for what may be charged, so that the next subject does not count on it too.
+    /// Reserves memory for all charges, so that no two subjects count on the same memory.
     pub(super) fn reserve_memory_for_all(
         &self,
         call: &ChargeRequest<'_>,
@@ -168,18 +168,19 @@ impl Memory {
                 }
             };
             let shard = guards.shard(loaded.shard);
-            loaded.room = shard.reserve_memory(&self.interner, &mut loaded.subject, footprint, call.now_ms);
+            loaded.reserved =
+                shard.reserve_memory(&self.interner, &mut loaded.subject, footprint, call.now_ms);
         }
     }
 }
 
 pub(super) fn decide_subjects(subjects: &mut [LoadedSubject], call: &ChargeRequest<'_>) -> Verdict {
     let ChargeRequest { now_ms, holder, .. } = *call;
-    let room = subjects.iter().find_map(|loaded| loaded.room.err());
+    let reserved = subjects.iter().find_map(|loaded| loaded.reserved.err());
     let bound = subjects.iter_mut().find_map(|loaded| loaded.subject.check_bound(now_ms).err());
     let mut attempts: SmallVec<[LimitAttempt<'_>; 8]> =
         subjects.iter_mut().flat_map(|loaded| loaded.attempts(holder)).collect();
-    let verdict = match room.or(bound).filter(|_| !is_peek(call)) {
+    let verdict = match reserved.or(bound).filter(|_| !is_peek(call)) {
         None => decide(&mut attempts, now_ms),
         Some(out_of_memory) => refuse(evaluate(&mut attempts, now_ms), out_of_memory),
     };
@@ -209,13 +210,13 @@ pub(super) fn find(
     fingerprint: &Fingerprint,
     limit: &Limit,
 ) -> Decision {
-    let mut place = 0;
+    let mut index = 0;
     for loaded in subjects {
         if loaded.fingerprint == *fingerprint {
             let within = loaded.limits.iter().position(|(other, _)| other.id() == limit.id());
-            return verdict.decisions[place + within.expect("every limit was evaluated")];
+            return verdict.decisions[index + within.expect("every limit was evaluated")];
         }
-        place += loaded.limits.len();
+        index += loaded.limits.len();
     }
     unreachable!("every subject is loaded")
 }

@@ -7,8 +7,8 @@ use crate::notes::{Note, Notes, PostOutcome};
 impl Memory {
     /// [`Store::forget`](crate::Store::forget) without waiting, which cannot fail.
     ///
-    /// All limits of a subject are in one place here, and the whole subject goes, whichever of them
-    /// are named: also the mark that it was denied, and which of its permits were used.
+    /// Deletes the whole subject, whichever of its limits are named: all states, the denial mark and
+    /// the open permits.
     pub fn forget_now(&self, subject: &ForgetRequest<'_>) {
         let fingerprint = self.fingerprints.of(subject.space, subject.key);
         self.shards[self.shard_of(&fingerprint)].lock().forget(&self.interner, fingerprint);

@@ -1,7 +1,6 @@
-//! Permits: opened with what a request is charged, and closed by the one settlement that each is
-//! good for.
+//! Permits: opened when a request is charged, and closed by its one settlement.
 
-use slidegate_core::{Grant, Receipt, Verdict};
+use slidegate_core::{Receipt, Verdict};
 use smallvec::SmallVec;
 
 use super::Memory;
@@ -12,7 +11,7 @@ use super::subject::SubjectState;
 use crate::fingerprint::Fingerprint;
 use crate::{Admission, Charge, Grants, RefundScope, ReserveRequest, SettleOutcome, Settlement};
 
-/// A subject of a settlement, out of its shard.
+/// Subject of a settlement, taken out of its shard.
 struct SettlementSubject {
     shard: usize,
     fingerprint: Fingerprint,
@@ -23,8 +22,8 @@ impl Memory {
     /// [`Store::reserve`](crate::Store::reserve) without waiting, which cannot fail.
     pub fn reserve_now(&self, request: &ReserveRequest<'_>) -> Admission {
         let call = &request.charge;
-        let returns = |charge: usize| request.refund_scope(charge);
-        if is_peek(call) || request.refunds.iter().all(|returns| *returns == RefundScope::Nothing) {
+        let scope = |charge: usize| request.refund_scope(charge);
+        if is_peek(call) || request.refunds.iter().all(|scope| *scope == RefundScope::Nothing) {
             return self.decide_now(call).into();
         }
         let fingerprints: SmallVec<[Fingerprint; 4]> =
@@ -32,18 +31,19 @@ impl Memory {
         let permits_of = |loaded: &LoadedSubject| {
             let charges =
                 (0..call.charges.len()).filter(|&charge| fingerprints[charge] == loaded.fingerprint);
-            charges.filter(|&charge| returns(charge) != RefundScope::Nothing).count()
+            charges.filter(|&charge| scope(charge) != RefundScope::Nothing).count()
         };
-        let mut granted = Grants::Nothing;
+        let mut all_grants = Grants::Nothing;
         let verdict = self.with_subjects(call, |subjects, guards| {
-            subjects.iter_mut().for_each(|loaded| loaded.subject.ledger.prune(call.now_ms));
-            let numbered = |charge: usize| returns(charge).is_numbered(call.charges[charge].limits);
-            let has_room = |charge: usize| !loaded(subjects, &fingerprints[charge]).subject.ledger.is_full();
-            if (0..call.charges.len()).any(|charge| numbered(charge) && !has_room(charge)) {
-                granted = Grants::TooManyOpen;
+            subjects.iter_mut().for_each(|loaded| loaded.subject.permits.prune(call.now_ms));
+            let numbered = |charge: usize| scope(charge).is_numbered(call.charges[charge].limits);
+            let is_full =
+                |charge: usize| loaded_mut(subjects, &fingerprints[charge]).subject.permits.is_full();
+            if (0..call.charges.len()).filter(|charge| numbered(*charge)).any(is_full) {
+                all_grants = Grants::TooManyOpen;
                 return evaluate_subjects(subjects, call);
             }
-            // Where nothing is written, nothing is needed.
+            // A denial writes nothing, and needs no memory.
             if evaluate_subjects(subjects, call).is_allowed() {
                 self.reserve_memory_for_all(call, subjects, guards, permits_of);
             }
@@ -51,21 +51,25 @@ impl Memory {
             if verdict.is_allowed() {
                 let grants = call.charges.iter().zip(&fingerprints).enumerate();
                 let grants = grants.map(|(index, (charge, fingerprint))| {
-                    let until_ms = release_ms(subjects, &verdict, fingerprint, charge, returns(index))?;
-                    let ledger = &mut guest_mut(subjects, fingerprint).subject.ledger;
-                    Some(grant(ledger, call.holder ^ self.generations, until_ms, numbered(index)))
+                    let until_ms = release_ms(subjects, &verdict, fingerprint, charge, scope(index))?;
+                    let permits = &mut loaded_mut(subjects, fingerprint).subject.permits;
+                    let id = call.holder ^ self.generations;
+                    Some(match numbered(index) {
+                        true => permits.grant(id, until_ms),
+                        false => permits.grant_slots(id, until_ms),
+                    })
                 });
-                granted = Grants::new(grants.collect());
+                all_grants = Grants::new(grants.collect());
             }
             verdict
         });
-        Admission { verdict, grants: granted }
+        Admission { verdict, grants: all_grants }
     }
 
     /// [`Store::settle`](crate::Store::settle) without waiting, which cannot fail.
     pub fn settle_now(&self, settlement: &Settlement<'_>) -> Vec<SettleOutcome> {
         let mut outcomes = vec![SettleOutcome::Void; settlement.subjects.len()];
-        // Where there is no ledger, nothing is settled.
+        // Without permits nothing is settled.
         self.settle_each(settlement, SubjectState::has_permits, |index, subject| {
             outcomes[index] = match subject {
                 Some(subject) => subject.settle(&settlement.subjects[index], settlement),
@@ -78,8 +82,8 @@ impl Memory {
         outcomes
     }
 
-    /// Replaces what another store recorded under a permit, as far as it was recorded here too:
-    /// that store has the ledger.
+    /// Replaces what another store recorded under a permit, as far as it was recorded here too. That
+    /// store has the permit.
     pub(crate) fn replace_now(&self, settlement: &Settlement<'_>) {
         self.settle_each(
             settlement,
@@ -92,7 +96,7 @@ impl Memory {
         );
     }
 
-    /// Has the subjects of a settlement at hand, each that is there.
+    /// Runs `settle` on each subject of a settlement, as far as it exists.
     fn settle_each(
         &self,
         settlement: &Settlement<'_>,
@@ -121,12 +125,10 @@ impl Memory {
             guards.shard(shard).put_back(&self.interner, fingerprint, (subject, None), now_ms);
         }
     }
-}
 
-impl Memory {
-    /// Makes room for what a settlement may take. Where there is none it is written all the same:
-    /// what was used must not be dropped. It then exceeds the bound by no more than one log does
-    /// whose counts outgrow their entries, until something is forgotten.
+    /// Reserves memory for a settlement. If there is none, it is written all the same, because usage
+    /// must not be dropped. It then exceeds the bound by at most one log whose counts outgrow their
+    /// entries, until something is forgotten.
     fn reserve_memory_for_settlement(
         &self,
         shard: &mut Shard,
@@ -135,26 +137,22 @@ impl Memory {
     ) {
         let footprint = Footprint::SLOT.with_heap(subject.settled_bytes(settlement.cost));
         if shard.reserve_memory(&self.interner, subject, footprint, settlement.now_ms).is_err() {
-            // No request was refused.
+            // No request was denied.
             shard.stats.refused_for_room -= 1;
         }
     }
 }
 
-fn grant(ledger: &mut slidegate_core::Ledger, id: u64, until_ms: u64, numbered: bool) -> Grant {
-    if numbered { ledger.grant(id, until_ms) } else { ledger.grant_places(id, until_ms) }
-}
-
-/// When all that a charge recorded, as far as it may be given back, has left its windows; `None` if
-/// there is nothing.
+/// Time at which the refundable part of a charge has left its windows; `None` if there is no such
+/// part.
 fn release_ms(
     subjects: &[LoadedSubject],
     verdict: &Verdict,
     fingerprint: &Fingerprint,
     charge: &Charge<'_>,
-    returns: RefundScope,
+    scope: RefundScope,
 ) -> Option<u64> {
-    let limits = charge.limits.iter().filter(|limit| returns.includes(limit));
+    let limits = charge.limits.iter().filter(|limit| scope.includes(limit));
     let ends = limits.map(|limit| {
         let stamp_ms = find(subjects, verdict, fingerprint, limit).stamp_ms;
         Receipt { stamp_ms, cost: charge.cost, holder: 0 }.release_ms(limit)
@@ -162,10 +160,6 @@ fn release_ms(
     ends.max().filter(|_| charge.cost != 0)
 }
 
-fn loaded<'g>(subjects: &'g [LoadedSubject], fingerprint: &Fingerprint) -> &'g LoadedSubject {
-    subjects.iter().find(|loaded| loaded.fingerprint == *fingerprint).expect("every subject is loaded")
-}
-
-fn guest_mut<'g>(subjects: &'g mut [LoadedSubject], fingerprint: &Fingerprint) -> &'g mut LoadedSubject {
+fn loaded_mut<'g>(subjects: &'g mut [LoadedSubject], fingerprint: &Fingerprint) -> &'g mut LoadedSubject {
     subjects.iter_mut().find(|loaded| loaded.fingerprint == *fingerprint).expect("every subject is loaded")
 }

@@ -1,5 +1,5 @@
-//! One subject in a cache line of its own: two or three small states, or a log, whose entries are
-//! elsewhere but are not needed to refuse.
+//! Row: one subject in a cache line of its own, with two or three small states, or a log. The
+//! entries of a log are elsewhere, but a denial does not need them.
 
 use slidegate_core::{LogHead, Ring};
 
@@ -16,18 +16,18 @@ pub(super) struct Row {
     pub(super) content: RowContent,
 }
 
-/// What a row holds.
+/// Content of a row.
 #[derive(Clone, Debug)]
 pub(super) enum RowContent {
     /// Two counters.
     Pair { spec: u8, pair: WidePair },
-    /// A cell for each limit of the spec.
+    /// One cell per limit of the spec.
     Cells { spec: u8, cells: [Cell; CELLS] },
-    /// A log, and whether the subject was denied since it was written.
+    /// Log, and whether the subject was denied since the last write.
     Log { spec: u8, denied: bool, head: LogHead, ring: Ring },
 }
 
-/// A place for a row, full or empty.
+/// Size of a bucket of rows, full or empty.
 pub(super) const ROW_BYTES: usize = size_of::<Option<Row>>();
 
 const _: () = assert!(ROW_BYTES == 64);

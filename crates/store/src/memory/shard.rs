@@ -1,6 +1,7 @@
 //! Shard: the part of the store behind one lock, with two tables and a memory budget.
 
 use slidegate_core::{Attempt, Limit, Outcome, Verdict};
+use smallvec::SmallVec;
 
 use super::budget::{Budget, Footprint};
 use super::eviction::OutOfMemory;
@@ -13,10 +14,10 @@ use super::table::Table;
 use crate::fingerprint::Fingerprint;
 use crate::key::Space;
 
-/// The size to which a shard's slots may grow: moving them then takes well under a millisecond,
-/// however large the store.
+/// Maximum number of slots of a shard: moving them takes well under a millisecond, however large
+/// the store.
 const MAX_BUCKETS: usize = 8_192;
-/// A full table of slots, and a fifth of the shard for rows and what is on the heap.
+/// Size of a shard: a full table of slots, and a fifth of the shard for rows and the heap.
 pub(super) const SHARD_BYTES: usize = SLOT_BYTES * MAX_BUCKETS / 4 * 5;
 
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(super) struct Shard {
     pub(super) stats: ShardStats,
 }
 
-/// Effects of the bound so far.
+/// Effects of the memory bound.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct ShardStats {
     pub(super) forgotten_keys: u64,
@@ -63,18 +64,18 @@ impl Shard {
         &mut self,
         interner: &Interner,
         fingerprint: Fingerprint,
-        demand: SubjectCharge<'_>,
+        charge: SubjectCharge<'_>,
     ) -> Verdict {
-        if let Some(Slot { holding: SlotContent::Heap(subject), .. }) = self.slots.find_mut(fingerprint)
-            && subject.is_ready(&self.budget, demand.limits)
+        if let Some(Slot { content: SlotContent::Heap(subject), .. }) = self.slots.find_mut(fingerprint)
+            && subject.is_ready(&self.budget, charge.limits)
         {
-            let verdict = subject.decide(demand.limits, demand.attempt);
+            let verdict = subject.decide(charge.limits, charge.attempt);
             subject.update_budget(&mut self.budget);
             return verdict;
         }
         match self.take_out(interner, fingerprint) {
-            Some(subject) => self.decide_outside(interner, fingerprint, subject, demand),
-            None => self.decide_new(interner, fingerprint, demand),
+            Some(subject) => self.decide_outside(interner, fingerprint, subject, charge),
+            None => self.decide_new(interner, fingerprint, charge),
         }
     }
 
@@ -85,9 +86,9 @@ impl Shard {
         &mut self,
         interner: &Interner,
         fingerprint: Fingerprint,
-        demand: SubjectCharge<'_>,
+        charge: SubjectCharge<'_>,
     ) -> Verdict {
-        let SubjectCharge { space, limits, attempt } = demand;
+        let SubjectCharge { space, limits, attempt } = charge;
         let mut subject = SubjectState::new(interner.group(space));
         subject.align(limits);
         let evaluated = subject.evaluate(limits, attempt);
@@ -103,8 +104,7 @@ impl Shard {
         verdict
     }
 
-    /// Decides with the subject out of its table: it may need another place than it had, or more
-    /// memory.
+    /// Decides with the subject out of its table: it may need another layout, or more memory.
     #[inline(never)]
     fn decide_outside(
         &mut self,
@@ -115,20 +115,20 @@ impl Shard {
     ) -> Verdict {
         let original = subject.small_copy();
         subject.drop_idle(attempt.now_ms);
-        let terms = subject.terms();
+        let limits_before: SmallVec<[Limit; 1]> = subject.limits().copied().collect();
         subject.align(limits);
         let mut verdict = subject.evaluate(limits, attempt);
         if attempt.cost == 0 {
-            subject.restore(&terms);
+            subject.restore(&limits_before);
         } else if !verdict.is_allowed() {
-            // Nothing is written, so nothing is needed.
+            // A denial writes nothing, and needs no memory.
             subject.set_denied(attempt.cost, false);
         } else {
             let footprint = subject.footprint_after(interner, attempt);
-            let room = subject.check_bound(attempt.now_ms);
-            let room =
-                room.and_then(|()| self.reserve_memory(interner, &mut subject, footprint, attempt.now_ms));
-            verdict = match room {
+            let reserved = subject
+                .check_bound(attempt.now_ms)
+                .and_then(|()| self.reserve_memory(interner, &mut subject, footprint, attempt.now_ms));
+            verdict = match reserved {
                 Ok(()) => subject.decide(limits, attempt),
                 Err(out_of_memory) => refuse(verdict, out_of_memory),
             };
@@ -152,20 +152,19 @@ impl Shard {
 
     /// Takes a subject out of its table. Its share of the budget stays until [`Shard::put_back`].
     pub(super) fn take_out(&mut self, interner: &Interner, fingerprint: Fingerprint) -> Option<SubjectState> {
-        if let Some(place) = self.slots.find(fingerprint) {
-            let slot = self.slots.remove(place)?;
-            return SubjectState::from_slot(interner, slot.holding);
+        if let Some(bucket) = self.slots.find(fingerprint) {
+            let slot = self.slots.remove(bucket)?;
+            return SubjectState::from_slot(interner, slot.content);
         }
-        let place = self.rows.find(fingerprint)?;
-        let row = self.rows.remove(place)?;
+        let bucket = self.rows.find(fingerprint)?;
+        let row = self.rows.remove(bucket)?;
         SubjectState::from_row(interner, row.content)
     }
 
     /// Puts a subject into a table, unless it is idle.
     ///
-    /// The repair of a clock that was wrong can make a small subject larger though nothing was
-    /// admitted. Where there is no room for that it goes back as it was, and is repaired when it is
-    /// next looked at.
+    /// A clock repair can make a small subject larger even if nothing was admitted. Without memory
+    /// for that, the original is put back, and repaired at the next request.
     pub(super) fn put_back(
         &mut self,
         interner: &Interner,
@@ -191,14 +190,14 @@ impl Shard {
 
     /// Inserts a subject within its budgeted footprint, and returns the rest to the budget.
     fn insert(&mut self, interner: &Interner, fingerprint: Fingerprint, mut subject: SubjectState) {
-        let shape = subject.budgeted_layout(interner);
-        if shape == Layout::Heap {
+        let layout = subject.budgeted_layout(interner);
+        if layout == Layout::Heap {
             subject.limit_states.shrink_to_fit();
         }
-        let footprint = subject.footprint(shape);
+        let footprint = subject.footprint(layout);
         subject.set_footprint(&mut self.budget, footprint);
-        match subject.into_place(interner, shape) {
-            TableItem::Slot(holding) => self.slots.insert(Slot { fingerprint, holding }),
+        match subject.into_item(interner, layout) {
+            TableItem::Slot(content) => self.slots.insert(Slot { fingerprint, content }),
             TableItem::Row(content) => self.rows.insert(Row { fingerprint, content }),
         }
         self.budget.slot_buckets = self.slots.buckets();

@@ -1,4 +1,4 @@
-//! One subject in 32 bytes: its fingerprint, and its states in a cell, or everything on the heap.
+//! Slot: one subject in 32 bytes, with its states in a cell or on the heap.
 
 use super::cell::Cell;
 use super::subject::SubjectState;
@@ -8,20 +8,19 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) fingerprint: Fingerprint,
-    pub(super) holding: SlotContent,
+    pub(super) content: SlotContent,
 }
 
-/// What a slot holds.
+/// Content of a slot.
 #[derive(Debug)]
 pub(super) enum SlotContent {
     /// One limit whose state is small: most subjects, most of the time.
     Packed { spec: u8, cell: Cell },
-    /// What no other form can hold: many limits, several logs, large counts, holders in flight,
-    /// permits.
+    /// Everything else: many limits, several logs, large counts, in-flight holders, permits.
     Heap(Box<SubjectState>),
 }
 
-/// Size of a bucket of slots. Being empty costs nothing: it is one more value of the tag.
+/// Size of a bucket of slots, full or empty: emptiness is a value of the tag.
 pub(super) const SLOT_BYTES: usize = size_of::<Option<Slot>>();
 
 const _: () = assert!(SLOT_BYTES == 32);

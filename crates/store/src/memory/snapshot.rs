@@ -2,8 +2,8 @@
 //! owner only.
 //!
 //! A file is a sequence of 64-bit little-endian words: a header, the subjects, a closing word, the
-//! notes, and the SHA-256 of all that. Version 1 had no notes, and versions before 3 no ledgers:
-//! older permits are void. Shards are written one after the other, so that no request waits for
+//! notes, and the SHA-256 of all that. Version 1 had no notes, and versions before 3 no open
+//! permits: older permits are void. Shards are written one after the other, so that no request waits for
 //! more than one of them.
 
 use std::fs::{self, File, OpenOptions};
@@ -23,13 +23,13 @@ use crate::key::Space;
 
 /// `SLDGATE` and the version of the format.
 const MAGIC: u64 = u64::from_be_bytes(*b"SLDGATE\x03");
-/// Older versions: without notes, and without ledgers.
+/// Older versions: without notes, and without open permits.
 const MAGIC_1: u64 = u64::from_be_bytes(*b"SLDGATE\x01");
 const MAGIC_2: u64 = u64::from_be_bytes(*b"SLDGATE\x02");
 const DIGEST_BYTES: usize = 32;
-/// How much of a file is in memory while it is read.
+/// Size of the buffer through which a file is read.
 const PIECE_BYTES: usize = 256 << 10;
-/// Stands before every subject, and `END` behind the last.
+/// Word before every subject; `END` is behind the last.
 const SUBJECT: u64 = 1;
 const END: u64 = 0;
 
@@ -42,7 +42,7 @@ pub enum SnapshotError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is not a snapshot, or one of another version.
@@ -69,8 +69,8 @@ impl Memory {
         File::open(parent).and_then(|directory| directory.sync_all()).map_err(failed)
     }
 
-    /// Whether a file can be made where [`Memory::save`] makes one: tried, not guessed. What is
-    /// left there of a save that was cut off goes.
+    /// Checks that [`Memory::save`] can create its file, by creating one. Removes the remains of an
+    /// interrupted save.
     pub fn may_save(path: &Path) -> io::Result<()> {
         let temporary = temporary_path(path);
         let _: io::Result<()> = fs::remove_file(&temporary);
@@ -104,14 +104,14 @@ impl Memory {
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
-    /// A store with at most `max_memory` bytes from what [`Memory::save`] wrote. The file is read
-    /// in pieces, and takes no memory beside the store.
+    /// Store with at most `max_memory` bytes from a file of [`Memory::save`]. The file is read in
+    /// pieces, and takes no memory beside the store.
     pub fn load(path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
         let failed = |source| SnapshotError::Io { path: path.to_owned(), source };
         Self::load_file(File::open(path).map_err(failed)?, path, max_memory)
     }
 
-    /// The same from a file that is open; `path` is what errors call it.
+    /// [`Memory::load`] from an open file; `path` is for errors.
     pub fn load_file(mut file: File, path: &Path, max_memory: usize) -> Result<Self, SnapshotError> {
         let failed = |source: io::Error| match source.kind() {
             ErrorKind::InvalidData | ErrorKind::UnexpectedEof => SnapshotError::Damaged(path.to_owned()),
@@ -123,7 +123,7 @@ impl Memory {
         check(&mut file).and_then(|words| Self::read(&mut file, words, max_memory)).map_err(failed)
     }
 
-    /// What is in a file of so many words, which are as they were written.
+    /// Store from a file of this many words, whose digest is valid.
     fn read(file: &mut File, words: u64, max_memory: usize) -> io::Result<Self> {
         file.rewind()?;
         let input = &mut SnapshotReader::new(BufReader::with_capacity(PIECE_BYTES, file), words);
@@ -139,12 +139,12 @@ impl Memory {
         if input.is_at_end() { Ok(store) } else { Err(damaged()) }
     }
 
-    /// Puts a subject back; what a smaller bound has no room for is forgotten and counted.
+    /// Inserts a subject. Beyond a smaller bound it is forgotten and counted.
     fn restore(&self, fingerprint: Fingerprint, mut subject: SubjectState, now_ms: u64) {
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();
         let footprint = subject.footprint(subject.layout(&self.interner));
         if shard.reserve_memory(&self.interner, &mut subject, footprint, now_ms).is_err() {
-            // No request was refused, only a subject.
+            // No request was denied.
             shard.stats.refused_for_room = 0;
             shard.stats.forgotten_keys += 1;
             shard.stats.forgotten_units += subject.fullness(now_ms).units;
@@ -154,7 +154,7 @@ impl Memory {
     }
 }
 
-/// Whether it begins as a snapshot does.
+/// True if the file begins with the magic number of a snapshot.
 fn is_snapshot(file: &mut File) -> io::Result<bool> {
     let mut first = Vec::new();
     file.take(8).read_to_end(&mut first)?;
@@ -162,9 +162,8 @@ fn is_snapshot(file: &mut File) -> io::Result<bool> {
     Ok(matches!(magic, Some(MAGIC | MAGIC_1 | MAGIC_2)))
 }
 
-/// The number of words of a file whose digest is right. It is looked at before anything else is, so
-/// that no state is ever made of words that nobody wrote; for that the file is read twice rather
-/// than kept.
+/// Number of words of a file with a valid digest. It is checked first, so that no state is made of
+/// damaged words; for that the file is read twice, because it may not fit into memory.
 fn check(file: &mut File) -> io::Result<u64> {
     let content_bytes = file.metadata()?.len().checked_sub(DIGEST_BYTES as u64).ok_or_else(damaged)?;
     file.rewind()?;
@@ -176,7 +175,7 @@ fn check(file: &mut File) -> io::Result<u64> {
     if is_right { Ok(content_bytes / 8) } else { Err(damaged()) }
 }
 
-/// Takes what is to be hashed.
+/// Writer into a hash.
 struct DigestWriter(Sha256);
 
 impl Write for DigestWriter {
@@ -200,7 +199,7 @@ fn seed_from(words: &[u64; 4]) -> Seed {
 
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    // A file that is there, from a save that was cut off, may have another mode or owner.
+    // An existing file, from an interrupted save, may have another mode or owner.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -214,7 +213,7 @@ fn temporary_path(path: &Path) -> PathBuf {
 }
 
 fn write_slot(interner: &Interner, slot: &Slot, words: &mut Vec<u64>) {
-    let subject = match &slot.holding {
+    let subject = match &slot.content {
         SlotContent::Heap(subject) => return write_subject(interner, slot.fingerprint, subject, words),
         SlotContent::Packed { spec, cell } => SlotContent::Packed { spec: *spec, cell: *cell },
     };
@@ -240,7 +239,7 @@ fn write_subject(
     words.extend(space);
     words.extend([u64::from(subject.denied), subject.limit_states.len() as u64]);
     subject.limit_states.iter().for_each(|t| codec::write_limit_state(&t.limit, &t.state, words));
-    codec::write_ledger(&subject.ledger, words);
+    codec::write_permits(&subject.permits, words);
 }
 
 fn read_subject(
@@ -254,8 +253,8 @@ fn read_subject(
     for _ in 0..limits {
         subject.limit_states.push(codec::read_limit_state(input)?);
     }
-    subject.ledger = match magic {
-        MAGIC => codec::read_ledger(input)?,
+    subject.permits = match magic {
+        MAGIC => codec::read_permits(input)?,
         _ => codec::skip_spent(input)?,
     };
     Ok((Fingerprint(one, two), subject))

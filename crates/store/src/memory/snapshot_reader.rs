@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read};
 /// Reads 64-bit little-endian words.
 pub(super) struct SnapshotReader<R> {
     input: R,
-    /// How many words there are still, by the length of the file.
+    /// Number of words left, by the length of the file.
     left: u64,
 }
 
@@ -14,7 +14,7 @@ impl<R: Read> SnapshotReader<R> {
         Self { input, left }
     }
 
-    /// The next word.
+    /// Next word.
     pub(super) fn take(&mut self) -> io::Result<u64> {
         self.left = self.left.checked_sub(1).ok_or_else(damaged)?;
         let mut word = [0; 8];

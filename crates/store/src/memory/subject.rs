@@ -1,8 +1,8 @@
 //! Subject: the states of all its limits, and its permits.
 
 use slidegate_core::{
-    Attempt, Decision, Ledger, Limit, LimitAttempt, MAX_TIME_MS, Outcome, PermitState, SettleEffect, State,
-    Verdict, decide, decide_pair, evaluate,
+    Attempt, Decision, Limit, LimitAttempt, MAX_TIME_MS, OpenPermits, Outcome, PermitState, SettleEffect,
+    State, Verdict, decide, decide_pair, evaluate,
 };
 use smallvec::SmallVec;
 
@@ -12,7 +12,7 @@ use super::eviction::OutOfMemory;
 use super::fullness::Fullness;
 use crate::{ChargeRecord, MAX_LIMITS, SettleOutcome, Settlement};
 
-/// The limits of one subject and its permits.
+/// State of one subject: its limits and its permits.
 #[derive(Clone, Debug)]
 pub(super) struct SubjectState {
     pub(super) group: u8,
@@ -20,7 +20,7 @@ pub(super) struct SubjectState {
     /// Its share of the shard's budget.
     pub(super) budgeted: Footprint,
     pub(super) limit_states: SmallVec<[LimitState; 1]>,
-    pub(super) ledger: Ledger,
+    pub(super) permits: OpenPermits,
 }
 
 /// Limit as it was last applied, and its state.
@@ -31,7 +31,7 @@ pub(super) struct LimitState {
 }
 
 impl LimitState {
-    /// Whether it is the state of this limit, whose requests need no id.
+    /// True if it is the state of this limit, and its requests need no id.
     #[inline(always)]
     fn is_for(&self, limit: &Limit) -> bool {
         self.limit == *limit && !limit.needs_id()
@@ -45,21 +45,21 @@ impl SubjectState {
             denied: false,
             budgeted: Footprint::NONE,
             limit_states: SmallVec::new(),
-            ledger: Ledger::default(),
+            permits: OpenPermits::default(),
         }
     }
 
-    /// A copy of what takes nothing on the heap, and so is a few words.
+    /// Copy of a subject without heap memory, which is a few words.
     pub(super) fn small_copy(&self) -> Option<Self> {
         (self.budgeted.heap_bytes == 0).then(|| self.clone())
     }
 
     pub(super) fn limits(&self) -> impl Iterator<Item = &Limit> {
-        self.limit_states.iter().map(|limit_states| &limit_states.limit)
+        self.limit_states.iter().map(|one| &one.limit)
     }
 
-    /// Decides where it is on the heap, if this limit is lined up and needs no id, and memory is
-    /// not scarce; otherwise `None`, and nothing changed.
+    /// Decides in place on the heap. `None`, and nothing changed, unless this limit is aligned and
+    /// needs no id, and memory is not scarce.
     #[inline(never)]
     pub(super) fn decide_one_on_heap(
         &mut self,
@@ -67,13 +67,13 @@ impl SubjectState {
         limit: &Limit,
         (now_ms, cost): (u64, u64),
     ) -> Option<Decision> {
-        let limit_states = self.limit_states.first_mut().filter(|limit_states| limit_states.is_for(limit))?;
-        let before = limit_states.state.heap_bytes();
+        let first = self.limit_states.first_mut().filter(|one| one.is_for(limit))?;
+        let before = first.state.heap_bytes();
         if now_ms > MAX_TIME_MS || budget.is_tight(max_growth(before)) {
             return None;
         }
-        let decision = limit_states.state.decide(limit, Attempt { now_ms, cost, holder: 0 });
-        let grew = limit_states.state.heap_bytes() != before;
+        let decision = first.state.decide(limit, Attempt { now_ms, cost, holder: 0 });
+        let grew = first.state.heap_bytes() != before;
         self.set_denied(cost, decision.outcome == Outcome::Fits);
         if grew {
             self.update_budget(budget);
@@ -81,7 +81,7 @@ impl SubjectState {
         Some(decision)
     }
 
-    /// The same for two limits.
+    /// [`SubjectState::decide_one_on_heap`] for two limits.
     #[inline(never)]
     pub(super) fn decide_two_on_heap(
         &mut self,
@@ -106,14 +106,14 @@ impl SubjectState {
         Some(decisions)
     }
 
-    /// Decides under all of these limits, which are lined up.
+    /// Decides under all of these limits, which are aligned.
     pub(super) fn decide(&mut self, limits: &[Limit], attempt: Attempt) -> Verdict {
         let verdict = decide(&mut self.attempts(limits, attempt), attempt.now_ms);
         self.set_denied(attempt.cost, verdict.is_allowed());
         verdict
     }
 
-    /// What [`SubjectState::decide`] would answer, without a charge.
+    /// Verdict of [`SubjectState::decide`], without a charge.
     pub(super) fn evaluate(&mut self, limits: &[Limit], attempt: Attempt) -> Verdict {
         evaluate(&mut self.attempts(limits, attempt), attempt.now_ms)
     }
@@ -132,39 +132,33 @@ impl SubjectState {
         pairs.map(|(limit, LimitState { state, .. })| LimitAttempt { limit, cost, holder, state }).collect()
     }
 
-    /// Whether the first states are those of these limits, with these quotas.
+    /// True if the first states are those of these limits, with these quotas.
     #[inline(always)]
     pub(super) fn is_aligned(&self, limits: &[Limit]) -> bool {
         limits.len() <= self.limit_states.len()
-            && limits.iter().zip(&self.limit_states).all(|(limit, limit_states)| *limit == limit_states.limit)
+            && limits.iter().zip(&self.limit_states).all(|(limit, one)| *limit == one.limit)
     }
 
     /// Puts the states of these limits first, in their order; a limit without a history gets an
     /// empty one.
     pub(super) fn align(&mut self, limits: &[Limit]) {
-        for (place, limit) in limits.iter().enumerate() {
-            // Those before this place are taken: a limit that comes twice gets a second history,
-            // not the first one's.
-            let is_it = |index: &usize| self.limit_states[*index].limit.id() == limit.id();
-            let from = (place..self.limit_states.len()).find(is_it).unwrap_or_else(|| {
+        for (index, limit) in limits.iter().enumerate() {
+            // Those before this index are in use: a limit that occurs twice gets a second history.
+            let is_it = |at: &usize| self.limit_states[*at].limit.id() == limit.id();
+            let from = (index..self.limit_states.len()).find(is_it).unwrap_or_else(|| {
                 self.limit_states.push(LimitState { limit: *limit, state: State::new(limit) });
                 self.limit_states.len() - 1
             });
             self.limit_states[from].limit = *limit;
-            self.limit_states.swap(place, from);
+            self.limit_states.swap(index, from);
         }
     }
 
-    /// The limits as they are, to be put back after a peek.
-    pub(super) fn terms(&self) -> SmallVec<[Limit; 1]> {
-        self.limits().copied().collect()
-    }
-
-    /// Puts limits back that others took the place of for a peek: which limit counts when memory is
-    /// short is up to charges.
-    pub(super) fn restore(&mut self, terms: &[Limit]) {
+    /// Restores the limits from before a peek: only charges change the limit by which eviction
+    /// judges a subject.
+    pub(super) fn restore(&mut self, before: &[Limit]) {
         for LimitState { limit, .. } in &mut self.limit_states {
-            if let Some(existing) = terms.iter().find(|existing| existing.id() == limit.id()) {
+            if let Some(existing) = before.iter().find(|existing| existing.id() == limit.id()) {
                 *limit = *existing;
             }
         }
@@ -187,29 +181,28 @@ impl SubjectState {
         if charged.release_ms() <= settlement.now_ms {
             return SettleOutcome::Expired;
         }
-        match (self.ledger.state(charged.grant), charged.grant.number) {
+        match (self.permits.state(charged.grant), charged.grant.number) {
             (PermitState::Void, _) => return SettleOutcome::Void,
             (PermitState::Closed, _) => return SettleOutcome::AlreadySpent,
             (PermitState::Open, None) => {
                 let released = self.replace(charged, settlement);
                 return if released { SettleOutcome::Settled } else { SettleOutcome::AlreadySpent };
             }
-            (PermitState::Open, Some(number)) => self.ledger.close(number),
+            (PermitState::Open, Some(number)) => self.permits.close(number),
         }
-        // What is not there any more, though the ledger is, was given back without a permit.
+        // An open permit without its charge: the units were given back without the permit.
         if self.replace(charged, settlement) { SettleOutcome::Settled } else { SettleOutcome::Void }
     }
 
-    /// Replaces the recorded charge without a look at the ledger; returns whether any of it
+    /// Replaces the recorded charge, whatever the state of its permit; returns whether any of it
     /// existed.
     pub(super) fn replace(&mut self, charged: &ChargeRecord<'_>, settlement: &Settlement<'_>) -> bool {
         let mut found = false;
         for (limit, receipt) in &charged.receipts {
-            if let Some(limit_states) = self.limit_states.iter_mut().find(|t| t.limit.id() == *limit) {
+            if let Some(one) = self.limit_states.iter_mut().find(|one| one.limit.id() == *limit) {
                 let cost = settlement.cost_of(*limit);
-                let settled =
-                    limit_states.state.settle(&limit_states.limit, receipt, cost, settlement.now_ms);
-                found |= settled == SettleEffect::Done;
+                let effect = one.state.settle(&one.limit, receipt, cost, settlement.now_ms);
+                found |= effect == SettleEffect::Done;
             }
         }
         found
@@ -217,29 +210,29 @@ impl SubjectState {
 
     /// Fullness, after expired state is dropped.
     pub(super) fn fullness(&mut self, now_ms: u64) -> Fullness {
-        self.ledger.prune(now_ms);
+        self.permits.prune(now_ms);
         let fullnesses = self.limit_states.iter_mut().map(|t| Fullness::of(&t.limit, &mut t.state, now_ms));
         fullnesses.fold(Fullness::EMPTY, Fullness::and)
     }
 
-    /// Whether it has permits.
+    /// True if it has permits.
     pub(super) fn has_permits(&self) -> bool {
-        !self.ledger.is_empty()
+        !self.permits.is_empty()
     }
 
-    /// Whether it has neither state nor permits.
+    /// True if it has neither state nor permits.
     pub(super) fn is_empty(&self) -> bool {
-        self.limit_states.is_empty() && self.ledger.is_empty()
+        self.limit_states.is_empty() && self.permits.is_empty()
     }
 
     /// Drops idle states and expired permits.
     pub(super) fn drop_idle(&mut self, now_ms: u64) {
-        self.ledger.prune(now_ms);
+        self.permits.prune(now_ms);
         self.limit_states.retain(|t| Fullness::of(&t.limit, &mut t.state, now_ms) != Fullness::EMPTY);
     }
 
-    /// Whether a request under these limits can be decided where the subject is: they are lined up,
-    /// and there is memory to grow.
+    /// True if a request under these limits can be decided in place: they are aligned, and there is
+    /// memory to grow.
     pub(super) fn is_ready(&self, budget: &Budget, limits: &[Limit]) -> bool {
         let more = Footprint::heap(self.growth());
         self.is_aligned(limits) && budget.shortage(self.group, more).is_none()

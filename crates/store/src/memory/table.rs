@@ -1,25 +1,25 @@
-//! Open addressing with linear probing over what has a fingerprint.
+//! Hash table with open addressing and linear probing, keyed by fingerprints.
 //!
-//! Instead of a general hash table: fingerprints are uniform, so an item's home is a mask away and
-//! no control bytes have to be read first. That is one cache miss for a look-up where hashbrown has
+//! Instead of a general hash table: fingerprints are uniform, so the home of an item is a mask away
+//! and no control bytes have to be read first. That is one cache miss for a look-up where hashbrown has
 //! two, and a third of the instructions (the figures are in docs/decisions/003-own-hash-table.md).
 //! Deletion moves the followers back, so there is nothing to clean up.
 
 use crate::fingerprint::Fingerprint;
 
-/// What can be found by its fingerprint.
+/// Item with a fingerprint.
 pub(super) trait Keyed {
     fn fingerprint(&self) -> Fingerprint;
 }
 
-/// Four of five places may be taken: beyond that, probing gets long.
+/// Maximum load, four fifths: beyond that, probe sequences get long.
 const LOAD_NUMERATOR: usize = 4;
 const LOAD_DENOMINATOR: usize = 5;
 const FIRST_BUCKETS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Table<T> {
-    /// A power of two of places, or none.
+    /// Buckets, a power of two or none.
     buckets: Vec<Option<T>>,
     len: usize,
 }
@@ -61,11 +61,11 @@ impl<T: Keyed> Table<T> {
     #[inline(always)]
     pub(super) fn find(&self, fingerprint: Fingerprint) -> Option<usize> {
         let mask = self.buckets.len().wrapping_sub(1);
-        let mut place = fingerprint.home() & mask;
+        let mut bucket = fingerprint.home() & mask;
         loop {
-            match self.buckets.get(place) {
-                Some(Some(item)) if item.fingerprint() == fingerprint => return Some(place),
-                Some(Some(_)) => place = (place + 1) & mask,
+            match self.buckets.get(bucket) {
+                Some(Some(item)) if item.fingerprint() == fingerprint => return Some(bucket),
+                Some(Some(_)) => bucket = (bucket + 1) & mask,
                 _ => return None,
             }
         }
@@ -73,13 +73,13 @@ impl<T: Keyed> Table<T> {
 
     #[inline(always)]
     pub(super) fn find_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut T> {
-        let place = self.find(fingerprint)?;
-        self.at_mut(place)
+        let bucket = self.find(fingerprint)?;
+        self.at_mut(bucket)
     }
 
     #[inline(always)]
-    pub(super) fn at_mut(&mut self, place: usize) -> Option<&mut T> {
-        self.buckets.get_mut(place)?.as_mut()
+    pub(super) fn at_mut(&mut self, bucket: usize) -> Option<&mut T> {
+        self.buckets.get_mut(bucket)?.as_mut()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
@@ -92,32 +92,32 @@ impl<T: Keyed> Table<T> {
             self.grow();
         }
         self.len += 1;
-        self.place(item);
+        self.put(item);
     }
 
-    fn place(&mut self, item: T) {
+    fn put(&mut self, item: T) {
         let mask = self.buckets.len() - 1;
-        let mut place = item.fingerprint().home() & mask;
-        while self.buckets[place].is_some() {
-            place = (place + 1) & mask;
+        let mut bucket = item.fingerprint().home() & mask;
+        while self.buckets[bucket].is_some() {
+            bucket = (bucket + 1) & mask;
         }
-        self.buckets[place] = Some(item);
+        self.buckets[bucket] = Some(item);
     }
 
     fn grow(&mut self) {
         let buckets = next_buckets(self.buckets.len());
         let fresh = std::iter::repeat_with(|| None).take(buckets).collect();
         let old = std::mem::replace(&mut self.buckets, fresh);
-        old.into_iter().flatten().for_each(|item| self.place(item));
+        old.into_iter().flatten().for_each(|item| self.put(item));
     }
 
-    /// Takes the item at a place out, and moves those behind it that would otherwise no longer be
+    /// Removes the item of a bucket, and moves the items behind it that would otherwise no longer be
     /// found.
-    pub(super) fn remove(&mut self, place: usize) -> Option<T> {
-        let removed = self.buckets.get_mut(place)?.take()?;
+    pub(super) fn remove(&mut self, bucket: usize) -> Option<T> {
+        let removed = self.buckets.get_mut(bucket)?.take()?;
         self.len -= 1;
         let mask = self.buckets.len() - 1;
-        let (mut hole, mut next) = (place, (place + 1) & mask);
+        let (mut hole, mut next) = (bucket, (bucket + 1) & mask);
         while let Some(item) = &self.buckets[next] {
             let home = item.fingerprint().home() & mask;
             // The item may move back to the hole unless its home lies behind it.

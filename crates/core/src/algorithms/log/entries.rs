@@ -15,18 +15,18 @@ pub(super) trait Entries {
 
     fn set_last_ms(&mut self, last_ms: u64);
 
-    /// The units of all entries.
+    /// Units of all entries.
     fn total(&self) -> u64;
 
-    /// The stamp of the first to leave; 0 without entries.
+    /// Stamp of the first to leave; 0 without entries.
     fn oldest_ms(&self) -> u64;
 
-    /// The stamp of the last to leave; 0 without entries.
+    /// Stamp of the last to leave; 0 without entries.
     fn newest_ms(&self) -> u64;
 
     fn len(&self) -> usize;
 
-    /// The entry at this place, which exists, counted from the oldest.
+    /// Entry at this index, which exists, counted from the oldest.
     fn get(&self, index: usize) -> LogEntry;
 
     fn clear(&mut self);
@@ -34,17 +34,17 @@ pub(super) trait Entries {
     /// Drops the oldest of at least two.
     fn pop_oldest(&mut self);
 
-    /// Takes the newest of at least one; gives its count.
+    /// Removes the newest of at least one; returns its count.
     fn pop_newest(&mut self) -> u64;
 
     /// Adds to the newest of at least one.
     fn merge(&mut self, last_ms: u64, count: u64);
 
-    /// Adds an entry newer than all others. `most` is what the log will ever hold, so that it never
-    /// grows past it.
+    /// Adds an entry newer than all others. `most` is the maximum number of entries of the log, so
+    /// that its capacity never exceeds it.
     fn push(&mut self, last_ms: u64, entry: LogEntry, most: usize);
 
-    /// Sets the count of the entry at this place, which exists. An entry without units goes.
+    /// Sets the count of the entry at this index, which exists. An entry without units is removed.
     fn set_count(&mut self, index: usize, count: u64);
 
     /// [`step_back`], out of the way of all other paths.
@@ -63,14 +63,14 @@ pub(super) fn grown_capacity(len: usize, most: usize) -> usize {
     (len * 2).max(4).min(most).max(len + 1)
 }
 
-/// Whether there are as many entries as units in the quota: then nothing is admitted before one of
-/// them leaves. Slots bound their number as well, but not that of finer ones from before.
+/// True if there are as many entries as units in the quota: then nothing is admitted before one of
+/// them leaves. Slots bound their number as well, but not that of entries of a finer resolution.
 #[inline(always)]
 pub(super) fn is_spent(len: usize, limit: &Limit) -> bool {
     len == limit.max_entries() && len as u64 >= limit.quota()
 }
 
-/// The stamp of what comes at this time.
+/// Stamp of a cost that is admitted at this time.
 #[inline(always)]
 pub(super) fn slot_end_ms(limit: &Limit, at_ms: u64) -> u64 {
     match limit.log_slot_ms() {
@@ -79,7 +79,7 @@ pub(super) fn slot_end_ms(limit: &Limit, at_ms: u64) -> u64 {
     }
 }
 
-/// What remains, and the time at which to decide.
+/// Remaining quota, and the time at which to decide.
 #[inline(always)]
 pub(super) fn peek<E: Entries>(log: &mut E, limit: &Limit, now_ms: u64) -> (u64, u64) {
     let window_ms = limit.window_ms();
@@ -88,15 +88,15 @@ pub(super) fn peek<E: Entries>(log: &mut E, limit: &Limit, now_ms: u64) -> (u64,
         prune(log, at_ms, window_ms);
     }
     if log.total() == 0 {
-        // As if never seen: then the time of the last write means nothing either.
+        // Same as a new key: the time of the last write has no meaning.
         log.set_last_ms(0);
         at_ms = now_ms;
     }
     (limit.quota().saturating_sub(log.total()), at_ms)
 }
 
-/// Drops what has left the window: the oldest, at least. In a log that is in steady use it is the
-/// only one.
+/// Drops entries that have left the window: at least the oldest, and in a log in steady use only
+/// that one.
 #[inline(always)]
 fn prune<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) {
     if log.newest_ms() + window_ms <= at_ms {
@@ -108,15 +108,15 @@ fn prune<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) {
     }
 }
 
-/// Drops what has left the window, which the newest has not.
+/// Drops entries that have left the window, which the newest has not.
 pub(super) fn drop_expired<E: Entries>(log: &mut E, at_ms: u64, window_ms: u64) {
     while log.oldest_ms() + window_ms <= at_ms {
         log.pop_oldest();
     }
 }
 
-/// The time at which to decide where the clock is behind the last write, and the repair if it was
-/// wrong then: every stamp ahead of now becomes now. Those are the newest, and become one entry.
+/// Time at which to decide if the clock is behind the last write. Repairs the log if that clock was
+/// wrong: every stamp ahead of now becomes now. Those are the newest, and become one entry.
 pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) -> u64 {
     if let ClockReading::At(ms) = read(now_ms, log.last_ms(), window_ms) {
         return ms;
@@ -126,14 +126,14 @@ pub(super) fn step_back<E: Entries>(log: &mut E, now_ms: u64, window_ms: u64) ->
         count += log.pop_newest();
     }
     if count > 0 {
-        // A place for it has just become free.
+        // A slot for it has just become free.
         add(log, now_ms, LogEntry { stamp_ms: now_ms, count }, 0);
     }
     log.set_last_ms(now_ms);
     now_ms
 }
 
-/// Adds units at their stamp; gives the stamp, and that of the newest entry.
+/// Adds units at their stamp; returns the stamp, and that of the newest entry.
 #[inline(always)]
 pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, most: usize) -> (u64, u64) {
     let newest_ms = log.newest_ms();
@@ -148,10 +148,9 @@ pub(super) fn add<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, most: 
     (entry.stamp_ms, entry.stamp_ms)
 }
 
-/// Adds units before the newest entry, which has a later stamp: a slot was longer before. Gives
-/// their stamp, which is that of the next entry only if there are as many as there may be, or just
-/// as many as the limit can need: then nobody expects the log to grow. With one longer slot ahead
-/// there are fewer; it takes entries of several resolutions.
+/// Adds units before the newest entry, which has a later stamp because its slot was longer. Returns
+/// their stamp. They join the next entry if the log is full, or has as many entries as the limit
+/// can need, since no memory is reserved for more; that takes entries of several resolutions.
 pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, most: usize) -> u64 {
     let mut later = log.len() - 1;
     while later > 0 && log.get(later - 1).stamp_ms > entry.stamp_ms {
@@ -174,7 +173,7 @@ pub(super) fn insert<E: Entries>(log: &mut E, last_ms: u64, entry: LogEntry, mos
     entry.stamp_ms
 }
 
-/// Writes a cost that fits; gives its stamp and how long until all has left the window.
+/// Writes a cost that fits; returns its stamp, and the time until the log is empty.
 #[inline(always)]
 pub(super) fn record<E: Entries>(log: &mut E, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
     let entry = LogEntry { stamp_ms: slot_end_ms(limit, at_ms), count: attempt.cost };
@@ -187,8 +186,8 @@ pub(super) fn reset_after_ms((newest_ms, total): (u64, u64), limit: &Limit, now_
     if total == 0 { 0 } else { newest_ms + limit.window_ms() - now_ms }
 }
 
-/// How long until a cost fits that does not now. Where one unit is too many, the oldest entry has
-/// it: no other is read. Otherwise `enough_ms` gives what [`enough_ms`] does.
+/// Wait until a cost fits that does not fit now. If one unit is too many, it leaves with the oldest
+/// entry, and no other is read. Otherwise `enough_ms` returns the same as [`enough_ms`].
 #[inline(always)]
 pub(super) fn wait_ms(
     (oldest_ms, total): (u64, u64),
@@ -204,7 +203,7 @@ pub(super) fn wait_ms(
     (enough_ms(requested - limit.quota()) + limit.window_ms()).saturating_sub(attempt.now_ms)
 }
 
-/// The stamp of the entry with which enough has left: not simply the oldest.
+/// Stamp of the entry with which enough units have left.
 pub(super) fn enough_ms(entries: impl Iterator<Item = LogEntry>, mut excess: u64) -> u64 {
     for entry in entries {
         if entry.count >= excess {
@@ -215,11 +214,11 @@ pub(super) fn enough_ms(entries: impl Iterator<Item = LogEntry>, mut excess: u64
     0
 }
 
-/// Takes units off the oldest entries; those that have none left go.
+/// Removes units from the oldest entries, and entries without units.
 pub(super) fn give_back<E: Entries>(log: &mut E, mut units: u64, at_ms: u64) {
     if units >= log.total() {
         log.clear();
-        // As if never seen: then the time of the last write means nothing either.
+        // Same as a new key: the time of the last write has no meaning.
         return log.set_last_ms(0);
     }
     while units > 0 {
@@ -228,14 +227,14 @@ pub(super) fn give_back<E: Entries>(log: &mut E, mut units: u64, at_ms: u64) {
             log.set_count(0, oldest - units);
             break;
         }
-        // Another one is left: not all units are taken.
+        // Another entry follows: not all units are removed.
         log.pop_oldest();
         units -= oldest;
     }
     log.set_last_ms(at_ms);
 }
 
-/// Where the entry of a receipt is, and its count with this cost in place of what was recorded.
+/// Index of the entry of a receipt, and its count with the recorded cost replaced.
 pub(super) fn settled<E: Entries>(log: &E, receipt: &Receipt, cost: u64) -> Option<(usize, u64)> {
     let index = find(log, receipt.stamp_ms)?;
     // All debts of a key together stay a number that is exact in a double.
@@ -243,13 +242,13 @@ pub(super) fn settled<E: Entries>(log: &E, receipt: &Receipt, cost: u64) -> Opti
     Some((index, settled_count(log.get(index).count, receipt.cost, cost.min(most))))
 }
 
-/// Writes what [`settled`] gave.
+/// Writes the result of [`settled`].
 pub(super) fn settle<E: Entries>(log: &mut E, (index, count): (usize, u64), now_ms: u64) {
     log.set_count(index, count);
     log.set_last_ms(log.last_ms().max(now_ms));
 }
 
-/// Where the entry with this stamp is.
+/// Index of the entry with this stamp.
 fn find<E: Entries>(log: &E, stamp_ms: u64) -> Option<usize> {
     let (mut low, mut high) = (0, log.len());
     while low < high {

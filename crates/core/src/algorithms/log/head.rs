@@ -13,10 +13,10 @@ use crate::time::MAX_TIME_MS;
 #[derive(Clone, Copy)]
 #[repr(C, align(2))]
 pub struct LogHead {
-    /// The oldest stamp in the upper 48 bits, for one load and one shift, and the place of that
-    /// entry in the ring.
+    /// Oldest stamp in the upper 48 bits, for one load and one shift, and the index of that entry
+    /// in the ring.
     oldest_and_first: [u8; 8],
-    /// The time of the last write in the upper 48 bits, and the number of entries.
+    /// Time of the last write in the upper 48 bits, and the number of entries.
     last_and_len: [u8; 8],
     newest_low: [u8; 4],
     newest_high: [u8; 2],
@@ -25,13 +25,13 @@ pub struct LogHead {
 
 const _: () = assert!(size_of::<LogHead>() == 26 && align_of::<LogHead>() == 2);
 
-/// The latest time that a head holds. Every stamp is earlier; a last write as far ahead as this is
-/// repaired whatever the time and the window, so later ones are kept as this one.
+/// Maximum time of a head. Every stamp is earlier. A last write this far ahead is repaired whatever
+/// the time and the window, so later ones are stored as this one.
 pub(super) const MAX_STORED_MS: u64 = (1 << 48) - 1;
 const _: () = assert!(MAX_STORED_MS - MAX_TIME_MS > MAX_WINDOW_MS);
 
 impl LogHead {
-    /// A log with nothing in it.
+    /// Empty log.
     pub const EMPTY: Self = Self {
         last_and_len: [0; 8],
         oldest_and_first: [0; 8],
@@ -40,7 +40,7 @@ impl LogHead {
         total: [0; 4],
     };
 
-    /// The head of a log of one entry or none, if that is narrow enough.
+    /// Head of a log of one entry or none, if that is narrow enough.
     #[inline(always)]
     pub(super) fn single_of(last_ms: u64, entry: Option<LogEntry>) -> Option<Self> {
         let mut head = Self::EMPTY;
@@ -56,50 +56,50 @@ impl LogHead {
         Some(head)
     }
 
-    /// When the log was last written.
+    /// Time of the last write.
     #[inline(always)]
     pub fn last_ms(&self) -> u64 {
         u64::from_le_bytes(self.last_and_len) >> 16
     }
 
-    /// The units that it remembers.
+    /// Units of all entries.
     #[inline(always)]
     pub fn total(&self) -> u64 {
         u64::from(u32::from_le_bytes(self.total))
     }
 
-    /// How many entries it remembers.
+    /// Number of entries.
     #[inline(always)]
     pub fn len(&self) -> usize {
         usize::from(u64::from_le_bytes(self.last_and_len) as u16)
     }
 
-    /// Whether it remembers nothing.
+    /// True without entries.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.total() == 0
     }
 
-    /// Its only entry, where it has just one.
+    /// Its only entry, if it has exactly one.
     #[inline(always)]
     pub fn single(&self) -> Option<LogEntry> {
         let entry = LogEntry { stamp_ms: self.newest_ms(), count: self.total() };
         if self.len() == 1 { Some(entry) } else { None }
     }
 
-    /// The oldest stamp; 0 without entries.
+    /// Oldest stamp; 0 without entries.
     #[inline(always)]
     pub(super) fn oldest_ms(&self) -> u64 {
         u64::from_le_bytes(self.oldest_and_first) >> 16
     }
 
-    /// The place of the oldest entry in the ring.
+    /// Index of the oldest entry in the ring.
     #[inline(always)]
     pub(super) fn first(&self) -> usize {
         usize::from(u64::from_le_bytes(self.oldest_and_first) as u16)
     }
 
-    /// The newest stamp; 0 without entries.
+    /// Newest stamp; 0 without entries.
     #[inline(always)]
     pub(super) fn newest_ms(&self) -> u64 {
         let low = u64::from(u32::from_le_bytes(self.newest_low));

@@ -10,11 +10,11 @@ use crate::history::{Attempt, History};
 use crate::limit::Limit;
 use crate::time::{ClockReading, read};
 
-/// The largest count of an entry in a ring.
+/// Maximum count of an entry in a ring.
 pub(super) const MAX_COUNT: u64 = u16::MAX as u64;
-/// Stamps of a narrow log are less than this apart.
+/// Exclusive maximum distance between stamps of a narrow log.
 pub(super) const SPAN_MS: u64 = 1 << 32;
-/// The most entries of a narrow log.
+/// Maximum number of entries of a narrow log.
 pub(super) const MAX_LEN: usize = u16::MAX as usize;
 
 /// Narrow log, borrowed from its owner. Check [`NarrowLog::fits`] before anything else.
@@ -27,16 +27,16 @@ pub struct NarrowLog<'a> {
 }
 
 impl NarrowLog<'_> {
-    /// Whether this attempt can be decided in narrow form, whatever comes of it and whatever the
-    /// limit was before. If not, [`Log`](crate::Log) can.
+    /// True if this attempt can be decided in narrow form, whatever its outcome and whatever the
+    /// limit was before. If not, use [`Log`](crate::Log).
     #[inline(always)]
     pub fn fits(&self, limit: &Limit, attempt: Attempt) -> bool {
         fits(self.head, self.ring, limit, attempt)
     }
 
-    /// Whether a cost that fits may need another place, and so memory, in a log that [has slots
-    /// of](crate::Log::has_slots_of) this limit: where there are as many as the limit can need, the
-    /// next takes the place of one that leaves.
+    /// True if a cost that fits may take memory, in a log that [has slots
+    /// of](crate::Log::has_slots_of) this limit. If there are as many entries as the limit can
+    /// need, the next one replaces one that leaves.
     #[inline(always)]
     pub fn may_grow(&self, limit: &Limit) -> bool {
         self.ring.is_full_for(self.head) && self.head.len() != limit.max_entries()
@@ -45,16 +45,16 @@ impl NarrowLog<'_> {
 
 #[inline(always)]
 pub(super) fn fits(head: &LogHead, ring: &Ring, limit: &Limit, attempt: Attempt) -> bool {
-    // Counts cannot outgrow their places if all units together do not, nor can entries: each has a
-    // unit. What is left after a peek is younger than the window; only a longer slot of before can
-    // lie too far ahead. A cost so large that the sum wraps is never admitted.
+    // If the sum of all units fits a count, every count does, and the number of entries too: each
+    // has a unit. Entries left after a peek are younger than the window; only the end of a longer
+    // slot can lie too far ahead. A cost so large that the sum wraps is never admitted.
     let small = head.total().wrapping_add(attempt.cost) <= MAX_COUNT;
     let is_near = head.newest_ms().saturating_sub(attempt.now_ms) < SPAN_MS;
     small && is_short(limit) && is_near || may_fit(head, ring, limit, (attempt.now_ms, attempt.cost))
 }
 
-/// Whether recording a cost may change the bytes on the heap: for want of a place, or because the
-/// log outgrows its narrow form.
+/// True if recording a cost may change the bytes on the heap: because no slot is free, or because
+/// the log outgrows its narrow form.
 #[inline(always)]
 pub(super) fn may_grow(head: &LogHead, ring: &Ring, limit: &Limit) -> bool {
     limit.quota() > MAX_COUNT || !is_short(limit) || {
@@ -77,7 +77,7 @@ fn may_fit(head: &LogHead, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64
     };
     let stamp_ms = slot_end_ms(limit, at_ms);
     if !head.is_empty() && head.newest_ms() > stamp_ms {
-        // Wherever it goes, simple code does it.
+        // An insertion before newer entries: left to the wide form.
         return false;
     }
     let is_far = || stamp_ms - head.oldest_ms().min(at_ms) >= SPAN_MS;
@@ -89,14 +89,14 @@ fn may_fit(head: &LogHead, ring: &Ring, limit: &Limit, (now_ms, cost): (u64, u64
         return true;
     }
     if repairs || total > u64::from(u32::MAX) {
-        // A repair makes one entry of many.
+        // A repair merges many entries into one.
         return false;
     }
     if ring.capacity() > 0 {
         let newest = if head.is_empty() { 0 } else { ring.get(head, head.len() - 1).count };
         return newest + cost <= MAX_COUNT && head.len() < MAX_LEN;
     }
-    // The only entry has no place in a ring, and its count is the total.
+    // The only entry is not in a ring, and its count is the total.
     head.is_empty() || head.newest_ms() == stamp_ms || head.total().max(cost) <= MAX_COUNT
 }
 
@@ -112,7 +112,7 @@ pub(super) fn wait_ms(head: &LogHead, ring: &Ring, limit: &Limit, attempt: Attem
 }
 
 impl History for NarrowLog<'_> {
-    /// The time at which to decide.
+    /// Time at which to decide.
     type View = u64;
 
     #[inline(always)]
@@ -123,6 +123,11 @@ impl History for NarrowLog<'_> {
     #[inline(always)]
     fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
         entries::peek(self, limit, now_ms)
+    }
+
+    #[inline(always)]
+    fn view(&self, _: &Limit, now_ms: u64) -> u64 {
+        self.head.last_ms().max(now_ms)
     }
 
     #[inline(always)]

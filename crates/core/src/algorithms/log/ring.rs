@@ -10,15 +10,15 @@ use crate::algorithms::log::LogEntry;
 /// Ring buffer of the entries of a narrow log. A log of one entry needs none: its [`LogHead`]
 /// contains it.
 ///
-/// Which places are in use is in the [`LogHead`] that belongs to it. No place at all is `None`,
-/// which can be a constant.
+/// Its [`LogHead`] says which slots are in use. A ring without slots is `None`, which can be a
+/// constant.
 #[derive(Clone, Debug)]
 pub struct Ring(Option<Box<[Packed]>>);
 
 const _: () = assert!(size_of::<Ring>() == 16);
 
-/// The lower half of a stamp, and a count. The upper half follows from the newest stamp: all stamps
-/// of a narrow log are less than 2^32 ms apart.
+/// Entry: the lower half of a stamp, and a count. The upper half follows from the newest stamp: all
+/// stamps of a narrow log are less than 2^32 ms apart.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Packed {
@@ -48,7 +48,7 @@ impl Packed {
         self.count = (count as u16).to_le_bytes();
     }
 
-    /// The whole stamp.
+    /// Whole stamp.
     #[inline(always)]
     pub(super) fn stamp_ms(self, newest_ms: u64) -> u64 {
         newest_ms - u64::from((newest_ms as u32).wrapping_sub(u32::from_le_bytes(self.stamp)))
@@ -56,10 +56,10 @@ impl Packed {
 }
 
 impl Ring {
-    /// No place at all.
+    /// Ring without slots.
     pub const EMPTY: Self = Self(None);
 
-    /// One with these entries and no further place.
+    /// Ring with these entries and no free slot.
     pub(super) fn exact(entries: impl Iterator<Item = LogEntry>) -> Self {
         Self(Some(entries.map(Packed::new).collect()))
     }
@@ -69,13 +69,13 @@ impl Ring {
         self.0.as_deref().unwrap_or(&[])
     }
 
-    /// The places, if there are any.
+    /// Slots, if there are any.
     #[inline(always)]
     pub(super) fn slots_mut(&mut self) -> Option<&mut [Packed]> {
         self.0.as_deref_mut()
     }
 
-    /// How many entries it has places for.
+    /// Number of slots.
     #[inline(always)]
     pub fn capacity(&self) -> usize {
         self.slots().len()
@@ -87,13 +87,13 @@ impl Ring {
         self.capacity() * size_of::<Packed>()
     }
 
-    /// Whether no place is left. The first entry of all needs none.
+    /// True if no slot is free. The first entry of all needs none.
     #[inline(always)]
     pub(super) fn is_full_for(&self, head: &LogHead) -> bool {
         head.len() >= self.capacity()
     }
 
-    /// The entry at this place, which is in use, counted from the oldest.
+    /// Entry at this index, which is in use, counted from the oldest.
     pub(super) fn get(&self, head: &LogHead, index: usize) -> LogEntry {
         let slots = self.slots();
         if slots.is_empty() {
@@ -103,12 +103,12 @@ impl Ring {
         LogEntry { stamp_ms: packed.stamp_ms(head.newest_ms()), count: packed.count() }
     }
 
-    /// The entries, oldest first.
+    /// Entries, oldest first.
     pub(super) fn iter<'a>(&'a self, head: &'a LogHead) -> impl Iterator<Item = LogEntry> + 'a {
         (0..head.len()).map(|index| self.get(head, index))
     }
 
-    /// Gets more places: all that it has are in use.
+    /// Adds slots: all are in use.
     pub(super) fn grow(&mut self, head: &LogHead, most: usize) {
         let capacity = grown_capacity(head.len(), most);
         let mut grown = Vec::with_capacity(capacity);
@@ -118,7 +118,7 @@ impl Ring {
     }
 }
 
-/// An index in a circle of `capacity` places, from one less than twice that: no division.
+/// Index in a ring of `capacity` slots, from one below twice that: without a division.
 #[inline(always)]
 pub(super) fn wrapped(index: usize, capacity: usize) -> usize {
     let (wrapped, is_within) = index.overflowing_sub(capacity);

@@ -19,9 +19,9 @@ pub(super) struct WideLog {
 }
 
 impl WideLog {
-    /// A log of these entries, which are in order, with this many places at least.
-    pub(super) fn new(last_ms: u64, from: impl IntoIterator<Item = LogEntry>, places: usize) -> Self {
-        let mut entries = VecDeque::with_capacity(places);
+    /// Log of these entries, which are in order, with at least this capacity.
+    pub(super) fn new(last_ms: u64, from: impl IntoIterator<Item = LogEntry>, capacity: usize) -> Self {
+        let mut entries = VecDeque::with_capacity(capacity);
         entries.extend(from);
         Self { last_ms, total: entries.iter().map(|entry| entry.count).sum(), entries }
     }
@@ -58,11 +58,15 @@ impl WideLog {
 }
 
 impl History for WideLog {
-    /// The time at which to decide.
+    /// Time at which to decide.
     type View = u64;
 
     fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
         entries::peek(self, limit, now_ms)
+    }
+
+    fn view(&self, _: &Limit, now_ms: u64) -> u64 {
+        self.last_ms.max(now_ms)
     }
 
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, _: u64) -> u64 {

@@ -96,12 +96,12 @@ fn busiest_series(series: &[Series], history: &SampleHistory) -> (Vec<Value>, us
 }
 
 fn counts(counts: SeriesCounts) -> Value {
-    let SeriesCounts { allowed, denied, uncharged, looked, near_misses, .. } = counts;
+    let SeriesCounts { allowed, denied, uncharged, peeked, near_misses, .. } = counts;
     json!({
         "allowed": allowed,
         "denied": denied,
         "uncharged": uncharged,
-        "looked": looked,
+        "looked": peeked,
         "near_misses": near_misses,
     })
 }

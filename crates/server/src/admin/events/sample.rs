@@ -45,9 +45,9 @@ impl Totals {
         Self {
             allowed: requests.allowed,
             denied: requests.denied,
-            barred: requests.barred,
+            barred: requests.blocked,
             unlimited: requests.unlimited,
-            looked: requests.looked,
+            looked: requests.peeked,
             failed: requests.failed,
             replayed: requests.replayed,
             would_deny: requests.would_deny,

@@ -87,9 +87,9 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     let requests = telemetry.requests();
     REQUESTS.put(sink, ["allowed"], requests.allowed);
     REQUESTS.put(sink, ["denied"], requests.denied);
-    REQUESTS.put(sink, ["barred"], requests.barred);
+    REQUESTS.put(sink, ["barred"], requests.blocked);
     REQUESTS.put(sink, ["unlimited"], requests.unlimited);
-    REQUESTS.put(sink, ["looked"], requests.looked);
+    REQUESTS.put(sink, ["looked"], requests.peeked);
     REQUESTS.put(sink, ["failed"], requests.failed);
     REQUESTS.put(sink, ["replayed"], requests.replayed);
     WOULD_DENY.put(sink, [], requests.would_deny);
@@ -119,7 +119,7 @@ fn modes(line: &Series) -> impl Iterator<Item = (&Series, &'static str, &SeriesC
 /// seen as a change.
 fn gather_decisions(sink: &mut dyn Sink, line: &Series, mode: &'static str, counts: &SeriesCounts) {
     let always = [("allowed", counts.allowed), ("denied", counts.denied)];
-    let seldom = [("uncharged", counts.uncharged), ("looked", counts.looked)];
+    let seldom = [("uncharged", counts.uncharged), ("looked", counts.peeked)];
     for (outcome, count) in always.into_iter().chain(seldom.into_iter().filter(|(_, count)| *count != 0)) {
         DECISIONS.put(sink, [&line.rule, &line.limit, &line.route, mode, outcome], count);
     }

@@ -41,7 +41,7 @@ impl DenialLine {
             retry_after_at_most_ms: denial.retry_after_at_most_ms,
             reset_at_ms: denial.reset_after_ms.map(|ms| denial.decided_at_ms.saturating_add(ms)),
             source: denial.source,
-            barred: denial.barred,
+            barred: denial.blocked,
             request_id: denial.request_id.map(str::to_owned),
         }
     }

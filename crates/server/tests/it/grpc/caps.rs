@@ -72,7 +72,7 @@ async fn a_message_is_as_large_as_a_body_may_be() {
         assert_eq!(response.overall_code, code as i32, "{length}");
     }
     let requests = service.app.telemetry().expect("telemetry is on").requests();
-    assert_eq!((requests.allowed, requests.barred), (1, 1), "every call is counted");
+    assert_eq!((requests.allowed, requests.blocked), (1, 1), "every call is counted");
 }
 
 /// What is announced and not sent takes no room; what is sent is not read to its end.

@@ -41,5 +41,5 @@ async fn what_nobody_knows_is_unavailable_and_what_is_barred_is_refused() {
     assert_eq!(response.overall_code, proto::Code::OverLimit as i32);
     // Counted as the response to Envoy.
     let requests = service.app.telemetry().expect("telemetry is on").requests();
-    assert_eq!((requests.allowed, requests.failed, requests.barred, requests.denied), (1, 3, 1, 0));
+    assert_eq!((requests.allowed, requests.failed, requests.blocked, requests.denied), (1, 3, 1, 0));
 }

@@ -36,8 +36,8 @@ async fn every_way_in_is_counted() {
         let expected = RequestCounts {
             allowed: 7,
             denied: 3,
-            barred: 1,
-            looked: 1,
+            blocked: 1,
+            peeked: 1,
             would_deny: 1,
             ..RequestCounts::default()
         };

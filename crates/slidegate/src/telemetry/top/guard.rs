@@ -1,28 +1,28 @@
-//! Places of a shard that somebody holds: they may change hands.
+//! Guard of the slots of a shard, under which subjects are added and replaced.
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::slot::{Slot, SlotContents};
+use super::slot::{SlotContents, TopSlot};
 use super::slots::Slots;
 use super::subject_hash::SubjectHash;
-use super::tags::PLACES;
+use super::tags::MAX_SLOTS;
 
-/// Until it is dropped.
+/// Guard of slots, released on drop.
 #[derive(Debug)]
 pub(super) struct SlotsGuard<'a> {
     slots: &'a Slots,
     turns: u64,
 }
 
-/// What came of counting somebody who may have a place.
+/// Outcome of counting a subject under the guard.
 pub(super) enum RaiseOutcome {
     Yes,
-    /// By whoever took this place with the count before, and has not been noted yet.
-    NowNamed {
-        stripe: usize,
+    /// Counted, and needs a label: it took this slot with the count before.
+    NowLabelled {
+        index: usize,
         before: u64,
     },
-    NoPlace,
+    NoSlot,
 }
 
 impl Drop for SlotsGuard<'_> {
@@ -33,76 +33,75 @@ impl Drop for SlotsGuard<'_> {
 }
 
 impl<'a> SlotsGuard<'a> {
-    /// Guard of the writer that took this turn.
+    /// Guard at this sequence number.
     #[inline(always)]
     pub(super) fn new(slots: &'a Slots, turns: u64) -> Self {
         Self { slots, turns }
     }
 
-    /// The epoch that runs.
+    /// Number of the running epoch.
     #[inline(always)]
     pub(super) fn epoch(&self) -> u32 {
         self.slots.epoch.load(Relaxed)
     }
 
-    /// Whether somebody new gets a place that nobody has.
+    /// True if there is a free slot.
     #[inline(always)]
-    pub(super) fn has_room(&self) -> bool {
+    pub(super) fn has_free(&self) -> bool {
         self.slots.given.load(Relaxed) < self.slots.all
     }
 
-    fn given(&self) -> &[Slot] {
+    fn given(&self) -> &[TopSlot] {
         &self.slots.row.0[..usize::from(self.slots.given.load(Relaxed))]
     }
 
     /// Counts a subject that has a slot.
     pub(super) fn raise(&self, hash: SubjectHash) -> RaiseOutcome {
         let given = self.given();
-        let is_its = |stripe: &usize| given.get(*stripe).is_some_and(|slot| slot.belongs_to(hash));
-        let Some(stripe) = self.slots.tags.of(hash).find(is_its) else { return RaiseOutcome::NoPlace };
-        given[stripe]
+        let is_its = |index: &usize| given.get(*index).is_some_and(|slot| slot.belongs_to(hash));
+        let Some(index) = self.slots.tags.of(hash).find(is_its) else { return RaiseOutcome::NoSlot };
+        given[index]
             .raise_own()
-            .map_or(RaiseOutcome::Yes, |before| RaiseOutcome::NowNamed { stripe, before })
+            .map_or(RaiseOutcome::Yes, |before| RaiseOutcome::NowLabelled { index, before })
     }
 
-    /// Gives a place that nobody has to somebody who is noted.
+    /// Assigns a free slot to a labelled subject.
     pub(super) fn give(&self, hash: SubjectHash) {
-        let stripe = self.given().len();
-        self.slots.row.0[stripe].give(hash, self.epoch());
-        self.slots.tags.set(stripe, hash);
-        self.slots.given.store(stripe as u8 + 1, Relaxed);
+        let index = self.given().len();
+        self.slots.row.0[index].give(hash, self.epoch());
+        self.slots.tags.set(index, hash);
+        self.slots.given.store(index as u8 + 1, Relaxed);
     }
 
-    /// Gives the place with the smallest count to somebody else, who goes on from there.
+    /// Replaces the subject with the smallest count; the new one continues from it.
     #[inline(always)]
-    pub(super) fn pass_on(&self, hash: SubjectHash) {
-        let (stripe, slot) = self.take_next().unwrap_or_else(|| self.take_smallest());
-        slot.pass_on(hash, self.epoch(), self.slots.least.load(Relaxed));
-        self.slots.tags.set(stripe, hash);
+    pub(super) fn replace(&self, hash: SubjectHash) {
+        let (index, slot) = self.take_next().unwrap_or_else(|| self.take_smallest());
+        slot.replace(hash, self.epoch(), self.slots.least.load(Relaxed));
+        self.slots.tags.set(index, hash);
     }
 
-    /// Takes the next of those with the smallest count, if there is one more.
+    /// Takes the next slot with the smallest count, if there is one.
     #[inline(always)]
-    fn take_next(&self) -> Option<(usize, &Slot)> {
-        let (least, mut stripe) =
-            (self.slots.least.load(Relaxed), usize::from(self.slots.next.load(Relaxed)));
-        while stripe < usize::from(self.slots.all) {
-            let slot = &self.slots.row.0[stripe % PLACES];
-            stripe += 1;
+    fn take_next(&self) -> Option<(usize, &TopSlot)> {
+        let (least, mut index) = (self.slots.least.load(Relaxed), usize::from(self.slots.next.load(Relaxed)));
+        while index < usize::from(self.slots.all) {
+            let slot = &self.slots.row.0[index % MAX_SLOTS];
+            index += 1;
             if slot.take(least) {
-                self.slots.next.store(stripe as u8, Relaxed);
-                return Some((stripe - 1, slot));
+                self.slots.next.store(index as u8, Relaxed);
+                return Some((index - 1, slot));
             }
         }
-        self.slots.next.store(stripe as u8, Relaxed);
+        self.slots.next.store(index as u8, Relaxed);
         None
     }
 
-    /// Looks again if somebody was counted meanwhile in all places with the smallest count: whoever is taken has to have the smallest.
+    /// Searches again if all slots with the smallest count were counted meanwhile.
     #[cold]
-    fn take_smallest(&self) -> (usize, &Slot) {
+    fn take_smallest(&self) -> (usize, &TopSlot) {
         loop {
-            let smallest = self.read().map(|contents| contents.count).min().expect("there is a stripe");
+            let smallest = self.read().map(|contents| contents.count).min().expect("there is a index");
             self.slots.least.store(smallest, Relaxed);
             self.slots.next.store(0, Relaxed);
             if let Some(taken) = self.take_next() {
@@ -113,12 +112,12 @@ impl<'a> SlotsGuard<'a> {
 
     /// Subjects that have slots.
     pub(super) fn read(&self) -> impl Iterator<Item = SlotContents> {
-        self.given().iter().map(Slot::read)
+        self.given().iter().map(TopSlot::read)
     }
 
-    /// Begins an epoch, in which nobody has a place yet. Says who had one.
+    /// Begins an epoch with free slots. Returns the subjects of the last one.
     pub(super) fn begin(&self, epoch: u32) -> Vec<SlotContents> {
-        let contents = self.given().iter().map(Slot::clear).collect();
+        let contents = self.given().iter().map(TopSlot::clear).collect();
         self.slots.epoch.store(epoch, Relaxed);
         self.slots.given.store(0, Relaxed);
         self.slots.least.store(0, Relaxed);

@@ -1,4 +1,5 @@
-//! A part of the subjects, by fingerprint: who they are, in the epoch that runs and in the one before.
+//! Shard of a top list: the slots of the running epoch, the labels of their subjects, and the epoch
+//! before.
 
 use std::cmp::Reverse;
 
@@ -12,30 +13,30 @@ use crate::telemetry::subject_display::SubjectDisplay;
 use slidegate_store::sync::Mutex;
 
 #[derive(Debug)]
-pub(super) struct Shard {
+pub(super) struct TopShard {
     slots: Slots,
-    names: Mutex<Labels>,
+    labels: Mutex<Labels>,
 }
 
 #[derive(Default, Debug)]
 struct Labels {
-    /// Labels of the subjects that have slots: the last that was written for each slot.
-    known: Vec<LabelEntry>,
+    /// Last label of each slot.
+    entries: Vec<LabelEntry>,
     before: PastEpoch,
 }
 
-/// An epoch that is over.
+/// Epoch that is over.
 #[derive(Default, Debug)]
 struct PastEpoch {
-    known: Vec<CountedSubject>,
+    subjects: Vec<CountedSubject>,
     sums: Sums,
 }
 
-/// What is told of all who were counted in an epoch.
+/// Sums of an epoch.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sums {
     total: u64,
-    /// Everybody who was counted more often is known.
+    /// Every subject with a higher count is listed.
     bound: u64,
 }
 
@@ -45,7 +46,7 @@ struct LabelEntry {
     error: u64,
 }
 
-/// A subject, and how often it was counted.
+/// Subject and its count.
 #[derive(Clone, Debug)]
 pub(super) struct CountedSubject {
     pub(super) label: Label,
@@ -54,24 +55,25 @@ pub(super) struct CountedSubject {
     pub(super) error: u64,
 }
 
-/// What a shard knows.
+/// List of one shard.
 pub(super) struct ShardReport {
-    /// The epoch that runs.
+    /// Number of the running epoch.
     pub(super) epoch: u32,
     pub(super) entries: Vec<CountedSubject>,
-    /// Everybody of this shard who was counted more often is among the entries.
+    /// Every subject of this shard with a higher count is among the entries.
     pub(super) bound: u64,
     pub(super) total: u64,
 }
 
-impl Shard {
-    pub(super) fn new(places: usize) -> Self {
-        Self { slots: Slots::new(places), names: Mutex::new(Labels::default()) }
+impl TopShard {
+    pub(super) fn new(slots: usize) -> Self {
+        Self { slots: Slots::new(slots), labels: Mutex::new(Labels::default()) }
     }
 
-    /// Counts a subject that has a slot, or a stranger in a crowd, without a lock. Says whether it was counted.
+    /// Counts a labelled subject, or an unknown one if all slots are in use, without a lock. Returns
+    /// whether it was counted.
     #[inline(always)]
-    pub(super) fn count_at_once(&self, hash: SubjectHash, epoch: u32) -> bool {
+    pub(super) fn count_lock_free(&self, hash: SubjectHash, epoch: u32) -> bool {
         match self.slots.count_known(hash, epoch) {
             CountOutcome::Counted => true,
             CountOutcome::Unclear => false,
@@ -88,49 +90,49 @@ impl Shard {
         subject: Subject<'_>,
         display: &SubjectDisplay,
     ) {
-        // Before anything is held, as it may call somebody.
-        let note = LabelSource::of(subject, display);
-        let mut names = self.names.lock();
+        // Before any lock, since that calls code of the subject's rule.
+        let source = LabelSource::of(subject, display);
+        let mut labels = self.labels.lock();
         let guard = self.slots.hold();
-        names.turn(&guard, epoch);
+        labels.begin(&guard, epoch);
         match guard.raise(hash) {
             RaiseOutcome::Yes => {}
-            RaiseOutcome::NowNamed { stripe, before } => {
+            RaiseOutcome::NowLabelled { index, before } => {
                 drop(guard);
-                names.known[stripe].label.replace(note);
-                // What it had when it came.
-                names.known[stripe].error = before - 1;
+                labels.entries[index].label.replace(source);
+                // The count at its arrival.
+                labels.entries[index].error = before - 1;
             }
-            RaiseOutcome::NoPlace if guard.has_room() => {
+            RaiseOutcome::NoSlot if guard.has_free() => {
                 guard.give(hash);
                 drop(guard);
-                names.known.push(LabelEntry { label: Label::new(note), error: 0 });
+                labels.entries.push(LabelEntry { label: Label::new(source), error: 0 });
             }
-            // Most of a crowd are gone before they come again: whoever it is is noted then.
-            RaiseOutcome::NoPlace => guard.pass_on(hash),
+            // In a flood most are replaced before they are counted again, and need no label.
+            RaiseOutcome::NoSlot => guard.replace(hash),
         }
     }
 
-    /// At most so many, most first.
+    /// At most `most` subjects, in descending order.
     pub(super) fn most(&self, most: usize, epoch: u32) -> ShardReport {
-        let mut names = self.names.lock();
+        let mut labels = self.labels.lock();
         let guard = self.slots.hold();
-        names.turn(&guard, epoch);
+        labels.begin(&guard, epoch);
         let (contents, epoch): (Vec<SlotContents>, u32) = (guard.read().collect(), guard.epoch());
-        let (now, before) = (Sums::of(&contents, guard.has_room()), names.before.sums);
+        let (now, before) = (Sums::of(&contents, guard.has_free()), labels.before.sums);
         drop(guard);
-        let known = names.known.iter().zip(&contents).filter(|(_, contents)| !contents.is_nameless);
+        let labelled = labels.entries.iter().zip(&contents).filter(|(_, contents)| !contents.is_unlabelled);
 
-        // Whoever is known in one epoch only was counted in the other at most as often as its bound says.
-        let mut all = Vec::with_capacity(contents.len() + names.before.known.len());
-        for (LabelEntry { label, error }, SlotContents { hash, count, .. }) in known.clone() {
-            let earlier = names.before.known.iter().find(|entry| entry.hash == *hash);
+        // A subject that is listed in one epoch only has at most the bound of the other.
+        let mut all = Vec::with_capacity(contents.len() + labels.before.subjects.len());
+        for (LabelEntry { label, error }, SlotContents { hash, count, .. }) in labelled.clone() {
+            let earlier = labels.before.subjects.iter().find(|entry| entry.hash == *hash);
             let (more, off) =
                 earlier.map_or((before.bound, before.bound), |entry| (entry.count, entry.error));
             all.push((count + more, error + off, *hash, label));
         }
-        for entry in &names.before.known {
-            if known.clone().all(|(_, contents)| contents.hash != entry.hash) {
+        for entry in &labels.before.subjects {
+            if labelled.clone().all(|(_, contents)| contents.hash != entry.hash) {
                 let (count, error) = (entry.count + now.bound, entry.error + now.bound);
                 all.push((count, error, entry.hash, &entry.label));
             }
@@ -149,33 +151,35 @@ impl Shard {
 }
 
 impl Labels {
-    /// Begins the epoch of this time, if an earlier one runs. Epochs never go back: whoever asks by a clock that is behind others is counted where
-    /// they are.
-    fn turn(&mut self, guard: &SlotsGuard<'_>, epoch: u32) {
-        let (runs, had_room) = (guard.epoch(), guard.has_room());
+    /// Begins an epoch, if it is later than the running one: a clock that is behind counts in that.
+    fn begin(&mut self, guard: &SlotsGuard<'_>, epoch: u32) {
+        let (runs, had_free) = (guard.epoch(), guard.has_free());
         if epoch <= runs {
             return;
         }
         let contents = guard.begin(epoch);
-        let sums = Sums::of(&contents, had_room);
-        let named = self.known.drain(..).zip(contents).filter(|(_, contents)| !contents.is_nameless);
-        let named = named.map(|(LabelEntry { label, error }, SlotContents { hash, count, .. })| {
+        let sums = Sums::of(&contents, had_free);
+        let labelled = self.entries.drain(..).zip(contents).filter(|(_, contents)| !contents.is_unlabelled);
+        let labelled = labelled.map(|(LabelEntry { label, error }, SlotContents { hash, count, .. })| {
             CountedSubject { label, hash, count, error }
         });
-        self.before =
-            if epoch == runs + 1 { PastEpoch { known: named.collect(), sums } } else { PastEpoch::default() };
+        self.before = if epoch == runs + 1 {
+            PastEpoch { subjects: labelled.collect(), sums }
+        } else {
+            PastEpoch::default()
+        };
     }
 }
 
 impl Sums {
-    /// Subjects that had slots, whether or not there was a slot for every subject.
-    fn of(contents: &[SlotContents], had_room: bool) -> Self {
-        let smallest = contents.iter().map(|contents| contents.count).min().filter(|_| !had_room);
-        let nameless =
-            contents.iter().filter(|contents| contents.is_nameless).map(|contents| contents.count).max();
+    /// Sums of the subjects in slots, given whether there was a slot for every subject.
+    fn of(contents: &[SlotContents], had_free: bool) -> Self {
+        let smallest = contents.iter().map(|contents| contents.count).min().filter(|_| !had_free);
+        let unlabelled =
+            contents.iter().filter(|contents| contents.is_unlabelled).map(|contents| contents.count).max();
         Self {
             total: contents.iter().map(|contents| contents.count).sum(),
-            bound: smallest.max(nameless).unwrap_or(0),
+            bound: smallest.max(unlabelled).unwrap_or(0),
         }
     }
 }

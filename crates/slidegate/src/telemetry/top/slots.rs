@@ -1,4 +1,5 @@
-//! The places of a shard. Whoever is known is counted without holding them; they change hands only while somebody holds them.
+//! Slots of a shard. Labelled subjects are counted without the guard; subjects are replaced only
+//! under it.
 
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -6,47 +7,49 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use std::thread;
 
 use super::guard::SlotsGuard;
-use super::slot::{Slot, SlotMatch};
+use super::slot::{SlotMatch, TopSlot};
 use super::subject_hash::SubjectHash;
-use super::tags::{PLACES, Tags};
+use super::tags::{MAX_SLOTS, Tags};
 
-/// All that a stranger mostly costs is in two cache lines: the first, and that of the place which it takes.
+/// Slots of a shard. An unknown subject mostly touches two cache lines: the first, and that of the
+/// slot which it takes.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Slots {
-    /// How often somebody has begun or ceased to hold them: odd while somebody does.
+    /// Sequence number: raised when a guard is taken and when it is dropped, so odd in between.
     pub(super) turns: AtomicU64,
     pub(super) tags: Tags,
-    /// How far the search for the smallest count has come: no place has a smaller one than `least`, and those before `next` have a larger one,
-    /// as counts only grow. So a crowd of strangers, each of whom takes a place, costs a look or two each.
+    /// Progress of the search for the smallest count: no slot has a smaller one than `least`, and
+    /// those before `next` have a larger one, as counts only grow. So in a flood each unknown
+    /// subject reads a slot or two.
     pub(super) least: AtomicU64,
-    /// The epoch that runs.
+    /// Number of the running epoch.
     pub(super) epoch: AtomicU32,
     pub(super) next: AtomicU8,
-    /// So many of the places, the first, have been given to somebody in this epoch.
+    /// Number of slots in use in this epoch, the first ones.
     pub(super) given: AtomicU8,
-    /// How many there are.
+    /// Number of slots.
     pub(super) all: u8,
-    pub(super) row: Row,
+    pub(super) row: SlotRow,
 }
 
-/// Not where everybody looks first: there somebody who is counted often would be in the way.
+/// Slots, on cache lines apart from the shared fields, which frequent counts would invalidate.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Row(pub(super) [Slot; PLACES]);
+pub(super) struct SlotRow(pub(super) [TopSlot; MAX_SLOTS]);
 
-/// What came of counting somebody without holding the places.
+/// Outcome of counting without the guard.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CountOutcome {
     Counted,
-    /// Only who holds the places can count it: it is not noted yet, or an epoch begins.
+    /// Only the guard can count it: it has no label yet, or an epoch begins.
     Unclear,
-    /// It had no place when so many turns had been taken.
+    /// It had no slot at this sequence number.
     Stranger(u64),
 }
 
 impl Slots {
-    /// With at most [`PLACES`].
+    /// Slots, at most [`MAX_SLOTS`].
     pub(super) fn new(all: usize) -> Self {
         Self {
             turns: AtomicU64::new(0),
@@ -56,14 +59,14 @@ impl Slots {
             next: AtomicU8::new(0),
             given: AtomicU8::new(0),
             all: all as u8,
-            row: Row([const { Slot::empty() }; PLACES]),
+            row: SlotRow([const { TopSlot::empty() }; MAX_SLOTS]),
         }
     }
 
     /// Counts a subject that has a slot.
     ///
-    /// Tags and places are read after the turns and are not older than those; if they are newer, the number of turns has changed, and no stranger
-    /// is counted by what was read.
+    /// Tags and slots are read after the sequence number and are not older. If they are newer, the
+    /// number has changed, and an unknown subject is not counted by them.
     #[inline(always)]
     pub(super) fn count_known(&self, hash: SubjectHash, epoch: u32) -> CountOutcome {
         let turns = self.turns.load(Acquire);
@@ -72,8 +75,8 @@ impl Slots {
         if epoch > runs {
             return CountOutcome::Unclear;
         }
-        for stripe in self.tags.of(hash) {
-            match self.row.0[stripe].raise(hash, runs) {
+        for index in self.tags.of(hash) {
+            match self.row.0[index].raise(hash, runs) {
                 SlotMatch::Counted => return CountOutcome::Counted,
                 SlotMatch::Own => return CountOutcome::Unclear,
                 SlotMatch::Other => {}
@@ -82,18 +85,20 @@ impl Slots {
         CountOutcome::Stranger(turns)
     }
 
-    /// Counts a stranger in the slot of another subject, if nothing has changed since it was seen to be one. Says whether it was counted.
+    /// Counts an unknown subject in the slot of another one, if the sequence number is unchanged.
+    /// Returns whether it was counted.
     #[inline(always)]
     pub(super) fn count_stranger(&self, hash: SubjectHash, epoch: u32, turns: u64) -> bool {
         let Some(guard) = self.try_hold(turns) else { return false };
-        let is_counted = epoch <= guard.epoch() && !guard.has_room();
+        let is_counted = epoch <= guard.epoch() && !guard.has_free();
         if is_counted {
-            guard.pass_on(hash);
+            guard.replace(hash);
         }
         is_counted
     }
 
-    /// Waits for whoever counts a stranger, which takes a few instructions. To be called under a lock, so that nobody waits for more than that.
+    /// Takes the guard. Waits for a replacement, which takes a few instructions. Call it under a lock,
+    /// so that no thread waits for more than that.
     pub(super) fn hold(&self) -> SlotsGuard<'_> {
         const SPINS: usize = 100;
         loop {
@@ -103,7 +108,7 @@ impl Slots {
                     None => spin_loop(),
                 }
             }
-            // Its thread does not run.
+            // The other thread is not running.
             thread::yield_now();
         }
     }
@@ -112,7 +117,7 @@ impl Slots {
     fn try_hold(&self, turns: u64) -> Option<SlotsGuard<'_>> {
         let is_free = turns.is_multiple_of(2);
         let taken = is_free && self.turns.compare_exchange(turns, turns + 1, Acquire, Relaxed).is_ok();
-        // Not made where it is not held: to drop it is to cease to hold.
+        // Made only if it is taken: to drop it is to release.
         taken.then(|| SlotsGuard::new(self, turns + 1))
     }
 }
@@ -122,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_ceases_to_hold_who_does_not() {
+    fn only_the_guard_releases() {
         let slots = Slots::new(1);
         let guard = slots.hold();
         for turns in 0..4 {
@@ -135,9 +140,9 @@ mod tests {
         assert!(slots.try_hold(2).is_some());
     }
 
-    /// Two threads that see the same subject have no place, and one after the other want to give it one.
+    /// Two threads that find a subject unknown, and count it one after the other.
     #[test]
-    fn a_stranger_gets_one_place() {
+    fn an_unknown_subject_gets_one_slot() {
         let slots = Slots::new(2);
         let guard = slots.hold();
         guard.give(SubjectHash(1));
@@ -146,11 +151,11 @@ mod tests {
         let [CountOutcome::Stranger(one), CountOutcome::Stranger(other)] =
             [0; 2].map(|epoch| slots.count_known(SubjectHash(3), epoch))
         else {
-            panic!("it has no stripe")
+            panic!("it has no slot")
         };
         assert!(slots.count_stranger(SubjectHash(3), 0, one));
         assert!(!slots.count_stranger(SubjectHash(3), 0, other));
-        assert!(matches!(slots.count_known(SubjectHash(3), 0), CountOutcome::Unclear), "it is not noted");
+        assert!(matches!(slots.count_known(SubjectHash(3), 0), CountOutcome::Unclear), "it has no label");
         let contents: Vec<u64> = slots.hold().read().map(|contents| contents.count).collect();
         assert_eq!(contents, [2, 1]);
     }
@@ -165,7 +170,7 @@ mod tests {
         drop(guard);
         assert!(matches!(slots.count_known(SubjectHash(1), 3), CountOutcome::Counted));
         let CountOutcome::Stranger(turns) = slots.count_known(SubjectHash(2), 3) else {
-            panic!("it has no stripe")
+            panic!("it has no slot")
         };
         assert!(slots.count_stranger(SubjectHash(2), 3, turns));
         assert!(matches!(slots.count_known(SubjectHash(3), 6), CountOutcome::Unclear), "an epoch begins");

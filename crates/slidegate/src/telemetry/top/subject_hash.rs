@@ -3,8 +3,8 @@
 use super::Subject;
 use slidegate_store::fingerprint::{Fingerprint, Fingerprints};
 
-/// Half a fingerprint. Among ten million subjects there is one with the same half as a given one once in 10^12 times, and
-/// no other half has to be worked out at every denial.
+/// Half a fingerprint. Among ten million subjects, the half of a given one occurs again with a
+/// probability of 10^-12, and the other half is not computed at every denial.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct SubjectHash(pub(super) u64);
 
@@ -14,13 +14,13 @@ impl SubjectHash {
         Self(fingerprints.of(subject.naming.space(), subject.key).1)
     }
 
-    /// Which of so many shards is its own.
+    /// Index of its shard, of this many.
     #[inline(always)]
     pub(super) fn shard(self, shards: usize) -> usize {
         Fingerprint(self.0, self.0).below(shards)
     }
 
-    /// What tells it from most others of its shard.
+    /// Byte that distinguishes it from most others of its shard.
     #[inline(always)]
     pub(super) fn tag(self) -> u8 {
         Fingerprint(self.0, self.0).home() as u8

@@ -40,8 +40,8 @@ pub(crate) fn generate_long(rng: &Rng) -> (Setting, Vec<Step>) {
     // Pauses in which a part of the log leaves, so that blocks are fetched back from the ring.
     let step = |_| match rng.below(40) {
         0 => Step::Forward { ms: rng.below(window.as_millis() as u64 + 2) },
-        1 => Step::Settle { of: rng.below(64) as usize, cost: rng.pick(&[0, 0, 1, 3, 70_000]), places: 0 },
-        21..=24 => Step::Reserve { key: 0, cost: 1, way: Way::Together, returns: RefundScope::Everything },
+        1 => Step::Settle { of: rng.below(64) as usize, cost: rng.pick(&[0, 0, 1, 3, 70_000]), slots: 0 },
+        21..=24 => Step::Reserve { key: 0, cost: 1, way: Way::Together, scope: RefundScope::Everything },
         7 if rng.one_in(2) => {
             Step::GiveBack { key: 0, units: rng.pick(&[1, 3, rng.between(1, quota)]), way: Way::Together }
         }
@@ -74,7 +74,7 @@ fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
         8 => Step::Back { ms: rng.pick(&[1, rng.magnitude(4 * of.window_ms()), of.window_ms(), 1 << 35]) },
         9..=10 => {
             let cost = rng.pick(&[0, 0, 1, cost(rng, of)]);
-            Step::Settle { of: rng.below(64) as usize, cost, places: rng.pick(&[0, cost]) }
+            Step::Settle { of: rng.below(64) as usize, cost, slots: rng.pick(&[0, cost]) }
         }
         13..=14 => {
             let units = rng.pick(&[cost(rng, of), 1, 2 * of.ceiling(), u64::MAX]);
@@ -92,8 +92,8 @@ fn step(rng: &Rng, limits: &[Limit], now_ms: &mut u64) -> Step {
         }
         15..=18 => {
             let way = rng.pick(&[Way::Together, Way::Apart, Way::Pair, Way::Twice]);
-            let returns = rng.pick(&[RefundScope::Everything, RefundScope::Everything, RefundScope::Places]);
-            Step::Reserve { key: rng.below(KEYS as u64) as usize, cost: cost(rng, of), way, returns }
+            let scope = rng.pick(&[RefundScope::Everything, RefundScope::Everything, RefundScope::InFlight]);
+            Step::Reserve { key: rng.below(KEYS as u64) as usize, cost: cost(rng, of), way, scope }
         }
         _ => {
             let way = rng.pick(&WAYS);

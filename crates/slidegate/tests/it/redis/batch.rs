@@ -269,5 +269,5 @@ async fn without_the_store_every_rule_says_what_holds() {
     // What is refused anyhow is refused without the store.
     let answers = all(&gate, &[BatchItem::Refuse, deny]).await;
     assert_eq!((answers.is_allowed(), answers.unanswered()), (false, None));
-    assert_eq!(observer.requests().barred, 1);
+    assert_eq!(observer.requests().blocked, 1);
 }

@@ -27,7 +27,7 @@ impl Driver for Pair {
         agree(&self.0.decide(call), self.1.decide(call), call)
     }
 
-    /// A ledger whose permits are all over may be there still, or another may have begun: so their
+    /// Open permits that are all over may be there still, or others may have begun: so their
     /// names may differ.
     fn reserve(&self, request: &ReserveRequest<'_>) -> Admission {
         let (memory, redis) = (self.0.reserve(request), self.1.reserve(request));

@@ -130,9 +130,9 @@ async fn a_refund_sets_it_right() {
                 permits.push(reserved.permit.expect("a permit"));
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            let (ledgers, states): (Vec<String>, Vec<String>) =
+            let (permit_keys, states): (Vec<String>, Vec<String>) =
                 keys(&server).into_iter().partition(|key| is_ledger(&server, key));
-            let ([_], [state]) = (&ledgers[..], &states[..]) else { panic!("a ledger and a state") };
+            let ([_], [state]) = (&permit_keys[..], &states[..]) else { panic!("permits and a state") };
             limiter.refund(&permits[1]).await.expect("a refund");
             let verdict = limiter.peek("key").await.expect("a decision");
             assert_eq!(keys(&server).len(), 2, "what was used takes nothing more");

@@ -274,12 +274,12 @@ async fn a_store_that_is_back_is_asked_again() {
     assert_eq!(outcome(once(&fallback, b"a", 2).await), ("replayed", Source::Store, Some(7)));
 }
 
-/// The first answer of an outage may have been lost after the store had written it: its ledger and
-/// the node's then began with the same request, and know each other's permits all the same.
+/// The first answer of an outage may have been lost after the store had written it: its generation
+/// and the node's then began with the same request, and know each other's permits all the same.
 #[tokio::test]
 async fn permits_of_the_store_and_of_the_node_are_told_apart() {
     let server = RedisServer::start(Flavour::Redis70);
-    let hold = Limit::in_flight(5, Duration::from_secs(3600)).expect("places");
+    let hold = Limit::in_flight(5, Duration::from_secs(3600)).expect("in flight");
     for limits in [[Limit::per_hour(5)], [hold]] {
         server.must(&["FLUSHALL"]);
         let node = Fallback::new(store(&server), 1);
@@ -309,7 +309,7 @@ async fn permits_of_the_store_and_of_the_node_are_told_apart() {
             let receipts = vec![(limits[0].id(), Receipt { stamp_ms, cost: 1, holder })];
             let grant = admission.grants.of(0).expect("a permit");
             let subjects = vec![ChargeRecord { space: Space::named(""), key: key.clone(), grant, receipts }];
-            Settlement { now_ms: SystemClock::new().now_ms(), id: holder, cost: 0, places: 0, subjects }
+            Settlement { now_ms: SystemClock::new().now_ms(), id: holder, cost: 0, slots: 0, subjects }
         };
         let used = async || {
             let look = [Charge { cost: 0, ..charges[0] }];

@@ -48,7 +48,7 @@ fn times() -> u64 {
 #[tokio::test]
 async fn releases_and_settlements_are_never_refused() {
     let day = Limit::new(1 << 40, Duration::from_secs(86_400)).and_then(Limit::counter).expect("a counter");
-    let places = Limit::in_flight(5, Duration::from_secs(300)).expect("places");
+    let places = Limit::in_flight(5, Duration::from_secs(300)).expect("in flight");
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         let limiter = limiter(&server, [day, places]);
@@ -62,8 +62,9 @@ async fn releases_and_settlements_are_never_refused() {
         let left: Vec<u64> =
             limiter.peek("key").await.expect("an answer").decisions.iter().map(|one| one.remaining).collect();
         assert_eq!(left, [(1 << 40) - 1_500 * times(), 5]);
-        let ledger = keys(&server).into_iter().find(|key| server.command(&["TYPE", key]).text() == "hash");
-        let RespReply::Int(fields) = server.command(&["HLEN", &ledger.expect("a ledger")]) else {
+        let permits_key =
+            keys(&server).into_iter().find(|key| server.command(&["TYPE", key]).text() == "hash");
+        let RespReply::Int(fields) = server.command(&["HLEN", &permits_key.expect("open permits")]) else {
             panic!("a number")
         };
         assert_eq!(fields, 1, "{flavour:?}: of all that is spent nothing is left");
@@ -112,7 +113,7 @@ async fn what_was_settled_in_part_is_finished() {
         let (grant, receipts) = (granted.of(index).expect("a permit"), vec![(limits[0].id(), receipt)]);
         ChargeRecord { space: Space::named(""), key: keys[index].clone(), grant, receipts }
     });
-    let all = Settlement { now_ms: 0, id: 7, cost: 0, places: 0, subjects: subjects.collect() };
+    let all = Settlement { now_ms: 0, id: 7, cost: 0, slots: 0, subjects: subjects.collect() };
     let first = Settlement { subjects: all.subjects[..1].to_vec(), ..all.clone() };
     assert_eq!(store.settle(&first).await.expect("an answer"), [Settled]);
     let outcomes = store.settle(&all).await.expect("an answer");

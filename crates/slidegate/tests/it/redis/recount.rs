@@ -40,7 +40,7 @@ fn fits(limit: &LimitAnswer<'_>) -> bool {
 impl Recount {
     pub(crate) fn answer(&mut self, answer: &Answer, way: &Way<'_>) {
         if let Some((rule, why)) = answer.blocked() {
-            self.requests.barred += 1;
+            self.requests.blocked += 1;
             self.bar(rule, why, HitMode::Enforce, way);
             return;
         }
@@ -77,7 +77,7 @@ impl Recount {
             });
         }
         if answers.is_blocked() {
-            self.requests.barred += 1;
+            self.requests.blocked += 1;
         } else {
             self.whole(answers.is_allowed(), limits, cost);
         }
@@ -117,11 +117,11 @@ impl Recount {
     }
 
     fn whole(&mut self, is_allowed: bool, limits: usize, cost: u64) {
-        let RequestCounts { allowed, denied, unlimited, looked, .. } = &mut self.requests;
+        let RequestCounts { allowed, denied, unlimited, peeked, .. } = &mut self.requests;
         *match (is_allowed, limits, cost) {
             (false, ..) => denied,
             (true, 0, _) => unlimited,
-            (true, _, 0) => looked,
+            (true, _, 0) => peeked,
             (true, ..) => allowed,
         } += 1;
     }
@@ -171,7 +171,7 @@ impl Recount {
         let is_charged = fits && way.cost > 0 && is_allowed;
         match (fits, way.cost) {
             (false, _) => counts.denied += 1,
-            (true, 0) => counts.looked += 1,
+            (true, 0) => counts.peeked += 1,
             (true, _) if is_allowed => counts.allowed += 1,
             (true, _) => counts.uncharged += 1,
         }

@@ -47,7 +47,7 @@ async fn exercise(store: &Redis, key: &Key<'_>, limits: &[Limit]) {
         return assert!(matches!(limits[0].kind(), LimitKind::Gcra { .. }));
     };
     let subject = ChargeRecord { space, key: key.clone(), grant, receipts: receipts.collect() };
-    let settlement = Settlement { now_ms: 0, id: id + 1, cost: 0, places: 0, subjects: vec![subject] };
+    let settlement = Settlement { now_ms: 0, id: id + 1, cost: 0, slots: 0, subjects: vec![subject] };
     assert_eq!(store.settle(&settlement).await.expect("a settlement"), [SettleOutcome::Settled]);
 }
 

@@ -26,7 +26,7 @@ fn lines(observer: &Telemetry) -> Vec<String> {
                 (counts.allowed, "allowed"),
                 (counts.denied, "denied"),
                 (counts.uncharged, "uncharged"),
-                (counts.looked, "looked"),
+                (counts.peeked, "peeked"),
                 (counts.near_misses, "near"),
             ];
             let each: Vec<String> =
@@ -55,15 +55,15 @@ async fn every_limit_has_its_line() {
     gates::ask(&gate, &CheckRequest::from(request("path=/login ip=192.0.2.1").cost(0))).await;
     let expected = [
         // The second of two leaves nothing.
-        "login-2/min /login enforced 2 allowed 2 denied 1 looked 1 near",
-        "login-20/h /login enforced 2 allowed 2 uncharged 1 looked",
+        "login-2/min /login enforced 2 allowed 2 denied 1 peeked 1 near",
+        "login-20/h /login enforced 2 allowed 2 uncharged 1 peeked",
         "login-9/s /login",
         // What is refused by another rule is nothing to one that looks on.
-        "all-1/min observed 1 allowed 1 denied 1 looked 1 near",
+        "all-1/min observed 1 allowed 1 denied 1 peeked 1 near",
     ];
     assert_eq!(lines(&observer), expected);
     let requests = observer.requests();
-    assert_eq!((requests.allowed, requests.denied, requests.looked, requests.would_deny), (2, 2, 1, 1));
+    assert_eq!((requests.allowed, requests.denied, requests.peeked, requests.would_deny), (2, 2, 1, 1));
 }
 
 /// Rule, key and requests without it.
@@ -186,7 +186,7 @@ fn render(denial: &Denial<'_>) -> String {
         .iter()
         .map(|part| format!("{}={}", part.attribute, part.value.as_deref().unwrap_or("-")))
         .collect();
-    let limit = denial.limit.map_or_else(|| format!("{:?}", denial.barred), |limit| limit.to_string());
+    let limit = denial.limit.map_or_else(|| format!("{:?}", denial.blocked), |limit| limit.to_string());
     let mode = if denial.mode == HitMode::Enforce { "enforced" } else { "observed" };
     format!(
         "{} {limit} {mode} {} cost {} wait {:?} reset {:?} id {:?} at {}",

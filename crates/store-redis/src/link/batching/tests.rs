@@ -1,6 +1,7 @@
 use super::*;
 use crate::invocation::Script;
-use crate::link::job::{JobPurpose, Pending};
+use crate::link::breaker::CallRole;
+use crate::link::job::Pending;
 
 /// What a test says of a request.
 #[derive(Clone, Copy)]
@@ -21,7 +22,7 @@ fn job(given: Given) -> (Job, Pending) {
     let head = vec![head.as_bytes().to_vec()];
     let invocation =
         Invocation { script: Arc::new(script), slot, head, keys: Vec::new(), arguments: Vec::new() };
-    Job::new(Arc::new(invocation), ScriptRef::Sha, manner, JobPurpose::Call, None)
+    Job::new(Arc::new(invocation), ScriptRef::Sha, manner, CallRole::Call, None)
 }
 
 /// Pushes requests whose callers stay.

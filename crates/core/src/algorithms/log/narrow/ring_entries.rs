@@ -8,17 +8,17 @@ use crate::algorithms::log::ring::{Packed, wrapped};
 use crate::algorithms::log::{LogEntry, LogHead};
 
 impl NarrowLog<'_> {
-    /// Takes out an entry that is not the newest: those before it move up by one place.
+    /// Removes an entry that is not the newest: those before it move up by one slot.
     fn remove(&mut self, index: usize) {
         let first = self.head.first();
         if let Some(slots) = self.ring.slots_mut() {
             let capacity = slots.len();
-            let place = |index| wrapped(first + index, capacity);
-            let removed = slots[place(index)];
+            let slot = |index| wrapped(first + index, capacity);
+            let removed = slots[slot(index)];
             for index in (0..index).rev() {
-                slots[place(index + 1)] = slots[place(index)];
+                slots[slot(index + 1)] = slots[slot(index)];
             }
-            // At the front is now what is to go, and has its count.
+            // The removed entry goes to the front, where its count is subtracted.
             slots[first] = removed;
         }
         self.pop_oldest();
@@ -71,8 +71,8 @@ impl Entries for NarrowLog<'_> {
     fn pop_oldest(&mut self) {
         let (head, slots) = (&mut *self.head, self.ring.slots());
         let first = head.first();
-        // Once a turn the next is at the start; at any other time one comparison says that both
-        // places exist.
+        // At the end of the ring the next is at the start; otherwise one comparison checks that
+        // both slots exist.
         let (oldest, next, at) = match slots.get(first..first + 2) {
             Some(&[oldest, next]) => (oldest, next, first + 1),
             _ => {
@@ -116,9 +116,9 @@ impl Entries for NarrowLog<'_> {
         let head = &mut *self.head;
         match self.ring.slots_mut() {
             Some(slots) if head.len() < slots.len() => {
-                let place = wrapped(head.first() + head.len(), slots.len());
+                let slot = wrapped(head.first() + head.len(), slots.len());
                 head.push(last_ms, entry);
-                slots[place] = Packed::new(entry);
+                slots[slot] = Packed::new(entry);
             }
             _ => slow_path::push(self.head, self.ring, last_ms, entry, most),
         }

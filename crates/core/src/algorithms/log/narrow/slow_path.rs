@@ -1,4 +1,4 @@
-//! Slow paths, out of line. They take the parts of a [`NarrowLog`], which then never is in memory.
+//! Slow paths, out of line. They take the parts of a [`NarrowLog`], so that it stays in registers.
 
 use super::NarrowLog;
 use crate::algorithms::log::entries::{self, Entries};
@@ -28,7 +28,7 @@ pub(super) fn enough_ms(head: &LogHead, ring: &Ring, excess: u64) -> u64 {
     entries::enough_ms(ring.iter(head), excess)
 }
 
-/// Adds an entry where no place is left. The first entry of all needs none.
+/// Adds an entry if no slot is free. The first entry of all needs none.
 #[cold]
 #[inline(never)]
 pub(super) fn push(head: &mut LogHead, ring: &mut Ring, last_ms: u64, entry: LogEntry, most: usize) {

@@ -46,7 +46,7 @@ impl Both {
             ChargeRecord { space: space(), key: subject.key.clone(), grant, receipts }
         };
         let subjects = self.subjects.iter().enumerate().map(&mut charged).collect();
-        let settlement = Settlement { now_ms: NOW_MS + 1, id, cost, places: cost, subjects };
+        let settlement = Settlement { now_ms: NOW_MS + 1, id, cost, slots: cost, subjects };
         let outcomes = self.redis.settle(&settlement).await.expect("a settlement");
         assert_eq!(outcomes, self.memory.settle_now(&settlement));
         SettleOutcome::of_all(&outcomes)

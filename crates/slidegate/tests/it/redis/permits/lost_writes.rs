@@ -17,7 +17,7 @@ use slidegate_testkit::servers::{Cluster, Flavour, RedisServer, RespReply, wait_
 use super::redis;
 use crate::redis::stores::{eventually, keys, used};
 
-/// Generations of one ledger.
+/// Generations of one subject.
 const GENERATIONS: usize = 64;
 
 /// The kinds whose charges can be given back without the holder's id.
@@ -209,7 +209,7 @@ async fn idempotent_checks_reuse_no_permit_either() {
             let (grant, receipts) =
                 (admission.grants.of(0).expect("a permit"), vec![(limits[0].id(), receipt)]);
             let subject = ChargeRecord { space: Space::named(""), key: key.clone(), grant, receipts };
-            let settlement = Settlement { now_ms: 0, id, cost: 0, places: 0, subjects: vec![subject] };
+            let settlement = Settlement { now_ms: 0, id, cost: 0, slots: 0, subjects: vec![subject] };
             store.settle(&settlement).await.expect("an answer")[0]
         };
         let decided = |once: Result<IdempotentOutcome, _>| match once.expect("an answer") {
@@ -262,19 +262,22 @@ async fn histories_that_lose_nothing_void_nothing() {
     }
 }
 
-/// A ledger of a build that knew no histories takes the first that it is used under.
+/// Open permits of a build that knew no histories take the first that they are used under.
 #[tokio::test]
 async fn a_ledger_without_a_history_stays_good() {
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         let limiter = limiter(redis(&server), kinds()[1]);
         let mut permits = vec![reserve(&limiter, 1).await];
-        let ledger = keys(&server).into_iter().find(|key| server.command(&["TYPE", key]).text() == "hash");
-        let ledger = ledger.expect("a ledger");
-        let RespReply::Bulk(Some(head)) = server.command(&["HGET", &ledger, "h"]) else { panic!("a head") };
-        server.command(&[b"HSET", ledger.as_bytes(), b"h", &head[..37]]);
+        let permits_key =
+            keys(&server).into_iter().find(|key| server.command(&["TYPE", key]).text() == "hash");
+        let permits_key = permits_key.expect("open permits");
+        let RespReply::Bulk(Some(head)) = server.command(&["HGET", &permits_key, "h"]) else {
+            panic!("a head")
+        };
+        server.command(&[b"HSET", permits_key.as_bytes(), b"h", &head[..37]]);
         permits.push(reserve(&limiter, 1).await);
-        let generations = server.command(&["HEXISTS", &ledger, "e"]);
+        let generations = server.command(&["HEXISTS", &permits_key, "e"]);
         assert_eq!(generations, RespReply::Int(0), "{flavour:?}: there is but one");
         change_history(&server);
         permits.push(reserve(&limiter, 1).await);

@@ -1,12 +1,12 @@
-//! Ledger: the open permits of one subject, a bit each.
+//! Open permits of one subject, a bit each.
 //!
-//! A permit is known by the generation of its ledger and a number. Numbers are given in sequence,
-//! so that 256 neighbours share a chunk of 48 bytes; a chunk goes when all of its permits are
-//! spent, or when what they stand for has left its windows. So a million open permits take 200 kB,
-//! and spent ones nothing.
+//! A permit is identified by a generation and a number. Numbers are consecutive, so that 256
+//! neighbours share a chunk of 48 bytes. A chunk is dropped when all of its permits are spent, or
+//! when their charges have left their windows. So a million open permits take 200 kB, and spent
+//! ones nothing.
 //!
-//! The generation is the id of the request that began it, which no other has. A subject that is
-//! forgotten begins a new one: then no permit from before is known here, whatever its number.
+//! A generation is the unique id of the request that began it. A subject that is forgotten begins a
+//! new generation, so all permits from before are void, whatever their numbers.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -15,11 +15,11 @@ use alloc::vec::Vec;
 /// Maximum number of open permits of one subject.
 pub const MAX_OPEN_PERMITS: u64 = 1 << 20;
 
-/// The most bytes that a permit takes among many, if all of its neighbours are spent: a chunk, a
-/// third of one that waits to be dropped, and a quarter of that which is free.
+/// Maximum bytes per permit among many, if all of its neighbours are spent: a chunk, a third of a
+/// spent chunk that is not dropped yet, and a quarter of that in spare capacity.
 pub const MAX_PERMIT_BYTES: usize = size_of::<Chunk>() * 4 / 3 * 5 / 4;
 
-/// The most generations that one ledger has: beyond, the permits of the first are void.
+/// Maximum number of generations. Beyond it, the permits of the first are void.
 const MAX_GENERATIONS: usize = 64;
 const CHUNK_BITS: u64 = 64 * CHUNK_WORDS as u64;
 const CHUNK_WORDS: usize = 4;
@@ -27,10 +27,10 @@ const CHUNK_WORDS: usize = 4;
 /// Grant: identifies a permit of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
-    /// The generation of the ledger.
+    /// Generation.
     pub generation: u64,
-    /// The number in it; `None` where it stands for nothing but places in flight, which are found
-    /// by the holder's id.
+    /// Number in the generation; `None` if the permit stands for in-flight slots only, which are
+    /// found by the holder's id.
     pub number: Option<u64>,
 }
 
@@ -41,36 +41,35 @@ pub enum PermitState {
     Open,
     /// Settled, or its charges have left their windows.
     Closed,
-    /// Not from this ledger: the subject was reset since.
+    /// Of an unknown generation: the subject was reset since.
     Void,
 }
 
-/// Ledger of the open permits of one subject. One word until the first permit, since most subjects
-/// have none.
+/// Open permits of one subject. One word until the first permit, since most subjects have none.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Ledger(Option<Box<OpenPermits>>);
+pub struct OpenPermits(Option<Box<PermitTable>>);
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-struct OpenPermits {
-    /// The generations, in the order of their numbers; the last one is in use unless `ended`.
+struct PermitTable {
+    /// Generations, in the order of their numbers. The last one is in use unless `ended`.
     generations: Vec<Generation>,
     ended: bool,
-    /// When everything that was granted has left its windows.
+    /// Time at which everything that was granted has left its windows.
     until_ms: u64,
-    /// How many permits are open.
+    /// Number of open permits.
     open: u64,
-    /// In the order of their numbers.
+    /// Chunks, in the order of their numbers.
     chunks: VecDeque<Chunk>,
-    /// How many chunks have no open permit, and wait to be dropped.
+    /// Number of chunks without an open permit that are not dropped yet.
     spent: usize,
-    /// No chunk is over before this.
+    /// Time before which no chunk expires.
     over_ms: u64,
 }
 
-/// The numbers of one generation: from `first` up to, and without, `next`.
+/// Numbers of one generation: from `first` up to, but excluding, `next`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Generation {
-    generation: u64,
+    id: u64,
     first: u64,
     next: u64,
 }
@@ -92,23 +91,23 @@ impl Chunk {
     }
 
     fn is_open(&self, number: u64) -> bool {
-        let (word, bit) = place(number);
+        let (word, bit) = bit_of(number);
         self.open[word] & bit != 0
     }
 }
 
-impl Ledger {
-    /// Whether it has no permits.
+impl OpenPermits {
+    /// True if it has no permits, neither open nor spent.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
     /// Number of open permits.
     pub fn open(&self) -> u64 {
-        self.0.as_ref().map_or(0, |book| book.open)
+        self.0.as_ref().map_or(0, |table| table.open)
     }
 
-    /// Whether the maximum number of permits is open.
+    /// True if the maximum number of permits is open.
     pub fn is_full(&self) -> bool {
         self.open() >= MAX_OPEN_PERMITS
     }
@@ -116,99 +115,90 @@ impl Ledger {
     /// Drops what has no effect any more at `now_ms`.
     pub fn prune(&mut self, now_ms: u64) {
         match &mut self.0 {
-            Some(book) if book.until_ms > now_ms => book.prune(now_ms),
+            Some(table) if table.until_ms > now_ms => table.prune(now_ms),
             _ => self.0 = None,
         }
     }
 
-    /// Knows of places in flight that are taken until `until_ms`; `id` is the request's, which no
-    /// other has.
-    pub fn grant_places(&mut self, id: u64, until_ms: u64) -> Grant {
-        let book = self.0.get_or_insert_default();
-        book.until_ms = book.until_ms.max(until_ms);
-        Grant { generation: book.current_generation(id).generation, number: None }
+    /// Grants in-flight slots that are taken until `until_ms`. `id` is the unique id of the request.
+    pub fn grant_slots(&mut self, id: u64, until_ms: u64) -> Grant {
+        let table = self.0.get_or_insert_default();
+        table.until_ms = table.until_ms.max(until_ms);
+        Grant { generation: table.current_generation(id).id, number: None }
     }
 
-    /// Opens a permit, whose charges have left their windows at `until_ms`; `id` is the request's,
-    /// which no other has.
+    /// Opens a permit, whose charges have left their windows at `until_ms`. `id` is the unique id of
+    /// the request.
     pub fn grant(&mut self, id: u64, until_ms: u64) -> Grant {
-        let book = self.0.get_or_insert_default();
-        book.until_ms = book.until_ms.max(until_ms);
-        let era = book.current_generation(id);
-        let (generation, number) = (era.generation, era.next);
-        era.next += 1;
-        book.open(number, until_ms);
-        Grant { generation, number: Some(number) }
+        let table = self.0.get_or_insert_default();
+        table.until_ms = table.until_ms.max(until_ms);
+        let generation = table.current_generation(id);
+        let (id, number) = (generation.id, generation.next);
+        generation.next += 1;
+        table.open(number, until_ms);
+        Grant { generation: id, number: Some(number) }
     }
 
-    /// State of a permit. One for places in flight is open as long as its generation exists.
+    /// State of a permit. One for in-flight slots is open as long as its generation exists.
     pub fn state(&self, grant: Grant) -> PermitState {
-        let Some(book) = &self.0 else { return PermitState::Void };
-        let Some(number) = grant.number else {
-            let known = book.generations.iter().any(|era| era.generation == grant.generation);
-            return if known { PermitState::Open } else { PermitState::Void };
-        };
-        let is_of =
-            |era: &&Generation| era.generation == grant.generation && (era.first..era.next).contains(&number);
-        if !book.generations.iter().any(|era| is_of(&era)) {
-            return PermitState::Void;
-        }
-        match book.find(number) {
-            Ok(at) if book.chunks[at].is_open(number) => PermitState::Open,
-            _ => PermitState::Closed,
+        let Some(table) = &self.0 else { return PermitState::Void };
+        let mut generations = table.generations.iter().filter(|one| one.id == grant.generation);
+        match grant.number {
+            None if generations.next().is_some() => PermitState::Open,
+            Some(number) if generations.any(|one| (one.first..one.next).contains(&number)) => {
+                let is_open = table.find(number).is_ok_and(|at| table.chunks[at].is_open(number));
+                if is_open { PermitState::Open } else { PermitState::Closed }
+            }
+            _ => PermitState::Void,
         }
     }
 
     /// Closes a permit that is open.
     pub fn close(&mut self, number: u64) {
-        if let Some(book) = &mut self.0 {
-            book.close(number);
+        if let Some(table) = &mut self.0 {
+            table.close(number);
         }
     }
 
-    /// Ends the generation: what is granted from now on is of another. To be called for a ledger
-    /// that was read from a file, because permits that were granted after it was written have the
-    /// same numbers as those to come.
+    /// Ends the generation: the next grant begins another. Call it for permits that were read from a
+    /// file, because permits granted after it was written have the same numbers as those to come.
     pub fn end_generation(&mut self) {
-        if let Some(book) = &mut self.0 {
-            book.ended = true;
+        if let Some(table) = &mut self.0 {
+            table.ended = true;
         }
     }
 
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |book| book.heap_bytes())
+        self.0.as_ref().map_or(0, |table| table.heap_bytes())
     }
 
-    /// The most bytes on the heap after another permit.
+    /// Maximum bytes on the heap after another permit.
     pub fn grown_bytes(&self) -> usize {
-        let Some(book) = &self.0 else {
-            return size_of::<OpenPermits>()
+        let Some(table) = &self.0 else {
+            return size_of::<PermitTable>()
                 + 4 * size_of::<Generation>()
                 + more_chunks(0) * size_of::<Chunk>();
         };
-        let generations = if book.generations.len() == book.generations.capacity() {
-            book.generations.capacity()
-        } else {
-            0
-        };
-        let full = book.chunks.len() == book.chunks.capacity();
-        let chunks = if full { more_chunks(book.chunks.len()) } else { 0 };
-        book.heap_bytes() + generations * size_of::<Generation>() + chunks * size_of::<Chunk>()
+        let (generations, chunks) = (&table.generations, &table.chunks);
+        let generations = if generations.len() == generations.capacity() { generations.len() } else { 0 };
+        let chunks = if chunks.len() == chunks.capacity() { more_chunks(chunks.len()) } else { 0 };
+        table.heap_bytes() + generations * size_of::<Generation>() + chunks * size_of::<Chunk>()
     }
 
-    /// Serialized form; see [`Ledger::from_words`].
+    /// Serialized form; see [`OpenPermits::from_words`].
     pub fn to_words(&self) -> Vec<u64> {
-        let Some(book) = &self.0 else { return Vec::new() };
-        let mut words = alloc::vec![book.until_ms, book.generations.len() as u64];
-        words.extend(book.generations.iter().flat_map(|era| [era.generation, era.first, era.next]));
-        for Chunk { index, until_ms, open } in &book.chunks {
+        let Some(table) = &self.0 else { return Vec::new() };
+        let mut words = alloc::vec![table.until_ms, table.generations.len() as u64];
+        words.extend(table.generations.iter().flat_map(|&Generation { id, first, next }| [id, first, next]));
+        for Chunk { index, until_ms, open } in &table.chunks {
             words.extend([*index, *until_ms].into_iter().chain(*open));
         }
         words
     }
 
-    /// Ledger from its serialized form, with its generation ended; `None` if the words are invalid.
+    /// Permits from their serialized form, with the generation ended; `None` if the words are
+    /// invalid.
     pub fn from_words(words: &[u64]) -> Option<Self> {
         let [until_ms, generations, rest @ ..] = words else { return words.is_empty().then(Self::default) };
         let split = usize::try_from(*generations)
@@ -218,36 +208,35 @@ impl Ledger {
         let (generations, chunks) = rest.split_at_checked(split)?;
         let (generations, _) = generations.as_chunks::<3>();
         let (chunks, cut) = chunks.as_chunks::<{ 2 + CHUNK_WORDS }>();
-        let generations =
-            generations.iter().map(|&[generation, first, next]| Generation { generation, first, next });
+        let generations = generations.iter().map(|&[id, first, next]| Generation { id, first, next });
         let chunks =
             chunks.iter().map(|&[index, until_ms, ref open @ ..]| Chunk { index, until_ms, open: *open });
         let (generations, chunks): (Vec<Generation>, VecDeque<Chunk>) =
             (generations.collect(), chunks.collect());
         let sound = cut.is_empty()
-            && generations.iter().all(|era| era.first <= era.next)
+            && generations.iter().all(|generation| generation.first <= generation.next)
             && generations.is_sorted_by(|one, two| one.next <= two.first)
             && chunks.iter().is_sorted_by(|one, two| one.index < two.index);
         let open = chunks.iter().map(Chunk::count).sum();
         let spent = chunks.iter().filter(|chunk| chunk.is_spent()).count();
-        let book =
-            OpenPermits { generations, ended: true, until_ms: *until_ms, open, chunks, spent, over_ms: 0 };
-        sound.then(|| Self(Some(Box::new(book))))
+        let table =
+            PermitTable { generations, ended: true, until_ms: *until_ms, open, chunks, spent, over_ms: 0 };
+        sound.then(|| Self(Some(Box::new(table))))
     }
 }
 
-impl OpenPermits {
-    /// The generation in use, or a new one.
+impl PermitTable {
+    /// Generation in use, or a new one.
     fn current_generation(&mut self, id: u64) -> &mut Generation {
         if self.ended || self.generations.is_empty() {
             self.ended = false;
-            let next = self.generations.last().map_or(0, |era| era.next);
-            // In a chunk of its own, so that no chunk is of two generations.
+            let next = self.generations.last().map_or(0, |generation| generation.next);
+            // In a chunk of its own, so that no chunk is shared by two generations.
             let first = next.next_multiple_of(CHUNK_BITS);
             if self.generations.len() == MAX_GENERATIONS {
                 self.drop_first_generation();
             }
-            self.generations.push(Generation { generation: id, first, next: first });
+            self.generations.push(Generation { id, first, next: first });
         }
         self.generations.last_mut().expect("one is in use")
     }
@@ -259,7 +248,7 @@ impl OpenPermits {
         }
     }
 
-    /// Drops what is over behind chunks that last longer.
+    /// Drops expired chunks behind chunks that last longer.
     fn drop_over(&mut self, now_ms: u64) {
         self.chunks.retain(|chunk| !chunk.is_spent() && chunk.until_ms > now_ms);
         self.spent = 0;
@@ -281,7 +270,7 @@ impl OpenPermits {
     fn open(&mut self, number: u64, until_ms: u64) {
         self.open += 1;
         self.over_ms = self.over_ms.min(until_ms);
-        let (index, (word, bit)) = (number / CHUNK_BITS, place(number));
+        let (index, (word, bit)) = (number / CHUNK_BITS, bit_of(number));
         match self.chunks.back_mut().filter(|chunk| chunk.index == index) {
             Some(chunk) => {
                 self.spent -= usize::from(chunk.is_spent());
@@ -305,12 +294,12 @@ impl OpenPermits {
         if !chunk.is_open(number) {
             return;
         }
-        let (word, bit) = place(number);
+        let (word, bit) = bit_of(number);
         chunk.open[word] &= !bit;
         self.open -= 1;
         self.spent += usize::from(chunk.is_spent());
-        // A quarter at least of what is moved goes, so that a permit costs the same however many
-        // there are.
+        // At least a quarter of the chunks is dropped each time, so that the amortised cost of a
+        // permit is constant.
         if 4 * self.spent > self.chunks.len() {
             self.chunks.retain(|chunk| !chunk.is_spent());
             self.spent = 0;
@@ -342,13 +331,13 @@ impl OpenPermits {
     }
 }
 
-/// The word of a chunk in which a permit is, and its bit there.
-fn place(number: u64) -> (usize, u64) {
+/// Word of a chunk that contains a permit, and its bit there.
+fn bit_of(number: u64) -> (usize, u64) {
     ((number / 64) as usize % CHUNK_WORDS, 1 << (number % 64))
 }
 
-/// How many chunks a full list grows by: few, because a ledger may be most of what its subject
-/// takes.
+/// Number of chunks by which a full list grows: few, because permits may be most of the memory of a
+/// subject.
 fn more_chunks(length: usize) -> usize {
     length / 8 + 4
 }

@@ -1,20 +1,19 @@
--- The permits of a subject that are open: a hash with a bit for each.
+-- Open permits of a subject: a hash with a bit for each.
 --
---   h          format 1; generation 8 bytes; next number 6; open permits 4; the first chunk that may be there 6; until when 6;
---              where the search for what is over goes on 6; history of the server 8; first number of the generation 6
+--   h          format 1; generation 8 bytes; next number 6; open permits 4; first chunk that may exist 6; expiry 6;
+--              cursor of the search for expired chunks 6; history of the server 8; first number of the generation 6
 --   e          generations that have ended, the first one first, of 20 bytes each: generation 8, first number 6, end 6
---   a number   a chunk of 448 permits: until when 6 bytes, open permits 2, a bit for each that is open 56
+--   a number   a chunk of 448 permits: expiry 6 bytes, open permits 2, a bit for each open permit 56
 --
--- A chunk goes when all of its permits are spent, or when what they stand for has left its windows. Its value has 64 bytes, so
--- that a server keeps a few chunks as a list. The generation is the id of the request that began it, which no other has: once
--- the key is gone, whoever comes first begins another, and no permit from before is known.
+-- A chunk is deleted when all of its permits are spent, or when their charges have left their windows. Its value has 64 bytes,
+-- so that a server stores a few chunks as a list. The generation is the unique id of the request that began it: once the key
+-- is gone, the next request begins another, and all permits from before are void.
 --
--- A server that loses its newest writes has issued numbers that its ledger does not have. It has
--- another history since, and then the ledger begins another generation: those numbers are void,
--- and what survived stays open.
+-- A server that loses its newest writes has issued numbers that are not stored. It has another history
+-- since, and then another generation begins: those numbers are void, and permits that survived stay open.
 
 ---- functions
-local function ledger_head(key)
+local function permits_head(key)
   local head = call('HGET', key, 'h')
   if not head then
     return nil
@@ -34,7 +33,7 @@ local function ledger_head(key)
   return generation, next, open, first, until_ms, cursor, history, from
 end
 
-local function ledger_save(key, generation, next, open, first, until_ms, cursor, history, from)
+local function permits_save(key, generation, next, open, first, until_ms, cursor, history, from)
   local head = pack('<Bc8I6I4I6I6I6c8I6', 1, generation, next, open, first, until_ms, cursor, history, from)
   call('HSET', key, 'h', head)
   if EXPIRES then
@@ -42,8 +41,8 @@ local function ledger_save(key, generation, next, open, first, until_ms, cursor,
   end
 end
 
--- Drops chunks that are over, a few at a time: every new chunk takes more than one along.
-local function ledger_sweep(key, open, first, last)
+-- Deletes expired chunks, a few at a time: more than one for every new chunk.
+local function permits_sweep(key, open, first, last)
   local most = first + 8
   while first < last and first < most do
     local chunk = call('HGET', key, string.format('%d', first))
@@ -60,9 +59,9 @@ local function ledger_sweep(key, open, first, last)
   return open, first
 end
 
--- Whether there is no room for another permit. What is over behind chunks that last longer is looked for then, some at a time.
-local function ledger_full(key)
-  local generation, next, open, first, until_ms, cursor, history, from = ledger_head(key)
+-- True if the maximum number of permits is open. Then expired chunks behind chunks that last longer are deleted, some at a time.
+local function permits_full(key)
+  local generation, next, open, first, until_ms, cursor, history, from = permits_head(key)
   if not generation or open < 1048576 then
     return false
   end
@@ -82,12 +81,12 @@ local function ledger_full(key)
     end
     cursor = cursor + 1
   end
-  ledger_save(key, generation, next, open, first, until_ms, cursor, history, from)
+  permits_save(key, generation, next, open, first, until_ms, cursor, history, from)
   return open >= 1048576
 end
 
 -- Ends a generation. The last 63 are on record.
-local function ledger_end(key, generation, from, next)
+local function permits_end(key, generation, from, next)
   local ended = call('HGET', key, 'e') or ''
   if #ended == 1260 then
     ended = sub(ended, 21)
@@ -96,7 +95,7 @@ local function ledger_end(key, generation, from, next)
 end
 
 -- First number and end of a generation that has ended; nil if it is not on record.
-local function ledger_ended(key, of)
+local function permits_ended(key, of)
   local ended = call('HGET', key, 'e') or ''
   for at = 1, #ended, 20 do
     local generation, from, next = unpack('<c8I6I6', ended, at)
@@ -107,17 +106,17 @@ local function ledger_ended(key, of)
   return nil
 end
 
--- Opens a permit; without a number where it stands for places in flight alone. `current` is the
+-- Opens a permit; without a number if it stands for in-flight slots only. `current` is the
 -- history of the server; zeros are an unknown one.
-local function ledger_grant(key, numbered, until_ms, id, current)
-  local generation, next, open, first, latest, cursor, history, from = ledger_head(key)
+local function permits_grant(key, numbered, until_ms, id, current)
+  local generation, next, open, first, latest, cursor, history, from = permits_head(key)
   local unknown = string.rep('\0', 8)
   if not generation then
     generation, next, open, first, latest, cursor, history, from = id, 0, 0, 0, 0, 0, current, 0
   elseif history ~= current and current ~= unknown then
     if history ~= unknown then
-      ledger_end(key, generation, from, next)
-      -- In a chunk of its own, so that no chunk is of two generations.
+      permits_end(key, generation, from, next)
+      -- In a chunk of its own, so that no chunk is shared by two generations.
       next = next + -next % 448
       generation, from = id, next
     end
@@ -126,11 +125,11 @@ local function ledger_grant(key, numbered, until_ms, id, current)
   latest = math.max(latest, until_ms)
   local number = 281474976710655
   if numbered then
-    local place = next % 448
-    local index = (next - place) / 448
+    local offset = next % 448
+    local index = (next - offset) / 448
     local field = string.format('%d', index)
-    if place == 0 then
-      open, first = ledger_sweep(key, open, first, index)
+    if offset == 0 then
+      open, first = permits_sweep(key, open, first, index)
     end
     local chunk = call('HGET', key, field)
     local ends, inside, bits = until_ms, 0, nil
@@ -140,25 +139,25 @@ local function ledger_grant(key, numbered, until_ms, id, current)
     else
       bits = string.rep('\0', 56)
     end
-    local at = (place - place % 8) / 8 + 1
-    local byte = string.char(string.byte(bits, at) + 2 ^ (place % 8))
+    local at = (offset - offset % 8) / 8 + 1
+    local byte = string.char(string.byte(bits, at) + 2 ^ (offset % 8))
     bits = sub(bits, 1, at - 1) .. byte .. sub(bits, at + 1)
     call('HSET', key, field, pack('<I6I2', ends, inside + 1) .. bits)
     number, next, open = next, next + 1, open + 1
   end
-  ledger_save(key, generation, next, open, first, latest, cursor, history, from)
+  permits_save(key, generation, next, open, first, latest, cursor, history, from)
   return generation .. pack('<I6', number)
 end
 
--- What is known of a permit: whether it is void, or closed. One that is open is closed, if it has a number.
-local function ledger_close(key, of, number)
-  local generation, next, open, first, until_ms, cursor, history, from = ledger_head(key)
+-- State of a permit that is void or spent; nil if it is open. Closes an open one that has a number.
+local function permits_close(key, of, number)
+  local generation, next, open, first, until_ms, cursor, history, from = permits_head(key)
   if not generation then
     return 'void'
   end
   local lowest, limit = from, next
   if generation ~= of then
-    lowest, limit = ledger_ended(key, of)
+    lowest, limit = permits_ended(key, of)
   end
   if not lowest then
     return 'void'
@@ -167,15 +166,15 @@ local function ledger_close(key, of, number)
   elseif number < lowest or number >= limit then
     return 'void'
   end
-  local place = number % 448
-  local field = string.format('%d', (number - place) / 448)
+  local offset = number % 448
+  local field = string.format('%d', (number - offset) / 448)
   local chunk = call('HGET', key, field)
   if not chunk then
     return 'spent'
   end
   local ends, inside = unpack('<I6I2', chunk)
-  local at = (place - place % 8) / 8 + 9
-  local byte, bit = string.byte(chunk, at), 2 ^ (place % 8)
+  local at = (offset - offset % 8) / 8 + 9
+  local byte, bit = string.byte(chunk, at), 2 ^ (offset % 8)
   if byte % (2 * bit) < bit then
     return 'spent'
   end
@@ -185,15 +184,15 @@ local function ledger_close(key, of, number)
     local bits = sub(chunk, 9, at - 1) .. string.char(byte - bit) .. sub(chunk, at + 1)
     call('HSET', key, field, pack('<I6I2', ends, inside - 1) .. bits)
   end
-  ledger_save(key, generation, next, open - 1, first, until_ms, cursor, history, from)
+  permits_save(key, generation, next, open - 1, first, until_ms, cursor, history, from)
   return nil
 end
 
 ---- capacity
--- Before anything is written: whether all subjects have room. What follows the arguments of the request says of every permit what it is
--- for: a byte that is 1 if it has a number, and a byte for every limit that it covers.
-for at = 1, #ARGV - ledgers do
-  if string.byte(ARGV[ledgers + at]) == 1 and ledger_full(KEYS[#KEYS - #ARGV + ledgers + at]) then
+-- Before anything is written: refuses if a subject has the maximum number of open permits. Behind the arguments of the request is
+-- one for every permit: a byte that is 1 if it has a number, and a byte for every limit that it covers.
+for at = 1, #ARGV - permit_base do
+  if string.byte(ARGV[permit_base + at]) == 1 and permits_full(KEYS[#KEYS - #ARGV + permit_base + at]) then
     return 'full'
   end
 end
@@ -203,7 +202,7 @@ end
 -- a replica becomes a primary: whenever the newest writes may be lost. A node cannot pass it as an
 -- argument, because connections outlast a change.
 local history = string.rep('\0', 8)
-if #ARGV > ledgers then
+if #ARGV > permit_base then
   local info = redis.pcall('INFO', 'replication')
   local digits = string.rep('%x', 8)
   local id = 'master_replid:(' .. digits .. ')(' .. digits .. ')'
@@ -212,33 +211,33 @@ if #ARGV > ledgers then
     history = pack('<I4I4', tonumber(high, 16), tonumber(low, 16))
   end
 end
-for at = 1, #ARGV - ledgers do
-  local covers, longest = ARGV[ledgers + at], 0
-  for place = 2, #covers do
-    longest = math.max(longest, resets[string.byte(covers, place)])
+for at = 1, #ARGV - permit_base do
+  local covers, longest = ARGV[permit_base + at], 0
+  for offset = 2, #covers do
+    longest = math.max(longest, resets[string.byte(covers, offset)])
   end
-  row = row .. ledger_grant(KEYS[#KEYS - #ARGV + ledgers + at], string.byte(covers) == 1, now + longest, holder, history)
+  row = row .. permits_grant(KEYS[#KEYS - #ARGV + permit_base + at], string.byte(covers) == 1, now + longest, holder, history)
 end
 
 ---- undo
--- Nobody has the permits of a request that is taken back.
-for at = 1, undoes and #ARGV - ledgers or 0 do
+-- Closes the permits of a request that is undone, which nobody has.
+for at = 1, undoes and #ARGV - permit_base or 0 do
   local from = permits + permit_bytes * (at - 1)
-  if from > #kept then
+  if from > #stored then
     break
   end
-  local generation, number = unpack('<c8I6', kept, from)
-  ledger_close(KEYS[#KEYS - #ARGV + ledgers + at], generation, number)
+  local generation, number = unpack('<c8I6', stored, from)
+  permits_close(KEYS[#KEYS - #ARGV + permit_base + at], generation, number)
 end
 
 ---- settle
--- Replaces what a permit recorded for one subject, once.
+-- Replaces the recorded charge of a permit for one subject, once.
 if until_ms <= now then
   return 'expired'
 end
-local known = ledger_close(KEYS[1], generation, number)
-if known then
-  return known
+local state = permits_close(KEYS[1], generation, number)
+if state then
+  return state
 end
 local found = false
 
@@ -246,5 +245,5 @@ local found = false
 if found then
   return 'settled'
 end
--- What is not there any more, though the ledger is, was released, or given back without a permit.
+-- An open permit without its charge: the units were released, or given back without a permit.
 return number == 281474976710655 and 'spent' or 'void'

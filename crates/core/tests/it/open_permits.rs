@@ -1,7 +1,6 @@
-//! The ledger of open permits: what a list of all permits ever given would say, in a few bits for
-//! each.
+//! Open permits, compared with a list of all permits ever granted.
 
-use slidegate_core::{Grant, Ledger, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, PermitState};
+use slidegate_core::{Grant, MAX_OPEN_PERMITS, MAX_PERMIT_BYTES, OpenPermits, PermitState};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
 
@@ -14,7 +13,7 @@ enum Step {
         count: u64,
         lasts_ms: u64,
     },
-    Places {
+    Slots {
         lasts_ms: u64,
     },
     Close {
@@ -38,7 +37,7 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
     let steps = (0..rng.between(1, 80)).map(|_| match rng.below(20) {
         0..=4 => Step::Grant { lasts_ms: rng.magnitude(1_000) },
         5 => Step::GrantMany { count: rng.between(1, 300), lasts_ms: rng.magnitude(1_000) },
-        6 => Step::Places { lasts_ms: rng.magnitude(1_000) },
+        6 => Step::Slots { lasts_ms: rng.magnitude(1_000) },
         7..=11 => Step::Close { of: rng.next() },
         12 => Step::CloseMany { from: rng.next(), count: rng.between(1, 300) },
         13..=15 => Step::Forward { ms: rng.magnitude(1_000) },
@@ -65,78 +64,77 @@ struct Naive {
 #[test]
 fn a_ledger_knows_what_a_list_of_all_permits_knows() {
     prove(generate, |(), steps| {
-        let (mut ledger, mut naive) = (Ledger::default(), Naive::default());
-        let (mut saved, mut saved_naive) = (ledger.to_words(), naive.clone());
+        let (mut permits, mut naive) = (OpenPermits::default(), Naive::default());
+        let (mut saved, mut saved_naive) = (permits.to_words(), naive.clone());
         let (mut now_ms, mut id) = (1_000, 0);
         for step in steps {
-            let mut grant = |ledger: &mut Ledger, naive: &mut Naive, lasts_ms: u64| {
+            let mut grant = |permits: &mut OpenPermits, naive: &mut Naive, lasts_ms: u64| {
                 id += 1;
                 let until_ms = now_ms + lasts_ms;
-                let grant = ledger.grant(id, until_ms);
+                let grant = permits.grant(id, until_ms);
                 naive.permits.push(Permit { grant, until_ms, state: PermitState::Open });
             };
             match *step {
-                Step::Grant { lasts_ms } => grant(&mut ledger, &mut naive, lasts_ms),
+                Step::Grant { lasts_ms } => grant(&mut permits, &mut naive, lasts_ms),
                 Step::GrantMany { count, lasts_ms } => {
-                    (0..count).for_each(|_| grant(&mut ledger, &mut naive, lasts_ms));
+                    (0..count).for_each(|_| grant(&mut permits, &mut naive, lasts_ms));
                 }
-                Step::Places { lasts_ms } => {
+                Step::Slots { lasts_ms } => {
                     id += 1;
-                    let (until_ms, grant) = (now_ms + lasts_ms, ledger.grant_places(id, now_ms + lasts_ms));
+                    let (until_ms, grant) = (now_ms + lasts_ms, permits.grant_slots(id, now_ms + lasts_ms));
                     naive.permits.push(Permit { grant, until_ms, state: PermitState::Open });
                 }
-                Step::Close { of } => close(&mut ledger, &mut naive, of, 1, now_ms),
-                Step::CloseMany { from, count } => close(&mut ledger, &mut naive, from, count, now_ms),
+                Step::Close { of } => close(&mut permits, &mut naive, of, 1, now_ms),
+                Step::CloseMany { from, count } => close(&mut permits, &mut naive, from, count, now_ms),
                 Step::Forward { ms } => now_ms += ms,
                 Step::Forget => {
-                    ledger = Ledger::default();
+                    permits = OpenPermits::default();
                     naive.permits.iter_mut().for_each(|permit| permit.state = PermitState::Void);
                 }
-                Step::Save => (saved, saved_naive) = (ledger.to_words(), naive.clone()),
+                Step::Save => (saved, saved_naive) = (permits.to_words(), naive.clone()),
                 Step::Crash => {
-                    ledger = Ledger::from_words(&saved).ok_or("words of a ledger are not read")?;
+                    permits = OpenPermits::from_words(&saved).ok_or("valid words are not read")?;
                     for (index, permit) in naive.permits.iter_mut().enumerate() {
                         // What was given since, and what was spent since, is lost.
-                        let kept =
-                            saved_naive.permits.get(index).map_or(PermitState::Void, |kept| kept.state);
-                        permit.state = kept;
-                        // Places in flight are found by their holders, which the ledger knows
-                        // nothing of.
-                        if permit.grant.number.is_none() && kept == PermitState::Void {
+                        let saved =
+                            saved_naive.permits.get(index).map_or(PermitState::Void, |saved| saved.state);
+                        permit.state = saved;
+                        // In-flight slots are found by their holders, which are stored elsewhere.
+                        if permit.grant.number.is_none() && saved == PermitState::Void {
                             permit.until_ms = 0;
                         }
                     }
                 }
             }
-            ledger.prune(now_ms);
+            permits.prune(now_ms);
             // What is over need not be known any more.
             for Permit { grant, state, until_ms } in naive.permits.iter().filter(|p| p.until_ms > now_ms) {
-                let known = ledger.state(*grant);
-                ensure!(known == *state, "{grant:?} until {until_ms}: {known:?}, not {state:?}");
+                let found = permits.state(*grant);
+                ensure!(found == *state, "{grant:?} until {until_ms}: {found:?}, not {state:?}");
             }
             let is_open = |permit: &&Permit| {
                 permit.grant.number.is_some() && permit.state == PermitState::Open && permit.until_ms > now_ms
             };
             let open = naive.permits.iter().filter(is_open).count() as u64;
-            ensure!(ledger.open() >= open, "{} open, not {open}", ledger.open());
+            ensure!(permits.open() >= open, "{} open, not {open}", permits.open());
             ensure!(
-                ledger.heap_bytes() <= 2_048 + MAX_PERMIT_BYTES * ledger.open() as usize,
+                permits.heap_bytes() <= 2_048 + MAX_PERMIT_BYTES * permits.open() as usize,
                 "{} bytes for {} permits",
-                ledger.heap_bytes(),
-                ledger.open()
+                permits.heap_bytes(),
+                permits.open()
             );
         }
         Ok(())
     });
 }
 
-fn close(ledger: &mut Ledger, naive: &mut Naive, from: u64, count: u64, now_ms: u64) {
+fn close(permits: &mut OpenPermits, naive: &mut Naive, from: u64, count: u64, now_ms: u64) {
     let Some(first) = (from as usize).checked_rem(naive.permits.len()) else { return };
     for permit in naive.permits[first..].iter_mut().take(count as usize) {
-        let (Some(number), PermitState::Open) = (permit.grant.number, ledger.state(permit.grant)) else {
+        let (Some(number), PermitState::Open) = (permit.grant.number, permits.state(permit.grant)) else {
             continue;
         };
-        ledger.close(number);
+        permits.close(number);
         if permit.until_ms > now_ms {
             permit.state = PermitState::Closed;
         }
@@ -147,62 +145,62 @@ fn close(ledger: &mut Ledger, naive: &mut Naive, from: u64, count: u64, now_ms: 
 /// as quick as the first.
 #[test]
 fn a_million_open_permits_take_little_and_spent_ones_nothing() {
-    let mut ledger = Ledger::default();
-    let grants: Vec<Grant> = (0..MAX_OPEN_PERMITS).map(|id| ledger.grant(id + 1, u64::MAX)).collect();
-    assert!(ledger.is_full());
-    assert!(ledger.heap_bytes() < 250_000, "{} bytes", ledger.heap_bytes());
+    let mut permits = OpenPermits::default();
+    let grants: Vec<Grant> = (0..MAX_OPEN_PERMITS).map(|id| permits.grant(id + 1, u64::MAX)).collect();
+    assert!(permits.is_full());
+    assert!(permits.heap_bytes() < 250_000, "{} bytes", permits.heap_bytes());
     // All but every 256th: the worst there is.
     for grant in grants.iter().filter(|grant| grant.number.is_some_and(|number| number % 256 != 7)) {
-        ledger.close(grant.number.expect("a number"));
+        permits.close(grant.number.expect("a number"));
     }
-    assert_eq!(ledger.open(), MAX_OPEN_PERMITS / 256);
-    assert!(ledger.heap_bytes() <= 1_024 + MAX_PERMIT_BYTES * ledger.open() as usize);
+    assert_eq!(permits.open(), MAX_OPEN_PERMITS / 256);
+    assert!(permits.heap_bytes() <= 1_024 + MAX_PERMIT_BYTES * permits.open() as usize);
     for grant in &grants {
         let open = grant.number.is_some_and(|number| number % 256 == 7);
-        assert_eq!(ledger.state(*grant), if open { PermitState::Open } else { PermitState::Closed });
-        ledger.close(grant.number.expect("a number"));
+        assert_eq!(permits.state(*grant), if open { PermitState::Open } else { PermitState::Closed });
+        permits.close(grant.number.expect("a number"));
     }
-    assert_eq!(ledger.open(), 0);
-    assert!(ledger.heap_bytes() < 1_024, "{} bytes", ledger.heap_bytes());
-    ledger.prune(u64::MAX);
-    assert!(ledger.is_empty() && ledger.heap_bytes() == 0);
+    assert_eq!(permits.open(), 0);
+    assert!(permits.heap_bytes() < 1_024, "{} bytes", permits.heap_bytes());
+    permits.prune(u64::MAX);
+    assert!(permits.is_empty() && permits.heap_bytes() == 0);
 }
 
-/// One permit that lasts long keeps nobody else's place.
+/// One permit that lasts long does not keep those behind it from expiring.
 #[test]
 fn what_is_over_makes_room_behind_what_is_not() {
-    let mut ledger = Ledger::default();
-    let long = ledger.grant(1, 86_400_000);
-    while !ledger.is_full() {
-        ledger.grant(1, 60_000);
+    let mut permits = OpenPermits::default();
+    let long = permits.grant(1, 86_400_000);
+    while !permits.is_full() {
+        permits.grant(1, 60_000);
     }
-    ledger.prune(59_999);
-    assert!(ledger.is_full());
-    ledger.prune(60_000);
+    permits.prune(59_999);
+    assert!(permits.is_full());
+    permits.prune(60_000);
     // A chunk lasts as long as the longest of its permits.
-    assert!(ledger.open() <= 256, "{} are open", ledger.open());
-    assert_eq!(ledger.state(long), PermitState::Open);
-    let next = ledger.grant(1, 120_000);
-    assert_eq!(ledger.state(next), PermitState::Open);
+    assert!(permits.open() <= 256, "{} are open", permits.open());
+    assert_eq!(permits.state(long), PermitState::Open);
+    let next = permits.grant(1, 120_000);
+    assert_eq!(permits.state(next), PermitState::Open);
 }
 
 #[test]
-fn words_that_no_ledger_gave_are_refused() {
-    let mut ledger = Ledger::default();
+fn invalid_words_are_refused() {
+    let mut permits = OpenPermits::default();
     (0..700).for_each(|id| {
-        ledger.grant(id + 1, 5_000);
+        permits.grant(id + 1, 5_000);
     });
-    let words = ledger.to_words();
-    assert!(Ledger::from_words(&words).is_some());
-    assert!(Ledger::from_words(&[]).is_some_and(|ledger| ledger.is_empty()));
+    let words = permits.to_words();
+    assert!(OpenPermits::from_words(&words).is_some());
+    assert!(OpenPermits::from_words(&[]).is_some_and(|permits| permits.is_empty()));
     for cut in 1..words.len() {
         let is_whole = cut >= 5 && (cut - 5).is_multiple_of(6);
-        assert_eq!(Ledger::from_words(&words[..cut]).is_some(), is_whole, "{cut} words");
+        assert_eq!(OpenPermits::from_words(&words[..cut]).is_some(), is_whole, "{cut} words");
     }
     for (place, word) in [(1, 0), (1, u64::MAX), (1, 65), (4, 0), (11, 0)] {
         let mut changed = words.clone();
         changed[place] = word;
-        let broken = place == 4 || Ledger::from_words(&changed).is_none();
+        let broken = place == 4 || OpenPermits::from_words(&changed).is_none();
         assert!(broken, "{word} at {place}");
     }
 }
