@@ -48,4 +48,9 @@ mod native {
     use crate::redis_limiter::PyRedisLimiter;
     #[pymodule_export]
     use crate::verdict::{PyDecision, PyReservation, PyVerdict};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::runtime::register_exit(module)
+    }
 }

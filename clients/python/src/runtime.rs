@@ -1,7 +1,7 @@
 //! Tokio runtime of this process, and futures of asyncio that it completes.
 
 use std::process;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -10,8 +10,24 @@ use pyo3::sync::PyOnceLock;
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
+/// Runtime of this process, if it was started. Only threads with the GIL lock it.
+static RUNTIME: Mutex<Option<&'static ProcessRuntime>> = Mutex::new(None);
+
 /// Runtime and the process that started it: threads do not survive a fork.
-static RUNTIME: Mutex<Option<(ProcessId, &'static Runtime)>> = Mutex::new(None);
+struct ProcessRuntime {
+    process: ProcessId,
+    tokio: Runtime,
+    /// Locked for reading by a thread of the runtime while it is attached to the interpreter.
+    state: RwLock<InterpreterState>,
+}
+
+/// State of the interpreter, as far as threads of the runtime depend on it. One that attaches while
+/// the interpreter ends would end the process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InterpreterState {
+    Running,
+    Ending,
+}
 
 /// Id of a process, to tell a fork from its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,22 +51,59 @@ impl ProcessId {
 }
 
 /// Runtime of this process. It starts on first use and ends with the process.
-pub(crate) fn runtime() -> PyResult<&'static Runtime> {
+fn runtime() -> PyResult<&'static ProcessRuntime> {
     let mut current = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((process, runtime)) = *current
-        && process == ProcessId::current()
+    if let Some(runtime) = *current
+        && runtime.process == ProcessId::current()
     {
         return Ok(runtime);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let tokio = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("slidegate")
         .enable_all()
         .build()
         .map_err(|error| PyOSError::new_err(format!("cannot start the runtime: {error}")))?;
-    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
-    *current = Some((ProcessId::current(), runtime));
+    let state = RwLock::new(InterpreterState::Running);
+    let runtime = Box::leak(Box::new(ProcessRuntime { process: ProcessId::current(), tokio, state }));
+    *current = Some(runtime);
     Ok(runtime)
+}
+
+/// Registers [`detach_runtime`] for the end of the interpreter.
+pub(crate) fn register_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let callback = wrap_pyfunction!(detach_runtime, module)?;
+    module.py().import("atexit")?.call_method1("register", (callback,))?;
+    Ok(())
+}
+
+/// Waits until no thread of the runtime is attached to the interpreter, and lets none attach later.
+#[pyfunction]
+fn detach_runtime(py: Python<'_>) {
+    let current = *RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(runtime) = current.filter(|runtime| runtime.process == ProcessId::current()) {
+        py.detach(|| {
+            *runtime.state.write().unwrap_or_else(PoisonError::into_inner) = InterpreterState::Ending;
+        });
+    }
+}
+
+impl ProcessRuntime {
+    /// Error while the interpreter ends: nothing would complete a future then.
+    fn check_running(&self) -> PyResult<()> {
+        match *self.state.read().unwrap_or_else(PoisonError::into_inner) {
+            InterpreterState::Running => Ok(()),
+            InterpreterState::Ending => Err(PyRuntimeError::new_err("the interpreter is shutting down")),
+        }
+    }
+
+    /// Runs a function attached to the interpreter, unless that ends.
+    fn attach(&self, run: impl FnOnce(Python<'_>)) {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        if *state == InterpreterState::Running {
+            Python::attach(run);
+        }
+    }
 }
 
 /// Runs a future to its end on the calling thread, without the GIL.
@@ -59,7 +112,7 @@ pub(crate) fn block_on<T: Send>(
     future: impl Future<Output = PyResult<T>> + Send,
 ) -> PyResult<T> {
     let runtime = runtime()?;
-    py.detach(|| runtime.block_on(future))
+    py.detach(|| runtime.tokio.block_on(future))
 }
 
 /// Future of the running asyncio loop with the result of a Tokio task. Cancelling it aborts the
@@ -75,10 +128,11 @@ where
     let event_loop = GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")?.call0()?;
     let pending = event_loop.call_method0("create_future")?;
     let completion = Completion { event_loop: event_loop.unbind(), pending: pending.clone().unbind() };
-    let task = runtime()?.spawn(async move {
+    let runtime = runtime()?;
+    runtime.check_running()?;
+    let task = runtime.tokio.spawn(async move {
         let result = future.await;
-        // Not while the interpreter ends: nobody waits then.
-        Python::try_attach(|py| completion.send(py, result));
+        runtime.attach(|py| completion.send(py, result));
     });
     pending.call_method1("add_done_callback", (Abort(task.abort_handle()),))?;
     Ok(pending)
