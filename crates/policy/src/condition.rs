@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::request_view::{IP, METHOD, PATH, Reading, RequestView, Source};
+use super::request_view::{AttributeSource, IP, METHOD, PATH, Reading, RequestView};
 use super::template::Template;
 use crate::request::RequestError;
 
@@ -19,7 +19,7 @@ pub(super) enum Predicate {
         texts: Box<[Box<str>]>,
     },
     Text {
-        source: Source,
+        source: AttributeSource,
         how: Comparison,
         texts: Box<[Box<str>]>,
     },
@@ -117,7 +117,7 @@ impl Predicate {
     fn holds(&self, reading: &Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
         Ok(match self {
             Self::Path(of) => reading.path.is_some_and(|path| of.iter().any(|one| one.matches(path))),
-            Self::Method { how, texts } => Source::Method.sent(reading.view).is_some_and(|value| {
+            Self::Method { how, texts } => AttributeSource::Method.sent(reading.view).is_some_and(|value| {
                 texts.iter().any(|text| how.fits(&value, text, <[u8]>::eq_ignore_ascii_case))
             }),
             Self::Text { source, how, texts } => source.value(reading, templates).is_some_and(|value| {

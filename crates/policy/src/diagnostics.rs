@@ -109,9 +109,9 @@ pub struct PolicyError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Message: the error.
     pub message: String,
-    /// How to fix it.
+    /// Help on how to fix it.
     pub help: String,
     /// Position.
     pub span: Span,

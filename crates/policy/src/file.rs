@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::diagnostics::{Diagnostics, InvalidValue, PolicyErrors};
 use crate::format::schema::{Properties, whole};
-use crate::format::{Check, Checked, Fields, Format, Schemas};
+use crate::format::{Checked, Fields, Format, Schemas, ValueCheck};
 use crate::yaml;
 
 pub use condition::{Condition, Conditions, Test};
@@ -58,7 +58,7 @@ impl Default for File {
 /// Version of the format.
 struct Version;
 
-impl Check for Version {
+impl ValueCheck for Version {
     type Base = u64;
     type Value = ();
 

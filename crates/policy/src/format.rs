@@ -21,7 +21,7 @@ use crate::file::Span;
 use crate::yaml::{Kind, Node};
 
 pub use crate::diagnostics::InvalidValue;
-pub use check::{Check, Checked};
+pub use check::{Checked, ValueCheck};
 pub use fields::{Fields, expected};
 pub use keywords::{keyword, keyword_schema};
 pub use schema::Schemas;

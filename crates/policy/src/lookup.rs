@@ -38,7 +38,7 @@ pub enum ListMatch {
 impl Policy {
     /// Subject of the named rule, or the subjects of all rules whose key the attributes fill.
     ///
-    /// A subject that is shared by all requests, or by all that lack an attribute, is coverage by the name of its
+    /// A subject that is shared by all requests, or by all that lack an attribute, is found by the name of its
     /// rule only.
     pub fn lookup<'r>(
         &self,
@@ -63,7 +63,7 @@ impl Policy {
     }
 }
 
-/// How subjects are looked up.
+/// Criterion of a lookup.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LookupBy {
     Name,

@@ -127,9 +127,9 @@ fn not_an_address(text: &str) -> RequestError {
     RequestError::NotAnAddress { attribute: IP.to_owned(), value: text.to_owned() }
 }
 
-/// Source of a value: an attribute or a path parameter.
+/// AttributeSource of a value: an attribute or a path parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Source {
+pub(super) enum AttributeSource {
     Attribute(Box<str>),
     /// Path parameter, or the attribute of this name if the path does not have it.
     Parameter(Box<str>),
@@ -138,7 +138,7 @@ pub(super) enum Source {
     Ip,
 }
 
-impl Source {
+impl AttributeSource {
     pub(super) fn new(name: &str, templates: &[Template]) -> Self {
         let is_parameter =
             || templates.iter().any(|template| template.parameters().any(|known| known == name));

@@ -52,7 +52,7 @@ pub enum HitMode {
     Observe,
 }
 
-/// Reason reason a request is blocked: refused without consulting any limit.
+/// Reason why a request is blocked: refused without consulting any limit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Blocked {
     /// A deny list matches it.

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::address;
 use super::path_readings::canonical;
-use super::request_view::{Reading, RequestView, Source};
+use super::request_view::{AttributeSource, Reading, RequestView};
 use super::template::Template;
 use crate::request::RequestError;
 use slidegate_store::{Key, KeyEncoding};
@@ -29,7 +29,7 @@ pub(super) struct KeyParts {
 /// Part of a key: alternative attributes, of which the first that a request has is used.
 #[derive(Clone, Debug)]
 pub(super) struct KeyPart {
-    pub(super) alternatives: Box<[Source]>,
+    pub(super) alternatives: Box<[AttributeSource]>,
 }
 
 /// Subject of a request.
@@ -67,7 +67,7 @@ impl<'r> RequestSubject<'r> {
 /// Form in the file: `api_key|ip`.
 impl fmt::Display for KeyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.alternatives.iter().map(Source::name);
+        let names = self.alternatives.iter().map(AttributeSource::name);
         f.write_str(&names.collect::<Vec<_>>().join("|"))
     }
 }
@@ -204,12 +204,12 @@ impl KeyParts {
     #[inline(always)]
     fn value<'r>(
         &self,
-        source: &Source,
+        source: &AttributeSource,
         reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
     ) -> Result<Option<Cow<'r, [u8]>>, RequestError> {
         match source {
-            Source::Ip => {
+            AttributeSource::Ip => {
                 let address = reading.view.address()?;
                 Ok(address.map(|(text, address)| address::subject(text, address, self.ipv6_prefix)))
             }
@@ -220,24 +220,24 @@ impl KeyParts {
 
 /// Canonical form of a value that is not an address.
 fn text_value<'r>(
-    source: &Source,
+    source: &AttributeSource,
     reading: &Reading<'_, 'r, '_>,
     templates: &[Template],
 ) -> Option<Cow<'r, [u8]>> {
     match source {
-        Source::Path => reading.path.map(|path| match counted(path.text(), reading) {
+        AttributeSource::Path => reading.path.map(|path| match counted(path.text(), reading) {
             root if root.is_empty() => Cow::Borrowed(b"/".as_slice()),
             path => path,
         }),
-        Source::Method => source.sent(reading.view).map(|method| {
+        AttributeSource::Method => source.sent(reading.view).map(|method| {
             let is_lower = method.iter().any(u8::is_ascii_lowercase);
             if is_lower { Cow::Owned(method.to_ascii_uppercase()) } else { method }
         }),
-        Source::Parameter(_) => {
+        AttributeSource::Parameter(_) => {
             let captured = source.captured(reading, templates).map(|value| counted(value, reading));
             captured.or_else(|| source.sent(reading.view))
         }
-        Source::Attribute(_) | Source::Ip => source.sent(reading.view),
+        AttributeSource::Attribute(_) | AttributeSource::Ip => source.sent(reading.view),
     }
 }
 
@@ -284,7 +284,7 @@ mod tests {
             (&["method"], "GET"),
         ];
         for (names, within) in sources {
-            let alternatives = names.iter().map(|name| Source::new(name, &templates)).collect();
+            let alternatives = names.iter().map(|name| AttributeSource::new(name, &templates)).collect();
             let key = KeyParts { parts: [KeyPart { alternatives }].into(), ipv6_prefix: 64 };
             let subject = key.subject(&view, &templates).expect("no error");
             assert_eq!(subject.coverage, KeyCoverage::All);

@@ -5,7 +5,7 @@ use super::super::condition::{Comparison, Predicate, Predicates};
 use super::super::diagnostics::Diagnostics;
 use super::super::file::{self, Spanned, Test};
 use super::super::path_readings::{PathRules, fold_case};
-use super::super::request_view::{IP, METHOD, PATH, Source};
+use super::super::request_view::{AttributeSource, IP, METHOD, PATH};
 use super::super::template::Template;
 use super::each;
 
@@ -73,8 +73,8 @@ fn condition(written: &file::Condition, context: RuleContext<'_>, diagnostics: &
         }
         METHOD => Predicate::Method { how, texts: texts(spots) },
         name => {
-            let source = Source::new(name, context.templates);
-            let folds = context.paths.ignore_case && matches!(source, Source::Parameter(_));
+            let source = AttributeSource::new(name, context.templates);
+            let folds = context.paths.ignore_case && matches!(source, AttributeSource::Parameter(_));
             Predicate::Text { source, how, texts: if folds { folded(spots) } else { texts(spots) } }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::diagnostics::Diagnostics;
 use super::super::file::Spanned;
-use super::super::request_view::Source;
+use super::super::request_view::AttributeSource;
 use super::super::subject::{KeyPart, KeyParts};
 use super::super::template::Template;
 use crate::request::MAX_NAME_BYTES;
@@ -30,7 +30,7 @@ pub(super) fn compile(
                 diagnostics.report(*at, format!("duplicate attribute `{name}` in the key"), help);
             } else {
                 names.push(name);
-                alternatives.push(Source::new(name, templates));
+                alternatives.push(AttributeSource::new(name, templates));
             }
         }
         parts.push(KeyPart { alternatives: alternatives.into() });

@@ -11,7 +11,7 @@ use super::super::suggest::closest;
 const SECRET_WORDS: [&str; 4] = ["token", "secret", "password", "passwd"];
 /// Field names that are taken for these when they are misspelt.
 const SECRET_FIELDS: [&str; 2] = ["token", "permit_secret"];
-/// Longest field name that is looked at.
+/// Maximum length of a field name that can be secret.
 const MAX_NAME_BYTES: usize = 64;
 
 /// A text without its secrets, for errors and logs: values of fields such as `token` and `password`, and logins in URLs, are covered

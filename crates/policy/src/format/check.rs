@@ -9,7 +9,7 @@ use crate::diagnostics::{Diagnostics, InvalidValue};
 use crate::yaml::Node;
 
 /// Check of the values of another format, which may also convert them.
-pub trait Check {
+pub trait ValueCheck {
     /// Format of the unchecked value.
     type Base: Format;
     /// Type of the checked value.
@@ -24,11 +24,11 @@ pub trait Check {
     }
 }
 
-/// Format of a [`Check`].
+/// Format of a [`ValueCheck`].
 #[derive(Debug)]
 pub struct Checked<C>(PhantomData<C>);
 
-impl<C: Check> Format for Checked<C> {
+impl<C: ValueCheck> Format for Checked<C> {
     type Value = C::Value;
 
     const IS_SECRET: bool = C::Base::IS_SECRET;

@@ -31,7 +31,7 @@ pub(super) struct Spelling {
     fragment: bool,
 }
 
-/// Which characters of a path servers take differently.
+/// Characters of a path that servers read differently.
 #[derive(Default)]
 struct Differences {
     semicolon: bool,
@@ -251,7 +251,7 @@ fn push_escape(byte: u8, text: &mut Vec<u8>) {
     text.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
-/// What no client has to escape, so that nobody expects it escaped.
+/// Characters that no client has to escape, so that nobody expects them escaped.
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }

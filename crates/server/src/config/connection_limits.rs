@@ -6,7 +6,7 @@ use std::time::Duration;
 use ipnet::Ipv6Net;
 use slidegate::policy::embedded_ipv4;
 use slidegate::policy::format::schema::{Value, whole};
-use slidegate::policy::format::{Check, Checked, Fields, InvalidValue, Schemas, Size};
+use slidegate::policy::format::{Checked, Fields, InvalidValue, Schemas, Size, ValueCheck};
 
 slidegate::policy::section! {
     /// Bounds of connections, for each listener. A connection that exceeds a timeout is closed at the latest an eighth
@@ -58,7 +58,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// Number of connections.
 struct ConnectionCount;
 
-impl Check for ConnectionCount {
+impl ValueCheck for ConnectionCount {
     type Base = u32;
     type Value = usize;
 
@@ -79,7 +79,7 @@ impl Check for ConnectionCount {
 /// Timeout of a phase of a connection.
 struct Timeout;
 
-impl Check for Timeout {
+impl ValueCheck for Timeout {
     type Base = Duration;
     type Value = Duration;
 
@@ -92,7 +92,7 @@ impl Check for Timeout {
 /// Size of a request, or of a part of it.
 struct RequestSize<const LEAST: usize>;
 
-impl<const LEAST: usize> Check for RequestSize<LEAST> {
+impl<const LEAST: usize> ValueCheck for RequestSize<LEAST> {
     type Base = Size;
     type Value = usize;
 

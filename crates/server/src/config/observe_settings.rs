@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slidegate::policy::file::Percent;
-use slidegate::policy::format::{Check, Checked, InvalidValue};
+use slidegate::policy::format::{Checked, InvalidValue, ValueCheck};
 use slidegate::policy::quote;
 use slidegate::telemetry::Subjects;
 
@@ -38,7 +38,7 @@ slidegate::policy::section! {
 /// URL of a collector.
 struct CollectorUrl;
 
-impl Check for CollectorUrl {
+impl ValueCheck for CollectorUrl {
     type Base = String;
     type Value = String;
 
@@ -55,7 +55,7 @@ impl Check for CollectorUrl {
 /// Interval of metrics.
 struct MetricsInterval;
 
-impl Check for MetricsInterval {
+impl ValueCheck for MetricsInterval {
     type Base = Duration;
     type Value = Duration;
 

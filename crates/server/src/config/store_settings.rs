@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use slidegate::policy::file::Span;
 use slidegate::policy::format::schema::{Value, whole};
-use slidegate::policy::format::{Check, Checked, Fields, InvalidValue, Schemas, Secret, Size, peek};
+use slidegate::policy::format::{Checked, Fields, InvalidValue, Schemas, Secret, Size, ValueCheck, peek};
 use slidegate::policy::yaml::{Kind, Node};
 
 slidegate::policy::section! {
@@ -59,7 +59,7 @@ slidegate::policy::keywords! {
 /// Interval of snapshots.
 struct SnapshotInterval;
 
-impl Check for SnapshotInterval {
+impl ValueCheck for SnapshotInterval {
     type Base = Duration;
     type Value = Duration;
 
@@ -76,7 +76,7 @@ impl Check for SnapshotInterval {
 /// Timeout of a decision.
 struct DecisionTimeout;
 
-impl Check for DecisionTimeout {
+impl ValueCheck for DecisionTimeout {
     type Base = Duration;
     type Value = Duration;
 
@@ -89,7 +89,7 @@ impl Check for DecisionTimeout {
 /// Number of nodes.
 struct Instances;
 
-impl Check for Instances {
+impl ValueCheck for Instances {
     type Base = u32;
     type Value = u32;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use slidegate::policy::format::{Check, InvalidValue, Schemas, Secret, json, schema::Value};
+use slidegate::policy::format::{InvalidValue, Schemas, Secret, ValueCheck, json, schema::Value};
 
 /// Minimum length: shorter ones can be guessed.
 const MIN_CHARS: usize = 16;
@@ -41,7 +41,7 @@ impl fmt::Debug for Token {
     }
 }
 
-impl Check for Token {
+impl ValueCheck for Token {
     type Base = Secret;
     type Value = Self;
 
@@ -57,7 +57,7 @@ impl Check for Token {
 /// Secret that signs permits.
 pub(super) struct PermitSecret;
 
-impl Check for PermitSecret {
+impl ValueCheck for PermitSecret {
     type Base = Secret;
     type Value = Token;
 
@@ -67,6 +67,6 @@ impl Check for PermitSecret {
     }
 
     fn schema(schemas: &mut Schemas) -> Value {
-        <Token as Check>::schema(schemas)
+        <Token as ValueCheck>::schema(schemas)
     }
 }

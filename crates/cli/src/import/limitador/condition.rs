@@ -1,19 +1,19 @@
 //! Conditions of Limitador: the subset of CEL that a rule can express.
 
-use super::token::{self, Token};
+use super::token::{self, ConditionToken};
 
 /// Test of one attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Clause {
     pub(super) attribute: String,
-    pub(super) predicate: Predicate,
+    pub(super) predicate: ConditionPredicate,
     /// Whether the attribute must be present and fail the test.
     pub(super) negated: bool,
 }
 
 /// Test of a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Predicate {
+pub(super) enum ConditionPredicate {
     /// It equals one of these.
     Is(Vec<String>),
     /// It starts with one of these.
@@ -46,7 +46,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Recursive descent parser of conditions.
 struct ConditionParser {
-    tokens: Vec<Token>,
+    tokens: Vec<ConditionToken>,
     at: usize,
     depth: usize,
 }
@@ -63,14 +63,14 @@ enum Operand {
 }
 
 impl ConditionParser {
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<ConditionToken> {
         let token = self.tokens.get(self.at).cloned();
         self.at += 1;
         token
     }
 
     fn consume(&mut self, sign: &str) -> bool {
-        let is_next = matches!(self.tokens.get(self.at), Some(Token::Sign(next)) if *next == sign);
+        let is_next = matches!(self.tokens.get(self.at), Some(ConditionToken::Sign(next)) if *next == sign);
         self.at += usize::from(is_next);
         is_next
     }
@@ -93,8 +93,10 @@ impl ConditionParser {
             };
             let is_same = first.attribute == other.attribute && !first.negated && !other.negated;
             match (&mut first.predicate, &other.predicate) {
-                (Predicate::Is(texts), Predicate::Is(more)) if is_same => texts.extend(more.iter().cloned()),
-                (Predicate::StartsWith(texts), Predicate::StartsWith(more)) if is_same => {
+                (ConditionPredicate::Is(texts), ConditionPredicate::Is(more)) if is_same => {
+                    texts.extend(more.iter().cloned());
+                }
+                (ConditionPredicate::StartsWith(texts), ConditionPredicate::StartsWith(more)) if is_same => {
                     texts.extend(more.iter().cloned());
                 }
                 _ => return Err("a rule can express `||` only for values of one attribute".to_owned()),
@@ -125,7 +127,7 @@ impl ConditionParser {
             let [clause] = &mut *inner else {
                 return Err("a rule cannot express `!` of several conditions".to_owned());
             };
-            if clause.predicate == Predicate::Present {
+            if clause.predicate == ConditionPredicate::Present {
                 return Err("a rule cannot require that an attribute is absent".to_owned());
             }
             clause.negated = !clause.negated;
@@ -149,22 +151,30 @@ impl ConditionParser {
         let sign = self.next();
         match &sign {
             None => return Err("the condition has no comparison".to_owned()),
-            Some(Token::Sign("==" | "!=")) => {}
-            Some(Token::Name(word)) if word == "in" => {}
+            Some(ConditionToken::Sign("==" | "!=")) => {}
+            Some(ConditionToken::Name(word)) if word == "in" => {}
             Some(other) => return Err(format!("a rule cannot express {other}")),
         }
         match (left, sign, self.operand()?) {
-            (Operand::Attribute(name), Some(Token::Sign(sign @ ("==" | "!="))), Operand::Text(text))
-            | (Operand::Text(text), Some(Token::Sign(sign @ ("==" | "!="))), Operand::Attribute(name)) => {
-                clause(name, Predicate::Is(vec![text]), sign == "!=")
+            (
+                Operand::Attribute(name),
+                Some(ConditionToken::Sign(sign @ ("==" | "!="))),
+                Operand::Text(text),
+            )
+            | (
+                Operand::Text(text),
+                Some(ConditionToken::Sign(sign @ ("==" | "!="))),
+                Operand::Attribute(name),
+            ) => clause(name, ConditionPredicate::Is(vec![text]), sign == "!="),
+            (Operand::Attribute(name), Some(ConditionToken::Name(word)), Operand::Texts(texts))
+                if word == "in" =>
+            {
+                clause(name, ConditionPredicate::Is(texts), false)
             }
-            (Operand::Attribute(name), Some(Token::Name(word)), Operand::Texts(texts)) if word == "in" => {
-                clause(name, Predicate::Is(texts), false)
+            (Operand::Text(name), Some(ConditionToken::Name(word)), Operand::Descriptor) if word == "in" => {
+                clause(name, ConditionPredicate::Present, false)
             }
-            (Operand::Text(name), Some(Token::Name(word)), Operand::Descriptor) if word == "in" => {
-                clause(name, Predicate::Present, false)
-            }
-            (Operand::Attribute(_), Some(Token::Sign("==" | "!=")), Operand::Attribute(other)) => {
+            (Operand::Attribute(_), Some(ConditionToken::Sign("==" | "!=")), Operand::Attribute(other)) => {
                 Err(format!("an attribute can only be compared with a text: quote `{other}` if it is one"))
             }
             _ => Err("a rule can only compare an attribute with texts".to_owned()),
@@ -173,17 +183,21 @@ impl ConditionParser {
 
     fn operand(&mut self) -> Result<Operand, String> {
         match self.next() {
-            Some(Token::Text(text)) => Ok(Operand::Text(text)),
-            Some(Token::Sign("[")) => self.texts().map(Operand::Texts),
-            Some(Token::Name(name)) if name == "has" && self.consume("(") => {
+            Some(ConditionToken::Text(text)) => Ok(Operand::Text(text)),
+            Some(ConditionToken::Sign("[")) => self.texts().map(Operand::Texts),
+            Some(ConditionToken::Name(name)) if name == "has" && self.consume("(") => {
                 let Operand::Attribute(attribute) = self.operand()? else {
                     return Err("`has` needs an attribute".to_owned());
                 };
                 self.expect(")")?;
-                Ok(Operand::Clause(Clause { attribute, predicate: Predicate::Present, negated: false }))
+                Ok(Operand::Clause(Clause {
+                    attribute,
+                    predicate: ConditionPredicate::Present,
+                    negated: false,
+                }))
             }
-            Some(Token::Name(name)) => self.attribute(name),
-            Some(Token::Number(number)) => {
+            Some(ConditionToken::Name(name)) => self.attribute(name),
+            Some(ConditionToken::Number(number)) => {
                 Err(format!("attribute values are texts: write '{number}' in quotes"))
             }
             Some(token) => Err(format!("unexpected {token}")),
@@ -195,7 +209,7 @@ impl ConditionParser {
         let mut texts = Vec::new();
         loop {
             match self.next() {
-                Some(Token::Text(text)) => texts.push(text),
+                Some(ConditionToken::Text(text)) => texts.push(text),
                 _ => return Err("a list must contain quoted texts".to_owned()),
             }
             if self.consume("]") {
@@ -216,7 +230,7 @@ impl ConditionParser {
         if is_descriptor {
             self.expect("[")?;
             match self.next() {
-                Some(Token::Number(index)) if index == "0" => self.expect("]")?,
+                Some(ConditionToken::Number(index)) if index == "0" => self.expect("]")?,
                 _ => {
                     return Err(
                         "a rule sees only `descriptors[0]`, because every descriptor is a separate request"
@@ -228,7 +242,7 @@ impl ConditionParser {
         let dot = |name: &str| if name.is_empty() { "" } else { "." };
         loop {
             if self.consume(".") {
-                let Some(Token::Name(part)) = self.next() else {
+                let Some(ConditionToken::Name(part)) = self.next() else {
                     return Err("missing name after `.`".to_owned());
                 };
                 if self.consume("(") {
@@ -236,7 +250,7 @@ impl ConditionParser {
                 }
                 name = format!("{name}{}{part}", dot(&name));
             } else if self.consume("[") {
-                let Some(Token::Text(part)) = self.next() else {
+                let Some(ConditionToken::Text(part)) = self.next() else {
                     return Err("missing quoted name after `[`".to_owned());
                 };
                 self.expect("]")?;
@@ -251,9 +265,11 @@ impl ConditionParser {
 
     fn call(&mut self, attribute: String, function: &str) -> Result<Clause, String> {
         match (function, self.next(), self.consume(")")) {
-            ("startsWith", Some(Token::Text(start)), true) => {
-                Ok(Clause { attribute, predicate: Predicate::StartsWith(vec![start]), negated: false })
-            }
+            ("startsWith", Some(ConditionToken::Text(start)), true) => Ok(Clause {
+                attribute,
+                predicate: ConditionPredicate::StartsWith(vec![start]),
+                negated: false,
+            }),
             _ => Err(format!("a rule cannot express `{function}`")),
         }
     }

@@ -8,7 +8,7 @@ use super::super::attribute::{self, AttributeTest};
 use super::super::policy_writer::ValueTest;
 use super::super::quote::excerpt;
 use super::super::warnings::Warnings;
-use super::condition::{self, Clause, Predicate};
+use super::condition::{self, Clause, ConditionPredicate};
 use super::limits::LimitadorLimit;
 
 /// Attributes with another name in a policy.
@@ -59,13 +59,13 @@ impl Translation {
         let Clause { attribute, predicate, negated } = clause;
         let name = self.renamed(&attribute);
         let test = match &predicate {
-            Predicate::Is(texts) => {
+            ConditionPredicate::Is(texts) => {
                 ValueTest::Is(self.texts(&name, texts, AttributeTest::Is, at, warnings)?)
             }
-            Predicate::StartsWith(texts) => {
+            ConditionPredicate::StartsWith(texts) => {
                 ValueTest::Prefix(self.texts(&name, texts, AttributeTest::StartsWith, at, warnings)?)
             }
-            Predicate::Present => attribute::test(&name, AttributeTest::Present)?.test,
+            ConditionPredicate::Present => attribute::test(&name, AttributeTest::Present)?.test,
         };
         if negated {
             let present = attribute::test(&name, AttributeTest::Present)?.test;

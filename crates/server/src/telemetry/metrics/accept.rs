@@ -1,9 +1,9 @@
 //! Content negotiation of `/metrics`.
 
-use super::page::Format;
+use super::page::MetricsFormat;
 
 /// OpenMetrics where it is asked for by name and nothing is liked better; the classic format everywhere else. Nobody is refused.
-pub(crate) fn format<'a>(accept: impl IntoIterator<Item = &'a str>) -> Format {
+pub(crate) fn format<'a>(accept: impl IntoIterator<Item = &'a str>) -> MetricsFormat {
     let (mut classic, mut open) = (0, 0);
     for range in accept.into_iter().flat_map(|value| value.split(',')) {
         let Some(Range { name, version, weight }) = Range::parse(range) else { continue };
@@ -13,7 +13,7 @@ pub(crate) fn format<'a>(accept: impl IntoIterator<Item = &'a str>) -> Format {
             _ => {}
         }
     }
-    if open > 0 && open >= classic { Format::OpenMetrics } else { Format::Text }
+    if open > 0 && open >= classic { MetricsFormat::OpenMetrics } else { MetricsFormat::Text }
 }
 
 /// One of the things that a client reads.
@@ -56,33 +56,33 @@ mod tests {
 
     #[test]
     fn who_asks_for_open_metrics_gets_it() {
-        let rows: [(&[&str], Format); 16] = [
-            (&[], Format::Text),
-            (&["*/*"], Format::Text),
-            (&["text/html,application/xhtml+xml"], Format::Text),
-            (&["text/plain"], Format::Text),
-            (&["application/openmetrics-text"], Format::OpenMetrics),
-            (&["Application/OpenMetrics-Text; Version=1.0.0"], Format::OpenMetrics),
-            (&["application/openmetrics-text; version=\"1.0.0\""], Format::OpenMetrics),
-            (&["application/openmetrics-text; version=2.0.0"], Format::Text),
-            (&["text/plain", "application/openmetrics-text"], Format::OpenMetrics),
-            (&["text/plain;q=0.9, application/openmetrics-text;q=0.5"], Format::Text),
-            (&["application/openmetrics-text;q=0, */*;q=0.1"], Format::Text),
-            (&["application/openmetrics-text;q=nonsense"], Format::Text),
-            (&["application/openmetrics-text;q=2"], Format::Text),
-            (&[";;;,,,=;q=1", "\u{e9}"], Format::Text),
+        let rows: [(&[&str], MetricsFormat); 16] = [
+            (&[], MetricsFormat::Text),
+            (&["*/*"], MetricsFormat::Text),
+            (&["text/html,application/xhtml+xml"], MetricsFormat::Text),
+            (&["text/plain"], MetricsFormat::Text),
+            (&["application/openmetrics-text"], MetricsFormat::OpenMetrics),
+            (&["Application/OpenMetrics-Text; Version=1.0.0"], MetricsFormat::OpenMetrics),
+            (&["application/openmetrics-text; version=\"1.0.0\""], MetricsFormat::OpenMetrics),
+            (&["application/openmetrics-text; version=2.0.0"], MetricsFormat::Text),
+            (&["text/plain", "application/openmetrics-text"], MetricsFormat::OpenMetrics),
+            (&["text/plain;q=0.9, application/openmetrics-text;q=0.5"], MetricsFormat::Text),
+            (&["application/openmetrics-text;q=0, */*;q=0.1"], MetricsFormat::Text),
+            (&["application/openmetrics-text;q=nonsense"], MetricsFormat::Text),
+            (&["application/openmetrics-text;q=2"], MetricsFormat::Text),
+            (&[";;;,,,=;q=1", "\u{e9}"], MetricsFormat::Text),
             // What Prometheus 2 and 3 send.
             (
                 &[
                     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
                 ],
-                Format::OpenMetrics,
+                MetricsFormat::OpenMetrics,
             ),
             (
                 &[
                     "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
                 ],
-                Format::OpenMetrics,
+                MetricsFormat::OpenMetrics,
             ),
         ];
         for (accept, expected) in rows {

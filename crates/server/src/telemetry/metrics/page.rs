@@ -8,13 +8,13 @@ use super::family::{Metric, MetricKind, MetricValue, PREFIX, Sink, Spread};
 
 /// Text format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Format {
+pub(crate) enum MetricsFormat {
     /// Prometheus text format.
     Text,
     OpenMetrics,
 }
 
-impl Format {
+impl MetricsFormat {
     pub(crate) fn content_type(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Text => "text/plain; version=0.0.4; charset=utf-8",
@@ -26,19 +26,19 @@ impl Format {
 /// Page of metrics.
 pub(crate) struct Page {
     text: String,
-    format: Format,
+    format: MetricsFormat,
     /// The metric that was begun last.
     begun: Option<&'static str>,
 }
 
 impl Page {
-    pub(crate) fn new(format: Format) -> Self {
+    pub(crate) fn new(format: MetricsFormat) -> Self {
         Self { text: String::with_capacity(16 << 10), format, begun: None }
     }
 
     /// The text, which is complete now.
     pub(crate) fn end(mut self) -> String {
-        if self.format == Format::OpenMetrics {
+        if self.format == MetricsFormat::OpenMetrics {
             self.text.push_str("# EOF\n");
         }
         self.text
@@ -52,10 +52,10 @@ impl Page {
         }
         // The classic format knows no information, and calls what is counted by the name of its samples.
         let (suffix, kind) = match (self.format, kind) {
-            (Format::OpenMetrics, MetricKind::Info) => ("", "info"),
-            (Format::Text, MetricKind::Info) => ("_info", "gauge"),
-            (Format::OpenMetrics, MetricKind::Counter) => ("", "counter"),
-            (Format::Text, MetricKind::Counter) => ("_total", "counter"),
+            (MetricsFormat::OpenMetrics, MetricKind::Info) => ("", "info"),
+            (MetricsFormat::Text, MetricKind::Info) => ("_info", "gauge"),
+            (MetricsFormat::OpenMetrics, MetricKind::Counter) => ("", "counter"),
+            (MetricsFormat::Text, MetricKind::Counter) => ("_total", "counter"),
             (_, MetricKind::Gauge) => ("", "gauge"),
             (_, MetricKind::Histogram) => ("", "histogram"),
         };

@@ -6,7 +6,7 @@ static OPEN: Family<0> = Family::gauge("open", [], "1 while it is open");
 static BUILD: Family<1> = Family::info("build", ["version"], "The version");
 static TOOK: Family<0> = Family::histogram("took_seconds", "How long it took");
 
-fn page(format: Format) -> String {
+fn page(format: MetricsFormat) -> String {
     let mut page = Page::new(format);
     ASKED.put(&mut page, ["a", "b"], 7_u64);
     ASKED.put(&mut page, ["quo\"te", "back\\slash\nline\r\u{1F980}"], u64::MAX);
@@ -24,7 +24,7 @@ fn the_classic_format() {
 # TYPE slidegate_asked_total counter
 slidegate_asked_total{who="a",what="b"} 7
 slidegate_asked_total{who="quo\"te",what="back\\slash\nline#"#;
-    let text = page(Format::Text);
+    let text = page(MetricsFormat::Text);
     let (head, rest) = text.split_once('\r').expect("a carriage return stays as it is");
     assert_eq!(head, expected.trim_end_matches('#'));
     let expected = "\u{1F980}\"} 18446744073709551615
@@ -48,7 +48,7 @@ slidegate_took_seconds_count 6
 /// The samples are the same; what is said of them is not.
 #[test]
 fn open_metrics() {
-    let (classic, open) = (page(Format::Text), page(Format::OpenMetrics));
+    let (classic, open) = (page(MetricsFormat::Text), page(MetricsFormat::OpenMetrics));
     let expected = classic
         .replace("# HELP slidegate_asked_total", "# HELP slidegate_asked")
         .replace("# TYPE slidegate_asked_total", "# TYPE slidegate_asked")
