@@ -18,6 +18,12 @@ finish() {
     printf '\n%d steps in %d s\n%d passed, 0 failed\n' "$passed" $((SECONDS - $1)) "$passed"
 }
 
+# quietly COMMAND...: prints its output only if it fails.
+quietly() {
+    local log
+    log=$("$@" 2>&1) || { echo "$log" && return 1; }
+}
+
 # cargo_tool NAME VERSION: installs a cargo subcommand into target/tools if it is missing.
 cargo_tool() {
     local root="${CARGO_TARGET_DIR:-target}/tools"
@@ -294,14 +300,11 @@ typescript_client() {
     )
 }
 
-# The package for Python: lints, types, and tests of the wheel over Redis and the program itself; the wheel and the source
-# distribution in environments of their own. SLIDEGATE_CLIENT_PYTHON is a Python that has the requirements.
-python_client() {
-    local target="${CARGO_TARGET_DIR:-target}" tools pinned=clients/python/requirements-dev.txt python log
+# Tools of the package for Python. SLIDEGATE_CLIENT_PYTHON is a Python that has them.
+need_client_python() {
+    local target="${CARGO_TARGET_DIR:-target}" tools pinned=clients/python/requirements-dev.txt
     mkdir -p "$target/tools"
-    target=$(cd "$target" && pwd)
-    tools="$target/tools/python-client"
-    need_program
+    tools=$(cd "$target/tools" && pwd)/python-client
     if [ -z "${SLIDEGATE_CLIENT_PYTHON:-}" ] && ! cmp --silent "$pinned" "$tools/pinned.txt"; then
         echo "installing $(grep -E '^(maturin|pytest|mypy|ruff|httpx|requests|tenacity|http_sfv|limits)==' "$pinned" | xargs) from PyPI"
         rm -rf "$tools"
@@ -310,23 +313,38 @@ python_client() {
         "$tools/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --requirement "$pinned"
         cp "$pinned" "$tools/pinned.txt"
     fi
-    python="${SLIDEGATE_CLIENT_PYTHON:-$tools/bin/python}"
+    export SLIDEGATE_CLIENT_PYTHON="${SLIDEGATE_CLIENT_PYTHON:-$tools/bin/python}"
+}
+
+# install_wheel PROFILE INTO: builds the package for Python and installs it among its tools. INTO has the wheel.
+install_wheel() {
     (
         cd clients/python
-        export CARGO_TARGET_DIR="$target/python" SLIDEGATE_DIST="$target/python/dist"
+        rm -rf "$2"
+        quietly "$SLIDEGATE_CLIENT_PYTHON" -m maturin build --profile "$1" --out "$2"
+        "$SLIDEGATE_CLIENT_PYTHON" -m pip --quiet --disable-pip-version-check install --force-reinstall --no-deps "$2"/*.whl
+    )
+}
+
+# The package for Python: lints, types, and tests of the wheel over Redis and the program itself; the wheel and the source
+# distribution in environments of their own.
+python_client() {
+    local target="${CARGO_TARGET_DIR:-target}"
+    need_client_python
+    need_program
+    target=$(cd "$target" && pwd)
+    (
         # The linter of Rust builds for this Python too.
-        export PYO3_PYTHON="$python"
+        export CARGO_TARGET_DIR="$target/python" SLIDEGATE_DIST="$target/python/dist" PYO3_PYTHON="$SLIDEGATE_CLIENT_PYTHON"
+        install_wheel wheel-test "$SLIDEGATE_DIST"
+        cd clients/python
         cargo fmt --check
         cargo clippy --quiet --locked --all-targets -- -D warnings
-        "$python" -m ruff format --quiet --check
-        "$python" -m ruff check --quiet
-        "$python" -m mypy
-        rm -rf "$SLIDEGATE_DIST"
-        "$python" -m maturin build --quiet --profile wheel-test --out "$SLIDEGATE_DIST"
-        # It repeats cargo's advice about the metadata of every crate.
-        log=$("$python" -m maturin sdist --out "$SLIDEGATE_DIST" 2>&1) || { echo "$log" && exit 1; }
-        "$python" -m pip --quiet --disable-pip-version-check install --force-reinstall --no-deps "$SLIDEGATE_DIST"/*.whl
-        "$python" -m pytest --quiet
+        "$SLIDEGATE_CLIENT_PYTHON" -m ruff format --quiet --check
+        "$SLIDEGATE_CLIENT_PYTHON" -m ruff check --quiet
+        "$SLIDEGATE_CLIENT_PYTHON" -m mypy
+        quietly "$SLIDEGATE_CLIENT_PYTHON" -m maturin sdist --out "$SLIDEGATE_DIST"
+        "$SLIDEGATE_CLIENT_PYTHON" -m pytest --quiet
     )
 }
 
