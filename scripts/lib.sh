@@ -406,7 +406,7 @@ core_is_alone() {
 # What other packages of the workspace ask of dependencies would hide what is missing here.
 each_feature_alone() {
     local feature
-    for feature in "" tokio policy redis; do
+    for feature in "" tokio policy http tower redis; do
         cargo clippy --quiet --package slidegate --features "$feature" -- -D warnings
     done
     for feature in "" tokio tower reqwest check; do

@@ -21,6 +21,7 @@ use std::collections::HashMap;
 mod address;
 mod compile;
 mod condition;
+mod construct;
 mod diagnostics;
 mod diff;
 mod explain;
@@ -42,6 +43,7 @@ mod trie;
 pub mod yaml;
 
 pub use address::embedded_ipv4;
+pub use construct::LoadError;
 pub use diff::Change;
 pub use explain::{LimitReport, LimitSetReport, PermitReport, RuleReport};
 pub use lookup::{ListMatch, RuleSubject};

@@ -145,6 +145,12 @@ impl<S, C> Gate<S, C> {
         self.policy.load_full()
     }
 
+    /// Policy in force, without a reference count; for short use.
+    #[cfg(feature = "tower")]
+    pub(crate) fn policy_guard(&self) -> Guard<Arc<ActivePolicy>> {
+        self.policy.load()
+    }
+
     /// Store with the state.
     pub fn store(&self) -> &S {
         &self.store

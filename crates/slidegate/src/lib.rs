@@ -21,6 +21,7 @@
 //!
 //! | to | use |
 //! |---|---|
+//! | limit an axum, tonic or hyper service | [`tower::RateLimitLayer`] |
 //! | limit calls in one process | [`Limiter::new`], then [`Limiter::check`] |
 //! | charge more than one unit, or only look | [`Limiter::check_n`], [`Limiter::peek`] |
 //! | settle a cost that is known afterwards | [`Limiter::reserve`], which returns a [`Permit`] |
@@ -42,6 +43,8 @@
 //! |---|---|---|
 //! | `tokio` | [`Limiter::until_ready`], which waits in order of arrival | no |
 //! | `policy` | [`Policy`], [`Gate`], [`headers`] and [`telemetry`]; includes `tokio` | no |
+//! | `http` | [`http`]: the address of a client, header fields as typed values; includes `policy` | no |
+//! | `tower` | [`tower::RateLimitLayer`] for axum, tonic and hyper; includes `http` | no |
 //! | `redis` | [`Redis`], the store in Redis or Valkey; includes `tokio` | no |
 //!
 //! The in-memory store is always there. Without features there is no async runtime and no network
@@ -57,6 +60,8 @@
 //! | `permit`, `clock` | [`Permit`], signed; [`Clock`], [`ManualClock`] |
 //! | `gate` | [`Gate`]: a policy over a store, for one request, a batch or an inspection |
 //! | [`headers`] | an answer as HTTP headers, rounded up to seconds |
+//! | [`http`] | the address of a client, header fields as typed values |
+//! | [`tower`] | [`tower::RateLimitLayer`]: limits in front of a service |
 //! | [`telemetry`] | counts by rule, limit and route; latency; top lists; denials |
 //!
 //! The rest is re-exported: limits and verdicts from `slidegate-core`, stores from
@@ -80,9 +85,13 @@ mod wait_queue;
 mod gate;
 #[cfg(feature = "policy")]
 pub mod headers;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod store;
 #[cfg(feature = "policy")]
 pub mod telemetry;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
@@ -91,6 +100,10 @@ struct Readme;
 #[cfg(all(doctest, feature = "policy"))]
 #[doc = include_str!("../../../docs/library.md")]
 struct TheLibrary;
+
+#[cfg(all(doctest, feature = "tower"))]
+#[doc = include_str!("../../../docs/tower.md")]
+struct TowerGuide;
 
 #[cfg(all(doctest, feature = "redis"))]
 #[doc = include_str!("../../../docs/redis.md")]

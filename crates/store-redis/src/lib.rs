@@ -60,8 +60,8 @@ use script_cache::ScriptCache;
 use script_reply::ScriptReply;
 use slidegate_store::Space;
 use slidegate_store::{
-    Admission, ChargeRequest, ForgetRequest, IdempotentOutcome, Note, Notes, PostOutcome, ReserveRequest,
-    SettleOutcome, Settlement, Store,
+    Admission, ChargeRequest, ForgetRequest, IdempotentOutcome, Memory, Note, Notes, PostOutcome,
+    ReserveRequest, SettleOutcome, Settlement, Store, SyncStore,
 };
 
 /// Store in Redis or Valkey. Clones share everything.
@@ -251,6 +251,13 @@ impl Inner {
                 self.deny_cache.insert(item, wait_ms, sent);
             }
         }
+    }
+}
+
+impl SyncStore for Redis {
+    #[inline]
+    fn as_memory(&self) -> Option<&Memory> {
+        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Memory, Store};
+use crate::{Fallback, Memory, Store};
 
 /// Store that may be the memory of this process, which decides without a future.
 pub trait SyncStore: Store {
@@ -21,5 +21,13 @@ impl<S: SyncStore> SyncStore for Arc<S> {
     #[inline]
     fn as_memory(&self) -> Option<&Memory> {
         S::as_memory(self)
+    }
+}
+
+/// The state is in the other store, and in memory only while that is unavailable.
+impl<S: Store> SyncStore for Fallback<S> {
+    #[inline]
+    fn as_memory(&self) -> Option<&Memory> {
+        None
     }
 }

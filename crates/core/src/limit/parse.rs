@@ -43,6 +43,14 @@ impl FromStr for Limit {
     }
 }
 
+impl TryFrom<&str> for Limit {
+    type Error = LimitError;
+
+    fn try_from(text: &str) -> Result<Self, LimitError> {
+        text.parse()
+    }
+}
+
 /// Parses the window of a limit: `30s`, `min`, `2h`. The count is 1 by default.
 pub fn parse_window(text: &str) -> Result<Duration, LimitError> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

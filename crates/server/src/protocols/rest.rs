@@ -3,7 +3,6 @@
 pub(crate) mod answer;
 pub(crate) mod authorize;
 pub(crate) mod check;
-pub(crate) mod client_address;
 pub(crate) mod limit;
 pub(crate) mod number;
 pub(crate) mod openapi;

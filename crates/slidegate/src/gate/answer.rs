@@ -219,6 +219,11 @@ impl Answer {
         self.permit.as_ref()
     }
 
+    /// Takes [`Answer::unsigned_permit`] out of the answer.
+    pub fn take_permit(&mut self) -> Option<UnsignedPermit> {
+        self.permit.take()
+    }
+
     /// Whether the request was charged before, under the same idempotency key.
     pub fn replayed(&self) -> bool {
         self.replayed

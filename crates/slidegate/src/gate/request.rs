@@ -1,18 +1,18 @@
-//! What is asked of a gate, and why there may be no answer.
+//! Request to a gate, and its errors.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use slidegate_policy::{Request, RequestError};
 
-/// A request, and how it is to be answered.
+/// Request to a gate, with its options.
 #[derive(Clone, Debug)]
 pub struct CheckRequest<'a> {
-    /// What is asked.
+    /// Attributes and cost.
     pub request: Request<'a>,
-    /// Under which key its sender may send it again; it is then charged once.
+    /// Key under which the sender may repeat the request; it is charged once.
     pub idempotency_key: Option<Cow<'a, str>>,
-    /// How long it may be held for its turn instead of being refused.
+    /// Maximum wait for admission, instead of a denial.
     pub wait: Duration,
 }
 
@@ -22,7 +22,7 @@ impl<'a> From<Request<'a>> for CheckRequest<'a> {
     }
 }
 
-/// Why there is no answer.
+/// Error of a gate.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError<E> {
     /// The request has to be changed.
@@ -35,7 +35,7 @@ pub enum GateError<E> {
     Conflict,
     /// There is no room to remember another idempotency key.
     #[error(
-        "no room to remember another idempotency key: nothing was decided or split_charges; try again in a minute, or without one"
+        "no room to remember another idempotency key: nothing was decided or charged; retry in a minute, or without a key"
     )]
     Full,
     /// A subject has as many open permits as it may: nothing was charged.

@@ -31,6 +31,8 @@ mod redis;
 mod snapshot;
 #[cfg(feature = "policy")]
 mod telemetry;
+#[cfg(feature = "tower")]
+mod tower;
 #[cfg(feature = "tokio")]
 mod until_ready;
 mod vectors;

@@ -1,6 +1,6 @@
 //! Responses of the check API: JSON and headers.
 
-use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, StatusCode};
 use slidegate::policy::Blocked;
 use slidegate::{Answer, Clock, Limit, Permit, Source, Summary, Verdict};
@@ -98,23 +98,7 @@ pub(crate) fn blocked(rule: &str, why: Blocked) -> Reply {
 
 /// Headers that the settings enable.
 pub(crate) fn put_headers<C: Clock>(decider: &Decider<C>, answer: &Answer, headers: &mut HeaderMap) {
-    let put = |name: &'static str, value: &str| {
-        let value = HeaderValue::from_str(value).expect("names of limits are printable ASCII");
-        headers.insert(named(name), value);
-    };
-    decider.settings().response_headers().write(answer, || decider.next_seed(), put);
-}
-
-/// Header names of every answer are constants: to make one hashes it.
-fn named(name: &'static str) -> HeaderName {
-    const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-    const STATE: HeaderName = HeaderName::from_static("ratelimit");
-    match name {
-        "ratelimit-policy" => POLICY,
-        "ratelimit" => STATE,
-        "retry-after" => RETRY_AFTER,
-        _ => HeaderName::from_static(name),
-    }
+    decider.settings().response_headers().fields(answer, || decider.next_seed()).put_into(headers);
 }
 
 fn refusal(answer: &Answer, status: StatusCode) -> Reply {

@@ -7,10 +7,10 @@ use std::net::IpAddr;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
+use slidegate::http::{client_address, host_name};
 use slidegate::{CheckRequest, Clock, Request};
 
 use super::answer;
-use super::client_address::client_address;
 use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::query;
 use crate::runtime::decider::Decider;
@@ -46,7 +46,7 @@ pub(crate) async fn authorize<C: Clock>(
     }
     set_default(&mut request, "method", forwarded(&head.headers, &METHOD, |method| method.into())?);
     set_default(&mut request, "path", forwarded(&head.headers, &URI, |uri| path_of(uri).into())?);
-    set_default(&mut request, "host", forwarded(&head.headers, &HOST, host_of)?);
+    set_default(&mut request, "host", forwarded(&head.headers, &HOST, host_name)?);
     set_default(
         &mut request,
         "scheme",
@@ -115,16 +115,6 @@ fn path_of(uri: &str) -> &str {
         None | Some("") => "/",
         Some(path) => path,
     }
-}
-
-/// Host without its port, in lower case: a client that writes it in capitals is under the same
-/// rules.
-fn host_of(host: &str) -> Cow<'_, str> {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase().into()
 }
 
 struct Parameters {

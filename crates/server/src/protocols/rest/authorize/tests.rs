@@ -42,7 +42,7 @@ fn the_host_of_what_proxies_send() {
         ("[2001:db8::1]", "[2001:db8::1]"),
     ];
     for (host, name) in rows {
-        assert_eq!(host_of(host), name, "{host}");
+        assert_eq!(host_name(host), name, "{host}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Client addresses, row by row and for any chain of hops.
 
 use super::*;
-use hyper::header::HeaderValue;
+use ::http::header::HeaderValue;
 
 fn headers(lines: &[&str]) -> HeaderMap {
     let mut headers = HeaderMap::new();

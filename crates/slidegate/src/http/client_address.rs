@@ -2,16 +2,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hyper::HeaderMap;
-use hyper::header::HeaderName;
+use ::http::HeaderMap;
+use ::http::header::HeaderName;
 use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The rightmost hop that is not a trusted proxy. Entries to the left of it come from that hop, and
-/// may be forged. `None`: a trusted proxy names a hop that is not an address. The proxy's own
-/// address would be wrong: rules may trust it.
-pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
+/// Address of the client: the peer, or the rightmost hop of `X-Forwarded-For` that is not a trusted proxy.
+/// A hop further left was written by that one, and may be forged. `None` if a trusted proxy reports
+/// something that is not an address: the proxy's own address would be wrong, as rules may trust it.
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let mut client = peer.to_canonical();
     let lines = headers.get_all(X_FORWARDED_FOR).into_iter().rev();
     let mut hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));

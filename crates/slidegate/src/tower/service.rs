@@ -1,0 +1,209 @@
+//! Service that decides requests before it passes them on.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ::http::request::Parts;
+use ::http::{Request, Response};
+use bytes::Bytes;
+use http_body::Body;
+use tower_service::Service;
+
+use super::attributes::IpText;
+use super::body::LimitedBody;
+use super::charged::{Charged, GateCharge, OpenCharge};
+use super::future::{ResponseFuture, admit};
+use super::layer::{LayerOptions, RateLimitLayer};
+use super::refusal::{Refusal, is_grpc};
+use crate::clock::{Clock, SystemClock};
+use crate::gate::{Answer, CheckRequest, Gate, GateError};
+use crate::http::HeaderFields;
+use slidegate_store::{Memory, SyncStore, random};
+
+/// Limited service. [`RateLimitLayer`] creates it.
+pub struct RateLimit<T, S = Memory, C = SystemClock> {
+    inner: T,
+    layer: RateLimitLayer<S, C>,
+}
+
+/// Decision of a layer.
+enum LayerDecision {
+    Admitted(Admitted),
+    Refused(Response<Bytes>),
+}
+
+/// Admission of a request.
+pub(super) struct Admitted {
+    pub(super) fields: HeaderFields,
+    pub(super) charge: Option<Arc<dyn OpenCharge>>,
+}
+
+impl<T, S, C> RateLimit<T, S, C> {
+    pub(super) fn new(inner: T, layer: RateLimitLayer<S, C>) -> Self {
+        Self { inner, layer }
+    }
+
+    /// The service itself.
+    pub fn get_ref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: Clone, S, C> Clone for RateLimit<T, S, C> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), layer: self.layer.clone() }
+    }
+}
+
+impl<T: std::fmt::Debug, S, C> std::fmt::Debug for RateLimit<T, S, C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RateLimit").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl<T, S, C, RequestBody, ResponseBody> Service<Request<RequestBody>> for RateLimit<T, S, C>
+where
+    T: Service<Request<RequestBody>, Response = Response<ResponseBody>> + Clone + Send + 'static,
+    T::Future: Send + 'static,
+    S: SyncStore + 'static,
+    C: Clock + 'static,
+    RequestBody: Send + 'static,
+    ResponseBody: Body<Data = Bytes>,
+{
+    type Response = Response<LimitedBody<ResponseBody>>;
+    type Error = T::Error;
+    type Future = ResponseFuture<T::Future, Self::Response, T::Error>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), T::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let (mut parts, body) = request.into_parts();
+        let RateLimitLayer { gate, options } = &self.layer;
+        if let Some(decided) = options.decide_now(gate, &parts) {
+            return match decided {
+                LayerDecision::Admitted(admitted) => {
+                    admitted.extend(&mut parts);
+                    ResponseFuture::passed(self.inner.call(Request::from_parts(parts, body)), admitted)
+                }
+                LayerDecision::Refused(response) => {
+                    ResponseFuture::refused(response.map(LimitedBody::of_refusal))
+                }
+            };
+        }
+        // The service that is ready, and a clone that takes its place.
+        let clone = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, clone);
+        let (gate, options) = (Arc::clone(gate), Arc::clone(options));
+        ResponseFuture::deciding(async move {
+            match options.decide(&gate, &parts).await {
+                LayerDecision::Admitted(admitted) => {
+                    admitted.extend(&mut parts);
+                    let response = inner.call(Request::from_parts(parts, body)).await?;
+                    Ok(admit(response, admitted))
+                }
+                LayerDecision::Refused(response) => Ok(response.map(LimitedBody::of_refusal)),
+            }
+        })
+    }
+}
+
+impl Admitted {
+    /// Makes the charge known to the handler, where there is something to settle.
+    fn extend(&self, parts: &mut Parts) {
+        if let Some(charge) = &self.charge {
+            parts.extensions.insert(Charged::new(charge));
+        }
+    }
+}
+
+impl LayerOptions {
+    /// Decides without a future. `None` if that is not possible: nothing was decided then.
+    #[inline]
+    fn decide_now<S: SyncStore + 'static, C: Clock + 'static>(
+        &self,
+        gate: &Arc<Gate<S, C>>,
+        parts: &Parts,
+    ) -> Option<LayerDecision> {
+        if !self.wait.is_zero() || gate.store().as_memory().is_none() {
+            return None;
+        }
+        let mut ip = IpText::EMPTY;
+        let request = match self.attributes.request(&gate.policy_guard(), parts, &mut ip) {
+            Ok(request) => request,
+            Err(error) => return Some(self.refuse(&Refusal::Invalid(&error), parts)),
+        };
+        let cost = request.requested_cost();
+        match gate.check_now(&request) {
+            Ok(answer) => answer.map(|answer| self.conclude(gate, parts, answer, cost)),
+            Err(error) => Some(self.refuse_error(&error, parts)),
+        }
+    }
+
+    /// Decides over any store.
+    async fn decide<S: SyncStore + 'static, C: Clock + 'static>(
+        &self,
+        gate: &Arc<Gate<S, C>>,
+        parts: &Parts,
+    ) -> LayerDecision {
+        let mut ip = IpText::EMPTY;
+        let request = match self.attributes.request(&gate.policy(), parts, &mut ip) {
+            Ok(request) => request,
+            Err(error) => return self.refuse(&Refusal::Invalid(&error), parts),
+        };
+        let cost = request.requested_cost();
+        let request = CheckRequest { wait: self.wait, ..CheckRequest::from(request) };
+        match gate.check(&request).await {
+            Ok(answer) => self.conclude(gate, parts, answer, cost),
+            Err(error) => self.refuse_error(&error, parts),
+        }
+    }
+
+    /// Admission or refusal of an answer.
+    fn conclude<S: SyncStore + 'static, C: Clock + 'static>(
+        &self,
+        gate: &Arc<Gate<S, C>>,
+        parts: &Parts,
+        mut answer: Answer,
+        cost: u64,
+    ) -> LayerDecision {
+        if let Some((rule, reason)) = answer.blocked() {
+            return self.refuse(&Refusal::Blocked { rule, reason }, parts);
+        }
+        let fields = self.headers.fields(&answer, || u64::from_le_bytes(random()));
+        if !answer.is_allowed() {
+            let mut response = self.render(&Refusal::Denied(&answer), parts);
+            fields.put_into(response.headers_mut());
+            return LayerDecision::Refused(response);
+        }
+        let charge = answer.take_permit().map(|permit| GateCharge::open(Arc::clone(gate), permit, cost));
+        LayerDecision::Admitted(Admitted { fields, charge })
+    }
+
+    #[cold]
+    fn refuse_error<E: std::error::Error>(&self, error: &GateError<E>, parts: &Parts) -> LayerDecision {
+        match error {
+            GateError::Store(error) => {
+                tracing::warn!(%error, "the store of the rate limits is unavailable");
+                self.refuse(&Refusal::Unavailable, parts)
+            }
+            GateError::TooManyPermits | GateError::Full => self.refuse(&Refusal::Unavailable, parts),
+            GateError::Request(_) | GateError::Conflict => {
+                self.refuse(&Refusal::Invalid(&error.to_string()), parts)
+            }
+        }
+    }
+
+    fn refuse(&self, refusal: &Refusal<'_>, parts: &Parts) -> LayerDecision {
+        LayerDecision::Refused(self.render(refusal, parts))
+    }
+
+    fn render(&self, refusal: &Refusal<'_>, parts: &Parts) -> Response<Bytes> {
+        match &self.refuse {
+            Some(refuse) => refuse(refusal),
+            None if is_grpc(&parts.headers) => refusal.grpc(),
+            None => refusal.problem(),
+        }
+    }
+}
