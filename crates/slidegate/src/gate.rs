@@ -210,7 +210,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     pub async fn check(&self, request: &CheckRequest<'_>) -> Result<Answer, GateError<S::Error>> {
         let policy = self.policy();
         let item = MatchedItem::request(&policy, &request.request, policy.choose(&request.request)?);
-        self.decide_items(policy, std::slice::from_ref(&item), Options::of(request)).await
+        self.decide_items(policy, std::slice::from_ref(&item), DecisionOptions::of(request)).await
     }
 
     /// Decides a request by the rule of this name, whatever it matches; `None` if there is no such rule.
@@ -222,7 +222,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let policy = self.policy();
         let Some(choice) = policy.choose_rule(rule, &request.request)? else { return Ok(None) };
         let item = MatchedItem::request(&policy, &request.request, choice);
-        self.decide_items(policy, std::slice::from_ref(&item), Options::of(request)).await.map(Some)
+        self.decide_items(policy, std::slice::from_ref(&item), DecisionOptions::of(request)).await.map(Some)
     }
 
     /// Decides several requests together: all are admitted, or none is charged. Costs to the same
@@ -298,7 +298,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         &self,
         policy: Arc<ActivePolicy>,
         items: &[MatchedItem<'_>],
-        options: Options<'_>,
+        options: DecisionOptions<'_>,
     ) -> Result<Answer, GateError<S::Error>> {
         let charges = Charges::enforced(&policy, items, self.batch_space, options.permits);
         if items.len() > 1 {
@@ -338,7 +338,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         &self,
         charges: &Charges<'_>,
         id: Option<u64>,
-        options: Options<'_>,
+        options: DecisionOptions<'_>,
     ) -> Result<IdempotentOutcome, GateError<S::Error>> {
         let decided = if charges.charges.is_empty() {
             Ok(IdempotentOutcome::Decided(Verdict::new(self.clock.now_ms(), Decisions::default()).into()))
@@ -365,7 +365,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         &self,
         charges: &Charges<'_>,
         id: Option<u64>,
-        options: Options<'_>,
+        options: DecisionOptions<'_>,
     ) -> Result<IdempotentOutcome, S::Error> {
         let request = charges.request(self.clock.now_ms(), id);
         match options.idempotency_key {
@@ -399,7 +399,7 @@ impl<S, C> Gate<S, C> {
 
 /// Options of a decision.
 #[derive(Clone, Copy)]
-struct Options<'a> {
+struct DecisionOptions<'a> {
     permits: Permits,
     idempotency_key: Option<&'a str>,
     wait: Duration,
@@ -407,10 +407,10 @@ struct Options<'a> {
 
 /// Options of a batch. It opens no permits, and a rule that denies because the store is unavailable is
 /// no decision: proxies have a failure mode of their own.
-const BATCH: Options<'static> =
-    Options { permits: Permits::None, idempotency_key: None, wait: Duration::ZERO };
+const BATCH: DecisionOptions<'static> =
+    DecisionOptions { permits: Permits::None, idempotency_key: None, wait: Duration::ZERO };
 
-impl<'a> Options<'a> {
+impl<'a> DecisionOptions<'a> {
     fn of(request: &'a CheckRequest<'_>) -> Self {
         Self {
             permits: Permits::Open,

@@ -37,7 +37,7 @@ mod refusal;
 mod service;
 
 pub use body::LimitedBody;
-pub use charged::{Charged, KeptCharge};
+pub use charged::{ChargeGuard, Charged};
 pub use future::ResponseFuture;
 pub use layer::{LayerError, RateLimitLayer};
 pub use refusal::Refusal;

@@ -58,7 +58,7 @@ enum LimitSetRef {
 }
 
 impl LimitSetRef {
-    fn limits<'a>(&'a self, policy: &'a Policy) -> impl Iterator<Item = LimitEntry<'a>> + use<'a> {
+    fn limits<'a>(&'a self, policy: &'a Policy) -> impl Iterator<Item = NamedLimit<'a>> + use<'a> {
         let (rule, set) = match self {
             Self::Rule { rule, limit_set } => {
                 let rule = &policy.rules()[*rule];
@@ -67,7 +67,7 @@ impl LimitSetRef {
             Self::AdHoc(set) => (None, &**set),
         };
         let entries = set.limits().iter().zip(set.names()).zip(set.texts());
-        entries.map(move |((limit, name), text)| LimitEntry { rule, name, text, limit })
+        entries.map(move |((limit, name), text)| NamedLimit { rule, name, text, limit })
     }
 }
 
@@ -79,7 +79,7 @@ impl From<&Hit<'_>> for LimitSetRef {
 }
 
 /// Limit of a set, with its names.
-struct LimitEntry<'a> {
+struct NamedLimit<'a> {
     rule: Option<&'a str>,
     name: &'a str,
     text: &'a str,
@@ -257,7 +257,7 @@ impl Answer {
     #[inline]
     fn limit_answer<'a>(
         &self,
-        LimitEntry { rule, name, text, limit }: LimitEntry<'a>,
+        NamedLimit { rule, name, text, limit }: NamedLimit<'a>,
         decision: &'a Decision,
         &Verdict { source, decided_at_ms, .. }: &Verdict,
     ) -> LimitAnswer<'a> {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::charges::Charges;
-use super::{Gate, Options};
+use super::{DecisionOptions, Gate};
 use crate::clock::Clock;
 use slidegate_store::{Admission, Charge, Grants, IdempotentOutcome, Store};
 use slidegate_store::{Key, Space};
@@ -24,7 +24,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         &self,
         charges: &Charges<'_>,
         id: Option<u64>,
-        options: Options<'_>,
+        options: DecisionOptions<'_>,
     ) -> Result<IdempotentOutcome, S::Error> {
         let deadline = Instant::now() + options.wait;
         let each = charges.charges.iter();

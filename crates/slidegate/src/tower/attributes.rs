@@ -22,14 +22,14 @@ type CostFn = dyn Fn(&Parts) -> u64 + Send + Sync;
 type PeerFn = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
 
 /// Source of an attribute.
-enum AttributeSource {
+enum Extractor {
     Header(HeaderName),
     Function(Box<AttributeFn>),
 }
 
 /// Attributes of requests, and their cost.
-pub(super) struct Attributes {
-    added: Vec<(Box<str>, AttributeSource)>,
+pub(super) struct RequestAttributes {
+    added: Vec<(Box<str>, Extractor)>,
     pub(super) cost: Option<Box<CostFn>>,
     pub(super) peer: Box<PeerFn>,
     pub(super) trusted_proxies: Vec<IpNet>,
@@ -37,7 +37,7 @@ pub(super) struct Attributes {
     is_missing_peer_logged: AtomicBool,
 }
 
-impl Default for Attributes {
+impl Default for RequestAttributes {
     fn default() -> Self {
         Self {
             added: Vec::new(),
@@ -63,13 +63,13 @@ fn peer_address(parts: &Parts) -> Option<IpAddr> {
     address.or_else(|| extensions.get::<IpAddr>().copied())
 }
 
-impl Attributes {
+impl RequestAttributes {
     pub(super) fn add_header(&mut self, name: &str, header: HeaderName) {
-        self.added.push((name.into(), AttributeSource::Header(header)));
+        self.added.push((name.into(), Extractor::Header(header)));
     }
 
     pub(super) fn add_function(&mut self, name: &str, function: Box<AttributeFn>) {
-        self.added.push((name.into(), AttributeSource::Function(function)));
+        self.added.push((name.into(), Extractor::Function(function)));
     }
 
     /// Request for the rules. `ip` is where the text of the address is stored.
@@ -84,8 +84,8 @@ impl Attributes {
         // First: of two attributes with one name the first counts.
         for (name, source) in &self.added {
             let value = match source {
-                AttributeSource::Header(header) => single_value(parts, header)?.map(Cow::Borrowed),
-                AttributeSource::Function(function) => function(parts),
+                Extractor::Header(header) => single_value(parts, header)?.map(Cow::Borrowed),
+                Extractor::Function(function) => function(parts),
             };
             if let Some(value) = value.filter(|value| !value.is_empty()) {
                 request.set(&**name, value);

@@ -18,7 +18,7 @@ pub struct Charged(Weak<dyn OpenCharge>);
 
 /// Charge that outlasts the response, until this is dropped. See [`Charged::keep`].
 #[derive(Clone, Debug)]
-pub struct KeptCharge(Arc<dyn OpenCharge>);
+pub struct ChargeGuard(Arc<dyn OpenCharge>);
 
 impl Charged {
     pub(super) fn new(charge: &Arc<dyn OpenCharge>) -> Self {
@@ -37,12 +37,12 @@ impl Charged {
 
     /// Keeps the charge beyond the response, for an upgraded connection: its slot in flight is released
     /// when the returned value is dropped. `None` if the response has ended already.
-    pub fn keep(&self) -> Option<KeptCharge> {
-        self.0.upgrade().map(KeptCharge)
+    pub fn keep(&self) -> Option<ChargeGuard> {
+        self.0.upgrade().map(ChargeGuard)
     }
 }
 
-impl KeptCharge {
+impl ChargeGuard {
     /// Sets the actual cost, as [`Charged::settle`] does.
     pub fn settle(&self, cost: u64) {
         self.0.set_cost(cost);

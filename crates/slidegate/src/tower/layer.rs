@@ -14,7 +14,7 @@ use ipnet::{AddrParseError, IpNet};
 use slidegate_core::{Limit, LimitError};
 use tower_layer::Layer;
 
-use super::attributes::Attributes;
+use super::attributes::RequestAttributes;
 use super::refusal::Refusal;
 use super::service::RateLimit;
 use crate::clock::{Clock, SystemClock};
@@ -46,7 +46,7 @@ pub struct RateLimitLayer<S = Memory, C = SystemClock> {
 
 /// Options of a layer.
 pub(super) struct LayerOptions {
-    pub(super) attributes: Attributes,
+    pub(super) attributes: RequestAttributes,
     pub(super) wait: Duration,
     pub(super) headers: Headers,
     pub(super) refuse: Option<Box<RefuseFn>>,
@@ -131,7 +131,7 @@ impl<S, C> RateLimitLayer<S, C> {
     /// Layer with the rules of a gate, over its store.
     pub fn new(gate: Arc<Gate<S, C>>) -> Self {
         let options = LayerOptions {
-            attributes: Attributes::default(),
+            attributes: RequestAttributes::default(),
             wait: Duration::ZERO,
             headers: Headers::default(),
             refuse: None,

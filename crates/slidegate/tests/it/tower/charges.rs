@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
-use slidegate::tower::{Charged, KeptCharge, RateLimitLayer};
+use slidegate::tower::{ChargeGuard, Charged, RateLimitLayer};
 use slidegate::{Gate, Memory};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -130,7 +130,7 @@ async fn a_slot_is_released_on_errors_panics_and_disconnects_before_the_response
 #[tokio::test]
 async fn an_upgraded_connection_keeps_its_slot() {
     let gate = gate(SLOTS);
-    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel::<KeptCharge>();
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel::<ChargeGuard>();
     let service = RateLimitLayer::new(gate.clone()).layer(service_fn(move |request: Request<Body>| {
         let charged: &Charged = request.extensions().get().expect("a charge");
         let kept = charged.keep().expect("the response has not ended");
