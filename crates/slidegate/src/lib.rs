@@ -26,6 +26,7 @@
 //! | charge more than one unit, or only look | [`Limiter::check_n`], [`Limiter::peek`] |
 //! | settle a cost that is known afterwards | [`Limiter::reserve`], which returns a [`Permit`] |
 //! | bound the requests that run at the same time | [`Limit::in_flight`] |
+//! | find that bound from measured latency | [`adaptive`] |
 //! | wait instead of being denied | [`Limiter::until_ready`] |
 //! | share limits between processes | [`RedisLimiter::new`], and [`Fallback`] for outages |
 //! | read rules from a file | [`Policy::parse`] and a [`Gate`] over any [`Store`] |
@@ -58,6 +59,7 @@
 //! | `builder`, `engine` | [`Builder`]; the state that limiters share |
 //! | `until_ready`, `wait_queue` | waiting in order of arrival |
 //! | `permit`, `clock` | [`Permit`], signed; [`Clock`], [`ManualClock`] |
+//! | [`adaptive`] | adaptive concurrency: a limit that follows latency, with partitions |
 //! | `gate` | [`Gate`]: a policy over a store, for one request, a batch or an inspection |
 //! | [`headers`] | an answer as HTTP headers, rounded up to seconds |
 //! | [`http`] | the address of a client, header fields as typed values |
@@ -67,6 +69,7 @@
 //! The rest is re-exported: limits and verdicts from `slidegate-core`, stores from
 //! `slidegate-store` and `slidegate-store-redis`, policies from `slidegate-policy`.
 
+pub mod adaptive;
 mod async_limiter;
 mod builder;
 mod clock;
@@ -104,6 +107,10 @@ struct TheLibrary;
 #[cfg(all(doctest, feature = "tower"))]
 #[doc = include_str!("../../../docs/tower.md")]
 struct TowerGuide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adaptive.md")]
+struct AdaptiveConcurrency;
 
 #[cfg(all(doctest, feature = "redis"))]
 #[doc = include_str!("../../../docs/redis.md")]

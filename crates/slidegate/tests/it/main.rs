@@ -4,6 +4,7 @@
 //! `cargo test -p slidegate --all-features --test it -- --skip redis::` needs no server.
 #![cfg(not(shuttle))]
 
+mod adaptive;
 mod cases;
 mod clones;
 mod concurrency;
