@@ -97,7 +97,8 @@ where
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let (gate, options) = (Arc::clone(gate), Arc::clone(options));
         ResponseFuture::deciding(async move {
-            match options.decide(&gate, &parts).await {
+            let (decision, mut parts) = decide_detached(gate, options, parts).await;
+            match decision {
                 LayerDecision::Admitted(admitted) => {
                     admitted.extend(&mut parts);
                     let response = inner.call(Request::from_parts(parts, body)).await?;
@@ -106,6 +107,29 @@ where
                 LayerDecision::Refused(response) => Ok(response.map(LimitedBody::of_refusal)),
             }
         })
+    }
+}
+
+/// Decides in a task of its own, so that a request that is cancelled meanwhile gives back what it is
+/// charged: the task drops the charge. A request that waits for admission is cancelled with its future,
+/// so that it leaves the queue.
+async fn decide_detached<S: SyncStore + 'static, C: Clock + 'static>(
+    gate: Arc<Gate<S, C>>,
+    options: Arc<LayerOptions>,
+    parts: Parts,
+) -> (LayerDecision, Parts) {
+    let is_waiting = !options.wait.is_zero();
+    let decide = async move { (options.decide(&gate, &parts).await, parts) };
+    if is_waiting {
+        return decide.await;
+    }
+    match tokio::spawn(decide).await {
+        Ok(decided) => decided,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime shuts down, and drops this future too.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 

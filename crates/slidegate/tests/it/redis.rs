@@ -35,4 +35,6 @@ mod servers;
 mod stores;
 #[cfg(feature = "policy")]
 mod telemetry;
+#[cfg(feature = "tower")]
+mod tower;
 mod vectors;
