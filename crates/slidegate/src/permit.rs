@@ -107,6 +107,7 @@ impl UnsignedPermit {
     }
 
     /// Settlement at this cost; slots in flight are released.
+    #[cfg(feature = "policy")]
     pub(crate) fn settlement(&self, cost: u64, now_ms: u64) -> Settlement<'_> {
         let (id, subjects) = parse(&self.0).expect("only `new` makes permits without a signature");
         Settlement { now_ms, id, cost, slots: 0, subjects }
