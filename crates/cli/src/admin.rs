@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::Value;
 
-use crate::client::{HttpClient, ServerResponse, ServerUrl, TlsArgs};
+use slidegate_server::http_client::HttpUrl;
+
+use crate::client::{JsonClient, ServerResponse, TlsArgs};
 use crate::{check, exit, stderr, stdout};
 
 mod keys;
@@ -71,7 +73,7 @@ enum AdminCommand {
 struct AdminServer {
     /// URL of the server's admin listener.
     #[arg(long, value_name = "URL", env = "SLIDEGATE_ADMIN_URL", default_value = "http://127.0.0.1:8090")]
-    url: ServerUrl,
+    url: HttpUrl,
     /// Bearer token of the admin listener, if it requires one.
     #[arg(long, env = "SLIDEGATE_ADMIN_TOKEN", hide_env_values = true)]
     token: Option<String>,
@@ -85,7 +87,7 @@ struct AdminServer {
 pub(crate) fn run(args: &AdminArgs) -> miette::Result<ExitCode> {
     let (server, request) = args.command.request();
     let body = request.body.as_ref().map(ToString::to_string);
-    let client = HttpClient::new(&server.url, &server.tls, server.token.as_deref());
+    let client = JsonClient::new(&server.url, &server.tls, server.token.as_deref());
     let response =
         client.and_then(|client| client.send(request.method.clone(), &request.path, body, TIMEOUT));
     match response.and_then(|response| Ok((response.object()?, response))) {

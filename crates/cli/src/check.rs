@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-use crate::client::{HttpClient, ServerArgs, ServerResponse};
+use crate::client::{JsonClient, ServerArgs, ServerResponse};
 use crate::{exit, stderr, stdout};
 
 mod attribute;
@@ -52,7 +52,7 @@ pub(crate) struct CheckArgs {
 
 pub(crate) fn run(args: &CheckArgs) -> miette::Result<ExitCode> {
     let timeout = TIMEOUT.saturating_add(Duration::from_millis(args.wait));
-    let send = |client: HttpClient| client.send(Method::POST, "/v1/check", Some(body(args)), timeout);
+    let send = |client: JsonClient| client.send(Method::POST, "/v1/check", Some(body(args)), timeout);
     match args.server.client().and_then(send).and_then(|response| Ok((response.object()?, response))) {
         Ok((decision, response)) => report(args, &decision, &response),
         Err(error) => {

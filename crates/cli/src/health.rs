@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use hyper::Method;
 
-use crate::client::{ClientError, HttpClient, ServerResponse, ServerUrl, TlsArgs};
+use slidegate_server::http_client::HttpUrl;
+
+use crate::client::{ClientError, JsonClient, ServerResponse, TlsArgs};
 use crate::{exit, stdout};
 
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -32,21 +34,21 @@ pub(crate) struct HealthArgs {
     /// URL of the server, or of its admin listener.
     #[arg(long, visible_alias = "url", value_name = "URL", env = "SLIDEGATE_SERVER")]
     #[arg(default_value = "http://127.0.0.1:8080")]
-    server: ServerUrl,
+    server: HttpUrl,
     #[command(flatten)]
     tls: TlsArgs,
 }
 
 pub(crate) fn run(args: &HealthArgs) -> miette::Result<ExitCode> {
     let HealthArgs { server, tls } = args;
-    let client = HttpClient::new(server, tls, None);
+    let client = JsonClient::new(server, tls, None);
     let reason = match client.and_then(|client| client.send(Method::GET, "/readyz", None, TIMEOUT)) {
         Ok(response) if response.status.is_success() => {
             stdout::print(&format!("ready: {server}{}\n", line(&response)))?;
             return Ok(ExitCode::SUCCESS);
         }
         Ok(response) => format!("{}{}", response.status, line(&response)),
-        Err(error @ ClientError::File { .. }) => return Ok(error.report(server, "")),
+        Err(error @ ClientError::File(_)) => return Ok(error.report(server, "")),
         Err(error) => error.to_string(),
     };
     anstream::eprintln!("not ready: {server}: {reason}");

@@ -5,7 +5,6 @@ pub(crate) mod error;
 pub(crate) mod exposure;
 pub(crate) mod listener;
 mod observe_settings;
-#[cfg(feature = "otlp")]
 pub(crate) mod otlp_error;
 pub(crate) mod pem;
 pub mod schema;

@@ -9,6 +9,7 @@
 //! | module | contains |
 //! |---|---|
 //! | `config` | settings of the file, its `schema`, `listener`, `exposure` of listeners, `pem` files, errors |
+//! | [`http_client`] | HTTP client of the OTLP exporter and of the command line |
 //! | `telemetry` | `metrics` formats, `otlp`, `denial_log`, `audit`, `log_writer`, `auth_failures` |
 //! | `net` | `accept` loop, `serve`, `overload`, `connections` (slots, time-outs, turns, pace), `tls`, `tracked_io`, `byte_budget` |
 //! | `runtime` | `decider`, which all protocols ask, and what changes it: `reload`, `overrides`, `snapshot`, `certificates` |
@@ -20,6 +21,7 @@
 
 mod admin;
 pub mod config;
+pub mod http_client;
 mod net;
 mod protocols;
 mod runtime;
@@ -28,7 +30,6 @@ mod telemetry;
 
 pub use config::Config;
 pub use config::error::ConfigError;
-#[cfg(feature = "otlp")]
 pub use config::otlp_error::OtlpError;
 pub use config::snapshot_error::SnapshotStartError;
 pub use config::tls_error::TlsError;

@@ -81,7 +81,7 @@ impl Runtime {
             let telemetry = Telemetry::new(telemetry_settings(&settings.observe)).timed(timed);
             denial_log = Arc::new(DenialLog::new(Arc::clone(telemetry.interest())));
             let log = Arc::clone(&denial_log);
-            telemetry.on_denial(move |denial| log.note(denial));
+            telemetry.on_denial(move |denial| log.record(denial));
             gate = gate.observe(Arc::new(telemetry));
         }
         let network = Network::new(settings.server.clone(), certificates);

@@ -35,8 +35,9 @@ pub struct Listeners {
     pub admin: Option<TcpListener>,
 }
 
-/// Serves until `shutdown` completes. From then on it is not ready, and every response ends its connection; after `shutdown_delay`
-/// it accepts no connections, and requests in progress have `shutdown_timeout` to complete.
+/// Serves until `shutdown` completes. From then on the server is not ready, and every response ends
+/// its connection. After `shutdown_delay` it accepts no connections, and requests in progress have
+/// `shutdown_timeout` to complete.
 ///
 /// The admin listener stays open until all others have ended.
 pub async fn run<C: Clock + 'static>(
@@ -116,7 +117,7 @@ fn background<C: Clock + 'static>(runtime: &Arc<Runtime<C>>, events: &Arc<Events
     background
 }
 
-/// Whether the admin listener may have its address.
+/// Checks that the address of the admin listener is protected.
 fn bind_admin<C: Clock>(
     runtime: &Runtime<C>,
     socket: &TcpListener,
@@ -148,7 +149,7 @@ impl<C: Clock + 'static> Serve for Protocols<C> {
         let Self { decider, check, admin } = self;
         match caller.listener {
             Listener::Http => http::connection::serve(decider, check, stream, caller, progress).await,
-            // Boxed, so that connections of the check API have no room for them.
+            // Boxed, so that connections of the check API stay small.
             Listener::Admin => {
                 Box::pin(http::connection::serve(decider, admin, stream, caller, progress)).await;
             }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{ClientError, HttpClient, ServerUrl};
+use slidegate_server::http_client::{HttpUrl, TlsFiles};
+
+use super::{ClientError, JsonClient};
 
 const TLS_HEADING: &str = "TLS options (for https URLs)";
 
@@ -11,7 +13,7 @@ const TLS_HEADING: &str = "TLS options (for https URLs)";
 pub(crate) struct ServerArgs {
     /// URL of the server.
     #[arg(long, value_name = "URL", env = "SLIDEGATE_SERVER", default_value = "http://127.0.0.1:8080")]
-    pub(crate) server: ServerUrl,
+    pub(crate) server: HttpUrl,
     /// Bearer token of the server, if it requires one.
     #[arg(long, env = "SLIDEGATE_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
@@ -20,8 +22,8 @@ pub(crate) struct ServerArgs {
 }
 
 impl ServerArgs {
-    pub(crate) fn client(&self) -> Result<HttpClient, ClientError> {
-        HttpClient::new(&self.server, &self.tls, self.token.as_deref())
+    pub(crate) fn client(&self) -> Result<JsonClient, ClientError> {
+        JsonClient::new(&self.server, &self.tls, self.token.as_deref())
     }
 }
 
@@ -30,11 +32,21 @@ impl ServerArgs {
 pub(crate) struct TlsArgs {
     /// CA certificates to trust (PEM), instead of the system's.
     #[arg(long, value_name = "FILE", env = "SLIDEGATE_CACERT", help_heading = TLS_HEADING)]
-    pub(super) cacert: Option<PathBuf>,
+    cacert: Option<PathBuf>,
     /// Client certificate (PEM), if the server requires one.
     #[arg(long, value_name = "FILE", env = "SLIDEGATE_CERT", requires = "key", help_heading = TLS_HEADING)]
-    pub(super) cert: Option<PathBuf>,
+    cert: Option<PathBuf>,
     /// Private key of the client certificate (PEM).
     #[arg(long, value_name = "FILE", env = "SLIDEGATE_KEY", requires = "cert", help_heading = TLS_HEADING)]
-    pub(super) key: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl TlsArgs {
+    pub(super) fn files(&self) -> TlsFiles<'_> {
+        TlsFiles {
+            authorities: self.cacert.as_deref(),
+            certificate: self.cert.as_deref(),
+            key: self.key.as_deref(),
+        }
+    }
 }

@@ -2,15 +2,16 @@
 
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use http_body_util::LengthLimitError;
 use hyper::StatusCode;
-use rustls::{AlertDescription, CertificateError, Error as TlsError};
+use rustls::{AlertDescription, CertificateError, Error as RustlsError};
+use slidegate_server::TlsError;
+use slidegate_server::http_client::{HttpClientError, HttpUrl};
 
-use super::{MAX_RESPONSE_BYTES, ServerUrl};
+use super::MAX_RESPONSE_BYTES;
 use crate::{exit, stderr};
 
 /// Reason why a request has no response.
@@ -18,20 +19,18 @@ use crate::{exit, stderr};
 pub(crate) enum ClientError {
     #[error("cannot start the runtime: {0}")]
     Runtime(io::Error),
-    #[error("cannot connect: {0}")]
-    Connect(io::Error),
     #[error("no response within {} s", .0.as_secs())]
     Timeout(Duration),
     /// A file of `--cacert`, `--cert` or `--key` is unusable.
-    #[error("{}: {why}", path.display())]
-    File { path: PathBuf, why: String },
+    #[error(transparent)]
+    File(#[from] TlsError),
+    #[error("invalid token: it must consist of visible ASCII characters")]
+    Token,
     /// TLS failed; the text says what to do.
     #[error("{0}")]
     Tls(String),
-    #[error("invalid HTTP response: {0}")]
-    Http(hyper::Error),
-    #[error("invalid request: {0}")]
-    Request(#[from] hyper::http::Error),
+    #[error("{0}")]
+    Http(HttpClientError),
     #[error("the response exceeds {} MiB", MAX_RESPONSE_BYTES >> 20)]
     TooLong,
     #[error("cannot read the response: {0}")]
@@ -42,35 +41,32 @@ pub(crate) enum ClientError {
 
 impl ClientError {
     /// Prints the error of a request to a server, with a hint if there may be no server at all.
-    pub(crate) fn report(&self, url: &ServerUrl, hint: &str) -> ExitCode {
-        if matches!(self, Self::File { .. }) {
+    pub(crate) fn report(&self, url: &HttpUrl, hint: &str) -> ExitCode {
+        if matches!(self, Self::File(_) | Self::Token) {
             stderr::error(self);
             return ExitCode::from(exit::USAGE);
         }
         stderr::error(format_args!("{url}: {self}"));
-        if matches!(self, Self::Connect(_) | Self::Timeout(_)) {
+        if matches!(self, Self::Http(HttpClientError::Connect(_)) | Self::Timeout(_)) {
             stderr::help(hint);
         }
         ExitCode::from(exit::NO_RESPONSE)
     }
 
-    pub(super) fn from_handshake(url: &ServerUrl, error: &io::Error) -> Self {
-        Self::Tls(match tls_error(error) {
-            Some(error) => advice(url, error),
-            None => format!("TLS handshake failed: {error}"),
-        })
-    }
-
-    /// Error of a request. The error of its connection, if any, says more.
-    pub(super) fn from_http(url: &ServerUrl, error: hyper::Error, connection: Option<hyper::Error>) -> Self {
-        let tls = tls_error(&error).or_else(|| connection.as_ref().and_then(|error| tls_error(error)));
-        match tls {
-            Some(tls) => Self::Tls(advice(url, tls)),
-            None if error.is_parse() && !url.is_https() => Self::Tls(format!(
-                "not an HTTP response: {error}. If the server uses TLS, try {}",
-                url.with_other_scheme()
-            )),
-            None => Self::Http(connection.filter(|_| error.is_canceled()).unwrap_or(error)),
+    pub(super) fn from_http(url: &HttpUrl, error: HttpClientError) -> Self {
+        if let Some(tls) = error.find::<RustlsError>() {
+            return Self::Tls(advice(url, tls));
+        }
+        match error {
+            HttpClientError::Exchange { error, .. } if error.is_parse() && !url.is_https() => {
+                let other = url.with_other_scheme();
+                Self::Tls(format!("not an HTTP response: {error}. If the server uses TLS, try {other}"))
+            }
+            // A canceled request has its reason in the connection.
+            HttpClientError::Exchange { error, connection: Some(connection) } if error.is_canceled() => {
+                Self::Http(HttpClientError::Exchange { error: connection, connection: None })
+            }
+            error => Self::Http(error),
         }
     }
 
@@ -79,35 +75,19 @@ impl ClientError {
     }
 }
 
-/// The TLS error inside another error.
-fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(tls) = error.downcast_ref::<TlsError>() {
-            return Some(tls);
-        }
-        // The source of an I/O error is the source of the error that it wraps, not that error.
-        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        };
-    }
-    None
-}
-
-fn advice(url: &ServerUrl, error: &TlsError) -> String {
+fn advice(url: &HttpUrl, error: &RustlsError) -> String {
     match error {
-        TlsError::InvalidCertificate(error) => server_certificate(url, error),
-        TlsError::InvalidMessage(_) => {
+        RustlsError::InvalidCertificate(error) => server_certificate(url, error),
+        RustlsError::InvalidMessage(_) => {
             format!("the server does not use TLS: try {}", url.with_other_scheme())
         }
-        TlsError::AlertReceived(AlertDescription::CertificateRequired) => {
+        RustlsError::AlertReceived(AlertDescription::CertificateRequired) => {
             "the server requires a client certificate: pass it with --cert and its key with --key".to_owned()
         }
-        TlsError::AlertReceived(AlertDescription::CertificateExpired) => {
+        RustlsError::AlertReceived(AlertDescription::CertificateExpired) => {
             "the client certificate (--cert) has expired: renew it".to_owned()
         }
-        TlsError::AlertReceived(
+        RustlsError::AlertReceived(
             alert @ (AlertDescription::UnknownCA
             | AlertDescription::BadCertificate
             | AlertDescription::CertificateUnknown
@@ -120,7 +100,7 @@ fn advice(url: &ServerUrl, error: &TlsError) -> String {
     }
 }
 
-fn server_certificate(url: &ServerUrl, error: &CertificateError) -> String {
+fn server_certificate(url: &HttpUrl, error: &CertificateError) -> String {
     let host = url.host();
     let problem = match error {
         CertificateError::UnknownIssuer => {

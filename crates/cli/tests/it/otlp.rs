@@ -1,5 +1,4 @@
 //! OpenTelemetry of the real program: what it is told by variables, and what it says when nobody takes it.
-#![cfg(feature = "otlp")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -108,8 +108,8 @@ fn errors_say_what_to_do() {
         (&late_server.url(), vec!["--cacert", &late_ca], 3, "has expired", "renew it"),
         (&plain_https, vec!["--cacert", &ca], 3, "does not use TLS", &plain.url()),
         (&http, vec![], 3, "not an HTTP response", &https),
-        (&https, vec!["--cacert", &no_file], 2, "none.crt: cannot read", "none.crt"),
-        (&https, vec!["--cacert", &key], 2, "tls.key: no certificate found", "-----BEGIN CERTIFICATE-----"),
+        (&https, vec!["--cacert", &no_file], 2, "none.crt cannot be read", "none.crt"),
+        (&https, vec!["--cacert", &key], 2, "tls.key has no certificate", "-----BEGIN CERTIFICATE-----"),
     ];
     for (url, more, code, what, remedy) in rows {
         let ended = check(url, &more);
@@ -152,8 +152,8 @@ fn certificates_of_clients() {
     for (more, what) in [
         (vec!["--cert", cert.as_str()], "--key"),
         (vec!["--key", key.as_str()], "--cert"),
-        (vec!["--cert", &cert, "--key", &key], "late.key: does not match the certificate in"),
-        (vec!["--cert", &cert, "--key", &cert], "known.crt: no private key found"),
+        (vec!["--cert", &cert, "--key", &key], "late.key does not match the certificate in"),
+        (vec!["--cert", &cert, "--key", &cert], "known.crt has no private key"),
     ] {
         let ended = check(&server.url(), &more);
         assert_eq!(ended.code, Some(2), "{ended:?}");

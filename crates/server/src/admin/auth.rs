@@ -1,7 +1,8 @@
-//! Authentication of admin requests: a token; without one, protection against requests of web pages.
+//! Authentication of admin requests: a token; without one, protection against web pages.
 //!
-//! A browser on the same machine reaches a loopback address too. A page may send it requests, which the browser marks with an
-//! `Origin` and does not let have a JSON body unasked; or its host may be made to resolve to 127.0.0.1, which the `Host` shows.
+//! A browser on the same machine reaches a loopback address too. It sends an `Origin` with requests
+//! of foreign pages, and no JSON body without a preflight. A page whose host name resolves to
+//! 127.0.0.1 (DNS rebinding) is recognised by its `Host`.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,40 +28,40 @@ impl From<Problem> for AuthRefusal {
     }
 }
 
-/// Lets a request pass, or says what it lacks. `bound` is where the listener really is.
+/// Authenticates a request. `bound` is the address of the listener.
 pub(super) fn check(
     server: &ServerSettings,
     bound: Option<SocketAddr>,
     head: &Parts,
 ) -> Result<(), AuthRefusal> {
-    let (Some(admin), Some(bound)) = (&server.admin, bound) else { return Err(open().into()) };
+    let (Some(admin), Some(bound)) = (&server.admin, bound) else { return Err(exposed().into()) };
     if exposure::check_at(admin, bound).is_err() {
-        return Err(open().into());
+        return Err(exposed().into());
     }
     if let Some(expected) = admin.token.as_deref() {
         return auth::check(&head.headers, Some(expected)).map_err(AuthRefusal::Token);
     }
-    // By TLS nobody else's host name gets here: the certificate is not for it.
+    // With TLS, the certificate is not valid for a foreign host name.
     if admin.tls.is_none() {
         check_host(&head.headers)?;
     }
     check_origin(&head.headers)?;
     if head.method == Method::POST && !head.headers.contains_key(CONTENT_TYPE) {
-        let detail = "without a token Content-Type: application/json is required";
+        let detail = "without a token, Content-Type: application/json is required";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into());
     }
     Ok(())
 }
 
-/// It was refused before it came to this.
-fn open() -> Problem {
+/// Refusal by an exposed listener. Startup and reloads refuse it as well.
+fn exposed() -> Problem {
     forbidden("other machines can reach this listener without authentication: set a token")
 }
 
 fn check_host(headers: &HeaderMap) -> Result<(), Problem> {
     match single(headers, &HOST) {
         Some(host) if is_address(host) => Ok(()),
-        _ => Err(forbidden("without a token the Host header must be an address or localhost")),
+        _ => Err(forbidden("without a token, the Host header must be an address or localhost")),
     }
 }
 
@@ -71,18 +72,18 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     let origin = single(headers, &ORIGIN).and_then(|origin| origin.split_once("://"));
     match (origin, single(headers, &HOST)) {
         (Some((_, origin)), Some(host)) if origin.eq_ignore_ascii_case(host) => Ok(()),
-        _ => Err(forbidden("without a token requests from other origins are refused")),
+        _ => Err(forbidden("without a token, requests from other origins are refused")),
     }
 }
 
-/// The one value of a header.
+/// Value of a header that occurs once.
 fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
 }
 
-/// Whether a host, with or without a port, is one that no name server has a say in.
+/// Whether a host, with or without a port, needs no name resolution.
 fn is_address(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_turned_away() {
+    fn foreign_pages_are_refused() {
         let rows: [(&[(HeaderName, &str)], bool); 9] = [
             (&[(HOST, "127.0.0.1:8090")], true),
             (&[(HOST, "127.0.0.1:8090"), (ORIGIN, "http://127.0.0.1:8090")], true),

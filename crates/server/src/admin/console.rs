@@ -1,6 +1,6 @@
-//! The console: a page for operators at `/` of their listener, with one style sheet and one script.
+//! Console: a page for operators at `/` of the admin listener, with one style sheet and one script.
 //!
-//! It holds no data, so whoever reaches the listener may have it. What it shows it asks for as everybody does, with the token.
+//! It contains no data, so it needs no token. It gets its data from the API, with the token.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::runtime::reload::digest;
 
 const PAGE: &str = include_str!("console/index.html");
 const STYLE: &str = include_str!("console/style.css");
-/// One script in parts. Joined they take one request, and nothing has to be built.
+/// Script in parts, joined here: one request, and no build step.
 const SCRIPT: &str = concat!(
     include_str!("console/text.js"),
     include_str!("console/page.js"),
@@ -35,7 +35,8 @@ const SCRIPT: &str = concat!(
     include_str!("console/main.js"),
 );
 
-/// Nothing from elsewhere, nothing inline, no frames. The last one makes the browser refuse every way from a text to markup.
+/// Content security policy: nothing from other origins, nothing inline, no frames, and no conversion of
+/// text to markup (trusted types).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'";
 
@@ -47,11 +48,12 @@ static FILES: LazyLock<[ConsoleFile; 3]> = LazyLock::new(|| {
     ]
 });
 
+/// File of the console.
 struct ConsoleFile {
     path: &'static str,
     content_type: HeaderValue,
     text: &'static str,
-    /// Of what is in it: another program brings another page.
+    /// Hash of the text, as an entity tag.
     tag: HeaderValue,
 }
 
@@ -75,7 +77,7 @@ impl ConsoleFile {
         answer
     }
 
-    /// Whether the browser has it.
+    /// Whether the browser has this version.
     fn is_cached(&self, headers: &HeaderMap) -> bool {
         let named = headers
             .get_all(IF_NONE_MATCH)
@@ -86,7 +88,7 @@ impl ConsoleFile {
     }
 }
 
-/// A browser asks whether it is still the same; a program finds its way to the document.
+/// Headers of every file.
 fn fixed() -> [(HeaderName, &'static str); 5] {
     [
         (CACHE_CONTROL, "no-cache"),
@@ -97,7 +99,7 @@ fn fixed() -> [(HeaderName, &'static str); 5] {
     ]
 }
 
-/// The file at a path, if there is one.
+/// Response with the file at a path, if there is one.
 pub(crate) fn file(path: &str, headers: &HeaderMap) -> Option<Reply> {
     FILES.iter().find(|file| file.path == path).map(|file| file.reply(headers))
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/keys/look` and `POST /v1/keys/reset`: what is known of a subject, and a fresh start for it.
+//! `POST /v1/keys/look` and `POST /v1/keys/reset`: inspection and reset of subjects.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::runtime::Runtime;
 use crate::telemetry::audit::{AuditDetails, Completion};
 use crate::telemetry::labels;
 
-/// The most rules that an answer names.
+/// Maximum number of rules in a message.
 const MAX_NAMED: usize = 50;
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ impl<'a> KeysBody<'a> {
         &self.attributes.0
     }
 
-    /// As it was given, for the audit log.
+    /// Text of the request, for the audit log.
     fn what(&self) -> String {
         let mut text = self.rule.as_ref().map_or_else(String::new, |rule| format!("rule={rule} "));
         for (name, value) in self.request().attributes() {
@@ -49,10 +49,9 @@ impl<'a> KeysBody<'a> {
     }
 }
 
-pub(super) async fn look<C: Clock>(runtime: &Runtime<C>, bytes: &[u8]) -> Result<Reply, Problem> {
+pub(super) async fn inspect<C: Clock>(runtime: &Runtime<C>, bytes: &[u8]) -> Result<Reply, Problem> {
     let body = KeysBody::read(bytes)?;
-    let looked = found(runtime, &body).await?;
-    let subjects: Vec<Value> = looked.iter().map(render).collect();
+    let subjects: Vec<Value> = find(runtime, &body).await?.iter().map(render).collect();
     Ok(respond(runtime, &body, &subjects))
 }
 
@@ -63,13 +62,15 @@ pub(super) async fn reset<C: Clock>(
 ) -> Result<Reply, Problem> {
     let body = KeysBody::read(bytes)?;
     audit.what = Some(body.what());
-    let before = found(runtime, &body).await?;
-    audit.before = Some(before.iter().map(used).collect::<Vec<_>>().join("; "));
+    let before = find(runtime, &body).await?;
+    audit.before = Some(before.iter().map(usage).collect::<Vec<_>>().join("; "));
     let forgotten = match runtime.gate().reset(body.rule.as_deref(), body.request()).await {
-        // Subjects are forgotten one after the other, and an answer may be lost.
+        // Subjects are reset one by one, and a response may be lost.
         Err(GateError::Store(error)) => {
             audit.completion = Completion::Unknown;
-            let detail = format!("the store did not respond: all, some or none was reset; retry: {error}");
+            let detail = format!(
+                "the store did not respond: all, some or none of the subjects were reset; retry: {error}"
+            );
             return Err(Problem::unanswered(detail));
         }
         forgotten => forgotten?,
@@ -85,7 +86,7 @@ pub(super) async fn reset<C: Clock>(
 }
 
 /// Subjects that the attributes name. An unknown rule is an error.
-async fn found<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>) -> Result<Vec<Inspection>, Problem> {
+async fn find<C: Clock>(runtime: &Runtime<C>, body: &KeysBody<'_>) -> Result<Vec<Inspection>, Problem> {
     let rule = body.rule.as_deref();
     if let Some(name) = rule
         && !runtime.gate().policy().rules().iter().any(|rule| rule.name() == name)
@@ -162,17 +163,17 @@ fn render(one: &Inspection) -> Value {
     })
 }
 
-/// No attribute has two values, and parts that nobody has named are numbered, so every part has its own name.
+/// Key as JSON. Names are unique: parts without a name are numbered.
 pub(crate) fn key(parts: &[KeyText]) -> Value {
     let members = parts.iter().map(|part| (part.attribute.clone(), Value::from(part.value.clone())));
     Value::Object(members.collect::<Map<_, _>>())
 }
 
-/// In a few words: `login 5/min: 5 of 5`.
-fn used(one: &Inspection) -> String {
+/// Usage of a subject, for the audit log: `login 5/min: 5 used`.
+fn usage(one: &Inspection) -> String {
     let limits = one.limits().map(|limit| match limit.used {
         Some(used) => format!("{}: {used} used", limit.text),
-        None => format!("{}: not known", limit.text),
+        None => format!("{}: unknown", limit.text),
     });
     format!("{} {}", one.rule(), limits.collect::<Vec<_>>().join(", "))
 }

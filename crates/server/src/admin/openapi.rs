@@ -1,4 +1,5 @@
-//! OpenAPI document of the admin API, written by hand in `openapi.json`; tests check every response against it.
+//! OpenAPI document of the admin API, written by hand in `openapi.json`. Tests check every response
+//! against it.
 
 use std::sync::LazyLock;
 

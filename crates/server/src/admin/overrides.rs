@@ -1,4 +1,4 @@
-//! `/v1/overrides`: exceptions from rules that hold for a while, on all nodes.
+//! `/v1/overrides`: temporary overrides of rules, on all nodes.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};

@@ -1,4 +1,5 @@
-//! `GET /v1/policy`: the rules that are in force, overrides included, where they come from, and what the last reload changed.
+//! `GET /v1/policy`: the rules in force with temporary overrides, their file, and the changes of the
+//! last reload.
 
 use hyper::StatusCode;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `POST /v1/reload`: the policy file and the certificates are read again, at once.
+//! `POST /v1/reload`: reload of the policy file and the certificates.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::runtime::Runtime;
 use crate::runtime::reload::ReloadError;
 use crate::telemetry::audit::AuditDetails;
 
-/// There is nothing to say yet.
+/// Body of a reload: empty, or an empty object.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReloadBody {}
@@ -31,7 +31,7 @@ pub(super) async fn reload<C: Clock + 'static>(
         let ReloadBody {} = json_body::parse(bytes)?;
     }
     audit.before = runtime.reload_state().policy_digest;
-    // Also where there is no policy file to read again.
+    // Also without a policy file.
     let CertificateReload { changed, errors } = runtime.network().certificates.reload().await;
     changed.iter().for_each(|setting| audit.record_change(&format!("new certificate of {setting}")));
     let policy = runtime.reload().await;
@@ -51,7 +51,8 @@ pub(super) async fn reload<C: Clock + 'static>(
     }
 }
 
-/// All that is wrong, and what was done nevertheless: policy and certificates do not wait for each other.
+/// Problem with all errors, and the changes that were made in spite of them: policy and certificates
+/// are independent.
 fn refused(policy: Option<&ReloadError>, certificates: &[ConfigError], audit: &mut AuditDetails) -> Problem {
     let status = match policy {
         Some(ReloadError::NoFile) => StatusCode::CONFLICT,

@@ -100,7 +100,7 @@ async fn route<C: Clock + 'static>(
         }
         "/v1/overrides" => "GET, HEAD, POST",
         "/v1/keys/look" if posts => {
-            return keys::look(runtime, &connection.read(&head.headers, body).await?).await;
+            return keys::inspect(runtime, &connection.read(&head.headers, body).await?).await;
         }
         "/v1/keys/reset" if posts => {
             return keys::reset(runtime, &connection.read(&head.headers, body).await?, audit).await;

@@ -1,4 +1,4 @@
-//! `GET /v1/status`: how the service is doing, on one page.
+//! `GET /v1/status`: status of the server.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub(super) fn status<C: Clock>(runtime: &Runtime<C>) -> Reply {
     )
 }
 
-/// The store's part of it.
+/// Status of the store.
 pub(crate) fn store(backend: &Backend) -> Value {
     let state = StoreState::of(backend).name();
     match backend {

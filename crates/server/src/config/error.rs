@@ -46,14 +46,7 @@ pub enum ConfigError {
         /// Address of the listener.
         address: SocketAddr,
     },
-    /// Telemetry is to be exported by a program without OpenTelemetry.
-    #[error(
-        "observe.otlp: this program was built without OpenTelemetry: build it with `cargo build --release --features \
-         otlp`, or take the setting out of the file"
-    )]
-    WithoutOtlp,
     /// Telemetry cannot be exported with these settings.
-    #[cfg(feature = "otlp")]
     #[error("observe.otlp: {0}")]
     Otlp(#[from] super::otlp_error::OtlpError),
 }

@@ -24,7 +24,7 @@ slidegate::policy::section! {
 }
 
 slidegate::policy::section! {
-    /// Export to an OpenTelemetry collector over HTTP. Requires a build with the feature `otlp`.
+    /// Export to an OpenTelemetry collector over HTTP.
     pub struct OtlpSettings: "otlp" as "Otlp" {
         /// URL of the collector. Metrics go to `/v1/metrics` below it, traces to `/v1/traces`.
         endpoint: Checked<CollectorUrl> => "http://127.0.0.1:4318", { "examples": ["http://127.0.0.1:4318"] };

@@ -22,12 +22,14 @@ pub(crate) fn read(path: &Path) -> io::Result<Arc<[u8]>> {
     Ok(bytes.into())
 }
 
-/// Certificates of authorities in a file.
-#[cfg(feature = "otlp")]
-pub(crate) fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+/// Content of a file, parsed by [`certificates`] or [`private_key`].
+pub(crate) fn load<T>(
+    path: &Path,
+    parse: impl FnOnce(&Path, &[u8]) -> Result<T, TlsError>,
+) -> Result<T, TlsError> {
     let unreadable =
         |error: io::Error| TlsError::Unreadable { path: path.to_owned(), why: error.to_string() };
-    certificates(path, &read(path).map_err(unreadable)?)
+    parse(path, &read(path).map_err(unreadable)?)
 }
 
 pub(crate) fn certificates(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -45,7 +45,7 @@ pub enum TlsError {
     /// A key needs a passphrase.
     #[error(
         "the key in {0} is encrypted: write it without a passphrase, \
-         `openssl pkey -in {0} -out plain.key`, and give only the server's user access", path.display()
+         `openssl pkey -in {0} -out plain.key`, and restrict access to that file", path.display()
     )]
     EncryptedKey {
         /// The file.
@@ -61,8 +61,8 @@ pub enum TlsError {
     },
     /// Key and certificate are not of each other.
     #[error(
-        "the key in {} does not match the certificate in {}: the server's own certificate has to be the first in its \
-         file, and the key the one that it was made for", key.display(), certificate.display()
+        "the key in {} does not match the certificate in {}: the certificate of the key must be the first in its file",
+        key.display(), certificate.display()
     )]
     Mismatch {
         /// The file of the certificate.

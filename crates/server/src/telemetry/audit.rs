@@ -11,7 +11,7 @@ use hyper::{Method, StatusCode};
 use budget::LineDecision;
 pub(crate) use budget::{AuditBudget, summarise};
 
-/// Target of these lines, whatever the log level.
+/// Tracing target of the audit log, which is written at every log level.
 pub(crate) const TARGET: &str = "slidegate::audit";
 
 /// Action that changes something.
@@ -48,7 +48,7 @@ impl Action {
 /// Details of an audit line, filled in while the request is handled.
 #[derive(Default, Debug)]
 pub(crate) struct AuditDetails {
-    /// Subject of the action, as it was given.
+    /// Object of the action, as in the request.
     pub(crate) what: Option<String>,
     /// Reason that the operator gave.
     pub(crate) reason: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) enum Completion {
 }
 
 impl AuditDetails {
-    /// Records a change that was made, whatever comes of the rest.
+    /// Records a change that was made, even if the rest fails.
     pub(crate) fn record_change(&mut self, what: &str) {
         self.completion = Completion::Partly;
         match &mut self.after {
@@ -83,7 +83,7 @@ impl AuditDetails {
     }
 }
 
-/// Audit line, written when it is dropped, so that an abandoned request leaves one, too.
+/// Audit line, written when it is dropped, so that an abandoned request leaves one too.
 #[derive(Debug)]
 pub(crate) struct AuditLine<'a> {
     pub(crate) budget: &'a AuditBudget,
@@ -127,10 +127,10 @@ impl Drop for AuditLine<'_> {
     }
 }
 
-/// As `openssl x509 -fingerprint -sha256` prints it, without the colons.
+/// Fingerprint as `openssl x509 -fingerprint -sha256` prints it, without the colons.
 fn fingerprint(digest: &[u8; 32]) -> String {
     digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        write!(text, "{byte:02X}").expect("a string takes everything");
+        write!(text, "{byte:02X}").expect("writing to a string does not fail");
         text
     })
 }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_are_as_openssl_has_them() {
+    fn fingerprints_are_those_of_openssl() {
         let mut digest = [0; 32];
         (digest[0], digest[31]) = (0xab, 0x01);
         let text = fingerprint(&digest);

@@ -1,4 +1,4 @@
-//! Requests without the right token: counted by listener, and logged at most once a second for each.
+//! Requests without a valid token: counted by listener, and logged at most once a second for each.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ impl AuthFailure {
     pub(crate) const ALL: [(Self, &'static str); 2] = [(Self::Missing, "missing"), (Self::Wrong, "wrong")];
 }
 
-/// Counts of requests without the right token, by listener.
+/// Counts of requests without a valid token, by listener.
 #[derive(Default)]
 pub(crate) struct AuthFailures {
     listeners: [ListenerFailures; Listener::ALL.len()],
@@ -33,8 +33,8 @@ struct ListenerFailures {
 }
 
 impl AuthFailures {
-    /// Counts a request. A wrong token is logged with the address that sent it, without the token: a guess may be close. More of them
-    /// within a second are summed up in the next line.
+    /// Counts a request. A wrong token is logged with the address of the client, without the token: a
+    /// guess may be close. The next line has the number of those in between.
     pub(crate) fn record(&self, listener: Listener, peer: IpAddr, failure: AuthFailure) {
         let failures = &self.listeners[listener as usize];
         failures.counts[failure as usize].fetch_add(1, Ordering::Relaxed);

@@ -1,8 +1,9 @@
-//! The denial log: a line for every denial, of which no second has more than it may, and which no request waits for.
+//! Denial log: a line for every denial, up to a number of lines per second, without delaying requests.
 //!
-//! A request only puts its line into a bounded queue; a thread writes it. A line takes a place when it is queued and gives it back a second
-//! after it was written, so that there are never more lines than places in any second. What finds no place, or no room
-//! in the queue, is counted, and the next line says how many those were; if there is none, a line of its own does.
+//! A request appends its line to a bounded queue; a thread writes it. A line takes a slot when it is
+//! queued and returns it a second after it was written, so that no second has more lines than slots.
+//! A denial without a slot, or beyond the queue, is counted. The next line has the number of those;
+//! if there is no next line, a line of its own has it.
 
 mod line;
 mod rfc3339;
@@ -21,22 +22,23 @@ use super::log_writer::LogWriter;
 use line::DenialLine;
 use writer::Writer;
 
-/// Target of these lines.
+/// Tracing target of the denial log.
 pub(crate) const TARGET: &str = "slidegate::denial";
 /// Maximum number of queued lines.
 const MAX_QUEUED: usize = 1_024;
 /// Time that shutdown waits for queued lines.
-const PATIENCE: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Denial log.
 #[derive(Default, Debug)]
 pub(crate) struct DenialLog {
-    /// Counter of denials while no line may be written.
-    hearing: Arc<DenialInterest>,
-    /// Places that nobody has. Fewer than none, where there were more before the last reload.
-    left: AtomicI64,
+    /// Detail that telemetry reports, and the count of denials without a line.
+    interest: Arc<DenialInterest>,
+    /// Free slots; negative after a reload that lowers their number.
+    free: AtomicI64,
     per_second: AtomicU64,
     lines: AtomicU64,
-    /// Of those that were heard of.
+    /// Denials left out here, besides those that `interest` counts.
     left_out: AtomicU64,
     queue: Mutex<DenialQueue>,
     changed: Condvar,
@@ -50,7 +52,7 @@ struct DenialQueue {
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum WriterPhase {
-    /// Nobody writes, or what is written is not kept.
+    /// No thread writes.
     #[default]
     Off,
     On,
@@ -68,21 +70,21 @@ pub struct DenialLogStats {
 }
 
 impl DenialLog {
-    /// Writes nothing yet.
-    pub(crate) fn new(hearing: Arc<DenialInterest>) -> Self {
-        hearing.set(DenialDetail::Nothing);
-        Self { hearing, ..Self::default() }
+    /// Log that writes nothing yet.
+    pub(crate) fn new(interest: Arc<DenialInterest>) -> Self {
+        interest.set(DenialDetail::Nothing);
+        Self { interest, ..Self::default() }
     }
 
     /// Queues a denial. Never waits.
     #[inline]
-    pub(crate) fn note(&self, denial: &Denial<'_>) {
+    pub(crate) fn record(&self, denial: &Denial<'_>) {
         self.offer(|| DenialLine::of(denial));
     }
 
     #[inline]
     fn offer(&self, line: impl FnOnce() -> DenialLine) {
-        if self.left.load(Ordering::Relaxed) > 0 {
+        if self.free.load(Ordering::Relaxed) > 0 {
             self.queue(line);
         } else if self.per_second.load(Ordering::Relaxed) > 0 {
             self.left_out.fetch_add(1, Ordering::Relaxed);
@@ -91,7 +93,7 @@ impl DenialLog {
 
     #[cold]
     fn queue(&self, line: impl FnOnce() -> DenialLine) {
-        if self.take_place() {
+        if self.take_slot() {
             let line = line();
             let mut queue = self.queue.lock();
             if queue.lines.len() < MAX_QUEUED {
@@ -100,37 +102,38 @@ impl DenialLog {
                 return;
             }
             drop(queue);
-            self.give_back(1);
+            self.return_slots(1);
         }
         self.left_out.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn take_place(&self) -> bool {
-        let less_one = |left: i64| (left > 0).then(|| left - 1);
-        let taken = self.left.try_update(Ordering::SeqCst, Ordering::SeqCst, less_one);
+    fn take_slot(&self) -> bool {
+        let less_one = |free: i64| (free > 0).then(|| free - 1);
+        let taken = self.free.try_update(Ordering::SeqCst, Ordering::SeqCst, less_one);
         if taken == Ok(1) {
-            self.hear();
+            self.update_interest();
         }
         taken.is_ok()
     }
 
-    fn give_back(&self, places: usize) {
-        if places > 0 {
-            self.left.fetch_add(i64::try_from(places).unwrap_or(i64::MAX), Ordering::SeqCst);
-            self.hear();
+    fn return_slots(&self, slots: usize) {
+        if slots > 0 {
+            self.free.fetch_add(i64::try_from(slots).unwrap_or(i64::MAX), Ordering::SeqCst);
+            self.update_interest();
         }
     }
 
-    /// Asks for denials while there are places. Checks again after a change, so that the last one wins.
-    fn hear(&self) {
+    /// Asks telemetry for denials while there are free slots. Checks again after a change, so that the
+    /// last one wins.
+    fn update_interest(&self) {
         loop {
-            let left = self.left.load(Ordering::SeqCst);
-            self.hearing.set(match self.per_second.load(Ordering::SeqCst) {
+            let free = self.free.load(Ordering::SeqCst);
+            self.interest.set(match self.per_second.load(Ordering::SeqCst) {
                 0 => DenialDetail::Nothing,
-                _ if left > 0 => DenialDetail::Each,
+                _ if free > 0 => DenialDetail::Each,
                 _ => DenialDetail::Number,
             });
-            if self.left.load(Ordering::SeqCst) == left {
+            if self.free.load(Ordering::SeqCst) == free {
                 return;
             }
         }
@@ -147,19 +150,19 @@ impl DenialLog {
     fn allow(&self, per_second: u32) {
         let before = self.per_second.swap(per_second.into(), Ordering::SeqCst);
         let more = i64::from(per_second) - i64::try_from(before).unwrap_or(i64::MAX);
-        self.left.fetch_add(more, Ordering::SeqCst);
-        self.hear();
+        self.free.fetch_add(more, Ordering::SeqCst);
+        self.update_interest();
     }
 
     fn left_out(&self) -> u64 {
-        self.left_out.load(Ordering::Relaxed) + self.hearing.counted()
+        self.left_out.load(Ordering::Relaxed) + self.interest.counted()
     }
 
     pub(crate) fn stats(&self) -> DenialLogStats {
         DenialLogStats { lines: self.lines.load(Ordering::Relaxed), left_out: self.left_out() }
     }
 
-    /// Waits for something to be written, at most until then.
+    /// Waits for a line to write, at most until then.
     fn wait(&self, until: Option<Instant>) {
         let mut queue = self.queue.lock();
         if !queue.lines.is_empty() || queue.phase == WriterPhase::Ending {
@@ -172,19 +175,23 @@ impl DenialLog {
     }
 }
 
-/// Writer of the denial log. Dropping it writes the queued lines, for a limited time.
-pub(crate) struct Writing(Arc<DenialLog>);
+/// Handle of the writing thread. Dropping it writes the queued lines, for a limited time.
+pub(crate) struct DenialLogHandle(Arc<DenialLog>);
 
-/// Begins to write denials. Does nothing if no subscriber takes such lines.
-pub(crate) fn begin(log: &Arc<DenialLog>, writer: Option<LogWriter>, per_second: u32) -> Option<Writing> {
+/// Starts to write denials. Does nothing if no subscriber takes such lines.
+pub(crate) fn begin(
+    log: &Arc<DenialLog>,
+    writer: Option<LogWriter>,
+    per_second: u32,
+) -> Option<DenialLogHandle> {
     if !tracing::enabled!(target: TARGET, Level::INFO) {
         return None;
     }
     let dispatch = tracing::dispatcher::get_default(Clone::clone);
     let mut writer = Writer::new(Arc::clone(log), writer);
     let thread = std::thread::Builder::new().name("denial log".to_owned());
-    let begun = thread.spawn(move || tracing::dispatcher::with_default(&dispatch, || writer.run()));
-    if let Err(error) = begun {
+    let started = thread.spawn(move || tracing::dispatcher::with_default(&dispatch, || writer.run()));
+    if let Err(error) = started {
         tracing::error!("denials are not logged: {error}");
         return None;
     }
@@ -192,16 +199,16 @@ pub(crate) fn begin(log: &Arc<DenialLog>, writer: Option<LogWriter>, per_second:
     queue.phase = WriterPhase::On;
     log.allow(per_second);
     drop(queue);
-    Some(Writing(Arc::clone(log)))
+    Some(DenialLogHandle(Arc::clone(log)))
 }
 
-impl Drop for Writing {
+impl Drop for DenialLogHandle {
     fn drop(&mut self) {
         let log = &self.0;
         let mut queue = log.queue.lock();
         queue.phase = WriterPhase::Ending;
         log.allow(0);
         log.changed.notify_all();
-        log.changed.wait_while_for(&mut queue, |queue| queue.phase != WriterPhase::Ended, PATIENCE);
+        log.changed.wait_while_for(&mut queue, |queue| queue.phase != WriterPhase::Ended, FLUSH_TIMEOUT);
     }
 }

@@ -2,7 +2,7 @@
 
 use slidegate::Source;
 
-/// Label of what decided.
+/// Label of the source of a decision.
 pub(crate) fn source(source: Source) -> &'static str {
     match source {
         Source::Store => "store",

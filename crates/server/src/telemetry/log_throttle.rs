@@ -26,7 +26,7 @@ impl LogThrottle {
         Self { pause, last: None, times: 0 }
     }
 
-    /// Counts an event. The number of events since the last line, if a line is due.
+    /// Counts an event. Returns the number of events since the last line, if a line is due.
     pub(crate) fn note(&mut self) -> Option<u64> {
         self.times += 1;
         let now = Instant::now();

@@ -1,8 +1,8 @@
 //! Log writer: the one thread that writes log lines to stderr.
 //!
-//! Whoever logs only appends a line to a bounded queue. A destination that nobody reads (a full pipe, a stopped terminal) therefore
-//! blocks this thread and no worker. Lines beyond the bound are dropped and counted, and the log reports how many as soon as it
-//! moves again.
+//! To log is to append a line to a bounded queue. A destination that nobody reads (a full pipe, a
+//! stopped terminal) therefore blocks this thread and no worker. Lines beyond the bound are dropped
+//! and counted, and the log reports their number as soon as it moves again.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -18,9 +18,9 @@ pub const LOG_TARGET: &str = "slidegate::log";
 
 /// Bound of the queue, the line that is being written included.
 const MAX_BYTES: usize = 1 << 20;
-/// Bookkeeping that a queued line costs besides its text.
+/// Overhead of a queued line besides its text.
 const LINE_OVERHEAD_BYTES: usize = 64;
-/// Least time between two reports of dropped lines while others are still queued.
+/// Minimum time between two reports of dropped lines while others are queued.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Bounded, lossy log writer. Clones share one queue and one thread.
@@ -87,8 +87,8 @@ impl LogWriter {
         }
     }
 
-    /// Waits until a quarter of the queue or less is in use: for logs with a queue and a thread of their own, which leave the rest
-    /// to everybody else.
+    /// Waits until at most a quarter of the queue is in use: for logs with their own queue and thread,
+    /// which leave the rest to other lines.
     pub(crate) fn wait_for_room(&self) {
         let mut queue = self.0.queue.lock();
         self.0.changed.wait_while(&mut queue, |queue| queue.bytes > MAX_BYTES / 4);
@@ -150,7 +150,7 @@ impl Shared {
         self.queue.lock().lines.is_empty()
     }
 
-    /// Frees the room of a line that was written.
+    /// Removes a line that was written from the size of the queue.
     fn finish(&self, line_bytes: usize) {
         self.queue.lock().bytes -= line_bytes + LINE_OVERHEAD_BYTES;
         self.changed.notify_all();
@@ -165,7 +165,7 @@ struct Reports {
 }
 
 impl Reports {
-    /// Number of dropped lines to report now: after the last queued line, and once in a while before that.
+    /// Number of dropped lines to report now: after the last queued line, and at intervals before.
     fn due(&mut self, dropped: u64, is_empty: bool) -> Option<u64> {
         let is_recent = self.last.is_some_and(|last| last.elapsed() < REPORT_INTERVAL);
         if dropped == self.reported || (!is_empty && is_recent) {

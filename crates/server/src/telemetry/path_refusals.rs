@@ -1,10 +1,10 @@
-//! Counts of requests that are refused for their path.
+//! Counts of requests that are refused because of their path.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use slidegate::{GateError, RequestError};
 
-/// Requests whose path no rule can judge, by reason.
+/// Counts of requests whose path cannot be matched, by reason.
 #[derive(Debug, Default)]
 pub(crate) struct PathRefusals {
     too_many_readings: AtomicU64,
@@ -12,7 +12,7 @@ pub(crate) struct PathRefusals {
 }
 
 impl PathRefusals {
-    /// Counts a request that failed for this reason, if it is its path.
+    /// Counts an error, if it is about the path.
     pub(crate) fn count(&self, error: &RequestError) {
         let counter = match error {
             RequestError::TooManyReadings => &self.too_many_readings,
@@ -22,7 +22,7 @@ impl PathRefusals {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The same for an answer, if there is none.
+    /// Counts the error of an answer, if it is about the path.
     #[inline]
     pub(crate) fn count_of<T, E>(&self, answer: &Result<T, GateError<E>>) {
         if let Err(GateError::Request(error)) = answer {
@@ -30,7 +30,7 @@ impl PathRefusals {
         }
     }
 
-    /// Those that servers could read in too many ways, and those whose subject depends on who reads it.
+    /// Counts by label of the reason.
     pub(crate) fn counts(&self) -> [(&'static str, u64); 2] {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         [("too_many_readings", read(&self.too_many_readings)), ("ambiguous", read(&self.ambiguous))]

@@ -10,7 +10,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Rooms of the server. Each may use those before it.
-const ROOMS: [&str; 7] = ["config", "telemetry", "net", "runtime", "protocols", "admin", "server"];
+const ROOMS: [&str; 8] =
+    ["config", "http_client", "telemetry", "net", "runtime", "protocols", "admin", "server"];
 
 /// Modules of the protocols, and what each may use besides itself and what all protocols share.
 const PROTOCOLS: [(&str, &[&str]); 5] =

@@ -5,7 +5,6 @@ mod config;
 mod grpc;
 mod http;
 mod many_subjects;
-#[cfg(feature = "otlp")]
 mod otlp;
 mod resp;
 mod tls;

@@ -1,7 +1,7 @@
-//! Budget of audit lines for requests that nobody vouched for.
+//! Budget of audit lines about unauthenticated requests.
 //!
-//! Whoever reaches the admin listener can be refused as often as it likes. At most [`PER_SECOND`] of these refusals have a line of
-//! their own in any second; the others are counted, and the next line, or a summary, says how many they were.
+//! A client without a token can cause any number of refusals. At most [`PER_SECOND`] of them have a
+//! line in any second; the others are counted, and the next line or a summary has their number.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::TARGET;
 
-/// Lines in any second.
+/// Maximum number of lines in any second.
 const PER_SECOND: usize = 10;
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -37,10 +37,10 @@ struct BudgetState {
     reported: u64,
 }
 
-/// Verdict on a line about a refusal.
+/// Decision about the line of a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LineDecision {
-    /// It is written, with the number of refusals left out since the line before.
+    /// Written, with the number of refusals left out since the previous line.
     Written {
         left_out: Option<u64>,
     },
@@ -60,7 +60,7 @@ impl AuditBudget {
         LineDecision::Written { left_out: budget.unreported() }
     }
 
-    /// Number of refusals that were left out and that no line has reported for a second.
+    /// Number of refusals left out, if no line was written for a second.
     fn summary(&self, now: Instant) -> Option<u64> {
         let mut budget = self.0.lock();
         let is_quiet = budget.recent.back().is_none_or(|last| now.duration_since(*last) >= SECOND);
@@ -73,7 +73,7 @@ impl AuditBudget {
         budget.unreported()
     }
 
-    /// Reports what is left to report.
+    /// Reports the refusals that no line has reported yet.
     pub(crate) fn finish(&self) {
         if let Some(left_out) = self.0.lock().unreported() {
             report(left_out);
@@ -99,7 +99,7 @@ impl BudgetState {
     }
 }
 
-/// Reports, again and again, refusals that were left out and that no line followed.
+/// Reports refusals left out that no other line reports. Never returns.
 pub(crate) async fn summarise(budget: Arc<AuditBudget>) {
     loop {
         tokio::time::sleep(SECOND).await;

@@ -25,7 +25,7 @@ pub(super) struct DenialLine {
     pub(super) retry_after_at_most_ms: Option<u64>,
     pub(super) reset_at_ms: Option<u64>,
     pub(super) source: Source,
-    pub(super) barred: Option<Blocked>,
+    pub(super) blocked: Option<Blocked>,
     pub(super) request_id: Option<String>,
 }
 
@@ -41,12 +41,12 @@ impl DenialLine {
             retry_after_at_most_ms: denial.retry_after_at_most_ms,
             reset_at_ms: denial.reset_after_ms.map(|ms| denial.decided_at_ms.saturating_add(ms)),
             source: denial.source,
-            barred: denial.blocked,
+            blocked: denial.blocked,
             request_id: denial.request_id.map(str::to_owned),
         }
     }
 
-    /// Values are given as fields, never in the text: every format quotes and escapes them.
+    /// Writes the line. Values are fields, never part of the text, so that every format escapes them.
     pub(super) fn write(&self, left_out: Option<u64>) {
         let (mode, what) = match self.mode {
             HitMode::Enforce => ("enforced", "denied"),
@@ -63,9 +63,9 @@ impl DenialLine {
             retry_after_ms = self.retry_after_ms,
             retry_after_at_most_ms = self.retry_after_at_most_ms,
             reset_at = reset_at.as_deref(),
-            barred = self.barred.map(why),
-            // Nobody was asked where a list or a missing attribute decides.
-            source = self.barred.is_none().then(|| labels::source(self.source)),
+            barred = self.blocked.map(why),
+            // A deny list or a missing key decides without a store.
+            source = self.blocked.is_none().then(|| labels::source(self.source)),
             request_id = self.request_id.as_deref(),
             left_out,
             "{what}"
@@ -73,19 +73,21 @@ impl DenialLine {
     }
 }
 
-/// Line about denials that were left out, where no other line follows.
+/// Writes a line about denials left out, if no other line follows.
 pub(super) fn write_left_out(left_out: u64) {
     tracing::info!(target: TARGET, left_out, "denials were left out");
 }
 
-fn why(barred: Blocked) -> &'static str {
-    match barred {
+/// Label of the reason why a request is blocked.
+fn why(blocked: Blocked) -> &'static str {
+    match blocked {
         Blocked::DenyList => "deny list",
         Blocked::MissingKey => "missing key",
     }
 }
 
-/// `ip=203.0.113.7 user=alice`. A value that could be taken for something else is quoted; a part without a value has no `=`.
+/// Subject as text: `ip=203.0.113.7 user=alice`. Ambiguous values are quoted; a part without a value
+/// has no `=`.
 fn subject(parts: &[KeyText]) -> String {
     let mut text = String::new();
     for KeyText { attribute, value } in parts {
@@ -98,7 +100,7 @@ fn subject(parts: &[KeyText]) -> String {
             }
             Some(value) => write!(text, "{gap}{attribute}={value}"),
         };
-        written.expect("a string takes everything");
+        written.expect("writing to a string does not fail");
     }
     if text.len() > MAX_SUBJECT_BYTES {
         text.truncate(text.floor_char_boundary(MAX_SUBJECT_BYTES));

@@ -9,16 +9,16 @@ pub(super) fn rfc3339(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", ms % 1_000)
 }
 
-/// The date of a day since 1970.
+/// Date of a day since 1970: year, month and day.
 fn date(days: u64) -> (u64, u64, u64) {
-    // Years that begin in March have their leap day last, and 400 of them always have as many days.
+    // Years that begin in March end with their leap day, and 400 years have a fixed number of days.
     const FOUR_CENTURIES: u64 = 146_097;
     const TO_MARCH_OF_YEAR_0: u64 = 719_468;
     let days = days + TO_MARCH_OF_YEAR_0;
     let day = days % FOUR_CENTURIES;
     let year = (day - day / 1_460 + day / 36_524 - day / (FOUR_CENTURIES - 1)) / 365;
     let day_of_year = day - (365 * year + year / 4 - year / 100);
-    // From March on, five months have 153 days, twice and a bit.
+    // From March on, every five months have 153 days.
     let month = (5 * day_of_year + 2) / 153;
     let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };

@@ -12,13 +12,14 @@ use crate::telemetry::log_writer::LogWriter;
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// Writer of the denial log.
 pub(super) struct Writer {
     log: Arc<DenialLog>,
-    /// Destination, where it has a queue of its own: denials wait for room in it and leave most of it to other lines.
+    /// Log writer, of whose queue denials use a part only.
     destination: Option<LogWriter>,
     /// Times of the lines of the last second.
     written: VecDeque<Instant>,
-    /// Of those that were left out, how many were reported.
+    /// Number of omissions that lines have reported.
     reported: u64,
 }
 
@@ -29,7 +30,7 @@ enum WriterStep {
         line: DenialLine,
         left_out: Option<u64>,
     },
-    TellLeftOut(u64),
+    ReportLeftOut(u64),
     /// At most until then.
     Wait(Option<Instant>),
     End,
@@ -42,18 +43,18 @@ impl Writer {
 
     pub(super) fn run(&mut self) {
         loop {
-            // At the end, too: how long that may take is the business of whoever waits for it.
+            // During shutdown too, which has a time limit of its own.
             self.destination.iter().for_each(LogWriter::wait_for_room);
             match self.next(Instant::now()) {
                 WriterStep::Write { line, left_out } => line.write(left_out),
-                WriterStep::TellLeftOut(left_out) => line::write_left_out(left_out),
+                WriterStep::ReportLeftOut(left_out) => line::write_left_out(left_out),
                 WriterStep::Wait(until) => {
                     self.log.wait(until);
                     continue;
                 }
                 WriterStep::End => break,
             }
-            // Writing may have taken a while, and its second begins when it is done.
+            // The second of a line begins when it is written.
             if let Some(last) = self.written.back_mut() {
                 *last = Instant::now();
             }
@@ -66,7 +67,7 @@ impl Writer {
         let is_over = |at: &Instant| now.duration_since(*at) >= SECOND;
         let over = self.written.iter().take_while(|at| is_over(at)).count();
         self.written.drain(..over);
-        self.log.give_back(over);
+        self.log.return_slots(over);
 
         let mut queue = self.log.queue.lock();
         let (line, phase) = (queue.lines.pop_front(), queue.phase);
@@ -77,12 +78,13 @@ impl Writer {
             return WriterStep::Write { line, left_out: self.unreported() };
         }
         if phase == WriterPhase::Ending {
-            return self.unreported().map_or(WriterStep::End, WriterStep::TellLeftOut);
+            return self.unreported().map_or(WriterStep::End, WriterStep::ReportLeftOut);
         }
-        // A line of its own only where none was written for a second. If others have all places their lines are on their way, and will tell.
-        if self.written.is_empty() && self.has_unreported() && self.log.take_place() {
+        // A report of its own only after a second without lines. Without a free slot there are queued
+        // lines, which report it.
+        if self.written.is_empty() && self.has_unreported() && self.log.take_slot() {
             self.written.push_back(now);
-            return self.unreported().map_or(WriterStep::Wait(None), WriterStep::TellLeftOut);
+            return self.unreported().map_or(WriterStep::Wait(None), WriterStep::ReportLeftOut);
         }
         WriterStep::Wait(self.written.front().map(|at| *at + SECOND))
     }

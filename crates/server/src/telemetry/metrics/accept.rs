@@ -2,7 +2,8 @@
 
 use super::page::MetricsFormat;
 
-/// OpenMetrics where it is asked for by name and nothing is liked better; the classic format everywhere else. Nobody is refused.
+/// Format by the `Accept` header: OpenMetrics if it is named and nothing is preferred to it, otherwise
+/// the Prometheus text format.
 pub(crate) fn format<'a>(accept: impl IntoIterator<Item = &'a str>) -> MetricsFormat {
     let (mut classic, mut open) = (0, 0);
     for range in accept.into_iter().flat_map(|value| value.split(',')) {
@@ -16,11 +17,11 @@ pub(crate) fn format<'a>(accept: impl IntoIterator<Item = &'a str>) -> MetricsFo
     if open > 0 && open >= classic { MetricsFormat::OpenMetrics } else { MetricsFormat::Text }
 }
 
-/// One of the things that a client reads.
+/// Media range of an `Accept` header.
 struct Range<'a> {
     name: &'a str,
     version: Option<&'a str>,
-    /// In thousandths.
+    /// Weight in thousandths.
     weight: u32,
 }
 
@@ -40,7 +41,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// `0` to `1`, with at most three digits behind the point.
+/// Weight: `0` to `1`, with at most three decimals.
 fn weight(text: &str) -> Option<u32> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if !matches!(whole, "0" | "1") || part.len() > 3 || !part.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -6,13 +6,13 @@ pub(crate) const PREFIX: &str = "slidegate_";
 /// MetricKind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MetricKind {
-    /// It only grows, until the process ends.
+    /// Only grows.
     Counter,
-    /// It goes up and down.
+    /// Goes up and down.
     Gauge,
     /// Distribution of durations.
     Histogram,
-    /// Always 1: what there is to know is in its labels.
+    /// Always 1; the information is in its labels.
     Info,
 }
 
@@ -27,20 +27,20 @@ impl MetricKind {
     }
 }
 
-/// A metric. Its unit is the end of its name, `_seconds` or `_bytes`; what has no such end is a number of things.
+/// Metric. Its unit is the suffix of its name, `_seconds` or `_bytes`; without one it is a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Metric {
-    /// Without the prefix, and without what its kind adds.
+    /// Name without the prefix and without the suffix of the kind.
     pub(crate) name: &'static str,
     pub(crate) kind: MetricKind,
     pub(crate) help: &'static str,
 }
 
-/// A number, exactly.
+/// Value of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MetricValue {
     Whole(u64),
-    /// Told in seconds.
+    /// Milliseconds, written in seconds.
     Ms(u64),
 }
 
@@ -56,21 +56,21 @@ pub(crate) struct Spread<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bucket {
     pub(crate) upper_ns: u64,
-    /// The same in seconds, as it is written.
+    /// Upper bound in seconds, as text.
     pub(crate) upper: &'static str,
     pub(crate) count: u64,
 }
 
-/// Sink of samples. Those of one metric come one after the other.
+/// Sink of samples, metric by metric.
 pub(crate) trait Sink {
-    /// One sample.
+    /// Takes a sample.
     fn sample(&mut self, metric: &Metric, labels: &[(&'static str, &str)], value: MetricValue);
 
-    /// All of a histogram.
+    /// Takes a histogram.
     fn spread(&mut self, metric: &Metric, spread: Spread<'_>);
 }
 
-/// A metric with `N` labels.
+/// Metric with `N` labels.
 #[derive(Debug)]
 pub(crate) struct Family<const N: usize> {
     metric: Metric,
@@ -90,7 +90,7 @@ impl<const N: usize> Family<N> {
         Self { metric: Metric { name, kind: MetricKind::Info, help }, labels }
     }
 
-    /// Puts a sample, with a value for every label.
+    /// Passes a sample to the sink, with a value for every label.
     pub(crate) fn put(&self, sink: &mut dyn Sink, values: [&str; N], number: impl Into<MetricValue>) {
         let labels: [_; N] = std::array::from_fn(|at| (self.labels[at], values[at]));
         sink.sample(&self.metric, &labels, number.into());
@@ -102,7 +102,7 @@ impl Family<0> {
         Self { metric: Metric { name, kind: MetricKind::Histogram, help }, labels: [] }
     }
 
-    /// Puts a histogram.
+    /// Passes a histogram to the sink.
     pub(crate) fn put_spread(&self, sink: &mut dyn Sink, spread: Spread<'_>) {
         sink.spread(&self.metric, spread);
     }
@@ -126,7 +126,7 @@ impl From<bool> for MetricValue {
     }
 }
 
-/// A metric with however many labels.
+/// Metric with any number of labels.
 #[cfg(test)]
 pub(crate) trait Described {
     fn metric(&self) -> Metric;

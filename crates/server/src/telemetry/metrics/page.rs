@@ -1,4 +1,4 @@
-//! Writes metrics as text: in the classic format of Prometheus, or as OpenMetrics. They differ in a few words.
+//! Text formats of metrics: Prometheus and OpenMetrics.
 
 use std::fmt::{self, Write};
 
@@ -27,16 +27,16 @@ impl MetricsFormat {
 pub(crate) struct Page {
     text: String,
     format: MetricsFormat,
-    /// The metric that was begun last.
-    begun: Option<&'static str>,
+    /// Name of the current metric.
+    current: Option<&'static str>,
 }
 
 impl Page {
     pub(crate) fn new(format: MetricsFormat) -> Self {
-        Self { text: String::with_capacity(16 << 10), format, begun: None }
+        Self { text: String::with_capacity(16 << 10), format, current: None }
     }
 
-    /// The text, which is complete now.
+    /// Completes the text.
     pub(crate) fn end(mut self) -> String {
         if self.format == MetricsFormat::OpenMetrics {
             self.text.push_str("# EOF\n");
@@ -44,13 +44,13 @@ impl Page {
         self.text
     }
 
-    /// Before the first sample of a metric it is told what that is.
+    /// Writes the head of a metric before its first sample.
     fn begin(&mut self, metric: &Metric) {
         let Metric { name, kind, help } = *metric;
-        if self.begun.replace(name) == Some(name) {
+        if self.current.replace(name) == Some(name) {
             return;
         }
-        // The classic format knows no information, and calls what is counted by the name of its samples.
+        // The Prometheus format has no info metrics, and its counters have the name of their samples.
         let (suffix, kind) = match (self.format, kind) {
             (MetricsFormat::OpenMetrics, MetricKind::Info) => ("", "info"),
             (MetricsFormat::Text, MetricKind::Info) => ("_info", "gauge"),
@@ -75,7 +75,7 @@ impl Page {
             before = ',';
         }
         let end = if labels.is_empty() { " " } else { "} " };
-        writeln!(text, "{end}{value}").expect("a string takes everything");
+        writeln!(text, "{end}{value}").expect("writing to a string does not fail");
     }
 }
 
@@ -100,7 +100,7 @@ impl Sink for Page {
     }
 }
 
-/// A time in seconds, without any rounding.
+/// Time in seconds, without rounding.
 struct Seconds {
     ns: u128,
 }
@@ -112,7 +112,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// A value of a label: some of them stand in policy files, which may hold anything.
+/// Appends the value of a label, escaped.
 fn escape(text: &mut String, value: &str) {
     let mut rest = value;
     while let Some(at) = rest.find(['\\', '"', '\n']) {

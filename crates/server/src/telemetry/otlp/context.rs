@@ -5,7 +5,7 @@ use hyper::header::HeaderName;
 
 const PARENT: HeaderName = HeaderName::from_static("traceparent");
 const STATE: HeaderName = HeaderName::from_static("tracestate");
-/// Longer ones may be cut by whoever passes them on; they are left out here.
+/// Maximum length of a trace state. A longer one is dropped, as W3C allows.
 const MAX_STATE_BYTES: usize = 512;
 /// Length of version 0: 2, 32, 16 and 2 digits, separated by dashes.
 const PARENT_BYTES: usize = 55;
@@ -15,7 +15,7 @@ const PARENT_BYTES: usize = 55;
 pub(super) struct Parent {
     pub(super) trace_id: [u8; 16],
     pub(super) span_id: [u8; 8],
-    /// Whether the caller keeps its part.
+    /// Whether the caller sampled it.
     pub(super) sampled: bool,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Parent {
 pub(super) fn parent(headers: &HeaderMap) -> Option<Parent> {
     let mut values = headers.get_all(PARENT).iter();
     let first = values.next()?;
-    // Of two, nobody knows which is right.
+    // Two of them are invalid.
     if values.next().is_some() {
         return None;
     }
@@ -31,23 +31,23 @@ pub(super) fn parent(headers: &HeaderMap) -> Option<Parent> {
 }
 
 fn read(text: &[u8]) -> Option<Parent> {
-    let (known, more) = text.split_at_checked(PARENT_BYTES)?;
-    let version: [u8; 1] = hex(&known[..2])?;
-    // Later versions may have more to say, after another dash.
+    let (head, more) = text.split_at_checked(PARENT_BYTES)?;
+    let version: [u8; 1] = hex(&head[..2])?;
+    // Later versions may have more fields, after another dash.
     let fits = match version {
         [0] => more.is_empty(),
         [0xff] => false,
         _ => more.is_empty() || more[0] == b'-',
     };
-    let dashes = [2, 35, 52].iter().all(|at| known[*at] == b'-');
-    let trace_id: [u8; 16] = hex(&known[3..35])?;
-    let span_id: [u8; 8] = hex(&known[36..52])?;
-    let [flags] = hex(&known[53..])?;
-    let is_one = trace_id != [0; 16] && span_id != [0; 8];
-    (fits && dashes && is_one).then_some(Parent { trace_id, span_id, sampled: flags & 1 == 1 })
+    let dashes = [2, 35, 52].iter().all(|at| head[*at] == b'-');
+    let trace_id: [u8; 16] = hex(&head[3..35])?;
+    let span_id: [u8; 8] = hex(&head[36..52])?;
+    let [flags] = hex(&head[53..])?;
+    let has_ids = trace_id != [0; 16] && span_id != [0; 8];
+    (fits && dashes && has_ids).then_some(Parent { trace_id, span_id, sampled: flags & 1 == 1 })
 }
 
-/// Bytes in lower case: capitals are not allowed.
+/// Bytes of hexadecimal digits in lower case; capitals are invalid.
 fn hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,6 +1,7 @@
 //! Export to a collector: spans as they come, metrics at an interval, and the rest at shutdown.
 //!
-//! Spans and numbers do not wait for each other. A collector that is away costs nothing but what does not fit into the queue.
+//! Spans and metrics do not wait for each other. An unavailable collector costs only the spans that do
+//! not fit into the queue.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,26 +27,26 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Time limit of the last messages at shutdown.
 const LAST: Duration = Duration::from_secs(3);
 
-/// Tracer under way.
-pub(crate) struct Exporting(Option<(watch::Sender<()>, JoinHandle<()>)>);
+/// Handle of the export task.
+pub(crate) struct ExportHandle(Option<(watch::Sender<()>, JoinHandle<()>)>);
 
-/// Begins to export, if a collector is set.
-pub(crate) fn begin(tracer: &Tracer, gather: Gather) -> Exporting {
+/// Starts the export, if a collector is set.
+pub(crate) fn begin(tracer: &Tracer, gather: Gather) -> ExportHandle {
     let Some((exporter, spans)) =
         tracer.0.as_ref().and_then(|exporter| Some((exporter, exporter.spans.take()?)))
     else {
-        return Exporting(None);
+        return ExportHandle(None);
     };
     let (stop, stopped) = watch::channel(());
     let exporter = Arc::clone(exporter);
     let sending = tokio::spawn(async move {
         tokio::join!(traces(&exporter, spans, stopped.clone()), metrics(&exporter, &gather, stopped));
     });
-    Exporting(Some((stop, sending)))
+    ExportHandle(Some((stop, sending)))
 }
 
-impl Exporting {
-    /// Sends what is left, and gives up if that takes long.
+impl ExportHandle {
+    /// Sends the rest, within a time limit.
     pub(crate) async fn end(self) {
         let Some((stop, mut sending)) = self.0 else { return };
         drop(stop);
@@ -56,16 +57,16 @@ impl Exporting {
     }
 }
 
-/// Sends spans until it is told to stop, and then those that are left.
+/// Sends spans until shutdown, and then the rest.
 async fn traces(exporter: &Exporter, mut queue: mpsc::Receiver<OtlpSpan>, mut stopped: watch::Receiver<()>) {
     let mut batch = Vec::with_capacity(MAX_BATCH);
     loop {
         tokio::select! {
             biased;
-            _told = stopped.changed(), if !queue.is_closed() => queue.close(),
-            some = fill(&mut queue, &mut batch) => if some == 0 { return },
+            _ = stopped.changed(), if !queue.is_closed() => queue.close(),
+            count = fill(&mut queue, &mut batch) => if count == 0 { return },
         }
-        // What was taken before it was told to stop is still in the batch.
+        // Spans that were taken before the shutdown are still in the batch.
         if batch.len() < MAX_BATCH && queue.is_closed() {
             let room = MAX_BATCH - batch.len();
             queue.recv_many(&mut batch, room).await;
@@ -76,7 +77,7 @@ async fn traces(exporter: &Exporter, mut queue: mpsc::Receiver<OtlpSpan>, mut st
     }
 }
 
-/// Waits for a span, and then a while for others. How many there are now; none if there will be none.
+/// Waits for a span, and then a while for others. Returns their number; 0 at the end of the queue.
 async fn fill(queue: &mut mpsc::Receiver<OtlpSpan>, batch: &mut Vec<OtlpSpan>) -> usize {
     if batch.is_empty() && queue.recv_many(batch, MAX_BATCH).await == 0 {
         return 0;
@@ -92,7 +93,7 @@ async fn fill(queue: &mut mpsc::Receiver<OtlpSpan>, batch: &mut Vec<OtlpSpan>) -
     batch.len()
 }
 
-/// Tries until the collector takes it, it never will, or it was tried often enough.
+/// Sends a batch, with retries after temporary failures.
 async fn deliver(exporter: &Exporter, spans: Vec<OtlpSpan>, stopped: &mut watch::Receiver<()>) {
     let count = spans.len() as u64;
     let message = TracesRequest {
@@ -112,25 +113,25 @@ async fn deliver(exporter: &Exporter, spans: Vec<OtlpSpan>, stopped: &mut watch:
                     exporter.spans.count_dropped(rejected);
                     exporter.log_failure(
                         "traces",
-                        &format!("it rejects {rejected} spans: {}", partial.error_message),
+                        &format!("{rejected} spans rejected: {}", partial.error_message),
                     );
                 }
                 return;
             }
-            Err(SendFailure::ForGood(why)) => {
+            Err(SendFailure::Permanent(why)) => {
                 exporter.log_failure("traces", &why);
                 break;
             }
-            Err(SendFailure::ForNow { why, retry_after }) => {
+            Err(SendFailure::Temporary { why, retry_after }) => {
                 exporter.log_failure("traces", &why);
-                // Whoever is told to stop tries no further.
+                // No retries after shutdown has begun.
                 if left == 0 || stopped.has_changed().is_err() {
                     break;
                 }
-                let wait = retry_after.map_or(pause, |asked| asked.clamp(pause, MAX_PAUSE));
+                let wait = retry_after.map_or(pause, |time| time.clamp(pause, MAX_PAUSE));
                 tokio::select! {
                     () = sleep(wait) => {}
-                    _told = stopped.changed() => {}
+                    _ = stopped.changed() => {}
                 }
                 pause *= 2;
             }
@@ -139,29 +140,30 @@ async fn deliver(exporter: &Exporter, spans: Vec<OtlpSpan>, stopped: &mut watch:
     exporter.spans.count_dropped(count);
 }
 
-/// Sends numbers every while, and once more at the end. What is not taken is not sent again: the next ones have it all.
+/// Sends metrics at an interval, and once more at shutdown. Failures are not retried: the next message
+/// has the same counters.
 async fn metrics(exporter: &Exporter, gather: &Gather, mut stopped: watch::Receiver<()>) {
     let mut ticks = interval_at(Instant::now() + exporter.metrics_every, exporter.metrics_every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let ends = tokio::select! {
-            _at = ticks.tick() => false,
-            _told = stopped.changed() => true,
+        let is_last = tokio::select! {
+            _ = ticks.tick() => false,
+            _ = stopped.changed() => true,
         };
         let message = measures::message(gather, exporter, SystemTime::now());
         match exporter.client.send("metrics", &message).await {
             Ok(response) => {
                 let partial = response.partial_success.unwrap_or_default();
                 if partial.rejected != 0 {
-                    let why = format!("it rejects {} numbers: {}", partial.rejected, partial.error_message);
+                    let why = format!("{} data points rejected: {}", partial.rejected, partial.error_message);
                     exporter.log_failure("metrics", &why);
                 }
             }
-            Err(SendFailure::ForNow { why, .. } | SendFailure::ForGood(why)) => {
+            Err(SendFailure::Temporary { why, .. } | SendFailure::Permanent(why)) => {
                 exporter.log_failure("metrics", &why);
             }
         }
-        if ends {
+        if is_last {
             return;
         }
     }

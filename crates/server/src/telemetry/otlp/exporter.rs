@@ -1,13 +1,14 @@
-//! OTLP exporter: a collector, and what is sent to it.
+//! OTLP exporter: its collector, its queue of spans, and the tracer of requests.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hyper::HeaderMap;
 use parking_lot::Mutex;
+use slidegate::policy::mask_secrets;
 use slidegate::{Answer, GateError, Verdict};
 
-use super::client::Client;
+use super::client::CollectorClient;
 use super::messages::Resource;
 use super::span_attributes;
 use super::spans::{SpanCounts, Spans};
@@ -16,6 +17,7 @@ use super::variables::Variables;
 use crate::config::Settings;
 use crate::config::error::ConfigError;
 use crate::config::listener::Listener;
+use crate::config::otlp_error::OtlpError;
 use crate::telemetry::log_throttle::LogThrottle;
 
 /// Interval of log lines about a failing collector.
@@ -26,7 +28,7 @@ pub(crate) struct Tracer(pub(super) Option<Arc<Exporter>>);
 
 /// Exporter to a collector.
 pub(super) struct Exporter {
-    pub(super) client: Client,
+    pub(super) client: CollectorClient,
     pub(super) resource: Resource,
     pub(super) share: SampleShare,
     pub(super) spans: Spans,
@@ -47,7 +49,9 @@ impl Tracer {
     pub(crate) fn new(settings: &Settings) -> Result<Self, ConfigError> {
         let Some(otlp) = &settings.observe.otlp else { return Ok(Self(None)) };
         let variables = Variables::read(|name| std::env::var(name).ok(), instance())?;
-        let client = Client::new(otlp.endpoint.parse()?, &variables)?;
+        let endpoint = &otlp.endpoint;
+        let url = endpoint.parse().map_err(|_| OtlpError::Endpoint { endpoint: mask_secrets(endpoint) })?;
+        let client = CollectorClient::new(url, &variables)?;
         if variables.disabled {
             return Ok(Self(None));
         }
@@ -58,7 +62,7 @@ impl Tracer {
             spans: Spans::new(),
             metrics_every: otlp.metrics_every,
             started: SystemTime::now(),
-            endpoint: otlp.endpoint.clone(),
+            endpoint: endpoint.clone(),
             failures: Mutex::new(LogThrottle::once_in(FAILURE_LOG_INTERVAL)),
         }))))
     }
@@ -115,7 +119,7 @@ impl Tracer {
 }
 
 impl Exporter {
-    /// Logs that the collector rejected something, at most once per interval.
+    /// Logs a failure, at most once per interval.
     pub(super) fn log_failure(&self, signal: &'static str, why: &str) {
         if let Some(times) = self.failures.lock().note() {
             let (endpoint, dropped) = (&*self.endpoint, self.spans.counts().dropped);
@@ -123,16 +127,16 @@ impl Exporter {
                 signal,
                 times,
                 dropped,
-                "telemetry: {endpoint} rejects it: {why}. Decisions go on; logged at most once a minute"
+                "telemetry: export to {endpoint} failed: {why}. Decisions are not affected; logged at most once a minute"
             );
         }
     }
 }
 
-/// Instance id, so that counts of processes with the same name are not mixed.
+/// Instance id: a random UUID, so that collectors do not mix processes of the same name.
 fn instance() -> String {
     let mut id = [0; 16];
-    // Without randomness there is nothing better than one name for all.
+    // Without randomness all processes have the same id.
     let _zeros = getrandom::fill(&mut id);
     id[6] = id[6] & 0x0f | 0x40;
     id[8] = id[8] & 0x3f | 0x80;
@@ -151,19 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_it_says_so() {
-        assert!(super::super::disabled::Tracer::check(&settings("")).is_ok());
-        let error = super::super::disabled::Tracer::check(&settings(
-            "observe: { otlp: { endpoint: 'http://[::1]:4318' } }",
-        ));
-        let error = error.expect_err("it cannot").to_string();
-        assert!(error.starts_with("observe.otlp: ") && error.contains("--features otlp"), "{error}");
-    }
-
-    #[test]
-    fn an_endpoint_has_to_be_one() {
+    fn an_endpoint_is_a_url_without_a_login() {
+        assert!(Tracer::check(&settings("")).is_ok());
         assert!(Tracer::check(&settings("observe: { otlp: { endpoint: 'http://[::1]:4318' } }")).is_ok());
-        let error = Tracer::check(&settings("observe: { otlp: { endpoint: 'http://me@collector' } }"));
+        // A login is refused, and not repeated.
+        let error =
+            Tracer::check(&settings("observe: { otlp: { endpoint: 'http://me:hunter2@collector' } }"));
         let error = error.expect_err("no address").to_string();
         assert_eq!(
             error,
@@ -172,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_process_has_an_id_of_its_own() {
+    fn instance_ids_are_unique() {
         let (one, other) = (instance(), instance());
         assert!(one != other && one.len() == 36 && one.as_bytes()[14] == b'4', "{one} {other}");
     }

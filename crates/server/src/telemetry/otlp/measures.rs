@@ -1,5 +1,5 @@
-//! The numbers of `/metrics` as metrics of OpenTelemetry: the same samples, under names that become the same again on their way to
-//! Prometheus, so that one dashboard fits both.
+//! Metrics of `/metrics` as metrics of OpenTelemetry. A collector that exports to Prometheus restores
+//! the original names, so that one dashboard fits both.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use super::trace::nanos;
 use crate::telemetry::metrics::family;
 use crate::telemetry::metrics::family::{MetricKind, MetricValue, Sink, Spread};
 
-/// Counts are told since the start of the process.
+/// Aggregation temporality: counts since the start of the process.
 const CUMULATIVE: i32 = 2;
 const NANOS_PER_SECOND: f64 = 1e9;
 
@@ -31,7 +31,7 @@ pub(super) fn message(gather: &Gather, exporter: &Exporter, now: SystemTime) -> 
     MetricsRequest { resource_metrics: vec![ResourceMetrics { resource, scope_metrics }] }
 }
 
-/// Metrics in the making.
+/// Metrics of a message.
 struct Batch {
     metrics: Vec<OtlpMetric>,
     start_ns: u64,
@@ -39,9 +39,9 @@ struct Batch {
 }
 
 impl Batch {
-    /// The points of the metric that a sample is of: samples of one come one after the other.
+    /// Data points of a metric. The samples of a metric are consecutive.
     fn points(&mut self, metric: &family::Metric) -> &mut Vec<NumberDataPoint> {
-        let (name, unit) = named(metric);
+        let (name, unit) = otlp_name(metric);
         if self.metrics.last().is_none_or(|last| last.name != name) {
             let data = match metric.kind {
                 MetricKind::Counter => MetricData::Sum(Sum {
@@ -59,7 +59,7 @@ impl Batch {
             Some(MetricData::Sum(Sum { data_points, .. }) | MetricData::Gauge(Gauge { data_points })) => {
                 data_points
             }
-            _ => unreachable!("the last one is of samples"),
+            _ => unreachable!("histograms have no samples"),
         }
     }
 
@@ -94,7 +94,7 @@ impl Sink for Batch {
         let point = HistogramDataPoint {
             start_time_unix_nano: self.start_ns,
             time_unix_nano: self.now_ns,
-            // What is counted while it is read must not make it contradict itself.
+            // The sum of the buckets: counters may grow while they are read.
             count: bucket_counts.iter().sum(),
             sum: Some(spread.sum_ns as f64 / NANOS_PER_SECOND),
             bucket_counts,
@@ -109,12 +109,12 @@ impl Sink for Batch {
             data_points: vec![point],
             aggregation_temporality: CUMULATIVE,
         });
-        self.push(metric, named(metric), data);
+        self.push(metric, otlp_name(metric), data);
     }
 }
 
 /// Name and unit in OpenTelemetry.
-fn named(metric: &family::Metric) -> (String, &'static str) {
+fn otlp_name(metric: &family::Metric) -> (String, &'static str) {
     let (name, unit) = match metric.name.strip_suffix("_seconds") {
         Some(name) => (name, "s"),
         None => metric.name.strip_suffix("_bytes").map_or((metric.name, ""), |name| (name, "By")),

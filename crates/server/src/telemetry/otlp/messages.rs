@@ -1,4 +1,4 @@
-//! The messages of OTLP, as far as they are used. Tests decode them with those that its authors publish.
+//! Messages of OTLP, as far as they are used. Tests decode them with the published definitions.
 
 use prost::{Message, Oneof};
 
@@ -156,7 +156,7 @@ pub(super) struct NumberDataPoint {
     pub(super) attributes: Vec<KeyValue>,
 }
 
-/// A number that was measured.
+/// Value of a data point.
 #[derive(Clone, Copy, PartialEq, Oneof)]
 pub(super) enum NumberValue {
     #[prost(double, tag = "4")]

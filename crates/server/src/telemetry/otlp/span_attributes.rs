@@ -8,7 +8,7 @@ use crate::telemetry::labels;
 
 const OUTCOME: &str = "slidegate.outcome";
 const RULE: &str = "slidegate.rule";
-/// An observing rule that would have refused.
+/// Rule in observe mode that would have denied.
 const WOULD_DENY: &str = "slidegate.would_deny";
 
 pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>) -> SpanOutcome {
@@ -20,7 +20,7 @@ pub(super) fn answer<E: std::error::Error>(answer: &Result<Answer, GateError<E>>
         return SpanOutcome::outcome("barred").text_if(RULE, answer.blocked().map(|(rule, _)| rule));
     }
     let summary = answer.summary();
-    // The first that refuses, or else the one with the least remaining.
+    // The first limit that denies, or else the one with the least remaining.
     let decisive = answer
         .limits()
         .find(LimitAnswer::is_violated)
@@ -60,7 +60,7 @@ pub(super) fn verdict<E: std::error::Error>(verdict: &Result<Verdict, E>) -> Spa
 
 fn failed<E: std::error::Error>(error: &GateError<E>) -> SpanOutcome {
     match error {
-        // The caller's mistake, as the answer tells it.
+        // Errors of the caller.
         GateError::Request(_) | GateError::Conflict => SpanOutcome::outcome("invalid"),
         GateError::Full => {
             SpanOutcome { error: Some(GateError::<E>::Full.to_string()), ..SpanOutcome::outcome("failed") }
@@ -96,7 +96,7 @@ impl SpanOutcome {
         self
     }
 
-    /// The limit that mattered, and the numbers of the request.
+    /// Attributes of the decisive limit, and the numbers of the request.
     fn decided(self, limit: Option<LimitAnswer<'_>>, source: Source, summary: &Summary) -> Self {
         let Some(limit) = limit else { return self };
         self.text_if(RULE, limit.rule)

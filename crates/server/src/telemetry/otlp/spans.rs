@@ -1,4 +1,4 @@
-//! Bounded queue of spans. What does not fit is counted and dropped, so that no request waits.
+//! Bounded queue of spans. Spans beyond the bound are dropped and counted, so that no request waits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,13 +8,13 @@ use tokio::sync::mpsc;
 use super::messages::OtlpSpan;
 
 /// Maximum number of queued spans.
-pub(super) const MAX_WAITING: usize = 2_048;
+const MAX_QUEUED: usize = 2_048;
 
 /// Queue of spans.
 pub(super) struct Spans {
     queue: mpsc::Sender<OtlpSpan>,
-    /// Its other end, until somebody takes it.
-    waiting: Mutex<Option<mpsc::Receiver<OtlpSpan>>>,
+    /// Receiver, until the exporter takes it.
+    receiver: Mutex<Option<mpsc::Receiver<OtlpSpan>>>,
     sent: AtomicU64,
     dropped: AtomicU64,
 }
@@ -28,25 +28,25 @@ pub(crate) struct SpanCounts {
 
 impl Spans {
     pub(super) fn new() -> Self {
-        let (queue, waiting) = mpsc::channel(MAX_WAITING);
+        let (queue, receiver) = mpsc::channel(MAX_QUEUED);
         Self {
             queue,
-            waiting: Mutex::new(Some(waiting)),
+            receiver: Mutex::new(Some(receiver)),
             sent: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
         }
     }
 
-    /// Never waits.
+    /// Queues a span, or drops it. Never waits.
     pub(super) fn push(&self, span: OtlpSpan) {
         if self.queue.try_send(span).is_err() {
             self.count_dropped(1);
         }
     }
 
-    /// The end at which they come out. There is one.
+    /// Receiver of the queue, once.
     pub(super) fn take(&self) -> Option<mpsc::Receiver<OtlpSpan>> {
-        self.waiting.lock().take()
+        self.receiver.lock().take()
     }
 
     pub(super) fn count_sent(&self, spans: u64) {

@@ -35,25 +35,26 @@ struct OpenSpan {
 /// Share of sampled traces.
 #[derive(Clone, Copy)]
 pub(super) struct SampleShare {
-    /// Of 2^63 numbers.
+    /// Trace ids below this number are sampled, of 2^63.
     below: u64,
 }
 
 impl SampleShare {
-    /// In hundredths of a percent.
+    /// Share in hundredths of a percent.
     pub(super) fn new(basis_points: u32) -> Self {
         let below = (1_u128 << 63) * u128::from(basis_points.min(10_000)) / 10_000;
         Self { below: below as u64 }
     }
 
-    /// By the lower half of a trace's id, as other programs decide: so a trace is kept as a whole, or not at all.
+    /// Decides by the lower half of the trace id, as other programs do, so that all spans of a trace are
+    /// sampled or none.
     fn has(self, low: u64) -> bool {
         low >> 1 < self.below
     }
 }
 
 impl Trace {
-    /// The span of a request, if its caller or else its share says that it leaves one.
+    /// Starts the span of a request, if the caller sampled it or, without a caller, if its id is sampled.
     pub(super) fn begin(
         share: SampleShare,
         (listener, operation): (Listener, &'static str),
@@ -65,7 +66,7 @@ impl Trace {
         if !low.map_or_else(|| parent.as_ref().is_some_and(|parent| parent.sampled), |low| share.has(low)) {
             return Self(None);
         }
-        // Zeros stand for nothing.
+        // An id of zeros is invalid.
         let mut nonzero = || random().max(1).to_be_bytes();
         let trace_id = match (&parent, low) {
             (Some(Parent { trace_id, .. }), _) => *trace_id,
@@ -98,10 +99,10 @@ impl Trace {
         self.0.is_none()
     }
 
-    /// The complete span, if the request leaves one.
+    /// Completes the span, if there is one.
     #[inline]
     pub(super) fn end(self, outcome: impl FnOnce() -> SpanOutcome) -> Option<OtlpSpan> {
-        self.0.map(|begun| begun.span(outcome()))
+        self.0.map(|open| open.span(outcome()))
     }
 }
 
@@ -129,7 +130,7 @@ impl OpenSpan {
             name: self.operation.to_owned(),
             kind: SERVER,
             start_time_unix_nano: nanos(start),
-            // By a clock that does not step.
+            // By the monotonic clock.
             end_time_unix_nano: nanos(start + self.since.elapsed()),
             attributes,
             status,
@@ -146,7 +147,7 @@ fn protocol(listener: Listener) -> &'static str {
     }
 }
 
-/// Until the year 2554.
+/// Nanoseconds, which fit until the year 2554.
 pub(super) fn nanos(since_epoch: Duration) -> u64 {
     since_epoch.as_nanos().try_into().unwrap_or(u64::MAX)
 }

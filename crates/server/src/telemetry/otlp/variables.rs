@@ -27,17 +27,17 @@ pub(super) struct Variables {
     pub(super) headers: HeaderMap,
     /// Time limit of a message.
     pub(super) timeout: Duration,
-    /// File of authorities, in place of those of the system.
+    /// File with the trusted authorities, instead of those of the system.
     pub(super) certificate: Option<PathBuf>,
 }
 
 impl Variables {
-    /// `instance` tells this process from others of the same name, unless a variable does.
+    /// Reads the variables. `instance` is the instance id, unless a variable sets it.
     pub(super) fn read(
         get: impl Fn(&'static str) -> Option<String>,
         instance: String,
     ) -> Result<Self, OtlpError> {
-        // One that is empty is as if it were not there: so it is agreed on.
+        // As OpenTelemetry specifies, an empty variable is unset.
         let get = |name| get(name).filter(|value| !value.is_empty());
         let timeout = get("OTEL_EXPORTER_OTLP_TIMEOUT").map(|text| milliseconds(&text)).transpose()?;
         Ok(Self {
@@ -71,7 +71,7 @@ fn resource(name: Option<String>, given: Option<&str>, instance: String) -> Resu
         (INSTANCE, instance),
     ];
     for (key, value) in own {
-        if attributes.iter().all(|(known, _)| known != key) {
+        if attributes.iter().all(|(other, _)| other != key) {
             attributes.push((key.to_owned(), value));
         }
     }
@@ -84,14 +84,14 @@ fn headers(text: &str) -> Result<HeaderMap, OtlpError> {
         let name = HeaderName::try_from(name).ok();
         let value = HeaderValue::try_from(value).ok();
         let (Some(name), Some(mut value)) = (name, value) else { return Err(wrong(HEADERS)) };
-        // Most are secrets.
+        // Most of them are secrets.
         value.set_sensitive(true);
         headers.append(name, value);
     }
     Ok(headers)
 }
 
-/// `name=value,name=value`, where values may have escapes as in URLs.
+/// Pairs of `name=value,name=value`, with percent-encoded values.
 fn pairs(variable: &'static str, text: &str) -> Result<Vec<(String, String)>, OtlpError> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let pair = |part: &str| {

@@ -23,7 +23,7 @@ fn line() -> DenialLine {
         retry_after_at_most_ms: None,
         reset_at_ms: Some(60_000),
         source: Source::Store,
-        barred: None,
+        blocked: None,
         request_id: None,
     }
 }
@@ -74,7 +74,7 @@ impl Play {
         loop {
             let left_out = match self.writer.next(self.now()) {
                 WriterStep::Write { left_out, .. } => left_out.unwrap_or(0),
-                WriterStep::TellLeftOut(left_out) => left_out,
+                WriterStep::ReportLeftOut(left_out) => left_out,
                 WriterStep::Wait(until) => return Ok(until),
                 WriterStep::End => return Err("it ends".to_owned()),
             };
@@ -136,7 +136,7 @@ fn every_denial_is_reported_and_no_second_has_too_many_lines() {
             "{} of {left_out} reported",
             play.reported
         );
-        ensure!(play.log.left.load(Ordering::Relaxed) <= i64::from(per_second), "too many places");
+        ensure!(play.log.free.load(Ordering::Relaxed) <= i64::from(per_second), "too many places");
         Ok(())
     });
 }
@@ -150,7 +150,7 @@ fn a_writer_that_hangs_costs_a_queue() {
     (0..3 * MAX_QUEUED).for_each(|_| log.offer(line));
     assert_eq!(log.queue.lock().lines.len(), MAX_QUEUED);
     assert_eq!(log.stats(), DenialLogStats { lines: 0, left_out: 2 * MAX_QUEUED as u64 });
-    assert_eq!(log.left.load(Ordering::Relaxed), 1_000_000 - MAX_QUEUED as i64);
+    assert_eq!(log.free.load(Ordering::Relaxed), 1_000_000 - MAX_QUEUED as i64);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::ServerConfig;
@@ -12,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use super::*;
 use crate::telemetry::otlp::messages::TracesRequest;
 
-/// Takes one message over TLS, and tells its head.
+/// Collector that takes one message over TLS, and the head of that message.
 async fn collector(of: &CertifiedKey<KeyPair>) -> (SocketAddr, tokio::task::JoinHandle<String>) {
     let key = PrivateKeyDer::try_from(of.signing_key.serialize_der()).expect("a key");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -45,8 +46,8 @@ fn identity() -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate")
 }
 
-/// A client with variables, and the certificate of an authority.
-fn client(address: SocketAddr, authority: &CertifiedKey<KeyPair>) -> Client {
+/// Client that trusts an authority.
+fn client(address: SocketAddr, authority: &CertifiedKey<KeyPair>) -> CollectorClient {
     let mut file = NamedTempFile::new().expect("a file");
     file.write_all(authority.cert.pem().as_bytes()).expect("room");
     let variables = |name| match name {
@@ -56,7 +57,7 @@ fn client(address: SocketAddr, authority: &CertifiedKey<KeyPair>) -> Client {
     };
     let variables = Variables::read(variables, "one".to_owned()).expect("variables");
     let endpoint = format!("https://localhost:{}/below", address.port());
-    Client::new(endpoint.parse().expect("an address"), &variables).expect("a client")
+    CollectorClient::new(endpoint.parse().expect("an address"), &variables).expect("a client")
 }
 
 #[tokio::test]
@@ -77,11 +78,11 @@ async fn over_tls_with_the_configured_headers() {
 }
 
 #[tokio::test]
-async fn a_collector_that_nobody_vouches_for_gets_nothing() {
+async fn an_untrusted_collector_gets_nothing() {
     let (address, taken) = collector(&identity()).await;
     let sent = client(address, &identity()).send("traces", &TracesRequest::default()).await;
     match sent {
-        Err(SendFailure::ForNow { why, .. }) => assert!(why.contains("certificate"), "{why}"),
+        Err(SendFailure::Temporary { why, .. }) => assert!(why.contains("certificate"), "{why}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(taken.await.expect("an end"), "");
@@ -95,7 +96,7 @@ fn a_file_without_certificates_is_an_error_at_startup() {
         named.then(|| file.path().to_str().expect("a path").to_owned())
     };
     let variables = Variables::read(variables, "one".to_owned()).expect("variables");
-    let error = Client::new("https://localhost".parse().expect("an address"), &variables).err();
+    let error = CollectorClient::new("https://localhost".parse().expect("an address"), &variables).err();
     let error = error.expect("no client").to_string();
     assert!(
         error.starts_with("OTEL_EXPORTER_OTLP_CERTIFICATE: ") && error.contains("has no certificate"),

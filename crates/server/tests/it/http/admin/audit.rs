@@ -231,7 +231,7 @@ async fn what_a_store_may_have_done_is_not_called_refused() {
     let rows = [
         ("POST", "/v1/overrides", exception, "may or may not be done; check the overrides"),
         ("DELETE", "/v1/overrides/none", "", "may or may not be done; check the overrides"),
-        ("POST", "/v1/keys/reset", subject, "all, some or none was reset"),
+        ("POST", "/v1/keys/reset", subject, "all, some or none of the subjects were reset"),
     ];
     for (method, path, body, said) in rows {
         let (answer, line) = line(&mut operator, &lines, (method, path, body)).await;
