@@ -1,4 +1,4 @@
-//! Runtime: what decides, and what keeps it up to date while the server runs.
+//! Runtime: the decider, and the tasks that keep it up to date while the server runs.
 
 pub(crate) mod backend;
 pub(crate) mod certificates;
@@ -32,11 +32,11 @@ use crate::telemetry::denial_log::{DenialLog, DenialLogStats};
 use crate::telemetry::log_writer::LogWriter;
 use crate::telemetry::otlp::Tracer;
 
-/// Runtime of the server: a `Decider`, and what changes it while it runs.
+/// Runtime of the server: its decider, with reloads, overrides, snapshots and logs.
 pub struct Runtime<C = SystemClock> {
     decider: Arc<Decider<C>>,
     live: Live,
-    /// Held by whoever changes or reads the notes of the store.
+    /// Lock of the notes in the store: one task at a time reads or changes them.
     notes_lock: Mutex<()>,
     /// Address that the admin listener is bound to.
     admin_address: OnceLock<SocketAddr>,
@@ -50,8 +50,8 @@ pub struct Runtime<C = SystemClock> {
 }
 
 impl Runtime {
-    /// Runtime for a policy file. A memory store is restored from its snapshot, and that file belongs to this process from now on; a
-    /// remote store is connected at the first request.
+    /// Runtime for a policy file. A memory store is restored from its snapshot, whose file belongs
+    /// to this process from now on; a remote store is connected at the first request.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let Some((memory, snapshots)) = snapshot::open(&config.settings.store)? else {
             let backend = Backend::new(&config)?;
@@ -100,7 +100,7 @@ impl Runtime {
 }
 
 impl Config {
-    /// Whether a server could start with it. Nothing is started.
+    /// Checks that a server could start with it, without starting one.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.settings.server.check()?;
         Tracer::check(&self.settings)?;
@@ -124,15 +124,16 @@ impl<C: Clock> Runtime<C> {
         }
     }
 
-    /// Divides so many file descriptors among the listeners, and warns if they are fewer than the settings ask for. Some are
-    /// reserved for everything but connections.
+    /// Divides the file descriptors of the process among the listeners, and warns if they do not
+    /// suffice for the settings. Some are reserved for other purposes.
     pub fn open_files(mut self, allowed: u64) -> Self {
         let server = &self.settings().server;
         self.decider = Arc::new(not_shared(self.decider).open_files(allowed, server));
         self
     }
 
-    /// Counts the lines of this log writer in the metrics, and leaves most of its queue to lines other than denials.
+    /// Counts the lines of this log writer in the metrics, and leaves most of its queue to lines
+    /// other than denials.
     pub fn log_writer(self, log: LogWriter) -> Self {
         Self { log: Some(log), ..self }
     }
@@ -186,8 +187,8 @@ impl<C: Clock> Runtime<C> {
         self.snapshots.as_ref().map(Snapshots::state)
     }
 
-    /// Reports the address of the admin listener before it accepts connections. Fails if other machines can reach it without a
-    /// token or a certificate.
+    /// Sets the address of the admin listener, before it accepts connections. Fails if other
+    /// machines can reach it without a token or a certificate.
     pub fn bind_admin(&self, address: SocketAddr) -> Result<(), ConfigError> {
         let settings = self.settings();
         let admin = settings.server.admin.as_ref().ok_or(ConfigError::AdminIsNotSet { address })?;
@@ -198,7 +199,7 @@ impl<C: Clock> Runtime<C> {
         Ok(())
     }
 
-    /// Whether the admin listener would still be protected with other settings.
+    /// Checks that the admin listener is still protected with other settings.
     fn check_exposure(&self, settings: &Settings) -> Result<(), ConfigError> {
         match (&settings.server.admin, self.admin_address()) {
             (Some(admin), Some(address)) => exposure::check_at(admin, address),
@@ -218,7 +219,7 @@ impl<C: Clock> Runtime<C> {
     }
 }
 
-/// Takes what only a runtime that does not run yet has.
+/// Value that nothing else shares, because the server does not run yet.
 fn not_shared<T>(shared: Arc<T>) -> T {
     Arc::into_inner(shared).expect("nothing shares it before the server runs")
 }

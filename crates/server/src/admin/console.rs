@@ -35,8 +35,8 @@ const SCRIPT: &str = concat!(
     include_str!("console/main.js"),
 );
 
-/// Content security policy: nothing from other origins, nothing inline, no frames, and no conversion of
-/// text to markup (trusted types).
+/// Content security policy: nothing from other origins, nothing inline, no frames, and no
+/// conversion of text to markup (trusted types).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
     frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'";
 

@@ -22,7 +22,7 @@ struct OverrideBody {
     #[serde(default)]
     reason: String,
     #[serde(flatten)]
-    exception: Map<String, Value>,
+    definition: Map<String, Value>,
 }
 
 pub(super) fn list<C: Clock>(runtime: &Runtime<C>) -> Reply {
@@ -35,18 +35,18 @@ pub(super) async fn add<C: Clock>(
     bytes: &[u8],
     audit: &mut AuditDetails,
 ) -> Result<Reply, Problem> {
-    let OverrideBody { expires_in, reason, exception } = json_body::parse(bytes)?;
+    let OverrideBody { expires_in, reason, definition } = json_body::parse(bytes)?;
     audit.reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
-    let text = Value::Object(exception).to_string();
+    let text = Value::Object(definition).to_string();
     audit.what = Some(format!("{text} for {expires_in}"));
     let expires_in_ms = parse_duration(&expires_in).map_err(|remedy| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("invalid expires_in {expires_in:?}: {remedy}"))
     })?;
     let expires_in_ms = expires_in_ms.as_millis() as u64;
-    let exception = TemporaryOverride::parse(&text)
+    let definition = TemporaryOverride::parse(&text)
         .map_err(|errors| refused(&OverrideError::TemporaryOverride(errors), audit))?;
-    audit.what = Some(format!("{exception} for {expires_in}"));
-    let set = runtime.add_override(NewOverride { exception, expires_in_ms, reason }).await;
+    audit.what = Some(format!("{definition} for {expires_in}"));
+    let set = runtime.add_override(NewOverride { definition, expires_in_ms, reason }).await;
     let set = set.map_err(|error| refused(&error, audit))?;
     audit.after = Some(format!("override {}", set.id));
     let mut reply = json(StatusCode::CREATED, &render(&set));
@@ -62,8 +62,8 @@ pub(super) async fn remove<C: Clock>(
     audit: &mut AuditDetails,
 ) -> Result<Reply, Problem> {
     audit.what = Some(format!("override {id}"));
-    let known = runtime.overrides().into_iter().find(|known| known.id == id);
-    audit.before = known.as_ref().and_then(|known| known.exception.as_ref()).map(ToString::to_string);
+    let record = runtime.overrides().into_iter().find(|one| one.id == id);
+    audit.before = record.and_then(|one| one.definition).map(|definition| definition.to_string());
     if runtime.remove_override(id).await.map_err(|error| refused(&error, audit))? {
         return Ok(json(StatusCode::OK, &json!({ "id": id, "removed": true })));
     }
@@ -73,12 +73,13 @@ pub(super) async fn remove<C: Clock>(
 
 /// Override as JSON: `rule`, `when` and the effect, with its state.
 fn render(one: &OverrideRecord) -> Value {
-    let mut members = match one.exception.as_ref().map(|exception| serde_json::from_str(exception.text())) {
+    let mut members = match one.definition.as_ref().map(|definition| serde_json::from_str(definition.text()))
+    {
         Some(Ok(Value::Object(members))) => members,
         _ => Map::new(),
     };
     members.insert("id".to_owned(), json!(one.id));
-    members.insert("text".to_owned(), json!(one.exception.as_ref().map(ToString::to_string)));
+    members.insert("text".to_owned(), json!(one.definition.as_ref().map(ToString::to_string)));
     members.insert("reason".to_owned(), json!(one.reason));
     members.insert("created_at_ms".to_owned(), json!(one.created_at_ms));
     members.insert("expires_at_ms".to_owned(), json!(one.expires_at_ms));

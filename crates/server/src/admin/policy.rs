@@ -1,5 +1,5 @@
-//! `GET /v1/policy`: the rules in force with temporary overrides, their file, and the changes of the
-//! last reload.
+//! `GET /v1/policy`: the rules in force with temporary overrides, their file, and the changes of
+//! the last reload.
 
 use hyper::StatusCode;
 use serde_json::json;

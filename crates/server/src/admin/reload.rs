@@ -51,8 +51,8 @@ pub(super) async fn reload<C: Clock + 'static>(
     }
 }
 
-/// Problem with all errors, and the changes that were made in spite of them: policy and certificates
-/// are independent.
+/// Problem with all errors, and the changes that were made in spite of them: policy and
+/// certificates are independent.
 fn refused(policy: Option<&ReloadError>, certificates: &[ConfigError], audit: &mut AuditDetails) -> Problem {
     let status = match policy {
         Some(ReloadError::NoFile) => StatusCode::CONFLICT,

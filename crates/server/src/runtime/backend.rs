@@ -16,19 +16,19 @@ use crate::config::{Config, Secret, StoreKind, StoreSettings};
 /// Error of the store.
 pub(crate) type StoreError = RedisError;
 
-/// The store that the settings name.
-// There is one for the whole process, so that its variants differ in size does not matter.
+/// Store of the server.
+// There is one per process, so the size of its variants does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub enum Backend {
     /// In this process.
     Memory(Memory),
-    /// Shared by all nodes, with an answer while it fails.
+    /// Shared by all nodes, with a fallback while it is unavailable.
     Redis(Fallback<Redis>),
 }
 
 impl Backend {
-    /// The store of a policy file, empty. Nothing is connected yet.
+    /// Empty store for a policy file. It connects to nothing yet.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let settings = &config.settings.store;
         match settings.kind {
@@ -40,7 +40,7 @@ impl Backend {
         }
     }
 
-    /// Whether there could be such a store; none is made.
+    /// Checks the settings of the store, without creating one.
     pub(crate) fn check(settings: &StoreSettings) -> Result<(), ConfigError> {
         match settings.kind {
             StoreKind::Memory => Ok(()),
@@ -48,7 +48,7 @@ impl Backend {
         }
     }
 
-    /// Redis, and what holds for every rule while it fails.
+    /// Redis, with the fallback of every rule.
     pub fn over(redis: Redis, config: &Config) -> Self {
         let settings = &config.settings.store;
         let mut fallback = Fallback::new(redis, settings.instances).max_memory(settings.max_memory);
@@ -76,12 +76,12 @@ fn redis_config(store: &StoreSettings) -> Result<RedisConfig, ConfigError> {
     }
 }
 
-/// Result without the error that cannot happen.
+/// Result of a call that cannot fail.
 fn infallible<T>(result: Result<T, std::convert::Infallible>) -> Result<T, RedisError> {
     result.map_err(|never| match never {})
 }
 
-/// Calls to a server are boxed: requests in memory would otherwise have room for them.
+/// Calls to a server are boxed, so that the futures of calls in memory stay small.
 impl Store for Backend {
     type Error = RedisError;
 

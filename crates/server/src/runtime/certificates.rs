@@ -1,4 +1,5 @@
-//! Certificates while the server runs: reloaded when their files change, with a warning before they expire.
+//! Certificates while the server runs: reloaded when their files change, with a warning before they
+//! expire.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +13,12 @@ use crate::config::error::ConfigError;
 use crate::net::network::Network;
 use crate::net::tls::{CertificateReload, ListenerTls, TlsState};
 
-/// Interval of the warnings that a certificate expires.
-const REMINDER: Duration = Duration::from_secs(24 * 60 * 60);
+/// Interval of warnings about certificates that expire soon.
+const WARNING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl<C: Clock> Runtime<C> {
-    /// Reads the certificates of all listeners again: how many have changed, or all errors. On an error the previous
-    /// certificate stays in use. Open connections keep theirs.
+    /// Reloads the certificates of all listeners. Returns the number of changed ones, or all
+    /// errors. On an error the previous certificate stays in use. Open connections keep theirs.
     pub async fn reload_certificates(&self) -> Result<usize, Vec<ConfigError>> {
         let CertificateReload { changed, errors } = self.network().certificates.reload().await;
         if errors.is_empty() { Ok(changed.len()) } else { Err(errors) }
@@ -41,10 +42,11 @@ pub(crate) async fn watch(network: Arc<Network>) {
     std::future::pending::<()>().await;
 }
 
-/// The content at the beginning counts as a change, too: it may differ from what was read at startup.
+/// Reloads a certificate when its files change. Their first content counts as a change too: it may
+/// differ from the one at startup.
 async fn follow(tls: Arc<ListenerTls>) {
     let paths = tls.files.paths();
-    let Ok(mut watched) = tokio::task::spawn_blocking(|| WatchedFiles::anew(paths)).await else { return };
+    let Ok(mut watched) = tokio::task::spawn_blocking(|| WatchedFiles::new(paths)).await else { return };
     loop {
         watched.changed().await;
         let contents = tls.files.gather(|index, _| match watched.content(index) {
@@ -52,14 +54,14 @@ async fn follow(tls: Arc<ListenerTls>) {
             FileContent::Missing => Err("no such file".to_owned()),
             FileContent::Unreadable(why) => Err(why),
         });
-        // An error was logged, and is in the state.
-        let _taken = tls.take(contents);
+        // An error is in the log and in the state.
+        let _logged = tls.take(contents);
     }
 }
 
 async fn remind(tls: Arc<ListenerTls>) {
     loop {
-        tokio::time::sleep(REMINDER).await;
+        tokio::time::sleep(WARNING_INTERVAL).await;
         tls.warn_of_expiry();
     }
 }

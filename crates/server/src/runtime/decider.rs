@@ -1,4 +1,4 @@
-//! Decider: what every protocol asks. It times decisions and traces them.
+//! Decider of all protocols: the gate, with the timing and the traces of its decisions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::telemetry::auth_failures::AuthFailures;
 use crate::telemetry::otlp::{Trace, Tracer};
 use crate::telemetry::path_refusals::PathRefusals;
 
-/// Decider: the gate with its telemetry, and whether the server is ready.
+/// Decider of all protocols.
 pub(crate) struct Decider<C> {
     gate: Gate<Backend, C>,
     network: Arc<Network>,
@@ -79,7 +79,7 @@ impl<C: Clock> Decider<C> {
         &self.network
     }
 
-    /// Settings in force. Cheap: no reference is counted.
+    /// Settings in force, without a reference count.
     #[inline]
     pub(crate) fn settings(&self) -> Guard<Arc<ServerSettings>> {
         self.network.settings()
@@ -110,14 +110,14 @@ impl<C: Clock> Decider<C> {
 
     /// Completes when shutdown has begun.
     pub(crate) async fn shutdown_begun(&self) {
-        // Before the flag is read, so that no notification is missed in between.
+        // Before the check of the flag, so that no notification is missed.
         let stopping = self.stopping.notified();
         if self.is_ready() {
             stopping.await;
         }
     }
 
-    /// A number that is new and looks random. It is no secret.
+    /// Pseudorandom number, by SplitMix64. It is not secret.
     pub(crate) fn next_seed(&self) -> u64 {
         let mut mixed = self.seeds.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -125,7 +125,7 @@ impl<C: Clock> Decider<C> {
         mixed ^ (mixed >> 31)
     }
 
-    /// Begins to time a decision, if this one is sampled.
+    /// Starts a timer, if this decision is sampled.
     #[inline]
     fn start(&self) -> Option<Timer> {
         self.telemetry().and_then(|telemetry| telemetry.start())
@@ -149,7 +149,7 @@ impl<C: Clock> Decider<C> {
         ask: &CheckRequest<'_>,
         trace: Trace,
     ) -> Result<Answer, GateError<StoreError>> {
-        // The time that a request waits says nothing about the speed of decisions.
+        // The time in a wait queue is not decision latency.
         let waiting = (!ask.wait.is_zero()).then(|| WaitingRequest::new(&self.waiting));
         let started = if waiting.is_none() { self.start() } else { None };
         let answer = self.gate.check(ask).await;
@@ -177,7 +177,7 @@ impl<C: Clock> Decider<C> {
         answer.transpose()
     }
 
-    /// Leaves no trace by itself: a call may be decided in two steps.
+    /// Decides a batch, without ending a trace: a call may be decided in two steps.
     pub(crate) async fn check_all(&self, demands: &[BatchItem<'_>]) -> Result<Answer, GateError<StoreError>> {
         let started = self.start();
         let answers = self.gate.check_all(demands).await;
@@ -215,7 +215,7 @@ impl<C: Clock> Decider<C> {
         answer
     }
 
-    /// [`Self::limit`] by a store that does not wait, if it is one.
+    /// [`Self::limit`] by a store that does not wait. `None` if there is none.
     #[inline]
     pub(crate) fn limit_now(&self, space: Space, key: &[u8], limit: &Limit, cost: u64) -> Option<Verdict> {
         let started = self.start();

@@ -1,7 +1,7 @@
-//! Files that change while the service runs, noticed by looking at them twice a second.
+//! File watch by polling, twice a second.
 //!
-//! Looking also works where nobody tells of changes: on network file systems, over bind mounts, and behind the links that
-//! Kubernetes swaps. Links are followed at every look.
+//! Polling also works without change notifications: on network file systems, bind mounts, and the
+//! symbolic links that Kubernetes swaps. Every poll follows links.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -13,12 +13,12 @@ use parking_lot::Mutex;
 
 /// Interval of polls.
 const EVERY: Duration = Duration::from_millis(500);
-/// After so many looks at the same stamp a content is known by it: two seconds, which is longer than a tick of any
-/// file system. Until then a file may be written again without its stamp moving, so it is read.
-const LOOKS_UNTIL_TRUSTED: u32 = 5;
-/// A file that is read while it is written is read again so often.
-const READ_AGAIN: u32 = 10;
-/// Larger files are none that the service reads.
+/// Polls after which an unchanged stamp stands for an unchanged content: two seconds, which is
+/// longer than the time resolution of any file system. Until then every poll reads the file.
+const POLLS_UNTIL_TRUSTED: u32 = 5;
+/// Maximum number of further reads of a file that changes while it is read.
+const MAX_REREADS: u32 = 10;
+/// Maximum size of a file.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Content of a file.
@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 16 << 20;
 pub(crate) enum FileContent {
     Bytes(Arc<[u8]>),
     Missing,
-    /// It is there, but cannot be read, for this reason.
+    /// The file exists but cannot be read, for this reason.
     Unreadable(String),
 }
 
@@ -34,7 +34,7 @@ impl FileContent {
     /// Content of a file now. It is read again if it changes meanwhile.
     pub(crate) fn of(path: &Path) -> Self {
         let mut content = read(path);
-        for _ in 0..READ_AGAIN {
+        for _ in 0..MAX_REREADS {
             if stamp(path) == content.0 {
                 break;
             }
@@ -51,33 +51,33 @@ impl FileContent {
     }
 }
 
-/// Files that are looked at until one of them changes.
+/// Files that are polled for changes.
 pub(crate) struct WatchedFiles {
-    // Looks are made on a thread for work that blocks, and may outlive the one who asked.
+    // Shared with the blocking thread that polls, which may outlive the caller.
     files: Arc<Mutex<Vec<WatchedFile>>>,
 }
 
 impl WatchedFiles {
-    /// Watches files; their present content is no change.
+    /// Watches files; their current content is no change.
     #[cfg(test)]
-    fn new(paths: Vec<PathBuf>) -> Self {
+    fn after_current(paths: Vec<PathBuf>) -> Self {
         let mut files: Vec<WatchedFile> = paths.into_iter().map(WatchedFile::new).collect();
         files.iter_mut().for_each(WatchedFile::report);
         Self { files: Arc::new(Mutex::new(files)) }
     }
 
-    /// Watches files; their present content counts as a change once it has settled.
-    pub(crate) fn anew(paths: Vec<PathBuf>) -> Self {
+    /// Watches files; their current content counts as a change once it has settled.
+    pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         Self { files: Arc::new(Mutex::new(paths.into_iter().map(WatchedFile::new).collect())) }
     }
 
-    /// Completes when one of them has changed and all have settled: two looks in a row saw the same. A file that comes or
-    /// goes has changed, one that is only touched has not.
+    /// Completes when a file has changed and all have settled: two polls in a row found the same
+    /// content. A file that appears or disappears has changed; one that is only touched has not.
     pub(crate) async fn changed(&mut self) {
         loop {
             tokio::time::sleep(EVERY).await;
             let files = Arc::clone(&self.files);
-            if let Ok(true) = tokio::task::spawn_blocking(move || look(&mut files.lock())).await {
+            if let Ok(true) = tokio::task::spawn_blocking(move || poll(&mut files.lock())).await {
                 return;
             }
         }
@@ -90,21 +90,21 @@ impl WatchedFiles {
         reported.unwrap_or(FileContent::Missing)
     }
 
-    /// Reports the content once more, as soon as it has settled.
+    /// Reports the content again, as soon as it has settled.
     pub(crate) fn repeat(&self) {
         self.files.lock().iter_mut().for_each(|file| file.reported = None);
     }
 
-    /// One look at all of them; whether there is a change to tell of.
+    /// Polls all files; returns whether there is a change to report.
     #[cfg(test)]
-    fn look(&self) -> bool {
-        look(&mut self.files.lock())
+    fn poll(&self) -> bool {
+        poll(&mut self.files.lock())
     }
 }
 
-fn look(files: &mut [WatchedFile]) -> bool {
-    files.iter_mut().for_each(WatchedFile::look);
-    let changed = files.iter().all(|file| file.looks > 1) && files.iter().any(WatchedFile::has_changed);
+fn poll(files: &mut [WatchedFile]) -> bool {
+    files.iter_mut().for_each(WatchedFile::poll);
+    let changed = files.iter().all(|file| file.polls > 1) && files.iter().any(WatchedFile::has_changed);
     if changed {
         files.iter_mut().for_each(WatchedFile::report);
     }
@@ -116,7 +116,7 @@ struct WatchedFile {
     path: PathBuf,
     stamp: Option<Stamp>,
     content: FileContent,
-    looks: u32,
+    polls: u32,
     /// Content at the last report.
     reported: Option<FileContent>,
 }
@@ -124,19 +124,19 @@ struct WatchedFile {
 impl WatchedFile {
     fn new(path: PathBuf) -> Self {
         let (stamp, content) = read(&path);
-        Self { path, stamp, content, looks: 1, reported: None }
+        Self { path, stamp, content, polls: 1, reported: None }
     }
 
-    fn look(&mut self) {
-        if self.looks >= LOOKS_UNTIL_TRUSTED && stamp(&self.path) == self.stamp {
+    fn poll(&mut self) {
+        if self.polls >= POLLS_UNTIL_TRUSTED && stamp(&self.path) == self.stamp {
             return;
         }
         let (stamp, content) = read(&self.path);
         if (&stamp, &content) == (&self.stamp, &self.content) {
-            self.looks += 1;
+            self.polls += 1;
         } else {
             *self =
-                Self { stamp, content, looks: 1, path: self.path.clone(), reported: self.reported.take() };
+                Self { stamp, content, polls: 1, path: self.path.clone(), reported: self.reported.take() };
         }
     }
 
@@ -149,7 +149,7 @@ impl WatchedFile {
     }
 }
 
-/// Stamp of a file: its metadata. Another file under the same name has another stamp.
+/// Stamp of a file: its metadata. A new file under the same name has another stamp.
 #[derive(Clone, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -178,7 +178,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
     fs::metadata(path).ok().as_ref().map(Stamp::from)
 }
 
-/// The stamp is of the file that is read, whatever is put in its place meanwhile.
+/// Content of a file, with the stamp of the file that was opened.
 fn read(path: &Path) -> (Option<Stamp>, FileContent) {
     match read_bytes(path) {
         Ok((stamp, bytes)) => (Some(stamp), FileContent::Bytes(bytes.into())),
@@ -188,7 +188,7 @@ fn read(path: &Path) -> (Option<Stamp>, FileContent) {
 }
 
 fn read_bytes(path: &Path) -> io::Result<(Stamp, Vec<u8>)> {
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }

@@ -1,6 +1,6 @@
 //! Metrics of the server, gathered on request from the counters of its parts.
 //!
-//! There is no client library: the numbers are kept where they arise, and only have to be written.
+//! There is no client library: each part has its counters, which are only read here.
 
 mod connections;
 mod decisions;

@@ -14,8 +14,8 @@ use slidegate::{Clock, Store};
 use tokio::time::{sleep, timeout};
 
 pub use error::OverrideError;
+use set::Outage;
 pub(crate) use set::Overrides;
-use set::{LastRead, Miss};
 
 use super::Runtime;
 
@@ -33,8 +33,8 @@ const MAX_REASON_BYTES: usize = 1_000;
 pub struct OverrideRecord {
     /// Id, to remove it by.
     pub id: String,
-    /// The override. `None` if a program of another version wrote it.
-    pub exception: Option<TemporaryOverride>,
+    /// Definition. `None` if this version cannot read it.
+    pub definition: Option<TemporaryOverride>,
     /// Reason for it.
     pub reason: String,
     /// Creation time in Unix milliseconds.
@@ -47,11 +47,11 @@ pub struct OverrideRecord {
     pub problem: Option<String>,
 }
 
-/// Override to add.
+/// Temporary override to add.
 #[derive(Clone, Debug)]
 pub struct NewOverride {
-    /// The override.
-    pub exception: TemporaryOverride,
+    /// Definition.
+    pub definition: TemporaryOverride,
     /// Duration: a second to 90 days.
     pub expires_in_ms: u64,
     /// Reason for it.
@@ -59,29 +59,29 @@ pub struct NewOverride {
 }
 
 impl<C: Clock> Runtime<C> {
-    /// The overrides that have not expired, the oldest first.
+    /// Overrides that have not expired, the oldest first.
     pub fn overrides(&self) -> Vec<OverrideRecord> {
         self.live.now.lock().overrides.list()
     }
 
     /// Adds an override: here at once, on the other nodes within two seconds.
     pub async fn add_override(&self, new: NewOverride) -> Result<OverrideRecord, OverrideError> {
-        let NewOverride { exception, expires_in_ms, reason } = new;
+        let NewOverride { definition, expires_in_ms, reason } = new;
         if !EXPIRY_MS.contains(&expires_in_ms) {
             return Err(OverrideError::Expiry);
         }
         if reason.len() > MAX_REASON_BYTES {
             return Err(OverrideError::Reason);
         }
-        let fits = self.live.now.lock().file.with(std::slice::from_ref(&exception)).map(drop);
+        let fits = self.live.now.lock().file.with(std::slice::from_ref(&definition)).map(drop);
         fits.map_err(OverrideError::TemporaryOverride)?;
         let created_at_ms = self.gate().now_ms();
-        let text = note::write(&exception, &reason, created_at_ms);
+        let text = note::write(&definition, &reason, created_at_ms);
         let expires_at_ms = created_at_ms + expires_in_ms;
         let id = format!("{:012x}", getrandom::u64().unwrap_or_else(|_| self.decider.next_seed()) >> 16);
         let note = Note { id, text, expires_at_ms };
 
-        let _turn = self.notes_lock.lock().await;
+        let _lock = self.notes_lock.lock().await;
         match self.gate().store().post(&note, created_at_ms).await? {
             PostOutcome::Done => {}
             PostOutcome::Full => return Err(OverrideError::Full),
@@ -94,52 +94,51 @@ impl<C: Clock> Runtime<C> {
         now.overrides.get(&id).ok_or(OverrideError::Expiry)
     }
 
-    /// Removes an override: here at once, on the other nodes within two seconds. `false` if there is none.
+    /// Removes an override: here at once, on the other nodes within two seconds. `false` if there
+    /// is none.
     pub async fn remove_override(&self, id: &str) -> Result<bool, OverrideError> {
-        let _turn = self.notes_lock.lock().await;
-        let was_there = self.gate().store().withdraw(id).await?;
+        let _lock = self.notes_lock.lock().await;
+        let was_in_store = self.gate().store().withdraw(id).await?;
         let mut now = self.live.now.lock();
-        let was_known = now.overrides.remove(id);
-        if was_known {
+        let was_in_force = now.overrides.remove(id);
+        if was_in_force {
             self.renew(&mut now);
         }
-        Ok(was_there || was_known)
+        Ok(was_in_store || was_in_force)
     }
 
-    /// Reads the board once. While the store is unavailable, what is known stays.
-    async fn read_board(&self) {
-        let _turn = self.notes_lock.lock().await;
+    /// Reads the notes once. While the store is unavailable, the last overrides stay in force.
+    async fn read_notes(&self) {
+        let _lock = self.notes_lock.lock().await;
         match self.gate().store().notes().await {
-            Ok(board) => {
+            Ok(notes) => {
                 let mut now = self.live.now.lock();
-                let changed = now.overrides.take(board, self.gate().now_ms());
-                if changed.answers_again {
+                let changed = now.overrides.replace(notes, self.gate().now_ms());
+                if changed.is_recovered {
                     tracing::info!("the store is available again; its overrides apply");
                 }
                 if changed.notes {
                     self.renew(&mut now);
                 } else if changed.version {
-                    // A subject was forgotten somewhere: what was refused to it may be admitted.
+                    // A node has reset a subject, whose cached denials are void.
                     self.gate().store().clear_deny_cache();
                 }
             }
-            Err(error) => self.note_silence(&error),
+            Err(error) => self.log_outage(&error),
         }
     }
 
     /// Logs that the store fails, once until it is available again.
-    fn note_silence(&self, why: &dyn Display) {
-        match self.live.now.lock().overrides.miss() {
-            Miss::First(LastRead::Nothing) => tracing::warn!(
-                "the store fails: {why}. Until it answers, rules do so by their on_store_error, and without the \
-                 overrides that it may have"
-            ),
-            Miss::First(LastRead::Some_) => tracing::warn!(
-                "the store fails: {why}. Until it answers, rules do so by their on_store_error, and with the \
-                 overrides that were known"
-            ),
-            Miss::Again => tracing::debug!("the store still fails: {why}"),
-        }
+    fn log_outage(&self, why: &dyn Display) {
+        let outage = self.live.now.lock().overrides.begin_outage();
+        let overrides = match outage {
+            Outage::Continues => return tracing::debug!("the store is still unavailable: {why}"),
+            Outage::BeforeFirstRead => "the temporary overrides in it do not apply",
+            Outage::AfterRead => "the last temporary overrides stay in force",
+        };
+        tracing::warn!(
+            "the store is unavailable: {why}. Until it responds, on_store_error applies, and {overrides}"
+        );
     }
 
     /// Drops expired overrides. Milliseconds until the next one expires.
@@ -155,8 +154,8 @@ impl<C: Clock> Runtime<C> {
 
 /// Reads the notes before the first request, if the store responds in time.
 pub(crate) async fn begin<C: Clock>(runtime: &Runtime<C>) {
-    if timeout(AT_START, runtime.read_board()).await.is_err() {
-        runtime.note_silence(&"no temporary overrides within a second");
+    if timeout(AT_START, runtime.read_notes()).await.is_err() {
+        runtime.log_outage(&"no temporary overrides within a second");
     }
 }
 
@@ -172,6 +171,6 @@ pub(crate) async fn follow<C: Clock>(runtime: Arc<Runtime<C>>) {
                 break;
             }
         }
-        runtime.read_board().await;
+        runtime.read_notes().await;
     }
 }

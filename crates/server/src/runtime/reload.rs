@@ -1,4 +1,4 @@
-//! A policy that is read again while the service runs. A file that is not right changes nothing.
+//! Reload of the policy while the server runs. An invalid file changes nothing.
 
 mod apply;
 mod error;
@@ -29,18 +29,19 @@ use crate::config::Settings;
 /// Policy in force, with its source.
 pub(crate) struct Live {
     source: Option<PolicySource>,
-    /// Held from reading a file until it is in force, so that no older one can follow a newer one.
-    turn: Mutex<()>,
+    /// Locked from reading a file until it is in force, so that no older content follows a newer
+    /// one.
+    reload_lock: Mutex<()>,
     pub(crate) now: Mutex<InForce>,
 }
 
 /// Policy and settings in force.
 pub(crate) struct InForce {
-    /// The rules of the file, without exceptions that hold for a while.
+    /// Rules of the file, without temporary overrides.
     pub(crate) file: Policy,
     settings: Arc<Settings>,
     state: ReloadState,
-    /// The files of certificates without which the file that was refused last cannot be taken.
+    /// Certificate files that the last invalid policy file needs.
     awaited: Vec<PathBuf>,
     pub(crate) overrides: Overrides,
 }
@@ -49,7 +50,7 @@ impl Live {
     pub(crate) fn new(file: Policy, settings: Settings, loaded_at_ms: u64) -> Self {
         let (settings, state) = (Arc::new(settings), ReloadState::new(loaded_at_ms));
         let now = InForce { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
-        Self { source: None, turn: Mutex::new(()), now: Mutex::new(now) }
+        Self { source: None, reload_lock: Mutex::new(()), now: Mutex::new(now) }
     }
 
     fn source(&self) -> Result<&PolicySource, ReloadError> {
@@ -57,23 +58,23 @@ impl Live {
     }
 }
 
-/// Outcome of a content that has settled.
+/// Outcome of a reload by the file watch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SettledOutcome {
     Done,
-    /// The file holds something else already.
+    /// The file has changed again.
     Stale,
 }
 
 impl<C: Clock> Runtime<C> {
-    /// With the file that the policy was read from, so that it can be read again.
+    /// Runtime with the file of its policy, for reloads.
     pub fn source(mut self, source: PolicySource) -> Self {
         self.live.now.get_mut().state.policy_digest = Some(source.digest.clone());
         self.live.source = Some(source);
         self
     }
 
-    /// The file that the policy comes from, if it does.
+    /// Policy file, if the policy was read from one.
     pub fn policy_path(&self) -> Option<&Path> {
         self.live.source.as_ref().map(|source| source.path.as_path())
     }
@@ -83,12 +84,12 @@ impl<C: Clock> Runtime<C> {
         self.live.now.lock().state.clone()
     }
 
-    /// The settings that are in force: those of the file, but for what waits for the next start.
+    /// Settings in force: those of the file, except for those that take effect at the next start.
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.live.now.lock().settings)
     }
 
-    /// Reads the policy again, at once, and puts it in force if all of it is right. What is wrong is logged too.
+    /// Reloads the policy now. An invalid file changes nothing; its errors are logged too.
     pub async fn reload(self: &Arc<Self>) -> Result<Reloaded, ReloadError>
     where
         C: 'static,
@@ -98,7 +99,7 @@ impl<C: Clock> Runtime<C> {
         reloaded.unwrap_or_else(|ended| std::panic::resume_unwind(ended.into_panic()))
     }
 
-    /// The same on this thread, which waits for the disk.
+    /// Reloads on this thread, which waits for the disk.
     pub fn reload_now(&self) -> Result<Reloaded, ReloadError> {
         let source = match self.live.source() {
             Ok(source) => source,
@@ -107,23 +108,23 @@ impl<C: Clock> Runtime<C> {
                 return Err(error);
             }
         };
-        let _turn = self.live.turn.lock();
+        let _lock = self.live.reload_lock.lock();
         self.take(source, &FileContent::of(&source.path), Reporting::All)
     }
 
-    /// Takes what the file was seen to hold, unless that is known already and waits for nothing else.
+    /// Reloads a settled content, unless it was loaded already and awaits no certificates.
     fn reload_settled(&self, settled: &FileContent) -> SettledOutcome {
         let Ok(source) = self.live.source() else { return SettledOutcome::Done };
-        let _turn = self.live.turn.lock();
-        // Meanwhile somebody may have begun to write it anew, or it was read by another way.
+        let _lock = self.live.reload_lock.lock();
+        // It may have changed again, or an operator may have reloaded it.
         if FileContent::of(&source.path) != *settled {
             return SettledOutcome::Stale;
         }
         let state = self.reload_state();
-        let is_known = settled.bytes().is_some_and(|bytes| state.last_digest() == Some(&digest(bytes)));
-        if !is_known || !self.awaited().is_empty() {
-            // It is logged, and in the state.
-            let _known = self.take(source, settled, Reporting::Changes);
+        let is_loaded = settled.bytes().is_some_and(|bytes| state.last_digest() == Some(&digest(bytes)));
+        if !is_loaded || !self.awaited().is_empty() {
+            // The result is in the log and in the state.
+            let _logged = self.take(source, settled, Reporting::Changes);
         }
         SettledOutcome::Done
     }
@@ -139,23 +140,23 @@ impl<C: Clock> Runtime<C> {
     }
 }
 
-/// Looks at the policy's file, and takes what it holds when it has changed and has settled. Never returns.
+/// Watches the policy file, and reloads it when it has changed and settled. Never returns.
 pub(crate) async fn watch<C: Clock + 'static>(runtime: Arc<Runtime<C>>) {
     let Some(path) = runtime.policy_path() else { return pending().await };
-    // What was written since the start is a change, too.
-    let mut watched = WatchedFiles::anew(vec![path.to_owned()]);
+    // A change since startup counts too.
+    let mut watched = WatchedFiles::new(vec![path.to_owned()]);
     let mut awaited = Vec::new();
     loop {
         watched.changed().await;
-        let (taking, content) = (Arc::clone(&runtime), watched.content(0));
-        if let Ok(SettledOutcome::Stale) = spawn_blocking(move || taking.reload_settled(&content)).await {
+        let (reloading, content) = (Arc::clone(&runtime), watched.content(0));
+        if let Ok(SettledOutcome::Stale) = spawn_blocking(move || reloading.reload_settled(&content)).await {
             watched.repeat();
         }
-        // A file that is only refused for its certificates is tried again when these change.
+        // A file that is only invalid for its certificates is tried again when these change.
         if runtime.awaited() != awaited {
             awaited = runtime.awaited();
             let paths = [path.to_owned()].into_iter().chain(awaited.iter().cloned()).collect();
-            let Ok(all) = spawn_blocking(|| WatchedFiles::anew(paths)).await else { return };
+            let Ok(all) = spawn_blocking(|| WatchedFiles::new(paths)).await else { return };
             watched = all;
         }
     }

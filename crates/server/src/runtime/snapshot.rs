@@ -1,6 +1,7 @@
-//! Memory in a file: restored at the start, saved every while and at the end.
+//! Snapshots of the memory store: restored at startup, saved at an interval and at shutdown.
 //!
-//! A process that is killed loses what it admitted since the last save, and nothing else: a file is replaced as a whole.
+//! A killed process loses the counts since the last snapshot, and nothing else: the file is
+//! replaced atomically.
 
 mod own_file;
 mod startup;
@@ -41,22 +42,22 @@ pub struct SnapshotState {
 /// Content of a snapshot file at startup.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Restored {
-    /// There was no file: it is a first start.
+    /// There was no file.
     Nothing,
-    /// The file, with so many keys.
+    /// Number of keys in the file.
     Keys(usize),
-    /// The file was damaged or foreign, and lies here now; it began empty.
+    /// The file was damaged or not a snapshot, and was moved here; the store started empty.
     SetAside(PathBuf),
 }
 
-/// The file of a service, which is its own while it runs.
+/// Snapshot file of this process.
 pub(crate) struct Snapshots {
     interval: Duration,
-    /// Never held for long.
+    /// Locked for short times only.
     state: Mutex<SnapshotState>,
-    /// Held while it is saved.
+    /// Locked while the file is written.
     saving: Mutex<()>,
-    /// Held until the end of the process.
+    /// Lock file, locked until the process ends.
     _lock: File,
 }
 
@@ -65,7 +66,7 @@ impl Snapshots {
         self.state.lock().clone()
     }
 
-    /// Writes the file, and tells when that begins and when it ceases to fail.
+    /// Writes the file. Logs the first failure, and the recovery.
     pub(crate) fn save(&self, memory: &Memory, now_ms: impl FnOnce() -> u64) {
         let _saving = self.saving.lock();
         let path = self.state.lock().path.clone();
@@ -93,8 +94,8 @@ impl Snapshots {
         }
     }
 
-    /// Tells what is lost with the end of the process, if it could not be written.
-    fn tell_loss(&self, now_ms: u64) {
+    /// Logs which counts are lost at shutdown, if the last snapshot failed.
+    fn log_loss(&self, now_ms: u64) {
         let SnapshotState { last_saved_at_ms, last_error: Some(error), .. } = self.state() else { return };
         match last_saved_at_ms.map(|at_ms| now_ms.saturating_sub(at_ms) / 1_000) {
             Some(age_s) => tracing::error!(
@@ -126,7 +127,7 @@ pub(crate) async fn save_regularly<C: Clock + 'static>(runtime: Arc<Runtime<C>>)
         return std::future::pending().await;
     };
     let mut ticks = interval_at(Instant::now() + interval, interval);
-    // A disk that is slower than the interval is not to be written to without a pause.
+    // A slow disk gets a pause between two snapshots.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
@@ -134,19 +135,19 @@ pub(crate) async fn save_regularly<C: Clock + 'static>(runtime: Arc<Runtime<C>>)
     }
 }
 
-/// Saves once more, when nothing is decided any longer. A save that is still under way ends first. That this one fails is told, however often
-/// others did.
+/// Saves the last snapshot, after the last decision and after a save in progress. Always logs a
+/// failure.
 pub(crate) async fn last<C: Clock + 'static>(runtime: &Arc<Runtime<C>>) {
     if let Some(snapshots) = runtime.snapshots.as_ref() {
         save(runtime).await;
-        snapshots.tell_loss(runtime.gate().now_ms());
+        snapshots.log_loss(runtime.gate().now_ms());
     }
 }
 
-/// On a thread that may wait for the disk.
+/// Saves on a blocking thread.
 async fn save<C: Clock + 'static>(runtime: &Arc<Runtime<C>>) {
     let runtime = Arc::clone(runtime);
-    // A panic was told by itself, and the next save begins anew.
+    // A panic is in the log, and the next save starts again.
     let _: Result<(), _> = tokio::task::spawn_blocking(move || runtime.save_snapshot()).await;
 }
 

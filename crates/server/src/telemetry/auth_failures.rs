@@ -33,8 +33,8 @@ struct ListenerFailures {
 }
 
 impl AuthFailures {
-    /// Counts a request. A wrong token is logged with the address of the client, without the token: a
-    /// guess may be close. The next line has the number of those in between.
+    /// Counts a request. A wrong token is logged with the address of the client, without the token:
+    /// a guess may be close. The next line has the number of those in between.
     pub(crate) fn record(&self, listener: Listener, peer: IpAddr, failure: AuthFailure) {
         let failures = &self.listeners[listener as usize];
         failures.counts[failure as usize].fetch_add(1, Ordering::Relaxed);

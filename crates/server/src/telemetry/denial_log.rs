@@ -1,9 +1,10 @@
-//! Denial log: a line for every denial, up to a number of lines per second, without delaying requests.
+//! Denial log: a line for every denial, up to a number of lines per second, without delaying
+//! requests.
 //!
-//! A request appends its line to a bounded queue; a thread writes it. A line takes a slot when it is
-//! queued and returns it a second after it was written, so that no second has more lines than slots.
-//! A denial without a slot, or beyond the queue, is counted. The next line has the number of those;
-//! if there is no next line, a line of its own has it.
+//! A request appends its line to a bounded queue; a thread writes it. A line takes a slot when it
+//! is queued and returns it a second after it was written, so that no second has more lines than
+//! slots. A denial without a slot, or beyond the queue, is counted. The next line has the number of
+//! those; if there is no next line, a line of its own has it.
 
 mod line;
 mod rfc3339;
@@ -123,8 +124,8 @@ impl DenialLog {
         }
     }
 
-    /// Asks telemetry for denials while there are free slots. Checks again after a change, so that the
-    /// last one wins.
+    /// Asks telemetry for denials while there are free slots. Checks again after a change, so that
+    /// the last one wins.
     fn update_interest(&self) {
         loop {
             let free = self.free.load(Ordering::SeqCst);

@@ -87,8 +87,8 @@ impl LogWriter {
         }
     }
 
-    /// Waits until at most a quarter of the queue is in use: for logs with their own queue and thread,
-    /// which leave the rest to other lines.
+    /// Waits until at most a quarter of the queue is in use: for logs with their own queue and
+    /// thread, which leave the rest to other lines.
     pub(crate) fn wait_for_room(&self) {
         let mut queue = self.0.queue.lock();
         self.0.changed.wait_while(&mut queue, |queue| queue.bytes > MAX_BYTES / 4);

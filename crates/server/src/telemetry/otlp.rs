@@ -1,4 +1,5 @@
-//! OpenTelemetry: spans of checks and the metrics of `/metrics`, sent to a collector over OTLP/HTTP.
+//! OpenTelemetry: spans of checks and the metrics of `/metrics`, sent to a collector over
+//! OTLP/HTTP.
 //!
 //! Without the setting `observe.otlp` nothing is sampled or sent.
 

@@ -20,7 +20,7 @@ impl Setup {
     }
 
     fn of(directory: tempfile::TempDir) -> Self {
-        let watched = WatchedFiles::new(vec![directory.path().join("policy")]);
+        let watched = WatchedFiles::after_current(vec![directory.path().join("policy")]);
         let setup = Self { directory, watched };
         setup.rest();
         setup
@@ -36,15 +36,15 @@ impl Setup {
 
     /// Nothing is told for as long as it takes to trust a stamp, and longer.
     fn rest(&self) {
-        for _ in 0..LOOKS_UNTIL_TRUSTED + 2 {
-            assert!(!self.watched.look());
+        for _ in 0..POLLS_UNTIL_TRUSTED + 2 {
+            assert!(!self.watched.poll());
         }
     }
 
     /// It is told at the second look that sees it, once, and with this content.
     fn tells_of(&self, text: Option<&str>) {
-        assert!(!self.watched.look(), "it might still be written");
-        assert!(self.watched.look(), "it has settled");
+        assert!(!self.watched.poll(), "it might still be written");
+        assert!(self.watched.poll(), "it has settled");
         self.rest();
         self.holds(text);
     }
@@ -74,7 +74,8 @@ fn a_file_that_takes_its_place() {
     setup.rest();
 }
 
-/// As the kubelet does it: the file is a link through `..data`, a link to a directory, which is swapped.
+/// As the kubelet does it: the file is a link through `..data`, a link to a directory, which is
+/// swapped.
 #[cfg(unix)]
 #[test]
 fn a_link_that_is_swapped() {
@@ -90,8 +91,8 @@ fn a_link_that_is_swapped() {
     };
     publish("..2024_1", "one");
     symlink("..data/policy", at("policy")).expect("a link");
-    let watched = WatchedFiles::new(vec![at("policy")]);
-    let looks = || [watched.look(), watched.look(), watched.look()];
+    let watched = WatchedFiles::after_current(vec![at("policy")]);
+    let looks = || [watched.poll(), watched.poll(), watched.poll()];
     assert_eq!(looks(), [false, false, false]);
     publish("..2024_2", "two");
     fs::remove_dir_all(at("..2024_1")).expect("the old one is removed");
@@ -110,17 +111,18 @@ fn a_rewrite_that_leaves_no_stamp() {
     setup.tells_of(Some("two"));
 
     rename(&setup, "six");
-    assert!(!setup.watched.look());
+    assert!(!setup.watched.poll());
     rewrite_with_same_stamp(&setup, "ten");
-    assert!(!setup.watched.look(), "what was content was not yet told of");
-    assert!(setup.watched.look());
+    assert!(!setup.watched.poll(), "what was content was not yet told of");
+    assert!(setup.watched.poll());
     setup.holds(Some("ten"));
     // Just told of, and too young to be trusted.
     rewrite_with_same_stamp(&setup, "two");
     setup.tells_of(Some("two"));
 }
 
-/// No program can set the time at which a file was changed, so the old stamp is replaced by the present one.
+/// No program can set the time at which a file was changed, so the old stamp is replaced by the
+/// present one.
 fn rewrite_with_same_stamp(setup: &Setup, text: &str) {
     let modified = fs::metadata(setup.policy()).and_then(|of| of.modified()).expect("a time");
     let mut file = File::options().write(true).open(setup.policy()).expect("a file");
@@ -134,17 +136,17 @@ fn rewrite_with_same_stamp(setup: &Setup, text: &str) {
 fn a_file_that_is_written_in_pieces() {
     let setup = Setup::with("one");
     let mut file = File::create(setup.policy()).expect("truncated");
-    assert!(!setup.watched.look());
+    assert!(!setup.watched.poll());
     for piece in ["rules: ", "[a", ", b", "]"] {
         file.write_all(piece.as_bytes()).expect("written");
-        assert!(!setup.watched.look(), "it is being written");
+        assert!(!setup.watched.poll(), "it is being written");
     }
-    assert!(setup.watched.look());
+    assert!(setup.watched.poll());
     setup.holds(Some("rules: [a, b]"));
     setup.rest();
     // The old text again, after looks that saw something else.
     let mut file = File::create(setup.policy()).expect("truncated");
-    assert!(!setup.watched.look());
+    assert!(!setup.watched.poll());
     file.write_all(b"rules: [a, b]").expect("written");
     setup.rest();
 }
@@ -158,7 +160,7 @@ fn a_file_that_goes_and_comes() {
     setup.tells_of(Some("one"));
     // Some editors remove a file before they write it.
     fs::remove_file(setup.policy()).expect("removed");
-    assert!(!setup.watched.look());
+    assert!(!setup.watched.poll());
     fs::write(setup.policy(), "two").expect("a file");
     setup.tells_of(Some("two"));
 }
@@ -183,14 +185,14 @@ fn several_files_change_together() {
     let (certificate, key) = (directory.path().join("certificate"), directory.path().join("key"));
     fs::write(&certificate, "c1").expect("a file");
     fs::write(&key, "k1").expect("a file");
-    let watched = WatchedFiles::new(vec![certificate.clone(), key.clone()]);
-    assert!(!watched.look());
+    let watched = WatchedFiles::after_current(vec![certificate.clone(), key.clone()]);
+    assert!(!watched.poll());
     fs::write(&certificate, "c2").expect("a file");
-    assert!(!watched.look());
+    assert!(!watched.poll());
     fs::write(&key, "k2").expect("a file");
-    assert!(!watched.look(), "the key might still be written");
-    assert!(watched.look());
-    assert!(!watched.look());
+    assert!(!watched.poll(), "the key might still be written");
+    assert!(watched.poll());
+    assert!(!watched.poll());
 }
 
 #[test]
@@ -198,17 +200,17 @@ fn the_content_at_the_start_can_be_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("policy");
     fs::write(&path, "one").expect("a file");
-    let watched = WatchedFiles::anew(vec![path]);
-    assert_eq!([watched.look(), watched.look()], [true, false]);
+    let watched = WatchedFiles::new(vec![path]);
+    assert_eq!([watched.poll(), watched.poll()], [true, false]);
     watched.repeat();
-    assert_eq!([watched.look(), watched.look()], [true, false]);
+    assert_eq!([watched.poll(), watched.poll()], [true, false]);
 }
 
 #[test]
 fn what_is_no_file_is_not_waited_for() {
     let directory = tempfile::tempdir().expect("a directory");
-    let watched = WatchedFiles::anew(vec![directory.path().to_owned()]);
-    assert!(watched.look());
+    let watched = WatchedFiles::new(vec![directory.path().to_owned()]);
+    assert!(watched.poll());
     assert!(matches!(watched.content(0), FileContent::Unreadable(why) if why == "it is not a regular file"));
 }
 
@@ -216,7 +218,7 @@ fn what_is_no_file_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_change_is_waited_for() {
     let setup = Setup::with("one");
-    let mut watched = WatchedFiles::new(vec![setup.policy()]);
+    let mut watched = WatchedFiles::after_current(vec![setup.policy()]);
     let first = tokio::time::timeout(Duration::from_secs(60), watched.changed()).await;
     assert!(first.is_err(), "nothing changed");
     rename(&setup, "two");

@@ -1,4 +1,4 @@
-//! Connections, wrong tokens, certificates, telemetry, and snapshots: what a server has besides decisions.
+//! Metrics of connections, authentication, certificates and snapshots.
 
 use slidegate::Clock;
 

@@ -52,7 +52,7 @@ static DURATION: Family<0> = Family::histogram(
 pub(super) const FAMILIES: &[&dyn Described] =
     &[&REQUESTS, &WOULD_DENY, &WITHOUT_KEY, &SKIPPED, &PATHS_REFUSED, &DECISIONS, &NEAR_MISSES, &DURATION];
 
-/// Where the buckets end: at these edges counts are exact. Written as OpenMetrics has numbers.
+/// Upper bounds of the buckets, at which counts are exact, and their text in OpenMetrics.
 const BOUNDS: [(u64, &str); 23] = [
     (1 << 8, "2.56e-07"),
     (1 << 9, "5.12e-07"),
@@ -109,18 +109,18 @@ pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     gather_duration(sink, &telemetry.latency());
 }
 
-/// The modes in which a line has counted anything: of rules that are asked for nothing there is nothing to say.
+/// Modes in which a series has counts.
 fn modes(line: &Series) -> impl Iterator<Item = (&Series, &'static str, &SeriesCounts)> {
     let both = [(line, "enforced", &line.enforced), (line, "observed", &line.observed)];
     both.into_iter().filter(|(_, _, counts)| **counts != SeriesCounts::default())
 }
 
-/// What hardly any rule comes to is left out while there is none of it. The others are there from the beginning, so that the first of them is
-/// seen as a change.
+/// Rare outcomes are omitted while they are 0. The others are present from the first decision, so
+/// that their first increase is visible.
 fn gather_decisions(sink: &mut dyn Sink, line: &Series, mode: &'static str, counts: &SeriesCounts) {
     let always = [("allowed", counts.allowed), ("denied", counts.denied)];
-    let seldom = [("uncharged", counts.uncharged), ("looked", counts.peeked)];
-    for (outcome, count) in always.into_iter().chain(seldom.into_iter().filter(|(_, count)| *count != 0)) {
+    let rare = [("uncharged", counts.uncharged), ("looked", counts.peeked)];
+    for (outcome, count) in always.into_iter().chain(rare.into_iter().filter(|(_, count)| *count != 0)) {
         DECISIONS.put(sink, [&line.rule, &line.limit, &line.route, mode, outcome], count);
     }
 }

@@ -1,4 +1,4 @@
-//! Metrics of what reports elsewhere: event streams, logs and traces.
+//! Metrics of event streams, logs and traces.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! The policy in force, and how reloads have gone.
+//! Metrics of the policy in force and its reloads.
 
 use slidegate::Clock;
 

@@ -1,4 +1,4 @@
-//! The program itself.
+//! Metrics of the process.
 
 use slidegate::Clock;
 

@@ -1,4 +1,4 @@
-//! docs/metrics.md has a table that is made from the code: this holds one against the other.
+//! Test of the table in docs/metrics.md, which is generated from the code.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn the_page_has_every_metric() {
     );
 }
 
-/// What Prometheus asks of names, and promtool does not see.
+/// Naming conventions of Prometheus that promtool does not check.
 #[test]
 fn names_are_as_usual() {
     let mut names: Vec<String> = families().into_iter().map(full_name).collect();

@@ -8,15 +8,15 @@ use super::{OverrideRecord, error};
 
 #[derive(Serialize, Deserialize)]
 struct NoteText<'a> {
-    #[serde(borrow)]
-    exception: std::borrow::Cow<'a, str>,
+    #[serde(borrow, rename = "exception")]
+    definition: std::borrow::Cow<'a, str>,
     #[serde(borrow)]
     reason: std::borrow::Cow<'a, str>,
     created_at_ms: u64,
 }
 
-pub(super) fn write(exception: &TemporaryOverride, reason: &str, created_at_ms: u64) -> String {
-    let text = NoteText { exception: exception.text().into(), reason: reason.into(), created_at_ms };
+pub(super) fn write(definition: &TemporaryOverride, reason: &str, created_at_ms: u64) -> String {
+    let text = NoteText { definition: definition.text().into(), reason: reason.into(), created_at_ms };
     serde_json::to_string(&text).expect("texts and a number are JSON")
 }
 
@@ -24,7 +24,7 @@ pub(super) fn write(exception: &TemporaryOverride, reason: &str, created_at_ms: 
 pub(super) fn read(note: &Note) -> OverrideRecord {
     let unknown = |problem: String| OverrideRecord {
         id: note.id.clone(),
-        exception: None,
+        definition: None,
         reason: String::new(),
         created_at_ms: 0,
         expires_at_ms: note.expires_at_ms,
@@ -35,10 +35,10 @@ pub(super) fn read(note: &Note) -> OverrideRecord {
         Ok(text) => text,
         Err(error) => return unknown(format!("invalid note: {error}")),
     };
-    let (exception, problem) = match TemporaryOverride::parse(&text.exception) {
-        Ok(exception) => (Some(exception), None),
+    let (definition, problem) = match TemporaryOverride::parse(&text.definition) {
+        Ok(definition) => (Some(definition), None),
         Err(errors) => (None, Some(error::render(&errors))),
     };
     let (reason, created_at_ms) = (text.reason.into_owned(), text.created_at_ms);
-    OverrideRecord { exception, reason, created_at_ms, problem, ..unknown(String::new()) }
+    OverrideRecord { definition, reason, created_at_ms, problem, ..unknown(String::new()) }
 }

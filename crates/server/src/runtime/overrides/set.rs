@@ -10,148 +10,142 @@ use super::{OverrideRecord, error, note};
 /// Set of overrides.
 #[derive(Default)]
 pub(crate) struct Overrides {
-    /// Of the board that they were read from.
+    /// Version of the notes that were read last.
     version: Option<u64>,
-    known: Vec<OverrideEntry>,
-    /// Whether the board could not be read the last time.
-    is_missed: bool,
+    entries: Vec<OverrideEntry>,
+    /// Whether the last attempt to read the notes failed.
+    is_outage: bool,
 }
 
 struct OverrideEntry {
     note: Note,
-    what: OverrideRecord,
+    record: OverrideRecord,
 }
 
 impl OverrideEntry {
     fn new(note: Note) -> Self {
-        Self { what: note::read(&note), note }
+        Self { record: note::read(&note), note }
     }
 }
 
 /// Changes of the notes.
-pub(super) struct News {
+pub(super) struct NoteChanges {
     pub(super) version: bool,
     pub(super) notes: bool,
-    /// It could not be read the last time.
-    pub(super) answers_again: bool,
+    /// Whether an outage of the store is over.
+    pub(super) is_recovered: bool,
 }
 
-/// A board that could not be read.
-pub(super) enum Miss {
-    /// For the first time since it could, or since the start.
-    First(LastRead),
-    Again,
-}
-
-/// Notes that were read before.
-pub(super) enum LastRead {
-    Nothing,
-    Some_,
+/// Outage of the store.
+pub(super) enum Outage {
+    /// It begins, and no notes were read before.
+    BeforeFirstRead,
+    /// It begins, and notes were read before.
+    AfterRead,
+    Continues,
 }
 
 impl Overrides {
-    /// The oldest first.
+    /// Records, the oldest first.
     pub(super) fn list(&self) -> Vec<OverrideRecord> {
-        let mut list: Vec<OverrideRecord> = self.known.iter().map(|known| known.what.clone()).collect();
+        let mut list: Vec<OverrideRecord> = self.entries.iter().map(|entry| entry.record.clone()).collect();
         list.sort_by(|one, other| (one.created_at_ms, &one.id).cmp(&(other.created_at_ms, &other.id)));
         list
     }
 
     pub(super) fn get(&self, id: &str) -> Option<OverrideRecord> {
-        self.known.iter().find(|known| known.note.id == id).map(|known| known.what.clone())
+        self.entries.iter().find(|entry| entry.note.id == id).map(|entry| entry.record.clone())
     }
 
     pub(super) fn insert(&mut self, note: Note) {
         self.remove(&note.id);
-        self.known.push(OverrideEntry::new(note));
+        self.entries.push(OverrideEntry::new(note));
     }
 
-    /// Whether it was known.
+    /// Removes an override; returns whether it was there.
     pub(super) fn remove(&mut self, id: &str) -> bool {
-        let before = self.known.len();
-        self.known.retain(|known| known.note.id != id);
-        self.known.len() < before
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.note.id != id);
+        self.entries.len() < before
     }
 
     /// Replaces the overrides by those of the notes.
-    pub(super) fn take(&mut self, board: Notes, now_ms: u64) -> News {
-        let Notes { version, notes } = board;
-        let version_is_new = self.version.replace(version) != Some(version);
-        let (before, mut kept) = (self.known.len(), 0);
-        let known = std::mem::take(&mut self.known).into_iter();
-        let mut known: HashMap<String, OverrideEntry> =
-            known.map(|known| (known.note.id.clone(), known)).collect();
+    pub(super) fn replace(&mut self, notes: Notes, now_ms: u64) -> NoteChanges {
+        let Notes { version, notes } = notes;
+        let is_new_version = self.version.replace(version) != Some(version);
+        let old = std::mem::take(&mut self.entries);
+        let (count, mut unchanged) = (old.len(), 0);
+        let mut old: HashMap<String, OverrideEntry> =
+            old.into_iter().map(|entry| (entry.note.id.clone(), entry)).collect();
         for note in notes.into_iter().filter(|note| note.expires_at_ms > now_ms) {
-            match known.remove(&note.id).filter(|known| known.note == note) {
-                Some(known) => {
-                    self.known.push(known);
-                    kept += 1;
-                }
-                None => self.known.push(OverrideEntry::new(note)),
-            }
+            let entry = old.remove(&note.id).filter(|entry| entry.note == note);
+            unchanged += usize::from(entry.is_some());
+            self.entries.push(entry.unwrap_or_else(|| OverrideEntry::new(note)));
         }
-        let notes_are_new = kept < before || kept < self.known.len();
-        let answers_again = std::mem::take(&mut self.is_missed);
-        News { version: version_is_new, notes: notes_are_new, answers_again }
-    }
-
-    /// Notes that the board could not be read.
-    pub(super) fn miss(&mut self) -> Miss {
-        match (std::mem::replace(&mut self.is_missed, true), self.version) {
-            (true, _) => Miss::Again,
-            (false, None) => Miss::First(LastRead::Nothing),
-            (false, Some(_)) => Miss::First(LastRead::Some_),
+        NoteChanges {
+            version: is_new_version,
+            notes: unchanged < count || unchanged < self.entries.len(),
+            is_recovered: std::mem::take(&mut self.is_outage),
         }
     }
 
-    /// Drops what has expired; whether anything had.
+    /// Records that the notes could not be read.
+    pub(super) fn begin_outage(&mut self) -> Outage {
+        match (std::mem::replace(&mut self.is_outage, true), self.version) {
+            (true, _) => Outage::Continues,
+            (false, None) => Outage::BeforeFirstRead,
+            (false, Some(_)) => Outage::AfterRead,
+        }
+    }
+
+    /// Drops expired overrides; returns whether there were any.
     pub(super) fn expire(&mut self, now_ms: u64) -> bool {
-        let before = self.known.len();
-        self.known.retain(|OverrideEntry { note, .. }| {
-            let holds = note.expires_at_ms > now_ms;
-            if !holds {
-                tracing::info!("override {} has ended", note.id);
+        let before = self.entries.len();
+        self.entries.retain(|OverrideEntry { note, .. }| {
+            let is_current = note.expires_at_ms > now_ms;
+            if !is_current {
+                tracing::info!("override {} has expired", note.id);
             }
-            holds
+            is_current
         });
-        self.known.len() < before
+        self.entries.len() < before
     }
 
     pub(super) fn next_expiry_ms(&self) -> Option<u64> {
-        self.known.iter().map(|known| known.note.expires_at_ms).min()
+        self.entries.iter().map(|entry| entry.note.expires_at_ms).min()
     }
 
-    /// The rules of a file with all that fit them; notes which do not, and why.
+    /// Rules of a file with all overrides that fit them. Marks the others as inactive.
     pub(crate) fn over(&mut self, file: &Policy, now_ms: u64) -> Policy {
         self.expire(now_ms);
-        // The newest goes before older ones.
-        self.known.sort_by(|one, other| {
-            let order = |known: &OverrideEntry| (known.what.created_at_ms, known.note.id.clone());
+        // The newest takes precedence.
+        self.entries.sort_by(|one, other| {
+            let order = |entry: &OverrideEntry| (entry.record.created_at_ms, entry.note.id.clone());
             order(other).cmp(&order(one))
         });
-        let readable = self.known.iter().filter_map(|known| known.what.exception.clone());
-        let exceptions: Vec<TemporaryOverride> = readable.collect();
-        let (policy, fits) = file.with_each(&exceptions);
-        let readable = self.known.iter_mut().filter(|known| known.what.exception.is_some());
-        for (known, fits) in readable.zip(fits) {
-            known.judge(fits.err().map(|errors| error::render(&errors)));
+        let definitions = self.entries.iter().filter_map(|entry| entry.record.definition.clone());
+        let definitions: Vec<TemporaryOverride> = definitions.collect();
+        let (policy, results) = file.with_each(&definitions);
+        let readable = self.entries.iter_mut().filter(|entry| entry.record.definition.is_some());
+        for (entry, result) in readable.zip(results) {
+            entry.set_problem(result.err().map(|errors| error::render(&errors)));
         }
         policy
     }
 }
 
 impl OverrideEntry {
-    /// Whether it is in force is told when that changes.
-    fn judge(&mut self, problem: Option<String>) {
-        let OverrideRecord { id, exception, active, problem: known, .. } = &mut self.what;
-        let rule = exception.as_ref().map_or("", TemporaryOverride::rule);
+    /// Marks the override as active, or as inactive with a problem, and logs a change.
+    fn set_problem(&mut self, problem: Option<String>) {
+        let OverrideRecord { id, definition, active, problem: old, .. } = &mut self.record;
+        let rule = definition.as_ref().map_or("", TemporaryOverride::rule);
         match &problem {
             None if !*active => tracing::info!("override {id} of rule {rule} is in force"),
-            Some(problem) if known.as_ref() != Some(problem) => {
+            Some(problem) if old.as_ref() != Some(problem) => {
                 tracing::warn!("override {id} of rule {rule} is not in force: {problem}");
             }
             _ => {}
         }
-        (*active, *known) = (problem.is_none(), problem);
+        (*active, *old) = (problem.is_none(), problem);
     }
 }

@@ -1,4 +1,4 @@
-//! One reload: a content is read, checked as at a start, and put in force as a whole.
+//! One reload: a content is parsed, checked as at startup, and put in force as a whole.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ struct PreparedReload {
 }
 
 impl<C: Clock> Runtime<C> {
-    /// Puts a content of the file in force, or says what is wrong with it: to the log, to the state and to the caller. The
-    /// caller keeps others from doing so meanwhile.
+    /// Puts a content of the file in force, or reports its errors: to the log, to the state and to
+    /// the caller, which holds the reload lock.
     pub(super) fn take(
         &self,
         source: &PolicySource,
@@ -62,7 +62,7 @@ impl<C: Clock> Runtime<C> {
         state.refused(digest, render, at_ms);
     }
 
-    /// Prepares a content as a start would.
+    /// Prepares a content as startup would.
     fn prepared(&self, source: &PolicySource, content: &FileContent) -> Result<PreparedReload, ReloadError> {
         let file = source.name();
         let unreadable = |why: &str| ReloadError::Unreadable { file: file.clone(), why: why.to_owned() };
@@ -79,7 +79,7 @@ impl<C: Clock> Runtime<C> {
         config.check().map_err(unfit)?;
         let (Config { policy, settings }, now) = (config, self.settings());
         let diff = settings::diff(&now, &settings);
-        // Those that are in use may just be exchanged, which is nothing to this file.
+        // Certificates in use are not checked: they may just be in exchange.
         let with_tls = ["server.tls", "server.grpc", "server.resp", "server.admin"];
         if diff.at_next_start.iter().any(|name| with_tls.contains(name)) {
             let names = || Certificates::files(&settings.server);
@@ -97,8 +97,8 @@ impl<C: Clock> Runtime<C> {
         let mut now = self.live.now.lock();
         let rules = now.file.diff(&policy).into_iter().map(|change| change.to_string());
         let changes: Vec<String> = rules.chain(live.iter().map(|name| format!("{name} changed"))).collect();
-        let known: HashSet<String> = warnings(&now.file, &now.settings).collect();
-        let warnings = warnings(&policy, &settings).filter(|warning| !known.contains(warning));
+        let old: HashSet<String> = warnings(&now.file, &now.settings).collect();
+        let warnings = warnings(&policy, &settings).filter(|warning| !old.contains(warning));
         let warnings: Vec<String> = warnings.collect();
 
         self.set_telemetry(&settings.observe);
@@ -109,13 +109,13 @@ impl<C: Clock> Runtime<C> {
         now.state.done(&reloaded, self.gate().now_ms());
         drop(now);
 
-        tell(source, &reloaded);
+        log(source, &reloaded);
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         reloaded
     }
 }
 
-fn tell(source: &PolicySource, reloaded: &Reloaded) {
+fn log(source: &PolicySource, reloaded: &Reloaded) {
     let Reloaded { changes, at_next_start, .. } = reloaded;
     let name = source.name();
     match changes.len() {

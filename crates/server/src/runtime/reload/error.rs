@@ -10,10 +10,10 @@ use crate::config::error::ConfigError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReloadError {
-    /// There is nothing to read again.
+    /// The policy was not read from a file.
     #[error("cannot reload: the policy was not read from a file")]
     NoFile,
-    /// The file is not there, or not to be read.
+    /// The file is missing or unreadable.
     #[error("{file} cannot be read: {why}")]
     Unreadable {
         /// The file.
@@ -21,15 +21,15 @@ pub enum ReloadError {
         /// Error of the system.
         why: String,
     },
-    /// The file is not right.
+    /// The file is invalid.
     #[error("{}", lines(file, errors).join("\n"))]
     Policy {
         /// The file.
         file: String,
-        /// All that is wrong with it.
+        /// Its errors.
         errors: PolicyErrors,
     },
-    /// The service would not start with these settings.
+    /// The server would not start with these settings.
     #[error("{file}: {error}")]
     Settings {
         /// The file.
@@ -37,20 +37,20 @@ pub enum ReloadError {
         /// The error.
         error: ConfigError,
     },
-    /// It names certificates that cannot be used. They may come yet.
+    /// Certificates that the file names cannot be used. Their files may arrive later.
     #[error("{file}: {error}")]
     Certificates {
         /// The file.
         file: String,
         /// The error.
         error: ConfigError,
-        /// The files that it names for them.
+        /// Files of the certificates.
         names: Vec<PathBuf>,
     },
 }
 
 impl ReloadError {
-    /// The files by which it may right itself.
+    /// Files whose change may resolve the error.
     pub(super) fn awaits(&self) -> &[PathBuf] {
         match self {
             Self::Certificates { names, .. } => names,
@@ -58,8 +58,8 @@ impl ReloadError {
         }
     }
 
-    /// One line for everything that is wrong: where, what, and what would be right. No line of the file is shown, which may
-    /// hold secrets.
+    /// One line per error: location, message and help, without source text, which may contain
+    /// secrets.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Policy { file, errors } => lines(file, errors),

@@ -1,4 +1,4 @@
-//! The file that a policy comes from.
+//! Source of a policy: its file.
 
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::Settings;
 
-/// The file that a policy was read from, and what goes before its settings.
+/// File of a policy, and the settings that take precedence over it.
 pub struct PolicySource {
     pub(super) path: PathBuf,
     pub(super) digest: String,
@@ -15,8 +15,8 @@ pub struct PolicySource {
 }
 
 impl PolicySource {
-    /// `text` is what was read from it. `overlay` changes the settings of the file each time that it is read, as flags of
-    /// a command line do.
+    /// Source with its current `text`. `overlay` changes the settings each time that the file is
+    /// read, as flags of a command line do.
     pub fn new(
         path: impl Into<PathBuf>,
         text: &str,
@@ -42,7 +42,7 @@ impl fmt::Debug for PolicySource {
 pub(crate) fn digest(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
-        write!(text, "{byte:02x}").expect("a string takes everything");
+        write!(text, "{byte:02x}").expect("writing to a string does not fail");
     }
     text
 }

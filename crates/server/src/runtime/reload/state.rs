@@ -1,13 +1,13 @@
 //! State of reloads.
 
-/// A reload that was done.
+/// Successful reload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reloaded {
-    /// The SHA-256 of the file, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     pub policy_digest: String,
-    /// Changes, a line each.
+    /// Changes, one line each.
     pub changes: Vec<String>,
-    /// The settings that changed in the file and take effect at the next start.
+    /// Changed settings that take effect at the next start.
     pub at_next_start: Vec<&'static str>,
 }
 
@@ -18,17 +18,17 @@ pub struct ReloadState {
     pub policy_digest: Option<String>,
     /// Time of its load in Unix milliseconds.
     pub loaded_at_ms: u64,
-    /// Reloads that were done.
+    /// Number of successful reloads.
     pub reloads: u64,
-    /// Reloads that were refused.
+    /// Number of failed reloads.
     pub failures: u64,
     /// Last successful reload, if there was one since startup.
     pub last_done: Option<Reloaded>,
-    /// Whether the last one was done. While it was not, the file and what is in force differ.
+    /// Whether the last reload succeeded. If not, the file differs from the policy in force.
     pub last_ok: bool,
-    /// Errors of the last reload, a line each.
+    /// Errors of the last reload, one line each.
     pub last_error: Option<String>,
-    /// The SHA-256 of the file that was refused last, if it could be read.
+    /// SHA-256 of the last invalid file, if it was readable.
     pub refused_digest: Option<String>,
     /// Time of the last attempt, startup included.
     pub last_attempt_at_ms: u64,
@@ -62,7 +62,7 @@ impl ReloadState {
         (self.last_ok, self.last_error, self.refused_digest) = (true, None, None);
     }
 
-    /// Whether it is known that this content is refused, and why.
+    /// Whether this content and error were reported already.
     pub(super) fn is_reported(&self, digest: Option<&String>, error: &str) -> bool {
         !self.last_ok && self.refused_digest.as_ref() == digest && self.last_error.as_deref() == Some(error)
     }

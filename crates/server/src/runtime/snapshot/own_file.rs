@@ -1,15 +1,16 @@
-//! Files that are this user's own: no links, and no files that somebody else owns. Whoever can put one where the service writes
-//! could otherwise choose what it reads, overwrites or locks.
+//! Files owned by the user of the process: no symbolic links, and no files of other users.
+//! Otherwise a user with access to the directory could choose what the server reads, overwrites or
+//! locks.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Opens a file; a link or a file of another user is an error of the kind [`ErrorKind::PermissionDenied`].
+/// Opens a file. A link or a file of another user is an [`ErrorKind::PermissionDenied`].
 pub(super) fn open(path: &Path, options: &OpenOptions, purpose: Purpose) -> io::Result<File> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && purpose == Purpose::Lock => {
-            // Not through a link that was put there meanwhile.
+            // `create_new` does not follow a link that appears meanwhile.
             return options.clone().create_new(true).open(path);
         }
         found => found?,
@@ -24,10 +25,10 @@ pub(super) fn open(path: &Path, options: &OpenOptions, purpose: Purpose) -> io::
 /// Purpose of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
-    /// Created where there is none. It may have further names, as backups of hard links give it: nothing is read from it, and
-    /// nothing in it is overwritten.
+    /// Lock file, created if it does not exist. It may have further names (hard links of a backup),
+    /// because it is neither read nor overwritten.
     Lock,
-    /// Read, so it has to be there, under one name.
+    /// Snapshot to read. It must exist, under one name only.
     Snapshot,
 }
 

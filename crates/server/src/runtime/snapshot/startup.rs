@@ -1,4 +1,4 @@
-//! The start: a file that is one's own, can be written, and is restored or set aside.
+//! Startup: the snapshot file is locked, checked, and restored or set aside.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -16,7 +16,7 @@ use crate::config::error::ConfigError;
 use crate::config::snapshot_error::SnapshotStartError;
 use crate::config::{StoreKind, StoreSettings};
 
-/// The store and its file, if the settings name one.
+/// Store restored from its file, if the settings name one.
 pub(crate) fn open(settings: &StoreSettings) -> Result<Option<(Memory, Snapshots)>, ConfigError> {
     let StoreKind::Memory = settings.kind else { return Ok(None) };
     let Some(path) = &settings.snapshot else { return Ok(None) };
@@ -42,8 +42,8 @@ pub(crate) fn open(settings: &StoreSettings) -> Result<Option<(Memory, Snapshots
     Ok(Some((memory, Snapshots { interval, state: Mutex::new(state), saving, _lock: lock })))
 }
 
-/// The system lets go of it with the process, however that ends. The file itself stays: were it removed, two processes could each
-/// hold a lock on a file of this name.
+/// Locks the file of this process. The system releases the lock when the process ends. The lock
+/// file stays: if it were removed, two processes could lock different files of the same name.
 fn lock(path: &Path) -> Result<File, SnapshotStartError> {
     let name = beside(path, ".lock");
     let not_writable = |source| SnapshotStartError::NotWritable { path: name.clone(), source };
@@ -59,7 +59,7 @@ fn lock(path: &Path) -> Result<File, SnapshotStartError> {
     }
 }
 
-/// Content of the file. A damaged file is set aside and not used.
+/// Store with the content of the file. A damaged file is set aside and not used.
 fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), SnapshotStartError> {
     let not_read = |source| SnapshotError::Io { path: path.to_owned(), source };
     let file = own_file::open(path, OpenOptions::new().read(true), Purpose::Snapshot).map_err(not_read);
@@ -81,19 +81,19 @@ fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), Snapsho
     fs::rename(path, &aside)
         .map_err(|source| SnapshotStartError::NotWritable { path: aside.clone(), source })?;
     tracing::error!(
-        "snapshot {} {problem} and was not used: starting empty. It was moved to {}: restore an earlier copy if there is \
-         one if there is any, or delete it",
+        "snapshot {} {problem} and was not used: starting empty. It was moved to {}: restore an earlier copy, or \
+         delete it",
         path.display(),
         aside.display()
     );
     Ok((Memory::new(max_memory), Restored::SetAside(aside)))
 }
 
-/// A name of now that nothing has yet.
+/// Unused name with the current time.
 fn free_name(path: &Path) -> PathBuf {
     let now_ms = SystemClock::new().now_ms();
     let mut names = (now_ms..).map(|ms| beside(path, &format!(".damaged-{ms}")));
-    names.find(|name| name.symlink_metadata().is_err()).expect("there is no end of names")
+    names.find(|name| name.symlink_metadata().is_err()).expect("there is always an unused name")
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -46,7 +46,8 @@ impl DenialLine {
         }
     }
 
-    /// Writes the line. Values are fields, never part of the text, so that every format escapes them.
+    /// Writes the line. Values are fields, never part of the text, so that every format escapes
+    /// them.
     pub(super) fn write(&self, left_out: Option<u64>) {
         let (mode, what) = match self.mode {
             HitMode::Enforce => ("enforced", "denied"),
@@ -86,8 +87,8 @@ fn why(blocked: Blocked) -> &'static str {
     }
 }
 
-/// Subject as text: `ip=203.0.113.7 user=alice`. Ambiguous values are quoted; a part without a value
-/// has no `=`.
+/// Subject as text: `ip=203.0.113.7 user=alice`. Ambiguous values are quoted; a part without a
+/// value has no `=`.
 fn subject(parts: &[KeyText]) -> String {
     let mut text = String::new();
     for KeyText { attribute, value } in parts {

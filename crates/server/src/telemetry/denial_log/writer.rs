@@ -80,8 +80,8 @@ impl Writer {
         if phase == WriterPhase::Ending {
             return self.unreported().map_or(WriterStep::End, WriterStep::ReportLeftOut);
         }
-        // A report of its own only after a second without lines. Without a free slot there are queued
-        // lines, which report it.
+        // A report of its own only after a second without lines. Without a free slot there are
+        // queued lines, which report it.
         if self.written.is_empty() && self.has_unreported() && self.log.take_slot() {
             self.written.push_back(now);
             return self.unreported().map_or(WriterStep::Wait(None), WriterStep::ReportLeftOut);

@@ -2,8 +2,8 @@
 
 use super::page::MetricsFormat;
 
-/// Format by the `Accept` header: OpenMetrics if it is named and nothing is preferred to it, otherwise
-/// the Prometheus text format.
+/// Format by the `Accept` header: OpenMetrics if it is named and nothing is preferred to it,
+/// otherwise the Prometheus text format.
 pub(crate) fn format<'a>(accept: impl IntoIterator<Item = &'a str>) -> MetricsFormat {
     let (mut classic, mut open) = (0, 0);
     for range in accept.into_iter().flat_map(|value| value.split(',')) {

@@ -50,7 +50,8 @@ impl Page {
         if self.current.replace(name) == Some(name) {
             return;
         }
-        // The Prometheus format has no info metrics, and its counters have the name of their samples.
+        // The Prometheus format has no info metrics, and its counters have the name of their
+        // samples.
         let (suffix, kind) = match (self.format, kind) {
             (MetricsFormat::OpenMetrics, MetricKind::Info) => ("", "info"),
             (MetricsFormat::Text, MetricKind::Info) => ("_info", "gauge"),

@@ -1,7 +1,7 @@
 //! Export to a collector: spans as they come, metrics at an interval, and the rest at shutdown.
 //!
-//! Spans and metrics do not wait for each other. An unavailable collector costs only the spans that do
-//! not fit into the queue.
+//! Spans and metrics do not wait for each other. An unavailable collector costs only the spans that
+//! do not fit into the queue.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -140,8 +140,8 @@ async fn deliver(exporter: &Exporter, spans: Vec<OtlpSpan>, stopped: &mut watch:
     exporter.spans.count_dropped(count);
 }
 
-/// Sends metrics at an interval, and once more at shutdown. Failures are not retried: the next message
-/// has the same counters.
+/// Sends metrics at an interval, and once more at shutdown. Failures are not retried: the next
+/// message has the same counters.
 async fn metrics(exporter: &Exporter, gather: &Gather, mut stopped: watch::Receiver<()>) {
     let mut ticks = interval_at(Instant::now() + exporter.metrics_every, exporter.metrics_every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,5 +1,5 @@
-//! Metrics of `/metrics` as metrics of OpenTelemetry. A collector that exports to Prometheus restores
-//! the original names, so that one dashboard fits both.
+//! Metrics of `/metrics` as metrics of OpenTelemetry. A collector that exports to Prometheus
+//! restores the original names, so that one dashboard fits both.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,5 @@
-//! Bounded queue of spans. Spans beyond the bound are dropped and counted, so that no request waits.
+//! Bounded queue of spans. Spans beyond the bound are dropped and counted, so that no request
+//! waits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

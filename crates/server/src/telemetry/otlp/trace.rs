@@ -46,15 +46,16 @@ impl SampleShare {
         Self { below: below as u64 }
     }
 
-    /// Decides by the lower half of the trace id, as other programs do, so that all spans of a trace are
-    /// sampled or none.
+    /// Decides by the lower half of the trace id, as other programs do, so that all spans of a
+    /// trace are sampled or none.
     fn has(self, low: u64) -> bool {
         low >> 1 < self.below
     }
 }
 
 impl Trace {
-    /// Starts the span of a request, if the caller sampled it or, without a caller, if its id is sampled.
+    /// Starts the span of a request, if the caller sampled it or, without a caller, if its id is
+    /// sampled.
     pub(super) fn begin(
         share: SampleShare,
         (listener, operation): (Listener, &'static str),

@@ -21,10 +21,10 @@ rules:
 
 const HOUR_MS: u64 = 3_600_000;
 
-fn new(exception: &Value, expires_in_ms: u64) -> NewOverride {
-    let exception =
-        TemporaryOverride::parse(&exception.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
-    NewOverride { exception, expires_in_ms, reason: "a test".to_owned() }
+fn new(definition: &Value, expires_in_ms: u64) -> NewOverride {
+    let definition =
+        TemporaryOverride::parse(&definition.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    NewOverride { definition, expires_in_ms, reason: "a test".to_owned() }
 }
 
 fn raised(quota: u64) -> Value {
@@ -198,8 +198,9 @@ async fn is_told(lines: &Lines, words: &[&str]) {
 async fn a_store_that_fails_is_told() {
     let lines = Lines::of("slidegate_server::runtime::overrides");
     let _guard = tracing::subscriber::set_default(lines.clone());
-    let (fails, again) = ("the store fails: ", "the store is available again");
-    let (without, with) = ("without the overrides that it may have", "with the overrides that were known");
+    let (fails, again) = ("the store is unavailable: ", "the store is available again");
+    let (without, with) =
+        ("the temporary overrides in it do not apply", "the last temporary overrides stay in force");
     let mut redis = RedisServer::start(Flavour::Redis70);
     // Where no password is asked for, every one is wrong.
     let service = node(&redis.url().replace("redis://", "redis://:secret@")).await;
@@ -243,7 +244,7 @@ async fn one_that_does_not_fit_hinders_nothing() {
     // Which rule it is for, whether it is in force, and whether it is said why not.
     let summary = || -> Vec<(String, bool, bool)> {
         let rule =
-            |one: &OverrideRecord| one.exception.as_ref().map_or("", TemporaryOverride::rule).to_owned();
+            |one: &OverrideRecord| one.definition.as_ref().map_or("", TemporaryOverride::rule).to_owned();
         let all = app.overrides();
         let mut all: Vec<_> = all.iter().map(|one| (rule(one), one.active, one.problem.is_some())).collect();
         all.sort();

@@ -103,7 +103,8 @@ impl Play {
     }
 }
 
-/// In no second more lines than allowed; every denial is written or left out; every one left out is reported within a second.
+/// In no second more lines than allowed; every denial is written or left out; every one left out is
+/// reported within a second.
 #[test]
 fn every_denial_is_reported_and_no_second_has_too_many_lines() {
     let generate = |rng: &Rng| {

@@ -46,7 +46,8 @@ fn a_share_of_new_traces_is_sampled() {
         (0..100_000).filter(|_| !Trace::begin(share, ASKED, None, &mut random).is_none()).count()
     };
     assert_eq!((kept(0), kept(10_000)), (0, 100_000));
-    // Seeded: these are not chances, but what came of it once. 1,000 and 50,000 are expected, give or take 31 and 158.
+    // Seeded: these are not chances, but what came of it once. 1,000 and 50,000 are expected, give
+    // or take 31 and 158.
     let (hundredth, half) = (kept(100), kept(5_000));
     assert!((900..1_100).contains(&hundredth) && (49_500..50_500).contains(&half), "{hundredth} {half}");
 }
