@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use hyper::header::{CONNECTION, HOST, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
@@ -104,9 +104,14 @@ impl HttpClient {
         body: Bytes,
     ) -> Result<Response<Incoming>, HttpClientError> {
         let builder = Request::builder().method(method).uri(format!("{}{path}", self.url.prefix()));
+        let length = HeaderValue::from(body.len());
         let mut request = builder.header(HOST, self.url.authority()).body(Full::new(body))?;
         request.headers_mut().extend(headers);
         request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        // Of an empty body too, which some servers require.
+        if request.method() == Method::POST {
+            request.headers_mut().insert(CONTENT_LENGTH, length);
+        }
         let stream = TcpStream::connect((self.url.host(), self.url.port())).await;
         let stream = stream.map_err(HttpClientError::Connect)?;
         let Some(tls) = &self.tls else { return exchange(stream, request).await };

@@ -10,10 +10,12 @@ use slidegate::MAX_NAME_BYTES;
 use super::policy_writer::ValueTest;
 
 /// Test of an attribute in another system.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AttributeTest<'a> {
-    Is(&'a str),
-    StartsWith(&'a str),
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum AttributeTest {
+    /// The value is one of these.
+    Is(Vec<String>),
+    /// The value starts with one of these.
+    StartsWith(Vec<String>),
     /// The attribute has any value.
     Present,
 }
@@ -22,31 +24,29 @@ pub(super) enum AttributeTest<'a> {
 pub(super) struct TranslatedTest {
     pub(super) test: ValueTest,
     /// What differs, and what to do about it.
-    pub(super) warning: Option<(String, String)>,
+    pub(super) warnings: Vec<(String, String)>,
 }
 
 /// Translates a test. The error says why a policy cannot express it.
-pub(super) fn test(name: &str, test: AttributeTest<'_>) -> Result<TranslatedTest, String> {
+pub(super) fn test(name: &str, test: &AttributeTest) -> Result<TranslatedTest, String> {
     check_name(name)?;
-    let exactly = |test| Ok(TranslatedTest { test, warning: None });
-    match (name, test) {
-        ("path", AttributeTest::Is(value)) => exactly(ValueTest::Is(vec![template(value)?])),
-        ("path", AttributeTest::StartsWith(value)) => path_prefix(value),
-        ("path", AttributeTest::Present) => exactly(ValueTest::Prefix(vec!["/".to_owned()])),
-        ("ip", AttributeTest::Is(value)) => match value.parse::<IpAddr>() {
-            Ok(_) => exactly(ValueTest::Is(vec![value.to_owned()])),
-            Err(_) => Err(format!("`ip` must be an address, which `{value}` is not")),
+    let test = match (name, test) {
+        ("path", AttributeTest::Is(paths)) => ValueTest::Is(templates(paths)?),
+        ("path", AttributeTest::StartsWith(starts)) => return path_prefixes(starts),
+        ("path", AttributeTest::Present) => ValueTest::Prefix(vec!["/".to_owned()]),
+        ("ip", AttributeTest::Is(values)) => match values.iter().find(|one| one.parse::<IpAddr>().is_err()) {
+            None => ValueTest::Is(values.clone()),
+            Some(value) => return Err(format!("`ip` must be an address, which `{value}` is not")),
         },
         ("ip", AttributeTest::StartsWith(_)) => {
-            Err("`ip` is an address, which has no text prefix".to_owned())
+            return Err("`ip` is an address, which has no text prefix".to_owned());
         }
-        ("ip", AttributeTest::Present) => {
-            exactly(ValueTest::Is(vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()]))
-        }
-        (_, AttributeTest::Is(value)) => exactly(ValueTest::Is(vec![value.to_owned()])),
-        (_, AttributeTest::StartsWith(value)) => exactly(ValueTest::Prefix(vec![value.to_owned()])),
-        (_, AttributeTest::Present) => exactly(ValueTest::present()),
-    }
+        ("ip", AttributeTest::Present) => ValueTest::Is(vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()]),
+        (_, AttributeTest::Is(values)) => ValueTest::Is(values.clone()),
+        (_, AttributeTest::StartsWith(starts)) => ValueTest::Prefix(starts.clone()),
+        (_, AttributeTest::Present) => ValueTest::present(),
+    };
+    Ok(TranslatedTest { test, warnings: Vec::new() })
 }
 
 /// Checks that a policy can have an attribute of this name.
@@ -77,6 +77,11 @@ pub(super) fn meaning(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Templates that match literal paths.
+fn templates(paths: &[String]) -> Result<Vec<String>, String> {
+    paths.iter().map(|path| template(path)).collect()
+}
+
 /// Template that matches a literal path.
 fn template(path: &str) -> Result<String, String> {
     let within =
@@ -91,16 +96,14 @@ fn template(path: &str) -> Result<String, String> {
     Ok(path.replace('{', "%7B").replace('}', "%7D"))
 }
 
-fn path_prefix(start: &str) -> Result<TranslatedTest, String> {
-    if start.is_empty() {
-        return test("path", AttributeTest::Present);
-    }
-    let test = ValueTest::Prefix(vec![template(start)?]);
-    let warning = (!start.ends_with('/')).then(|| {
+fn path_prefixes(starts: &[String]) -> Result<TranslatedTest, String> {
+    let starts: Vec<String> =
+        starts.iter().map(|start| if start.is_empty() { "/".to_owned() } else { start.clone() }).collect();
+    let warnings = starts.iter().filter(|start| !start.ends_with('/')).map(|start| {
         let what = format!(
             "a path prefix ends at a segment boundary: `{start}` and `{start}/…` match, `{start}…` does not"
         );
         (what, "add a rule for the other paths if they should match too".to_owned())
     });
-    Ok(TranslatedTest { test, warning })
+    Ok(TranslatedTest { test: ValueTest::Prefix(templates(&starts)?), warnings: warnings.collect() })
 }

@@ -14,18 +14,30 @@ use miette::Report;
 use super::attribute::{self, AttributeTest, TranslatedTest};
 use super::names::RuleNames;
 use super::policy_writer::{
-    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, origin,
+    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, origin, preamble,
 };
 use super::quote::excerpt;
 use super::source::SourceFile;
 use super::warnings::Warnings;
 
 mod config;
-mod preamble;
 mod precedence;
 
 use config::{DescriptorNode, EnvoyConfig, EnvoyLimit, ValuePattern};
 
+const MEANING: [&str; 3] = [
+    "Each descriptor of a call is a request. Its entries are attributes, and there are two more: `domain`, and",
+    "`descriptor`, the comma-separated keys of its entries in order. Over POST /v1/check the caller sets both.",
+    "A descriptor without a rule passes. A call is denied as a whole, and denied calls are not counted.",
+];
+const FIXED_WINDOWS: [&str; 2] = [
+    "Windows are aligned to the clock, as in envoyproxy/ratelimit, and admit up to twice the quota around their",
+    "edges. For sliding windows remove `algorithm: fixed`, or convert with --sliding.",
+];
+const SLIDING_WINDOWS: [&str; 2] = [
+    "Windows slide: no minute, hour or day has more than the quota. In envoyproxy/ratelimit they are aligned to",
+    "the clock, which is `algorithm: fixed` here.",
+];
 const RENAME: &str =
     "rename the entry's key in Envoy's rate limit actions and here, or write the rule by hand";
 
@@ -48,7 +60,8 @@ pub(super) fn convert(
         items: Vec::new(),
     };
     converter.level(&descriptors, &mut Vec::new());
-    let mut preamble = preamble::lines(&source.name, windows);
+    let windows = if windows == WindowOption::Sliding { SLIDING_WINDOWS } else { FIXED_WINDOWS };
+    let mut preamble = preamble("envoy", &source.name, &[&MEANING[..], &windows].concat());
     preamble.extend(converter.meanings.into_iter().map(str::to_owned));
     Ok(PolicyDraft { preamble, items: converter.items })
 }
@@ -145,11 +158,12 @@ impl<'c> Converter<'c> {
     ) -> Result<PathStep<'c>, String> {
         let key = &descriptor.key;
         let translated = translate(descriptor, path)?;
-        if let Some((what, remedy)) = translated.as_ref().and_then(|translated| translated.warning.clone()) {
+        for (what, remedy) in translated.iter().flat_map(|translated| &translated.warnings) {
             self.warnings.warn(descriptor.at, what, remedy);
         }
         self.meanings.extend(attribute::meaning(key));
-        let tests = first.iter().filter_map(|other| attribute::test(key, attribute_test(&other.value)?).ok());
+        let tests =
+            first.iter().filter_map(|other| attribute::test(key, &attribute_test(&other.value)?).ok());
         let test = translated.map(|translated| translated.test);
         Ok(PathStep { descriptor, test, allow: precedence::alternatives(key, tests.map(|one| one.test)) })
     }
@@ -256,15 +270,17 @@ fn translate(descriptor: &DescriptorNode, path: &[PathStep<'_>]) -> Result<Optio
     if key.ends_with('*') && descriptor.value == ValuePattern::Any {
         return Err("an attribute name cannot have a wildcard".to_owned());
     }
-    attribute_test(&descriptor.value).map(|test| attribute::test(key, test)).transpose()
+    attribute_test(&descriptor.value).map(|test| attribute::test(key, &test)).transpose()
 }
 
 /// Test of a value; `None` means any value.
-fn attribute_test(value: &ValuePattern) -> Option<AttributeTest<'_>> {
+fn attribute_test(value: &ValuePattern) -> Option<AttributeTest> {
     match value {
-        ValuePattern::Exact(value) => Some(AttributeTest::Is(value)),
-        ValuePattern::Prefix(value) => Some(AttributeTest::StartsWith(value)).filter(|_| !value.is_empty()),
-        ValuePattern::Any => None,
+        ValuePattern::Exact(value) => Some(AttributeTest::Is(vec![value.clone()])),
+        ValuePattern::Prefix(value) if !value.is_empty() => {
+            Some(AttributeTest::StartsWith(vec![value.clone()]))
+        }
+        ValuePattern::Prefix(_) | ValuePattern::Any => None,
     }
 }
 

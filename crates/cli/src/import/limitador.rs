@@ -11,9 +11,8 @@ use slidegate::{MAX_QUOTA, MAX_WINDOW_MS};
 use super::attribute;
 use super::names::RuleNames;
 use super::policy_writer::{
-    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, origin,
+    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, origin, preamble,
 };
-use super::quote::excerpt;
 use super::source::SourceFile;
 use super::warnings::Warnings;
 
@@ -25,6 +24,19 @@ mod translate;
 use limits::LimitadorLimit;
 use translate::Translation;
 
+const MEANING: [&str; 3] = [
+    "A namespace is the attribute `domain` of a request: the domain of Envoy's calls; over POST /v1/check the caller sets it.",
+    "`descriptors[0].user` is the attribute `user`: each descriptor of a call is a separate request.",
+    "A limit does not count a request that lacks one of its variables (`missing: skip`); an empty value is absent.",
+];
+const FIXED_WINDOWS: [&str; 2] = [
+    "Windows are aligned to the clock; in Limitador they start with the first request. Both admit up to twice the quota",
+    "around their edges. For sliding windows remove `algorithm: fixed`, or convert with --sliding.",
+];
+const SLIDING_WINDOWS: [&str; 2] = [
+    "Windows slide; in Limitador they start with the first request and admit up to twice the quota around their",
+    "edges.",
+];
 const BY_HAND: &str =
     "the policy has it as a comment: express the condition differently, or test it in the client";
 
@@ -46,35 +58,10 @@ pub(super) fn convert(
     for limit in &limits {
         groups.add(limit, warnings);
     }
-    let mut preamble = preamble(&source.name, windows);
+    let windows = if windows == WindowOption::Sliding { SLIDING_WINDOWS } else { FIXED_WINDOWS };
+    let mut preamble = preamble("limitador", &source.name, &[&MEANING[..], &windows].concat());
     preamble.extend(groups.notes);
     Ok(PolicyDraft { preamble, items: groups.items })
-}
-
-fn preamble(name: &str, windows: WindowOption) -> Vec<String> {
-    let mut lines = vec![
-        format!("Converted by `slidegate import limitador` from {}.", excerpt(name)),
-        String::new(),
-        "A namespace is the attribute `domain` of a request: the domain of Envoy's calls; over POST /v1/check the caller sets it.".to_owned(),
-        "`descriptors[0].user` is the attribute `user`: each descriptor of a call is a separate request.".to_owned(),
-        "A limit does not count a request that lacks one of its variables (`missing: skip`); an empty value is absent.".to_owned(),
-    ];
-    lines.push(match windows {
-        WindowOption::Preserve => {
-            "Windows are aligned to the clock; in Limitador they start with the first request. Both admit up to twice the quota".to_owned()
-        }
-        WindowOption::Sliding => {
-            "Windows slide; in Limitador they start with the first request and admit up to twice the quota around their".to_owned()
-        }
-    });
-    lines.push(match windows {
-        WindowOption::Preserve => {
-            "around their edges. For sliding windows remove `algorithm: fixed`, or convert with --sliding."
-                .to_owned()
-        }
-        WindowOption::Sliding => "edges.".to_owned(),
-    });
-    lines
 }
 
 /// Rules: limits of one namespace with the same conditions and variables form one.
@@ -197,7 +184,7 @@ fn deny_if_quota_is_zero(rule: &mut RuleDraft) {
     rule.limits.clear();
     for name in std::mem::take(&mut rule.key) {
         let is_tested = rule.matches.iter().any(|(other, _)| *other == name);
-        if !is_tested && let Ok(present) = attribute::test(&name, attribute::AttributeTest::Present) {
+        if !is_tested && let Ok(present) = attribute::test(&name, &attribute::AttributeTest::Present) {
             rule.matches.push((name, present.test));
         }
     }

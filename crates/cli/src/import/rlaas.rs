@@ -4,7 +4,9 @@
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::policy_writer::{PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption};
+use super::policy_writer::{
+    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, preamble,
+};
 use super::quote::excerpt;
 use super::source::SourceFile;
 use super::warnings::Warnings;
@@ -14,6 +16,8 @@ mod properties;
 
 use properties::Property;
 
+const MEANING: &str =
+    "GET /check?userId=alice uses the rule `rlaas`: it returns 200 or 429, with the fields of RLAAS.";
 const RULE: &str = "rlaas";
 const USER: &str = "userId";
 /// Longest window: 1,000 days.
@@ -43,24 +47,14 @@ pub(super) fn convert(
         skip_missing: true,
         observe: false,
     };
-    let mut preamble = vec![
-        format!("Converted by `slidegate import rlaas` from {}.", excerpt(&source.name)),
-        String::new(),
-        "GET /check?userId=alice uses the rule `rlaas`: it returns 200 or 429, with the fields of RLAAS."
-            .to_owned(),
-    ];
-    preamble.push(match (settings.algorithm, window) {
-        (WindowKind::Sliding, _) => {
-            "sliding-window-algo is a log, the default algorithm of Slidegate.".to_owned()
-        }
+    let algorithm = match (settings.algorithm, window) {
+        (WindowKind::Sliding, _) => "sliding-window-algo is a log, the default algorithm of Slidegate.",
         (_, WindowKind::Fixed) => {
             "fixed-window-algo: for a sliding window remove `algorithm: fixed`, or convert with --sliding."
-                .to_owned()
         }
-        (_, WindowKind::Sliding) => {
-            "The window slides; fixed-window-algo is `algorithm: fixed` here.".to_owned()
-        }
-    });
+        (_, WindowKind::Sliding) => "The window slides; fixed-window-algo is `algorithm: fixed` here.",
+    };
+    let preamble = preamble("rlaas", &source.name, &[MEANING, algorithm]);
     Ok(PolicyDraft { preamble, items: vec![PolicyItem::Rule(rule)] })
 }
 

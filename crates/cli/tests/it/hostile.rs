@@ -19,8 +19,9 @@ use well_behaved::WellBehaved;
 
 /// How long anything may take that a client sends or takes.
 pub(crate) const TIME: Duration = Duration::from_secs(2);
-/// By then it has to be over: five times that.
-pub(crate) const OVER: Duration = Duration::from_secs(10);
+/// Time after which a connection counts as never cut off. It is far above [`TIME`], since a busy machine
+/// is no failure.
+pub(crate) const OVER: Duration = Duration::from_secs(30);
 /// The most memory that the server may have had where nobody sent a body that it takes. The connections of one address alone may
 /// take 4096 times 64 KiB.
 pub(crate) const WITH_HEADS_KIB: u64 = 400 << 10;

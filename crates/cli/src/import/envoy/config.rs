@@ -16,7 +16,7 @@ pub(super) struct EnvoyConfig {
 }
 
 /// Descriptor in the tree.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct DescriptorNode {
     pub(super) at: Span,
     pub(super) key: String,
@@ -41,11 +41,12 @@ impl DescriptorNode {
 }
 
 /// Pattern of an entry's value.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) enum ValuePattern {
     Exact(String),
     /// Written with a trailing `*`.
     Prefix(String),
+    #[default]
     Any,
 }
 
@@ -120,18 +121,7 @@ fn level(source: &SourceFile, node: &Node) -> Result<Vec<DescriptorNode>, Report
 }
 
 fn descriptor(source: &SourceFile, node: &Node) -> Result<DescriptorNode, Report> {
-    let mut read = DescriptorNode {
-        at: node.head(),
-        key: String::new(),
-        value: ValuePattern::Any,
-        limit: None,
-        children: Vec::new(),
-        is_shadow: false,
-        quota_mode: None,
-        metadata: None,
-        is_shared: false,
-        metric_fields: Vec::new(),
-    };
+    let mut read = DescriptorNode { at: node.head(), ..DescriptorNode::default() };
     let mut shared_at = Span::default();
     for Entry { key, key_at, value } in source.mapping(node, "a descriptor")? {
         match key.as_str() {

@@ -1,24 +1,15 @@
 //! Conditions of Limitador: the subset of CEL that a rule can express.
 
+use super::super::attribute::AttributeTest;
 use super::token::{self, ConditionToken};
 
 /// Test of one attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Clause {
     pub(super) attribute: String,
-    pub(super) predicate: ConditionPredicate,
+    pub(super) test: AttributeTest,
     /// Whether the attribute must be present and fail the test.
     pub(super) negated: bool,
-}
-
-/// Test of a value.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum ConditionPredicate {
-    /// It equals one of these.
-    Is(Vec<String>),
-    /// It starts with one of these.
-    StartsWith(Vec<String>),
-    Present,
 }
 
 /// Parses a condition into clauses, all of which must hold. The error says what a rule cannot
@@ -92,11 +83,11 @@ impl ConditionParser {
                 return Err("a rule cannot express `||` of compound conditions".to_owned());
             };
             let is_same = first.attribute == other.attribute && !first.negated && !other.negated;
-            match (&mut first.predicate, &other.predicate) {
-                (ConditionPredicate::Is(texts), ConditionPredicate::Is(more)) if is_same => {
-                    texts.extend(more.iter().cloned());
-                }
-                (ConditionPredicate::StartsWith(texts), ConditionPredicate::StartsWith(more)) if is_same => {
+            match (&mut first.test, &other.test) {
+                (AttributeTest::Is(texts), AttributeTest::Is(more))
+                | (AttributeTest::StartsWith(texts), AttributeTest::StartsWith(more))
+                    if is_same =>
+                {
                     texts.extend(more.iter().cloned());
                 }
                 _ => return Err("a rule can express `||` only for values of one attribute".to_owned()),
@@ -127,7 +118,7 @@ impl ConditionParser {
             let [clause] = &mut *inner else {
                 return Err("a rule cannot express `!` of several conditions".to_owned());
             };
-            if clause.predicate == ConditionPredicate::Present {
+            if clause.test == AttributeTest::Present {
                 return Err("a rule cannot require that an attribute is absent".to_owned());
             }
             clause.negated = !clause.negated;
@@ -147,7 +138,7 @@ impl ConditionParser {
             Operand::Clause(clause) => return Ok(clause),
             other => other,
         };
-        let clause = |attribute, predicate, negated| Ok(Clause { attribute, predicate, negated });
+        let clause = |attribute, test, negated| Ok(Clause { attribute, test, negated });
         let sign = self.next();
         match &sign {
             None => return Err("the condition has no comparison".to_owned()),
@@ -156,23 +147,15 @@ impl ConditionParser {
             Some(other) => return Err(format!("a rule cannot express {other}")),
         }
         match (left, sign, self.operand()?) {
-            (
-                Operand::Attribute(name),
-                Some(ConditionToken::Sign(sign @ ("==" | "!="))),
-                Operand::Text(text),
-            )
-            | (
-                Operand::Text(text),
-                Some(ConditionToken::Sign(sign @ ("==" | "!="))),
-                Operand::Attribute(name),
-            ) => clause(name, ConditionPredicate::Is(vec![text]), sign == "!="),
-            (Operand::Attribute(name), Some(ConditionToken::Name(word)), Operand::Texts(texts))
-                if word == "in" =>
-            {
-                clause(name, ConditionPredicate::Is(texts), false)
+            (Operand::Attribute(name), Some(ConditionToken::Sign(sign @ ("==" | "!="))), Operand::Text(text))
+            | (Operand::Text(text), Some(ConditionToken::Sign(sign @ ("==" | "!="))), Operand::Attribute(name)) => {
+                clause(name, AttributeTest::Is(vec![text]), sign == "!=")
+            }
+            (Operand::Attribute(name), Some(ConditionToken::Name(word)), Operand::Texts(texts)) if word == "in" => {
+                clause(name, AttributeTest::Is(texts), false)
             }
             (Operand::Text(name), Some(ConditionToken::Name(word)), Operand::Descriptor) if word == "in" => {
-                clause(name, ConditionPredicate::Present, false)
+                clause(name, AttributeTest::Present, false)
             }
             (Operand::Attribute(_), Some(ConditionToken::Sign("==" | "!=")), Operand::Attribute(other)) => {
                 Err(format!("an attribute can only be compared with a text: quote `{other}` if it is one"))
@@ -190,11 +173,7 @@ impl ConditionParser {
                     return Err("`has` needs an attribute".to_owned());
                 };
                 self.expect(")")?;
-                Ok(Operand::Clause(Clause {
-                    attribute,
-                    predicate: ConditionPredicate::Present,
-                    negated: false,
-                }))
+                Ok(Operand::Clause(Clause { attribute, test: AttributeTest::Present, negated: false }))
             }
             Some(ConditionToken::Name(name)) => self.attribute(name),
             Some(ConditionToken::Number(number)) => {
@@ -265,11 +244,9 @@ impl ConditionParser {
 
     fn call(&mut self, attribute: String, function: &str) -> Result<Clause, String> {
         match (function, self.next(), self.consume(")")) {
-            ("startsWith", Some(ConditionToken::Text(start)), true) => Ok(Clause {
-                attribute,
-                predicate: ConditionPredicate::StartsWith(vec![start]),
-                negated: false,
-            }),
+            ("startsWith", Some(ConditionToken::Text(start)), true) => {
+                Ok(Clause { attribute, test: AttributeTest::StartsWith(vec![start]), negated: false })
+            }
             _ => Err(format!("a rule cannot express `{function}`")),
         }
     }

@@ -8,7 +8,7 @@ use super::super::attribute::{self, AttributeTest};
 use super::super::policy_writer::ValueTest;
 use super::super::quote::excerpt;
 use super::super::warnings::Warnings;
-use super::condition::{self, Clause, ConditionPredicate};
+use super::condition::{self, Clause};
 use super::limits::LimitadorLimit;
 
 /// Attributes with another name in a policy.
@@ -31,7 +31,7 @@ pub(super) fn translate(limit: &LimitadorLimit, warnings: &mut Warnings) -> Tran
     let mut translation = Translation { namespace: limit.namespace.clone(), ..Translation::default() };
     for (text, at) in &limit.conditions {
         let clauses = condition::parse(text).and_then(|clauses| {
-            clauses.into_iter().try_for_each(|clause| translation.clause(clause, *at, warnings))
+            clauses.iter().try_for_each(|clause| translation.clause(clause, *at, warnings))
         });
         if let Err(why) = clauses {
             translation.failures.push((*at, format!("`{}`: {why}", excerpt(text))));
@@ -51,29 +51,26 @@ pub(super) fn translate(limit: &LimitadorLimit, warnings: &mut Warnings) -> Tran
 }
 
 fn is_present(name: &str, test: &ValueTest) -> bool {
-    attribute::test(name, AttributeTest::Present).is_ok_and(|present| present.test == *test)
+    attribute::test(name, &AttributeTest::Present).is_ok_and(|present| present.test == *test)
 }
 
 impl Translation {
-    fn clause(&mut self, clause: Clause, at: Span, warnings: &mut Warnings) -> Result<(), String> {
-        let Clause { attribute, predicate, negated } = clause;
-        let name = self.renamed(&attribute);
-        let test = match &predicate {
-            ConditionPredicate::Is(texts) => {
-                ValueTest::Is(self.texts(&name, texts, AttributeTest::Is, at, warnings)?)
-            }
-            ConditionPredicate::StartsWith(texts) => {
-                ValueTest::Prefix(self.texts(&name, texts, AttributeTest::StartsWith, at, warnings)?)
-            }
-            ConditionPredicate::Present => attribute::test(&name, AttributeTest::Present)?.test,
-        };
-        if negated {
-            let present = attribute::test(&name, AttributeTest::Present)?.test;
+    fn clause(&mut self, clause: &Clause, at: Span, warnings: &mut Warnings) -> Result<(), String> {
+        let name = self.renamed(&clause.attribute);
+        let translated = attribute::test(&name, &clause.test)?;
+        for (what, remedy) in translated.warnings {
+            warnings.warn(at, what, remedy);
+        }
+        if clause.test != AttributeTest::Present {
+            self.notes.extend(attribute::meaning(&name).map(str::to_owned));
+        }
+        if clause.negated {
+            let present = attribute::test(&name, &AttributeTest::Present)?.test;
             self.add(&name, present)?;
-            self.allow.push((name, test));
+            self.allow.push((name, translated.test));
             return Ok(());
         }
-        self.add(&name, test)
+        self.add(&name, translated.test)
     }
 
     /// Adds a test. An attribute has one test, besides that it is present.
@@ -89,27 +86,6 @@ impl Translation {
             self.matches.push(entry);
         }
         Ok(())
-    }
-
-    fn texts<'t>(
-        &mut self,
-        name: &str,
-        texts: &'t [String],
-        attribute_test: impl Fn(&'t str) -> AttributeTest<'t>,
-        at: Span,
-        warnings: &mut Warnings,
-    ) -> Result<Vec<String>, String> {
-        let mut all = Vec::new();
-        for text in texts {
-            let translated = attribute::test(name, attribute_test(text))?;
-            if let Some((what, remedy)) = translated.warning {
-                warnings.warn(at, what, remedy);
-            }
-            let (ValueTest::Is(texts) | ValueTest::Prefix(texts)) = translated.test;
-            all.extend(texts);
-        }
-        self.notes.extend(attribute::meaning(name).map(str::to_owned));
-        Ok(all)
     }
 
     fn variable(&mut self, name: &str) -> Result<(), String> {

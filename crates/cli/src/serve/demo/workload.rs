@@ -44,27 +44,32 @@ impl Workload {
     }
 
     fn steady(&mut self, requests: &mut Vec<Value>) {
-        for who in 0..SEARCHERS {
+        for client in 0..SEARCHERS {
             if self.chance(100) {
                 let index = INDEXES[self.below(3) as usize];
-                requests.push(search(&format!("key-{who:02}"), &format!("203.0.113.{}", 100 + who), index));
+                requests.push(search(
+                    &format!("key-{client:02}"),
+                    &format!("203.0.113.{}", 100 + client),
+                    index,
+                ));
             }
         }
-        for who in 0..BUYERS {
+        for client in 0..BUYERS {
             if self.chance(75) {
                 let path = format!("/v1/orders/{}", 1_000 + self.below(9_000));
-                let ip = format!("192.0.2.{}", 10 + who);
+                let ip = format!("192.0.2.{}", 10 + client);
                 requests.push(
-                    json!({ "attributes": { "path": path, "user": format!("user-{who:02}"), "ip": ip } }),
+                    json!({ "attributes": { "path": path, "user": format!("user-{client:02}"), "ip": ip } }),
                 );
             }
         }
     }
 
     fn bursts(&self, requests: &mut Vec<Value>) {
-        for who in 0..BURSTERS {
-            if (self.tick + who * BURST_EVERY / BURSTERS) % BURST_EVERY == TICKS_PER_S {
-                let one = search(&format!("batch-{who}"), &format!("203.0.113.{}", 20 + who), INDEXES[0]);
+        for client in 0..BURSTERS {
+            if (self.tick + client * BURST_EVERY / BURSTERS) % BURST_EVERY == TICKS_PER_S {
+                let one =
+                    search(&format!("batch-{client}"), &format!("203.0.113.{}", 20 + client), INDEXES[0]);
                 requests.extend((0..BURST).map(|_| one.clone()));
             }
         }
@@ -86,9 +91,9 @@ impl Workload {
     /// Devices that use their whole quota, health checks of a load balancer, and a page that peeks
     /// at what is left.
     fn machines(&mut self, requests: &mut Vec<Value>) {
-        for who in 0..DEVICES {
-            if (self.tick + who * SYNC_EVERY / DEVICES) % SYNC_EVERY == TICKS_PER_S {
-                let (device, ip) = (format!("device-{who}"), format!("10.0.1.{}", 1 + who));
+        for client in 0..DEVICES {
+            if (self.tick + client * SYNC_EVERY / DEVICES) % SYNC_EVERY == TICKS_PER_S {
+                let (device, ip) = (format!("device-{client}"), format!("10.0.1.{}", 1 + client));
                 let one = json!({ "attributes": { "path": "/v1/sync", "device": device, "ip": ip } });
                 requests.extend((0..SYNC).map(|_| one.clone()));
             }

@@ -164,7 +164,7 @@ mod tests {
         let error = error.expect_err("no address").to_string();
         assert_eq!(
             error,
-            "observe.otlp: endpoint: invalid collector URL \"http://**@collector\", expected one such as http://127.0.0.1:4318"
+            "observe.otlp: endpoint: invalid collector URL \"http://**********@collector\", expected one such as http://127.0.0.1:4318"
         );
     }
 
