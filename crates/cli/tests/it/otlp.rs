@@ -78,7 +78,7 @@ fn a_collector_that_is_away_is_told_once() {
     assert_eq!(code, Some(0), "{said}");
     let told: Vec<_> = said.lines().filter(|line| line.contains("telemetry")).collect();
     assert_eq!(told.len(), 1, "{said}");
-    assert!(told[0].contains(&format!("http://{address} rejects it")), "{said}");
+    assert!(told[0].contains(&format!("export to http://{address} failed: cannot connect")), "{said}");
 }
 
 #[test]

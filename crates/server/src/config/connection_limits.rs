@@ -100,7 +100,8 @@ impl<const LEAST: usize> ValueCheck for RequestSize<LEAST> {
         if (LEAST..=MAX_BYTES).contains(&bytes) {
             return Ok(bytes);
         }
-        let help = format!("use {LEAST} bytes to 16MiB; 64KiB is common");
+        let unit = if LEAST == 1 { "byte" } else { "bytes" };
+        let help = format!("use {LEAST} {unit} to 16MiB; 64KiB is common");
         Err(InvalidValue::new(format!("request size of {bytes} bytes is out of range"), help))
     }
 }

@@ -147,11 +147,19 @@ impl ConditionParser {
             Some(other) => return Err(format!("a rule cannot express {other}")),
         }
         match (left, sign, self.operand()?) {
-            (Operand::Attribute(name), Some(ConditionToken::Sign(sign @ ("==" | "!="))), Operand::Text(text))
-            | (Operand::Text(text), Some(ConditionToken::Sign(sign @ ("==" | "!="))), Operand::Attribute(name)) => {
-                clause(name, AttributeTest::Is(vec![text]), sign == "!=")
-            }
-            (Operand::Attribute(name), Some(ConditionToken::Name(word)), Operand::Texts(texts)) if word == "in" => {
+            (
+                Operand::Attribute(name),
+                Some(ConditionToken::Sign(sign @ ("==" | "!="))),
+                Operand::Text(text),
+            )
+            | (
+                Operand::Text(text),
+                Some(ConditionToken::Sign(sign @ ("==" | "!="))),
+                Operand::Attribute(name),
+            ) => clause(name, AttributeTest::Is(vec![text]), sign == "!="),
+            (Operand::Attribute(name), Some(ConditionToken::Name(word)), Operand::Texts(texts))
+                if word == "in" =>
+            {
                 clause(name, AttributeTest::Is(texts), false)
             }
             (Operand::Text(name), Some(ConditionToken::Name(word)), Operand::Descriptor) if word == "in" => {
