@@ -13,7 +13,7 @@ use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::rest::check::Attributes;
 use crate::runtime::Runtime;
-use crate::telemetry::audit::{AuditDetails, Completion};
+use crate::telemetry::audit::{ActionCompletion, AuditDetails};
 use crate::telemetry::labels;
 
 /// Maximum number of rules in a message.
@@ -67,7 +67,7 @@ pub(super) async fn reset<C: Clock>(
     let forgotten = match runtime.gate().reset(body.rule.as_deref(), body.request()).await {
         // Subjects are reset one by one, and a response may be lost.
         Err(GateError::Store(error)) => {
-            audit.completion = Completion::Unknown;
+            audit.completion = ActionCompletion::Unknown;
             let detail = format!(
                 "the store did not respond: all, some or none of the subjects were reset; retry: {error}"
             );

@@ -13,7 +13,7 @@ use crate::protocols::json_body;
 use crate::protocols::problem::{Problem, Reply};
 use crate::runtime::Runtime;
 use crate::runtime::overrides::{NewOverride, OverrideError, OverrideRecord};
-use crate::telemetry::audit::{AuditDetails, Completion};
+use crate::telemetry::audit::{ActionCompletion, AuditDetails};
 
 /// Body of a new override. The override itself is parsed as in a policy file.
 #[derive(Deserialize)]
@@ -91,7 +91,7 @@ fn render(one: &OverrideRecord) -> Value {
 fn refused(error: &OverrideError, audit: &mut AuditDetails) -> Problem {
     match error {
         OverrideError::Store(_) => {
-            audit.completion = Completion::Unknown;
+            audit.completion = ActionCompletion::Unknown;
             Problem::unanswered(error.to_string())
         }
         OverrideError::Full => Problem::new(StatusCode::CONFLICT, error.to_string()),

@@ -57,14 +57,14 @@ pub(crate) struct AuditDetails {
     /// State after.
     pub(crate) after: Option<String>,
     /// Completion, if the response is an error.
-    pub(crate) completion: Completion,
+    pub(crate) completion: ActionCompletion,
     /// Whether the request failed authentication.
     pub(crate) unauthenticated: bool,
 }
 
 /// Completion of an action whose response is an error.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Completion {
+pub(crate) enum ActionCompletion {
     #[default]
     Nothing,
     Partly,
@@ -75,7 +75,7 @@ pub(crate) enum Completion {
 impl AuditDetails {
     /// Records a change that was made, even if the rest fails.
     pub(crate) fn record_change(&mut self, what: &str) {
-        self.completion = Completion::Partly;
+        self.completion = ActionCompletion::Partly;
         match &mut self.after {
             None => self.after = Some(what.to_owned()),
             Some(after) => after.extend(["; ", what]),
@@ -105,9 +105,9 @@ impl Drop for AuditLine<'_> {
         };
         let outcome = match (self.status, completion) {
             (Some(status), _) if status.is_success() => "done",
-            (None, _) | (_, Completion::Unknown) => "unknown",
-            (_, Completion::Partly) => "partly",
-            (_, Completion::Nothing) => "refused",
+            (None, _) | (_, ActionCompletion::Unknown) => "unknown",
+            (_, ActionCompletion::Partly) => "partly",
+            (_, ActionCompletion::Nothing) => "refused",
         };
         let certificate = self.certificate.as_ref().map(fingerprint);
         tracing::info!(

@@ -12,17 +12,17 @@ use super::{OverrideRecord, error, note};
 pub(crate) struct Overrides {
     /// Version of the notes that were read last.
     version: Option<u64>,
-    entries: Vec<OverrideEntry>,
+    entries: Vec<NoteEntry>,
     /// Whether the last attempt to read the notes failed.
     is_outage: bool,
 }
 
-struct OverrideEntry {
+struct NoteEntry {
     note: Note,
     record: OverrideRecord,
 }
 
-impl OverrideEntry {
+impl NoteEntry {
     fn new(note: Note) -> Self {
         Self { record: note::read(&note), note }
     }
@@ -59,7 +59,7 @@ impl Overrides {
 
     pub(super) fn insert(&mut self, note: Note) {
         self.remove(&note.id);
-        self.entries.push(OverrideEntry::new(note));
+        self.entries.push(NoteEntry::new(note));
     }
 
     /// Removes an override; returns whether it was there.
@@ -75,12 +75,12 @@ impl Overrides {
         let is_new_version = self.version.replace(version) != Some(version);
         let old = std::mem::take(&mut self.entries);
         let (count, mut unchanged) = (old.len(), 0);
-        let mut old: HashMap<String, OverrideEntry> =
+        let mut old: HashMap<String, NoteEntry> =
             old.into_iter().map(|entry| (entry.note.id.clone(), entry)).collect();
         for note in notes.into_iter().filter(|note| note.expires_at_ms > now_ms) {
             let entry = old.remove(&note.id).filter(|entry| entry.note == note);
             unchanged += usize::from(entry.is_some());
-            self.entries.push(entry.unwrap_or_else(|| OverrideEntry::new(note)));
+            self.entries.push(entry.unwrap_or_else(|| NoteEntry::new(note)));
         }
         NoteChanges {
             version: is_new_version,
@@ -101,7 +101,7 @@ impl Overrides {
     /// Drops expired overrides; returns whether there were any.
     pub(super) fn expire(&mut self, now_ms: u64) -> bool {
         let before = self.entries.len();
-        self.entries.retain(|OverrideEntry { note, .. }| {
+        self.entries.retain(|NoteEntry { note, .. }| {
             let is_current = note.expires_at_ms > now_ms;
             if !is_current {
                 tracing::info!("override {} has expired", note.id);
@@ -120,7 +120,7 @@ impl Overrides {
         self.expire(now_ms);
         // The newest takes precedence.
         self.entries.sort_by(|one, other| {
-            let order = |entry: &OverrideEntry| (entry.record.created_at_ms, entry.note.id.clone());
+            let order = |entry: &NoteEntry| (entry.record.created_at_ms, entry.note.id.clone());
             order(other).cmp(&order(one))
         });
         let definitions = self.entries.iter().filter_map(|entry| entry.record.definition.clone());
@@ -134,7 +134,7 @@ impl Overrides {
     }
 }
 
-impl OverrideEntry {
+impl NoteEntry {
     /// Marks the override as active, or as inactive with a problem, and logs a change.
     fn set_problem(&mut self, problem: Option<String>) {
         let OverrideRecord { id, definition, active, problem: old, .. } = &mut self.record;
