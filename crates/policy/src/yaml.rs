@@ -1,7 +1,7 @@
 //! YAML parser: text in, tree of nodes with their positions out.
 //!
 //! [`documents`] reads a text within the bounds of its [`Options`] and reports every error to
-//! [`Diagnostics`](crate::Diagnostics), so that a caller can show all of them at once. A policy
+//! [`Diagnostics`], so that a caller can show all of them at once. A policy
 //! file is read with [`Options::POLICY`]; importers of other formats choose their own.
 //!
 //! ```
