@@ -9,44 +9,44 @@ use slidegate::policy::Policy;
 use slidegate::telemetry::{DenialDetail, Telemetry, TelemetrySettings};
 use slidegate::{CheckRequest, Gate, Memory, Request};
 
-/// What is asked of a gate.
+/// Case of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// How it is asked.
+    /// Way of the call.
     pub way: Way,
-    /// What it answers, to everybody.
+    /// Answer to all requests.
     pub answer: Answer,
-    /// How many rules apply.
+    /// Number of rules that apply.
     pub rules: usize,
 }
 
-/// How a gate is asked.
+/// Way of the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// Without a future.
+    /// [`Gate::check_now`], without a future.
     AtOnce,
-    /// With one.
+    /// [`Gate::check`].
     Future,
 }
 
-/// What a gate says to everybody.
+/// Answer of a gate to all requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Come in.
     Allowed,
-    /// One of the rules is used up.
+    /// One of the rules has no room.
     Denied,
 }
 
 impl Case {
-    /// All of them.
+    /// All keys.
     pub fn all() -> impl Iterator<Item = Self> {
         let ways = [Way::AtOnce, Way::Future].into_iter();
         let answers = |way| [Answer::Allowed, Answer::Denied].map(|answer| (way, answer));
         ways.flat_map(answers).flat_map(|(way, answer)| [1, 3].map(|rules| Self { way, answer, rules }))
     }
 
-    /// As it is called in tables and on the command line: `at_once allowed 1`.
+    /// Name in tables and on the command line: `at_once allowed 1`.
     pub fn words(&self) -> [&'static str; 3] {
         let way = if self.way == Way::AtOnce { "at_once" } else { "future" };
         let answer = if self.answer == Answer::Allowed { "allowed" } else { "denied" };
@@ -64,27 +64,27 @@ impl Case {
     }
 }
 
-/// Denials that the log has a line for in a second.
+/// Lines of the denial log per second.
 const LINES: u64 = 100;
 
-/// A gate in memory, and whom it is asked for.
+/// Gate over a store in memory, with its clients.
 #[derive(Debug)]
-pub struct Asked {
+pub struct GateUnderTest {
     case: Case,
     gate: Gate<Memory>,
     clients: Vec<String>,
 }
 
-impl Asked {
-    /// Without an observer.
-    pub fn unseen(case: Case, clients: u32) -> Self {
+impl GateUnderTest {
+    /// Gate without telemetry.
+    pub fn plain(case: Case, clients: u32) -> Self {
         let clients = (0..clients).map(|client| format!("203.0.{}.{}", client >> 8, client & 255));
         Self { case, gate: Gate::new(case.policy(), Memory::default()), clients: clients.collect() }
     }
 
-    /// With one that is told of everything, and somebody who wants to know of denials and is told of few, as the log is.
-    pub fn seen(case: Case, clients: u32) -> Self {
-        let Self { gate, clients, .. } = Self::unseen(case, clients);
+    /// Gate with telemetry and a listener for a few denials, as the denial log is.
+    pub fn with_telemetry(case: Case, clients: u32) -> Self {
+        let Self { gate, clients, .. } = Self::plain(case, clients);
         let observer = Telemetry::new(TelemetrySettings::default());
         let (hearing, heard) = (Arc::clone(observer.interest()), AtomicU64::new(0));
         observer.on_denial(move |denial| {
@@ -96,22 +96,22 @@ impl Asked {
         Self { case, gate: gate.observe(Arc::new(observer)), clients }
     }
 
-    /// Asks once for every client; how many were let in.
+    /// Checks every client once; the number of admissions.
     pub fn round(&self) -> usize {
         self.clients.iter().filter(|client| self.ask(client)).count()
     }
 
-    /// How many clients there are.
+    /// Number of clients.
     pub fn clients(&self) -> usize {
         self.clients.len()
     }
 
-    /// What every client is told, once it has been told so.
+    /// Expected number of admissions per round, after the first rounds.
     pub fn expected(&self) -> usize {
         if self.case.answer == Answer::Allowed { self.clients.len() } else { 0 }
     }
 
-    /// Decisions are timed by whoever asks, as the service does.
+    /// Decides a request. The caller measures the time, as in the service.
     #[inline(always)]
     fn ask(&self, client: &str) -> bool {
         let Some(observer) = self.gate.telemetry() else { return self.decide(client) };

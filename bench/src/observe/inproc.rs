@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::gates::{Answer, Asked, Case};
+use super::gates::{Answer, Case, GateUnderTest};
 use crate::middle::median;
 use crate::report::{Must, Report, versus};
 
-/// How much is measured.
+/// Scale of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// Rounds, in each of which both have a turn.
     pub rounds: usize,
-    /// How often every client asks in a turn.
+    /// Number of checks of each client per turn.
     pub times: usize,
 }
 
@@ -24,9 +24,9 @@ impl Scale {
     pub const QUICK: Self = Self { rounds: 21, times: 20 };
 }
 
-/// As many as lists of subjects have room for.
+/// Number of clients that fits the top lists.
 const CLIENTS: u32 = 500;
-/// So many that hardly anybody who is refused is in a list yet.
+/// Number of clients at which hardly any denied one is in a top list yet.
 const CROWD: u32 = 50_000;
 
 /// Measures all cases.
@@ -35,13 +35,17 @@ pub fn run(report: &mut Report, scale: Scale) {
     report.row("", &["not observed", "observed"].map(String::from));
     for case in Case::all() {
         let label = label(case);
-        let ratio =
-            compare(report, &label, &[Asked::unseen(case, CLIENTS), Asked::seen(case, CLIENTS)], scale);
+        let ratio = compare(
+            report,
+            &label,
+            &[GateUnderTest::plain(case, CLIENTS), GateUnderTest::with_telemetry(case, CLIENTS)],
+            scale,
+        );
         report.bar(format!("observe: time per decision / not observed, {label}"), ratio, Must::AtMost(1.10));
     }
     report.say("\nthe same for 50,000 clients that come in turn: nobody who is refused is in a list yet");
     for case in Case::all().filter(|case| case.answer == Answer::Denied) {
-        let gates = [Asked::unseen(case, CROWD), Asked::seen(case, CROWD)];
+        let gates = [GateUnderTest::plain(case, CROWD), GateUnderTest::with_telemetry(case, CROWD)];
         compare(report, &label(case), &gates, Scale { rounds: scale.rounds / 10, times: 1 });
     }
 }
@@ -52,7 +56,7 @@ fn label(case: Case) -> String {
 }
 
 /// The gates take turns; how much longer the second takes.
-fn compare(report: &Report, label: &str, gates: &[Asked; 2], scale: Scale) -> f64 {
+fn compare(report: &Report, label: &str, gates: &[GateUnderTest; 2], scale: Scale) -> f64 {
     // What was asked for once is refused from then on.
     for gate in gates {
         gate.round();
@@ -71,7 +75,7 @@ fn compare(report: &Report, label: &str, gates: &[Asked; 2], scale: Scale) -> f6
     ratio
 }
 
-fn turn_ns(gate: &Asked, times: usize) -> f64 {
+fn turn_ns(gate: &GateUnderTest, times: usize) -> f64 {
     gate.round();
     let start = thread_time();
     for _ in 0..times {
@@ -80,7 +84,7 @@ fn turn_ns(gate: &Asked, times: usize) -> f64 {
     (thread_time() - start).as_nanos() as f64 / (times * gate.clients()) as f64
 }
 
-/// How long this thread has been running: what else the machine does counts less.
+/// CPU time of this thread, so that other work of the machine counts less.
 fn thread_time() -> Duration {
     clock_gettime(ClockId::ThreadCPUTime).try_into().expect("no thread has run for a negative time")
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::gates::{Asked, Case};
+use super::gates::{Case, GateUnderTest};
 use crate::counted;
 use crate::report::{Report, versus};
 
@@ -22,10 +22,14 @@ pub fn run(report: &mut Report) {
     }
 }
 
-/// What runs inside callgrind.
+/// Part that runs inside callgrind.
 pub fn inside(who: &str, words: &[&str]) -> ExitCode {
     let Some(case) = Case::all().find(|case| case.words() == *words) else { return ExitCode::from(2) };
-    let gate = if who == "seen" { Asked::seen(case, CLIENTS) } else { Asked::unseen(case, CLIENTS) };
+    let gate = if who == "seen" {
+        GateUnderTest::with_telemetry(case, CLIENTS)
+    } else {
+        GateUnderTest::plain(case, CLIENTS)
+    };
     gate.round();
     assert_eq!(gate.round(), gate.expected(), "every answer has to be the one that is counted");
     measured_decisions(&gate);
@@ -33,7 +37,7 @@ pub fn inside(who: &str, words: &[&str]) -> ExitCode {
 }
 
 #[inline(never)]
-fn measured_decisions(gate: &Asked) {
+fn measured_decisions(gate: &GateUnderTest) {
     for _ in 0..TIMES {
         std::hint::black_box(gate.round());
     }

@@ -1,4 +1,4 @@
-//! The service, with everything that is to be seen and with nothing.
+//! The service, with everything that is to be observed and with nothing.
 
 use std::net::SocketAddr;
 
@@ -21,28 +21,29 @@ use crate::resp::replies::Expected as Replies;
 pub const FULL: Scale = Scale { rounds: 41, requests: 8_000 };
 /// Fewer and shorter rounds.
 pub const QUICK: Scale = Scale { rounds: 5, requests: 4_000 };
-/// So often both services are started anew: what memory a process happens to get makes a difference, too.
+/// Number of times that both services are started: the memory that a process happens to get matters
+/// too.
 const STARTS: usize = 5;
 
-/// Whether there is anything to see.
+/// Telemetry of the service: off or on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum Observed {
     Nothing,
     All,
 }
 
-/// Where a service is asked.
+/// Listener of the requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entrance {
     Http,
     Resp,
 }
 
-/// A service whose admin listener is at this address.
-fn serve(seen: Seen, entrance: Entrance, admin: SocketAddr) -> Server {
+/// Service whose admin listener has this address.
+fn serve(observed: Observed, entrance: Entrance, admin: SocketAddr) -> Server {
     let settings = format!(
         "observe: {{ enabled: {} }}\nserver: {{ admin: \"{admin}\", connections: {{ idle_timeout: 1h }} }}\n",
-        seen == Seen::All
+        observed == Observed::All
     );
     let file = policy::file(&(policy::allowed_and_denied() + &settings));
     Server::start(&beside_us("slidegate"), |command, address| {
@@ -55,11 +56,12 @@ fn serve(seen: Seen, entrance: Entrance, admin: SocketAddr) -> Server {
     })
 }
 
-/// Measures a service that shows nothing and one that shows everything, as often as they are started.
+/// Measures a service without telemetry and one with it, at each start.
 fn measured(entrance: Entrance, measure: impl Fn([&Server; 2]) -> Measured) -> Measured {
     let starts = (0..STARTS).map(|_| {
         let admin = free_address();
-        let (off, on) = (serve(Seen::Nothing, entrance, free_address()), serve(Seen::All, entrance, admin));
+        let (off, on) =
+            (serve(Observed::Nothing, entrance, free_address()), serve(Observed::All, entrance, admin));
         let _watchers = Watchers::of(admin);
         measure([&off, &on])
     });

@@ -1,4 +1,4 @@
-//! Who looks at a service while it is measured: one viewer of the console, and a scrape each second.
+//! Viewers of a service during a measurement: one console, and a scrape each second.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,7 +17,7 @@ pub struct Watchers {
 }
 
 impl Watchers {
-    /// Of the service whose admin listener is at this address.
+    /// Viewers of the service whose admin listener has this address.
     pub fn of(admin: SocketAddr) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let threads = [view, scrape].map(|watch| {

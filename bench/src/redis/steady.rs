@@ -12,12 +12,12 @@ use super::turns::{Contender, Turns, cycle_time};
 use super::{HOUR_MS, Scale};
 use crate::report::Report;
 
-/// How full the logs are meant to be. With nothing to spare, every delay would have requests denied.
+/// Intended fullness of the logs. With nothing to spare, each delay would cause denials.
 const FULL: f64 = 0.98;
-/// What has to come out: less would be another state than the one that is meant.
+/// Least fullness of a valid measurement: less would be another state than the intended one.
 const AT_LEAST: f64 = 0.9;
-/// How much longer a cycle is than its contenders need while their logs are short. The first is nearly always enough; on a
-/// busy machine it may not be.
+/// Factors by which a cycle is longer than its contenders need while their logs are short. The
+/// first is nearly always enough, except on a busy machine.
 const SLACK: [f64; 4] = [1.8, 2.5, 4.0, 8.0];
 
 /// A steady state: so many of each subject pass per window.
@@ -25,9 +25,10 @@ const SLACK: [f64; 4] = [1.8, 2.5, 4.0, 8.0];
 pub struct Steady {
     /// The quota of the longest window.
     pub quota: u64,
-    /// Who asks. A cycle over all subjects has to take more than the millisecond that tells two entries apart.
+    /// Load. A cycle over all subjects has to take more than the millisecond that separates two
+    /// entries.
     pub load: Load,
-    /// How much is measured.
+    /// Scale of a benchmark.
     pub scale: Scale,
 }
 
@@ -49,10 +50,10 @@ impl Steady {
             let window_ms = (pace.as_secs_f64() * 1e3 * self.quota as f64 * FULL) as u64;
             let mut turns = Turns::new(server, make(window_ms), pace);
             turns.warm_up(self.quota as usize);
-            if self.held(turns.measured(), window_ms) >= AT_LEAST {
+            if self.least_fullness(turns.measured(), window_ms) >= AT_LEAST {
                 turns.run(self.scale.rounds, self.load.turns / self.scale.divisor as usize);
                 let (admitted, held) =
-                    (turns.measured().least_admitted(), self.held(turns.measured(), window_ms));
+                    (turns.measured().least_admitted(), self.least_fullness(turns.measured(), window_ms));
                 let [admitted_pct, held_pct] = [admitted, held].map(|share| share * 100.0);
                 report.say(&format!(
                     "window {window_ms} ms; at least {admitted_pct:.1} % let through, {held_pct:.1} % full"
@@ -67,9 +68,9 @@ impl Steady {
         panic!("the machine is too busy for an even pace");
     }
 
-    /// How full the least full contender is.
-    fn held(&self, measured: &Measured, window_ms: u64) -> f64 {
-        let held = measured.least_held(Duration::from_millis(window_ms));
-        held as f64 / (self.quota * self.load.subjects) as f64
+    /// Fullness of the least full contender.
+    fn least_fullness(&self, measured: &Measured, window_ms: u64) -> f64 {
+        let usage = measured.least_usage(Duration::from_millis(window_ms));
+        usage as f64 / (self.quota * self.load.subjects) as f64
     }
 }

@@ -1,16 +1,16 @@
-//! As much of the replies as the load has to know: where they end, and whether they say what they have to.
+//! Replies, as far as the load generator reads them: their ends, and whether they are as expected.
 
-/// What every reply to a command has to be.
+/// Expected reply to a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// It begins so.
+    /// Its beginning.
     pub begins: &'static [u8],
-    /// How many lines it has.
+    /// Number of its lines.
     pub lines: usize,
 }
 
 impl Expected {
-    /// One line, such as `+PONG`.
+    /// Reply of one line, such as `+PONG`.
     pub const fn line(begins: &'static [u8]) -> Self {
         Self { begins, lines: 1 }
     }
@@ -20,7 +20,7 @@ impl Expected {
         Self { begins, lines: 6 }
     }
 
-    /// As many lines, which may say anything.
+    /// Reply of as many lines with any content.
     pub const fn whatever(self) -> Self {
         Self { begins: b"", ..self }
     }
@@ -32,16 +32,16 @@ pub struct Reader {
     expected: Expected,
     /// Lines that are still to come.
     due: usize,
-    /// How much of the buffer was looked through.
+    /// Length of the part of the buffer that was read.
     seen: usize,
-    /// Where the reply begins that is being looked through.
+    /// Start of the reply that is being read.
     begin: usize,
     /// Lines of it that are still to come.
     left: usize,
 }
 
 impl Reader {
-    /// So many replies have to come.
+    /// Reader of this number of replies.
     pub fn new(expected: Expected, replies: usize) -> Self {
         Self { expected, due: replies * expected.lines, seen: 0, begin: 0, left: expected.lines }
     }
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "one reply to one command")]
-    fn nobody_says_more_than_asked() {
+    fn replies_are_no_longer_than_expected() {
         Reader::new(Expected::line(b"+PONG"), 1).look(b"+PONG\r\n+PONG\r\n");
     }
 }

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_are_kept() {
+    fn bounds_hold() {
         let long = |bytes: usize| "x".repeat(bytes);
         let most = (0..MAX_ATTRIBUTES).fold(Request::new(), |request, n| request.with(n.to_string(), ""));
         assert_eq!(most.check(), Ok(()));

@@ -1,4 +1,4 @@
-//! What a decision costs the server: its own time, with 16 requests in flight, in the steady state.
+//! CPU time of the server per decision, with 16 requests in flight, in the steady state.
 
 use super::super::load::Load;
 use super::super::measured::Measured;
@@ -11,13 +11,13 @@ use super::super::{Scale, ours};
 use crate::ours::{counter_ms, default_log, exact_log};
 use crate::report::{Must, Report};
 
-/// A name of a bar, which contender it is about, and what it may cost compared with the first.
-type Held = (&'static str, usize, f64);
+/// A bar: its name, the contender, and the most that it may cost compared with the first.
+type Bar = (&'static str, usize, f64);
 
 /// Measures all cases.
 pub fn run(report: &mut Report, server: &Server, scale: Scale) {
     report.say("\nserver time per decision, 16 in flight; in brackets the lowest and the highest round");
-    let mut compare = |title: &str, quota: u64, make: &dyn Fn(u64) -> Vec<Question>, held: &[Held]| {
+    let mut compare = |title: &str, quota: u64, make: &dyn Fn(u64) -> Vec<Question>, bars: &[Bar]| {
         eprintln!("measuring: {title}");
         report.say(&format!("\n{title}"));
         let load = if quota > 100 { Load::LARGE_QUOTA } else { Load::PIPELINED };
@@ -25,7 +25,7 @@ pub fn run(report: &mut Report, server: &Server, scale: Scale) {
         let make = |window_ms| Sweep::all(server, make(window_ms), steady.load);
         let measured = steady.measure(report, server, &make);
         show(report, &measured);
-        for (name, index, most) in held {
+        for (name, index, most) in bars {
             report.bar(format!("server time, {name}"), measured.ratio(*index, 0).median, Must::AtMost(*most));
         }
     };

@@ -53,7 +53,7 @@ fn play_with(policy: &str, script: &str, arguments: &[&str]) {
 
 /// Charts move, whoever is limited is in the list, and the page is there in one round of requests.
 #[test]
-fn the_demo_is_seen_to_move() {
+fn the_numbers_of_the_demo_move() {
     play("live.js", &ServerProcess::start(&["--demo"]), &Value::Null);
 }
 
@@ -69,12 +69,12 @@ fn an_override_applies_and_expires() {
 }
 
 #[test]
-fn rules_and_what_a_reload_changed_are_shown() {
+fn rules_and_changes_of_a_reload_are_visible() {
     play_with(POLICY, "rules.js", &[]);
 }
 
 #[test]
-fn a_token_is_asked_for() {
+fn a_token_is_required() {
     let server = ServerProcess::start(&["--demo", "--admin-token", "s3cret-and-long-enough"]);
     play("token.js", &server, &json!({ "token": "s3cret-and-long-enough" }));
 }
@@ -92,7 +92,7 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
-fn a_lost_connection_is_told_and_found_again() {
+fn a_lost_connection_is_reported_and_restored() {
     play("lost.js", &ServerProcess::start(&["--demo"]), &Value::Null);
 }
 
@@ -109,7 +109,7 @@ fn it_fits_every_screen_and_everybody() {
 
 /// While nothing is counted, the page says so.
 #[test]
-fn what_is_not_counted_is_told() {
+fn missing_counts_are_explained() {
     play_with(&POLICY.replace("rules:", "observe: { enabled: false }\nrules:"), "unobserved.js", &[]);
 }
 

@@ -45,8 +45,8 @@ impl Site {
         client.try_ask(self.gateway.address(), request)
     }
 
-    /// What the gateway told of the units that are left after an admitted request.
-    fn told_left(&self, gateway: &Gateway, answer: &Answer) -> Option<u64> {
+    /// Units that remain after an admitted request, by the headers of the gateway.
+    fn remaining(&self, gateway: &Gateway, answer: &Answer) -> Option<u64> {
         match gateway.tells {
             Tells::Client => parameter(answer.header("ratelimit")?, "r"),
             Tells::Upstream => parameter(self.upstream.last().header("ratelimit")?, "r"),

@@ -116,7 +116,7 @@ fn escape_sequences_in_data_are_not_printed() {
 }
 
 #[test]
-fn the_server_can_be_asked_how_it_is() {
+fn the_state_of_the_server_is_printed() {
     let server = ServerProcess::start(&[]);
     let status = done(&server, &["status"]);
     assert!(status.starts_with(concat!("slidegate ", env!("CARGO_PKG_VERSION"), ": ready\n")), "{status}");
@@ -130,7 +130,7 @@ fn the_server_can_be_asked_how_it_is() {
 }
 
 #[test]
-fn a_policy_is_read_again_when_asked() {
+fn a_policy_is_read_again_on_request() {
     let policy = file("version: 1\nrules: [{name: login, key: [ip], limits: [2/min]}]\n");
     let server = ServerProcess::start(&[path(&policy), "--log", "off"]);
     let write = |text: &str| std::fs::write(policy.path(), text).expect("it can be written");

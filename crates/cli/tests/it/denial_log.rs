@@ -17,8 +17,8 @@ const RULES: &str = "rules:
 
 const LOGIN: &str = r#"{"attributes":{"path":"/login","ip":"203.0.113.7"}}"#;
 
-/// What it says of as many log-ins as leave one line, and of a hostile name.
-fn said(arguments: &[&str]) -> Vec<String> {
+/// Lines of the log after as many log-ins as leave one line, and after a hostile name.
+fn lines(arguments: &[&str]) -> Vec<String> {
     let policy = file(&format!("version: 1\n{RULES}"));
     let server = ServerProcess::start(&[&[path(&policy)], arguments].concat());
     let headers = ["content-type: application/json", "x-request-id: 7c1e40"];
@@ -41,7 +41,7 @@ fn names(line: &str) -> Vec<&str> {
 
 #[test]
 fn a_denial_is_a_line_of_text() {
-    let lines = said(&[]);
+    let lines = lines(&[]);
     let [login, named] = &lines[..] else { panic!("{lines:#?}") };
     let [shown] = &blocks(PAGE, "text")[..] else { panic!("the page shows one line") };
     assert_eq!(names(login), names(shown), "{login}\n{shown}");
@@ -58,7 +58,7 @@ fn a_denial_is_a_line_of_text() {
 
 #[test]
 fn a_denial_is_an_object_in_a_line() {
-    let lines = said(&["--log-format", "json"]);
+    let lines = lines(&["--log-format", "json"]);
     let [login, named] = &lines[..] else { panic!("{lines:#?}") };
     let [login, named]: [Value; 2] = [login, named].map(|line| serde_json::from_str(line).expect("JSON"));
     let rows = [
@@ -84,7 +84,7 @@ fn a_denial_is_an_object_in_a_line() {
 
 /// Whatever else is told has the same form.
 #[test]
-fn everything_is_json_where_that_is_asked_for() {
+fn everything_is_json_on_request() {
     let limit = "{quota: 100, window: 1s, algorithm: counter}";
     let policy = file(&format!("version: 1\nrules:\n  - {{name: api, limits: [{limit}]}}\n"));
     let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);

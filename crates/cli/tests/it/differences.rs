@@ -40,7 +40,7 @@ fn replay(trace: &str) -> usize {
         let answer = match ask.split_once(" every ms to ") {
             None => {
                 clock.set_ms(MIDNIGHT_MS + ms(at));
-                said(&limiter.check_n("key", ask.trim().parse().expect("a cost")), expected)
+                render(&limiter.check_n("key", ask.trim().parse().expect("a cost")), expected)
             }
             Some((cost, until)) => {
                 let allowed = (ms(at)..=ms(until)).filter(|at| {
@@ -70,8 +70,8 @@ fn limits(line: &str) -> Vec<Limit> {
         .collect()
 }
 
-/// A verdict in the words of the page; what is left only where the page says it.
-fn said(verdict: &Verdict, expected: &str) -> String {
+/// Verdict in the words of the page; what remains only where the page has it.
+fn render(verdict: &Verdict, expected: &str) -> String {
     match verdict.retry_after_ms() {
         _ if verdict.is_never() => "never fits".to_owned(),
         Some(ms) => format!("denied, retry after {ms} ms"),

@@ -4,7 +4,7 @@ use serde_json::Value;
 use slidegate_testkit::program::{Ended, command, file, path, run};
 
 #[test]
-fn the_example_is_right_and_what_is_said_of_it_is_known() {
+fn the_example_is_valid_and_its_warnings_are_known() {
     let example = run(&["example"]);
     assert_eq!(example.code, Some(0));
     let example = file(&example.stdout);
@@ -15,7 +15,7 @@ fn the_example_is_right_and_what_is_said_of_it_is_known() {
 
 /// A policy with all that there is.
 #[test]
-fn all_that_a_rule_can_say_is_told() {
+fn every_field_of_a_rule_is_described() {
     let text = include_str!("validated/all.yaml");
     let ended = Ended::from(
         command(&["validate", "-"])
@@ -43,7 +43,7 @@ const BROKEN: &str =
     "version: 1\nrules:\n  - name: login\n    key: [ip]\n    limits: [\"5/fortnight\"]\n    colour: red\n";
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let broken = file(BROKEN);
     let ended = run(&["validate", path(&broken)]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
@@ -90,7 +90,7 @@ fn the_schema_is_that_of_the_types() {
 }
 
 #[test]
-fn shells_are_told_what_there_is() {
+fn completions_name_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ended = run(&["completions", shell]);
         assert_eq!(ended.code, Some(0), "{shell}");

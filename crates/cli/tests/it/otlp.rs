@@ -66,7 +66,7 @@ fn it_is_who_the_variables_say_and_sends_the_rest_at_the_end() {
 }
 
 #[test]
-fn a_collector_that_is_away_is_told_once() {
+fn an_unreachable_collector_is_reported_once() {
     let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let policy = policy(address);
     let server = ServerProcess::start(&[path(&policy)]);
@@ -82,7 +82,7 @@ fn a_collector_that_is_away_is_told_once() {
 }
 
 #[test]
-fn a_variable_that_cannot_be_read_is_told_at_the_start() {
+fn an_invalid_variable_is_reported_at_the_start() {
     let policy = policy(SocketAddr::from(([127, 0, 0, 1], 4318)));
     let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);
     let ended = command.env("OTEL_EXPORTER_OTLP_TIMEOUT", "soon").output().expect("it ends");

@@ -69,7 +69,7 @@ fn two_hundred_reloads_under_load() {
 
 /// What is wrong is told once, with its place, and neither it nor a signal ends the service.
 #[test]
-fn a_broken_file_is_told_once() {
+fn a_broken_file_is_reported_once() {
     let policies = Policies::new();
     let first = policies.first();
     let server = Serving::start(&policies);
@@ -96,7 +96,7 @@ fn a_broken_file_is_told_once() {
 fn without_a_file_a_signal_says_so() {
     let server = Serving::without_a_file();
     server.hang_up();
-    server.wait_for(|server| server.said().contains("was not read from a file"));
+    server.wait_for(|server| server.log().contains("was not read from a file"));
     assert!(server.quota() > 0, "it still answers");
     server.end();
 }

@@ -37,9 +37,9 @@ struct Client {
     stream: Option<TcpStream>,
 }
 
-/// What all of them saw.
+/// Results of all clients.
 #[derive(Default)]
-struct Seen {
+struct Totals {
     over: AtomicBool,
     allowed: AtomicU64,
     refused: AtomicU64,
@@ -63,23 +63,23 @@ impl Client {
     }
 
     /// At its own pace, whatever comes of it; how many were allowed.
-    fn ask_until_over(mut self, seen: &Seen) -> u64 {
+    fn ask_until_over(mut self, totals: &Totals) -> u64 {
         let pace = Duration::from_secs(1) * (KEPT + FRESH) / PER_SECOND;
         let (began, mut asked, mut allowed) = (Instant::now(), 0, 0);
-        while !seen.over.load(Ordering::Relaxed) {
+        while !totals.over.load(Ordering::Relaxed) {
             std::thread::sleep((began + pace * asked).saturating_duration_since(Instant::now()));
             asked += 1;
             let Some(mut stream) = self.stream.take().or_else(|| self.connect()) else {
-                seen.refused.fetch_add(1, Ordering::Relaxed);
+                totals.refused.fetch_add(1, Ordering::Relaxed);
                 continue;
             };
             match exchange(&mut stream, &self.request) {
                 Outcome::Allowed { keeps } => {
                     allowed += 1;
-                    seen.allowed.fetch_add(1, Ordering::Relaxed);
+                    totals.allowed.fetch_add(1, Ordering::Relaxed);
                     self.stream = (keeps && self.keeps).then_some(stream);
                 }
-                Outcome::Unheard => drop(seen.unheard.fetch_add(1, Ordering::Relaxed)),
+                Outcome::Unheard => drop(totals.unheard.fetch_add(1, Ordering::Relaxed)),
             }
         }
         allowed
@@ -145,17 +145,17 @@ fn nothing_that_was_counted_loses_its_answer_and_a_quota_survives() {
     ));
     let port = free_port();
     let mut server = start(path(&policy), port);
-    let (seen, began) = (Arc::new(Seen::default()), Instant::now());
+    let (totals, began) = (Arc::new(Totals::default()), Instant::now());
     let clients: Vec<_> = (0..KEPT + FRESH)
         .map(|user| {
-            let (client, seen) = (Client::new(server.address(), user), Arc::clone(&seen));
-            std::thread::spawn(move || client.ask_until_over(&seen))
+            let (client, totals) = (Client::new(server.address(), user), Arc::clone(&totals));
+            std::thread::spawn(move || client.ask_until_over(&totals))
         })
         .collect();
     for _ in 0..RESTARTS {
-        let enough = seen.allowed.load(Ordering::Relaxed) + PER_RUN;
+        let enough = totals.allowed.load(Ordering::Relaxed) + PER_RUN;
         let deadline = Instant::now() + PATIENCE;
-        while seen.allowed.load(Ordering::Relaxed) < enough {
+        while totals.allowed.load(Ordering::Relaxed) < enough {
             assert!(Instant::now() < deadline, "nobody is answered any more");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -163,7 +163,7 @@ fn nothing_that_was_counted_loses_its_answer_and_a_quota_survives() {
         assert_eq!(code, Some(0), "{said}");
         server = start(path(&policy), port);
     }
-    seen.over.store(true, Ordering::Relaxed);
+    totals.over.store(true, Ordering::Relaxed);
     let allowed: Vec<u64> =
         clients.into_iter().map(|client| client.join().expect("it was answered")).collect();
     let took = began.elapsed();
@@ -175,8 +175,8 @@ fn nothing_that_was_counted_loses_its_answer_and_a_quota_survives() {
     println!(
         "{RESTARTS} restarts in {took:.1?}: {} answered, {} found nobody, {} unheard",
         allowed.iter().sum::<u64>(),
-        seen.refused.load(Ordering::Relaxed),
-        seen.unheard.load(Ordering::Relaxed)
+        totals.refused.load(Ordering::Relaxed),
+        totals.unheard.load(Ordering::Relaxed)
     );
 }
 

@@ -112,7 +112,7 @@ fn redis_can_be_named_by_a_flag() {
 }
 
 #[test]
-fn a_broken_policy_is_told_with_its_place() {
+fn an_invalid_policy_is_reported_with_its_position() {
     let broken = file(
         "version: 1\nrules:\n  - name: login\n    key: [ip]\n    limits: [\"5/fortnight\"]\n    colour: red\n",
     );
@@ -126,7 +126,7 @@ fn a_broken_policy_is_told_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_outside_of_the_file_is_told_too() {
+fn errors_outside_the_file_are_reported_too() {
     let ended = run(&["serve", "no-such-file.yaml"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.contains("cannot read no-such-file.yaml"), "{}", ended.stderr);
@@ -147,7 +147,7 @@ fn what_is_wrong_outside_of_the_file_is_told_too() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_with_a_remedy() {
+fn a_port_in_use_is_reported_with_a_remedy() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     let ended = run(&["serve", "--http", &address]);
@@ -159,7 +159,7 @@ fn a_port_that_is_taken_is_told_with_a_remedy() {
 
 #[cfg(unix)]
 #[test]
-fn it_ends_when_it_is_told_to() {
+fn it_ends_at_a_signal() {
     let server = ServerProcess::start(&[]);
     assert_eq!(server.check(LOGIN).status, 200);
     let (code, said) = server.terminate();

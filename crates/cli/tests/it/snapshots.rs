@@ -63,9 +63,9 @@ struct Trial {
     used: [u64; 2],
 }
 
-/// What was seen of a kill.
+/// Numbers of kills, by what was on disk afterwards.
 #[derive(Default, Debug)]
-struct Seen {
+struct KillCounts {
     in_the_middle: usize,
     old: usize,
     new: usize,
@@ -101,7 +101,7 @@ impl Trial {
     }
 
     /// Starts it, has every client admitted once, and kills it when a save that began after that is at this point.
-    fn kill_at(&mut self, point: usize, seen: &mut Seen) {
+    fn kill_at(&mut self, point: usize, counts: &mut KillCounts) {
         let server = ServerProcess::start(&[path(&self.policy)]);
         let first = self.inode();
         assert_eq!(used_by(&server, 0), self.used, "what was in the file, and nothing else, was restored");
@@ -119,14 +119,14 @@ impl Trial {
             wait_for("a new one", || Some(self.inode()).filter(|inode| *inode != second));
         }
         server.kill();
-        seen.in_the_middle += usize::from(self.temporary.exists());
+        counts.in_the_middle += usize::from(self.temporary.exists());
         self.used = self.used_by_file(&self.snapshot);
         let is_old = fs::read(&self.snapshot).expect("a snapshot") == old;
         if is_old {
-            seen.old += 1;
+            counts.old += 1;
             assert!(self.used.iter().zip(now).all(|(used, now)| *used == now || *used == now - 1));
         } else {
-            seen.new += 1;
+            counts.new += 1;
             assert_eq!(self.used, now);
         }
     }
@@ -150,9 +150,9 @@ fn a_kill_in_the_middle_leaves_the_old_one_or_the_new_one() {
     let threads: Vec<_> = (0..SERVERS)
         .map(|server| {
             std::thread::spawn(move || {
-                let (mut trial, mut seen) = (Trial::new(), Seen::default());
+                let (mut trial, mut counts) = (Trial::new(), KillCounts::default());
                 for kill in 0..KILLS / SERVERS {
-                    trial.kill_at(server + kill, &mut seen);
+                    trial.kill_at(server + kill, &mut counts);
                 }
                 let server = ServerProcess::start(&[path(&trial.policy)]);
                 assert_eq!(used_by(&server, 0), trial.used);
@@ -160,17 +160,17 @@ fn a_kill_in_the_middle_leaves_the_old_one_or_the_new_one() {
                 let names = names.map(|entry| entry.expect("an entry").file_name());
                 let damaged = names.filter(|name| name.to_string_lossy().contains("damaged")).count();
                 assert_eq!(damaged, 0, "none was ever found to be damaged");
-                seen
+                counts
             })
         })
         .collect();
     let all = threads.into_iter().map(|thread| thread.join().expect("all is well"));
-    let all = all.reduce(|one, other| Seen {
+    let all = all.reduce(|one, other| KillCounts {
         in_the_middle: one.in_the_middle + other.in_the_middle,
         old: one.old + other.old,
         new: one.new + other.new,
     });
-    let Seen { in_the_middle, old, new } = all.expect("servers");
+    let KillCounts { in_the_middle, old, new } = all.expect("servers");
     println!(
         "{KILLS} kills, {in_the_middle} in the middle of a save; {old} left the old snapshot, {new} the new one"
     );
@@ -224,7 +224,7 @@ fn a_file_is_never_in_memory_as_a_whole() {
 }
 
 #[test]
-fn a_damaged_file_is_told_and_set_aside() {
+fn a_damaged_file_is_reported_and_set_aside() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = folder.path().join("state");
     let policy = policy(&snapshot);
@@ -259,7 +259,7 @@ fn a_damaged_file_is_told_and_set_aside() {
 
 /// That the disk is full was told when it was; what that has come to is told at the end, also to whoever looks at nothing but the exit code.
 #[test]
-fn what_could_not_be_saved_at_the_end_is_told() {
+fn a_failed_last_save_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = folder.path().join("state");
     let policy = policy(&snapshot);
@@ -288,7 +288,7 @@ fn two_servers_cannot_have_one_file() {
 
 /// As another user, where the tests are run by one who may read and write everything.
 #[test]
-fn rights_that_are_missing_are_told_at_the_start() {
+fn missing_rights_are_reported_at_the_start() {
     const NOBODY: u32 = 65_534;
     let folder = tempfile::tempdir().expect("a folder");
     let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);

@@ -67,7 +67,7 @@ fn curl(url: &str, more: &[&str]) -> Ended {
 }
 
 #[test]
-fn check_trusts_whom_it_is_told_to() {
+fn check_trusts_the_given_authority() {
     let scene = Scene::new(Usage::Server);
     let server = scene.serve();
     assert!(server.url().starts_with("https://127.0.0.1:"), "{}", server.url());
@@ -195,7 +195,7 @@ fn serve_names_what_it_cannot_use() {
 }
 
 #[test]
-fn what_may_become_a_problem_is_said_at_the_start() {
+fn possible_problems_are_reported_at_the_start() {
     use std::os::unix::fs::PermissionsExt;
 
     let scene = Scene::new(Usage::ExpiringServer);

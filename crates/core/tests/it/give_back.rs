@@ -57,7 +57,7 @@ fn what_remains_grows_by_at_most_what_is_given_back() {
 }
 
 #[test]
-fn all_given_back_is_as_if_never_seen() {
+fn all_given_back_equals_an_empty_state() {
     let extras = [Extra::GiveBack, Extra::Settle, Extra::StepForward];
     prove(
         |rng| {

@@ -17,7 +17,7 @@ fn equals_the_oracle() {
 }
 
 #[test]
-fn never_more_held_than_the_quota_and_released_places_are_free_at_once() {
+fn never_more_slots_than_the_quota_and_released_slots_are_free_at_once() {
     prove(
         |rng| trace(rng, Of::InFlight, &[Extra::Settle]),
         |&(limit, start_ms), steps| {

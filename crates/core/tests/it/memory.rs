@@ -11,7 +11,7 @@ use crate::run::Run;
 use crate::trace::{ALL, Extra, small_trace};
 
 #[test]
-fn memory_grows_only_where_the_state_said_it_might() {
+fn memory_grows_only_where_the_state_predicts_it() {
     prove(
         |rng| small_trace(rng, rng.pick(&ALL), &[Extra::Settle, Extra::StepBack, Extra::StepForward]),
         |&(limit, start_ms), steps| {
@@ -62,7 +62,7 @@ fn holders_from_outside_are_ordered_and_bounded() {
 }
 
 #[test]
-fn holders_take_what_they_are_said_to() {
+fn states_take_the_stated_memory() {
     let limit = Limit::in_flight(1_000, std::time::Duration::from_secs(1)).expect("in flight");
     let mut run = Run::new(limit, 0);
     for _ in 0..1_000 {

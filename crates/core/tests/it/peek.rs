@@ -38,7 +38,7 @@ fn remaining_is_exactly_the_largest_cost_that_fits() {
 }
 
 #[test]
-fn reset_after_is_exactly_when_the_key_is_as_never_seen() {
+fn reset_after_is_exactly_when_the_state_is_empty() {
     prove(
         |rng| {
             let of = rng.pick(&ALL);

@@ -137,7 +137,7 @@ fn what_is_plain_is_borrowed() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_told_apart() {
+fn bytes_that_are_no_text_are_distinct() {
     let segment = |path: &'static str| {
         let readings = Readings::new(path, PathRules::default()).expect("one reading");
         readings.all().next().map(|path| path.view().text().into_owned())

@@ -125,7 +125,7 @@ fn shape(scrape: &str) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_is_kept_and_shown_does_not_grow() {
+async fn state_and_output_do_not_grow() {
     let subjects = env::var("SLIDEGATE_SUBJECTS").map_or(DEFAULT_SUBJECTS, |n| n.parse().expect("a number"));
     let config = Config::parse("policy.yaml", POLICY).unwrap_or_else(|errors| panic!("{errors}"));
     let clock = ManualClock::new(BEGAN_MS);

@@ -52,7 +52,7 @@ fn remaining(verdict: &Verdict) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_given_back_can_be_asked_for_again() {
+fn what_is_given_back_can_be_used_again() {
     let (store, key) = (Memory::new(1 << 20), Key::from("alice"));
     for limit in kinds(5) {
         let part = |units| [(&key, std::slice::from_ref(&limit), units)];

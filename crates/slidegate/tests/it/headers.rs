@@ -70,7 +70,7 @@ async fn the_older_styles_tell_the_numbers_of_the_request() {
 }
 
 #[tokio::test]
-async fn a_cost_that_never_fits_is_not_told_to_come_again() {
+async fn a_cost_that_never_fits_gets_no_retry_after() {
     let (gate, _) = gate("  - { name: search, key: [user], limits: [2/s] }\n");
     let never = ask(&gate, &CheckRequest::from(request("user=alice").cost(3))).await;
     assert_eq!(
@@ -92,7 +92,7 @@ async fn a_cost_that_never_fits_has_no_times() {
 
 /// The longest wait has the quota of another limit beside it, and what remains of that.
 #[tokio::test]
-async fn the_least_remaining_is_told_whatever_refuses() {
+async fn the_least_remaining_is_in_the_headers_whichever_limit_denies() {
     let (gate, _) = gate("  - { name: search, key: [user], limits: [5/min, 12/10min] }\n");
     ask(&gate, &CheckRequest::from(request("user=alice").cost(5))).await;
     for (cost, retry) in [(8, ""), (5, "\nretry-after: 60")] {
@@ -114,7 +114,7 @@ async fn places_in_flight_promise_no_time() {
 }
 
 #[tokio::test]
-async fn windows_below_a_second_and_quotas_beyond_fifteen_digits_are_told_as_far_as_they_can_be() {
+async fn windows_below_a_second_and_quotas_beyond_fifteen_digits_are_clamped() {
     let (gate, _) = gate("
   - { name: fast, key: [user], limits: [1/100ms] }
   - { name: vast, key: [user], limits: [{ quota: 2_000_000_000_000_000, window: 1500ms, algorithm: counter }] }

@@ -74,7 +74,7 @@ async fn who_gives_up_does_not_hold_up_the_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_never_fits_is_told_at_once() {
+async fn what_never_fits_is_an_error_at_once() {
     let (limiter, start) = (limiter(Limit::per_second(5)), Instant::now());
     let error = limiter.until_ready_n("key", 6).await.expect_err("six do not fit in five");
     assert_eq!(error, WaitError::NeverFits { cost: 6 });

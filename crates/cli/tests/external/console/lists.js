@@ -42,7 +42,7 @@ async function othersCome(round) {
   }
 }
 
-async function rowsAreHeld(page) {
+async function rowsStay(page) {
   const rows = page.locator('#denied tbody tr');
   await page.locator('#denied tbody a').focus();
   await page.locator('#denied tbody tr:not(:has(a))').nth(1).hover();
@@ -71,6 +71,6 @@ async function hashesLeadNowhere(page) {
 
 run(() => play(async (page) => {
   await everybodyHasARow(page);
-  await rowsAreHeld(page);
+  await rowsStay(page);
   await hashesLeadNowhere(page);
 }));

@@ -20,7 +20,7 @@ async function lookUp(page, rule, attributes) {
 }
 
 /** What a row shows, as numbers; moments are as the clock of the server has them. */
-async function shown(row) {
+async function rowNumbers(row) {
   const moment = async (name) => {
     const time = row.locator(`${name} time`);
     return await time.count() ? Date.parse(await time.getAttribute('datetime')) : null;
@@ -30,7 +30,7 @@ async function shown(row) {
 }
 
 /** The same from the answer to a check. */
-function told(answer, limit) {
+function answerNumbers(answer, limit) {
   const { quota, remaining, retry_after_ms: retry, reset_after_ms: reset } = answer.limits.find((one) => one.policy === limit || one.limit === limit);
   return { used: quota - remaining, quota, remaining, frees: retry == null ? null : answer.decided_at_ms + retry, fresh: reset ? answer.decided_at_ms + reset : null };
 }
@@ -39,7 +39,7 @@ async function equal(page, attributes, cost, limits) {
   for (const limit of limits) {
     const row = page.locator(`.subject tr[data-limit="${limit}"]`);
     // Both are asked until no second lies between them in which a number changed.
-    await until(async () => [told(await check(attributes, cost), limit), await shown(row)], ([answer, page_]) => {
+    await until(async () => [answerNumbers(await check(attributes, cost), limit), await rowNumbers(row)], ([answer, page_]) => {
       try {
         assert.deepEqual(page_, answer);
         return true;

@@ -18,10 +18,10 @@ fn over_the_limit_is_429() {
         assert_eq!(header("ratelimit-policy"), r#""search-3/min";q=3;w=60"#);
         assert_eq!(answer.header("retry-after"), None, "{answer:?}");
     }
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     let answer = site.ask(Client::FIRST, &SEARCH);
     assert_eq!(answer.status, 429, "{answer:?}");
-    assert_eq!(site.upstream.seen(), admitted, "what is refused does not reach the API");
+    assert_eq!(site.upstream.count(), admitted, "what is refused does not reach the API");
 
     let header = |name: &str| answer.header(name).unwrap_or_else(|| panic!("{name}: {answer:?}"));
     let retry_after_s: u64 = header("retry-after").parse().expect("seconds");

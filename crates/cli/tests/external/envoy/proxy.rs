@@ -68,7 +68,7 @@ impl Proxy {
                 return found;
             }
             let ended = self.child.try_wait().expect("a child can be asked for its state");
-            assert!(ended.is_none() && Instant::now() < deadline, "ended: {ended:?}, said:\n{}", self.said());
+            assert!(ended.is_none() && Instant::now() < deadline, "ended: {ended:?}, said:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -88,8 +88,8 @@ impl Proxy {
         HttpRequest::get(target).send(self.admin).body
     }
 
-    /// All that it has said.
-    pub(crate) fn said(&self) -> String {
+    /// Its log.
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.join(LOG)).unwrap_or_default()
     }
 }

@@ -32,7 +32,7 @@ fn the_log_names_the_rule_that_refused() {
     site.exhaust(Client::FIRST);
     assert_eq!(site.ask(Client::FIRST, &SEARCH).status, 429);
     let lines = site.proxy.wait_for(|proxy| {
-        let lines: Vec<String> = proxy.said().lines().filter_map(logged).collect();
+        let lines: Vec<String> = proxy.log().lines().filter_map(logged).collect();
         (lines.len() == 4).then_some(lines)
     });
     assert_eq!(lines[..3], ["200 -", "200 -", "200 -"]);

@@ -58,7 +58,7 @@ fn a_stranger_is_not_answered() {
 }
 
 #[test]
-fn a_token_is_asked_for() {
+fn a_token_is_required() {
     let page = Setup::of_page().envoy(ANY, NONE).policy("  grpc:", "  token: correct-horse-battery\n  grpc:");
     let with = page.clone().with_block("grpc_service:", "authorization");
     let wrong = with.clone().envoy("correct-horse-battery", "wrong-horse-battery");

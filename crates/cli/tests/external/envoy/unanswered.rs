@@ -18,11 +18,11 @@ fn without_the_service(setup: &Setup, expected: (u16, &str)) {
     site.exhaust(Client::FIRST);
     assert_eq!(site.ask(Client::FIRST, &SEARCH).status, 429);
     let ask = |site: &Site| {
-        let admitted = site.upstream.seen();
+        let admitted = site.upstream.count();
         let answer = site.ask(Client::FIRST, &SEARCH);
         assert_eq!((answer.status, answer.text()), expected, "{answer:?}");
         assert_eq!(answer.header("ratelimit"), None, "nobody knows: {answer:?}");
-        assert_eq!(site.upstream.seen() - admitted, usize::from(expected.0 == 200));
+        assert_eq!(site.upstream.count() - admitted, usize::from(expected.0 == 200));
     };
     site.service.hang();
     (0..2).for_each(|_| ask(&site));

@@ -39,7 +39,7 @@ fn forged_headers_and_other_spellings_change_nothing() {
 fn what_cannot_be_judged_does_not_pass() {
     let site = Site::open();
     site.exhaust(Client::FIRST);
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     for bytes in [3_000, 5_000, 20_000, 50_000, 100_000] {
         let target = format!("/search?q={}", "x".repeat(bytes));
         // Who refuses such a request may hang up before it has been sent.
@@ -52,7 +52,7 @@ fn what_cannot_be_judged_does_not_pass() {
             assert!((400..=431).contains(&answer.status), "{bytes}: {}, {:?}", answer.status, answer.headers);
         }
     }
-    assert_eq!(site.upstream.seen(), admitted, "it came to the API");
+    assert_eq!(site.upstream.count(), admitted, "it came to the API");
 }
 
 /// Neither does a call that is as long as Envoy can make it: it passes heads of 60 KB on, here in five descriptors.
@@ -64,12 +64,12 @@ fn what_is_repeated_in_many_descriptors_does_not_pass() {
     let setup = Setup::of_page().envoy(&routes, &format!("{many}{routes}"));
     let site = Site::of(&setup, TempDir::new().expect("a folder"));
     site.exhaust(Client::FIRST);
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     for target in [format!("/search?q={}", "x".repeat(55_000)), format!("/search/{}", "x".repeat(55_000))] {
         let answer = site.ask(Client::FIRST, &Request { target: &target, ..SEARCH });
         assert_eq!(answer.status, 429, "{:?}", answer.headers);
     }
-    assert_eq!(site.upstream.seen(), admitted, "it came to the API");
+    assert_eq!(site.upstream.count(), admitted, "it came to the API");
 }
 
 /// Bytes that are no text are a value like any other.

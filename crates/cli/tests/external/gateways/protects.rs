@@ -9,12 +9,12 @@ pub(crate) fn over_the_limit_is_429(gateway: &'static Gateway) {
     for left in [2, 1, 0] {
         let answer = site.ask(Client::FIRST, &LOGIN);
         assert_eq!((answer.status, answer.text()), (200, "POST /login\nname=alice"), "{answer:?}");
-        assert_eq!(site.told_left(gateway, &answer), Some(left), "{answer:?}");
+        assert_eq!(site.remaining(gateway, &answer), Some(left), "{answer:?}");
     }
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     let answer = site.ask(Client::FIRST, &LOGIN);
     assert_eq!(answer.status, 429, "{answer:?}");
-    assert_eq!(site.upstream.seen(), admitted, "what is refused does not reach the API");
+    assert_eq!(site.upstream.count(), admitted, "what is refused does not reach the API");
 
     let header = |name: &str| answer.header(name).unwrap_or_else(|| panic!("{name} is missing: {answer:?}"));
     let retry_after_s: u64 = header("retry-after").parse().expect("seconds");
@@ -36,10 +36,10 @@ pub(crate) fn headers_of_the_policy_pass(gateway: &'static Gateway) {
     let with_key = |client, key| site.ask(client, &Request { headers: &[("X-Api-Key", key)], ..ITEMS });
     for (client, left) in [(Client::FIRST, 99), (Client::SECOND, 98), (Client::FIRST, 97)] {
         let answer = with_key(client, "k-1");
-        assert_eq!((answer.status, site.told_left(gateway, &answer)), (200, Some(left)), "{answer:?}");
+        assert_eq!((answer.status, site.remaining(gateway, &answer)), (200, Some(left)), "{answer:?}");
     }
     let answer = with_key(Client::FIRST, "k-2");
-    assert_eq!((answer.status, site.told_left(gateway, &answer)), (200, Some(99)), "{answer:?}");
+    assert_eq!((answer.status, site.remaining(gateway, &answer)), (200, Some(99)), "{answer:?}");
 
     let barred = with_key(Client::FIRST, "leaked");
     assert_eq!(barred.status, 403, "a deny list is no limit that one could wait for: {barred:?}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 /// A request that arrived. Names of headers are in small letters.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct UpstreamRequest {
     pub(crate) method: String,
     pub(crate) target: String,
     headers: Vec<(String, String)>,
@@ -17,19 +17,19 @@ pub(crate) struct Seen {
 #[derive(Debug)]
 pub(crate) struct Upstream {
     port: u16,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    requests: Arc<Mutex<Vec<UpstreamRequest>>>,
 }
 
 impl Upstream {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("some port is free");
         let port = listener.local_addr().expect("a listener has an address").port();
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let upstream = Self { port, seen: seen.clone() };
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let upstream = Self { port, requests: requests.clone() };
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let seen = seen.clone();
-                std::thread::spawn(move || serve(&stream, &seen));
+                let requests = requests.clone();
+                std::thread::spawn(move || serve(&stream, &requests));
             }
         });
         upstream
@@ -40,17 +40,17 @@ impl Upstream {
     }
 
     /// How many requests have arrived.
-    pub(crate) fn seen(&self) -> usize {
-        self.seen.lock().expect("no test panics with it").len()
+    pub(crate) fn count(&self) -> usize {
+        self.requests.lock().expect("no test panics with it").len()
     }
 
     /// The last request that arrived.
-    pub(crate) fn last(&self) -> Seen {
-        self.seen.lock().expect("no test panics with it").last().expect("a request has arrived").clone()
+    pub(crate) fn last(&self) -> UpstreamRequest {
+        self.requests.lock().expect("no test panics with it").last().expect("a request has arrived").clone()
     }
 }
 
-impl Seen {
+impl UpstreamRequest {
     /// The value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
@@ -72,13 +72,13 @@ impl Seen {
             let Some((name, value)) = line.split_once(':') else { break };
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        let mut seen = Self { method, target, headers, body: Vec::new() };
-        seen.body = match (seen.header("transfer-encoding"), seen.header("content-length")) {
+        let mut requests = Self { method, target, headers, body: Vec::new() };
+        requests.body = match (requests.header("transfer-encoding"), requests.header("content-length")) {
             (Some(_), _) => read_chunks(from)?,
             (None, Some(length)) => read_bytes(from, length.parse().expect("a length"))?,
             (None, None) => Vec::new(),
         };
-        Some(seen)
+        Some(requests)
     }
 
     /// `/status/403` answers 403; all else is 200.
@@ -88,15 +88,15 @@ impl Seen {
 }
 
 /// Answers all requests of a connection.
-fn serve(mut stream: &TcpStream, seen: &Mutex<Vec<Seen>>) {
+fn serve(mut stream: &TcpStream, requests: &Mutex<Vec<UpstreamRequest>>) {
     let mut reader = BufReader::new(stream);
-    while let Some(request) = Seen::read(&mut reader) {
+    while let Some(request) = UpstreamRequest::read(&mut reader) {
         let line = format!("{} {}\n", request.method, request.target);
         let length = line.len() + request.body.len();
         let head = format!("HTTP/1.1 {} Answer\r\nContent-Length: {length}\r\n\r\n", request.status());
         let answer = [head.as_bytes(), line.as_bytes(), &request.body].concat();
-        // It counts as seen before the gateway can tell anybody.
-        seen.lock().expect("no test panics with it").push(request);
+        // It counts as requests before the gateway can tell anybody.
+        requests.lock().expect("no test panics with it").push(request);
         if stream.write_all(&answer).is_err() {
             return;
         }

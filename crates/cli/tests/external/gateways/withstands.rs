@@ -37,7 +37,7 @@ pub(crate) fn forged_headers_change_nothing(gateway: &'static Gateway) {
 /// Where the gateway lets pass what is not answered, nobody may be able to make the service not answer.
 pub(crate) fn what_cannot_be_judged_does_not_pass(gateway: &'static Gateway) {
     let site = Site::open(gateway);
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     let long = "x".repeat(5000);
     let longer = "x".repeat(200_000);
     let many: Vec<String> = (0..150).map(|number| format!("X-Header-{number}")).collect();
@@ -53,21 +53,21 @@ pub(crate) fn what_cannot_be_judged_does_not_pass(gateway: &'static Gateway) {
         if let Ok(answer) = site.try_ask(Client::FIRST, &request) {
             assert!((400..=503).contains(&answer.status), "{answer:?}");
         }
-        assert_eq!(site.upstream.seen(), admitted, "it came to the API: {headers:?}");
+        assert_eq!(site.upstream.count(), admitted, "it came to the API: {headers:?}");
     }
     let answer =
         site.ask(Client::FIRST, &Request { headers: &[("X-Api-Key", "k-1"), ("X-Api-Key", "k-2")], ..ITEMS });
-    if site.upstream.seen() > admitted {
+    if site.upstream.count() > admitted {
         let keys = site.upstream.last().values("x-api-key");
         assert_eq!(keys, 1, "the API and the service may take different ones for the key: {answer:?}");
-        assert_eq!(site.told_left(gateway, &answer), Some(99));
+        assert_eq!(site.remaining(gateway, &answer), Some(99));
     }
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     // So many headers may be refused by anyone. If they pass, they are counted.
     site.exhaust(Client::FIRST);
     let answer = site.ask(Client::FIRST, &Request { headers: &many, ..LOGIN });
     assert!((400..=503).contains(&answer.status), "{answer:?}");
-    assert_eq!(site.upstream.seen(), admitted + 3);
+    assert_eq!(site.upstream.count(), admitted + 3);
 }
 
 /// Whatever is long, and however long: a request that has to be refused is refused. What fills the buffer of a gateway must not leave
@@ -75,7 +75,7 @@ pub(crate) fn what_cannot_be_judged_does_not_pass(gateway: &'static Gateway) {
 pub(crate) fn long_requests_do_not_pass(gateway: &'static Gateway) {
     let site = Site::open(gateway);
     site.exhaust(Client::FIRST);
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     let lengths = (1_000..=20_000).step_by(500).chain((14_900..=15_500).step_by(20));
     let lengths: Vec<usize> =
         lengths.chain([3_900, 4_100, 8_100, 8_200, 32_000, 33_000, 65_000, 66_000]).collect();
@@ -100,7 +100,7 @@ pub(crate) fn long_requests_do_not_pass(gateway: &'static Gateway) {
                     answer.status
                 );
             }
-            assert_eq!(site.upstream.seen(), admitted, "request {number} of {length} bytes came to the API");
+            assert_eq!(site.upstream.count(), admitted, "request {number} of {length} bytes came to the API");
         }
     }
 }
@@ -118,14 +118,14 @@ pub(crate) fn many_limits_do_not_pass(gateway: &'static Gateway) {
     let site = Site::open_with(gateway, &rules);
     for left in [2, 1, 0] {
         let answer = site.ask(Client::FIRST, &LOGIN);
-        assert_eq!((answer.status, site.told_left(gateway, &answer)), (200, Some(left)), "{answer:?}");
+        assert_eq!((answer.status, site.remaining(gateway, &answer)), (200, Some(left)), "{answer:?}");
     }
-    let admitted = site.upstream.seen();
+    let admitted = site.upstream.count();
     let answer = site.ask(Client::FIRST, &LOGIN);
     assert_eq!(answer.status, 429, "{answer:?}");
     let field = answer.header("ratelimit").unwrap_or_else(|| panic!("no limit is told: {answer:?}"));
     assert_eq!(parameter(field, "r"), Some(0), "the limit that refuses is among them: {field}");
-    assert_eq!(site.upstream.seen(), admitted);
+    assert_eq!(site.upstream.count(), admitted);
 }
 
 /// An answer that cannot be read is no service that is away: a client may have had a part in it.
@@ -136,11 +136,11 @@ pub(crate) fn answers_that_cannot_be_read_do_not_pass(gateway: &'static Gateway)
         let service = BrokenService::start(answer.as_bytes().to_vec());
         let upstream = Upstream::start();
         let gateway = gateway.start(service.port(), upstream.port());
-        let admitted = upstream.seen();
+        let admitted = upstream.count();
         for _ in 0..3 {
             let answer = Client::FIRST.ask(gateway.address(), &LOGIN);
             assert!((400..=503).contains(&answer.status), "{what}: {answer:?}");
         }
-        assert_eq!(upstream.seen(), admitted, "it came to the API: {what}");
+        assert_eq!(upstream.count(), admitted, "it came to the API: {what}");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::prometheus::expression::{Expression, dashboard, of_alerts, of_dashboard};
 use crate::prometheus::lived::Lived;
-use crate::prometheus::named::{metrics, shown};
+use crate::prometheus::named::{displayed_labels, metrics};
 use crate::prometheus::read;
 use crate::prometheus::samples::Samples;
 
@@ -28,7 +28,7 @@ fn check(expression: &Expression, samples: &Samples) {
             assert_eq!(missing, None, "{}: {label} is one of {known:?}", one.metric);
         }
     }
-    for label in shown(&expression.text).into_iter().chain(shown(&expression.shown)) {
+    for label in displayed_labels(&expression.text).into_iter().chain(displayed_labels(&expression.shown)) {
         let is_known = OWN.contains(&label.as_str())
             || named.iter().all(|one| samples.values(&one.metric, &label).is_some());
         assert!(is_known, "not all have the label {label}: {expression:?}");

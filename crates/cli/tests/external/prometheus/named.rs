@@ -33,7 +33,7 @@ fn matcher(text: &str) -> (String, Vec<String>) {
 }
 
 /// The labels that an expression or a legend groups by, or shows.
-pub(crate) fn shown(text: &str) -> Vec<String> {
+pub(crate) fn displayed_labels(text: &str) -> Vec<String> {
     let groups = text.split("by (").skip(1).filter_map(|rest| rest.split_once(')'));
     let groups = groups.flat_map(|(labels, _)| labels.split(',').map(|label| label.trim().to_owned()));
     let legends = text.split("{{").skip(1).filter_map(|rest| rest.split_once("}}"));
@@ -54,5 +54,5 @@ fn all_of_an_expression_is_found() {
         Named { metric: "slidegate_b".to_owned(), labels: Vec::new() },
     ];
     assert_eq!(metrics(text), expected);
-    assert_eq!(shown(text), ["rule", "le", "limit", "route"]);
+    assert_eq!(displayed_labels(text), ["rule", "le", "limit", "route"]);
 }

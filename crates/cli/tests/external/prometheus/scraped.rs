@@ -53,7 +53,7 @@ impl Prometheus {
     /// What its API says.
     fn ask(&self, path: &str, query: &str) -> Value {
         ask(self.address, path, query)
-            .unwrap_or_else(|| panic!("no answer to {path} {query}: {}", self.said()))
+            .unwrap_or_else(|| panic!("no answer to {path} {query}: {}", self.log()))
     }
 
     /// Asks until there is something.
@@ -64,12 +64,12 @@ impl Prometheus {
             if is_there(&answer["data"]) {
                 return answer["data"].clone();
             }
-            assert!(began.elapsed() < PATIENCE, "{what}: {answer}\n{}", self.said());
+            assert!(began.elapsed() < PATIENCE, "{what}: {answer}\n{}", self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    fn said(&self) -> String {
+    fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join(LOG)).unwrap_or_default()
     }
 }

@@ -18,7 +18,7 @@ fn charge(session: &mut Session, cost: u32) -> String {
     }
 }
 
-fn said(session: &mut Session, command: &str) -> Value {
+fn reply(session: &mut Session, command: &str) -> Value {
     match session.ask(command) {
         Reply::Said(value) => value,
         Reply::Refused(error) => panic!("{command}: {error}"),
@@ -30,13 +30,13 @@ fn permits_are_good_once() {
     everybody(|client, session| {
         let permit = charge(session, 4);
         assert_eq!(session.numbers(LOOK)[..3], [1, 10, 6], "{client:?}");
-        assert_eq!(said(session, &format!("SG.REFUND {permit}")), json!("settled"));
-        assert_eq!(said(session, &format!("SG.REFUND {permit}")), json!("already_spent"));
-        assert_eq!(said(session, &format!("SG.SETTLE {permit} 1")), json!("already_spent"));
+        assert_eq!(reply(session, &format!("SG.REFUND {permit}")), json!("settled"));
+        assert_eq!(reply(session, &format!("SG.REFUND {permit}")), json!("already_spent"));
+        assert_eq!(reply(session, &format!("SG.SETTLE {permit} 1")), json!("already_spent"));
         assert_eq!(session.numbers(LOOK), [1, 10, 10, 0, 0], "{client:?}");
 
         let permit = charge(session, 1);
-        assert_eq!(said(session, &format!("SG.SETTLE {permit} 7")), json!("settled"));
+        assert_eq!(reply(session, &format!("SG.SETTLE {permit} 7")), json!("settled"));
         assert_eq!(session.numbers(LOOK)[..3], [1, 10, 3], "{client:?}");
     });
 }

@@ -1,4 +1,4 @@
-//! A converted policy in memory, asked step by step.
+//! A converted policy in memory, which decides step by step.
 
 use slidegate::{Answer, CheckRequest, Gate, GateError, ManualClock, Memory, Outcome, Policy, Request};
 use tokio::runtime::Runtime;
@@ -6,7 +6,8 @@ use tokio::runtime::Runtime;
 /// The start of a day, so that windows of a day and less begin then.
 const START_MS: u64 = 20_000 * 86_400_000;
 
-pub(crate) struct Asked {
+/// Converted policy over a store in memory.
+pub(crate) struct ConvertedPolicy {
     gate: Gate<Memory, ManualClock>,
     clock: ManualClock,
     runtime: Runtime,
@@ -24,7 +25,7 @@ pub(crate) enum Came {
     Shadow,
 }
 
-impl Asked {
+impl ConvertedPolicy {
     pub(crate) fn new(policy: &str) -> Self {
         let policy =
             Policy::parse("policy.yaml", policy).unwrap_or_else(|errors| panic!("{errors}\n{policy}"));

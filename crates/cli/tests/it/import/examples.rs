@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use slidegate_testkit::program::{Ended, command};
 
-use super::decisions::{Asked, Came, of_descriptor};
+use super::decisions::{Came, ConvertedPolicy, of_descriptor};
 
 fn folder(system: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/import").join(system)
@@ -39,14 +39,14 @@ fn read(path: &Path) -> String {
 
 /// Asks what the steps say; `%20` stands for a space.
 fn follow(steps: &str, policy: &str, system: &str) -> usize {
-    let asked = Asked::new(policy);
+    let policy = ConvertedPolicy::new(policy);
     let mut count = 0;
     for (index, line) in steps.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
         let words: Vec<String> = line.split(' ').map(|word| word.replace("%20", " ")).collect();
         if let [wait, ms] = &*words
             && wait == "wait"
         {
-            asked.wait_ms(ms.parse().expect("milliseconds"));
+            policy.wait_ms(ms.parse().expect("milliseconds"));
             continue;
         }
         let expected = match words[1].as_str() {
@@ -64,7 +64,7 @@ fn follow(steps: &str, policy: &str, system: &str) -> usize {
             _ => pairs,
         };
         for _ in 0..words[0].parse().expect("a number") {
-            assert_eq!(asked.ask(&attributes), expected, "line {}: {line}", index + 1);
+            assert_eq!(policy.ask(&attributes), expected, "line {}: {line}", index + 1);
             count += 1;
         }
     }
@@ -104,7 +104,7 @@ fn rlaas() {
 
 /// With `--sliding` there is no window left whose edge lets twice the quota through.
 #[test]
-fn windows_slide_if_that_is_asked() {
+fn windows_slide_on_request() {
     for system in ["envoy", "limitador", "rlaas"] {
         for example in examples(system) {
             let ended = convert(system, &example, &["--sliding"]);
@@ -115,17 +115,17 @@ fn windows_slide_if_that_is_asked() {
         }
     }
     let values = convert("envoy", &folder("envoy").join("values.yaml"), &["--sliding"]);
-    let asked = Asked::new(&values.stdout);
+    let policy = ConvertedPolicy::new(&values.stdout);
     let mut names = String::new();
     let attributes = of_descriptor("warehouse", &[("aisle", "paint")], &mut names);
-    asked.wait_ms(999);
-    assert_eq!([(); 2].map(|()| asked.ask(&attributes)), [Came::Pass; 2]);
-    asked.wait_ms(1);
+    policy.wait_ms(999);
+    assert_eq!([(); 2].map(|()| policy.ask(&attributes)), [Came::Pass; 2]);
+    policy.wait_ms(1);
     assert_eq!(
-        asked.ask(&attributes),
+        policy.ask(&attributes),
         Came::Fail,
         "the window of the clock ended, that of the request did not"
     );
-    asked.wait_ms(999);
-    assert_eq!(asked.ask(&attributes), Came::Pass);
+    policy.wait_ms(999);
+    assert_eq!(policy.ask(&attributes), Came::Pass);
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::program::{file, path, run};
 
-use super::decisions::{Asked, Came};
+use super::decisions::{Came, ConvertedPolicy};
 
 /// A condition, as it is written and as it is meant.
 #[derive(Clone, Debug)]
@@ -110,11 +110,11 @@ fn generate(rng: &Rng) -> (Limit, Vec<Vec<(&'static str, &'static str)>>) {
     text.push_str(&quoted.join(", "));
     _ = write!(text, "], variables: [{}] }}", variable.unwrap_or_default());
     let ask = || {
-        let asked = NAMES
+        let attributes = NAMES
             .iter()
             .filter(|_| !rng.one_in(4))
             .map(|name| (*name, rng.pick(&["x", "xy", "xyz", "y", "it is", "z"])));
-        asked.collect()
+        attributes.collect()
     };
     (Limit { text, conditions, variable }, (0..30).map(|_| ask()).collect())
 }
@@ -132,14 +132,14 @@ fn conditions_hold_when_they_should() {
         };
         let left_out = asked_once.iter().enumerate().any(is_twice);
         slidegate_testkit::ensure!(left_out != ended.stderr.is_empty(), "{ended:?}");
-        let asked = Asked::new(&ended.stdout);
+        let policy = ConvertedPolicy::new(&ended.stdout);
         for request in requests {
             let has_variable =
                 limit.variable.is_none_or(|name| request.iter().any(|(known, _)| *known == name));
             let applies = has_variable && limit.conditions.iter().all(|condition| condition.holds(request));
             let expected = if applies && !left_out { Came::Fail } else { Came::Free };
             let attributes: Vec<_> = [("domain", "n")].into_iter().chain(request.iter().copied()).collect();
-            let came = asked.ask(&attributes);
+            let came = policy.ask(&attributes);
             slidegate_testkit::ensure!(
                 came == expected,
                 "{request:?}: {came:?}, not {expected:?}\n{}",

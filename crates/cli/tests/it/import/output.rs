@@ -8,7 +8,7 @@ const ENVOY: &str =
     "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: day, requests_per_unit: 2 }\n";
 
 #[test]
-fn a_file_is_not_overwritten_unless_that_is_asked() {
+fn a_file_is_overwritten_only_on_request() {
     let input = file(ENVOY);
     let directory = tempfile::tempdir().expect("a directory");
     let output = directory.path().join("policy.yaml");
@@ -59,14 +59,14 @@ fn texts_and_numbers_come_through() {
             let input = file(text);
             let ended = run(&[&["import", system, path(&input)], flags].concat());
             assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
-            let asked = super::decisions::Asked::new(&ended.stdout);
+            let policy = super::decisions::ConvertedPolicy::new(&ended.stdout);
             if system == "envoy" {
                 let attributes = [
                     ("domain", "a\u{7}: \"b\" # 'c'"),
                     ("descriptor", "k e y"),
                     ("k e y", "\u{85} \\ ☃ {x} [y]: z"),
                 ];
-                assert_eq!(asked.ask(&attributes), super::decisions::Came::Pass);
+                assert_eq!(policy.ask(&attributes), super::decisions::Came::Pass);
             }
         }
     }

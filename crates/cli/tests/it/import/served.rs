@@ -22,7 +22,7 @@ fn clients_of_rlaas_need_no_change() {
 }
 
 #[test]
-fn descriptors_are_asked_over_http() {
+fn descriptors_are_checked_over_http() {
     let (server, _policy) = serve("envoy", include_str!("envoy/nested.yaml"));
     let body = |mailbox: &str| {
         format!(
@@ -42,7 +42,7 @@ fn call(domain: &str, entries: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn descriptors_are_asked_as_envoy_asks() {
+fn descriptors_are_checked_as_by_envoy() {
     let (server, _policy) = serve("envoy", include_str!("envoy/nested.yaml"));
     let ask = |body: &str| server.ask(&HttpRequest::post("/json", body)).status;
     let advert = |mailbox| call("post", &[("kind", "advert"), ("mailbox", mailbox)]);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use slidegate_testkit::cases::{Rng, prove_part};
 use slidegate_testkit::program::{file, path, run};
 
-use super::decisions::{Asked, Came, of_descriptor};
+use super::decisions::{Came, ConvertedPolicy, of_descriptor};
 
 #[derive(Clone, Debug)]
 struct Node {
@@ -25,7 +25,7 @@ enum Step {
     Ask(Vec<(&'static str, &'static str)>),
 }
 
-/// Keys by level; what is asked may have them in any order.
+/// Keys by level; a request may have them in any order.
 const KEYS: [&[&str]; 3] = [&["a", "b"], &["c", "d"], &["e"]];
 const VALUES: [&str; 9] = ["", "", "x", "xy", "xyz", "x*", "xy*", "*", "z"];
 const ASKED: [&str; 7] = ["x", "xy", "xyz", "xq", "z", "q", ""];
@@ -117,13 +117,13 @@ fn every_tree_decides_as_a_walk_through_it() {
         let input = file(&json!({ "domain": "d", "descriptors": written(nodes) }).to_string());
         let ended = run(&["import", "envoy", path(&input)]);
         slidegate_testkit::ensure!((ended.code, ended.stderr.as_str()) == (Some(0), ""), "{ended:?}");
-        let asked = Asked::new(&ended.stdout);
+        let policy = ConvertedPolicy::new(&ended.stdout);
         let mut counts: HashMap<(String, u64), u64> = HashMap::new();
         let mut now_ms = 0;
         for step in steps {
             let entries = match step {
                 Step::Wait(ms) => {
-                    asked.wait_ms(*ms);
+                    policy.wait_ms(*ms);
                     now_ms += ms;
                     continue;
                 }
@@ -144,7 +144,7 @@ fn every_tree_decides_as_a_walk_through_it() {
                 _ => Came::Free,
             };
             let mut names = String::new();
-            let came = asked.ask(&of_descriptor("d", entries, &mut names));
+            let came = policy.ask(&of_descriptor("d", entries, &mut names));
             slidegate_testkit::ensure!(
                 came == expected,
                 "{entries:?}: {came:?}, not {expected:?}\n{}",

@@ -182,7 +182,7 @@ fn files_that_cannot_be_read() {
 
 /// Files of other programs have secrets in them, too: those of Spring do.
 #[test]
-fn secrets_of_a_file_are_not_shown() {
+fn secrets_of_a_file_are_hidden() {
     let rows = [
         ("rlaas", "spring:\n  redis:\n    password: hunter2\n\turl: redis://me:hunter2@db\n"),
         ("rlaas", "spring: { redis: { password: hunter2, url: 'redis://me:hunter2@db' }, x: [\n"),

@@ -47,13 +47,13 @@ impl Serving {
         assert!(sent.success());
     }
 
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.log.path()).expect("UTF-8")
     }
 
     /// How many files it has refused.
     pub(crate) fn refusals(&self) -> usize {
-        self.said().matches("keeping the previous policy").count()
+        self.log().matches("keeping the previous policy").count()
     }
 
     /// The quota of the policy in force, without using any of it. 0: no rule applies.
@@ -68,7 +68,7 @@ impl Serving {
     pub(crate) fn wait_for(&self, is_so: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !is_so(self) {
-            assert!(began.elapsed() < Duration::from_secs(20), "{}", self.said());
+            assert!(began.elapsed() < Duration::from_secs(20), "{}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -27,7 +27,7 @@ fn rows() -> Vec<(&'static str, Vec<u8>, Code, &'static str)> {
 }
 
 #[tokio::test]
-async fn each_is_told_what_is_wrong() {
+async fn each_error_names_its_cause() {
     let service = Service::with("").await;
     let mut client = service.client().await;
     for (what, bytes, code, text) in rows() {

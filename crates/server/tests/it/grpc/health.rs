@@ -63,7 +63,7 @@ async fn watch(client: &mut Client, service: &str) -> Call {
 }
 
 #[tokio::test]
-async fn who_looks_on_is_told() {
+async fn a_watcher_gets_changes() {
     let mut service = Service::with("shutdown_delay: 2s").await;
     let mut client = service.client().await;
     let valid = watch(&mut client, "").await;
@@ -86,7 +86,7 @@ async fn who_looks_on_is_told() {
 
 /// Otherwise a watch would have its slot for ever.
 #[tokio::test]
-async fn who_only_looks_on_does_not_keep_its_connection() {
+async fn a_watch_alone_leaves_a_connection_idle() {
     let service = Service::bounded("idle_timeout: 400ms").await;
     let mut client = service.client().await;
     let mut body = watch(&mut client, "").await.response.await.expect("an answer").into_body();

@@ -40,7 +40,7 @@ async fn what_was_begun_is_answered() {
 
 /// Idle connections get GOAWAY, and end in order.
 #[tokio::test]
-async fn who_asks_nothing_is_told_to_go() {
+async fn an_idle_connection_gets_goaway() {
     let mut service = Service::with("").await;
     let mut idle = service.client().await;
     assert_eq!(idle.limit("alice").await.code(), Code::Ok);
@@ -93,7 +93,7 @@ async fn balancers_have_time_to_notice() {
 
 /// The store does not answer: nobody is left without a word when the time is over.
 #[tokio::test]
-async fn who_takes_too_long_is_told() {
+async fn open_requests_get_an_error_at_the_deadline() {
     let mut service = Service::over_silence("shutdown_timeout: 400ms").await;
     let mut client = service.client().await;
     let mut call = client.begin(LIMIT, &[]).await.expect("a call");

@@ -35,7 +35,7 @@ async fn who_does_not_begin() {
 }
 
 #[tokio::test]
-async fn who_asks_nothing_more_is_told_to_go() {
+async fn a_connection_that_becomes_idle_gets_goaway() {
     let service = Service::bounded("idle_timeout: 400ms").await;
     let mut client = service.client().await;
     assert_eq!(client.limit("alice").await.code(), Code::Ok);

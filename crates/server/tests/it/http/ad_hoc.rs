@@ -35,7 +35,7 @@ async fn decided_without_a_policy() {
 }
 
 #[tokio::test]
-async fn what_is_no_limit_is_said() {
+async fn an_invalid_limit_is_an_error() {
     let service = Service::start(Kind::Memory, "rules: []").await;
     let mut client = service.client().await;
     let rows = [

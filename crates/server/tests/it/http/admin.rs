@@ -117,7 +117,7 @@ async fn everything_in_the_document_is_there() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told() {
+async fn unknown_paths_are_errors() {
     let service = Service::start(Kind::Memory, &with_admin("  []")).await;
     let mut operator = Operator::new(&service).await;
     assert_eq!(operator.get("/v1/check").await.status, 404);

@@ -148,7 +148,7 @@ async fn who_takes_no_answers_is_ended() {
 
 /// Half of a head that came together with a whole request.
 #[tokio::test]
-async fn what_came_with_an_earlier_request_is_told_too() {
+async fn half_a_head_after_a_request_times_out() {
     let service = Service::start(Kind::Memory, &policy("idle_timeout: 200ms")).await;
     let mut client = service.client().await;
     client.write(&[&bytes_of("GET", "/", &[], b"")[..], b"POST /v1/che"].concat()).await;

@@ -176,26 +176,26 @@ async fn while_the_store_fails_what_is_known_holds_until_it_ends() {
 }
 
 /// The next line of the log that is no repetition has these words. The store is asked every second.
-async fn is_told(lines: &Lines, words: &[&str]) {
+async fn expect_line(lines: &Lines, words: &[&str]) {
     let began = Instant::now();
-    let told = loop {
+    let logged = loop {
         let mut new = lines.take();
         new.retain(|line| !line.contains("the store still fails"));
         if !new.is_empty() {
             break new;
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "nothing is told");
+        assert!(began.elapsed() < Duration::from_secs(10), "nothing is logged");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(
-        told.len() == 1 && words.iter().all(|word| told[0].contains(word)),
-        "{told:?}, expected {words:?}"
+        logged.len() == 1 && words.iter().all(|word| logged[0].contains(word)),
+        "{logged:?}, expected {words:?}"
     );
 }
 
 /// Nobody has to guess why limits are not those of the store: that it fails is told once, and that it answers again.
 #[tokio::test]
-async fn a_store_that_fails_is_told() {
+async fn a_store_failure_is_reported() {
     let lines = Lines::of("slidegate_server::runtime::overrides");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let (fails, again) = ("the store is unavailable: ", "the store is available again");
@@ -204,17 +204,17 @@ async fn a_store_that_fails_is_told() {
     let mut redis = RedisServer::start(Flavour::Redis70);
     // Where no password is asked for, every one is wrong.
     let service = node(&redis.url().replace("redis://", "redis://:secret@")).await;
-    is_told(&lines, &[fails, "Password authentication failed", without]).await;
+    expect_line(&lines, &[fails, "Password authentication failed", without]).await;
     redis.must(&["CONFIG", "SET", "requirepass", "secret"]);
-    is_told(&lines, &[again]).await;
+    expect_line(&lines, &[again]).await;
     redis.kill();
-    is_told(&lines, &[fails, with]).await;
+    expect_line(&lines, &[fails, with]).await;
     service.stop().await.expect("an end");
     // A start finds nobody there.
     let service = node(&redis.url()).await;
-    is_told(&lines, &[fails, "cannot reach Redis", without]).await;
+    expect_line(&lines, &[fails, "cannot reach Redis", without]).await;
     redis.restart();
-    is_told(&lines, &[again]).await;
+    expect_line(&lines, &[again]).await;
     service.stop().await.expect("an end");
 }
 

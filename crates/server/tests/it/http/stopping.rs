@@ -96,7 +96,7 @@ async fn balancers_have_time_to_notice() {
 
 /// Nobody is left without a word when the time is over.
 #[tokio::test]
-async fn who_takes_too_long_is_told() {
+async fn open_requests_get_an_error_at_the_deadline() {
     let policy = "
 server: { shutdown_timeout: 200ms }
 rules: [{ name: api, key: [user], limits: [1/20s] }]

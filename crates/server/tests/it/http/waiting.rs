@@ -17,7 +17,7 @@ async fn until<T: PartialEq>(expected: T, actual: impl Fn() -> T) {
 }
 
 #[tokio::test]
-async fn held_in_the_order_in_which_they_came() {
+async fn requests_wait_in_the_order_of_arrival() {
     for kind in BOTH {
         let policy = "rules: [{ name: api, key: [user], limits: [1/100ms] }]";
         let service = Service::start_in_real_time(kind, policy).await;

@@ -53,7 +53,7 @@ async fn one_that_is_silent_holds_up_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_busy_is_asked_again() {
+async fn a_busy_collector_gets_a_retry() {
     let busy = Answer::Status(503, &[("retry-after", "0")]);
     let mut collector = Collector::answering([busy], Answer::Taken(Bytes::new())).await;
     let service = Service::start(&collector.setting("100%"), RULES).await;
@@ -66,7 +66,7 @@ async fn one_that_is_busy_is_asked_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_will_never_take_it_is_not_asked_again() {
+async fn a_collector_that_rejects_gets_no_retry() {
     // It rejects two of the next ones as well, and says so in the words of OTLP.
     let partly = Answer::Taken(Bytes::from_static(b"\x0a\x07\x08\x02\x12\x03odd"));
     let mut collector =

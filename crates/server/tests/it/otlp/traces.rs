@@ -19,16 +19,16 @@ rules:
   - { name: rlaas, match: { path: /none }, key: [userId], limits: [1/min] }
 ";
 
-/// Its name, and of what it says protocol, outcome, rule, what remains, and who would have refused.
-fn told(received: &[Received]) -> Vec<[String; 6]> {
-    let said = spans(received).into_iter().map(|span| {
+/// Name, protocol, outcome, rule, remaining and would-deny of each span.
+fn summaries(received: &[Received]) -> Vec<[String; 6]> {
+    let summaries = spans(received).into_iter().map(|span| {
         let of = texts(&span.attributes);
         let of = |name: &str| of.get(name).cloned().unwrap_or_default();
         let [protocol, outcome, rule] =
             ["protocol", "outcome", "rule"].map(|name| of(&format!("slidegate.{name}")));
         [span.name, protocol, outcome, rule, of("slidegate.remaining"), of("slidegate.would_deny")]
     });
-    said.collect()
+    summaries.collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,7 +54,7 @@ async fn over_http() {
     assert_eq!(send(service.http, "GET /livez", &[], "").await.0, 200);
     assert_eq!(send(service.http, "POST /v1/check", &[], "{").await.0, 400);
     service.stop().await;
-    let found = told(&collector.all());
+    let found = summaries(&collector.all());
     let expected = [
         ["POST /v1/check", "http", "allowed", "login", "0", ""],
         ["POST /v1/check", "http", "denied", "login", "0", ""],
@@ -106,7 +106,7 @@ async fn over_grpc_and_in_the_protocol_of_redis() {
         ["CL.THROTTLE", "resp", "allowed", "", "", ""],
         ["CL.THROTTLE", "resp", "denied", "", "", ""],
     ];
-    assert_eq!(told(&collector.all()), expected);
+    assert_eq!(summaries(&collector.all()), expected);
 }
 
 /// The store says nothing, and the rule denies meanwhile: Envoy is told that there is no answer, and so is the collector.
@@ -123,13 +123,13 @@ async fn a_call_without_an_answer() {
     assert_eq!(reply.code(), tonic::Code::Unavailable);
     service.stop().await;
     let received = collector.all();
-    assert_eq!(told(&received), [[&LIMIT[1..], "grpc", "failed", "users", "", ""]]);
+    assert_eq!(summaries(&received), [[&LIMIT[1..], "grpc", "failed", "users", "", ""]]);
     let status = spans(&received)[0].status.clone().expect("a status");
     assert_eq!((status.code, &*status.message), (2, "the store is unavailable"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_told_whose_request_it_was() {
+async fn no_client_is_named() {
     let collector = Collector::start().await;
     let service = Service::start(&collector.setting("100%"), RULES).await;
     for _ in 0..3 {

@@ -28,7 +28,7 @@ async fn a_limit_comes_along() {
 }
 
 #[tokio::test]
-async fn what_is_no_limit_is_told() {
+async fn an_invalid_limit_is_an_error() {
     let service = Service::start(Kind::Memory, NO_RULES).await;
     let mut client = service.client().await;
     let number = "ERR value is not an integer or out of range";
@@ -57,7 +57,7 @@ async fn what_is_no_limit_is_told() {
 
 /// As redis-cell words it.
 #[tokio::test]
-async fn what_cannot_be_throttled_is_told() {
+async fn an_impossible_throttle_is_an_error() {
     let service = Service::start(Kind::Memory, NO_RULES).await;
     let mut client = service.client().await;
     let usage = "Cell error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]";

@@ -26,7 +26,7 @@ async fn lasts_as_long_as_set(what: impl Future<Output = ()>) {
 }
 
 #[tokio::test]
-async fn one_too_many_is_told_so() {
+async fn a_surplus_connection_gets_an_error() {
     let service = service("max: 1").await;
     let mut first = service.client().await;
     assert_eq!(first.say("PING").await.text(), "PONG");

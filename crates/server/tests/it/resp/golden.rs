@@ -72,7 +72,7 @@ async fn the_table_of_redis_cell_holds_row_by_row() {
 
 /// The README's example, that of `tests/e2e.rs`, and one that its author gave.
 #[tokio::test]
-async fn what_is_shown_of_redis_cell_holds() {
+async fn the_examples_of_redis_cell_hold() {
     for kind in BOTH {
         let service = Service::repeating(kind, "rules: []").await;
         let mut client = service.client().await;

@@ -9,7 +9,7 @@ use crate::resp::service::{BOTH, Kind, Service};
 const POLICY: &str = "rules: [{ name: api, key: [user], limits: [1000/min] }]";
 
 #[tokio::test]
-async fn what_is_malformed_is_told_and_ended() {
+async fn malformed_input_gets_an_error_and_a_close() {
     let service = Service::start(Kind::Memory, POLICY).await;
     let mut other = service.client().await;
     let rows = [

@@ -75,7 +75,7 @@ async fn what_comes_before_the_end_is_answered() {
 
 /// The version changes in the middle, and replies to earlier commands have the old one.
 #[tokio::test]
-async fn the_protocol_changes_where_it_is_asked_to() {
+async fn the_protocol_changes_after_hello() {
     for kind in BOTH {
         let service = Service::start(kind, POLICY).await;
         let mut client = service.client().await;

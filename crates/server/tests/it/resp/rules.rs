@@ -11,7 +11,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn requests_are_told_their_numbers() {
+async fn replies_have_the_numbers() {
     for kind in BOTH {
         let service = Service::start(kind, POLICY).await;
         let mut client = service.client().await;
@@ -75,7 +75,7 @@ rules:
 
 /// A cached denial has only the wait.
 #[tokio::test]
-async fn what_nobody_looked_at_is_not_told() {
+async fn a_cached_denial_has_only_the_wait() {
     let service = Service::repeating(Kind::Redis, POLICY).await;
     let mut client = service.client().await;
     for command in ["SG.CHECK 5 path /closed user alice", "SG.LIMIT alice 5 60000 5"] {
@@ -90,7 +90,7 @@ async fn what_nobody_looked_at_is_not_told() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_and_charges_nothing() {
+async fn errors_name_their_cause_and_charge_nothing() {
     let service = Service::start(Kind::Memory, POLICY).await;
     let mut client = service.client().await;
     let many: Vec<String> = (0..65).map(|n| format!("a{n} v")).collect();

@@ -77,7 +77,7 @@ async fn balancers_have_time_to_notice() {
 
 /// Nobody is left without a word when the time is over.
 #[tokio::test]
-async fn who_takes_too_long_is_told() {
+async fn open_requests_get_an_error_at_the_deadline() {
     let service = Service::start(Kind::Memory, &policy("shutdown_timeout: 200ms")).await;
     let mut client = service.client().await;
     client.write(b"PING\r\n*2\r\n$4\r\nEC").await;

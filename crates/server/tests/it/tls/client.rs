@@ -111,7 +111,7 @@ impl Client {
         presented.and_then(<[_]>::first).expect("a certificate").clone().into_owned()
     }
 
-    pub(crate) fn was_shown(&self, pem: &Pem) -> bool {
+    pub(crate) fn has_presented(&self, pem: &Pem) -> bool {
         self.presented() == certificate(&pem.certificate)
     }
 }

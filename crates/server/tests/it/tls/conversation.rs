@@ -21,7 +21,7 @@ async fn both_versions_are_spoken() {
             let mut client = Client::connect(service.address, config.clone()).await.expect("a handshake");
             assert_eq!(client.version(), Some(expected));
             assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
-            assert!(client.was_shown(&pem));
+            assert!(client.has_presented(&pem));
             for _ in 0..100 {
                 assert_eq!(client.check().await.expect("an answer"), 200);
             }

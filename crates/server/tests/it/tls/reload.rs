@@ -82,7 +82,7 @@ async fn run(swap: Swap) -> (u64, u64) {
         put(&files, swap, serial, &next, &service).await;
         service.until("it is taken", |state| state.reloads == reloads + 1).await;
         let client = Client::connect(service.address, config.clone()).await.expect("a handshake");
-        assert!(client.was_shown(&next), "{swap:?} {serial}");
+        assert!(client.has_presented(&next), "{swap:?} {serial}");
         assert_eq!(service.state().last_error, None);
         current = next;
     }
@@ -94,7 +94,7 @@ async fn run(swap: Swap) -> (u64, u64) {
 async fn refuses(service: &Service, config: &Arc<ClientConfig>, current: &Pem) {
     service.until("it is told", |state| state.last_error.is_some()).await;
     let client = Client::connect(service.address, config.clone()).await.expect("a handshake");
-    assert!(client.was_shown(current));
+    assert!(client.has_presented(current));
     let message = service.state().last_error.expect("an error");
     assert!(message.contains("tls.crt") || message.contains("tls.key"), "{message}");
 }
@@ -188,7 +188,7 @@ impl Load {
 
 /// What operators ask for does not wait for a look at the files.
 #[tokio::test]
-async fn they_are_read_again_when_asked_for() {
+async fn they_are_read_again_on_request() {
     let authority = Authority::new("authority");
     let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
     let service = Service::start(&files, Clients::Anybody).await;
@@ -207,7 +207,7 @@ async fn they_are_read_again_when_asked_for() {
     files.write("tls.crt", &next.certificate);
     assert_eq!(service.app.reload_certificates().await.expect("files that are right"), 1);
     let client = Client::connect(service.address, Manner::trusting(&authority).config()).await;
-    assert!(client.expect("a handshake").was_shown(&next));
+    assert!(client.expect("a handshake").has_presented(&next));
     let state = service.state();
     assert_eq!((state.setting, state.reloads, state.last_error), ("server.tls", 1, None));
     assert!(state.failures >= 1 && state.loaded_at_ms > 0 && state.not_after_ms.is_some());

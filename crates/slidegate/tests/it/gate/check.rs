@@ -19,7 +19,7 @@ const TWO_RULES: &str = "
 ";
 
 #[tokio::test]
-async fn every_rule_that_applies_is_asked_and_a_refusal_burns_nothing() {
+async fn every_matching_rule_decides_and_a_denial_charges_nothing() {
     let (gate, clock) = gate(TWO_RULES);
     let login = "path=/login user=alice ip=10.0.0.1";
     assert_eq!(left(&check(&gate, login).await), "login-2/min 1, all-3/s 2, all-5/min 4");
@@ -56,7 +56,7 @@ async fn a_look_takes_nothing() {
 }
 
 #[tokio::test]
-async fn a_rule_that_looks_on_says_what_it_would_have_done_and_stops_nobody() {
+async fn an_observed_rule_reports_what_it_would_deny_and_denies_nobody() {
     let (gate, _) = gate(
         "
   - { name: hard, key: [ip], limits: [3/min] }
@@ -161,7 +161,7 @@ async fn a_permit_can_release_a_place_and_correct_a_cost_of_the_same_subject() {
 }
 
 #[tokio::test]
-async fn where_a_rule_only_looks_on_its_lists_bar_nobody() {
+async fn lists_of_an_observed_rule_block_nobody() {
     let (gate, _) = gate(
         "
   - { name: lists, key: [user], limits: [1/min], deny: [{ user: mallory }], mode: observe }
@@ -173,7 +173,7 @@ async fn where_a_rule_only_looks_on_its_lists_bar_nobody() {
 }
 
 #[tokio::test]
-async fn places_of_a_rule_that_looks_on_are_released_too() {
+async fn slots_of_an_observed_rule_are_released_too() {
     let (gate, _) =
         gate("  - { name: slots, key: [user], limits: [{ in_flight: 1, hold: 1h }], mode: observe }\n");
     for _ in 0..5 {
@@ -222,7 +222,7 @@ async fn limits_in_a_request_share_nothing_with_rules() {
 }
 
 #[tokio::test]
-async fn one_rule_can_be_asked_by_its_name() {
+async fn one_rule_can_be_checked_by_its_name() {
     let (gate, _) = gate(
         "
   - { name: rlaas, match: { path: /never }, key: [userId], limits: [2/min] }
@@ -267,7 +267,7 @@ async fn what_is_observed_has_its_own_time() {
 
 /// A repeat charges nothing, not even where rules only look on, and no others apply.
 #[tokio::test]
-async fn rules_that_only_look_on_are_charged_once_too() {
+async fn observed_rules_are_charged_once_too() {
     let watched = "{ name: watched, key: [user], limits: [5/min], mode: observe, refundable: true }";
     let enforced = "{ name: enforced, key: [user], limits: [9/min] }";
     for rules in [format!("- {watched}"), format!("- {watched}\n- {enforced}")] {

@@ -71,7 +71,7 @@ async fn who_waits_behind_others_in_vain_is_refused_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_are_held_than_there_is_room_for() {
+async fn the_queue_is_bounded() {
     // A subject has a sixteenth of all positions.
     let answers = send(gate(TWO_A_SECOND).max_waiting(3 * 16), "user=alice", &[60_000; 6]).await;
     // Two are admitted at once and three are in line: the last is answered at once, and finds no

@@ -17,7 +17,7 @@ fn changes(from: &str, to: &str) -> Vec<String> {
 
 /// Two rules, and what is said of the change from one to the other.
 #[test]
-fn every_change_of_a_rule_is_told() {
+fn every_change_of_a_rule_is_reported() {
     let rows: &[(&str, &str, &[&str])] = &[
         ("limits: [5/min]", "limits: [5/min]", &[]),
         ("limits: [5/min]", "limits: [10/min, 100/h]", &["limits 5/min -> 10/min, 100/h"]),
@@ -87,7 +87,7 @@ fn every_change_of_a_rule_is_told() {
 }
 
 #[test]
-fn rules_that_come_and_go_are_told() {
+fn added_and_removed_rules_are_reported() {
     let [a, b, c] = ["a", "b", "c"].map(|name| format!("  - {{ name: {name}, limits: [5/min, 9/h] }}\n"));
     assert_eq!(
         changes(&format!("{a}{b}"), &format!("{c}{b}")),
@@ -99,7 +99,7 @@ fn rules_that_come_and_go_are_told() {
 
 /// One bit of the IPv6 prefix changes whom every rule counts together.
 #[test]
-fn a_prefix_is_told() {
+fn a_changed_prefix_is_reported() {
     let policy = |prefix| {
         let text =
             format!("version: 1\nipv6_prefix: {prefix}\nrules: [{{ name: a, key: [ip], limits: [1/s] }}]");
@@ -112,7 +112,7 @@ fn a_prefix_is_told() {
 /// Two policies that explain themselves differently differ in something that is told, and the same
 /// file in nothing.
 #[test]
-fn no_change_goes_untold() {
+fn every_change_is_reported() {
     let compiled = |file: &slidegate::policy::file::File| {
         Policy::compile(file.clone()).unwrap_or_else(|errors| panic!("{errors}"))
     };

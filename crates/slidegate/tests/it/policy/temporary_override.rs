@@ -172,7 +172,7 @@ fn what_goes_before_what() {
 /// A quota that is raised counts on what was recorded before, and so does the old one when it is
 /// back.
 #[tokio::test]
-async fn history_is_kept() {
+async fn history_survives() {
     let gate = Gate::new(parsed(POLICY), Memory::default()).clock(ManualClock::new(1_745_000_000_000));
     let ask = || CheckRequest::from(Request::new().with("path", "/search").with("user", "eve"));
     let remaining = async || gate.check(&ask()).await.expect("memory").verdict().decisions[0].remaining;
@@ -206,7 +206,7 @@ fn what_does_not_fit_is_left_out() {
 
 /// Text, and a part of what is said of it.
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_name_their_cause() {
     let rows = [
         ("", "empty"),
         ("[]", "expected a mapping, found a list"),
@@ -231,7 +231,7 @@ fn what_is_wrong_is_told() {
 }
 
 #[test]
-fn an_exception_is_told_in_a_line() {
+fn an_override_is_described_in_a_line() {
     let rows = [
         (json!({ "rule": "a", "when": {}, "deny": true }), "rule a, all requests: deny"),
         (

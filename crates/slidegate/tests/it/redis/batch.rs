@@ -195,7 +195,7 @@ async fn nothing_is_given_back_unless_all_is_admitted() {
 }
 
 #[tokio::test]
-async fn rules_that_look_on_are_asked_only_if_all_is_admitted() {
+async fn observed_rules_decide_only_if_all_is_admitted() {
     let rules = "
   - { name: hard, match: { org: { prefix: '' } }, key: [org], limits: [1/min] }
   - { name: one, key: [user], limits: [2/min], mode: observe }

@@ -67,7 +67,7 @@ async fn tls_with_certificates_of_clients() {
 
 /// A plain server waits for the rest of what it takes for a command, so that only time tells.
 #[tokio::test]
-async fn the_wrong_kind_of_port_is_told() {
+async fn the_wrong_kind_of_port_is_named() {
     let server = TlsServer::start(ClientCertificates::NotAsked);
     let with = server.server().url().replace("redis://", "rediss://");
     let why = reason(&patient(&with).connect_timeout(Duration::from_millis(200))).await;
@@ -93,7 +93,7 @@ async fn users_and_passwords() {
 
 /// Who forgot the password reads that one is needed.
 #[tokio::test]
-async fn a_password_that_is_missing_is_asked_for() {
+async fn a_missing_password_is_an_error() {
     for flavour in Flavour::all() {
         let guarded = Guarded::start(flavour, "~* +@all");
         let error = works(&patient(&guarded.anonymous_url())).await.expect_err("no way in").to_string();
@@ -114,7 +114,7 @@ async fn a_database_and_a_prefix_keep_stores_apart() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_told() {
+async fn a_missing_database_is_an_error() {
     let server = RedisServer::start(Flavour::Redis70);
     let error = works(&patient(&format!("{}/99", server.url()))).await.expect_err("16 databases").to_string();
     assert!(error.contains("database") || error.contains("DB index"), "{error}");

@@ -55,7 +55,7 @@ async fn a_denial_is_repeated_without_asking() {
 }
 
 #[tokio::test]
-async fn what_may_fit_is_asked_for() {
+async fn what_may_fit_goes_to_the_store() {
     let server = RedisServer::start(Flavour::Redis70);
     let store = store(&server);
     let limiter = direct(&store, [Limit::per_hour(5)]);
@@ -75,7 +75,7 @@ async fn what_may_fit_is_asked_for() {
 
 /// A wait would be a lie.
 #[tokio::test]
-async fn what_can_never_fit_is_told_so_whatever_is_remembered() {
+async fn what_never_fits_is_denied_as_such_whatever_is_cached() {
     let server = RedisServer::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::per_hour(3), Limit::per_day(9)]);
     let _ = used_up(&limiter).await;
@@ -138,7 +138,7 @@ async fn a_denial_is_not_repeated_for_longer_than_the_setting() {
 }
 
 #[tokio::test]
-async fn what_may_be_given_back_is_always_asked_for() {
+async fn what_may_be_given_back_always_goes_to_the_store() {
     let server = RedisServer::start(Flavour::Redis70);
     let builder = Limiter::builder([Limit::per_hour(1)]).refundable().store(store(&server));
     let limiter = builder.build_async().expect("a limiter");
@@ -149,7 +149,7 @@ async fn what_may_be_given_back_is_always_asked_for() {
 }
 
 #[tokio::test]
-async fn a_place_in_flight_is_always_asked_for() {
+async fn a_slot_in_flight_always_goes_to_the_store() {
     let server = RedisServer::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::in_flight(1, Duration::from_secs(3600)).expect("a limit")]);
     let permit = limiter.reserve("key", 1).await.expect("a reservation").permit.expect("a permit");
@@ -194,7 +194,7 @@ async fn until_denied(limiter: &AsyncLimiter<Redis>) -> Verdict {
 /// A charge under an idempotency key is taken back if its answer was lost, so that a denial by it
 /// may end early.
 #[tokio::test]
-async fn what_may_be_taken_back_is_asked_for() {
+async fn what_may_be_taken_back_goes_to_the_store() {
     let server = RedisServer::start(Flavour::Redis70);
     let store = store(&server);
     let limiter = direct(&store, [Limit::per_hour(3)]);

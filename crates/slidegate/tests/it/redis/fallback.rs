@@ -255,7 +255,7 @@ async fn a_request_that_comes_again_is_charged_once_by_a_node_alone() {
 
 /// What the node answered by itself, the store never heard of.
 #[tokio::test]
-async fn a_store_that_is_back_is_asked_again() {
+async fn a_recovered_store_decides_again() {
     let server = RedisServer::start(Flavour::Redis70);
     let fallback = Fallback::new(store(&server), 1);
     server.must(&["REPLICAOF", "127.0.0.1", "1"]);
@@ -277,7 +277,7 @@ async fn a_store_that_is_back_is_asked_again() {
 /// The first answer of an outage may have been lost after the store had written it: its generation
 /// and the node's then began with the same request, and know each other's permits all the same.
 #[tokio::test]
-async fn permits_of_the_store_and_of_the_node_are_told_apart() {
+async fn permits_of_the_store_and_of_the_node_are_distinct() {
     let server = RedisServer::start(Flavour::Redis70);
     let hold = Limit::in_flight(5, Duration::from_secs(3600)).expect("in flight");
     for limits in [[Limit::per_hour(5)], [hold]] {

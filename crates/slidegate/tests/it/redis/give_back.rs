@@ -45,7 +45,7 @@ fn remaining(verdict: &Verdict) -> Vec<u64> {
 
 /// By the server's own clock, and though a server may forget its scripts.
 #[tokio::test]
-async fn what_is_given_back_can_be_asked_for_again() {
+async fn what_is_given_back_can_be_used_again() {
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));

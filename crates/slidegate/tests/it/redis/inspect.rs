@@ -210,7 +210,7 @@ async fn which_subjects_attributes_name() {
 }
 
 #[tokio::test]
-async fn how_the_rule_treats_it_is_told_too() {
+async fn the_treatment_by_the_rule_is_reported_too() {
     let (gate, _) = timed(RULES, Memory::default());
     let look = async |attributes: &str| {
         let looked = gate.inspect(None, &request(attributes)).await.expect("a look");
@@ -336,7 +336,7 @@ async fn many_limits_and_many_sets_of_them() {
 /// Debts of settlements, and what a lowered quota leaves, are more than the quota: a look tells all
 /// of it.
 #[tokio::test]
-async fn what_is_used_beyond_the_quota_is_told() {
+async fn use_beyond_the_quota_is_reported() {
     const LIMITS: [&str; 4] = [
         "5/min",
         "{ quota: 5, window: 1h, algorithm: counter }",

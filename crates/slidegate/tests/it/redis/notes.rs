@@ -119,7 +119,7 @@ async fn a_board_may_move() {
 
 /// Nothing takes the place of a store that does not answer: an operator has to know.
 #[tokio::test]
-async fn that_it_does_not_answer_is_told() {
+async fn a_missing_answer_is_an_error() {
     let mut server = RedisServer::start(Flavour::Redis70);
     let config = patient(&server.url()).timeout(Duration::from_millis(500));
     let store = Fallback::new(Redis::new(&config), 1);

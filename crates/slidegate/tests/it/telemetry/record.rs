@@ -137,7 +137,7 @@ async fn counts_survive_a_change_of_policy() {
 }
 
 #[tokio::test]
-async fn routes_are_told_apart_and_bounded() {
+async fn routes_are_distinct_and_bounded() {
     let paths: Vec<String> = (0..40).map(|n| format!("/p{n}")).collect();
     let rule = format!("  - {{ name: a, match: {{ path: [{}] }}, limits: [1000/min] }}", paths.join(", "));
     let (gate, _, observer) = observed(&rule);
@@ -201,7 +201,7 @@ fn render(denial: &Denial<'_>) -> String {
 }
 
 #[tokio::test]
-async fn every_rule_that_refuses_is_told_of() {
+async fn every_rule_that_denies_is_recorded() {
     let (gate, clock, observer) = observed(
         "
   - { name: login, match: { path: /login }, key: [org, 'user|ip'], limits: [1/min, 2/h], deny: [{ user: mallory }] }

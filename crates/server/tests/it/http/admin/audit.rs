@@ -148,7 +148,7 @@ async fn a_client_that_goes_away_leaves_a_line() {
 
 /// Policy and certificates do not wait for each other: what one of them came to is told beside what is wrong with the other.
 #[tokio::test]
-async fn half_of_a_reload_is_told_as_such() {
+async fn a_partial_reload_is_reported_as_partial() {
     let lines = Lines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let authority = Authority::new("authority");

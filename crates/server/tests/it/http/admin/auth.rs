@@ -68,7 +68,7 @@ async fn tokens_are_of_one_listener() {
 }
 
 #[tokio::test]
-async fn without_a_token_it_is_asked_by_its_address() {
+async fn without_a_token_only_local_hosts_are_accepted() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut operator = Operator::new(&service).await;
     let port = address(&service).port();

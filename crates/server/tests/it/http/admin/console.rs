@@ -38,7 +38,7 @@ async fn it_is_there_for_everybody() {
 
 /// Nothing of it comes from elsewhere, nothing in it is a script but the script.
 #[tokio::test]
-async fn browsers_are_told_to_be_strict() {
+async fn responses_have_strict_browser_headers() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut operator = Operator::new(&service).await;
     for (path, _) in FILES {

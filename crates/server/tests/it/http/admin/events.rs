@@ -17,7 +17,7 @@ fn from(ip: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_was_decided_is_told_at_once() {
+async fn a_new_viewer_gets_decisions_at_once() {
     for kind in BOTH {
         let rules = format!("{LOGIN}  - {{ name: all, key: [ip], limits: [3/min], mode: observe }}\n");
         let service = Service::start(kind, &with_admin(&rules)).await;
@@ -59,7 +59,7 @@ async fn what_was_decided_is_told_at_once() {
 
 /// Time only moves when nobody has anything else to do.
 #[tokio::test(start_paused = true)]
-async fn everybody_is_told_the_same_every_second() {
+async fn every_viewer_gets_the_same_frame_every_second() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut viewers = [Viewer::open(&service).await, Viewer::open(&service).await];
     for viewer in &mut viewers {
@@ -97,7 +97,7 @@ async fn the_last_two_minutes_are_known() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_counted_the_rest_is_told() {
+async fn without_counts_the_frame_has_the_rest() {
     let policy = format!("observe: {{ enabled: false }}\n{}", with_admin(LOGIN));
     let service = Service::start(Kind::Memory, &policy).await;
     let mut viewer = Viewer::open(&service).await;
@@ -113,7 +113,7 @@ async fn where_nothing_is_counted_the_rest_is_told() {
 }
 
 #[tokio::test]
-async fn to_ask_for_the_head_is_not_to_look_on() {
+async fn a_head_request_opens_no_stream() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut operator = Operator::new(&service).await;
     for _ in 0..3 {

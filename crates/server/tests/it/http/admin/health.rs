@@ -10,7 +10,7 @@ use super::{LOGIN, Operator, with_admin};
 use crate::http::service::{Kind, Service};
 
 #[tokio::test]
-async fn it_is_ready_until_it_is_told_to_end() {
+async fn it_is_ready_until_shutdown_begins() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let (mut client, mut operator) = (service.client().await, Operator::new(&service).await);
     let ready = json!({ "ready": true, "store": "available" });
@@ -37,7 +37,7 @@ async fn it_is_ready_until_it_is_told_to_end() {
 
 /// A store that is down makes nobody restart the process, or turn away who could be answered.
 #[tokio::test]
-async fn a_store_that_is_down_counts_only_if_it_is_asked_for() {
+async fn a_failed_store_counts_only_on_request() {
     let mut redis = RedisServer::start(Flavour::Redis70);
     let policy = format!(
         "version: 1\nstore: {{ kind: redis, url: '{}' }}\nserver: {{ admin: 127.0.0.1:0 }}\nrules:\n{LOGIN}",

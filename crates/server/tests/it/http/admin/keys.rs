@@ -75,7 +75,7 @@ async fn a_reset_is_a_fresh_start() {
 }
 
 #[tokio::test]
-async fn what_is_found_is_told_with_how_it_is_treated() {
+async fn a_subject_is_reported_with_its_treatment() {
     let service = Service::start(Kind::Memory, &with_admin(RULES)).await;
     let mut operator = Operator::new(&service).await;
     let mut look = async |rule: Value, attributes: Value| {

@@ -184,7 +184,7 @@ async fn a_thousand_rules_have_a_bound() {
 }
 
 #[tokio::test]
-async fn what_every_limit_said_is_counted() {
+async fn every_decision_of_a_limit_is_counted() {
     let rules = "  - { name: login, match: { path: /login }, key: [ip], limits: [2/min, 100/day] }
   - { name: tried, match: { path: '/tried/{id}' }, limits: [1/min], mode: observe }
   - { name: unused, match: { path: /unused }, limits: [1/min] }\n";

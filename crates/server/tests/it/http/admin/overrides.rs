@@ -61,7 +61,7 @@ async fn it_may_allow_and_deny() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told() {
+async fn errors_name_their_cause() {
     let service = Service::start_in_real_time(Kind::Memory, &with_admin(LOGIN)).await;
     let mut operator = Operator::new(&service).await;
     let rows = [

@@ -19,7 +19,7 @@ pub(super) async fn over_file(path: &Path) -> Service<SystemClock> {
 }
 
 #[tokio::test]
-async fn a_file_is_read_again_when_it_is_asked_for() {
+async fn a_file_is_read_again_on_request() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("policy.yaml");
     let text = format!("version: 1\n{}", with_admin(LOGIN));

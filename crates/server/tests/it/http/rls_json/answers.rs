@@ -65,7 +65,7 @@ async fn a_call_is_answered_in_full() {
 }
 
 #[tokio::test]
-async fn numbers_beyond_what_envoy_can_read_are_told_as_far_as_they_can_be() {
+async fn numbers_beyond_the_range_of_envoy_are_clamped() {
     let rules = "rules: [{ name: all, limits: [{ quota: 5000000000, window: 1h, algorithm: counter }] }]";
     let service = Service::start(Kind::Memory, rules).await;
     let answer = ask(&mut service.client().await, &["a=b"]).await;

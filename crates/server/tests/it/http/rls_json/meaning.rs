@@ -99,7 +99,7 @@ async fn a_limit_that_comes_along_takes_the_place_of_the_rules() {
 }
 
 #[tokio::test]
-async fn lists_refuse_a_call_and_rules_that_look_on_do_not() {
+async fn lists_deny_a_call_and_observed_rules_do_not() {
     let rules = "
 rules:
   - { name: lists, key: [user], limits: [3/min], deny: [{ user: mallory }], missing: deny }
@@ -192,7 +192,7 @@ rules:
 /// Limits that meet on one history in a call: the lower decides, and each tells what remains of its
 /// own quota.
 #[tokio::test]
-async fn two_quotas_of_one_history_are_told_apart() {
+async fn two_quotas_of_one_history_have_their_own_numbers() {
     let rules =
         "rules: [{ name: user, key: [user], limits: [4/min], tiers: { gold: [9/min], iron: [1/min] } }]";
     for kind in BOTH {

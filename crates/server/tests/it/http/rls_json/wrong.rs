@@ -6,7 +6,7 @@ use super::{RULES, descriptor, with};
 use crate::http::service::{Kind, Service};
 
 #[tokio::test]
-async fn what_is_wrong_is_said() {
+async fn errors_name_their_cause() {
     let service = Service::start(Kind::Memory, RULES).await;
     let mut client = service.client().await;
     let fine = || vec![descriptor("a=b")];

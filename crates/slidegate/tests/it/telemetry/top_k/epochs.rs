@@ -121,7 +121,7 @@ fn an_epoch_is_not_taken_for_one_long_ago() {
 
 /// Also in the epoch whose number makes their words look like those of vacant places.
 #[test]
-fn who_is_not_noted_counts_in_every_epoch() {
+fn a_subject_outside_the_list_counts_in_every_epoch() {
     let naming = naming("login");
     for epoch in 0x7ffd..0x8003_u64 {
         let top = Top::new(1);

@@ -41,7 +41,7 @@ fn nothing_is_shifted_if_a_name_cannot_be_made() {
 }
 
 #[test]
-fn rules_are_told_apart() {
+fn rules_are_distinct() {
     let (one, other, top) = (naming("login"), naming("search"), Top::new(8));
     for (naming, times) in [(&one, 2), (&other, 1)] {
         (0..times).for_each(|_| top.add(Subject { naming, key: &"alice".into() }, START_MS));
@@ -72,7 +72,7 @@ fn long_subjects_are_cut() {
 
 /// However many parts a long key has, what is kept of it has a bound.
 #[test]
-fn few_parts_of_a_long_subject_are_kept() {
+fn few_parts_of_a_long_subject_remain() {
     let show = |_: &Key<'_>| vec![KeyText { attribute: "part".into(), value: Some("x".into()) }; 60];
     let naming = Arc::new(SubjectNaming::new("login", Space::named("login"), show));
     let top = Top::new(8);
@@ -120,7 +120,7 @@ fn hashes_stand_for_values() {
 
 /// What was kept as it is while that was asked for is not shown any more when it is not.
 #[test]
-fn nothing_is_shown_that_is_to_be_hashed() {
+fn nothing_is_in_clear_that_is_to_be_hashed() {
     let appearance = Arc::new(SubjectDisplay::default());
     let (top, naming) = (Top::new(8).displayed_by(Arc::clone(&appearance)), naming("login"));
     for key in ["alice".to_owned(), "alice".repeat(100)] {

@@ -28,7 +28,7 @@ async fn who_is_refused_is_listed() {
 
 /// Of a limit that came along in a descriptor all parts of the key are told, so no two subjects look the same.
 #[tokio::test]
-async fn subjects_of_limits_in_descriptors_are_told_apart() {
+async fn subjects_of_limits_in_descriptors_are_distinct() {
     for kind in BOTH {
         let service = Service::start(kind, &with_admin(LOGIN)).await;
         let mut client = service.client().await;
@@ -56,7 +56,7 @@ async fn subjects_of_limits_in_descriptors_are_told_apart() {
 
 /// Who is named by the beginning of a long key cannot be looked up by it, and that is told.
 #[tokio::test]
-async fn what_was_cut_is_told() {
+async fn a_cut_list_says_so() {
     let service =
         Service::start(Kind::Memory, &with_admin("  - { name: users, key: [user], limits: [1/day] }\n"))
             .await;
@@ -77,7 +77,7 @@ async fn what_was_cut_is_told() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_told() {
+async fn invalid_queries_are_errors() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut operator = Operator::new(&service).await;
     for (query, word) in [
