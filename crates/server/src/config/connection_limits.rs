@@ -21,13 +21,13 @@ slidegate::policy::section! {
         max_per_address: Checked<ConnectionCount> = 4_096;
         /// Timeout of a request head, from its first byte; on a new connection from its start, including the TLS
         /// handshake (408).
-        head as "head_timeout": Checked<Timeout> = "10s";
+        head as "head_timeout": Checked<PhaseTimeout> = "10s";
         /// Timeout of the request body (408).
-        body as "body_timeout": Checked<Timeout> = "10s";
+        body as "body_timeout": Checked<PhaseTimeout> = "10s";
         /// Timeout of writing a response.
-        write as "write_timeout": Checked<Timeout> = "10s";
+        write as "write_timeout": Checked<PhaseTimeout> = "10s";
         /// Timeout of an idle connection.
-        idle as "idle_timeout": Checked<Timeout> = "75s";
+        idle as "idle_timeout": Checked<PhaseTimeout> = "75s";
         /// Maximum number of requests of a connection. 0: no maximum.
         max_requests: u32 = 0;
         /// Maximum size of a request head, at least 8KiB (431).
@@ -77,9 +77,9 @@ impl ValueCheck for ConnectionCount {
 }
 
 /// Timeout of a phase of a connection.
-struct Timeout;
+struct PhaseTimeout;
 
-impl ValueCheck for Timeout {
+impl ValueCheck for PhaseTimeout {
     type Base = Duration;
     type Value = Duration;
 

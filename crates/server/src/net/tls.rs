@@ -31,7 +31,7 @@ use crate::net::tracked_io::TrackedIo;
 
 pub(crate) use certificates::{CertificateReload, Certificates};
 
-use contents::{TlsContents, TlsFiles};
+use contents::{IdentityContents, IdentityFiles};
 use identity::Identity;
 use records::RecordTracker;
 use validity::Validity;
@@ -43,7 +43,7 @@ const ALERT_BYTES: u64 = 64 << 10;
 /// TLS of one listener: its certificate, and the files of it.
 pub(crate) struct ListenerTls {
     pub(crate) setting: &'static str,
-    pub(crate) files: TlsFiles,
+    pub(crate) files: IdentityFiles,
     /// ALPN protocol; empty if it has none.
     protocol: &'static [u8],
     config: ArcSwap<ServerConfig>,
@@ -101,7 +101,7 @@ impl ListenerTls {
         tls: &TlsSettings,
         protocol: &'static [u8],
     ) -> Result<Self, ConfigError> {
-        let files = TlsFiles {
+        let files = IdentityFiles {
             certificate: PathBuf::from(&tls.certificate),
             key: PathBuf::from(&tls.key),
             client_ca: tls.client_ca.as_ref().map(PathBuf::from),
@@ -150,7 +150,7 @@ impl ListenerTls {
     }
 
     /// Replaces the certificate in use, unless the new one is the same or invalid.
-    pub(crate) fn take(&self, read: Result<TlsContents, TlsError>) -> Result<ReloadOutcome, TlsError> {
+    pub(crate) fn take(&self, read: Result<IdentityContents, TlsError>) -> Result<ReloadOutcome, TlsError> {
         let mut last = self.last.lock();
         let taken = read.and_then(|contents| {
             let digest = contents.digest();

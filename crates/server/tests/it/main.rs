@@ -5,6 +5,7 @@ mod config;
 mod grpc;
 mod http;
 mod many_subjects;
+mod names;
 mod otlp;
 mod resp;
 mod tls;

@@ -1,4 +1,4 @@
-//! Files of a certificate and their contents.
+//! Files of an identity, and their contents.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 use crate::config::pem;
 use crate::config::tls_error::TlsError;
 
-/// Files of a certificate.
+/// Files of an identity: a certificate, its key and the authorities of clients.
 #[derive(Clone, Debug)]
-pub(crate) struct TlsFiles {
+pub(crate) struct IdentityFiles {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
     /// Authorities of clients.
@@ -18,18 +18,18 @@ pub(crate) struct TlsFiles {
 }
 
 /// Contents of the files.
-pub(crate) struct TlsContents {
+pub(crate) struct IdentityContents {
     pub(crate) certificate: Arc<[u8]>,
     pub(crate) key: Arc<[u8]>,
     pub(crate) client_ca: Option<Arc<[u8]>>,
 }
 
-impl TlsFiles {
+impl IdentityFiles {
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         [&self.certificate, &self.key].into_iter().chain(&self.client_ca).cloned().collect()
     }
 
-    pub(crate) fn read(&self) -> Result<TlsContents, TlsError> {
+    pub(crate) fn read(&self) -> Result<IdentityContents, TlsError> {
         self.gather(|_, path| pem::read(path).map_err(|error| error.to_string()))
     }
 
@@ -37,11 +37,11 @@ impl TlsFiles {
     pub(crate) fn gather(
         &self,
         read: impl Fn(usize, &Path) -> Result<Arc<[u8]>, String>,
-    ) -> Result<TlsContents, TlsError> {
+    ) -> Result<IdentityContents, TlsError> {
         let read = |index, path: &Path| {
             read(index, path).map_err(|why| TlsError::Unreadable { path: path.to_owned(), why })
         };
-        Ok(TlsContents {
+        Ok(IdentityContents {
             certificate: read(0, &self.certificate)?,
             key: read(1, &self.key)?,
             client_ca: self.client_ca.as_deref().map(|path| read(2, path)).transpose()?,
@@ -68,7 +68,7 @@ impl TlsFiles {
     pub(crate) fn warn_of_open_key(&self, _setting: &'static str) {}
 }
 
-impl TlsContents {
+impl IdentityContents {
     pub(crate) fn digest(&self) -> [u8; 32] {
         let parts = [Some(&self.certificate), Some(&self.key), self.client_ca.as_ref()];
         let mut all = Sha256::new();

@@ -9,7 +9,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 
-use super::contents::{TlsContents, TlsFiles};
+use super::contents::{IdentityContents, IdentityFiles};
 use super::validity::Validity;
 use crate::config::pem::{certificates, private_key};
 use crate::config::tls_error::TlsError;
@@ -24,8 +24,8 @@ pub(super) struct Identity {
 
 impl Identity {
     pub(super) fn new(
-        files: &TlsFiles,
-        contents: &TlsContents,
+        files: &IdentityFiles,
+        contents: &IdentityContents,
         protocol: &'static [u8],
     ) -> Result<Self, TlsError> {
         let chain = certificates(&files.certificate, &contents.certificate)?;
@@ -64,7 +64,7 @@ impl Identity {
 
 /// Checks the key alone, so that the error names the right file.
 fn check_key(
-    files: &TlsFiles,
+    files: &IdentityFiles,
     key: &PrivateKeyDer<'static>,
     provider: &CryptoProvider,
 ) -> Result<(), TlsError> {
@@ -87,7 +87,7 @@ fn verifier(
     verifier.map_err(|error| bad(error.to_string()))
 }
 
-fn unusable(files: &TlsFiles, error: &rustls::Error) -> TlsError {
+fn unusable(files: &IdentityFiles, error: &rustls::Error) -> TlsError {
     match error {
         rustls::Error::InconsistentKeys(_) => {
             TlsError::Mismatch { certificate: files.certificate.clone(), key: files.key.clone() }

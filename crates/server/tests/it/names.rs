@@ -1,0 +1,186 @@
+//! Names of files, types and functions: which words they may not have, and that a type name stands for one thing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders whose files, types and functions are read.
+const FOLDERS: [&str; 6] = ["bench", "clients", "contrib", "crates", "fuzz", "scripts"];
+
+/// Folders of what is built or installed.
+const GENERATED: [&str; 3] = ["target", "node_modules", "dist"];
+
+/// Words that say that something happened instead of what a thing is.
+const FORBIDDEN: [&str; 8] = ["told", "asked", "seen", "kept", "held", "shown", "noted", "said"];
+
+/// Types that share a name, and why.
+const SHARED_NAMES: [(&str, &str); 8] = [
+    ("Algorithm", "of a limit in a policy, and of an adaptive limit"),
+    ("Bounds", "of a RESP parser, and of an adaptive limit"),
+    ("Phase", "of a connection, and of a probe of an adaptive limit"),
+    ("RateLimit", "the message of Envoy's protocol, and the service that `RateLimitLayer` makes"),
+    ("Signals", "the same thing on Unix and on Windows"),
+    ("Slot", "a cell of the memory store, and a slot of an adaptive limit"),
+    ("State", "of a limit, of a request in the tower layer, and of an adaptive limit"),
+    ("Window", "the window in a limit's text, and of samples of an adaptive limit"),
+];
+
+/// Words before a declaration.
+const MODIFIERS: [&str; 8] = ["pub", "async", "const", "unsafe", "export", "default", "declare", "abstract"];
+
+/// Kinds of declarations.
+const KINDS: [&str; 11] =
+    ["fn", "struct", "enum", "trait", "type", "union", "mod", "macro_rules!", "function", "class", "def"];
+
+#[test]
+fn a_type_name_stands_for_one_thing() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files().into_iter().filter(|path| is_crate_source(path)) {
+        for (name, place) in types(&path, &read(&path)) {
+            places.entry(name).or_default().push(place);
+        }
+    }
+    assert!(places.len() > 500, "only {} types were found", places.len());
+    places.retain(|_, places| places.len() > 1);
+    for (name, _) in SHARED_NAMES {
+        assert!(places.remove(name).is_some(), "`{name}` is one type: take it from the exceptions");
+    }
+    assert!(places.is_empty(), "types that share a name:\n{places:#?}");
+}
+
+#[test]
+fn no_name_says_that_something_happened() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for path in files() {
+        let place = relative(&path).display().to_string();
+        if path.file_name().is_some_and(|name| is_forbidden(&name.to_string_lossy())) {
+            wrong.push(place.clone());
+        }
+        if path.extension().is_some_and(|end| ["rs", "js", "ts", "py"].iter().any(|code| end == *code)) {
+            for (_, name) in read(&path).lines().filter_map(declaration) {
+                count += 1;
+                if is_forbidden(name) {
+                    wrong.push(format!("{place}: {name}"));
+                }
+            }
+        }
+    }
+    assert!(count > 5_000, "only {count} declarations were found");
+    assert!(wrong.is_empty(), "names with a word that says that something happened:\n{}", wrong.join("\n"));
+}
+
+/// The tests see what they have to see.
+#[test]
+fn declarations_are_found() {
+    let rows = [
+        ("pub(crate) struct Told {", Some(("struct", "Told")), true),
+        ("    async fn is_told(&self) {", Some(("fn", "is_told")), true),
+        ("pub(in crate::gate) const fn looks_on() {", Some(("fn", "looks_on")), true),
+        ("export default async function rowsAreHeld(page) {", Some(("function", "rowsAreHeld")), true),
+        ("    def seen(self):", Some(("def", "seen")), true),
+        ("fn unseen_household() {", Some(("fn", "unseen_household")), false),
+        ("impl LookOnce for Clock {", None, false),
+        ("// a struct told us", None, false),
+        ("pub enum Outcome<T> {", Some(("enum", "Outcome")), false),
+    ];
+    for (line, expected, forbidden) in rows {
+        let found = declaration(line);
+        assert_eq!(found, expected, "{line}");
+        assert_eq!(found.is_some_and(|(_, name)| is_forbidden(name)), forbidden, "{line}");
+    }
+    let text = "pub struct A;\nimpl B for A {\n    type C = u8;\n}\ntype D = u8;\nfn e() {}\n";
+    let names: Vec<String> = types(Path::new("x.rs"), text).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["A", "D"], "an associated type has the name of its trait");
+}
+
+/// Whether a name has one of the words that names may not have.
+fn is_forbidden(name: &str) -> bool {
+    let words = words(name);
+    let looks_on = words.windows(2).any(|pair| ["look", "looks"].contains(&&*pair[0]) && pair[1] == "on");
+    looks_on || words.iter().any(|word| FORBIDDEN.contains(&&**word))
+}
+
+/// Words of a name in any case: `rows`, `are` and `held` of `rowsAreHeld`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric() {
+            words.last_mut().expect("a word").extend(c.to_lowercase());
+        }
+    }
+    words
+}
+
+/// Kind and name of what a line declares.
+fn declaration(line: &str) -> Option<(&str, &str)> {
+    let mut rest = line.trim_start();
+    loop {
+        let end = rest.find([' ', '('])?;
+        let word = &rest[..end];
+        rest = rest[end..].trim_start();
+        if let Some(scope) = rest.strip_prefix('(') {
+            rest = scope.split_once(')')?.1.trim_start();
+        }
+        if KINDS.contains(&word) {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            return (end > 0).then_some((word, &rest[..end]));
+        }
+        if !MODIFIERS.contains(&word) {
+            return None;
+        }
+    }
+}
+
+/// Names of the types of a source, and where they are. An associated type is indented.
+fn types(path: &Path, source: &str) -> Vec<(String, String)> {
+    let lines = source.lines().enumerate();
+    let found = lines.filter_map(|(index, line)| {
+        let (kind, name) = declaration(line)?;
+        let is_type = ["struct", "enum", "trait", "union"].contains(&kind)
+            || (kind == "type" && !line.starts_with(' '));
+        let place = || format!("{}:{}", relative(path).display(), index + 1);
+        is_type.then(|| (name.to_owned(), place()))
+    });
+    found.collect()
+}
+
+/// Whether a file is a source of a crate, and not of its tests.
+fn is_crate_source(path: &Path) -> bool {
+    let mut parts = relative(path).iter();
+    parts.next().is_some_and(|first| first == "crates")
+        && parts.nth(1).is_some_and(|third| third == "src")
+        && path.extension().is_some_and(|end| end == "rs")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn relative(path: &Path) -> &Path {
+    path.strip_prefix(root()).unwrap_or(path)
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All files of the folders that are not generated.
+fn files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|name| root().join(name)).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if !path.is_dir() {
+                files.push(path);
+            } else if !GENERATED.iter().any(|name| path.ends_with(name)) {
+                folders.push(path);
+            }
+        }
+    }
+    files
+}
