@@ -1,4 +1,4 @@
-//! What every measurement is told: which of its parts, how thoroughly, and in which form.
+//! Arguments of every benchmark: its parts, its thoroughness and its output format.
 
 use std::process::ExitCode;
 
@@ -7,15 +7,15 @@ use crate::report::Format;
 /// The arguments of a measurement.
 #[derive(Clone, Debug)]
 pub struct Arguments {
-    /// How figures are printed.
+    /// Output format.
     pub format: Format,
-    /// Whether a short version is enough.
+    /// Thoroughness: the full version or a short one.
     pub thoroughness: Thoroughness,
     /// The parts to measure, in their order.
     pub parts: Vec<&'static str>,
 }
 
-/// How long to measure.
+/// Thoroughness of a benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Thoroughness {
     /// As long as the figures need.

@@ -1,4 +1,4 @@
-//! What is compared, case by case.
+//! Cases of a comparison.
 
 pub mod bytes;
 pub mod growth;
@@ -8,7 +8,7 @@ pub mod two_limits;
 
 use crate::measure::Plan;
 
-/// How much is measured.
+/// Scale of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     rounds: usize,

@@ -1,4 +1,4 @@
-//! Who is measured: one file for each, behind one trait.
+//! Contenders: one file for each, behind one trait.
 
 use crate::workload::{Arrivals, Keys};
 
@@ -16,9 +16,10 @@ pub const DAY_S: u32 = 86_400;
 
 /// Something that decides about keys.
 ///
-/// It is asked for a whole stretch at a time, so that its own loop is compiled for it and no dynamic call is measured.
+/// Contender. It decides a whole stretch of keys per call, so that its loop is compiled for it and
+/// no dynamic call is measured.
 pub trait Contender: Sync {
-    /// What it is called in the tables.
+    /// Name in the tables.
     fn name(&self) -> &'static str;
 
     /// Decides every arrival in turn; gives how many were let through.
@@ -38,17 +39,17 @@ pub trait Contender: Sync {
     }
 }
 
-/// What a contender is set up to answer.
+/// Answer that a contender is set up for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Everything is let through.
     Allowed,
-    /// Nothing is.
+    /// Every request is denied.
     Denied,
 }
 
 impl Answer {
-    /// How often a key has to come until the answer is this one.
+    /// Number of visits of a key until the answer is this one.
     fn visits(self) -> usize {
         match self {
             Self::Allowed => 1,
@@ -57,8 +58,9 @@ impl Answer {
     }
 }
 
-/// How long the ample quota's window is. Where every key comes often it is short, so that windows end and entries leave
-/// while measuring; where keys come rarely it is long, so that none of them is forgotten in between.
+/// Window of the ample quota in seconds. Where every key comes often it is short, so that windows
+/// end and entries leave during the measurement; where keys come rarely it is long, so that no key
+/// is dropped in between.
 pub fn ample_window_s(keys: u64) -> u32 {
     if keys <= 1_000 { 1 } else { 3_600 }
 }

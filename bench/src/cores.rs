@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 const SERVER_CORE: &str = "0";
 const OUR_CORE: &str = "1";
-/// Both of them.
+/// Both cores.
 pub const CORES: [&str; 2] = [SERVER_CORE, OUR_CORE];
 
 /// A program that will run on the server's core, and end with this process even if that is killed. This process is kept

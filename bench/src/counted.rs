@@ -1,4 +1,4 @@
-//! This program under callgrind, which counts only inside functions that are called `measured_decisions`.
+//! Benchmark under callgrind, which counts only inside functions named `measured_decisions`.
 
 use std::process::Command;
 

@@ -13,7 +13,7 @@ pub use protocols::{PROTOCOLS, Protocol};
 pub use server::serve;
 pub use waits::{Client, Waits};
 
-/// How much is measured.
+/// Scale of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// Rounds, in each of which it is measured in good company and under attack.

@@ -9,7 +9,7 @@ pub mod requests;
 pub mod server;
 pub mod turns;
 
-/// How much is measured.
+/// Scale of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// Rounds, in each of which everyone has one turn.

@@ -12,7 +12,7 @@ use crate::contenders::{Answer, Contender};
 use crate::middle::median;
 use crate::workload::{Arrivals, Keys};
 
-/// How much is measured.
+/// Scale of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Turns of every contender.
@@ -23,7 +23,7 @@ pub struct Plan {
     pub threads: usize,
 }
 
-/// What every contender took in every round.
+/// Times of all contenders in all rounds.
 #[derive(Debug)]
 pub struct Measured {
     names: Vec<&'static str>,
@@ -107,14 +107,15 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// How long this thread has been running. While another program has the core it stands still, so what else the machine
-/// does counts less. Nobody waits for anything where one thread asks, so nothing is missed either.
+/// CPU time of this thread. It stands still while another program has the core, so that other work
+/// of the machine counts less. A single thread waits for nothing, so that nothing is missed either.
 fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     now.try_into().expect("no thread has run for a negative time")
 }
 
-/// By the clock on the wall, since waiting for each other counts: from when the first thread starts until the last one ends.
+/// Wall time from the start of the first thread to the end of the last one: threads that wait for
+/// each other count.
 fn together(contender: &dyn Contender, threads: &[(Keys<'_>, Keys<'_>)]) -> (Duration, usize) {
     let barrier = Barrier::new(threads.len());
     let run = |(warm, keys): &(Keys<'_>, Keys<'_>)| {
@@ -134,7 +135,7 @@ fn together(contender: &dyn Contender, threads: &[(Keys<'_>, Keys<'_>)]) -> (Dur
 }
 
 impl Measured {
-    /// What the contenders are called, in their order.
+    /// Names of the contenders, in their order.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }
@@ -144,12 +145,12 @@ impl Measured {
         median(self.ns[index].clone())
     }
 
-    /// How the first contender's time compares with this one's: the median of the rounds' ratios.
+    /// Ratio of the first contender's time to this one's: the median over the rounds.
     pub fn ratio(&self, peer: usize) -> f64 {
         self.ratio_of(0, peer)
     }
 
-    /// How one contender's time compares with another's.
+    /// Ratio of one contender's time to another's.
     pub fn ratio_of(&self, one: usize, other: usize) -> f64 {
         median(self.ns[one].iter().zip(&self.ns[other]).map(|(one, other)| one / other).collect())
     }

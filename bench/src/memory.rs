@@ -1,4 +1,4 @@
-//! What the allocator really hands out.
+//! Memory that the allocator really hands out.
 //!
 //! A request for 13 bytes takes 32: `malloc` rounds up and keeps 8 bytes of its own in front of every block. That is what
 //! a process pays, so that is what is counted.
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 static COUNTING: AtomicBool = AtomicBool::new(false);
 static BYTES: AtomicI64 = AtomicI64::new(0);
 
-/// What `malloc` keeps in front of a block.
+/// Header of `malloc` in front of a block.
 const HEADER: i64 = 8;
 
 unsafe extern "C" {

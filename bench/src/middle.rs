@@ -1,6 +1,6 @@
-//! What lies in the middle of several measurements.
+//! Median of several measurements.
 
-/// Half of them are not above this.
+/// Median: half of the values are not above it.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

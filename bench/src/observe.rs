@@ -1,4 +1,4 @@
-//! What it costs to see what is decided: the same with and without an observer, taking turns.
+//! Cost of telemetry: the same decisions with and without it, in turns.
 
 pub mod gates;
 pub mod inproc;

@@ -11,23 +11,23 @@ use crate::workload::{Arrivals, Keys};
 
 /// A limiter under some clock.
 pub struct Ours<C: Clock = SystemClock> {
-    /// What it is called in the tables.
+    /// Name in the tables.
     pub name: &'static str,
     limiter: Limiter<Memory, C>,
 }
 
-/// As it comes, with room for `keys`.
+/// Default limiter with room for `keys`.
 pub fn limiter(name: &'static str, limits: &[Limit], keys: u64) -> Ours {
     with_clock(name, limits, keys, SystemClock::new())
 }
 
-/// With a clock that is moved by hand.
+/// Limiter with a clock that is moved by hand.
 pub fn manual(limit: Limit, keys: u64) -> (Ours<ManualClock>, ManualClock) {
     let clock = ManualClock::new(0);
     (with_clock("slidegate", &[limit], keys, clock.clone()), clock)
 }
 
-/// With a time that each decision moves.
+/// Limiter whose time each decision moves.
 pub fn stepped(name: &'static str, limits: &[Limit], keys: u64, steps: Steps) -> Ours<Stepped> {
     with_clock(name, limits, keys, Stepped { real: SystemClock::new(), steps })
 }
@@ -77,7 +77,7 @@ impl<C: Clock> Ours<C> {
         verdict.is_allowed()
     }
 
-    /// Asks for several units at once.
+    /// Decides a cost of several units.
     pub fn decide_cost(&self, key: &str, cost: u64) -> bool {
         self.limiter.check_n(key, cost).is_allowed()
     }
@@ -88,7 +88,7 @@ impl<C: Clock> Ours<C> {
         keys.iter().filter(|key| self.decide(key)).count()
     }
 
-    /// What it takes by its own accounting.
+    /// Memory by its own accounting.
     pub fn bytes(&self) -> usize {
         self.limiter.store().stats().bytes
     }
@@ -110,7 +110,7 @@ impl<C: Clock> crate::contenders::Contender for Ours<C> {
     }
 }
 
-/// How a log is filled: so many entries, evenly over the window, that together use up the quota.
+/// Filling of a log: a number of entries, evenly over the window, that use up the quota together.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling {
     /// The limit's quota.

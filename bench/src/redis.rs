@@ -18,14 +18,14 @@ pub mod turns;
 /// A window that does not end while something is measured.
 pub const HOUR_MS: u64 = 3_600_000;
 
-/// How much is measured.
+/// Scale of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// Rounds of every comparison.
     pub rounds: usize,
     /// Turns per round and keys of which the memory is measured are divided by this.
     pub divisor: u64,
-    /// How many keys are many.
+    /// Number of keys in the cases with many keys.
     pub many: u64,
 }
 

@@ -2,38 +2,38 @@
 
 use std::fmt::Write as _;
 
-/// What a figure has to be.
+/// Bound of a figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Must {
-    /// This, or less.
+    /// Upper bound.
     AtMost(f64),
     /// Less than this.
     Below(f64),
-    /// This, or more.
+    /// Lower bound.
     AtLeast(f64),
 }
 
 /// A figure that has to hold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bar {
-    /// What it is of.
+    /// Name.
     pub name: String,
-    /// What came out.
+    /// Measurements.
     pub figure: f64,
-    /// What has to come out.
+    /// Bound that it has to meet.
     pub must: Must,
 }
 
-/// How the result is written.
+/// Output format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// Tables.
     Text,
-    /// Only the figures that have to hold; the tables go to stderr.
+    /// Only the figures with a bar; the tables go to stderr.
     Json,
 }
 
-/// Where measurements go.
+/// Report of a benchmark.
 #[derive(Debug)]
 pub struct Report {
     format: Format,
@@ -41,7 +41,7 @@ pub struct Report {
 }
 
 impl Bar {
-    /// Whether the figure is what it has to be.
+    /// Whether the figure meets its bound.
     pub fn holds(&self) -> bool {
         match self.must {
             Must::AtMost(most) => self.figure <= most,
@@ -58,7 +58,7 @@ impl Bar {
         }
     }
 
-    /// As one line of JSON. Names are our own and need no escaping.
+    /// Line of JSON. Names are our own and need no escaping.
     fn json(&self) -> String {
         let Self { name, figure, .. } = self;
         let (must, holds) = (self.must(), self.holds());
@@ -89,7 +89,7 @@ impl Report {
         self.say(line.trim_end());
     }
 
-    /// Notes a figure that has to hold.
+    /// Adds a figure with a bar.
     pub fn bar(&mut self, name: impl Into<String>, figure: f64, must: Must) {
         self.bars.push(Bar { name: name.into(), figure, must });
     }

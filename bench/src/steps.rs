@@ -1,8 +1,8 @@
 //! Time that passes by the decision instead of by the second.
 //!
-//! How many requests are let through must not depend on how fast the machine is or on who else is measured in
-//! between. So where entries are to leave while others come, the clock is read as always, for its cost, and the time
-//! that is used moves by a fixed step per decision.
+//! The number of admitted requests must not depend on the speed of the machine or on other
+//! measurements in between. So where entries have to leave while others come, the clock is read as
+//! always, for its cost, and the time in use moves by a fixed step per decision.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ struct Shared {
 }
 
 impl Steps {
-    /// From now on every reading moves the time by this much; 0 holds it.
+    /// Sets the step of the time per reading; 0 stops it.
     pub fn set_step(&self, step: u64) {
         self.0.step.store(step, Relaxed);
     }

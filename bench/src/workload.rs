@@ -1,12 +1,12 @@
-//! Who asks, and in which order: keys as text, laid out in one buffer as they arrive.
+//! Workload: keys as text, in one buffer in their order of arrival.
 
-/// Every key has this length, as in `user:00001234`.
+/// Length of a key, such as `user:00001234`.
 const KEY_BYTES: usize = 13;
 
-/// How often each key comes.
+/// Distribution of the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
-    /// All keys equally often.
+    /// All keys are equally frequent.
     Uniform,
     /// The key of rank r in proportion to 1/r.
     Zipf,
@@ -44,7 +44,7 @@ impl Arrivals {
         Self::of(ids)
     }
 
-    /// Each of these keys `times` times in a row.
+    /// Workload of each of these keys `times` times in a row.
     pub fn each(keys: std::ops::Range<u64>, times: usize) -> Self {
         Self::of(keys.flat_map(|id| std::iter::repeat_n(id, times)))
     }
@@ -58,17 +58,17 @@ impl Arrivals {
         Self { text }
     }
 
-    /// How many there are.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.text.len() / KEY_BYTES
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// All of them.
+    /// All keys.
     pub fn all(&self) -> Keys<'_> {
         Keys { text: &self.text }
     }
@@ -81,12 +81,12 @@ impl Arrivals {
 }
 
 impl<'a> Keys<'a> {
-    /// How many there are.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.text.len() / KEY_BYTES
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -96,7 +96,7 @@ impl<'a> Keys<'a> {
         Self { text: &self.text[..self.len() / parts * KEY_BYTES] }
     }
 
-    /// One after the other.
+    /// Calls a function with each key, in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let text = self.text;

@@ -1,4 +1,5 @@
-//! What a unary call costs whose handler does nothing: takes Envoy's message and answers with one that never changes.
+//! Cost of a unary call with an empty handler: takes Envoy's message and answers with a constant
+//! one.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -25,7 +26,7 @@ async fn main() {
     server.serve(address.expect("an address")).await.expect("it serves until it is killed");
 }
 
-/// As short as an answer can be.
+/// Shortest response.
 fn short() -> RateLimitResponse {
     let statuses = vec![Status { code: OK, ..Status::default() }];
     RateLimitResponse { overall_code: OK, statuses, response_headers_to_add: Vec::new() }
@@ -50,7 +51,7 @@ impl UnaryService<RateLimitRequest> for Bare {
     }
 }
 
-/// What tonic generates for a service.
+/// Service as tonic generates it.
 impl<B> Service<http::Request<B>> for Bare
 where
     B: Body + Send + 'static,

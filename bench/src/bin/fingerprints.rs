@@ -13,7 +13,7 @@ const KEYS: usize = 1 << 16;
 const TABLE_WORDS: usize = 1 << 24;
 const ROUNDS: usize = 15;
 
-/// What makes 128 bits of a key.
+/// Hash function of 128 bits.
 type Maker<'a> = (&'static str, Box<dyn Fn(&[String], &[u64]) -> u64 + 'a>);
 
 fn main() {

@@ -1,5 +1,5 @@
-//! How long a client that means well waits while others do not: in the company of as many that do, at the same rate, and under each
-//! attack, on every listener, taking turns.
+//! Waits of a well-behaved client: beside as many others at the same rate, and under each attack,
+//! on every listener, in turns.
 //!
 //! The slowest hundredth is where a shared machine shows first: while the host runs somebody else, everybody here waits for up to
 //! 30 ms, which is a hundred times what an answer takes. So the client's clock stands still whenever the machine does. What is left
@@ -14,7 +14,7 @@ use slidegate_bench::hostile::{
 };
 use slidegate_bench::report::{Must, Report};
 
-/// Under attack the slowest answers may take so many times as long.
+/// Factor by which the slowest answers may take longer under attack.
 const MOST: f64 = 2.0;
 
 fn main() -> ExitCode {

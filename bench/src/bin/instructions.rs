@@ -1,7 +1,7 @@
 //! Instructions per decision on one hot key, counted by callgrind: the same on a busy machine as on an idle one.
 //!
-//! Without a command it runs itself under valgrind, once for every case; callgrind counts only inside
-//! [`measured_decisions`]. `run KIND ANSWER COUNT` is what then runs inside.
+//! Without a command it runs itself under valgrind, once for each case; callgrind counts only
+//! inside [`measured_decisions`]. `run KIND ANSWER COUNT` runs inside.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use slidegate_bench::{counted, ours};
 
 /// Quick or not, there is nothing to leave out here.
 const OPTIONS: [&str; 2] = ["--json", "--quick"];
-/// Every path: what it is, what it answers, and the most that it may take.
+/// Paths of a decision: the kind, the answer, and the bound.
 const PATHS: [(&str, &str, Option<f64>); 9] = [
     ("counter", "allowed", Some(220.0)),
     ("counter", "denied", Some(220.0)),

@@ -1,4 +1,4 @@
-//! What it costs to see what is decided: in one process, by instructions, and in the service.
+//! Cost of telemetry: in one process, by instructions, and in the service.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! What a key takes, averaged between 500,000 and 1,000,000 keys: tables grow by doubling, and a single count would show
-//! them at their best or at their worst.
+//! Bytes per key, averaged between 500,000 and 1,000,000 keys: tables grow by doubling, and a
+//! single count would show their best or their worst.
 
 use crate::contenders::textbook::Textbook;
 use crate::contenders::throttlecrab::Throttlecrab;
@@ -72,7 +72,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Of ours, when every key has come once.
+    /// Bytes per key of our limiter, after each key has come once.
     fn of_limits(arrivals: &Arrivals, limits: &[Limit]) -> Self {
         Self::per_key(arrivals, || {
             let limiter = ours::limiter("", limits, TO as u64);

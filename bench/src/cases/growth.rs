@@ -1,4 +1,4 @@
-//! What a larger quota costs: the log, full, from quota 10 to 10,000.
+//! Cost of a larger quota: a full log, from quota 10 to 10,000.
 
 use super::{Scale, Worst};
 use crate::contenders::{Answer, Contender};

@@ -17,7 +17,7 @@ const GOVERNOR_AHASH: usize = 2;
 /// Above this many keys limitador is left out: it would take gigabytes and minutes to fill.
 const MOST_FOR_LIMITADOR: u64 = 1_000_000;
 
-/// One line of the table.
+/// Line of the table.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     keys: u64,
@@ -26,7 +26,7 @@ struct Case {
     answer: Answer,
 }
 
-/// What the bars are about.
+/// Figures with bars.
 #[derive(Default)]
 struct Bars {
     hot: Worst,

@@ -21,17 +21,17 @@ pub struct Governor<S: BuildHasher + Clone, C: Clock> {
     limiter: RateLimiter<String, DashMapStateStore<String, S>, C, NoOpMiddleware<C::Instant>>,
 }
 
-/// As it comes.
+/// Default limiter.
 pub fn default(answer: Answer) -> Governor<RandomState, DefaultClock> {
     Governor::new("governor", quota(answer), DefaultClock::default())
 }
 
-/// With a faster hasher.
+/// Limiter with a faster hasher.
 pub fn ahash(answer: Answer) -> Governor<ahash::RandomState, DefaultClock> {
     Governor::new("governor ahash", quota(answer), DefaultClock::default())
 }
 
-/// As it comes, `quota` per `window` steps, each decision a step.
+/// Default limiter with `quota` per `window` steps, each decision a step.
 pub fn stepped(quota: u32, window: u64, steps: Steps) -> Governor<RandomState, Stepped> {
     let quota = per(quota, Duration::from_nanos(window));
     Governor::new("governor", quota, Stepped { real: DefaultClock::default(), steps })

@@ -9,14 +9,14 @@ use limitador::limit::{Context, Expression, Limit, Namespace};
 use super::{AMPLE, Answer, Contender, DAY_S, SCANT};
 use crate::workload::Keys;
 
-/// One limit, counted by the variable `user`.
+/// Limit of limitador, counted by the variable `user`.
 pub struct Limitador {
     limiter: RateLimiter,
     namespace: Namespace,
 }
 
 impl Limitador {
-    /// With room for twice `keys`: what its cache evicts would count anew.
+    /// Limiter with room for twice `keys`: evicted keys would start again.
     pub fn new(answer: Answer, keys: u64) -> Self {
         let (quota, window_s) = match answer {
             Answer::Allowed => (AMPLE, 3_600),

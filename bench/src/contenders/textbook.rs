@@ -20,7 +20,7 @@ pub struct Textbook {
 }
 
 impl Textbook {
-    /// In nanoseconds of the system's monotonic clock.
+    /// Limiter on the system's monotonic clock, in nanoseconds.
     pub fn new(answer: Answer, keys: u64) -> Self {
         let (quota, window_s) = match answer {
             Answer::Allowed => (AMPLE, ample_window_s(keys)),
@@ -30,7 +30,7 @@ impl Textbook {
         Self { logs: DashMap::new(), quota: quota as usize, window, start: Instant::now(), steps: None }
     }
 
-    /// In steps, with every key's log full and its stamps spread over the last window.
+    /// Limiter on steps, with full logs and stamps spread over the last window.
     pub fn full(quota: u32, window: u64, keys: u64, steps: Steps) -> Self {
         let logs = DashMap::new();
         let spacing = window / u64::from(quota);

@@ -20,7 +20,7 @@ pub struct Throttlecrab {
 }
 
 impl Throttlecrab {
-    /// With room for `keys`.
+    /// Limiter with room for `keys`.
     pub fn new(answer: Answer, keys: u64) -> Self {
         let (quota, window_s) = match answer {
             Answer::Allowed => (AMPLE, 3_600),

@@ -1,4 +1,4 @@
-//! What is compared.
+//! Comparisons.
 
 use super::contender::Contender;
 use super::messages::{OK, OVER_LIMIT};

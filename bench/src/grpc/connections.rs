@@ -16,16 +16,17 @@ const GROUP: usize = 4;
 const STREAMS: usize = 8;
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 const BUFFER_BYTES: usize = 64 * 1024;
-/// How much the server may send before it is told that it may send more.
+/// Flow control window of the server.
 const WINDOW_BYTES: u32 = 1 << 30;
 /// Bytes in front of a message.
 const PREFIX_BYTES: usize = 5;
 
 /// 8 connections, as proxies have them, with 8 calls in flight on each.
 ///
-/// They are served in groups. While one group is read and written again, the server has the calls of the other to work on. Within a
-/// group the last connection is waited for first: when its answers come, those of the others are there, and the server has woken us
-/// up for a quarter of its answers at most. Waking somebody up is as much work for it as a good part of a call.
+/// Connections in groups. While one group is read and written again, the server works on the calls
+/// of the other. Within a group the client waits for the last connection first: when its answers
+/// arrive, those of the others are there, and the server has woken the client for at most a quarter
+/// of its answers. A wake-up costs the server a good part of a call.
 #[derive(Debug)]
 pub struct Connections(Vec<Vec<Connection>>);
 
@@ -34,7 +35,7 @@ struct Connection {
     stream: TcpStream,
     /// The number of the next call. A client's are odd.
     next: u32,
-    /// What came and was not looked at: the bytes before `filled`.
+    /// Received bytes that were not read yet, up to `filled`.
     buffer: Vec<u8>,
     filled: usize,
     out: Vec<u8>,
@@ -94,7 +95,7 @@ impl Connection {
         self.send();
     }
 
-    /// Waits for the answers to all of them.
+    /// Waits for the answers to all calls.
     fn wait(&mut self, look: &mut impl FnMut(&[u8])) {
         let (mut messages, mut ended) = (0, 0);
         while ended < STREAMS {

@@ -1,4 +1,4 @@
-//! What takes turns: a server, what it is asked, and what it has to say.
+//! Contender: a server, its requests and its expected answers.
 
 use prost::Message;
 
@@ -31,7 +31,7 @@ impl TakesTurns for Contender<'_> {
         self.name
     }
 
-    /// Asks once for every client, whatever comes back, then looks closely at as many answers.
+    /// Sends one request per client with any answer, then checks as many answers closely.
     fn warm_up(&mut self) {
         let Self { name, connections, requests, code, .. } = self;
         connections.ask(requests, CLIENTS as usize, |_| {});

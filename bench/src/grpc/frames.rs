@@ -3,7 +3,7 @@
 /// Bytes of a frame before its payload.
 pub const HEAD_BYTES: usize = 9;
 
-/// What a client says first.
+/// Connection preface.
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Part of a body.
@@ -12,7 +12,7 @@ pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
 /// A stream has failed.
 pub const RESET: u8 = 3;
-/// What one side wants of the other.
+/// Type of a SETTINGS frame.
 pub const SETTINGS: u8 = 4;
 /// A question that has to be repeated.
 pub const PING: u8 = 6;
@@ -21,23 +21,23 @@ pub const GOAWAY: u8 = 7;
 /// More may be sent.
 pub const WINDOW_UPDATE: u8 = 8;
 
-/// This settings or ping frame is an answer.
+/// Flag ACK of SETTINGS and PING frames.
 pub const ACK: u8 = 1;
-/// Nothing follows on this stream.
+/// Flag END_STREAM.
 pub const END_STREAM: u8 = 1;
-/// This head is complete.
+/// Flag END_HEADERS.
 pub const END_HEADERS: u8 = 4;
 
 /// A frame in the bytes that came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
-    /// What it is.
+    /// Type.
     pub kind: u8,
     /// More of that.
     pub flags: u8,
-    /// Whose it is.
+    /// Stream identifier.
     pub stream: u32,
-    /// What is in it.
+    /// Payload.
     pub payload: &'a [u8],
 }
 

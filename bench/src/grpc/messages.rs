@@ -4,7 +4,7 @@ use prost::Message;
 
 /// The service that all contenders offer.
 pub const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
-/// Where it is called.
+/// Path of the call.
 pub const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 /// `overall_code` and `code`: it may pass.
@@ -12,24 +12,24 @@ pub const OK: i32 = 1;
 /// `overall_code` and `code`: it may not.
 pub const OVER_LIMIT: i32 = 2;
 
-/// What is asked.
+/// Request.
 #[derive(Clone, PartialEq, Message)]
 pub struct RateLimitRequest {
-    /// Who asks.
+    /// Domain.
     #[prost(string, tag = "1")]
     pub domain: String,
-    /// What for.
+    /// Descriptors.
     #[prost(message, repeated, tag = "2")]
     pub descriptors: Vec<Descriptor>,
-    /// How many units it costs; 0 means 1.
+    /// Cost; 0 means 1.
     #[prost(uint32, tag = "3")]
     pub hits_addend: u32,
 }
 
-/// One thing that is limited.
+/// Descriptor.
 #[derive(Clone, PartialEq, Message)]
 pub struct Descriptor {
-    /// Its attributes.
+    /// Entries.
     #[prost(message, repeated, tag = "1")]
     pub entries: Vec<Pair>,
 }
@@ -45,33 +45,33 @@ pub struct Pair {
     pub value: String,
 }
 
-/// What is answered.
+/// Response.
 #[derive(Clone, PartialEq, Message)]
 pub struct RateLimitResponse {
-    /// Of all descriptors together.
+    /// Code of all descriptors together.
     #[prost(int32, tag = "1")]
     pub overall_code: i32,
-    /// Of each descriptor.
+    /// Status of each descriptor.
     #[prost(message, repeated, tag = "2")]
     pub statuses: Vec<Status>,
-    /// What the client is told.
+    /// Headers for the client.
     #[prost(message, repeated, tag = "3")]
     pub response_headers_to_add: Vec<Pair>,
 }
 
-/// What is answered to one descriptor.
+/// Status of one descriptor.
 #[derive(Clone, PartialEq, Message)]
 pub struct Status {
-    /// Whether it may pass.
+    /// Code: OK or OVER_LIMIT.
     #[prost(int32, tag = "1")]
     pub code: i32,
     /// The limit that was closest to refusing.
     #[prost(message, optional, tag = "2")]
     pub current_limit: Option<Limit>,
-    /// What is left of it.
+    /// Remaining units.
     #[prost(uint32, tag = "3")]
     pub limit_remaining: u32,
-    /// When all of it is there again.
+    /// Time until the limit is reset.
     #[prost(message, optional, tag = "4")]
     pub duration_until_reset: Option<Span>,
 }
@@ -79,13 +79,13 @@ pub struct Status {
 /// A limit.
 #[derive(Clone, PartialEq, Message)]
 pub struct Limit {
-    /// Its quota.
+    /// Quota.
     #[prost(uint32, tag = "1")]
     pub requests_per_unit: u32,
-    /// Its window, by Envoy's numbers.
+    /// Unit of the window, as Envoy numbers them.
     #[prost(int32, tag = "2")]
     pub unit: i32,
-    /// What it is called.
+    /// Name.
     #[prost(string, tag = "3")]
     pub name: String,
 }
@@ -102,14 +102,14 @@ pub struct Span {
 }
 
 impl RateLimitRequest {
-    /// What Envoy asks for a request to a path from an address.
+    /// Request of Envoy for a path and an address.
     pub fn new(path: &str, ip: String) -> Self {
         let pair = |(key, value): (&str, String)| Pair { key: key.to_owned(), value };
         let entries = [("method", "POST".to_owned()), ("path", path.to_owned()), ("ip", ip)].map(pair).into();
         Self { domain: "bench".to_owned(), descriptors: vec![Descriptor { entries }], hits_addend: 0 }
     }
 
-    /// As the body of a call: a byte for no compression, the length, the message.
+    /// Body of a call: a byte for no compression, the length, the message.
     pub fn framed(&self) -> Vec<u8> {
         let length = u32::try_from(self.encoded_len()).expect("a message is short");
         let mut bytes = vec![0];
@@ -120,7 +120,7 @@ impl RateLimitRequest {
 }
 
 impl RateLimitResponse {
-    /// As long as the answers of Slidegate to a request that is admitted by one limit.
+    /// Response as long as Slidegate's to a request that one limit admits.
     pub fn admitted() -> Self {
         let header = |key: &str, value: &str| Pair { key: key.to_owned(), value: value.to_owned() };
         let limit = Limit { requests_per_unit: 1000, unit: 1, name: "allowed-1000/s".to_owned() };

@@ -12,12 +12,12 @@ use std::time::Duration;
 use super::plans::{LOOKS_PER_SECOND, Plan, Takes};
 use super::protocols::Protocol;
 
-/// How often they do something. They share a core with the one who waits, so they do little at a time: what they take of it is
-/// not what the server makes others wait for.
+/// Interval of their actions. They share a core with the client that waits, so that they do little
+/// at a time: their own time on it is no wait caused by the server.
 const TICK: Duration = Duration::from_millis(1_000 / LOOKS_PER_SECOND as u64);
 /// The most connections that are opened in a tick: two thousand a second.
 const AT_ONCE: usize = 20;
-/// How long it takes until nothing of them is left.
+/// Time until nothing of them is left.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
 /// Clients that go on until this is dropped.
@@ -71,7 +71,7 @@ struct Clients {
 struct Connection {
     stream: TcpStream,
     sent_requests: u32,
-    /// What the system has not taken yet.
+    /// Bytes that the system has not accepted yet.
     unsent: Vec<u8>,
     is_answered: bool,
 }
@@ -106,7 +106,7 @@ impl Clients {
 }
 
 impl Connection {
-    /// Nothing if the connection is over.
+    /// One action; `None` if the connection has ended.
     fn step(&mut self, plan: &Plan, protocol: &Protocol) -> Option<()> {
         if plan.takes != Takes::Nothing {
             self.take()?;

@@ -1,4 +1,4 @@
-//! When the machine stood still, because its host ran somebody else: nobody here made anybody wait then.
+//! Pauses of the machine, while its host ran another one: no process here caused such a wait.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::cores::CORES;
 
-/// How often it is looked whether a core runs.
+/// Interval of the check that a core runs.
 const TICK: Duration = Duration::from_micros(250);
-/// What is later than this was kept from running.
+/// Delay from which a tick counts as a pause.
 const LATE: Duration = Duration::from_micros(500);
-/// Before everybody who is measured.
+/// Real-time priority, above all measured processes.
 const PRIORITY: &str = "50";
 
 type Intervals = Arc<Mutex<Vec<(Instant, Instant)>>>;
@@ -46,7 +46,7 @@ impl Pauses {
         Self { of_cores, over, watchers }
     }
 
-    /// How long it stood still between these times.
+    /// Length of the pauses between these times.
     pub(super) fn between(&self, from: Instant, to: Instant) -> Duration {
         let of_core = |intervals: &Intervals| -> Duration {
             let intervals = intervals.lock().expect("nobody fails with it");

@@ -1,52 +1,52 @@
-//! What attackers do, and what as many clients that mean well do at the same rate.
+//! Plans of attackers, and of as many well-behaved clients at the same rate.
 
 use super::protocols::{Protocol, http_check};
 
 /// Looks at a connection each second at most.
 pub(super) const LOOKS_PER_SECOND: u32 = 100;
 
-/// What clients do with their connections.
+/// Plan of a client's connection.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Connections at a time; one that was ended is opened again.
     pub connections: usize,
-    /// What is sent at first.
+    /// First bytes.
     pub first: Vec<u8>,
-    /// What is sent at every look, by how many requests were sent.
+    /// Bytes of each action, by the number of requests sent so far.
     pub then: fn(&Protocol, u32) -> Vec<u8>,
     /// Requests that go with a look.
     pub requests: u32,
     /// Looks at each connection in a second.
     pub looks: u32,
-    /// How much more is sent as fast as it is taken, at first.
+    /// Bytes that are sent at first as fast as the server accepts them.
     pub flood_bytes: usize,
-    /// Whether answers are taken.
+    /// Reading of answers.
     pub takes: Takes,
 }
 
-/// Whether answers are taken.
+/// Reading of answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Takes {
     /// Never.
     Nothing,
-    /// What is there, at every look.
+    /// Reads all that has arrived, at each action.
     Anything,
-    /// Each before the next request is sent.
+    /// Reads each answer before the next request.
     OneByOne,
 }
 
 /// An attack, and the company that it is compared with.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// How it is called.
+    /// Name.
     pub name: &'static str,
-    /// What attackers do.
+    /// Plan of the attackers.
     pub attack: Plan,
-    /// What as many others would do at the same rate; nobody else where none can be the same.
+    /// Plan of as many well-behaved clients at the same rate; `None` where no such plan exists.
     pub company: Option<Plan>,
 }
 
-/// All that is measured with a protocol.
+/// All trials of a protocol.
 pub fn trials(protocol: &Protocol) -> Vec<Trial> {
     let mut trials = vec![half_open(protocol), slow(protocol), never_reading(protocol), flooding(protocol)];
     if protocol.name == "http" {
@@ -94,7 +94,7 @@ fn never_reading(protocol: &Protocol) -> Trial {
     Trial { name: "never reading", attack, company: Some(Plan { then: one, ..asking(protocol, 200, 10) }) }
 }
 
-/// As many requests each second as others make, all at once.
+/// As many requests per second as others make, all at once.
 fn flooding(protocol: &Protocol) -> Trial {
     let then = |protocol: &Protocol, number: u32| {
         (number..number + protocol.flood).flat_map(protocol.request).collect()

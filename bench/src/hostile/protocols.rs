@@ -2,24 +2,24 @@
 
 use crate::http::answer;
 
-/// One protocol.
+/// Protocol of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
-    /// How it is called in the report.
+    /// Name in the report.
     pub name: &'static str,
-    /// What a connection begins with.
+    /// First bytes of a connection.
     pub greeting: fn() -> Vec<u8>,
     /// A request, the so-manieth of its connection.
     pub request: fn(u32) -> Vec<u8>,
-    /// One whose answer is long, if there is one.
+    /// Request with a long answer, if there is one.
     pub long_request: fn(u32) -> Vec<u8>,
-    /// Where the answer to a request ends, if it is there; it has to be a good one.
+    /// End of the answer to a request, if it has arrived; it has to be an admission.
     pub answered: fn(&[u8], u32) -> Option<usize>,
     /// Requests of a flood each second, on one connection.
     pub flood: u32,
 }
 
-/// All that are measured.
+/// All measured protocols.
 pub const PROTOCOLS: [Protocol; 4] = [HTTP, GRPC, RESP, ADMIN];
 
 const HTTP: Protocol = Protocol {
@@ -86,7 +86,7 @@ const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const FRAME_HEAD_BYTES: usize = 9;
-/// One descriptor with one entry, and the bytes before it.
+/// Message with one descriptor with one entry, after its prefix.
 const MESSAGE: &[u8] = b"\0\0\0\0\x1b\n\x01a\x12\x16\n\x14\n\x04user\x12\x0cwell-behaved";
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {

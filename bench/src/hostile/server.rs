@@ -12,7 +12,7 @@ server: {connections: {head_timeout: 1s, body_timeout: 1s, write_timeout: 1s, id
 rules: [{name: api, key: [user], limits: [1000000/s]}]
 ";
 
-/// Starts it; where its listeners are, in the order of [`super::PROTOCOLS`].
+/// Starts the server; the addresses of its listeners, in the order of [`super::PROTOCOLS`].
 pub fn serve() -> (Server, [SocketAddr; 4]) {
     let [grpc, resp, admin] = [(); 3].map(|()| free_address());
     let file = policy::file(POLICY);

@@ -1,4 +1,4 @@
-//! How long a client waits that asks a thousand times a second, from an address of its own.
+//! Waits of a client with a thousand requests per second, from an address of its own.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -12,12 +12,12 @@ use super::protocols::Protocol;
 const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const PACE: Duration = Duration::from_millis(1);
 
-/// How long answers took.
+/// Waits for answers.
 #[derive(Clone, Default, Debug)]
 pub struct Waits(Vec<Duration>);
 
 impl Waits {
-    /// So many hundredths of them took no longer, in microseconds.
+    /// Percentile of the waits, in microseconds.
     pub fn us(&mut self, hundredths: usize) -> f64 {
         self.0.sort_unstable();
         self.0[(self.0.len() - 1) * hundredths / 100].as_secs_f64() * 1e6
@@ -42,8 +42,8 @@ impl Client {
         Self { stream, protocol, asked: 0, unread: Vec::new(), pauses: Pauses::watch() }
     }
 
-    /// Asks so many times. A request that has to wait for the one before it began to wait when it was due; while the machine
-    /// stands still nothing becomes due, and nobody waits.
+    /// Sends this many requests. A request behind another one waits from the time when it was due;
+    /// while the machine stands still, nothing becomes due.
     pub fn ask(&mut self, requests: usize, waits: &mut Waits) {
         let mut due = Instant::now();
         waits.0.extend((0..requests).map(|_| {
@@ -76,7 +76,7 @@ impl Client {
     }
 }
 
-/// Only the runtime's sockets can choose where they come from.
+/// Connects by a socket of the runtime, which alone can choose its source address.
 fn connect(server: SocketAddr) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
     let stream = runtime.block_on(async {

@@ -1,15 +1,15 @@
-//! As much of an answer as the load has to know: what it says, and where it ends.
+//! Response, as far as the load generator reads it: its content and its end.
 
-/// What an answer has to be.
+/// Expected response.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// Its status line begins so. Looked at in every answer.
+    /// Beginning of the status line, checked in every response.
     pub status: &'static str,
-    /// Its body has this in it. Looked at before anything is measured.
+    /// Text in the body, checked before the measurement.
     pub says: &'static str,
 }
 
-/// How long the first answer in these bytes is, if all of it is there.
+/// Length of the first response in these bytes, if it is complete.
 pub fn length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let body = bytes[..head]

@@ -1,4 +1,4 @@
-//! What is compared.
+//! Comparisons.
 
 use std::path::Path;
 

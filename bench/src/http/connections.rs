@@ -14,9 +14,10 @@ const ANSWER_BYTES: usize = 16 * 1024;
 
 /// 32 connections with one request in flight on each.
 ///
-/// They are served in groups. While one group is read and written again, the server has the requests of the others to
-/// work on. Within a group the last answer is waited for first: when it is there, so are most of the others, and the
-/// server has woken us up once for eight answers. Waking somebody up is as much work for it as a good part of a request.
+/// Connections in groups. While one group is read and written again, the server works on the
+/// requests of the others. Within a group the client waits for the last answer first: when it is
+/// there, so are most of the others, and the server has woken the client once for eight answers. A
+/// wake-up costs the server a good part of a request.
 #[derive(Debug)]
 pub struct Connections {
     groups: Vec<Vec<TcpStream>>,

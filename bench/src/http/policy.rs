@@ -14,7 +14,7 @@ pub fn allowed_and_denied() -> String {
     text
 }
 
-/// So many rules for as many paths, none of which matches what another does.
+/// Policy of this many rules, each for its own path.
 pub fn many(rules: u32) -> String {
     let mut text = String::from("version: 1\nrules:\n");
     for number in 0..rules {

@@ -1,6 +1,6 @@
 //! Requests, written out before anything is measured.
 
-/// How many different requests there are: as many clients.
+/// Number of different requests, one per client.
 pub const CLIENTS: u32 = 4096;
 
 /// The bytes of many requests, one for each client, that are sent again and again.
@@ -12,7 +12,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// One request for each client.
+    /// Request of each client.
     pub fn of(request: impl Fn(u32) -> Vec<u8>) -> Self {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for client in 0..CLIENTS {

@@ -19,7 +19,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a program; `arguments` adds what it has to be told, its address included.
+    /// Starts a program; `arguments` adds its arguments, including its address.
     pub fn start(program: &Path, arguments: impl FnOnce(&mut Command, SocketAddr)) -> Self {
         let address = free_address();
         let mut command = on_server_core(program);
@@ -46,12 +46,12 @@ impl Server {
         }
     }
 
-    /// Where it listens.
+    /// Address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How long its threads have run, by the scheduler's books.
+    /// CPU time of its threads, by the scheduler.
     pub fn cpu(&self) -> Duration {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("the server runs");
         let ran_ns = tasks.filter_map(|task| {
@@ -87,7 +87,7 @@ impl Drop for Server {
     }
 }
 
-/// What is in a file, from its beginning.
+/// Contents of a file, from its beginning.
 fn all_of(mut file: File) -> String {
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("the file can be read");

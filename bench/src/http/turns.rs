@@ -9,31 +9,32 @@ use crate::report::{Report, grouped};
 /// A server with a core to itself is busy for at least this share of the time.
 const BUSY: f64 = 0.9;
 
-/// Who takes turns.
+/// Contender that takes turns.
 pub trait TakesTurns {
-    /// What it is called in the tables.
+    /// Name in the tables.
     fn name(&self) -> &'static str;
 
-    /// Asks whatever has to be asked before anything is measured, and looks closely at the answers.
+    /// Sends all requests that precede the measurement, and checks the answers closely.
     fn warm_up(&mut self);
 
     /// Takes a turn of at least so many requests.
     fn turn(&mut self, at_least: usize) -> Turn;
 }
 
-/// What one turn took.
+/// Time of a turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     /// Requests, all of them answered.
     pub requests: usize,
-    /// What the server took of its core.
+    /// CPU time of the server.
     pub cpu: Duration,
-    /// What it took by the clock on the wall.
+    /// Wall time.
     pub wall: Duration,
 }
 
 impl Turn {
-    /// Asks at least so often, and notes what it took. `cpu` tells what the server has taken of its core so far.
+    /// Sends at least this many requests, and measures them. `cpu` returns the CPU time of the
+    /// server so far.
     pub fn timed(at_least: usize, cpu: impl Fn() -> Duration, mut ask: impl FnMut(usize) -> usize) -> Self {
         // Another one had the caches before.
         ask(at_least / 8);
@@ -44,11 +45,11 @@ impl Turn {
     }
 }
 
-/// What every turn took.
+/// Times of all turns.
 #[derive(Debug)]
 pub struct Measured {
     names: Vec<&'static str>,
-    /// By contender, then by round.
+    /// Measurements by contender, then by round.
     turns: Vec<Vec<Turn>>,
 }
 
@@ -79,12 +80,12 @@ impl Measured {
         median(self.turns[index].iter().map(Turn::per_second).collect())
     }
 
-    /// How many times as many requests per second one answers as another does, in the same round.
+    /// Ratio of requests per second of one contender to another, in the same round.
     pub fn ratio(&self, one: usize, other: usize) -> f64 {
         self.median_of(one, other, |one, other| one.per_second() / other.per_second())
     }
 
-    /// How many times as much of its core one takes for a request as another does, in the same round.
+    /// Ratio of CPU time per request of one contender to another, in the same round.
     pub fn cpu_ratio(&self, one: usize, other: usize) -> f64 {
         self.median_of(one, other, |one, other| one.cpu_us() / other.cpu_us())
     }

@@ -1,4 +1,4 @@
-//! What is compared, case by case.
+//! Cases of a comparison.
 
 pub mod bytes;
 pub mod cpu;

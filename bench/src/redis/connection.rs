@@ -1,4 +1,4 @@
-//! One blocking connection: no library in what is measured, and commands that were packed beforehand.
+//! Blocking connection without a client library, with commands that were packed beforehand.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use super::resp::{Reply, pack};
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
-    /// What has come, up to `end`; more fits behind.
+    /// Received bytes, up to `end`.
     buffer: Vec<u8>,
     end: usize,
 }
@@ -51,12 +51,12 @@ impl Connection {
         self.end += received;
     }
 
-    /// One command, for which only that it succeeded is of interest.
+    /// Sends a command that has to succeed.
     pub fn run(&mut self, command: &[&str]) {
         self.show(command, |_| ());
     }
 
-    /// One command, and what is to be made of its reply.
+    /// Sends a command, and maps its reply.
     pub fn show<A: AsRef<[u8]>, R>(&mut self, command: &[A], make: impl FnOnce(Reply<'_>) -> R) -> R {
         self.send(&pack(command));
         let (mut make, mut made) = (Some(make), None);
@@ -64,7 +64,7 @@ impl Connection {
         made.expect("there is one reply")
     }
 
-    /// One command that is answered with text.
+    /// Sends a command whose reply is text.
     pub fn ask(&mut self, command: &[&str]) -> String {
         self.show(command, |reply| reply.text().to_owned())
     }

@@ -12,12 +12,12 @@ use super::question::subject;
 use super::server::Server;
 use super::turns::{Contender, Tally};
 
-/// How many subjects come, and how many of them at once.
+/// Number of subjects, and of concurrent checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Checks {
-    /// How many subjects there are.
+    /// Number of subjects.
     pub subjects: u64,
-    /// How many tasks check at the same time.
+    /// Number of concurrent tasks.
     pub at_once: usize,
 }
 
@@ -26,7 +26,7 @@ pub struct Library {
     name: &'static str,
     runtime: Runtime,
     limiter: Arc<Limiter>,
-    /// What each task checks, one after the other.
+    /// Keys of each task, in order.
     tasks: Vec<Arc<[String]>>,
 }
 
@@ -43,7 +43,7 @@ impl Library {
         Self { name, runtime, limiter, tasks: (0..checks.at_once).map(subjects_of).collect() }
     }
 
-    /// Whether the first subject of a task may pass.
+    /// Checks the first subject of a task.
     pub fn check(&self, task: usize) -> bool {
         self.runtime.block_on(self.limiter.check(&self.tasks[task][0]))
     }

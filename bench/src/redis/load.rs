@@ -1,4 +1,4 @@
-//! How many ask, and how many requests they have in flight.
+//! Load: connections and requests in flight.
 
 use super::connection::Connection;
 use super::server::Server;
@@ -6,10 +6,10 @@ use super::server::Server;
 /// Requests in flight on a connection: what a pipeline holds, and what a call of ours coalesces.
 pub const IN_FLIGHT: usize = 16;
 
-/// Who asks.
+/// Domain.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// How many subjects are asked about in a turn.
+    /// Number of subjects of a turn.
     pub subjects: u64,
     /// Turns per round.
     pub turns: usize,
@@ -29,7 +29,7 @@ impl Load {
     /// One request at a time.
     pub const ONE_BY_ONE: Self = Self { subjects: 32, turns: 40, connections: 1, in_flight: 1 };
 
-    /// Its connections.
+    /// Connects all its connections.
     pub fn connect(&self, server: &Server) -> Vec<Connection> {
         (0..self.connections).map(|_| server.connect()).collect()
     }

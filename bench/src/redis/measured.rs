@@ -1,17 +1,17 @@
-//! What came out of the turns.
+//! Measurements of the turns.
 
 use std::time::{Duration, Instant};
 
 use super::turns::Tally;
 use crate::middle::median;
 
-/// What every contender took in every round.
+/// Times of all contenders in all rounds.
 #[derive(Debug)]
 pub struct Measured {
     names: Vec<&'static str>,
-    /// By contender, then by round.
+    /// Measurements by contender, then by round.
     rounds: Vec<Vec<Tally>>,
-    /// By contender: what was let through, and when.
+    /// Admissions by contender: the time and the number.
     admitted: Vec<Vec<(Instant, usize)>>,
 }
 
@@ -27,24 +27,24 @@ pub struct Figure {
 }
 
 impl Measured {
-    /// Nothing yet of these contenders.
+    /// Empty measurements of these contenders.
     pub fn of(names: impl Iterator<Item = &'static str>) -> Self {
         let names: Vec<_> = names.collect();
         let (rounds, admitted) = (vec![Vec::new(); names.len()], vec![Vec::new(); names.len()]);
         Self { names, rounds, admitted }
     }
 
-    /// Notes that a turn has just let so many through.
+    /// Records the admissions of a turn that just ended.
     pub fn note_admitted(&mut self, index: usize, admitted: usize) {
         self.admitted[index].push((Instant::now(), admitted));
     }
 
-    /// Notes a round.
+    /// Records a round.
     pub fn note_round(&mut self, tallies: Vec<Tally>) {
         self.rounds.iter_mut().zip(tallies).for_each(|(rounds, tally)| rounds.push(tally));
     }
 
-    /// What the contenders are called, in their order.
+    /// Names of the contenders, in their order.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }
@@ -54,7 +54,7 @@ impl Measured {
         self.figure(|of| of(index)).median
     }
 
-    /// How the server's time for one contender compares with that for another.
+    /// Ratio of the server's time for one contender to that for another.
     pub fn ratio(&self, one: usize, other: usize) -> Figure {
         self.figure(|of| of(one) / of(other))
     }
@@ -79,7 +79,7 @@ impl Measured {
         median(rates.collect())
     }
 
-    /// What this share of its round trips does not exceed, in microseconds.
+    /// Quantile of the round trip times, in microseconds.
     pub fn trip_us(&self, index: usize, share: f64) -> f64 {
         let mut trips: Vec<Duration> =
             self.rounds[index].iter().flat_map(|round| round.trips.iter().copied()).collect();
@@ -97,8 +97,8 @@ impl Measured {
         self.rounds.iter().map(share).fold(f64::INFINITY, f64::min)
     }
 
-    /// How many a contender has let through within so long before its last turn, where that is least.
-    pub fn least_held(&self, window: Duration) -> usize {
+    /// Fewest admissions of any contender within this time before its last turn.
+    pub fn least_usage(&self, window: Duration) -> usize {
         let held = |admitted: &Vec<(Instant, usize)>| {
             let (last, _) = admitted.last().expect("every contender had a turn");
             let within = admitted.iter().rev().take_while(|(at, _)| *last - *at < window);

@@ -12,15 +12,15 @@ use super::question::{Question, subject};
 use super::resp::Reply;
 use super::server::Server;
 
-/// On a busy machine a pause is no failure.
+/// Timeout, long enough that a pause of a busy machine is no failure.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One call per decision, as a node sends it that has one request at a time.
+/// Contender with one call per decision, as from a node with one request at a time.
 pub fn single(server: &Server, name: &'static str, limits: &[Limit]) -> Question {
     question(server, name, limits, 1)
 }
 
-/// One call for all requests in flight, as a node sends it that has so many at a time.
+/// Contender with one call for all requests in flight, as from a node with as many at a time.
 pub fn coalesced(server: &Server, name: &'static str, limits: &[Limit]) -> Question {
     question(server, name, limits, IN_FLIGHT)
 }
@@ -43,7 +43,8 @@ fn question(server: &Server, name: &'static str, limits: &[Limit], per_command: 
     Question { name, per_command, command: Box::new(command), admitted: Box::new(admitted) }
 }
 
-/// What the limiter is called, so that every contender has keys of its own, no longer than those of the textbooks.
+/// Name of the limiter, so that each contender has its own keys, no longer than those of the
+/// textbook scripts.
 fn initials(name: &str) -> String {
     name.split(' ').filter_map(|word| word.chars().next()).collect()
 }
@@ -52,7 +53,7 @@ fn initials(name: &str) -> String {
 pub struct Limiter(slidegate::AsyncLimiter<Redis>);
 
 impl Limiter {
-    /// Of these limits. It connects when it is first asked.
+    /// Limiter of these limits. It connects at its first check.
     pub fn new(url: &str, limits: &[Limit]) -> Self {
         let store =
             Redis::new(&RedisConfig::parse(url).expect("the server has an address").timeout(PATIENCE));
@@ -60,7 +61,7 @@ impl Limiter {
         Self(limiter.expect("the limits go together"))
     }
 
-    /// Whether this one may pass.
+    /// Checks a key.
     pub async fn check(&self, key: &str) -> bool {
         self.0.check(key).await.expect("the server answers").is_allowed()
     }

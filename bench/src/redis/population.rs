@@ -17,19 +17,19 @@ pub struct Population {
     random: Random,
 }
 
-/// Where the keys are, and how many.
+/// Place and number of the keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The database: each has a table of its own.
     pub database: usize,
-    /// How many subjects there are.
+    /// Number of subjects.
     pub subjects: u64,
     /// Decisions per turn.
     pub turn: usize,
 }
 
 impl Population {
-    /// Asks once about every subject, so that all keys are there.
+    /// Decides once for each subject, so that all keys exist.
     pub fn new(server: &Server, question: Question, place: Place) -> Self {
         let Place { database, subjects, turn } = place;
         let mut connections = Load::PIPELINED.connect(server);

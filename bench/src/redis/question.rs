@@ -1,4 +1,4 @@
-//! How a contender is asked, and how its answer is read.
+//! Question to a contender: its command and the reading of its reply.
 
 use super::resp::{Reply, pack};
 use super::server::Server;
@@ -6,15 +6,15 @@ use super::server::Server;
 /// Packs the command that decides about these subjects.
 type Command = Box<dyn Fn(&[u64]) -> Vec<u8>>;
 
-/// How a contender is asked whether someone may pass.
+/// Question to a contender.
 pub struct Question {
-    /// What it is called in the tables.
+    /// Name in the tables.
     pub name: &'static str,
-    /// How many are decided by one command.
+    /// Decisions per command.
     pub per_command: usize,
     /// Packs the command that decides about these subjects.
     pub command: Command,
-    /// How many the reply lets pass.
+    /// Number of admissions in a reply.
     pub admitted: Box<dyn Fn(Reply<'_>) -> usize>,
 }
 
@@ -53,7 +53,7 @@ impl Question {
     }
 }
 
-/// What a call hands to a script.
+/// Parameters of a script.
 pub struct Parameters {
     /// KEYS.
     pub keys: Vec<String>,

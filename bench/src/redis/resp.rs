@@ -11,7 +11,7 @@ pub fn pack<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
     packed
 }
 
-/// What the server answered.
+/// Reply of the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reply<'a> {
     /// A line, such as `OK`.
@@ -20,7 +20,7 @@ pub enum Reply<'a> {
     Number(i64),
     /// Bytes.
     Bytes(&'a [u8]),
-    /// Nothing, or an array without items.
+    /// Null, or an array without items.
     Nothing,
 }
 

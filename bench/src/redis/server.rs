@@ -18,14 +18,14 @@ pub struct Server {
     child: Child,
     address: SocketAddr,
     folder: PathBuf,
-    /// Whether its main thread runs or sleeps.
+    /// State of its main thread: running or sleeping.
     stat: File,
-    /// How long its main thread has run.
+    /// CPU time of its main thread.
     schedstat: File,
 }
 
 impl Server {
-    /// Starts one on a free port and keeps this process off its core.
+    /// Starts a server on a free port, and keeps this process off its core.
     pub fn start() -> Self {
         let folder = std::env::temp_dir().join(format!("slidegate-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
@@ -57,12 +57,12 @@ impl Server {
         Connection::open(self.address).expect("the server runs")
     }
 
-    /// Where it listens, as clients want to be told.
+    /// URL for clients.
     pub fn url(&self) -> String {
         format!("redis://{}", self.address)
     }
 
-    /// Its version.
+    /// Version.
     pub fn version(&self) -> String {
         self.connect().info("server", "redis_version").expect("a server has a version")
     }
@@ -72,7 +72,7 @@ impl Server {
         self.connect().run(&["FLUSHALL", "SYNC"]);
     }
 
-    /// How long its main thread, which does all the work, has run.
+    /// CPU time of its main thread, which does all the work.
     ///
     /// The kernel brings this up to date when the thread goes to sleep, so that is waited for: after its last answer the
     /// server has a few microseconds to go.
@@ -100,7 +100,8 @@ fn read<'a>(file: &File, buffer: &'a mut [u8]) -> &'a str {
     std::str::from_utf8(&buffer[..length]).expect("the kernel writes text")
 }
 
-/// From the line in `/proc/<pid>/stat`: the state follows the program's name, which is in brackets.
+/// Whether a process sleeps, by `/proc/<pid>/stat`: the state follows the program's name, which is
+/// in brackets.
 fn asleep(stat: &str) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'))
 }

@@ -16,7 +16,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Asks about all of these subjects.
+    /// Commands for all of these subjects.
     pub(super) fn of(question: &Question, ids: &[u64]) -> Self {
         let commands = ids.chunks(question.per_command);
         let replies = commands.len();

@@ -10,7 +10,7 @@ use super::server::Server;
 
 /// What takes turns.
 pub trait Contender {
-    /// What it is called in the tables.
+    /// Name in the tables.
     fn name(&self) -> &'static str;
 
     /// What comes right before a turn and does not count.
@@ -25,13 +25,13 @@ pub trait Contender {
 pub struct Tally {
     /// How many requests were decided.
     pub decisions: usize,
-    /// How many of them may pass.
+    /// Number of admissions.
     pub admitted: usize,
-    /// How long each round trip took.
+    /// Time of each round trip.
     pub trips: Vec<Duration>,
-    /// What the server took of its core.
+    /// CPU time of the server.
     pub cpu: Duration,
-    /// What it took by the clock on the wall.
+    /// Wall time.
     pub wall: Duration,
 }
 
@@ -51,7 +51,7 @@ pub struct Turns<'a> {
     server: &'a Server,
     contenders: Vec<Box<dyn Contender>>,
     measured: Measured,
-    /// From the start of one cycle to that of the next, if there is nothing to catch up with.
+    /// Time between the starts of two cycles, if there is nothing to catch up with.
     pace: Duration,
     next: Instant,
 }
@@ -76,12 +76,12 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// What has come out so far.
+    /// Measurements so far.
     pub fn measured(&self) -> &Measured {
         &self.measured
     }
 
-    /// What came out.
+    /// Measurements.
     pub fn into_measured(self) -> Measured {
         self.measured
     }
@@ -104,7 +104,7 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// How long a cycle takes if nobody waits: the median of a few.
+/// Time of a cycle without pauses: the median of a few.
 pub fn cycle_time(contenders: &mut [Box<dyn Contender>]) -> Duration {
     const CYCLES: usize = 21;
     let mut took: Vec<Duration> = (0..CYCLES)

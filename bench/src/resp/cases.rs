@@ -1,4 +1,4 @@
-//! What is compared.
+//! Comparisons.
 
 use super::connections::Load;
 use super::contender::Contender;
@@ -8,7 +8,7 @@ use crate::http::turns::Measured;
 use crate::http::{Scale, policy};
 use crate::report::{Must, Report};
 
-/// One rule for everybody, by address.
+/// Policy with one rule, by address.
 const ONE_RULE: &str = "version: 1\nrules: [{ name: each, key: [ip], limits: [1000/s] }]\n";
 const USED_UP: &str = "version: 1\nrules: [{ name: each, key: [ip], limits: [1/day] }]\n";
 
@@ -21,7 +21,7 @@ const NOT_LIMITED: Expected = Expected::five(b"*5\r\n:0\r\n");
 
 /// throttlecrab-server takes so many times as long as the others.
 const SLOW: usize = 25;
-/// One command at a time takes so many times as long as pipelines do.
+/// Factor by which single commands take longer than pipelines.
 const ONE_BY_ONE_SLOW: usize = 8;
 
 fn ping(_: &str) -> String {
@@ -49,7 +49,7 @@ fn cl_throttle(client: &str) -> String {
     format!("CL.THROTTLE {client} 100000 1000 60")
 }
 
-/// One that is over before the next: the key is a newcomer every time.
+/// CL.THROTTLE whose window ends before the next one: each time the key is new.
 fn cl_throttle_anew(client: &str) -> String {
     format!("CL.THROTTLE {client} 1000 1000 1")
 }
@@ -92,7 +92,7 @@ pub fn pipelined(report: &mut Report, scale: Scale) {
     }
 }
 
-/// One command at a time beside PING of Redis.
+/// Single commands beside PING of Redis.
 pub fn single(report: &mut Report, scale: Scale) {
     const PING: usize = 0;
     const CHECK: usize = 1;

@@ -10,7 +10,7 @@ use super::replies::{Expected, Reader};
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 const REPLY_BYTES: usize = 16 * 1024;
 
-/// How many connections there are, and how many commands are in flight on each.
+/// Number of connections, and of commands in flight on each.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Connections are served in groups. While one group is read and written again, the server has the commands of the others to

@@ -1,4 +1,4 @@
-//! What takes turns: a server, what it is asked, and what it has to say.
+//! Contender: a server, its requests and its expected answers.
 
 use super::commands::Commands;
 use super::connections::{Connections, Load};
@@ -15,7 +15,7 @@ pub struct Contender<'a> {
     connections: Connections,
     commands: Commands,
     expected: Expected,
-    /// Its turns are so many times as short as those of the others.
+    /// Factor by which its turns are shorter than those of the others.
     divisor: usize,
 }
 
@@ -48,7 +48,7 @@ impl TakesTurns for Contender<'_> {
         self.name
     }
 
-    /// Asks once for every client, whatever comes back.
+    /// Sends one request per client, with any reply.
     fn warm_up(&mut self) {
         self.connections.ask(&mut self.commands, self.expected.whatever(), CLIENTS as usize);
         self.ask(CLIENTS as usize);

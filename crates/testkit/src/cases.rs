@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const DEFAULT_CASES: u64 = 10_000;
 const DEFAULT_SEED: u64 = 0x511D_E6A7E;
 
-/// A small generator (splitmix64): the same seed always gives the same case.
+/// Random number generator (splitmix64): the same seed always gives the same case.
 pub struct Rng(Cell<u64>);
 
 impl Rng {
@@ -29,17 +29,17 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 up to, not including, `end`.
+    /// Number from 0 up to, not including, `end`.
     pub fn below(&self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
-    /// From `first` to `last`, both included.
+    /// Number from `first` to `last`, both included.
     pub fn between(&self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }
 
-    /// From 1 to `last`, every order of magnitude as likely as the next.
+    /// Number from 1 to `last`; all orders of magnitude are equally likely.
     pub fn magnitude(&self, last: u64) -> u64 {
         let bits = self.between(1, u64::from(last.ilog2()) + 1);
         self.between(1, last.min(u64::MAX >> (64 - bits)))
@@ -50,7 +50,7 @@ impl Rng {
         self.below(n) == 0
     }
 
-    /// One element, each as likely as the next.
+    /// Random element; all are equally likely.
     ///
     /// # Panics
     /// If there is none.

@@ -31,10 +31,11 @@ pub use sentinel::Sentinels;
 pub use server::RedisServer;
 pub use tls::{ClientCertificates, TlsServer};
 
-/// Longer than anything here takes, on a busy machine too.
+/// Longest wait for anything here, more than it takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Polls until there is an answer: another process gives it, so nothing can wake this one.
+/// Polls until there is an answer. It comes from another process, so that nothing can wake this
+/// one.
 pub fn wait_for<T>(what: &str, mut answer: impl FnMut() -> Result<T, String>) -> T {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What a key takes of the server's memory when its log is full.
+//! Memory of the server per key with a full log.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::report::{Must, Report, grouped};
 
 /// The window is longer than it takes to fill a log, so that nothing has left when the last entry comes.
 const SPARE: f64 = 1.1;
-/// And long enough that no key is gone before the memory has been read.
+/// Shortest window: long enough that no key expires before the memory is read.
 const SHORTEST_MS: u64 = 3_000;
 /// Between two entries of a key. A log of 1,000 then takes longer to fill than the shortest window, as it must: only so are all
 /// of its slots used.
@@ -67,7 +67,7 @@ pub fn run(report: &mut Report, server: &Server, scale: Scale) {
     report.bar("bytes per key, counter", counter, Must::AtMost(150.0));
 }
 
-/// How the logs of many keys are filled.
+/// Filling of the logs of many keys.
 #[derive(Clone, Copy)]
 struct Fill {
     quota: u64,
@@ -97,12 +97,12 @@ impl Fill {
     }
 }
 
-/// What a key takes.
+/// Memory of a key.
 struct Filled {
     bytes: f64,
-    /// What the server says that one of the keys takes.
+    /// Memory of one key, by MEMORY USAGE.
     of_one: i64,
-    /// How many requests the key has let through.
+    /// Number of admissions of the key.
     entries: f64,
 }
 

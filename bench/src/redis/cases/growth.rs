@@ -1,4 +1,4 @@
-//! What a larger number of keys costs, beside what it costs a plain INCR.
+//! Cost of a larger number of keys, beside its cost for a plain INCR.
 
 use super::super::population::{Place, Population};
 use super::super::question::Question;

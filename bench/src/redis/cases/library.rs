@@ -56,7 +56,7 @@ fn library(server: &Server, name: &'static str, window_ms: u64, at_once: usize) 
     Library::new(server, name, &limits, Checks { subjects: Load::ONE_NODE.subjects, at_once })
 }
 
-/// How many calls of scripts 16 checks at once take.
+/// Number of script calls for 16 concurrent checks.
 fn commands(report: &mut Report, server: &Server) {
     let mut library = library(server, "library, 16 at once", HOUR_MS, IN_FLIGHT);
     // The first sweep connects and makes the script known.
@@ -71,7 +71,8 @@ fn commands(report: &mut Report, server: &Server) {
     server.flush();
 }
 
-/// From a line such as `cmdstat_evalsha:calls=160,usec=2134,…`, which is missing where there was no call.
+/// Calls in a line such as `cmdstat_evalsha:calls=160,usec=2134,…`, which is missing if there was
+/// none.
 fn calls_of(connection: &mut Connection, command: &str) -> f64 {
     let Some(stats) = connection.info("commandstats", &format!("cmdstat_{command}")) else {
         return 0.0;
@@ -80,7 +81,7 @@ fn calls_of(connection: &mut Connection, command: &str) -> f64 {
     calls.and_then(|calls| calls.parse().ok()).expect("calls come first")
 }
 
-/// What the server notices of checks that were denied a moment ago.
+/// Commands that reach the server for checks that were just denied.
 fn denials(report: &mut Report, server: &Server) {
     let library =
         Library::new(server, "denied", &[default_log(1, HOUR_MS)], Checks { subjects: 1, at_once: 1 });

@@ -1,4 +1,4 @@
-//! How many decisions a second, and how long a round trip takes: for orientation.
+//! Decisions per second and round trip times, for orientation.
 
 use super::super::load::Load;
 use super::super::question::Question;

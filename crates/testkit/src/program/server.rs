@@ -13,7 +13,7 @@ use super::http::{HttpReply, HttpRequest};
 const LAST_LINE: &str = "Press Ctrl-C to stop.";
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
-/// ServerProcess process, killed on drop.
+/// Process of a server, killed on drop.
 pub struct ServerProcess {
     child: Child,
     banner: Vec<String>,

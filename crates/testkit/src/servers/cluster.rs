@@ -1,4 +1,4 @@
-//! A cluster of three primaries with a replica each.
+//! Redis Cluster of three primaries with one replica each.
 
 use super::server::field_of;
 use super::view::{self, Duty};
@@ -7,7 +7,7 @@ use super::{Flavour, RedisServer, wait_for};
 const PRIMARIES: usize = 3;
 const SLOTS: usize = 16_384;
 
-/// A primary that is silent for a second is replaced.
+/// Arguments of a node: a primary that is silent for a second is replaced.
 const ARGS: [&str; 10] = [
     "--cluster-enabled",
     "yes",
@@ -23,18 +23,18 @@ const ARGS: [&str; 10] = [
     "0",
 ];
 
-/// Nodes 0 to 2 begin as primaries; node 3 is the replica of 0, 4 of 1 and 5 of 2.
+/// Redis Cluster. Nodes 0 to 2 begin as primaries; node 3 is the replica of 0, 4 of 1 and 5 of 2.
 pub struct Cluster {
     nodes: Vec<RedisServer>,
 }
 
 impl Cluster {
-    /// Returns when every node says that all is well.
+    /// Starts the nodes, and returns when all of them report that the cluster is up.
     pub fn start(flavour: Flavour) -> Self {
         Self::start_with(flavour, &[])
     }
 
-    /// With more arguments for every node.
+    /// [`Self::start`] with more arguments for every node.
     pub fn start_with(flavour: Flavour, args: &[&str]) -> Self {
         let args = [&ARGS, args].concat();
         let nodes = (0..2 * PRIMARIES).map(|_| RedisServer::start_with(flavour, &args)).collect();
@@ -48,17 +48,17 @@ impl Cluster {
         cluster
     }
 
-    /// Of all nodes, dead ones too: that is what a client is configured with.
+    /// URL with the addresses of all nodes, dead ones included, as clients are configured.
     pub fn urls(&self) -> Vec<String> {
         self.nodes.iter().map(RedisServer::url).collect()
     }
 
-    /// A node by its index.
+    /// Node by its index.
     pub fn node(&self, index: usize) -> &RedisServer {
         &self.nodes[index]
     }
 
-    /// The slot of a key.
+    /// Slot of a key.
     pub fn slot_of(&self, key: &str) -> u16 {
         match self.someone().command(&["CLUSTER", "KEYSLOT", key]) {
             super::RespReply::Int(slot) => u16::try_from(slot).expect("a slot"),
@@ -66,7 +66,7 @@ impl Cluster {
         }
     }
 
-    /// The node that has a slot now.
+    /// Node that has a slot now.
     pub fn primary_of(&self, slot: u16) -> usize {
         let view = view::of(self.someone());
         let owner =
@@ -75,21 +75,20 @@ impl Cluster {
         self.nodes.iter().position(|node| node.port() == port).expect("one of the nodes")
     }
 
-    /// Without a word to the others. What they make of it is waited for with
-    /// [`Self::wait_until_ok`].
+    /// Kills a node without notice to the others. [`Self::wait_until_ok`] waits for their reaction.
     pub fn kill_primary(&mut self, index: usize) {
         let role = self.nodes[index].info("role");
         assert_eq!(role.as_deref(), Some("master"), "node {index}");
         self.nodes[index].kill();
     }
 
-    /// A node that was killed comes back, and finds its place.
+    /// Restarts a node that was killed.
     pub fn restart(&mut self, index: usize) {
         self.nodes[index].restart();
     }
 
-    /// Until the nodes that are up agree on who does what, have all slots among them, and every
-    /// replica follows its primary.
+    /// Waits until the nodes that are up agree on their roles, have all slots, and every replica
+    /// follows its primary.
     pub fn wait_until_ok(&self) {
         wait_for("a cluster that is ok", || self.up().try_for_each(|node| self.is_content(node)));
     }
@@ -98,7 +97,7 @@ impl Cluster {
         self.nodes[index].command(&["CLUSTER", "MYID"]).text()
     }
 
-    /// The nodes that have slots now.
+    /// Nodes that have slots now.
     pub(super) fn primaries(&self) -> impl Iterator<Item = &RedisServer> {
         self.up().filter(|node| node.info("role").as_deref() == Some("master"))
     }
@@ -111,7 +110,7 @@ impl Cluster {
         self.up().next().expect("a node that is up")
     }
 
-    /// Different epochs from the beginning, so that the nodes need not settle whose claim is newer.
+    /// Assigns different epochs, so that the nodes need not settle whose claim is newer.
     fn share_slots(&self) {
         for (n, node) in self.nodes.iter().enumerate() {
             node.must(&["CLUSTER", "SET-CONFIG-EPOCH", &(n + 1).to_string()]);
@@ -124,7 +123,7 @@ impl Cluster {
         }
     }
 
-    /// Everybody to everybody, which is quicker than to wait for gossip.
+    /// Introduces every node to every other, which is faster than gossip.
     fn introduce(&self) {
         for (n, node) in self.nodes.iter().enumerate() {
             for other in &self.nodes[n + 1..] {

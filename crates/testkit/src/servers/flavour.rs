@@ -1,10 +1,10 @@
-//! The versions of servers, and the paths of their programs.
+//! Versions of servers, and the paths of their programs.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The servers that the store is tested with.
+/// Server that the store is tested with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// Redis 7.0, which has TLS.
@@ -16,12 +16,12 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// Each of them.
+    /// All servers.
     pub fn all() -> [Self; 3] {
         [Self::Redis70, Self::Redis62, Self::Valkey9]
     }
 
-    /// The variable with the path of the program, and the path below `target/tools` where
+    /// Variable with the path of the program, and the path below `target/tools` where
     /// `scripts/test` installs it.
     fn places(self) -> (&'static str, &'static str) {
         match self {
@@ -31,7 +31,7 @@ impl Flavour {
         }
     }
 
-    /// The path of its program. A test without its server fails: nobody runs one that skips itself.
+    /// Path of the program. A test without its server fails: a test that skips itself is never run.
     pub fn program(self) -> PathBuf {
         let (variable, place) = self.places();
         let named = env::var_os(variable).map(PathBuf::from);
@@ -42,7 +42,7 @@ impl Flavour {
         })
     }
 
-    /// The program of a distribution, for Redis 7.0 alone: the others would be another version.
+    /// Program of the distribution, for Redis 7.0 only: others would have another version.
     fn on_path(self) -> Option<PathBuf> {
         let path: OsString = env::var_os("PATH").filter(|_| self == Self::Redis70)?;
         env::split_paths(&path)
@@ -51,7 +51,7 @@ impl Flavour {
     }
 }
 
-/// A program in `tools` of the target directory, in which this program is.
+/// Program in `tools` of the target directory that this program is in.
 fn installed(program: &str) -> Option<PathBuf> {
     let tests = env::current_exe().expect("this program");
     tests.ancestors().map(|above| above.join("tools").join(program)).find(|candidate| candidate.is_file())

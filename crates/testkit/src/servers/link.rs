@@ -1,4 +1,4 @@
-//! The connections of a proxy: two threads each, one for every direction.
+//! Connections of a proxy, with a thread for each direction.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::AfterDrop;
 
-/// What is done with replies.
+/// Treatment of replies.
 #[derive(Clone, Copy)]
 pub(super) enum ReplyFault {
     Pass,
@@ -21,7 +21,7 @@ pub(super) enum ReplyFault {
     Delay(Duration),
 }
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct Link {
     server_port: u16,
     treatment: Mutex<ReplyFault>,
@@ -58,7 +58,7 @@ impl Link {
         }
     }
 
-    /// Until told to refuse; then the listener is gone.
+    /// Accepts connections until the proxy refuses them; then the listener is closed.
     pub(super) fn accept(self: &Arc<Self>, listener: &TcpListener) {
         for client in listener.incoming().flatten() {
             if self.refusing.load(Ordering::SeqCst) {
@@ -99,8 +99,8 @@ impl Link {
         }
     }
 
-    /// Who lost a reply must not get the next one in its place, so a connection that hangs does so
-    /// for good.
+    /// Passes replies on. A client that lost a reply must not get the next one in its place, so
+    /// that a connection that hangs hangs for good.
     fn pump_replies(&self, [client, server]: &[TcpStream; 2]) -> io::Result<()> {
         let (mut buffer, mut hangs) = ([0; 16_384], false);
         loop {
@@ -139,7 +139,7 @@ fn write(mut stream: &TcpStream, piece: &[u8]) -> io::Result<()> {
     stream.write_all(piece)
 }
 
-/// Ends that are closed already stay so.
+/// Closes both ends; those that are closed already stay closed.
 fn close(ends: &[TcpStream; 2]) {
     for end in ends {
         let _ = end.shutdown(Shutdown::Both);

@@ -1,9 +1,9 @@
-//! Slots that move from one primary of a cluster to another, step by step.
+//! Migration of a slot from one primary of a cluster to another, step by step.
 
 use super::{Cluster, RespReply};
 
-/// A slot on its way. Until it has arrived, its keys are asked for where they were, and those that
-/// are not there any more (or never were) are answered with ASK.
+/// Slot in migration. Until it ends, commands go to the old primary, which answers ASK for keys
+/// that it does not have.
 #[must_use = "a migration has to be finished"]
 pub struct Migration {
     slot: u16,
@@ -12,13 +12,13 @@ pub struct Migration {
 }
 
 impl Cluster {
-    /// All at once, for who only wants to see the slot elsewhere.
+    /// Moves a slot in one call.
     pub fn migrate_slot(&self, slot: u16, to: usize) {
         let migration = self.begin_migration(slot, to);
         self.finish_migration(&migration);
     }
 
-    /// Declares the slot to be on its way from its primary. No key has moved yet.
+    /// Starts the migration of a slot from its primary. No key has moved yet.
     pub fn begin_migration(&self, slot: u16, to: usize) -> Migration {
         let from = self.primary_of(slot);
         let word = slot.to_string();
@@ -27,7 +27,7 @@ impl Cluster {
         Migration { slot, from, to }
     }
 
-    /// Moves the keys that are there now. The slot still belongs to its old primary.
+    /// Moves the current keys. The slot still belongs to its old primary.
     pub fn move_keys(&self, migration: &Migration) {
         let (from, port) = (self.node(migration.from), self.node(migration.to).port().to_string());
         loop {
@@ -51,7 +51,8 @@ impl Cluster {
         }
     }
 
-    /// Moves what is left, and gives the slot to its new primary. Returns when every node knows.
+    /// Moves the remaining keys, and assigns the slot to its new primary. Returns when every node
+    /// knows it.
     pub fn finish_migration(&self, migration: &Migration) {
         self.move_keys(migration);
         let (slot, owner) = (migration.slot.to_string(), self.id(migration.to));

@@ -6,17 +6,17 @@ use std::net::TcpListener;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Not asked from the system as port 0: those come from the range of outgoing connections, one of
-/// which could take the port of a server while it is down for a moment, or even connect to itself.
-/// And a node of a cluster takes a second one, [`BUS`] above.
+/// First port. Port 0 would give one from the range of outgoing connections, which could take the
+/// port of a server while it is down, or even connect to itself. A node of a cluster needs a second
+/// port, [`BUS`] above.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 10_000;
 const BUS: u16 = 10_000;
 
-/// Every process begins elsewhere, and then goes through all of them.
+/// Next port. Each process starts at another one, and goes through all of them.
 static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(0) >> 32));
 
-/// A port that nobody listens on, nor on its bus port, and that this process gets once.
+/// Free port with a free bus port, which this process gets only once.
 pub fn free_port() -> u16 {
     let candidates = (0..COUNT).map(|_| {
         let next = NEXT.fetch_add(1, Ordering::Relaxed) % u64::from(COUNT);

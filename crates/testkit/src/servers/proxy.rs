@@ -1,4 +1,4 @@
-//! A TCP proxy that breaks on demand: the network between a client and a server.
+//! TCP proxy that breaks connections on demand: the network between a client and a server.
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use parking_lot::Mutex;
 use super::link::{Link, ReplyFault};
 use super::ports;
 
-/// What happens to a connection whose reply was dropped.
+/// Fate of a connection whose reply was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterDrop {
-    /// The client learns at once that something is wrong.
+    /// The connection is closed: the client notices at once.
     Close,
-    /// The client hears nothing ever again on it, whatever the proxy does later.
+    /// The connection stays open, and the client never receives anything on it again.
     Hang,
 }
 
-/// What passed so far.
+/// Traffic of a proxy so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Connections.
     pub connections: u64,
-    /// Bytes that went to the server.
+    /// Bytes sent to the server.
     pub requests: u64,
-    /// Bytes that came from the server.
+    /// Bytes received from the server.
     pub replies: u64,
-    /// Those of them that the client got.
+    /// Bytes of these that the client received.
     pub delivered: u64,
 }
 
-/// Passes everything until told otherwise. Requests always get through; it is replies and
-/// connections that break.
+/// TCP proxy, which passes everything at first. Requests always get through; replies and
+/// connections break.
 pub struct Proxy {
     port: u16,
     link: Arc<Link>,
@@ -42,7 +42,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// In front of whatever listens on a port of loopback, now or later.
+    /// Proxy in front of a port of loopback, whether or not anything listens there yet.
     pub fn start(server_port: u16) -> Self {
         let proxy = Self {
             port: ports::free_port(),
@@ -53,44 +53,43 @@ impl Proxy {
         proxy
     }
 
-    /// Its port on 127.0.0.1.
+    /// Port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its address.
+    /// Address.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Everything works again, for new connections and for those that lost nothing.
+    /// Repairs the network, for new connections and for those that lost nothing.
     pub fn pass(&self) {
         self.link.treat(ReplyFault::Pass);
         self.accept();
     }
 
-    /// Requests arrive at the server and take effect there, but nobody hears of it.
+    /// Drops replies: requests take effect at the server, but the client does not learn of it.
     pub fn drop_replies(&self, then: AfterDrop) {
         self.link.treat(ReplyFault::Drop(then));
     }
 
-    /// Of the next reply on each connection the client gets the first byte, and then nothing ever
-    /// again.
+    /// Passes only the first byte of the next reply on each connection, and nothing after it.
     pub fn break_off(&self) {
         self.link.treat(ReplyFault::BreakOff);
     }
 
-    /// What arrives from the server waits this long before it goes on.
+    /// Delays all data from the server by this time.
     pub fn delay(&self, delay: Duration) {
         self.link.treat(ReplyFault::Delay(delay));
     }
 
-    /// Closes all connections. New ones are taken.
+    /// Closes all connections. New ones are accepted.
     pub fn cut(&self) {
         self.link.cut();
     }
 
-    /// Takes no new connections, as if nobody were listening. Open ones stay: [`Self::cut`] closes
+    /// Refuses new connections, as if nobody were listening. Open ones stay: [`Self::cut`] closes
     /// them.
     pub fn refuse(&self) {
         let Some(accepting) = self.accepting.lock().take() else { return };
@@ -100,7 +99,7 @@ impl Proxy {
         accepting.join().expect("no panic");
     }
 
-    /// The counts so far.
+    /// Traffic so far.
     pub fn counts(&self) -> Counts {
         let counts = [&self.link.connections, &self.link.requests, &self.link.replies, &self.link.delivered];
         let [connections, requests, replies, delivered] =

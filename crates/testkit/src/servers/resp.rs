@@ -1,10 +1,10 @@
-//! The protocol of Redis (RESP2), as much as tests need: one command, one reply.
+//! RESP2 client of the tests: one command, one reply.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A reply of a server.
+/// Reply of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RespReply {
     /// `+OK`
@@ -15,12 +15,12 @@ pub enum RespReply {
     Int(i64),
     /// Bytes with a length, or none.
     Bulk(Option<Vec<u8>>),
-    /// ReplyFault in a list.
+    /// List of replies.
     Array(Vec<RespReply>),
 }
 
 impl RespReply {
-    /// The text of a simple or bulk reply.
+    /// Text of a simple or bulk reply.
     pub fn text(&self) -> String {
         match self {
             Self::Simple(text) => text.clone(),
@@ -29,7 +29,7 @@ impl RespReply {
         }
     }
 
-    /// The elements of an array.
+    /// Elements of an array.
     pub fn items(self) -> Vec<RespReply> {
         match self {
             Self::Array(items) => items,
@@ -38,11 +38,11 @@ impl RespReply {
     }
 }
 
-/// A connection.
+/// Connection to a server.
 pub(super) struct Wire(BufReader<TcpStream>);
 
 impl Wire {
-    /// Time-outs keep a server that is stopped from stopping the test.
+    /// Connects, with timeouts, so that a server that is stopped does not stop the test.
     pub(super) fn connect(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -77,7 +77,7 @@ impl Wire {
         })
     }
 
-    /// A negative length says that there is nothing.
+    /// Bulk reply of this length; a negative length means that there is none.
     fn bulk(&mut self, length: i64) -> io::Result<Option<Vec<u8>>> {
         let Ok(length) = usize::try_from(length) else { return Ok(None) };
         let mut bytes = vec![0; length + 2];

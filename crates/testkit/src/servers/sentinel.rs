@@ -1,22 +1,22 @@
-//! A primary and a replica, watched by three sentinels.
+//! Primary and replica, monitored by three Redis Sentinels.
 
 use super::server::Role;
 use super::{Flavour, RedisServer, wait_for};
 
 const MASTER: &str = "slidegate";
 
-/// Sentinels ping once a second. With less than that they take every new primary for dead at first,
-/// and may fail over again and again.
+/// Timeout of a primary. Sentinels ping once a second. With less than that they take every new
+/// primary for dead at first, and may fail over again and again.
 const DOWN_AFTER_MS: &str = "1500";
 
-/// Of Redis 7.0. A primary that is silent for a second and a half is replaced.
+/// Servers of Redis 7.0 with Sentinels. A primary that is silent for 1.5 seconds is replaced.
 pub struct Sentinels {
     data: [RedisServer; 2],
     sentinels: [RedisServer; 3],
 }
 
 impl Sentinels {
-    /// Returns when the sentinels are ready to fail over.
+    /// Starts all servers, and returns when the Sentinels are ready to fail over.
     pub fn start() -> Self {
         let flavour = Flavour::Redis70;
         let data = [(); 2].map(|()| RedisServer::start_with(flavour, &["--repl-diskless-sync-delay", "0"]));
@@ -36,23 +36,22 @@ impl Sentinels {
         all
     }
 
-    /// The name under which the primary is asked for.
+    /// Name of the primary.
     pub fn master_name(&self) -> &'static str {
         MASTER
     }
 
-    /// Of the sentinels.
+    /// URLs of the Sentinels.
     pub fn urls(&self) -> Vec<String> {
         self.sentinels.iter().map(RedisServer::url).collect()
     }
 
-    /// Of the sentinels, by index.
+    /// Sentinel by its index.
     pub fn sentinel(&self, index: usize) -> &RedisServer {
         &self.sentinels[index]
     }
 
-    /// The server that all sentinels name, as soon as they name the same, it is up, and says so
-    /// itself.
+    /// Primary, as soon as all Sentinels name the same server and it confirms its role.
     pub fn wait_for_primary(&self) -> &RedisServer {
         wait_for("a primary", || {
             let ports: Vec<String> = self.sentinels.iter().filter(|one| one.is_up()).map(named).collect();
@@ -65,8 +64,8 @@ impl Sentinels {
         })
     }
 
-    /// Gives its index. The other one takes over; that is waited for with
-    /// [`Self::wait_for_primary`].
+    /// Kills the primary, and returns its index. [`Self::wait_for_primary`] waits until the other
+    /// one has taken over.
     pub fn kill_primary(&mut self) -> usize {
         let port = self.wait_for_primary().port();
         let index = self.data.iter().position(|server| server.port() == port).expect("one of them");
@@ -74,16 +73,16 @@ impl Sentinels {
         index
     }
 
-    /// A server that was killed comes back as a replica. The sentinels would make it one too, but
-    /// take their time.
+    /// Restarts a server that was killed, as a replica. The Sentinels would demote it too, but
+    /// later.
     pub fn restart(&mut self, index: usize) {
         let port = self.wait_for_primary().port().to_string();
         self.data[index].restart();
         self.data[index].must(&["REPLICAOF", "127.0.0.1", &port]);
     }
 
-    /// Until there is a primary with a replica, and every sentinel knows of all others: before that
-    /// they do not fail over.
+    /// Waits until there is a primary with a replica and every Sentinel knows all others: before
+    /// that they do not fail over.
     pub fn wait_until_ok(&self) {
         let primary = self.wait_for_primary().port();
         wait_for("a replica and sentinels that know each other", || {
@@ -93,7 +92,7 @@ impl Sentinels {
     }
 }
 
-/// The port that a sentinel names.
+/// Port of the primary, by one Sentinel.
 fn named(sentinel: &RedisServer) -> String {
     let address = sentinel.command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER]).items();
     address.last().expect("an address").text()

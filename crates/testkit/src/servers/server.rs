@@ -1,4 +1,4 @@
-//! One server process.
+//! Process of a Redis or Valkey server.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,21 +11,21 @@ use tempfile::TempDir;
 use super::resp::Wire;
 use super::{Flavour, RespReply, ports, wait_for};
 
-/// What the program is started as.
+/// Role in which the program is started.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Data,
     Sentinel,
 }
 
-/// What became of a process that was started.
+/// Result of starting a process.
 enum StartOutcome {
     Answers,
     Ended,
 }
 
-/// A server on loopback that keeps nothing on disk. It is killed when dropped, so keep it in a
-/// variable, not in a static.
+/// Server on loopback without persistence. It is killed on drop, so that it belongs in a variable,
+/// not in a static.
 pub struct RedisServer {
     flavour: Flavour,
     role: Role,
@@ -42,7 +42,7 @@ impl RedisServer {
         Self::start_with(flavour, &[])
     }
 
-    /// With more arguments, such as `&["--maxmemory", "1mb"]`.
+    /// [`Self::start`] with more arguments, such as `&["--maxmemory", "1mb"]`.
     pub fn start_with(flavour: Flavour, args: &[&str]) -> Self {
         Self::start_as(Role::Data, flavour, args)
     }
@@ -71,59 +71,60 @@ impl RedisServer {
         panic!("{flavour:?} found no port");
     }
 
-    /// Its port on 127.0.0.1.
+    /// Port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// With the password of the default user, if it has one.
+    /// URL, with the password of the default user if it has one.
     pub fn url(&self) -> String {
         let login = self.password().map(|password| format!(":{password}@")).unwrap_or_default();
         format!("redis://{login}127.0.0.1:{}", self.port)
     }
 
-    /// Runs, and is not stopped.
+    /// Whether the process runs and is not stopped.
     pub fn is_up(&self) -> bool {
         self.child.is_some() && !self.stopped.load(Ordering::SeqCst)
     }
 
-    /// The process stands still with its connections open, as behind a network that swallows
-    /// everything.
+    /// Suspends the process with its connections open, as behind a network that drops everything.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.signal(Signal::STOP);
     }
 
-    /// Goes on where it was stopped, with what arrived meanwhile.
+    /// Resumes the process, which then reads what arrived meanwhile.
     pub fn resume(&self) {
         self.signal(Signal::CONT);
         self.stopped.store(false, Ordering::SeqCst);
     }
 
-    /// At once, without a word to anybody.
+    /// Kills the process without notice to its peers.
     pub fn kill(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         self.stopped.store(false, Ordering::SeqCst);
         child.kill().and_then(|()| child.wait()).expect("a process that can be killed");
     }
 
-    /// Anew on the same port, with nothing in it.
+    /// Starts the server again on the same port, empty.
     pub fn restart(&mut self) {
         self.kill();
         self.launch().unwrap_or_else(|log| panic!("{:?} does not start again:\n{log}", self.flavour));
     }
 
-    /// Over a connection of its own. The reply may be an error; no reply fails the test.
+    /// Sends a command on a connection of its own. The reply may be an error; no reply fails the
+    /// test.
     pub fn command<A: AsRef<[u8]>>(&self, words: &[A]) -> RespReply {
         self.try_command(words).unwrap_or_else(|error| panic!("{:?} on {}: {error}", self.flavour, self.port))
     }
 
-    /// The same of a server that may be down.
+    /// [`Self::command`] to a server that may be down.
     pub fn try_command<A: AsRef<[u8]>>(&self, words: &[A]) -> io::Result<RespReply> {
         self.connect()?.call(words)
     }
 
-    /// A command that writes. Returns when a replica has it too, so that it survives this server.
+    /// Sends a command that writes. Returns when a replica has the write too, so that it survives
+    /// this server.
     pub fn replicated<A: AsRef<[u8]>>(&self, words: &[A]) -> RespReply {
         // WAIT is about the writes of its own connection.
         let mut wire = self.connect().expect("a server that is up");
@@ -132,14 +133,14 @@ impl RedisServer {
         reply
     }
 
-    /// A command whose reply is nothing but OK.
+    /// Sends a command whose reply has to be OK.
     pub fn must<A: AsRef<[u8]>>(&self, words: &[A]) {
         let command =
             || words.iter().map(|word| String::from_utf8_lossy(word.as_ref())).collect::<Vec<_>>().join(" ");
         assert_eq!(self.command(words), RespReply::Simple("OK".to_owned()), "{}", command());
     }
 
-    /// A field of INFO.
+    /// Field of INFO.
     pub fn info(&self, field: &str) -> Option<String> {
         field_of(&self.command(&["INFO"]).text(), field)
     }
@@ -161,7 +162,7 @@ impl RedisServer {
         kill_process(Pid::from_child(child), signal).expect("a signal that can be sent");
     }
 
-    /// Gives what the server said if it ended instead of answering.
+    /// Starts the process, and waits until it answers. The error is its log, if it ended instead.
     fn launch(&mut self) -> Result<(), String> {
         let log = self.directory.path().join("log");
         let output = File::create(&log).expect("a log");
@@ -206,7 +207,7 @@ impl Drop for RedisServer {
     }
 }
 
-/// The value of a line `field:value`, which is how INFO and CLUSTER INFO tell things.
+/// Value of a line `field:value`, the format of INFO and CLUSTER INFO.
 pub(super) fn field_of(text: &str, field: &str) -> Option<String> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     lines.into_iter().find(|(name, _)| *name == field).map(|(_, value)| value.to_owned())

@@ -1,4 +1,4 @@
-//! A Redis server with TLS.
+//! Redis server with TLS.
 
 use super::{Flavour, RedisServer, ports};
 use crate::certificates::{Authority, CertificateFiles, Pem, Usage};
@@ -6,9 +6,9 @@ use crate::certificates::{Authority, CertificateFiles, Pem, Usage};
 /// Client certificates: required or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientCertificates {
-    /// A client without one is refused.
+    /// Clients without a certificate are refused.
     Required,
-    /// A client needs none.
+    /// Clients need no certificate.
     NotAsked,
 }
 
@@ -25,7 +25,7 @@ pub struct TlsServer {
 }
 
 impl TlsServer {
-    /// Starts it with a certificate for 127.0.0.1 and localhost.
+    /// Starts the server with a certificate for 127.0.0.1 and localhost.
     pub fn start(clients: ClientCertificates) -> Self {
         let authority = Authority::new("authority");
         let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
@@ -43,17 +43,17 @@ impl TlsServer {
         Self { server, port, ca: authority.certificate, client, _files: files }
     }
 
-    /// The address with TLS.
+    /// URL with TLS.
     pub fn url(&self) -> String {
         format!("rediss://127.0.0.1:{}", self.port)
     }
 
-    /// The port with TLS.
+    /// Port with TLS.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The server, with commands over plain TCP.
+    /// Server, with commands over plain TCP.
     pub fn server(&self) -> &RedisServer {
         &self.server
     }
