@@ -21,3 +21,21 @@ pub fn host_name(host: &str) -> Cow<'_, str> {
         Cow::Borrowed(name)
     }
 }
+
+/// Path of a request's target: without the scheme and host that some proxies put before it, and without the
+/// query. A `#` stays: not all servers end a path there.
+pub fn target_path(target: &str) -> &str {
+    // Most targets are a path, which cannot be behind a scheme.
+    let absolute = if target.starts_with('/') { None } else { target.split_once("://") };
+    let path = match absolute {
+        Some((scheme, rest)) if !scheme.contains(['/', '?', '#']) => match rest.find(['/', '?', '#']) {
+            Some(end) => &rest[end..],
+            None => "/",
+        },
+        _ => target,
+    };
+    match path.split('?').next() {
+        None | Some("") => "/",
+        Some(path) => path,
+    }
+}

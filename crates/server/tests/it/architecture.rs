@@ -18,7 +18,7 @@ const PROTOCOLS: [(&str, &[&str]); 5] =
     [("http", &[]), ("rls", &[]), ("rest", &["http", "rls"]), ("grpc", &["rls"]), ("resp", &[])];
 
 /// Crates, and what each may depend on. A crate that is not here may not be in the workspace.
-const CRATES: [(&str, &[&str]); 10] = [
+const CRATES: [(&str, &[&str]); 11] = [
     ("slidegate-core", &[]),
     ("slidegate-store", &["slidegate-core"]),
     ("slidegate-store-redis", &["slidegate-core", "slidegate-store"]),
@@ -26,8 +26,9 @@ const CRATES: [(&str, &[&str]); 10] = [
     ("slidegate", &["slidegate-core", "slidegate-store", "slidegate-store-redis", "slidegate-policy"]),
     ("slidegate-client", &[]),
     ("slidegate-server", &["slidegate"]),
-    ("slidegate-cli", &["slidegate", "slidegate-server"]),
-    ("slidegate-bench", &["slidegate", "slidegate-store", "slidegate-server"]),
+    ("slidegate-tune", &["slidegate"]),
+    ("slidegate-cli", &["slidegate", "slidegate-server", "slidegate-tune"]),
+    ("slidegate-bench", &["slidegate", "slidegate-store", "slidegate-server", "slidegate-tune"]),
     ("slidegate-testkit", &["slidegate-core", "slidegate-store", "slidegate"]),
 ];
 

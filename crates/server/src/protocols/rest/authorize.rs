@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
-use slidegate::http::{client_address, host_name};
+use slidegate::http::{client_address, host_name, target_path};
 use slidegate::{CheckRequest, Clock, Request};
 
 use super::answer;
@@ -45,7 +45,7 @@ pub(crate) async fn authorize<C: Clock>(
         }
     }
     set_default(&mut request, "method", forwarded(&head.headers, &METHOD, |method| method.into())?);
-    set_default(&mut request, "path", forwarded(&head.headers, &URI, |uri| path_of(uri).into())?);
+    set_default(&mut request, "path", forwarded(&head.headers, &URI, |uri| target_path(uri).into())?);
     set_default(&mut request, "host", forwarded(&head.headers, &HOST, host_name)?);
     set_default(
         &mut request,
@@ -99,22 +99,6 @@ fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
     let not_utf8 = |_| Problem::bad_request(format!("the header {name} is not UTF-8"));
     let value = str::from_utf8(value.as_bytes()).map_err(not_utf8)?;
     Ok(Some(value).filter(|value| !value.is_empty()))
-}
-
-/// Path of a URI, without the scheme and host that some proxies put before it, and without the
-/// query. A `#` stays: not all servers end a path there.
-fn path_of(uri: &str) -> &str {
-    let path = match uri.split_once("://") {
-        Some((scheme, rest)) if !scheme.contains(['/', '?', '#']) => match rest.find(['/', '?', '#']) {
-            Some(end) => &rest[end..],
-            None => "/",
-        },
-        _ => uri,
-    };
-    match path.split('?').next() {
-        None | Some("") => "/",
-        Some(path) => path,
-    }
 }
 
 struct Parameters {

@@ -27,7 +27,7 @@ fn the_path_of_what_proxies_send() {
         ("/go/https://example.com/a", "/go/https://example.com/a"),
     ];
     for (uri, path) in rows {
-        assert_eq!(path_of(uri), path, "{uri}");
+        assert_eq!(target_path(uri), path, "{uri}");
     }
 }
 
@@ -49,7 +49,7 @@ fn the_host_of_what_proxies_send() {
 #[test]
 fn proxies_may_say_it_under_either_name_but_not_both_differently() {
     let read = |headers: &HeaderMap| {
-        forwarded(headers, &URI, |uri| path_of(uri).to_owned().into())
+        forwarded(headers, &URI, |uri| target_path(uri).to_owned().into())
             .map(|path| path.map(Cow::into_owned))
             .map_err(drop)
     };

@@ -1,0 +1,65 @@
+//! Errors that end a run before, or instead of, a report.
+
+use std::io;
+
+use super::MAX_REORDER_MS;
+
+/// Reason for which logs cannot be read at all. Lines that cannot be read are none: they are counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// A file cannot be opened or read.
+    #[error("cannot read {input}: {source}")]
+    Io {
+        /// Name of the input.
+        input: String,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// None of the first lines is of a known format.
+    #[error(
+        "unknown format of {input}: its first line is `{line}`; name the format with --format, or let the server log as `slidegate replay --formats` shows"
+    )]
+    UnknownFormat {
+        /// Name of the input.
+        input: String,
+        /// Its first line, cut.
+        line: String,
+    },
+    /// A CSV file or JSON lines without a field for the time.
+    #[error(
+        "no time in {input}: none of its fields is one of {known}; name the field with --attribute time=FIELD"
+    )]
+    NoTime {
+        /// Name of the input.
+        input: String,
+        /// Fields that would be read as the time.
+        known: String,
+    },
+    /// A mapping of an attribute that is not `NAME=FIELD`.
+    #[error("invalid attribute `{text}`: must be NAME=FIELD, such as api_key=request.headers.X-Api-Key")]
+    InvalidAttribute {
+        /// What was given.
+        text: String,
+    },
+    /// A time zone that is neither in the system's database nor an offset.
+    #[error(
+        "unknown time zone `{name}`: must be an offset such as +02:00, or a name that the system knows, such as Europe/Berlin"
+    )]
+    UnknownTimeZone {
+        /// What was given.
+        name: String,
+    },
+    /// A longer wait for late lines than the maximum.
+    #[error("reorder time too long: {ms} ms, the maximum is {MAX_REORDER_MS} ms")]
+    ReorderTooLong {
+        /// What was given.
+        ms: u128,
+    },
+    /// Standard input among the inputs more than once.
+    #[error("standard input can be read only once")]
+    StdinTwice,
+    /// Nothing to read.
+    #[error("no log to read: name a file, or - for standard input")]
+    NoInput,
+}

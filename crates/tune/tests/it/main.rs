@@ -1,0 +1,3 @@
+//! Tests of choosing limits, over files and by the public interface.
+
+mod access_log;
