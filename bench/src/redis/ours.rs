@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use std::time::Duration;
 
-use slidegate::store::redis::{RedisConfig, wire::ScriptWire};
+use slidegate::store::redis::{RedisConfig, check_encoder::CheckEncoder};
 use slidegate::{Limit, Redis};
 
 use super::load::IN_FLIGHT;
@@ -26,15 +26,15 @@ pub fn coalesced(server: &Server, name: &'static str, limits: &[Limit]) -> Quest
 }
 
 fn question(server: &Server, name: &'static str, limits: &[Limit], per_command: usize) -> Question {
-    let wire = Rc::new(ScriptWire::new(&initials(name), limits));
+    let encoder = Rc::new(CheckEncoder::new(&initials(name), limits));
     let mut connection = server.connect();
-    connection.send(&wire.load());
+    connection.send(&encoder.load());
     connection.receive(1, |_| ());
-    let reader = wire.clone();
+    let reader = encoder.clone();
     let command = move |ids: &[u64]| {
         let subjects: Vec<String> = ids.iter().map(|id| subject(*id)).collect();
         let keys: Vec<_> = subjects.iter().map(|subject| subject.as_str().into()).collect();
-        wire.check(&keys)
+        encoder.check(&keys)
     };
     let admitted = move |reply: Reply<'_>| match reply {
         Reply::Bytes(bytes) => reader.admitted(bytes).into_iter().filter(|admitted| *admitted).count(),

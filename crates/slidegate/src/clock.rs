@@ -1,31 +1,32 @@
-//! Where the time comes from: the system, or a test.
+//! Clocks: the system's, and one for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time, as Unix milliseconds. It is read once per request.
+/// Clock in Unix milliseconds. It is read once per request.
 pub trait Clock: Send + Sync {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
 }
 
-/// Unix time read once at the start, plus a monotonic clock: a correction of the system's time does not move it.
+/// System clock: Unix time read once at the start, plus a monotonic clock. A correction of the
+/// system's time does not move it.
 ///
-/// On processors with a steady time stamp counter a reading is a register and a multiplication.
+/// On processors with a steady time stamp counter, a reading costs a register and a multiplication.
 #[derive(Clone, Debug)]
 pub struct SystemClock {
     monotonic: quanta::Clock,
-    /// The raw reading at the Unix epoch, had the counter run then; it may lie before 0 and wraps.
+    /// Raw reading at the Unix epoch, had the counter run then; it may lie before 0 and wraps.
     epoch_raw: u64,
     /// Milliseconds per raw tick, in units of 2^-64.
     ms_per_tick: u64,
 }
 
 impl SystemClock {
-    /// Starts at the system's Unix time.
+    /// Clock that starts at the system's Unix time.
     pub fn new() -> Self {
-        /// Ticks over which the rate is taken: long enough for all the digits of a 64-bit factor.
+        /// Ticks over which the rate is measured: enough for all digits of a 64-bit factor.
         const SPAN: u64 = 1 << 50;
         let monotonic = quanta::Clock::new();
         let span_ns = monotonic.delta_as_nanos(0, SPAN);
@@ -52,7 +53,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that a test moves by hand. Clones share one time.
+/// Clock that a test moves by hand. Clones share one time.
 ///
 /// ```
 /// use slidegate::{Limit, Limiter, ManualClock};
@@ -70,17 +71,17 @@ impl Clock for SystemClock {
 pub struct ManualClock(Arc<AtomicU64>);
 
 impl ManualClock {
-    /// Starts at this time.
+    /// Clock that starts at this time.
     pub fn new(now_ms: u64) -> Self {
         Self(Arc::new(AtomicU64::new(now_ms)))
     }
 
-    /// Moves on.
+    /// Advances the time.
     pub fn advance_ms(&self, ms: u64) {
         self.0.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Jumps, back or forth.
+    /// Sets the time, forwards or backwards.
     pub fn set_ms(&self, now_ms: u64) {
         self.0.store(now_ms, Ordering::SeqCst);
     }

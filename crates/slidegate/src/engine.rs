@@ -1,4 +1,5 @@
-//! State and helpers that [`Limiter`](crate::Limiter) and [`AsyncLimiter`](crate::AsyncLimiter) share.
+//! Engine of [`Limiter`](crate::Limiter) and [`AsyncLimiter`](crate::AsyncLimiter): their limits over
+//! a store and a clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

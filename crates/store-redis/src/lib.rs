@@ -16,10 +16,12 @@
 //! | `deny_cache` | denials that this node repeats without a call |
 //! | `link` | connections: `batching`, `breaker`, `cluster`, `sentinel`, `tls`, what may be sent again (`reply`), refused writes (`refusal`) |
 //! | `config`, `error`, `error_counts` | settings; errors, and their counts |
-//! | `wire` | calls byte for byte, for the benchmarks |
+//! | `check_encoder` | checks as commands byte for byte, for the benchmarks |
 //!
 //! Only `link` knows connections, and only `script` knows Lua.
 
+#[doc(hidden)]
+pub mod check_encoder;
 mod config;
 mod cross_slot;
 mod deny_cache;
@@ -35,8 +37,6 @@ mod script;
 mod script_cache;
 mod script_reply;
 mod settle;
-#[doc(hidden)]
-pub mod wire;
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};

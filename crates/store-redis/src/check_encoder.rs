@@ -1,4 +1,4 @@
-//! Commands byte for byte, for benchmarks.
+//! Encoder of checks as commands byte for byte, for benchmarks.
 
 use slidegate_core::Limit;
 
@@ -10,14 +10,14 @@ use slidegate_store::{Key, Space};
 
 /// Encoder of checks under these limits.
 #[derive(Debug)]
-pub struct ScriptWire {
+pub struct CheckEncoder {
     space: Space,
     limits: Vec<Limit>,
     script: Script,
     record_bytes: usize,
 }
 
-impl ScriptWire {
+impl CheckEncoder {
     /// Checks of a limiter of this name.
     pub fn new(name: &str, limits: &[Limit]) -> Self {
         let script = write(limits, ScriptPurpose::Check, ScriptClock::Server, LimitNumbers::Literal);

@@ -1,4 +1,4 @@
-//! Schedules of threads, explored: `RUSTFLAGS="--cfg shuttle" cargo test -p slidegate --test
+//! Schedules of threads, explored: `RUSTFLAGS="--cfg shuttle" cargo test -p slidegate-store --test
 //! shuttle`.
 //!
 //! Requests touch overlapping subjects. Whatever the order in which threads get the locks, a
@@ -10,9 +10,11 @@ use std::sync::Arc;
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
-use slidegate::store::{Charge, ChargeRecord, ChargeRequest, Settlement};
-use slidegate::{Grant, Key, Limit, Memory, RefundScope, ReserveRequest, SettleOutcome, Space};
-use slidegate_core::Receipt;
+use slidegate_core::{Grant, Limit, Receipt};
+use slidegate_store::{
+    Charge, ChargeRecord, ChargeRequest, Key, Memory, RefundScope, ReserveRequest, SettleOutcome, Settlement,
+    Space,
+};
 
 const SCHEDULES: usize = 10_000;
 const QUOTA: u32 = 3;
@@ -86,17 +88,17 @@ impl Subjects {
         [0, 1, 2].map(|n: usize| {
             let key = &self.keys[n];
             let charges = [Charge { space: Space::named(""), key, limits: &self.limits, cost: 0 }];
-            let seen = self.store.decide_now(&ChargeRequest { now_ms: 0, holder: 0, charges: &charges });
-            u64::from(QUOTA) - seen.remaining().expect("there is a limit")
+            let peek = self.store.decide_now(&ChargeRequest { now_ms: 0, holder: 0, charges: &charges });
+            u64::from(QUOTA) - peek.remaining().expect("there is a limit")
         })
     }
 }
 
-/// What each thread was admitted, subject by subject.
-fn run_threads(subjects: &Arc<Subjects>, asked: &[&'static [usize]]) -> Vec<(Vec<usize>, bool)> {
-    let threads = asked.iter().map(|&asked| {
+/// Two requests per thread: their subjects, and whether they were admitted.
+fn run_threads(subjects: &Arc<Subjects>, requests: &[&'static [usize]]) -> Vec<(Vec<usize>, bool)> {
+    let threads = requests.iter().map(|&request| {
         let subjects = subjects.clone();
-        thread::spawn(move || [(); 2].map(|()| (asked.to_vec(), subjects.take(asked))))
+        thread::spawn(move || [(); 2].map(|()| (request.to_vec(), subjects.take(request))))
     });
     let threads: Vec<_> = threads.collect();
     threads.into_iter().flat_map(|thread| thread.join().expect("a thread that ends")).collect()
@@ -109,16 +111,16 @@ fn overlapping_requests_are_charged_all_or_none() {
         let answers = run_threads(&subjects, &[&[0, 1], &[1, 2], &[2, 0]]);
         let used = subjects.used();
         for (n, used) in used.into_iter().enumerate() {
-            let told = answers.iter().filter(|(asked, allowed)| *allowed && asked.contains(&n)).count();
-            assert_eq!(used, told as u64);
+            let admitted = answers.iter().filter(|(request, allowed)| *allowed && request.contains(&n));
+            assert_eq!(used, admitted.count() as u64);
         }
         // The quota is never given back, so what was refused met a full subject, which is full
         // still.
         let refused = answers.iter().filter(|(_, allowed)| !allowed);
-        for (asked, _) in refused {
+        for (request, _) in refused {
             assert!(
-                asked.iter().any(|n| used[*n] == u64::from(QUOTA)),
-                "refused what fits: {asked:?} of {used:?}"
+                request.iter().any(|n| used[*n] == u64::from(QUOTA)),
+                "refused what fits: {request:?} of {used:?}"
             );
         }
     });
