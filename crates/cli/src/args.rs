@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
-use crate::{admin, check, completions, health, import, man, serve, validate};
+use crate::{admin, check, completions, explain, health, import, man, serve, validate};
 
 /// Commands that have a new name: the old one is an error that says so.
 const RENAMED: [(&str, &str); 1] = [("look", "inspect")];
@@ -26,6 +26,7 @@ pub(crate) enum CliCommand {
     Check(check::CheckArgs),
     Admin(admin::AdminArgs),
     Validate(validate::ValidateArgs),
+    Explain(explain::ExplainArgs),
     Import(import::ImportArgs),
     /// Print the built-in example policy.
     ///

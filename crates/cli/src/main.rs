@@ -10,11 +10,12 @@
 //! | [`check`] | one request to a running server |
 //! | [`admin`] | administration of a running server |
 //! | [`validate`] | check and explanation of a policy file |
+//! | [`explain`] | what a policy does with one request, and why |
 //! | [`import`] | conversion of other systems' configurations |
 //! | [`example`], [`schema`], [`completions`], [`health`], [`man`] | short ones |
 //!
 //! They share [`args`] (the command line), [`client`] (HTTP), [`policy`] (policy files and their
-//! diagnostics), [`exit`] (exit codes), [`stdout`] and [`stderr`].
+//! diagnostics), [`exit`] (exit codes), [`printable`] (text from outside), [`stdout`] and [`stderr`].
 
 use std::process::ExitCode;
 
@@ -25,10 +26,12 @@ mod client;
 mod completions;
 mod example;
 mod exit;
+mod explain;
 mod health;
 mod import;
 mod man;
 mod policy;
+mod printable;
 mod schema;
 mod serve;
 mod stderr;
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         CliCommand::Check(args) => check::run(&args),
         CliCommand::Admin(args) => admin::run(&args),
         CliCommand::Validate(args) => validate::run(&args),
+        CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Import(args) => import::run(&args),
         CliCommand::Example => example::run(),
         CliCommand::Schema => schema::run(),

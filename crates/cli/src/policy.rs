@@ -12,7 +12,7 @@ use crate::{example, serve};
 
 mod diagnostics;
 
-pub(crate) use diagnostics::PolicyDiagnostics;
+pub(crate) use diagnostics::{PolicyDiagnostics, errors};
 
 /// A valid policy, with its origin and text.
 pub(crate) struct LoadedPolicy {
@@ -43,13 +43,24 @@ impl fmt::Display for PolicyOrigin {
 
 /// Loads a file; `-` is standard input. The error has all errors of the file.
 pub(crate) fn load(path: &Path) -> Result<LoadedPolicy, Report> {
-    let is_stdin = path.as_os_str() == "-";
-    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let bytes = if is_stdin { stdin() } else { fs::read(path) };
-    let bytes = bytes.map_err(|error| {
-        miette!(help = "`slidegate example` prints a policy to start with", "cannot read {name}: {error}")
-    })?;
-    parse(PolicyOrigin::File { name: name.clone() }, utf8(&name, bytes)?)
+    let text = read(path, "`slidegate example` prints a policy to start with")?;
+    parse(PolicyOrigin::File { name: name(path) }, text)
+}
+
+/// Text of a file; `-` is standard input. The help is for a file that cannot be read.
+pub(crate) fn read(path: &Path, help: &'static str) -> Result<String, Report> {
+    let name = name(path);
+    let bytes = if is_stdin(path) { stdin() } else { fs::read(path) };
+    let bytes = bytes.map_err(|error| miette!(help = help, "cannot read {name}: {error}"))?;
+    utf8(&name, bytes)
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// Text of a file that has to be UTF-8.

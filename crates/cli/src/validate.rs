@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use miette::Report;
 use serde_json::{Value, json};
-use slidegate::policy::PolicyError;
 
 use crate::exit;
-use crate::policy::{self, LoadedPolicy, PolicyDiagnostics};
+use crate::policy::{self, LoadedPolicy};
 use crate::stdout;
 
 mod render;
@@ -47,7 +45,7 @@ pub(crate) fn run(args: &ValidateArgs) -> miette::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(error) if args.json => {
-            print_line(&json!({ "valid": false, "errors": errors(&error) }))?;
+            print_line(&json!({ "valid": false, "errors": policy::errors(&error) }))?;
             Ok(ExitCode::from(exit::FAILED))
         }
         Err(error) => Err(error),
@@ -56,13 +54,4 @@ pub(crate) fn run(args: &ValidateArgs) -> miette::Result<ExitCode> {
 
 fn print_line(value: &Value) -> miette::Result<()> {
     stdout::print(&format!("{value}\n"))
-}
-
-/// Errors for programs. The error of an unreadable file has no line.
-fn errors(report: &Report) -> Vec<Value> {
-    let Some(diagnostics) = report.downcast_ref::<PolicyDiagnostics>() else {
-        return vec![json!({ "what": report.to_string() })];
-    };
-    let value = |error: &PolicyError| json!({ "line": error.line, "column": error.column, "what": error.message, "remedy": error.help });
-    diagnostics.errors().map(value).collect()
 }

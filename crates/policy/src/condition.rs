@@ -70,6 +70,16 @@ impl Predicates {
         if self.0.is_empty() { Ok(true) } else { self.all_hold(reading, templates) }
     }
 
+    /// Indexes of the predicates that do not match by one reading, an invalid address among them.
+    pub(super) fn failed(
+        &self,
+        reading: &Reading<'_, '_, '_>,
+        templates: &[Template],
+    ) -> impl Iterator<Item = usize> {
+        let fails = |condition: &Predicate| !condition.holds(reading, templates).unwrap_or(false);
+        self.0.iter().enumerate().filter(move |(_, condition)| fails(condition)).map(|(index, _)| index)
+    }
+
     fn all_hold(&self, reading: &Reading<'_, '_, '_>, templates: &[Template]) -> Result<bool, RequestError> {
         for condition in &self.0 {
             if !condition.holds(reading, templates)? {

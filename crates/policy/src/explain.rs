@@ -9,7 +9,13 @@ use slidegate_core::{Limit, LimitKind};
 use slidegate_store::OnStoreError;
 use slidegate_store::memory::max_subject_bytes;
 
+mod request;
 mod warnings;
+
+pub use request::{
+    ConditionsMatch, FailedCondition, KeyPartMatch, LimitSetMatch, ModeMatch, ModeReason, RequestExplanation,
+    Requirement, RuleEffect, RuleExplanation,
+};
 
 /// Explanation of a rule.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]

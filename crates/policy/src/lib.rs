@@ -45,7 +45,10 @@ pub mod yaml;
 pub use address::embedded_ipv4;
 pub use construct::LoadError;
 pub use diff::Change;
-pub use explain::{LimitReport, LimitSetReport, PermitReport, RuleReport};
+pub use explain::{
+    ConditionsMatch, FailedCondition, KeyPartMatch, LimitReport, LimitSetMatch, LimitSetReport, ModeMatch,
+    ModeReason, PermitReport, RequestExplanation, Requirement, RuleEffect, RuleExplanation, RuleReport,
+};
 pub use lookup::{ListMatch, RuleSubject};
 pub use matching::{Choice, Hit};
 
@@ -55,6 +58,7 @@ pub use path_readings::MAX_READINGS;
 pub use request::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES, Request, RequestError};
 pub use rule::{Blocked, HitMode, Rule};
 pub use subject::KeyText;
+pub use suggest::closest;
 pub use temporary_override::TemporaryOverride;
 
 use file::{File, FileReading};

@@ -202,8 +202,9 @@ impl Rule {
         view.every(|reading| self.is_for_reading(reading))
     }
 
+    /// Whether its `match` fits a request by one reading of the path.
     #[cold]
-    fn is_for_reading(&self, reading: &Reading<'_, '_, '_>) -> Result<bool, RequestError> {
+    pub(super) fn is_for_reading(&self, reading: &Reading<'_, '_, '_>) -> Result<bool, RequestError> {
         Ok(subject::is_for(&self.templates, reading) && self.matches.hold(reading, &self.templates)?)
     }
 

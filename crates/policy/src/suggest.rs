@@ -1,7 +1,7 @@
 //! Suggestions for misspelt names.
 
 /// Name that is most similar to a text, if it is similar enough.
-pub(crate) fn closest<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
+pub fn closest<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
     const LONGEST: usize = 32;
     if text.len() > LONGEST {
         return None;

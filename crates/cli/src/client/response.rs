@@ -6,6 +6,7 @@ use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
 use super::ClientError;
+use crate::printable::{is_control, printable};
 
 /// Members whose text the server writes itself and which may have several lines.
 const MULTILINE_MEMBERS: [&str; 2] = ["detail", "last_error"];
@@ -21,7 +22,7 @@ impl ServerResponse {
     /// The body as a JSON object, with control characters in its texts escaped.
     pub(crate) fn object(&self) -> Result<Value, ClientError> {
         let object = serde_json::from_slice(&self.body).ok().filter(Value::is_object);
-        Ok(printable(object.ok_or(ClientError::NotJson(self.status))?, false))
+        Ok(sanitize(object.ok_or(ClientError::NotJson(self.status))?, false))
     }
 
     /// The body as JSON text for programs, with control characters as JSON escapes.
@@ -36,25 +37,20 @@ impl ServerResponse {
     }
 }
 
-/// Whether a terminal would act on a character, or reorder text around it, instead of printing it.
-fn is_control(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 fn json_escape(c: char) -> String {
     let mut units = [0; 2];
     c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
-fn printable(value: Value, multiline: bool) -> Value {
+fn sanitize(value: Value, multiline: bool) -> Value {
     match value {
         Value::String(text) => Value::String(escaped(&text, multiline)),
-        Value::Array(all) => all.into_iter().map(|value| printable(value, multiline)).collect(),
+        Value::Array(all) => all.into_iter().map(|value| sanitize(value, multiline)).collect(),
         Value::Object(members) => Value::Object(
             members
                 .into_iter()
                 .map(|(name, value)| {
-                    let value = printable(value, MULTILINE_MEMBERS.contains(&name.as_str()));
+                    let value = sanitize(value, MULTILINE_MEMBERS.contains(&name.as_str()));
                     (escaped(&name, false), value)
                 })
                 .collect::<Map<_, _>>(),
@@ -64,12 +60,10 @@ fn printable(value: Value, multiline: bool) -> Value {
 }
 
 fn escaped(text: &str, multiline: bool) -> String {
-    let render = |c: char| match c {
-        '\n' if multiline => c.to_string(),
-        _ if is_control(c) => c.escape_unicode().to_string(),
-        _ => c.to_string(),
-    };
-    text.chars().map(render).collect()
+    match multiline {
+        true => text.split('\n').map(printable).collect::<Vec<_>>().join("\n"),
+        false => printable(text),
+    }
 }
 
 #[cfg(test)]

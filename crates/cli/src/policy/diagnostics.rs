@@ -4,6 +4,7 @@
 use std::fmt;
 
 use miette::{Diagnostic, LabeledSpan, Report, SourceCode};
+use serde_json::{Value, json};
 use slidegate::policy::{PolicyError, PolicyErrors};
 
 /// Errors of one policy file.
@@ -31,6 +32,15 @@ impl PolicyDiagnostics {
         let text: String = reports.collect();
         if self.count == 1 { text } else { format!("{text}\n{self}\n") }
     }
+}
+
+/// Errors for programs. The error of an unreadable file has no line.
+pub(crate) fn errors(report: &Report) -> Vec<Value> {
+    let Some(diagnostics) = report.downcast_ref::<PolicyDiagnostics>() else {
+        return vec![json!({ "what": report.to_string() })];
+    };
+    let value = |error: &PolicyError| json!({ "line": error.line, "column": error.column, "what": error.message, "remedy": error.help });
+    diagnostics.errors().map(value).collect()
 }
 
 impl fmt::Display for PolicyDiagnostics {

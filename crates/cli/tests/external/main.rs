@@ -6,6 +6,7 @@ mod console;
 mod envoy;
 mod gateways;
 mod headers_parse;
+mod k6;
 mod packaging;
 mod prometheus;
 mod resp_clients;

@@ -8,6 +8,7 @@ mod check_client;
 mod demo;
 mod denial_log;
 mod differences;
+mod explain;
 mod exposure;
 mod first_minute;
 mod health;

@@ -2,6 +2,7 @@
 
 mod diff;
 mod explain;
+mod explain_request;
 mod keys;
 mod matching;
 mod modes;
