@@ -6,14 +6,14 @@
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use slidegate::{Clock, Limit, Limiter, ManualClock, Memory, SystemClock};
+use slidegate::{Clock, Gate, Limit, Limiter, ManualClock, Memory, Policy, Request, SystemClock};
 use slidegate_bench::report::{Format, Must, Report};
 use slidegate_bench::{counted, ours};
 
 /// Quick or not, there is nothing to leave out here.
 const OPTIONS: [&str; 2] = ["--json", "--quick"];
 /// Paths of a decision: the kind, the answer, and the bound.
-const PATHS: [(&str, &str, Option<f64>); 9] = [
+const PATHS: [(&str, &str, Option<f64>); 11] = [
     ("counter", "allowed", Some(220.0)),
     ("counter", "denied", Some(220.0)),
     ("turned", "allowed", Some(220.0)),
@@ -23,6 +23,8 @@ const PATHS: [(&str, &str, Option<f64>); 9] = [
     ("two", "denied", None),
     ("both", "allowed", None),
     ("both", "denied", None),
+    ("rule", "allowed", Some(2_050.0)),
+    ("rule", "denied", Some(2_050.0)),
 ];
 const KEY: &str = "user:00000000";
 const QUOTA: u32 = 100;
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!("usage: instructions [--json] [--quick]");
-            eprintln!("       instructions run counter|turned|log|two|both allowed|denied");
+            eprintln!("       instructions run counter|turned|log|two|both|rule allowed|denied");
             ExitCode::from(2)
         }
     }
@@ -71,6 +73,9 @@ fn per_decision(kind: &str, answer: &str) -> f64 {
 }
 
 fn run(kind: &str, answer: &str) -> ExitCode {
+    if kind == "rule" {
+        return run_rule(answer);
+    }
     if kind == "counter" || kind == "two" {
         let limiter = Limiter::new(limits(kind, answer)).expect("one limit goes with itself");
         (0..QUOTA).for_each(|_| drop(limiter.check(KEY)));
@@ -98,6 +103,36 @@ fn run(kind: &str, answer: &str) -> ExitCode {
     }
     // Each decision finds an entry that has just left. Moving the clock is counted too: three instructions.
     measure(&limiter, answer, || clock.advance_ms(SPACING_MS))
+}
+
+/// A gate with one rule, as the server asks it: the request, the answer, and its numbers.
+fn run_rule(answer: &str) -> ExitCode {
+    let quota = if answer == "allowed" { 1_000_000 } else { 1 };
+    let limit = format!("{{ quota: {quota}, window: 1h, algorithm: counter }}");
+    let text = format!("version: 1\nrules: [{{ name: each, key: [ip], limits: [{limit}] }}]\n");
+    let policy = Policy::parse("bench", &text).expect("a valid policy");
+    let gate = Gate::new(policy, Memory::default());
+    assert!(is_allowed(&gate), "the first one fits");
+    measured_decisions_of_rule(&gate);
+    assert_eq!(is_allowed(&gate), answer == "allowed", "every answer has to be {answer}");
+    ExitCode::SUCCESS
+}
+
+#[inline(never)]
+fn measured_decisions_of_rule(gate: &Gate<Memory>) {
+    for _ in 0..DECISIONS {
+        black_box(is_allowed(gate));
+    }
+}
+
+#[inline(always)]
+fn is_allowed(gate: &Gate<Memory>) -> bool {
+    let mut request = Request::new();
+    request.set("ip", black_box("203.0.113.7"));
+    // By reference, as the server uses it.
+    let Ok(Some(answer)) = &gate.check_now(&request) else { panic!("a store in memory decides") };
+    black_box(&answer.summary());
+    answer.is_allowed()
 }
 
 fn measure<C: Clock>(limiter: &Limiter<Memory, C>, answer: &str, before_each: impl Fn()) -> ExitCode {

@@ -110,7 +110,8 @@ impl Summary {
         let known = source.is_known();
         let mut summary = Self::default();
         let mut longest = Wait::None;
-        for (index, (limit, decision)) in limits.into_iter().enumerate() {
+        // By `for_each`, which nested iterators run as nested loops.
+        limits.into_iter().enumerate().for_each(|(index, (limit, decision))| {
             let limit = limit.borrow();
             let wait = Wait::of(limit, decision);
             let tighter = if known {
@@ -126,7 +127,7 @@ impl Summary {
             }
             longest = longest.and(wait);
             summary.reset_after_ms = summary.reset_after_ms.max(known.then_some(decision.reset_after_ms));
-        }
+        });
         Self { wait: longest, ..summary }
     }
 }

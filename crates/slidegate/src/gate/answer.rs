@@ -1,6 +1,5 @@
 //! Answers of a gate: one type for a request, a batch, and decisions without a future.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arc_swap::Guard;
@@ -12,7 +11,7 @@ use super::follow_up::FollowUp;
 use super::in_flight::units;
 use super::item::{BlockedBy, ItemLimits, MatchedItem, is_blocked};
 use crate::permit::UnsignedPermit;
-use slidegate_policy::{Blocked, Hit, HitMode, LimitSet, Policy};
+use slidegate_policy::{Blocked, Hit, HitMode, LimitSet, Policy, Rule};
 use slidegate_store::OnStoreError;
 use slidegate_store::fallback::share;
 
@@ -31,41 +30,54 @@ pub struct Answer {
     permit: Option<UnsignedPermit>,
     replayed: bool,
     /// Rule that refuses because the store is unavailable.
-    unanswered: Option<usize>,
+    unanswered: Option<u32>,
     /// Number of nodes that share a quota while the store is unavailable.
     nodes: u64,
 }
 
-/// Part of one item in an answer.
-#[derive(Clone, Debug)]
+/// Part of one item in an answer: what it has of each list begins where the item before it ends.
+#[derive(Clone, Copy, Debug)]
 struct ItemRecord {
-    limit_sets: Range<usize>,
-    decisions: Range<usize>,
-    dry_runs: Range<usize>,
+    ends: ItemBounds,
     blocked_by: Option<BlockedBy>,
     cost: u64,
+}
+
+/// Bounds of an item in the lists of an answer.
+#[derive(Clone, Copy, Default, Debug)]
+struct ItemBounds {
+    limit_sets: u32,
+    decisions: u32,
+    dry_runs: u32,
 }
 
 /// Limit set of an answer.
 #[derive(Clone, Debug)]
 enum LimitSetRef {
     Rule {
-        rule: usize,
-        limit_set: usize,
+        rule: u32,
+        limit_set: u32,
     },
     /// Ad hoc limit. In a box, because few requests have one.
     AdHoc(Box<LimitSet>),
 }
 
 impl LimitSetRef {
-    fn limits<'a>(&'a self, policy: &'a Policy) -> impl Iterator<Item = NamedLimit<'a>> + use<'a> {
-        let (rule, set) = match self {
+    /// Rule of the set, unless it is ad hoc, and the set.
+    #[inline]
+    fn resolve<'a>(&'a self, policy: &'a Policy) -> (Option<&'a Rule>, &'a LimitSet) {
+        match self {
             Self::Rule { rule, limit_set } => {
-                let rule = &policy.rules()[*rule];
-                (Some(rule.name()), &rule.limit_sets()[*limit_set])
+                let rule = &policy.rules()[*rule as usize];
+                (Some(rule), &rule.limit_sets()[*limit_set as usize])
             }
-            Self::AdHoc(set) => (None, &**set),
-        };
+            Self::AdHoc(set) => (None, set),
+        }
+    }
+
+    fn limits<'a>(&'a self, policy: &'a Policy) -> impl Iterator<Item = NamedLimit<'a>> + use<'a> {
+        let (rule, set) = self.resolve(policy);
+        let rule = rule.map(Rule::name);
         let entries = set.limits().iter().zip(set.names()).zip(set.texts());
         entries.map(move |((limit, name), text)| NamedLimit { rule, name, text, limit })
     }
@@ -74,7 +86,7 @@ impl LimitSetRef {
 impl From<&Hit<'_>> for LimitSetRef {
     #[inline]
     fn from(hit: &Hit<'_>) -> Self {
-        Self::Rule { rule: hit.rule, limit_set: hit.limit_set }
+        Self::Rule { rule: hit.rule as u32, limit_set: hit.limit_set as u32 }
     }
 }
 
@@ -125,7 +137,8 @@ impl LimitAnswer<'_> {
 }
 
 impl Answer {
-    #[inline]
+    // Always: it is large, and built where it is returned.
+    #[inline(always)]
     pub(super) fn new(
         policy: Guard<Arc<ActivePolicy>>,
         items: &[MatchedItem<'_>],
@@ -135,29 +148,29 @@ impl Answer {
     ) -> Self {
         let FollowUp { dry_runs: verdicts, permit, replayed } = follow_up;
         let mut limit_sets = SmallVec::new();
-        let mut records = SmallVec::with_capacity(items.len());
-        let mut decided = 0;
-        let mut dry_runs = Vec::with_capacity(verdicts.len());
+        let mut records = SmallVec::new();
+        let mut dry_runs = Vec::new();
         let mut verdicts = verdicts.into_iter();
+        let mut decisions = 0;
         for item in items {
-            let (first_set, first_decision, first_dry_run) = (limit_sets.len(), decided, dry_runs.len());
-            dry_runs.extend(item.hits_in(HitMode::Observe).map(LimitSetRef::from).zip(&mut verdicts));
+            if verdicts.len() > 0 {
+                dry_runs.extend(item.hits_in(HitMode::Observe).map(LimitSetRef::from).zip(&mut verdicts));
+            }
             if let ItemLimits::AdHoc(_, limit) = item.limits {
                 let name = limit.to_string().replace(' ', "-").into();
                 limit_sets.push(LimitSetRef::AdHoc(Box::new(LimitSet::new([(*limit, name)]))));
-                decided += 1;
+                decisions += 1;
             }
             for hit in item.hits_in(HitMode::Enforce) {
                 limit_sets.push(LimitSetRef::from(hit));
-                decided += policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits().len();
+                decisions += policy.rules()[hit.rule].limit_sets()[hit.limit_set].limits().len();
             }
-            records.push(ItemRecord {
-                limit_sets: first_set..limit_sets.len(),
-                decisions: first_decision..decided,
-                dry_runs: first_dry_run..dry_runs.len(),
-                blocked_by: item.blocked_by(),
-                cost: item.cost,
-            });
+            let ends = ItemBounds {
+                limit_sets: limit_sets.len() as u32,
+                decisions: decisions as u32,
+                dry_runs: dry_runs.len() as u32,
+            };
+            records.push(ItemRecord { ends, blocked_by: item.blocked_by(), cost: item.cost });
         }
         let unanswered = unanswered(&policy, items, &verdict);
         Self { policy, verdict, limit_sets, items: records, dry_runs, permit, replayed, unanswered, nodes }
@@ -195,7 +208,7 @@ impl Answer {
     /// Numbers of the request: those of all its limits together.
     #[inline]
     pub fn summary(&self) -> Summary {
-        summary(&self.verdict, self.limits())
+        self.summary_of(&self.limit_sets, &self.verdict.decisions)
     }
 
     /// The limit with the least remaining, whose quota the summary has.
@@ -210,7 +223,12 @@ impl Answer {
 
     /// The requests of the batch, in order; a single request is a batch of one.
     pub fn items(&self) -> impl ExactSizeIterator<Item = ItemAnswer<'_>> {
-        self.items.iter().map(|item| ItemAnswer { answer: self, item })
+        let mut starts = ItemBounds::default();
+        self.items.iter().map(move |item| {
+            let answer = ItemAnswer { answer: self, item, starts };
+            starts = item.ends;
+            answer
+        })
     }
 
     /// Permit to settle or refund the charge in this process, if the request was admitted by a rule
@@ -232,7 +250,22 @@ impl Answer {
     /// The rule that refuses because the store is unavailable, if one does: nothing is known of the
     /// limits then. `None` if a request is blocked, whatever the store would say.
     pub fn unanswered(&self) -> Option<&str> {
-        self.unanswered.map(|rule| self.policy.rules()[rule].name())
+        self.unanswered.map(|rule| self.policy.rules()[rule as usize].name())
+    }
+
+    /// Summary of the limits of these sets, without their names.
+    #[inline]
+    fn summary_of(&self, sets: &[LimitSetRef], mut decisions: &[Decision]) -> Summary {
+        let source = self.verdict.source;
+        Summary::new(
+            source,
+            sets.iter().flat_map(|set| {
+                let limits = set.resolve(&self.policy).1.limits();
+                let (own, others) = decisions.split_at(limits.len().min(decisions.len()));
+                decisions = others;
+                limits.iter().map(move |limit| self.decisive(limit, source)).zip(own)
+            }),
+        )
     }
 
     fn limits_of<'a>(
@@ -261,11 +294,15 @@ impl Answer {
         decision: &'a Decision,
         &Verdict { source, decided_at_ms, .. }: &Verdict,
     ) -> LimitAnswer<'a> {
-        let (decisive, share_of) = match source {
-            Source::Local => (share(limit, self.nodes), Some(limit)),
-            Source::Store | Source::Cache | Source::Assumed => (*limit, None),
-        };
-        LimitAnswer { rule, name, text, limit: decisive, share_of, decision, source, decided_at_ms }
+        let share_of = (source == Source::Local).then_some(limit);
+        let limit = self.decisive(limit, source);
+        LimitAnswer { rule, name, text, limit, share_of, decision, source, decided_at_ms }
+    }
+
+    /// The limit that decided: the rule's own, or this node's share of it.
+    #[inline]
+    fn decisive(&self, limit: &Limit, source: Source) -> Limit {
+        if source == Source::Local { share(limit, self.nodes) } else { *limit }
     }
 }
 
@@ -274,6 +311,7 @@ impl Answer {
 pub struct ItemAnswer<'a> {
     answer: &'a Answer,
     item: &'a ItemRecord,
+    starts: ItemBounds,
 }
 
 impl<'a> ItemAnswer<'a> {
@@ -284,7 +322,7 @@ impl<'a> ItemAnswer<'a> {
 
     /// The limits that refuse it, whatever those of the others say.
     pub fn violated(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
-        let Self { answer, item } = *self;
+        let Self { answer, item, .. } = *self;
         // A peek always fits: the cost does if so much remains.
         let is_peek = answer.verdict.source.is_known() && answer.is_blocked();
         self.limits().filter(move |limit| {
@@ -295,21 +333,29 @@ impl<'a> ItemAnswer<'a> {
     /// The rule that blocks it whatever its limits say, and why.
     pub fn blocked(&self) -> Option<(&'a str, Blocked)> {
         match self.item.blocked_by? {
-            BlockedBy::Rule(rule, reason) => Some((self.answer.policy.rules()[rule].name(), reason)),
+            BlockedBy::Rule(rule, reason) => Some((self.answer.policy.rules()[rule as usize].name(), reason)),
             BlockedBy::Caller => None,
         }
     }
 
     /// Every enforced limit, rule by rule in the order of the policy.
     pub fn limits(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
-        let Self { answer, item } = *self;
-        let sets = &answer.limit_sets[item.limit_sets.clone()];
-        answer.limits_of(sets, answer.verdict.decisions.get(item.decisions.clone()).unwrap_or_default())
+        let (sets, decisions) = self.part();
+        self.answer.limits_of(sets, decisions)
+    }
+
+    /// Its limit sets and their decisions.
+    fn part(&self) -> (&'a [LimitSetRef], &'a [Decision]) {
+        let Self { answer, item: ItemRecord { ends, .. }, starts } = *self;
+        let decisions = starts.decisions as usize..ends.decisions as usize;
+        let sets = &answer.limit_sets[starts.limit_sets as usize..ends.limit_sets as usize];
+        (sets, answer.verdict.decisions.get(decisions).unwrap_or_default())
     }
 
     /// Numbers of this request: those of its own limits together.
     pub fn summary(&self) -> Summary {
-        summary(&self.answer.verdict, self.limits())
+        let (sets, decisions) = self.part();
+        self.answer.summary_of(sets, decisions)
     }
 
     /// The limit with the least remaining, whose quota the summary has.
@@ -319,13 +365,14 @@ impl<'a> ItemAnswer<'a> {
 
     /// Every limit of the rules in observe mode.
     pub fn observed(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
-        self.answer.dry_run_limits(&self.answer.dry_runs[self.item.dry_runs.clone()])
+        let dry_runs = self.starts.dry_runs as usize..self.item.ends.dry_runs as usize;
+        self.answer.dry_run_limits(&self.answer.dry_runs[dry_runs])
     }
 }
 
 /// Rule that refuses because the store is unavailable, unless an item is blocked anyway.
 #[inline]
-pub(super) fn unanswered(policy: &Policy, items: &[MatchedItem<'_>], verdict: &Verdict) -> Option<usize> {
+pub(super) fn unanswered(policy: &Policy, items: &[MatchedItem<'_>], verdict: &Verdict) -> Option<u32> {
     if verdict.source != Source::Assumed || is_blocked(items) {
         return None;
     }
@@ -338,14 +385,9 @@ pub(super) fn unanswered(policy: &Policy, items: &[MatchedItem<'_>], verdict: &V
             let mut own = decisions.by_ref().take(rule.limit_sets()[hit.limit_set].limits().len());
             let refuses = own.by_ref().fold(false, |any, one| any | (one.outcome != Outcome::Fits));
             if refuses && rule.on_store_error() == OnStoreError::Deny {
-                return Some(hit.rule);
+                return Some(hit.rule as u32);
             }
         }
     }
     None
-}
-
-#[inline]
-fn summary<'a>(verdict: &Verdict, limits: impl Iterator<Item = LimitAnswer<'a>>) -> Summary {
-    Summary::new(verdict.source, limits.map(|limit| (limit.limit, limit.decision)))
 }

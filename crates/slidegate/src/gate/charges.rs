@@ -1,5 +1,6 @@
 //! Charges of items, and the part of each that can be given back.
 
+use slidegate_core::Limit;
 use smallvec::SmallVec;
 
 use super::in_flight::split_charge;
@@ -21,12 +22,14 @@ pub(super) enum Permits {
 pub(super) struct Charges<'a> {
     pub(super) charges: SmallVec<[Charge<'a>; 2]>,
     pub(super) scopes: SmallVec<[RefundScope; 2]>,
+    is_refundable: bool,
+    has_slots: bool,
 }
 
 impl<'a> Charges<'a> {
     /// Charges of all enforced limits. If an item is blocked the others are peeks, so that what is
     /// reported of them is true.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enforced(
         policy: &'a Policy,
         items: &'a [MatchedItem<'_>],
@@ -57,8 +60,16 @@ impl<'a> Charges<'a> {
 
     #[inline]
     fn push(&mut self, charge: Charge<'a>, scope: RefundScope) {
-        self.charges.extend(split_charge(charge));
-        self.scopes.resize(self.charges.len(), scope);
+        let has_slots = charge.limits.iter().any(Limit::needs_id);
+        self.is_refundable |= scope != RefundScope::Nothing;
+        self.has_slots |= has_slots;
+        if has_slots && charge.cost > 1 {
+            self.charges.extend(split_charge(charge));
+            self.scopes.resize(self.charges.len(), scope);
+        } else {
+            self.charges.push(charge);
+            self.scopes.push(scope);
+        }
     }
 
     /// Request of these charges.
@@ -77,14 +88,13 @@ impl<'a> Charges<'a> {
     /// Whether a permit may be opened.
     #[inline]
     pub(super) fn is_refundable(&self) -> bool {
-        self.scopes.iter().any(|scope| *scope != RefundScope::Nothing)
+        self.is_refundable
     }
 
     /// Whether the request needs an id: for a permit, or for a slot in flight.
     #[inline]
     pub(super) fn needs_id(&self) -> bool {
-        let mut limits = self.charges.iter().flat_map(|charge| charge.limits);
-        self.is_refundable() || limits.any(|limit| limit.needs_id())
+        self.is_refundable || self.has_slots
     }
 
     /// The parts of an admission that can be given back.

@@ -47,7 +47,7 @@ pub(super) struct MatchedItem<'d> {
     /// Units to give back.
     pub(super) units: u64,
     /// Rules that do not apply because the request lacks an attribute of their key.
-    pub(super) skipped: SmallVec<[usize; 2]>,
+    pub(super) skipped: Vec<usize>,
 }
 
 /// Limits of an item, or why none of them is consulted.
@@ -67,7 +67,7 @@ pub(super) enum ItemLimits<'d> {
 /// Origin of a refusal without limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BlockedBy {
-    Rule(usize, Blocked),
+    Rule(u32, Blocked),
     Caller,
 }
 
@@ -79,10 +79,10 @@ impl<'d> MatchedItem<'d> {
             Choice::Hits(hits) => ItemLimits::Rules(hits),
             Choice::Blocked { rule, reason } => {
                 let (key, route) = policy.key_and_route_of(rule, request);
-                ItemLimits::Blocked { by: BlockedBy::Rule(rule, reason), key, route }
+                ItemLimits::Blocked { by: BlockedBy::Rule(rule as u32, reason), key, route }
             }
         };
-        Self { id: request.id(), limits, cost: request.requested_cost(), units: 0, skipped: SmallVec::new() }
+        Self { id: request.id(), limits, cost: request.requested_cost(), units: 0, skipped: Vec::new() }
     }
 
     /// Item of a batch.
@@ -110,13 +110,13 @@ impl<'d> MatchedItem<'d> {
     }
 
     fn matching(policy: &Policy, request: &'d Request<'_>) -> Result<Self, RequestError> {
-        let mut skipped = SmallVec::new();
+        let mut skipped = Vec::new();
         let choice = policy.choose_and_skip(request, |rule| skipped.push(rule))?;
         Ok(Self { skipped, ..Self::request(policy, request, choice) })
     }
 
     fn without_request(limits: ItemLimits<'d>) -> Self {
-        Self { id: None, limits, cost: 0, units: 0, skipped: SmallVec::new() }
+        Self { id: None, limits, cost: 0, units: 0, skipped: Vec::new() }
     }
 
     #[inline]

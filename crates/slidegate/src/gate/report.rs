@@ -145,7 +145,7 @@ fn decided_by_several(
                 let (why, route, now_ms) = (*why, *route, verdict.decided_at_ms);
                 let block =
                     BlockedRequest { reason: why, mode: HitMode::Enforce, key: key.as_ref(), route, now_ms };
-                telemetry.record_block((policy, *rule), &info, &block);
+                telemetry.record_block((policy, *rule as usize), &info, &block);
             }
             ItemLimits::Blocked { by: BlockedBy::Caller, .. } => {}
         }

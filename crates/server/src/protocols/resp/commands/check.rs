@@ -43,11 +43,16 @@ pub(super) fn check<'i, C: Clock>(
     let shape = read(command, &mut request)?;
     let mut replies = context.replies(out);
     let trace = context.decider.trace((Listener::Resp, "SG.CHECK"), None);
-    if trace.is_none()
-        && let Some(answer) = context.decider.check_now(&request)?
-    {
-        write(&mut replies, context.decider, &answer, shape);
-        return Ok(Handled::Replied);
+    if trace.is_none() {
+        // By reference: an answer is large.
+        match &context.decider.check_now(&request) {
+            Ok(Some(answer)) => {
+                write(&mut replies, context.decider, answer, shape);
+                return Ok(Handled::Replied);
+            }
+            Ok(None) => {}
+            Err(error) => return Err(CommandError::from(error)),
+        }
     }
     Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check {
         request: CheckRequest::from(request),

@@ -29,6 +29,13 @@ impl From<String> for CommandError {
 
 impl<E: Error> From<GateError<E>> for CommandError {
     fn from(error: GateError<E>) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl<E: Error> From<&GateError<E>> for CommandError {
+    #[cold]
+    fn from(error: &GateError<E>) -> Self {
         match error {
             GateError::Store(error) => Self::store(error),
             error => Self::invalid(error),
