@@ -156,6 +156,37 @@ need_gateways() {
     "$SLIDEGATE_CADDY" version
 }
 
+# apache_from_deb INTO: makes INTO/apache2, and its modules beside it, from a Debian package, which
+# is only unpacked, so that no service is started. Libraries that are missing are installed.
+apache_from_deb() {
+    local into=$1
+    [ -x "$into/apache2" ] && return
+    echo "downloading apache2-bin with apt"
+    rm -rf "$into"
+    mkdir -p "$into"
+    apt_get update
+    (cd "$into" && apt-get -qq -o APT::Sandbox::User= download apache2-bin)
+    dpkg-deb --extract "$into"/apache2-bin_*.deb "$into/unpacked"
+    if ldd "$into/unpacked/usr/sbin/apache2" | grep --quiet "not found"; then
+        # shellcheck disable=SC2046 # one word for every library
+        apt_install $(dpkg-deb --field "$into"/apache2-bin_*.deb Depends | tr ',' '\n' | awk '/^ *lib/ { print $1 }')
+    fi
+    mv "$into/unpacked/usr/lib/apache2/modules" "$into/modules"
+    mv "$into/unpacked/usr/sbin/apache2" "$into/apache2"
+    rm -r "$into/unpacked" "$into"/apache2-bin_*.deb
+}
+
+# Apache, whose access log the tests read as those of the gateways. SLIDEGATE_APACHE is the path of
+# one, with the folder modules beside it.
+need_apache() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    mkdir -p "$tools"
+    tools=$(cd "$tools" && pwd)
+    [ -n "${SLIDEGATE_APACHE:-}" ] || apache_from_deb "$tools/apache"
+    export SLIDEGATE_APACHE="${SLIDEGATE_APACHE:-$tools/apache/apache2}"
+    "$SLIDEGATE_APACHE" -v | sed -n 1p
+}
+
 # tomcat_from_debs INTO: makes INTO/usr/share/tomcat10 from Debian packages, which are only
 # unpacked, so that no service is started.
 tomcat_from_debs() {

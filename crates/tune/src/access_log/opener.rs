@@ -17,7 +17,7 @@ use super::report::{ReadProgress, ReadReport};
 use super::{MAX_REORDER_MS, input};
 
 /// Longest part of a line in an error.
-const MAX_LINE_SHOWN: usize = 120;
+const MAX_EXCERPT_BYTES: usize = 120;
 
 /// Opened access logs, whose formats are known.
 pub struct AccessLogs<'o> {
@@ -145,6 +145,6 @@ fn first_start(lines: &[u8], parser: &mut LineParser, options: &ReadOptions) -> 
 
 fn first_line(lines: &[u8]) -> String {
     let line = lines.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = &line[..line.len().min(MAX_LINE_SHOWN)];
+    let line = &line[..line.len().min(MAX_EXCERPT_BYTES)];
     line.escape_ascii().to_string()
 }

@@ -1,7 +1,10 @@
 //! Reading access logs.
 
 mod golden;
+mod hostile;
 mod inputs;
+mod order;
+mod servers;
 
 use std::ops::ControlFlow;
 use std::path::Path;
