@@ -18,7 +18,10 @@ const FORMS = [
   `(?<name>${SHORT_DAY}) (?<month>${MONTH}) (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})`,
 ].map((form) => new RegExp(`^${form}$`));
 
-/** HTTP date in Unix milliseconds. `undefined` if it has another form or does not exist. */
+/**
+ * HTTP date in Unix milliseconds. `undefined` if it has another form, does not exist, or is before
+ * 1970.
+ */
 export function dateMs(text: string): number | undefined {
   for (const form of FORMS) {
     const parts = form.exec(text)?.groups;
@@ -32,7 +35,8 @@ function existingMs({ name = '', day, month = '', year = '', hour, minute, secon
   // `Date.UTC` takes the years 0 to 99 for those of the 20th century.
   date.setUTCFullYear(fullYear(year), MONTHS.indexOf(month), Number(day));
   const isCalendarDay = date.getUTCDate() === Number(day) && WEEK[date.getUTCDay()]?.startsWith(name);
-  return isCalendarDay ? date.setUTCHours(Number(hour), Number(minute), Number(second)) : undefined;
+  const timeMs = date.setUTCHours(Number(hour), Number(minute), Number(second));
+  return isCalendarDay && timeMs >= 0 ? timeMs : undefined;
 }
 
 /** Year of four digits. Years of two digits are those from 1970 to 2069. */

@@ -108,7 +108,7 @@ fn seconds(text: &str) -> Option<u64> {
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-/// HTTP date in Unix milliseconds.
+/// HTTP date in Unix milliseconds. `httpdate` rejects those before 1970.
 fn date_ms(text: &str) -> Option<u64> {
     let since = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()

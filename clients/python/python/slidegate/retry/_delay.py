@@ -128,7 +128,7 @@ def _seconds(text: str) -> Optional[int]:
 
 
 def _date_ms(text: str) -> Optional[int]:
-    """HTTP date in Unix milliseconds."""
+    """HTTP date in Unix milliseconds, unless it is before 1970."""
     match = next(filter(None, (form.fullmatch(text) for form in _DATES)), None)
     if match is None:
         return None
@@ -143,4 +143,5 @@ def _date_ms(text: str) -> Optional[int]:
         return None
     if not _DAYS[date.weekday()].startswith(match["day_name"]):
         return None
-    return (date - _EPOCH) // timedelta(milliseconds=1)
+    since_ms = (date - _EPOCH) // timedelta(milliseconds=1)
+    return since_ms if since_ms >= 0 else None
