@@ -51,7 +51,7 @@ const VARIABLES: [&str; 26] = [
 /// Path of the program that was built for these tests.
 ///
 /// Cargo sets it for the tests of the package that has the program. A test binary that is started
-/// by hand finds the program where Cargo puts it: one directory above its own.
+/// by hand finds the program where Cargo puts it.
 ///
 /// # Panics
 /// If there is no such program.
@@ -59,11 +59,15 @@ pub fn executable() -> PathBuf {
     if let Some(path) = env::var_os("CARGO_BIN_EXE_slidegate") {
         return path.into();
     }
-    let test = env::current_exe().expect("a test has a path");
-    let directory = test.ancestors().nth(2).expect("a test is in a directory of Cargo");
-    let program = directory.join(format!("slidegate{}", env::consts::EXE_SUFFIX));
+    let program = directory().join(format!("slidegate{}", env::consts::EXE_SUFFIX));
     assert!(program.exists(), "{} does not exist: build slidegate-cli", program.display());
     program
+}
+
+/// Where Cargo puts programs that it builds with a test: one directory above the test's own.
+fn directory() -> PathBuf {
+    let test = env::current_exe().expect("a test has a path");
+    test.ancestors().nth(2).expect("a test is in a directory of Cargo").to_owned()
 }
 
 /// The program with these arguments and none of the variables that it reads.

@@ -8,7 +8,7 @@ fn root() -> PathBuf {
 }
 
 /// Folders with pages, each with everything below it.
-const FOLDERS: [&str; 6] = ["docs", "bench", "clients", "contrib", "fuzz", "vectors"];
+const FOLDERS: [&str; 7] = ["docs", "bench", "clients", "contrib", "examples", "fuzz", "vectors"];
 /// Folders of what is built or installed.
 const GENERATED: [&str; 2] = ["target", "node_modules"];
 
@@ -80,7 +80,7 @@ fn paths_in_prose_exist() {
     for path in pages() {
         let page = fs::read_to_string(&path).expect("a page");
         let words = page.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2));
-        let roots = ["clients/", "crates/", "docs/", "scripts/", "vectors/", "bench/", "fuzz/"];
+        let roots = ["clients/", "crates/", "docs/", "examples/", "scripts/", "vectors/", "bench/", "fuzz/"];
         for named in words.filter(|word| roots.iter().any(|root| word.starts_with(root))) {
             let named = named.split(' ').next().unwrap_or(named);
             assert!(root().join(named).exists(), "{}: {named}", path.display());

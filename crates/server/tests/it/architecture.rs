@@ -18,7 +18,7 @@ const PROTOCOLS: [(&str, &[&str]); 5] =
     [("http", &[]), ("rls", &[]), ("rest", &["http", "rls"]), ("grpc", &["rls"]), ("resp", &[])];
 
 /// Crates, and what each may depend on. A crate that is not here may not be in the workspace.
-const CRATES: [(&str, &[&str]); 11] = [
+const CRATES: [(&str, &[&str]); 15] = [
     ("slidegate-core", &[]),
     ("slidegate-store", &["slidegate-core"]),
     ("slidegate-store-redis", &["slidegate-core", "slidegate-store"]),
@@ -30,6 +30,10 @@ const CRATES: [(&str, &[&str]); 11] = [
     ("slidegate-cli", &["slidegate", "slidegate-server", "slidegate-tune"]),
     ("slidegate-bench", &["slidegate", "slidegate-store", "slidegate-server", "slidegate-tune"]),
     ("slidegate-testkit", &["slidegate-core", "slidegate-store", "slidegate"]),
+    ("example-axum-tiers", &["slidegate"]),
+    ("example-llm-proxy", &["slidegate"]),
+    ("example-redis-gateway", &["slidegate"]),
+    ("example-tonic-service", &["slidegate"]),
 ];
 
 /// Crate that only tests may depend on.

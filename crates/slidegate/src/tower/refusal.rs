@@ -157,10 +157,11 @@ impl Refusal<'_> {
         if let Ok(message) = HeaderValue::from_str(&percent_encoded(&self.detail())) {
             headers.insert(GRPC_MESSAGE, message);
         }
-        // A negative value tells the client not to retry.
+        // A negative value tells the client not to retry. Without one it waits as long as it likes, until
+        // a slot may be free or the store is there again.
         let pushback = match (self, self.wait()) {
-            (_, Wait::After(ms) | Wait::Within(ms)) => HeaderValue::from(ms),
-            (Self::Unavailable, _) => return response,
+            (_, Wait::After(ms)) => HeaderValue::from(ms),
+            (Self::Unavailable, _) | (_, Wait::Within(_)) => return response,
             _ => HeaderValue::from_static("-1"),
         };
         headers.insert(GRPC_RETRY_PUSHBACK, pushback);

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{ServerProcess, executable};
+use super::{ServerProcess, directory as programs};
 
 /// Command, which may have several lines, and its expected output.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,8 +45,6 @@ pub fn run_all(
 ) -> Result<(), String> {
     for step in steps {
         let began = std::time::Instant::now();
-        let program = executable();
-        let program = program.parent().expect("a directory");
         let path = std::env::var("PATH").expect("a path");
         let output = Command::new("sh")
             .args(["-c", &step.command])
@@ -54,7 +52,7 @@ pub fn run_all(
             // What a page says of the usual address holds for this one.
             .env("SLIDEGATE_SERVER", server.url())
             .envs(server.admin_url().map(|url| ("SLIDEGATE_ADMIN_URL", url)))
-            .env("PATH", format!("{}:{path}", program.display()))
+            .env("PATH", format!("{}:{path}", programs().display()))
             .output()
             .expect("sh");
         let text = String::from_utf8(output.stdout).expect("UTF-8");
