@@ -25,13 +25,13 @@ quietly() {
     log=$("$@" 2>&1) || { echo "$log" && return 1; }
 }
 
-# cargo_tool NAME VERSION: installs a cargo subcommand into target/tools if it is missing.
+# cargo_tool NAME VERSION [FLAG...]: installs a cargo subcommand into target/tools if it is missing.
 cargo_tool() {
     local root="${CARGO_TARGET_DIR:-target}/tools"
     export PATH="$PWD/$root/bin:$root/bin:$PATH"
     command -v "$1" >/dev/null && return
     echo "installing $1 $2 with cargo, which takes a few minutes the first time"
-    cargo install --quiet --locked --root "$root" --target-dir "$root/build" --version "$2" "$1"
+    cargo install --quiet --locked --root "$root" --target-dir "$root/build" --version "$2" "${@:3}" "$1"
 }
 
 # apt_get ARGUMENT...: as root or with sudo.
@@ -525,7 +525,8 @@ check_advisories() {
 }
 
 check_dependencies() {
-    cargo_tool cargo-deny 0.20.2
+    # It runs for seconds: to optimise it takes longer than it saves.
+    cargo_tool cargo-deny 0.20.2 --debug
     cargo deny --log-level error check licenses bans sources
     check_advisories
 }

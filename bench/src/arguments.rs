@@ -34,7 +34,8 @@ impl Thoroughness {
     }
 }
 
-/// Reads the arguments of a program that has these parts; tells how to use it if they make no sense.
+/// Reads the arguments of a program that has these parts; tells how to use it if they make no
+/// sense.
 pub fn read(program: &str, parts: &[&'static str]) -> Result<Arguments, ExitCode> {
     let (mut format, mut thoroughness, mut only) = (Format::Text, Thoroughness::Full, None);
     for argument in std::env::args().skip(1) {

@@ -23,7 +23,8 @@ impl Scale {
     /// Fewer and shorter rounds, and no ten million keys.
     pub const QUICK: Self = Self { rounds: 7, divisor: 2, key_counts: &[1, 1_000, 1_000_000] };
 
-    /// Turns of 5 to 50 ms: long against a clock's resolution, short against what else the machine does.
+    /// Turns of 5 to 50 ms: long against a clock's resolution, short against what else the machine
+    /// does.
     fn plan(&self, keys: u64, threads: usize) -> Plan {
         // Where a turn takes little time there can be more of them.
         let rounds = if keys <= 1_000 { 2 * self.rounds - 1 } else { self.rounds };

@@ -9,8 +9,8 @@ const OUR_CORE: &str = "1";
 /// Both cores.
 pub const CORES: [&str; 2] = [SERVER_CORE, OUR_CORE];
 
-/// A program that will run on the server's core, and end with this process even if that is killed. This process is kept
-/// off that core, where there are two and `taskset` is at hand.
+/// A program that will run on the server's core, and end with this process even if that is killed.
+/// This process is kept off that core, where there are two and `taskset` is at hand.
 pub fn on_server_core(program: impl AsRef<Path>) -> Command {
     let program = program.as_ref();
     if !keep_to_our_core() {

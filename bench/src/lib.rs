@@ -1,4 +1,5 @@
-//! Side-by-side measurements of Slidegate and its peers. How to run them, and why they are fair, is in the README.
+//! Side-by-side measurements of Slidegate and its peers. How to run them, and why they are fair, is
+//! in the README.
 
 pub mod arguments;
 pub mod cores;

@@ -1,7 +1,8 @@
 //! Time per decision, measured in turns.
 //!
-//! A machine is never equally fast twice. So in every round all contenders decide the same arrivals one right after the
-//! other, a ratio is taken within the round, and what counts is the median of these ratios.
+//! A machine is never equally fast twice. So in every round all contenders decide the same arrivals
+//! one right after the other, a ratio is taken within the round, and what counts is the median of
+//! these ratios.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -34,7 +35,8 @@ pub struct Measured {
 /// Lets the contenders take turns.
 ///
 /// # Panics
-/// If a contender does not give the answer that is to be measured: then the figure would mean something else.
+/// If a contender does not give the answer that is to be measured: then the figure would mean
+/// something else.
 pub fn in_turns(
     contenders: &mut [&mut dyn Contender],
     arrivals: &Arrivals,
@@ -48,7 +50,8 @@ pub fn in_turns(
     };
     for round in 0..plan.rounds {
         for turn in 0..contenders.len() {
-            // Nobody always comes after the same one, which may have left the caches in a better or worse state.
+            // Nobody always comes after the same one, which may have left the caches in a better or
+            // worse state.
             let index = (round + turn) % contenders.len();
             let slice = Slice::cut(arrivals, plan, round, contenders[index].parts());
             let (took, allowed) = slice.time(contenders[index]);
@@ -79,8 +82,8 @@ struct Slice<'a> {
 
 impl<'a> Slice<'a> {
     fn cut(arrivals: &'a Arrivals, plan: Plan, round: usize, parts: usize) -> Self {
-        // The others have just emptied the caches. In use nobody comes in between, so the most frequent keys are
-        // fetched again before the clock starts.
+        // The others have just emptied the caches. In use nobody comes in between, so the most
+        // frequent keys are fetched again before the clock starts.
         let warm = plan.slice / 4;
         let stretch = |thread: usize| {
             let at = (round * plan.threads + thread) * (warm + plan.slice);

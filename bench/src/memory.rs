@@ -1,7 +1,7 @@
 //! Memory that the allocator really hands out.
 //!
-//! A request for 13 bytes takes 32: `malloc` rounds up and keeps 8 bytes of its own in front of every block. That is what
-//! a process pays, so that is what is counted.
+//! A request for 13 bytes takes 32: `malloc` rounds up and keeps 8 bytes of its own in front of
+//! every block. That is what a process pays, so that is what is counted.
 #![allow(unsafe_code, reason = "a global allocator cannot be written without")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,8 +18,8 @@ unsafe extern "C" {
     fn malloc_usable_size(block: *mut c_void) -> usize;
 }
 
-/// The system's allocator, which counts while it is asked to. At all other times the price is one load of a flag that
-/// nobody writes, so that those who allocate are measured as they are.
+/// The system's allocator, which counts while it is asked to. At all other times the price is one
+/// load of a flag that nobody writes, so that those who allocate are measured as they are.
 #[derive(Debug)]
 pub struct Counting;
 
@@ -44,7 +44,8 @@ unsafe fn count(block: *mut u8, sign: i64) {
     }
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; blocks are only looked at while they live.
+// SAFETY: every call goes to the system's allocator unchanged; blocks are only looked at while they
+// live.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise, handed on; `count` sees a live block or null.

@@ -38,7 +38,8 @@ fn with_clock<C: Clock>(name: &'static str, limits: &[Limit], keys: u64, clock: 
     Ours { name, limiter: builder.build().expect("the limits go together") }
 }
 
-/// The default bound where that is enough, or amply what the keys need: eviction is measured elsewhere.
+/// The default bound where that is enough, or amply what the keys need: eviction is measured
+/// elsewhere.
 fn max_memory(limits: &[Limit], keys: u64) -> usize {
     let entries: usize = limits.iter().map(Limit::max_entries).sum();
     let beside_the_first = 512 * (limits.len() - 1);
@@ -127,7 +128,8 @@ impl Filling {
         self.window_ms / self.entries
     }
 
-    /// Lets one key come until its log is full at `end_ms`; the oldest entry leaves `phase_ms` later. `at` sets the clock.
+    /// Lets one key come until its log is full at `end_ms`; the oldest entry leaves `phase_ms`
+    /// later. `at` sets the clock.
     pub fn fill<C: Clock>(&self, ours: &Ours<C>, key: &str, end_ms: u64, phase_ms: u64, at: impl Fn(u64)) {
         for nth in 0..self.entries {
             at(end_ms + 1 + phase_ms + nth * self.spacing_ms() - self.window_ms);
@@ -137,7 +139,8 @@ impl Filling {
         while ours.decide(key) {}
     }
 
-    /// Fills the logs of all keys, each at another phase, so that entries leave one by one and not all at once.
+    /// Fills the logs of all keys, each at another phase, so that entries leave one by one and not
+    /// all at once.
     pub fn fill_all(&self, ours: &Ours<Stepped>, keys: u64, steps: &Steps) {
         steps.set_step(0);
         let end_ms = steps.now();

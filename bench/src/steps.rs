@@ -33,7 +33,8 @@ impl Steps {
         self.0.now.load(Relaxed)
     }
 
-    /// Moves the time and reads it. A load and a store: an atomic addition would cost more than what is measured.
+    /// Moves the time and reads it. A load and a store: an atomic addition would cost more than
+    /// what is measured.
     #[inline]
     pub fn next(&self) -> u64 {
         let now = self.0.now.load(Relaxed) + self.0.step.load(Relaxed);

@@ -19,8 +19,8 @@ impl Spread {
     }
 }
 
-/// Arrivals in order. They are read from front to back, so the bytes of the next key are in the cache for every
-/// contender, as the bytes of a request are that was just parsed.
+/// Arrivals in order. They are read from front to back, so the bytes of the next key are in the
+/// cache for every contender, as the bytes of a request are that was just parsed.
 #[derive(Debug)]
 pub struct Arrivals {
     text: String,
@@ -104,8 +104,8 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Spreads ranks over ids one to one, so that frequent keys do not lie side by side in memory because they were
-/// inserted one after the other.
+/// Spreads ranks over ids one to one, so that frequent keys do not lie side by side in memory
+/// because they were inserted one after the other.
 fn scatter(rank: u64, keys: u64) -> u64 {
     // A prime above every key count in use has no factor in common with it.
     const PRIME: u64 = 2_654_435_761;
@@ -140,7 +140,8 @@ impl Random {
     }
 }
 
-/// Zipf's law with exponent 1, by rejection-inversion (Hörmann and Derflinger): exact, and without a table.
+/// Zipf's law with exponent 1, by rejection-inversion (Hörmann and Derflinger): exact, and without
+/// a table.
 struct Zipf {
     keys: f64,
     low: f64,

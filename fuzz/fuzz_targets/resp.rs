@@ -1,4 +1,5 @@
-//! Any bytes as commands of Redis, cut anywhere: the parser sees in them what the naive reader sees, and stays within its bounds.
+//! Any bytes as commands of Redis, cut anywhere: the parser sees in them what the naive reader
+//! sees, and stays within its bounds.
 #![no_main]
 
 #[path = "../../crates/server/src/protocols/resp/inline.rs"]

@@ -1,4 +1,5 @@
-//! Our fingerprint of a key beside other ways to make 128 keyed bits of it: by itself, and with the cache miss that follows.
+//! Our fingerprint of a key beside other ways to make 128 keyed bits of it: by itself, and with the
+//! cache miss that follows.
 
 use std::hash::BuildHasher;
 use std::hint::black_box;

@@ -1,9 +1,10 @@
 //! Waits of a well-behaved client: beside as many others at the same rate, and under each attack,
 //! on every listener, in turns.
 //!
-//! The slowest hundredth is where a shared machine shows first: while the host runs somebody else, everybody here waits for up to
-//! 30 ms, which is a hundred times what an answer takes. So the client's clock stands still whenever the machine does. What is left
-//! of such noise comes in bursts: turns are short and many, and the waits of all turns count together.
+//! The slowest hundredth is where a shared machine shows first: while the host runs somebody else,
+//! everybody here waits for up to 30 ms, which is a hundred times what an answer takes. So the
+//! client's clock stands still whenever the machine does. What is left of such noise comes in
+//! bursts: turns are short and many, and the waits of all turns count together.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;

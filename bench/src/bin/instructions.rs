@@ -1,4 +1,5 @@
-//! Instructions per decision on one hot key, counted by callgrind: the same on a busy machine as on an idle one.
+//! Instructions per decision on one hot key, counted by callgrind: the same on a busy machine as on
+//! an idle one.
 //!
 //! Without a command it runs itself under valgrind, once for each case; callgrind counts only
 //! inside [`measured_decisions`]. `run KIND ANSWER COUNT` runs inside.
@@ -101,7 +102,8 @@ fn run(kind: &str, answer: &str) -> ExitCode {
         while limiter.check(KEY).is_allowed() {}
         return measure(&limiter, answer, || ());
     }
-    // Each decision finds an entry that has just left. Moving the clock is counted too: three instructions.
+    // Each decision finds an entry that has just left. Moving the clock is counted too: three
+    // instructions.
     measure(&limiter, answer, || clock.advance_ms(SPACING_MS))
 }
 

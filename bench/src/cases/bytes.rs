@@ -83,7 +83,8 @@ impl Bytes {
         })
     }
 
-    /// Adds keys to what `make` gives, which may tell its own account of what it uses; averages the samples.
+    /// Adds keys to what `make` gives, which may tell its own account of what it uses; averages the
+    /// samples.
     fn per_key<V>(arrivals: &Arrivals, make: impl FnOnce() -> V) -> Self
     where
         V: FnMut(Keys<'_>) -> Option<usize>,

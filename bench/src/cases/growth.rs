@@ -41,8 +41,8 @@ pub fn run(report: &mut Report, scale: Scale) {
     note("1 uniform, steady", &measure(&mut hot, 1, scale, STEP));
     drop(hot);
 
-    // Not the exact log here, which would take gigabytes, and no steady state: entries of 10,000 requests to each of
-    // 100,000 keys leave too rarely to see one.
+    // Not the exact log here, which would take gigabytes, and no steady state: entries of 10,000
+    // requests to each of 100,000 keys leave too rarely to see one.
     const KEYS: u64 = 100_000;
     let many = [ours::exact_log(SMALL, DAY_MS), ours::default_log(LARGE, DAY_MS)];
     let mut many = many.map(|limit| Full::new(KEYS, limit));

@@ -1,7 +1,7 @@
 //! Our exact log at quota 100, with 100 entries for every key, against governor and the textbook.
 //!
-//! Full: nothing leaves, everything is denied. Steady: entries leave as others come, and each admission writes a new one,
-//! which is the most that a log can be made to do.
+//! Full: nothing leaves, everything is denied. Steady: entries leave as others come, and each
+//! admission writes a new one, which is the most that a log can be made to do.
 
 use super::{Scale, Worst};
 use crate::contenders::textbook::Textbook;

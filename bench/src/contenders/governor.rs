@@ -56,7 +56,8 @@ impl<S: BuildHasher + Default + Clone, C: Clock> Governor<S, C> {
 }
 
 impl Governor<RandomState, Stepped> {
-    /// Uses up the quota of all keys, each at another phase, so that it comes back to them one by one.
+    /// Uses up the quota of all keys, each at another phase, so that it comes back to them one by
+    /// one.
     pub fn fill(&self, keys: u64, quota: u32, window: u64) {
         let burst = NonZeroU32::new(quota).expect("quotas are above 0");
         let steps = &self.limiter.clock().steps;
@@ -81,7 +82,8 @@ where
     }
 
     fn run(&self, keys: Keys<'_>) -> usize {
-        // It takes a `&String`. Whoever has a `&str` needs one to copy into; an allocation can be saved, so it is.
+        // It takes a `&String`. Whoever has a `&str` needs one to copy into; an allocation can be
+        // saved, so it is.
         let mut owned = String::with_capacity(64);
         let mut allowed = 0;
         for key in keys.iter() {

@@ -1,4 +1,5 @@
-//! limitador's in-memory storage: a fixed window in a moka cache, found by evaluating CEL expressions.
+//! limitador's in-memory storage: a fixed window in a moka cache, found by evaluating CEL
+//! expressions.
 
 use std::collections::HashMap;
 use std::hint::black_box;

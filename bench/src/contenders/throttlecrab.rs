@@ -1,7 +1,7 @@
 //! throttlecrab: GCRA in a `HashMap` with ahash that one owner changes.
 //!
-//! The periodic store, sized for the keys beforehand: the adaptive one rescans its table on every write once it is three
-//! quarters full, the probabilistic one on every thousandth.
+//! The periodic store, sized for the keys beforehand: the adaptive one rescans its table on every
+//! write once it is three quarters full, the probabilistic one on every thousandth.
 
 use std::hint::black_box;
 use std::sync::Mutex;

@@ -51,7 +51,8 @@ impl Connections {
         Self((0..GROUPS).map(group).collect())
     }
 
-    /// Makes at least so many calls and waits for all answers; says how many it were. `look` gets every message.
+    /// Makes at least so many calls and waits for all answers; says how many it were. `look` gets
+    /// every message.
     pub fn ask(&mut self, requests: &mut Requests, at_least: usize, mut look: impl FnMut(&[u8])) -> usize {
         let calls = GROUPS * GROUP * STREAMS;
         let cycles = at_least.div_ceil(calls);

@@ -1,4 +1,5 @@
-//! The heads of the calls on a connection, compressed as by any client: in full once, then by numbers.
+//! The heads of the calls on a connection, compressed as by any client: in full once, then by
+//! numbers.
 
 use super::messages::PATH;
 

@@ -91,7 +91,8 @@ impl Clients {
         }
     }
 
-    /// Looks at those whose time it is: lets go of those that were ended, and sends what comes next.
+    /// Looks at those whose time it is: lets go of those that were ended, and sends what comes
+    /// next.
     fn look(&mut self) {
         self.due += self.connections.len() * self.plan.looks as usize;
         let share = self.due / LOOKS_PER_SECOND as usize;

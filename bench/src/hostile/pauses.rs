@@ -17,7 +17,8 @@ const PRIORITY: &str = "50";
 
 type Intervals = Arc<Mutex<Vec<(Instant, Instant)>>>;
 
-/// A watcher on every core, which goes before everybody else there: what keeps it from running is not of this machine.
+/// A watcher on every core, which goes before everybody else there: what keeps it from running is
+/// not of this machine.
 #[derive(Debug)]
 pub(super) struct Pauses {
     of_cores: Vec<Intervals>,
@@ -26,7 +27,8 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    /// Begins to watch. Without the right to go before others nothing is watched, and what the host takes is counted as waiting.
+    /// Begins to watch. Without the right to go before others nothing is watched, and what the host
+    /// takes is counted as waiting.
     pub(super) fn watch() -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let of_cores: Vec<Intervals> = CORES.iter().map(|_| Intervals::default()).collect();

@@ -103,8 +103,9 @@ fn flooding(protocol: &Protocol) -> Trial {
     Trial { name: "flooding", attack, company: Some(asking(protocol, 200, protocol.flood)) }
 }
 
-/// Bodies that are too large, as much as is taken; cut off and opened again each second. Of each connection about 6 MB are taken:
-/// 4 MiB by the server, the rest by the system. The others send as much each second, in bodies as large as they may be.
+/// Bodies that are too large, as much as is taken; cut off and opened again each second. Of each
+/// connection about 6 MB are taken: 4 MiB by the server, the rest by the system. The others send as
+/// much each second, in bodies as large as they may be.
 fn bodies(protocol: &Protocol) -> Trial {
     let first = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n".to_vec();
     let large = |_: &Protocol, _| http_check(64_000);

@@ -61,7 +61,8 @@ impl Server {
         Duration::from_nanos(ran_ns.sum())
     }
 
-    /// The same once none of its threads runs: until then the scheduler's books are behind by up to a tick.
+    /// The same once none of its threads runs: until then the scheduler's books are behind by up to
+    /// a tick.
     pub fn cpu_at_rest(&self) -> Duration {
         while self.is_running() {
             std::hint::spin_loop();

@@ -127,7 +127,8 @@ impl Turn {
         self.cpu.as_secs_f64() * 1e6 / self.requests as f64
     }
 
-    /// The share of the time in which the server had its core. What is missing to 1 is the load's fault, or the machine's.
+    /// The share of the time in which the server had its core. What is missing to 1 is the load's
+    /// fault, or the machine's.
     pub fn busy(&self) -> f64 {
         self.cpu.as_secs_f64() / self.wall.as_secs_f64()
     }

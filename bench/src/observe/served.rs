@@ -16,8 +16,9 @@ use crate::resp::connections::Load;
 use crate::resp::contender::Contender as Commanded;
 use crate::resp::replies::Expected as Replies;
 
-/// Many short turns: the machine is now faster and now slower, for longer than a turn, so that both of a pair mostly meet with the same; and in the
-/// middle of many pairs it does not matter if one did not.
+/// Many short turns: the machine is now faster and now slower, for longer than a turn, so that both
+/// of a pair mostly meet with the same; and in the middle of many pairs it does not matter if one
+/// did not.
 pub const FULL: Scale = Scale { rounds: 41, requests: 8_000 };
 /// Fewer and shorter rounds.
 pub const QUICK: Scale = Scale { rounds: 5, requests: 4_000 };

@@ -20,9 +20,11 @@ pub struct Load {
 }
 
 impl Load {
-    /// Several pipelines, so that the server never has to wait for the next one: waiting costs it more than a PING.
+    /// Several pipelines, so that the server never has to wait for the next one: waiting costs it
+    /// more than a PING.
     pub const PIPELINED: Self = Self { subjects: 2048, turns: 4, connections: 4, in_flight: IN_FLIGHT };
-    /// The same for quotas in the thousands, which take long to fill: as many decisions, in shorter turns.
+    /// The same for quotas in the thousands, which take long to fill: as many decisions, in shorter
+    /// turns.
     pub const LARGE_QUOTA: Self = Self { subjects: 512, turns: 16, ..Self::PIPELINED };
     /// A single node with as many requests in flight as a call of ours coalesces.
     pub const ONE_NODE: Self = Self { subjects: 160, turns: 48, connections: 1, in_flight: IN_FLIGHT };

@@ -1,4 +1,5 @@
-//! Slidegate, set up for the measurements against a server. Everything that the other files need of it is here.
+//! Slidegate, set up for the measurements against a server. Everything that the other files need of
+//! it is here.
 
 use std::rc::Rc;
 
@@ -49,7 +50,8 @@ fn initials(name: &str) -> String {
     name.split(' ').filter_map(|word| word.chars().next()).collect()
 }
 
-/// A limiter of the library. Without its fallback: a decision that the server had no part in must not go unnoticed.
+/// A limiter of the library. Without its fallback: a decision that the server had no part in must
+/// not go unnoticed.
 pub struct Limiter(slidegate::AsyncLimiter<Redis>);
 
 impl Limiter {

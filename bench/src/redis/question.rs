@@ -34,7 +34,8 @@ impl Question {
         Self { name, per_command: 1, command, admitted: Box::new(|_| 1) }
     }
 
-    /// A script that takes its parameters in ARGV and answers with whether the request may pass, and what remains.
+    /// A script that takes its parameters in ARGV and answers with whether the request may pass,
+    /// and what remains.
     pub fn script(
         server: &Server,
         name: &'static str,
@@ -61,7 +62,8 @@ pub struct Parameters {
     pub arguments: Vec<String>,
 }
 
-/// The name of a subject. It is the same for all contenders; each puts something short of its own before it.
+/// The name of a subject. It is the same for all contenders; each puts something short of its own
+/// before it.
 pub fn subject(id: u64) -> String {
     format!("user:{id:08}")
 }

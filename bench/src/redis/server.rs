@@ -74,8 +74,8 @@ impl Server {
 
     /// CPU time of its main thread, which does all the work.
     ///
-    /// The kernel brings this up to date when the thread goes to sleep, so that is waited for: after its last answer the
-    /// server has a few microseconds to go.
+    /// The kernel brings this up to date when the thread goes to sleep, so that is waited for:
+    /// after its last answer the server has a few microseconds to go.
     pub fn cpu(&self) -> Duration {
         let mut buffer = [0; 512];
         while !asleep(read(&self.stat, &mut buffer)) {

@@ -1,7 +1,8 @@
 //! Logs that are full while one entry leaves for every one that comes.
 //!
-//! The scripts ask the server for the time, so time cannot be moved by hand. Instead everyone's requests come at an even
-//! pace, a little slower than the machine could take them, and the window is chosen to hold nearly the quota at that pace.
+//! The scripts ask the server for the time, so time cannot be moved by hand. Instead everyone's
+//! requests come at an even pace, a little slower than the machine could take them, and the window
+//! is chosen to hold nearly the quota at that pace.
 
 use std::time::Duration;
 

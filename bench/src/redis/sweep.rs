@@ -31,8 +31,8 @@ impl Batch {
     }
 }
 
-/// Sends the batches over the connections in turn, each as soon as its connection is free, so that the server always has
-/// something to do.
+/// Sends the batches over the connections in turn, each as soon as its connection is free, so that
+/// the server always has something to do.
 pub(super) fn send_all(
     connections: &mut [Connection],
     question: &Question,

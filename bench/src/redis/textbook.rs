@@ -1,4 +1,5 @@
-//! What the textbooks write, as a script each. All of them ask the server for the time and set an expiry.
+//! What the textbooks write, as a script each. All of them ask the server for the time and set an
+//! expiry.
 
 use super::question::{Parameters, Question, subject};
 use super::server::Server;
@@ -20,8 +21,8 @@ pub fn zset_log(server: &Server, rate: Rate) -> Question {
     })
 }
 
-/// The same with nothing but the time in a member, which takes less room and is unique on a server whose clock never
-/// goes back.
+/// The same with nothing but the time in a member, which takes less room and is unique on a server
+/// whose clock never goes back.
 pub fn zset_log_of_times(server: &Server, rate: Rate) -> Question {
     let script = include_str!("textbook/zset_log.lua");
     Question::script(server, "ZSET log, only times", script, move |id| Parameters {
@@ -64,7 +65,8 @@ impl Rate {
     }
 }
 
-/// What tells a request from all others of the same microsecond: the connection, and a number of its own.
+/// What tells a request from all others of the same microsecond: the connection, and a number of
+/// its own.
 fn request_id(id: u64) -> String {
     format!("-1-{id:06}")
 }

@@ -1,7 +1,8 @@
 //! The server's time per decision, measured in turns.
 //!
-//! In a cycle every contender decides once about each of its keys, one contender right after the other. A round is
-//! many cycles; a ratio is taken within a round, and what counts is the median of these ratios.
+//! In a cycle every contender decides once about each of its keys, one contender right after the
+//! other. A round is many cycles; a ratio is taken within a round, and what counts is the median of
+//! these ratios.
 
 use std::time::{Duration, Instant};
 
@@ -93,7 +94,8 @@ impl<'a> Turns<'a> {
             std::thread::sleep(self.next.saturating_duration_since(Instant::now()));
             self.next += self.pace;
             for turn in 0..count {
-                // Nobody always comes after the same one, which may have left the caches in a better or worse state.
+                // Nobody always comes after the same one, which may have left the caches in a
+                // better or worse state.
                 let index = (round + turn) % count;
                 let before = tallies[index].admitted;
                 tallies[index].time(self.server, self.contenders[index].as_mut());

@@ -2,7 +2,8 @@
 
 use crate::http::requests::{CLIENTS, address};
 
-/// The bytes of many pipelines that are sent again and again. All together have one command for each client.
+/// The bytes of many pipelines that are sent again and again. All together have one command for
+/// each client.
 #[derive(Debug)]
 pub struct Commands {
     bytes: Vec<u8>,

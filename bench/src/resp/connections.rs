@@ -13,11 +13,12 @@ const REPLY_BYTES: usize = 16 * 1024;
 /// Number of connections, and of commands in flight on each.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Connections are served in groups. While one group is read and written again, the server has the commands of the others to
-    /// work on.
+    /// Connections are served in groups. While one group is read and written again, the server has
+    /// the commands of the others to work on.
     pub groups: usize,
-    /// Connections of a group. Its last replies are waited for first: when they are there, so are most of the others, and the server
-    /// has woken us up once for all of them. Waking somebody up is as much work for it as several commands.
+    /// Connections of a group. Its last replies are waited for first: when they are there, so are
+    /// most of the others, and the server has woken us up once for all of them. Waking somebody up
+    /// is as much work for it as several commands.
     pub group: usize,
     /// Commands in flight on a connection.
     pub depth: usize,

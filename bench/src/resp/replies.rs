@@ -49,7 +49,8 @@ impl Reader {
     /// Looks at what has come, of which the beginning was there before; says whether all has.
     ///
     /// # Panics
-    /// If a reply is not what it has to be, or is one too many: then the figure would mean something else.
+    /// If a reply is not the expected one, or is one too many: then the figure would mean something
+    /// else.
     pub fn look(&mut self, bytes: &[u8]) -> bool {
         while let Some(length) = bytes[self.seen..].iter().position(|&byte| byte == b'\n') {
             self.seen += length + 1;

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::http::policy;
 use crate::http::server::{Server, beside_us};
 
-/// A connection waits while all the others have their turns, which takes long on a machine that is busy.
+/// A connection waits while all the others have their turns, which takes long on a machine that is
+/// busy.
 const PATIENT: &str = "server: { connections: { idle_timeout: 1h } }\n";
 
 /// Our service with the rules of a policy.

@@ -16,8 +16,8 @@ const BUCKETS: usize = WINDOW_BUCKETS as usize + 1;
 /// Retry budget of an origin: 20 % as many retries as requests in the last 10 seconds, plus 10.
 ///
 /// Requests are first attempts. A retry counts while it waits, and for 10 seconds after it is sent:
-/// otherwise retries with waits of different lengths could add up to a burst. Time is an argument, in milliseconds of any clock; a clock that
-/// goes back stands still here.
+/// otherwise retries with waits of different lengths could add up to a burst. Time is an argument,
+/// in milliseconds of any clock; a clock that goes back stands still here.
 #[derive(Clone, Debug, Default)]
 pub struct RetryBudget {
     /// Number of the newest bucket since the start of the clock.

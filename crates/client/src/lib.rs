@@ -1,10 +1,10 @@
 //! Client side of rate limits: when to retry a refused request, for how long to wait, and when to
 //! stop.
 //!
-//! [`advice()`] is a pure function from a response to a wait with jitter, or to a reason to stop. It
-//! reads `Retry-After`, `RateLimit` and `RateLimit-Reset`, never waits less than a server demands,
-//! and spreads the clients that were refused together. [`Retry`] adds a budget per origin, and what
-//! it does is independent of the HTTP client.
+//! [`advice()`] is a pure function from a response to a wait with jitter, or to a reason to stop.
+//! It reads `Retry-After`, `RateLimit` and `RateLimit-Reset`, never waits less than a server
+//! demands, and spreads the clients that were refused together. [`Retry`] adds a budget per origin,
+//! and what it does is independent of the HTTP client.
 //!
 //! # Features
 //!

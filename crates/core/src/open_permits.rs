@@ -41,7 +41,7 @@ pub enum PermitState {
     Open,
     /// Settled, or its charges have left their windows.
     Closed,
-    /// Of an unknown generation: the subject was reset since.
+    /// Unknown generation: the subject was reset since.
     Void,
 }
 
@@ -120,15 +120,16 @@ impl OpenPermits {
         }
     }
 
-    /// Grants in-flight slots that are taken until `until_ms`. `id` is the unique id of the request.
+    /// Grants in-flight slots that are taken until `until_ms`. `id` is the unique id of the
+    /// request.
     pub fn grant_slots(&mut self, id: u64, until_ms: u64) -> Grant {
         let table = self.0.get_or_insert_default();
         table.until_ms = table.until_ms.max(until_ms);
         Grant { generation: table.current_generation(id).id, number: None }
     }
 
-    /// Opens a permit, whose charges have left their windows at `until_ms`. `id` is the unique id of
-    /// the request.
+    /// Opens a permit, whose charges have left their windows at `until_ms`. `id` is the unique id
+    /// of the request.
     pub fn grant(&mut self, id: u64, until_ms: u64) -> Grant {
         let table = self.0.get_or_insert_default();
         table.until_ms = table.until_ms.max(until_ms);
@@ -160,8 +161,8 @@ impl OpenPermits {
         }
     }
 
-    /// Ends the generation: the next grant begins another. Call it for permits that were read from a
-    /// file, because permits granted after it was written have the same numbers as those to come.
+    /// Ends the generation: the next grant begins another. Call it for permits that were read from
+    /// a file, because permits granted after it was written have the same numbers as those to come.
     pub fn end_generation(&mut self) {
         if let Some(table) = &mut self.0 {
             table.ended = true;

@@ -139,7 +139,8 @@ impl Verdict {
     }
 }
 
-/// Text form: `allowed, 9 remaining`, `denied, retry after 700 ms`, `denied, cost exceeds the limit`.
+/// Text form: `allowed, 9 remaining`, `denied, retry after 700 ms`, `denied, cost exceeds the
+/// limit`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_allowed() {

@@ -1,9 +1,10 @@
 //! IP addresses in a canonical form, so that one client is one subject.
 //!
-//! An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is the IPv4 address. IPv6 addresses with a common prefix are one
-//! client: a customer gets a whole /64 or more, and could otherwise use a new address for every request. An address
-//! of NAT64 or 6to4 counts as the embedded IPv4 address: all NAT64 clients share a prefix, and a 6to4 client has 2^16
-//! of them. Networks do not match embedded addresses, because a relay may let anybody have one.
+//! An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is the IPv4 address. IPv6 addresses with a
+//! common prefix are one client: a customer gets a whole /64 or more, and could otherwise use a new
+//! address for every request. An address of NAT64 or 6to4 counts as the embedded IPv4 address: all
+//! NAT64 clients share a prefix, and a 6to4 client has 2^16 of them. Networks do not match embedded
+//! addresses, because a relay may let anybody have one.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -28,7 +29,8 @@ fn parse_any(text: &str) -> Option<IpAddr> {
     text.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
 
-/// Dotted decimal form, which most addresses have. This parser takes a third of the time of the general one.
+/// Dotted decimal form, which most addresses have. This parser takes a third of the time of the
+/// general one.
 #[inline]
 fn dotted(text: &[u8]) -> Option<Ipv4Addr> {
     let (first, text) = octet(text)?;
@@ -52,13 +54,15 @@ fn octet(text: &[u8]) -> Option<(u8, &[u8])> {
     }
 }
 
-/// Whether the text of an IPv4 address is in dotted decimal form. In a mapped address no dot comes so early.
+/// Whether the text of an IPv4 address is in dotted decimal form. In a mapped address no dot comes
+/// so early.
 #[inline]
 fn is_dotted(text: &[u8]) -> bool {
     matches!(text, [_, b'.', ..] | [_, _, b'.', ..] | [_, _, _, b'.', ..])
 }
 
-/// IPv4 address that is embedded in an address of NAT64 (64:ff9b::/96, RFC 6052) or 6to4 (2002::/16, RFC 3056).
+/// IPv4 address that is embedded in an address of NAT64 (64:ff9b::/96, RFC 6052) or 6to4
+/// (2002::/16, RFC 3056).
 pub fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match address.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {

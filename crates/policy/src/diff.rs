@@ -9,8 +9,8 @@ use super::path_readings::PathRules;
 use super::request_view::{IP, METHOD, PATH};
 use super::{Policy, Rule};
 
-/// Something that is different. Of what conditions compare with only paths, methods and addresses are shown: the rest may be
-/// the keys of clients.
+/// Something that is different. Of what conditions compare with only paths, methods and addresses
+/// are shown: the rest may be the keys of clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Change {

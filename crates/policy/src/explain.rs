@@ -62,7 +62,8 @@ pub struct LimitSetReport {
 /// Memory of the open permits of a key.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct PermitReport {
-    /// Maximum number of open permits: what the quota admits during the lifetime of a permit, up to the bound of a key.
+    /// Maximum number of open permits: what the quota admits during the lifetime of a permit, up to
+    /// the bound of a key.
     pub most_open: u64,
     /// Memory of these permits if none is spent before the next: part of `bytes_per_key`.
     pub bytes: usize,

@@ -75,8 +75,8 @@ impl ValueCheck for Version {
 }
 
 impl File {
-    /// Reads a file without compiling it, and without the sections of the server: its form is checked, but not the
-    /// meaning of its rules.
+    /// Reads a file without compiling it, and without the sections of the server: its form is
+    /// checked, but not the meaning of its rules.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {
         let diagnostics = Diagnostics::new(file_name, text);
         let file = Self::read(text, &diagnostics, skip_server_sections);
@@ -85,8 +85,8 @@ impl File {
         Ok(file.map(|reading| reading.file).unwrap_or_default())
     }
 
-    /// Reads a file and reports all errors. `sections` reads further sections. `None`: there is nothing to continue
-    /// with.
+    /// Reads a file and reports all errors. `sections` reads further sections. `None`: there is
+    /// nothing to continue with.
     pub(crate) fn read<S>(
         text: &str,
         diagnostics: &Diagnostics,

@@ -1,8 +1,9 @@
 //! Formats: how the values of a file are read, and their JSON Schema, declared in one place.
 //!
-//! A [`Format`] reads a node of the tree and describes itself as a schema. [`section!`](crate::section) declares a
-//! mapping: its fields with their formats, defaults and descriptions. [`keywords!`](crate::keywords) declares an enum
-//! of words. Other crates declare their own sections of the file with them, and read them from [`Fields`].
+//! A [`Format`] reads a node of the tree and describes itself as a schema.
+//! [`section!`](crate::section) declares a mapping: its fields with their formats, defaults and
+//! descriptions. [`keywords!`](crate::keywords) declares an enum of words. Other crates declare
+//! their own sections of the file with them, and read them from [`Fields`].
 
 mod check;
 mod fields;
@@ -43,7 +44,8 @@ pub trait Format {
     /// JSON Schema of the format.
     fn schema(schemas: &mut Schemas) -> Value;
 
-    /// Value in place of a required field that is missing, or `None` if the mapping is invalid without it.
+    /// Value in place of a required field that is missing, or `None` if the mapping is invalid
+    /// without it.
     fn missing(_at: Span) -> Option<Self::Value> {
         None
     }
@@ -62,7 +64,8 @@ pub fn parse<F: Format>(text: &str) -> Result<F::Value, PolicyErrors> {
     Ok(value.expect("an invalid value was reported"))
 }
 
-/// Value of a node, if it is valid. Errors are not reported: for checks across fields, after all were read.
+/// Value of a node, if it is valid. Errors are not reported: for checks across fields, after all
+/// were read.
 pub fn peek<F: Format>(node: &Node) -> Option<F::Value> {
     F::read(node, &Diagnostics::new("", ""))
 }

@@ -81,13 +81,14 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads and compiles the rules of a file. Reports all errors. The sections `server`, `store` and `observe` are
-    /// those of the server: they are not read.
+    /// Reads and compiles the rules of a file. Reports all errors. The sections `server`, `store`
+    /// and `observe` are those of the server: they are not read.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {
         Self::parse_with(file_name, text, file::skip_server_sections).map(|(policy, ())| policy)
     }
 
-    /// Like [`Policy::parse`], with a function that reads further sections of the file and reports their errors.
+    /// Like [`Policy::parse`], with a function that reads further sections of the file and reports
+    /// their errors.
     pub fn parse_with<S>(
         file_name: &str,
         text: &str,

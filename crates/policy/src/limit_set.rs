@@ -24,7 +24,8 @@ impl LimitSet {
         &self.limits
     }
 
-    /// Name of each limit in headers and responses, such as `search-10/s`: printable, without quotes and spaces.
+    /// Name of each limit in headers and responses, such as `search-10/s`: printable, without
+    /// quotes and spaces.
     #[inline]
     pub fn names(&self) -> &[Box<str>] {
         &self.names
@@ -36,8 +37,8 @@ impl LimitSet {
         &self.texts
     }
 
-    /// Whether these limits allow nothing that the others deny: for each of the others there is one with the same
-    /// state that is not larger.
+    /// Whether these limits allow nothing that the others deny: for each of the others there is one
+    /// with the same state that is not larger.
     pub(super) fn are_as_tight_as(&self, others: &Self) -> bool {
         others.limits.iter().all(|other| self.limits.iter().any(|limit| is_as_tight(limit, other)))
     }

@@ -9,7 +9,8 @@ use super::{Policy, Rule};
 use crate::request::{Request, RequestError};
 use slidegate_store::Key;
 
-/// Subject of a rule that a set of attributes identifies, whether or not the rule's `match` and lists fit them.
+/// Subject of a rule that a set of attributes identifies, whether or not the rule's `match` and
+/// lists fit them.
 #[derive(Debug)]
 pub struct RuleSubject<'r> {
     /// The index of the rule.
@@ -38,8 +39,8 @@ pub enum ListMatch {
 impl Policy {
     /// Subject of the named rule, or the subjects of all rules whose key the attributes fill.
     ///
-    /// A subject that is shared by all requests, or by all that lack an attribute, is found by the name of its
-    /// rule only.
+    /// A subject that is shared by all requests, or by all that lack an attribute, is found by the
+    /// name of its rule only.
     pub fn lookup<'r>(
         &self,
         rule: Option<&str>,

@@ -37,9 +37,11 @@ pub struct Hit<'r> {
     pub mode: HitMode,
     /// Index of the rule's route that matched; 0 unless [routes are tracked](Policy::with_routes).
     pub route: u32,
-    /// Whether the request lacks an attribute of the key, so that it shares one subject with all others that do.
+    /// Whether the request lacks an attribute of the key, so that it shares one subject with all
+    /// others that do.
     pub lacks_key: bool,
-    /// Reason why a rule in observe mode would block the request. Its limits are not consulted then.
+    /// Reason why a rule in observe mode would block the request. Its limits are not consulted
+    /// then.
     pub would_block: Option<Blocked>,
 }
 
@@ -70,8 +72,8 @@ impl Policy {
         self.choose_and_skip(request, |_| {})
     }
 
-    /// Like [`Policy::choose`], and calls `skip` with every rule that is skipped because the request lacks an attribute
-    /// of its key.
+    /// Like [`Policy::choose`], and calls `skip` with every rule that is skipped because the
+    /// request lacks an attribute of its key.
     #[inline]
     pub fn choose_and_skip<'r>(
         &self,
@@ -111,8 +113,8 @@ impl Policy {
         Ok(Choice::Hits(hits))
     }
 
-    /// Whether the rules of these hits match a request by every reading of its path, so that a refund goes to the
-    /// subjects that were charged.
+    /// Whether the rules of these hits match a request by every reading of its path, so that a
+    /// refund goes to the subjects that were charged.
     pub fn hits_every_reading(&self, request: &Request<'_>, hits: &[Hit<'_>]) -> Result<bool, RequestError> {
         let view = RequestView::new(request, self.paths)?;
         for hit in hits {

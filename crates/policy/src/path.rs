@@ -1,12 +1,13 @@
 //! One reading of a request's path: segments with a `/` between each two.
 //!
-//! Servers read a path in different ways; [`Readings`](super::path_readings::Readings) has all of them.
+//! Servers read a path in different ways; [`Readings`](super::path_readings::Readings) has all of
+//! them.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Segments with a `/` between each two, and whether a slash followed the last. A segment is empty only where this server does not
-/// fold `//`, and never the last.
+/// Segments with a `/` between each two, and whether a slash followed the last. A segment is empty
+/// only where this server does not fold `//`, and never the last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Path<'r> {
     text: Cow<'r, [u8]>,

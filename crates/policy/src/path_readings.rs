@@ -2,16 +2,18 @@
 //!
 //! A plain path has one reading, which is borrowed. Differences between servers give more:
 //!
-//! - `;x=1` behind a segment belongs to it, or is dropped as its matrix parameters: up to the next `/` as it was sent (Tomcat, Jetty),
-//!   or after all else was decoded (behind a proxy that decodes), or after dots were resolved (behind a proxy that resolves them);
+//! - `;x=1` behind a segment belongs to it, or is dropped as its matrix parameters: up to the next
+//!   `/` as it was sent (Tomcat, Jetty), or after all else was decoded (behind a proxy that
+//!   decodes), or after dots were resolved (behind a proxy that resolves them);
 //! - `%2F`, `\` and `%5C` separate segments, or are part of one;
 //! - `.` and `..` are resolved, before or after empty segments are dropped, or stay (Express);
 //! - empty segments (`//`) are dropped, or stay;
 //! - escapes of letters and digits are decoded, or the path is compared as it was sent (Express);
 //! - `#` ends the path, or is part of it (Go).
 //!
-//! In all of them escapes are decoded once, the query is cut off, and `%00` and `%25` stay what they are. A rule that limits or denies is
-//! for a path if one reading matches; what exempts needs all of them to match. So it is safe to have a reading too many, and not one too few.
+//! In all of them escapes are decoded once, the query is cut off, and `%00` and `%25` stay what
+//! they are. A rule that limits or denies is for a path if one reading matches; what exempts needs
+//! all of them to match. So it is safe to have a reading too many, and not one too few.
 
 use std::borrow::Cow;
 
@@ -26,7 +28,8 @@ pub(super) use spelling::{decode, with_percent_signs};
 /// Maximum number of readings of a path. Regular paths have at most four.
 pub const MAX_READINGS: usize = 32;
 
-/// Maximum size of a path in all of its spellings: six times the longest value. It bounds the work on a path.
+/// Maximum size of a path in all of its spellings: six times the longest value. It bounds the work
+/// on a path.
 const MAX_SPELLED_BYTES: usize = 6 * MAX_VALUE_BYTES;
 
 /// Settings of path normalization.
@@ -36,8 +39,8 @@ pub(super) struct PathRules {
     pub(super) ignore_case: bool,
 }
 
-/// All readings of a path; none if there is no path. The first is the one with least in it: all that a server may drop or resolve is
-/// dropped or resolved there.
+/// All readings of a path; none if there is no path. The first is the one with least in it: all
+/// that a server may drop or resolve is dropped or resolved there.
 #[derive(Debug)]
 pub(super) struct Readings<'r> {
     first: Option<Path<'r>>,

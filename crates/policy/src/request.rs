@@ -86,8 +86,9 @@ impl<'a> Request<'a> {
         self.id
     }
 
-    /// Request with another default for `missing`: rules whose key it does not fill are skipped, unless they have
-    /// `missing`. For requests whose attributes operators choose, such as descriptors of Envoy.
+    /// Request with another default for `missing`: rules whose key it does not fill are skipped,
+    /// unless they have `missing`. For requests whose attributes operators choose, such as
+    /// descriptors of Envoy.
     #[must_use]
     pub fn skip_incomplete(self) -> Self {
         Self { skips_incomplete: true, ..self }

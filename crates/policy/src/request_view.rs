@@ -73,8 +73,8 @@ impl<'r, 'a> RequestView<'r, 'a> {
         Ok(false)
     }
 
-    /// Whether a condition matches by all readings, including those without the slash at the end: for what exempts or
-    /// selects.
+    /// Whether a condition matches by all readings, including those without the slash at the end:
+    /// for what exempts or selects.
     #[inline(always)]
     pub(super) fn every(
         &self,
@@ -105,7 +105,8 @@ impl<'r, 'a> RequestView<'r, 'a> {
         self.request.get(attribute)
     }
 
-    /// Address of the client, if it has one. An invalid address is an error only if a rule reads it.
+    /// Address of the client, if it has one. An invalid address is an error only if a rule reads
+    /// it.
     #[inline(always)]
     pub(super) fn address(&self) -> Result<Option<(&'r str, IpAddr)>, RequestError> {
         let Some(text) = self.text(IP).filter(|text| !text.is_empty()) else { return Ok(None) };

@@ -119,7 +119,8 @@ impl Rule {
         self.key.read(key)
     }
 
-    /// Path templates as in the file, a prefix with `/*` appended. Empty if the rule matches every path.
+    /// Path templates as in the file, a prefix with `/*` appended. Empty if the rule matches every
+    /// path.
     pub fn routes(&self) -> impl Iterator<Item = String> {
         let path = self.entry.matches.0.iter().find(|condition| condition.attribute == PATH);
         let (spots, is_prefix) = match path.map(|path| &path.test) {
@@ -208,8 +209,9 @@ impl Rule {
         Ok(subject::is_for(&self.templates, reading) && self.matches.hold(reading, &self.templates)?)
     }
 
-    /// Result for a request: the deny list comes first, then the allow list, then the limits. In observe mode nothing
-    /// is blocked, and the limits of a request that would be blocked are not consulted.
+    /// Result for a request: the deny list comes first, then the allow list, then the limits. In
+    /// observe mode nothing is blocked, and the limits of a request that would be blocked are not
+    /// consulted.
     #[inline]
     pub(super) fn ruling<'r>(&self, view: &RequestView<'r, '_>) -> Result<Ruling<'r>, RequestError> {
         if self.is_plain() {
@@ -267,7 +269,8 @@ impl Rule {
         if by_default { Missing::Skip } else { self.entry.missing() }
     }
 
-    /// Whether all readings of the path give the same subject. A request that `missing: skip` exempts has none.
+    /// Whether all readings of the path give the same subject. A request that `missing: skip`
+    /// exempts has none.
     pub(super) fn is_clear(&self, subject: &RequestSubject<'_>, view: &RequestView<'_, '_>) -> bool {
         subject.agrees
             && (subject.coverage != KeyCoverage::InSome || self.missing_for(view) != Missing::Shared)
@@ -278,7 +281,8 @@ impl Rule {
         RequestError::AmbiguousPath { rule: self.name.to_string() }
     }
 
-    /// Index of the limit set for a request. In enforce mode it is as tight as any that a reading of the path selects.
+    /// Index of the limit set for a request. In enforce mode it is as tight as any that a reading
+    /// of the path selects.
     pub(super) fn limit_set_for(
         &self,
         view: &RequestView<'_, '_>,
@@ -333,8 +337,8 @@ impl Rule {
     }
 }
 
-/// Whether a subject belongs to a share. The result is the same on every node and after every start, and a growing
-/// share only adds subjects.
+/// Whether a subject belongs to a share. The result is the same on every node and after every
+/// start, and a growing share only adds subjects.
 fn is_in_share(key: &Key<'_>, Percent(hundredths): Percent) -> bool {
     let digest = Sha256::new().chain_update([key.form() as u8]).chain_update(key.bytes()).finalize();
     let (words, _) = digest.as_chunks::<8>();

@@ -1,11 +1,12 @@
 //! Subject of a request: the key that a rule charges it to.
 //!
-//! No two subjects share a key. A value that is missing is written as an empty text, which no value is, since an empty one
-//! counts as missing. Which alternative of `api_key|ip` was taken is part of the key: whoever sends somebody's address as
-//! an API key does not become that subject.
+//! No two subjects share a key. A value that is missing is written as an empty text, which no value
+//! is, since an empty one counts as missing. Which alternative of `api_key|ip` was taken is part of
+//! the key: whoever sends somebody's address as an API key does not become that subject.
 //!
-//! A key of one part is the value of its first alternative as it is, so that most requests are counted under a text that is
-//! only borrowed. Everything else is written in parts, which is another form: there alternatives are preceded by their name.
+//! A key of one part is the value of its first alternative as it is, so that most requests are
+//! counted under a text that is only borrowed. Everything else is written in parts, which is
+//! another form: there alternatives are preceded by their name.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -43,7 +44,8 @@ pub(super) struct RequestSubject<'r> {
 /// Part of a key as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyText {
-    /// Attribute that was used; all alternatives, as in `api_key|ip`, if the request has none of them.
+    /// Attribute that was used; all alternatives, as in `api_key|ip`, if the request has none of
+    /// them.
     pub attribute: String,
     /// Value in its canonical form.
     pub value: Option<String>,
@@ -241,7 +243,8 @@ fn text_value<'r>(
     }
 }
 
-/// Canonical form of a part of the path: the same for all readings that differ only in what servers drop or decode.
+/// Canonical form of a part of the path: the same for all readings that differ only in what servers
+/// drop or decode.
 #[inline]
 fn counted<'r>(part: Cow<'r, [u8]>, reading: &Reading<'_, 'r, '_>) -> Cow<'r, [u8]> {
     if reading.view.is_single() { part } else { Cow::Owned(canonical(&part)) }

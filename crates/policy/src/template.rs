@@ -1,7 +1,7 @@
 //! Path templates: `/login`, `/users/{id}`, `/files/{*rest}`.
 //!
-//! A parameter is a whole segment. `{*rest}` matches the rest of the path, at least one segment, and comes last. A brace
-//! in a literal is escaped: `/%7Bid%7D`.
+//! A parameter is a whole segment. `{*rest}` matches the rest of the path, at least one segment,
+//! and comes last. A brace in a literal is escaped: `/%7Bid%7D`.
 
 use std::borrow::Cow;
 

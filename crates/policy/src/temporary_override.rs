@@ -14,7 +14,8 @@ use super::rule::Rule;
 
 mod read;
 
-/// Temporary override: other limits for some requests of a rule, or an entry of its allow or deny list.
+/// Temporary override: other limits for some requests of a rule, or an entry of its allow or deny
+/// list.
 ///
 /// ```
 /// use slidegate::policy::{TemporaryOverride, Policy};
@@ -49,8 +50,8 @@ pub(super) enum Effect {
 const NAME: &str = "override";
 
 impl TemporaryOverride {
-    /// Reads JSON: `rule`, `when` with conditions as in a file (`{}`: all requests of the rule), and one of `limits`,
-    /// `"allow": true` and `"deny": true`. Reports all errors.
+    /// Reads JSON: `rule`, `when` with conditions as in a file (`{}`: all requests of the rule),
+    /// and one of `limits`, `"allow": true` and `"deny": true`. Reports all errors.
     pub fn parse(text: &str) -> Result<Self, PolicyErrors> {
         let diagnostics = Diagnostics::new(NAME, text);
         let change = read::read(text, &diagnostics);
@@ -98,20 +99,20 @@ struct Additions {
 }
 
 impl Policy {
-    /// Policy with temporary overrides in front of the overrides and lists of its rules, the first given first. An error
-    /// if one of them is invalid.
+    /// Policy with temporary overrides in front of the overrides and lists of its rules, the first
+    /// given first. An error if one of them is invalid.
     ///
-    /// Limits of a temporary override take precedence over the overrides and tiers of the rule, and continue with the
-    /// same state. A request on the deny list of the rule stays denied. A request on its allow list stays allowed,
-    /// unless a temporary override denies it.
+    /// Limits of a temporary override take precedence over the overrides and tiers of the rule, and
+    /// continue with the same state. A request on the deny list of the rule stays denied. A request
+    /// on its allow list stays allowed, unless a temporary override denies it.
     pub fn with(&self, overrides: &[TemporaryOverride]) -> Result<Policy, PolicyErrors> {
         let (policy, fits) = self.with_each(overrides);
         fits.into_iter().collect::<Result<(), _>>()?;
         Ok(policy)
     }
 
-    /// Like [`Policy::with`], but leaves out overrides that do not fit these rules. The results say for each override
-    /// whether it is active, or why not.
+    /// Like [`Policy::with`], but leaves out overrides that do not fit these rules. The results say
+    /// for each override whether it is active, or why not.
     pub fn with_each(&self, overrides: &[TemporaryOverride]) -> (Policy, Vec<Result<(), PolicyErrors>>) {
         let mut used = UsedNames::of(&self.rules);
         let mut added: HashMap<usize, Additions> = HashMap::new();

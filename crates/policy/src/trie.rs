@@ -29,8 +29,8 @@ struct TrieNode {
     rest: Vec<u32>,
 }
 
-/// FNV-1a, which is fast for short texts. Only the author of the policy chooses the keys of the map, so that nobody
-/// else can fill it with colliding ones.
+/// FNV-1a, which is fast for short texts. Only the author of the policy chooses the keys of the
+/// map, so that nobody else can fill it with colliding ones.
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -96,7 +96,8 @@ impl Trie {
         }
     }
 
-    /// Adds the numbers of all templates that match. A number that was inserted several times may come several times.
+    /// Adds the numbers of all templates that match. A number that was inserted several times may
+    /// come several times.
     #[inline(always)]
     pub(super) fn collect(&self, path: PathView<'_, '_>, found: &mut RuleIndexes) {
         let mut nodes: SmallVec<[u32; 8]> = SmallVec::from_slice(&[0]);

@@ -1,6 +1,7 @@
 //! Slidegate as a server: a policy behind HTTP, gRPC and the protocol of Redis.
 //!
-//! [`Runtime`] is what decides; [`run`] serves it on listeners that are already bound, until shutdown.
+//! [`Runtime`] is what decides; [`run`] serves it on listeners that are already bound, until
+//! shutdown.
 //!
 //! # Layout
 //!

@@ -1,4 +1,5 @@
-//! Prints a few decisions: a limit of 3 per second and 5 per minute for one user, on a clock that the example moves.
+//! Prints a few decisions: a limit of 3 per second and 5 per minute for one user, on a clock that
+//! the example moves.
 
 use slidegate::{Limit, Limiter, ManualClock};
 

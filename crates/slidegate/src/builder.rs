@@ -66,8 +66,8 @@ impl<C> Builder<Memory, C> {
         Self { store: Memory::new(bytes), ..self }
     }
 
-    /// Loads the state that [`Limiter::save`] wrote. Set [`Builder::max_memory`] before this, and the
-    /// same [`Builder::permit_secret`] as then so that permits stay valid.
+    /// Loads the state that [`Limiter::save`] wrote. Set [`Builder::max_memory`] before this, and
+    /// the same [`Builder::permit_secret`] as then so that permits stay valid.
     pub fn load(self, path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         let store = Memory::load(path.as_ref(), self.store.max_memory())?;
         Ok(Self { store, ..self })
@@ -113,20 +113,21 @@ impl<S, C> Builder<S, C> {
         Self { name: name.into(), ..self }
     }
 
-    /// Secret that signs permits, shared by the nodes that accept each other's permits. The default is
-    /// random: then permits end with the process.
+    /// Secret that signs permits, shared by the nodes that accept each other's permits. The default
+    /// is random: then permits end with the process.
     pub fn permit_secret(self, secret: [u8; 32]) -> Self {
         Self { secret: Some(secret), ..self }
     }
 
-    /// Allows [`AsyncLimiter::reserve`] on stores with a deny cache, on every node: the store has to know
-    /// in advance that charges may be given back. In memory it makes no difference.
+    /// Allows [`AsyncLimiter::reserve`] on stores with a deny cache, on every node: the store has
+    /// to know in advance that charges may be given back. In memory it makes no difference.
     pub fn refundable(self) -> Self {
         Self { refundable: true, ..self }
     }
 
-    /// Maximum of waiters in [`Limiter::until_ready`] at the same time, 10,000 by default; one key has at
-    /// most a sixteenth of that. Further calls fail with [`WaitError::QueueFull`](crate::WaitError).
+    /// Maximum of waiters in [`Limiter::until_ready`] at the same time, 10,000 by default; one key
+    /// has at most a sixteenth of that. Further calls fail with
+    /// [`WaitError::QueueFull`](crate::WaitError).
     #[cfg(feature = "tokio")]
     pub fn max_waiting(self, waiters: usize) -> Self {
         Self { max_waiting: waiters, ..self }
@@ -146,8 +147,8 @@ impl<S, C> Builder<S, C> {
         }
     }
 
-    /// Store; the default is [`Memory`]. Limiters share one through an `Arc`, and their names separate
-    /// their keys:
+    /// Store; the default is [`Memory`]. Limiters share one through an `Arc`, and their names
+    /// separate their keys:
     ///
     /// ```
     /// use slidegate::{Limit, Limiter, Memory};

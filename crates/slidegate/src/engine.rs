@@ -1,5 +1,5 @@
-//! Engine of [`Limiter`](crate::Limiter) and [`AsyncLimiter`](crate::AsyncLimiter): their limits over
-//! a store and a clock.
+//! Engine of [`Limiter`](crate::Limiter) and [`AsyncLimiter`](crate::AsyncLimiter): their limits
+//! over a store and a clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -88,8 +88,8 @@ pub struct Gate<S, C = SystemClock> {
 }
 
 impl<S: Store> Gate<S> {
-    /// Gate with these rules and the system clock. Permits are signed with a random secret and end with
-    /// the process; see [`Gate::permit_secret`].
+    /// Gate with these rules and the system clock. Permits are signed with a random secret and end
+    /// with the process; see [`Gate::permit_secret`].
     pub fn new(policy: Policy, store: S) -> Self {
         announce(&policy, &store);
         Self {
@@ -121,8 +121,8 @@ impl<S, C> Gate<S, C> {
         Self { signer: Signer::new(&secret), ..self }
     }
 
-    /// Maximum of requests that wait at the same time, 10,000 by default; requests on the same subjects
-    /// have at most a sixteenth of that. Further ones are decided immediately.
+    /// Maximum of requests that wait at the same time, 10,000 by default; requests on the same
+    /// subjects have at most a sixteenth of that. Further ones are decided immediately.
     pub fn max_waiting(self, requests: usize) -> Self {
         Self { queue: WaitQueue::bounded(requests), ..self }
     }
@@ -206,14 +206,16 @@ impl<S: Store, C: Clock> Gate<S, C> {
         self.clock.now_ms()
     }
 
-    /// Decides a request by every rule that applies to it: all of them admit it, or none is charged.
+    /// Decides a request by every rule that applies to it: all of them admit it, or none is
+    /// charged.
     pub async fn check(&self, request: &CheckRequest<'_>) -> Result<Answer, GateError<S::Error>> {
         let policy = self.policy();
         let item = MatchedItem::request(&policy, &request.request, policy.choose(&request.request)?);
         self.decide_items(policy, std::slice::from_ref(&item), DecisionOptions::of(request)).await
     }
 
-    /// Decides a request by the rule of this name, whatever it matches; `None` if there is no such rule.
+    /// Decides a request by the rule of this name, whatever it matches; `None` if there is no such
+    /// rule.
     pub async fn check_rule(
         &self,
         rule: &str,
@@ -242,8 +244,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         self.limit_in(self.ad_hoc, key, limit, cost, None).await
     }
 
-    /// [`Gate::limit`] in another space, whose keys share nothing with those of others. The id is for
-    /// telemetry.
+    /// [`Gate::limit`] in another space, whose keys share nothing with those of others. The id is
+    /// for telemetry.
     pub async fn limit_in(
         &self,
         space: Space,
@@ -405,8 +407,8 @@ struct DecisionOptions<'a> {
     wait: Duration,
 }
 
-/// Options of a batch. It opens no permits, and a rule that denies because the store is unavailable is
-/// no decision: proxies have a failure mode of their own.
+/// Options of a batch. It opens no permits, and a rule that denies because the store is unavailable
+/// is no decision: proxies have a failure mode of their own.
 const BATCH: DecisionOptions<'static> =
     DecisionOptions { permits: Permits::None, idempotency_key: None, wait: Duration::ZERO };
 

@@ -18,11 +18,12 @@ const WHOLE: u64 = 10_000;
 /// Style of the headers of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Style {
-    /// `RateLimit-Policy` and `RateLimit`, structured fields of draft-ietf-httpapi-ratelimit-headers-11.
+    /// `RateLimit-Policy` and `RateLimit`, structured fields of
+    /// draft-ietf-httpapi-ratelimit-headers-11.
     #[default]
     Draft,
-    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`: the numbers of the request, as in
-    /// its [`Summary`].
+    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`: the numbers of the request,
+    /// as in its [`Summary`].
     Legacy,
     /// The same as `X-RateLimit-…`.
     XRateLimit(Reset),
@@ -45,15 +46,15 @@ pub enum Reset {
 pub struct Headers {
     /// Style.
     pub style: Style,
-    /// Spread of `Retry-After` in hundredths of a percent, later only, so that clients that were refused
-    /// together do not come back together.
+    /// Spread of `Retry-After` in hundredths of a percent, later only, so that clients that were
+    /// refused together do not come back together.
     pub retry_jitter: u32,
 }
 
 impl Headers {
-    /// Calls `put` with every header of an answer. `random` is called only where `Retry-After` is spread.
-    /// Of limits of a batch with the same name, which are of one rule, the one with the least remaining
-    /// is listed.
+    /// Calls `put` with every header of an answer. `random` is called only where `Retry-After` is
+    /// spread. Of limits of a batch with the same name, which are of one rule, the one with the
+    /// least remaining is listed.
     pub fn write(
         &self,
         answer: &Answer,
@@ -197,8 +198,9 @@ fn push_policy(text: &mut String, limit: &Limit) {
     }
 }
 
-/// Writes `r` and `t`. `t` must not be later than `Retry-After`: on a refusal it is the wait, and is left
-/// out where a limit that would admit resets later. No time helps a request that can never fit.
+/// Writes `r` and `t`. `t` must not be later than `Retry-After`: on a refusal it is the wait, and
+/// is left out where a limit that would admit resets later. No time helps a request that can never
+/// fit.
 fn push_state(text: &mut String, until: Wait, limit: &LimitAnswer<'_>) {
     text.push_str(";r=");
     push(text, limit.decision.remaining.min(MAX_INTEGER));

@@ -22,8 +22,8 @@ pub fn host_name(host: &str) -> Cow<'_, str> {
     }
 }
 
-/// Path of a request's target: without the scheme and host that some proxies put before it, and without the
-/// query. A `#` stays: not all servers end a path there.
+/// Path of a request's target: without the scheme and host that some proxies put before it, and
+/// without the query. A `#` stays: not all servers end a path there.
 pub fn target_path(target: &str) -> &str {
     // Most targets are a path, which cannot be behind a scheme.
     let absolute = if target.starts_with('/') { None } else { target.split_once("://") };

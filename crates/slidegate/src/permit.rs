@@ -19,8 +19,8 @@ const TYPICAL_BYTES: usize = 160;
 /// Number of a permit for slots in flight, which has none.
 const NO_NUMBER: u64 = u64::MAX;
 
-/// Permit for the charge of an admitted request: good for one refund or settlement, on any node that
-/// has the secret.
+/// Permit for the charge of an admitted request: good for one refund or settlement, on any node
+/// that has the secret.
 ///
 /// It is signed: a forged or changed one is refused. Its text form is safe in URLs and headers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -27,9 +27,9 @@ pub enum SetupError {
 impl RedisLimiter {
     /// Limiter whose state is in the Redis or Valkey server at this URL.
     ///
-    /// It connects on the first request. While Redis does not answer, this node decides alone, as if
-    /// it were the only one; see [`Fallback`] to set the number of nodes, and [`RedisConfig`] for Cluster,
-    /// Sentinel, TLS and timeouts:
+    /// It connects on the first request. While Redis does not answer, this node decides alone, as
+    /// if it were the only one; see [`Fallback`] to set the number of nodes, and [`RedisConfig`]
+    /// for Cluster, Sentinel, TLS and timeouts:
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

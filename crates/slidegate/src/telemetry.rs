@@ -148,8 +148,8 @@ impl Telemetry {
         &self.display
     }
 
-    /// Sets the hook for denials, by enforced rules and by rules in observe mode. Only the first call
-    /// has an effect. The hook must not block: the request waits for it.
+    /// Sets the hook for denials, by enforced rules and by rules in observe mode. Only the first
+    /// call has an effect. The hook must not block: the request waits for it.
     pub fn on_denial(&self, hook: impl Fn(&Denial<'_>) + Send + Sync + 'static) {
         let _is_first = self.hook.set(Box::new(hook));
     }
@@ -164,14 +164,14 @@ impl Telemetry {
         self.requests.sums()
     }
 
-    /// Series of every limit and route: in the order of the policy, then of removed rules, then of ad
-    /// hoc limits. At most [`MAX_SERIES`].
+    /// Series of every limit and route: in the order of the policy, then of removed rules, then of
+    /// ad hoc limits. At most [`MAX_SERIES`].
     pub fn series(&self) -> Vec<Series> {
         self.series.list()
     }
 
-    /// Requests without an attribute of a key that shared one subject, for every rule with `missing:
-    /// shared`, in the order of the policy.
+    /// Requests without an attribute of a key that shared one subject, for every rule with
+    /// `missing: shared`, in the order of the policy.
     pub fn without_key(&self) -> Vec<KeylessRequests> {
         self.series.without_key()
     }
@@ -225,7 +225,8 @@ impl Telemetry {
         ActivePolicy::new(policy.with_routes(), series)
     }
 
-    /// True for a near miss. The remaining part of a node's share says nothing about the whole quota.
+    /// True for a near miss. The remaining part of a node's share says nothing about the whole
+    /// quota.
     #[inline]
     fn is_near(&self, limit: &Limit, decision: &Decision, source: Source) -> bool {
         let share = u128::from(self.near_miss.load(Ordering::Relaxed));

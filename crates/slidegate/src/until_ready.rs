@@ -56,8 +56,8 @@ impl<S: Store, C: Clock> Engine<S, C> {
 macro_rules! until_ready {
     ($limiter:ident) => {
         impl<S: Store, C: Clock> $limiter<S, C> {
-            /// Waits until one unit is admitted. Waiters for one key are admitted in the order in which
-            /// they called this limiter; dropping the future cancels the wait.
+            /// Waits until one unit is admitted. Waiters for one key are admitted in the order in
+            /// which they called this limiter; dropping the future cancels the wait.
             pub async fn until_ready<'k>(
                 &self,
                 key: impl Into<Key<'k>>,
@@ -65,8 +65,8 @@ macro_rules! until_ready {
                 self.0.until_ready(key.into(), 1).await
             }
 
-            /// Waits until `cost` units are admitted together. A cost that can never fit is an error at
-            /// once.
+            /// Waits until `cost` units are admitted together. A cost that can never fit is an
+            /// error at once.
             pub async fn until_ready_n<'k>(
                 &self,
                 key: impl Into<Key<'k>>,

@@ -8,8 +8,8 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// Default maximum of waiters over all keys.
 pub(crate) const MAX_WAITING: usize = 10_000;
-/// Share of all waiters that one key may have: a sixteenth, at least one waiter. A key that fills its
-/// queue leaves room for the others.
+/// Share of all waiters that one key may have: a sixteenth, at least one waiter. A key that fills
+/// its queue leaves room for the others.
 const KEY_SHARE: usize = 16;
 
 /// Wait queues of keys. A key without waiters takes no memory.
@@ -27,9 +27,9 @@ struct QueueState<K> {
     waiters: usize,
 }
 
-/// Queue of one key: the turn, and the number of waiters including the one whose turn it is. Counted
-/// under the lock: waiters that leave at the same time would each take the other's reference to the turn
-/// for that of a waiter who stays.
+/// Queue of one key: the turn, and the number of waiters including the one whose turn it is.
+/// Counted under the lock: waiters that leave at the same time would each take the other's
+/// reference to the turn for that of a waiter who stays.
 #[derive(Default, Debug)]
 struct KeyQueue {
     turn: Arc<Turn<()>>,
@@ -72,7 +72,8 @@ impl<K: Eq + Hash + Clone> WaitQueue<K> {
 }
 
 impl<K: Eq + Hash + Clone> Ticket<'_, K> {
-    /// Waits for the turn, which lasts until the guard is dropped. Turns come in the order of the calls.
+    /// Waits for the turn, which lasts until the guard is dropped. Turns come in the order of the
+    /// calls.
     pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
         self.turn.clone().lock_owned().await
     }

@@ -104,8 +104,8 @@ impl Redis {
         call.charges.iter().for_each(|charge| self.expect_refunds(charge.space));
     }
 
-    /// Decides a request in several slots; `None`, and nothing is charged, if a subject has too many
-    /// open permits.
+    /// Decides a request in several slots; `None`, and nothing is charged, if a subject has too
+    /// many open permits.
     pub(super) async fn decide_cross_slot(
         &self,
         plan: &Plan,
@@ -122,8 +122,8 @@ impl Redis {
         self.spawn(plan, ChargeTicket::new()).await?.into_iter().map(row).collect()
     }
 
-    /// Charges all groups in a task of its own: a caller that stops waiting must not leave a request
-    /// half charged.
+    /// Charges all groups in a task of its own: a caller that stops waiting must not leave a
+    /// request half charged.
     async fn spawn(&self, plan: &Plan, ticket: ChargeTicket) -> Result<Vec<GroupOutcome>, RedisError> {
         let (inner, plan) = (self.0.clone(), plan.clone());
         let task = tokio::spawn(async move { inner.charge_all(&plan, &ticket).await });
@@ -221,8 +221,8 @@ impl Inner {
         }
     }
 
-    /// Sends an undo until the server answers or the ticket expires. It is idempotent, so that even a
-    /// call that may have run is sent again.
+    /// Sends an undo until the server answers or the ticket expires. It is idempotent, so that even
+    /// a call that may have run is sent again.
     async fn insist(self: Arc<Self>, undo: Invocation, lifetime_ms: u64) {
         let (end, [mut pause, longest]) = (Instant::now() + Duration::from_millis(lifetime_ms), PAUSES);
         while Instant::now() < end {

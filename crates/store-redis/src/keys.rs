@@ -85,8 +85,8 @@ fn hex(nibble: u8) -> u8 {
     b"0123456789abcdef"[usize::from(nibble)]
 }
 
-/// Mixes a word into a sum: every bit of both affects every bit of the result. Clients do not choose
-/// rules and limits, so nothing stronger is needed.
+/// Mixes a word into a sum: every bit of both affects every bit of the result. Clients do not
+/// choose rules and limits, so nothing stronger is needed.
 fn mix(sum: u64, word: u64) -> u64 {
     let sum = (sum ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let sum = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

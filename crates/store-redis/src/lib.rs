@@ -1,8 +1,8 @@
 //! Store in Redis or Valkey, shared by any number of nodes: scripts on the server make the same
 //! decisions.
 //!
-//! All limits of a request are decided in one call, by the server's clock; concurrent requests share
-//! calls. See [`Fallback`](slidegate_store::Fallback) for decisions while no server answers.
+//! All limits of a request are decided in one call, by the server's clock; concurrent requests
+//! share calls. See [`Fallback`](slidegate_store::Fallback) for decisions while no server answers.
 //!
 //! # Layout
 //!
@@ -214,8 +214,8 @@ impl Inner {
         read(&reply, group)
     }
 
-    /// Decides a request and opens its permits; `None`, and nothing is charged, if a subject has too
-    /// many.
+    /// Decides a request and opens its permits; `None`, and nothing is charged, if a subject has
+    /// too many.
     async fn reserve_group(&self, plan: &Plan, group: &SlotGroup) -> Result<Option<ScriptReply>, RedisError> {
         let invocation = self.invoke(ScriptPurpose::Reserve, plan, group, Vec::new());
         let reply = self.link.call(invocation, self.deadline()).await?;

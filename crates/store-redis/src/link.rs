@@ -2,8 +2,8 @@
 //! nodes.
 //!
 //! **A call is sent again only if it certainly did not run**: it was never sent, or the server said
-//! so. The Cluster and Sentinel clients of the client library repeat calls that may have run, so only
-//! its connection is used, and calls are routed here. No call takes longer than its deadline,
+//! so. The Cluster and Sentinel clients of the client library repeat calls that may have run, so
+//! only its connection is used, and calls are routed here. No call takes longer than its deadline,
 //! whatever the server does.
 
 mod batching;
@@ -104,8 +104,8 @@ impl RedisLink {
         Self { servers: Arc::new(servers), checks, prefix: config.prefix.as_str().into() }
     }
 
-    /// Runs a script, and returns the part of the reply for this request. Attempts that certainly did
-    /// not run are repeated if that may help, until the deadline.
+    /// Runs a script, and returns the part of the reply for this request. Attempts that certainly
+    /// did not run are repeated if that may help, until the deadline.
     pub(super) async fn call(
         &self,
         invocation: Invocation,

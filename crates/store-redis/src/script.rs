@@ -1,5 +1,5 @@
-//! Scripts, generated from the parts in `lua/`: the decision on a request is straight-line code with
-//! its limits as numbers.
+//! Scripts, generated from the parts in `lua/`: the decision on a request is straight-line code
+//! with its limits as numbers.
 //!
 //! Making a function, a table or a long list of arguments takes Lua longer than most of a decision.
 //! So a part is not a function but a piece of text, which is inserted once for every limit. In it,

@@ -72,7 +72,8 @@ impl RefundScope {
         }
     }
 
-    /// True if the permit needs a number. In-flight slots do not: they are found by the holder's id.
+    /// True if the permit needs a number. In-flight slots do not: they are found by the holder's
+    /// id.
     pub fn is_numbered(self, limits: &[Limit]) -> bool {
         limits.iter().any(|limit| self.includes(limit) && !limit.needs_id())
     }

@@ -35,9 +35,9 @@ impl Fingerprint {
     }
 }
 
-/// Mixes a half. Sums are linear: consecutive keys lie on a lattice, and with some secrets on a coarse one, which
-/// would fill some parts of a table and leave others empty. Folding the halves into each other
-/// breaks it up. The factor is odd, and has the bits of the golden ratio.
+/// Mixes a half. Sums are linear: consecutive keys lie on a lattice, and with some secrets on a
+/// coarse one, which would fill some parts of a table and leave others empty. Folding the halves
+/// into each other breaks it up. The factor is odd, and has the bits of the golden ratio.
 #[inline(always)]
 fn scatter(half: u64) -> u64 {
     (half ^ half >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -126,8 +126,8 @@ impl Fingerprints {
         sum.upper()
     }
 
-    /// Adds at most a block. The last word may overlap the one before it: given the length, which is
-    /// part of the input, the words still determine every byte.
+    /// Adds at most a block. The last word may overlap the one before it: given the length, which
+    /// is part of the input, the words still determine every byte.
     fn absorb(&self, mut sum: PairSum, from: usize, bytes: &[u8]) -> PairSum {
         let (words, rest) = bytes.as_chunks::<8>();
         for (word, multiplier) in words.iter().zip(&self.multiply[from..]) {

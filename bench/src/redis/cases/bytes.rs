@@ -13,12 +13,13 @@ use super::super::{HOUR_MS, Scale, ours};
 use crate::ours::{counter_ms, default_log, exact_log};
 use crate::report::{Must, Report, grouped};
 
-/// The window is longer than it takes to fill a log, so that nothing has left when the last entry comes.
+/// The window is longer than it takes to fill a log, so that nothing has left when the last entry
+/// comes.
 const SPARE: f64 = 1.1;
 /// Shortest window: long enough that no key expires before the memory is read.
 const SHORTEST_MS: u64 = 3_000;
-/// Between two entries of a key. A log of 1,000 then takes longer to fill than the shortest window, as it must: only so are all
-/// of its slots used.
+/// Between two entries of a key. A log of 1,000 then takes longer to fill than the shortest window,
+/// as it must: only so are all of its slots used.
 const SHORTEST_PACE: Duration = Duration::from_millis(3);
 
 /// Measures all cases.
@@ -79,8 +80,8 @@ impl Fill {
         Self { quota, keys }
     }
 
-    /// Requests come at an even pace over nearly the whole window: a log that keeps time in slots has to have used all of
-    /// them.
+    /// Requests come at an even pace over nearly the whole window: a log that keeps time in slots
+    /// has to have used all of them.
     fn measure(&self, server: &Server, make: &dyn Fn(u64) -> Question) -> Filled {
         let load = Load { subjects: self.keys, ..Load::PIPELINED };
         let sweep = |window_ms: u64| Sweep::all(server, vec![make(window_ms)], load);

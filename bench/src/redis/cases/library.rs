@@ -1,4 +1,5 @@
-//! The whole library against the server: how it coalesces, what a check takes, and denials that cost the server nothing.
+//! The whole library against the server: how it coalesces, what a check takes, and denials that
+//! cost the server nothing.
 
 use super::super::connection::Connection;
 use super::super::library::{Checks, Library};
@@ -23,8 +24,9 @@ pub fn run(report: &mut Report, server: &Server, scale: Scale) {
     denials(report, server);
 }
 
-/// Checks one at a time and 16 at once, beside the ZSET log with 16 in flight. One connection leaves the server idle in between, so
-/// that waking it up is a part of every figure; what scripts take is measured by themselves.
+/// Checks one at a time and 16 at once, beside the ZSET log with 16 in flight. One connection
+/// leaves the server idle in between, so that waking it up is a part of every figure; what scripts
+/// take is measured by themselves.
 fn checks(report: &mut Report, server: &Server, scale: Scale) {
     report.say(&format!(
         "\nthe library, log at quota {QUOTA}, full, beside a ZSET log with {IN_FLIGHT} in flight"

@@ -23,7 +23,7 @@ pub(super) enum AttributeTest {
 /// The same test in a policy.
 pub(super) struct TranslatedTest {
     pub(super) test: ValueTest,
-    /// What differs, and what to do about it.
+    /// Differences from the original, with remedies.
     pub(super) warnings: Vec<(String, String)>,
 }
 

@@ -1,7 +1,8 @@
 //! The console in a real browser: Chromium, driven by Playwright, on the page of the real program.
 //!
-//! A test starts a server and plays a script, which says `all of it holds` or what does not. Scripts share `browser.js`: no error in the
-//! browser's console, and no request to anybody but the server.
+//! A test starts a server and plays a script, which says `all of it holds` or what does not.
+//! Scripts share `browser.js`: no error in the browser's console, and no request to anybody but the
+//! server.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,8 @@ fn a_token_is_required() {
     play("token.js", &server, &json!({ "token": "s3cret-and-long-enough" }));
 }
 
-/// Everybody who is limited has a row, also who looks like another, and no link leads to somebody else. A table has an end.
+/// Everybody who is limited has a row, also who looks like another, and no link leads to somebody
+/// else. A table has an end.
 #[test]
 fn everybody_in_a_list_has_a_row() {
     play_with(POLICY, "lists.js", &[]);
@@ -101,7 +103,8 @@ fn a_keyboard_is_enough() {
     play_with(POLICY, "keyboard.js", &[]);
 }
 
-/// From 320 to 1440 pixels, light and dark: nothing sticks out, and axe finds nothing that keeps anybody out.
+/// From 320 to 1440 pixels, light and dark: nothing sticks out, and axe finds nothing that keeps
+/// anybody out.
 #[test]
 fn it_fits_every_screen_and_everybody() {
     play_with(POLICY, "layout.js", &[]);

@@ -1,4 +1,5 @@
-//! A real Envoy, started from the configuration in `docs/envoy.md`, in front of a real API, with the real service behind it.
+//! A real Envoy, started from the configuration in `docs/envoy.md`, in front of a real API, with
+//! the real service behind it.
 
 mod costs;
 mod imported;

@@ -1,4 +1,5 @@
-//! Real gateways, started from the recipes in `docs/recipes`, in front of a real API, with the real service behind them.
+//! Real gateways, started from the recipes in `docs/recipes`, in front of a real API, with the real
+//! service behind them.
 
 mod broken_service;
 pub(crate) mod client;

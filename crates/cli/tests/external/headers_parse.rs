@@ -1,4 +1,5 @@
-//! Headers of the live server, read by a parser that others wrote, and held against the numbers of the body.
+//! Headers of the live server, read by a parser that others wrote, and held against the numbers of
+//! the body.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -47,7 +48,8 @@ impl Answered {
     }
 }
 
-/// Four requests in every case, and two that cannot fit or cost nothing: admitted ones and refused ones.
+/// Four requests in every case, and two that cannot fit or cost nothing: admitted ones and refused
+/// ones.
 fn answers(settings: &str) -> Vec<Answered> {
     let policy = file(&format!("version: 1\nserver: {settings}\n{RULES}"));
     let server = ServerProcess::start(&[path(&policy)]);
@@ -73,7 +75,8 @@ fn in_flight(limit: &Value) -> bool {
     limit["limit"].as_str().expect("a text").contains("in flight")
 }
 
-/// When to come again, as the body has it. The longest wait of the limits that refuse, unless one never admits.
+/// When to come again, as the body has it. The longest wait of the limits that refuse, unless one
+/// never admits.
 fn wait_ms(answer: &Answered) -> Option<u64> {
     let wait_ms = answer.body["retry_after_ms"].as_u64();
     let refusing = answer.limits().iter().filter(|limit| limit["outcome"] == "retry");
@@ -144,8 +147,8 @@ fn expected_policy(limit: &Value) -> Value {
     json!({"name": limit["policy"], "parameters": parameters})
 }
 
-/// `t` is the wait where a limit refuses and the reset where it does not, and never later than `Retry-After`. Where the cost can
-/// never fit there is none.
+/// `t` is the wait where a limit refuses and the reset where it does not, and never later than
+/// `Retry-After`. Where the cost can never fit there is none.
 fn expected_state(answer: &Answered, limit: &Value) -> Value {
     let reset_ms = limit["reset_after_ms"].as_u64().expect("a reset");
     let known_ms = match (limit["retry_after_ms"].as_u64(), wait_ms(answer)) {
@@ -184,8 +187,8 @@ fn x_ratelimit_can_tell_the_time() {
     }
 }
 
-/// The numbers of the body, with the quota of the limit that has the least remaining, the first of several. Places in flight are
-/// told of only where none is free.
+/// The numbers of the body, with the quota of the limit that has the least remaining, the first of
+/// several. Places in flight are told of only where none is free.
 fn check_numbers(answer: &Answered, prefix: &str, from_ms: u64) {
     let remaining = |limit: &&Value| limit["remaining"].as_u64().expect("a number");
     let bounding = answer.limits().iter().filter(|limit| !in_flight(limit) || remaining(limit) == 0);

@@ -1,4 +1,5 @@
-//! The `slidegate` program with the programs that others write: proxies, browsers, clients and tools.
+//! The `slidegate` program with the programs that others write: proxies, browsers, clients and
+//! tools.
 //!
 //! scripts/test installs them; each is named by a variable of the environment.
 

@@ -1,4 +1,5 @@
-//! What is in `packaging/`: checked by the tools of each kind, and held against the program and against each other.
+//! What is in `packaging/`: checked by the tools of each kind, and held against the program and
+//! against each other.
 //!
 //! `need_packaging_tools` in scripts/lib.sh installs the tools; scripts/test does so.
 

@@ -1,4 +1,5 @@
-//! Metrics, judged by those who read them: promtool, a real Prometheus, and the alerts and the dashboard in `contrib/`.
+//! Metrics, judged by those who read them: promtool, a real Prometheus, and the alerts and the
+//! dashboard in `contrib/`.
 //!
 //! `need_prometheus` in scripts/lib.sh installs the programs; scripts/test does so.
 

@@ -1,5 +1,5 @@
-//! Clients of Redis as they are published, unmodified, in session with the service: redis-cli, redis-py and ioredis, each in both versions
-//! of the protocol.
+//! Clients of Redis as they are published, unmodified, in session with the service: redis-cli,
+//! redis-py and ioredis, each in both versions of the protocol.
 
 mod client;
 mod detour;

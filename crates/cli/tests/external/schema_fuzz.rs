@@ -1,8 +1,10 @@
-//! The live server against its own OpenAPI document: schemathesis sends what the document allows and what it does not.
+//! The live server against its own OpenAPI document: schemathesis sends what the document allows
+//! and what it does not.
 
 use slidegate_testkit::program::{ServerProcess, file, path, python};
 
-/// Rules that can give every answer: 200, 429, 403, permits, places in flight, what is only watched.
+/// Rules that can give every answer: 200, 429, 403, permits, places in flight, what is only
+/// watched.
 const POLICY: &str = r#"
 version: 1
 server: {max_wait: 50ms}

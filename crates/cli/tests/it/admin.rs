@@ -1,4 +1,5 @@
-//! `slidegate admin` against live servers: what it prints, what it ends with, and that all servers of a store follow.
+//! `slidegate admin` against live servers: what it prints, what it ends with, and that all servers
+//! of a store follow.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -221,7 +222,8 @@ fn an_answer_without_an_end_is_not_waited_for() {
     talks.join().expect("it is over");
 }
 
-/// Whatever is written in a file or as a flag or as a variable: it does not start where strangers could come in.
+/// Whatever is written in a file or as a flag or as a variable: it does not start where strangers
+/// could come in.
 #[test]
 fn it_does_not_start_where_strangers_could_come_in() {
     let beyond = ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0", "192.0.2.1:0"];
@@ -290,7 +292,8 @@ fn changes_are_in_the_audit_log() {
     assert!(remove.contains("action=\"override.remove\" outcome=\"refused\" status=404"), "{remove}");
 }
 
-/// Without a token, whoever shows a certificate may come from anywhere, and the log tells whose it was.
+/// Without a token, whoever shows a certificate may come from anywhere, and the log tells whose it
+/// was.
 #[test]
 fn certificates_open_it_too() {
     let authority = Authority::new("authority");

@@ -98,7 +98,8 @@ fn everything_is_json_on_request() {
     assert!(ended.code == Some(2) && ended.stderr.contains("--log-format"), "{ended:?}");
 }
 
-/// A log that nobody reads holds up nobody: its lines are left out, and that is told when it is read again.
+/// A log that nobody reads holds up nobody: its lines are left out, and that is told when it is
+/// read again.
 #[test]
 fn a_log_that_nobody_reads_holds_up_nobody() {
     let rules = "rules: [{name: named, key: [user], limits: [1/h]}]";

@@ -1,4 +1,5 @@
-//! Who may ask: listeners that are open to other machines are warned of, and wrong tokens are counted and logged.
+//! Who may ask: listeners that are open to other machines are warned of, and wrong tokens are
+//! counted and logged.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};

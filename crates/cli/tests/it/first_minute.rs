@@ -1,4 +1,5 @@
-//! What the banner, the README and the first page of the documentation tell people to type prints what stands beside it.
+//! What the banner, the README and the first page of the documentation tell people to type prints
+//! what stands beside it.
 
 use serde_json::Value;
 use slidegate_testkit::program::{

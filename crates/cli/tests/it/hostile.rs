@@ -1,5 +1,5 @@
-//! Clients that mean no good, in every protocol: they are cut off in their time, take no more memory than they may, and are in
-//! nobody's way.
+//! Clients that mean no good, in every protocol: they are cut off in their time, take no more
+//! memory than they may, and are in nobody's way.
 #![cfg(target_os = "linux")]
 
 mod attacks;
@@ -19,13 +19,14 @@ use well_behaved::WellBehaved;
 
 /// How long anything may take that a client sends or takes.
 pub(crate) const TIME: Duration = Duration::from_secs(2);
-/// Time after which a connection counts as never cut off. It is far above [`TIME`], since a busy machine
-/// is no failure.
+/// Time after which a connection counts as never cut off. It is far above [`TIME`], since a busy
+/// machine is no failure.
 pub(crate) const OVER: Duration = Duration::from_secs(30);
-/// The most memory that the server may have had where nobody sent a body that it takes. The connections of one address alone may
-/// take 4096 times 64 KiB.
+/// The most memory that the server may have had where nobody sent a body that it takes. The
+/// connections of one address alone may take 4096 times 64 KiB.
 pub(crate) const WITH_HEADS_KIB: u64 = 400 << 10;
-/// The same whatever is done: 4096 times what a connection may take by docs/operating.md, and the program itself.
+/// The same whatever is done: 4096 times what a connection may take by docs/operating.md, and the
+/// program itself.
 pub(crate) const WITH_BODIES_KIB: u64 = 4_096 * (20 + 64 + 2 * 64) + (10 << 10);
 /// What the most connections need, in the server and here.
 const FILES: u64 = 12_000;
@@ -56,7 +57,8 @@ fn most_resident_kib(server: &ServerProcess) -> u64 {
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// Those who have to be served throughout: one in the protocol that is attacked, and one who asks whether the server lives.
+/// Those who have to be served throughout: one in the protocol that is attacked, and one who asks
+/// whether the server lives.
 struct Others([(Protocol, WellBehaved); 2]);
 
 impl Others {
@@ -125,7 +127,8 @@ fn admin() {
     withstands(ADMIN);
 }
 
-/// As many connections as one address may have, and more, with as much in their requests as they may have.
+/// As many connections as one address may have, and more, with as much in their requests as they
+/// may have.
 #[test]
 fn http_to_its_bounds() {
     let _turn = load_turn();

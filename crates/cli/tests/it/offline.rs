@@ -1,4 +1,5 @@
-//! What the program does without a server: `validate`, `schema`, `example`, `completions` and the help texts.
+//! What the program does without a server: `validate`, `schema`, `example`, `completions` and the
+//! help texts.
 
 use serde_json::Value;
 use slidegate_testkit::program::{Ended, command, file, path, run};
@@ -101,7 +102,8 @@ fn completions_name_the_commands() {
     assert_eq!(run(&["completions", "none"]).code, Some(2));
 }
 
-/// Every command says what it does; those that decide something also say what they end with and give an example.
+/// Every command says what it does; those that decide something also say what they end with and
+/// give an example.
 #[test]
 fn help_helps() {
     let all = run(&["--help"]);

@@ -1,4 +1,5 @@
-//! Few file descriptors: connections take what there is and no more, and what else needs one has it.
+//! Few file descriptors: connections take what there is and no more, and what else needs one has
+//! it.
 #![cfg(unix)]
 
 use std::io::{Read, Write};

@@ -1,4 +1,5 @@
-//! OpenTelemetry of the real program: what it is told by variables, and what it says when nobody takes it.
+//! OpenTelemetry of the real program: what it is told by variables, and what it says when nobody
+//! takes it.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

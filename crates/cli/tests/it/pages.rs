@@ -1,4 +1,5 @@
-//! The pages of the documentation: their links, the paths that they name, and the length of their lines.
+//! The pages of the documentation: their links, the paths that they name, and the length of their
+//! lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};

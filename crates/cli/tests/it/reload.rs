@@ -1,4 +1,5 @@
-//! A policy file that is replaced again and again while requests are answered: by rename, in place, in pieces, by links, and broken.
+//! A policy file that is replaced again and again while requests are answered: by rename, in place,
+//! in pieces, by links, and broken.
 #![cfg(unix)]
 
 mod answers;
@@ -18,8 +19,8 @@ const UNTOLD: u64 = 4;
 /// So many are written in pieces.
 const IN_PIECES: u64 = 12;
 
-/// No request fails, and every answer is by a policy that was in force then: never by one that was refused, or by a part of one.
-/// What was counted stays counted.
+/// No request fails, and every answer is by a policy that was in force then: never by one that was
+/// refused, or by a part of one. What was counted stays counted.
 #[test]
 fn two_hundred_reloads_under_load() {
     let _turn = crate::load_turn();

@@ -171,7 +171,8 @@ fn nothing_that_was_counted_loses_its_answer_and_a_quota_survives() {
         let remaining = server.check(&body(user, 0)).json()["remaining"].as_u64().expect("a number");
         assert_eq!(QUOTA - remaining, *allowed, "user {user}: counted, and told");
     }
-    // Unheard are requests that came to a connection or a listener which had just ended: nothing of them was read.
+    // Unheard are requests that came to a connection or a listener which had just ended: nothing of
+    // them was read.
     println!(
         "{RESTARTS} restarts in {took:.1?}: {} answered, {} found nobody, {} unheard",
         allowed.iter().sum::<u64>(),

@@ -98,7 +98,8 @@ fn every_setting_can_be_a_variable() {
     assert!(!server.banner().join("").contains("correct-horse"), "secrets are not shown");
 }
 
-/// Nothing is connected before the first request, and what cannot be reached is answered by the share of this node.
+/// Nothing is connected before the first request, and what cannot be reached is answered by the
+/// share of this node.
 #[test]
 fn redis_can_be_named_by_a_flag() {
     let policy = policy("store: {kind: memory}");

@@ -1,4 +1,5 @@
-//! Snapshots of the real program: killed in the middle of one, told to end, and started over files that are none.
+//! Snapshots of the real program: killed in the middle of one, told to end, and started over files
+//! that are none.
 #![cfg(unix)]
 
 use std::fs;
@@ -100,14 +101,16 @@ impl Trial {
         })
     }
 
-    /// Starts it, has every client admitted once, and kills it when a save that began after that is at this point.
+    /// Starts it, has every client admitted once, and kills it when a save that began after that is
+    /// at this point.
     fn kill_at(&mut self, point: usize, counts: &mut KillCounts) {
         let server = ServerProcess::start(&[path(&self.policy)]);
         let first = self.inode();
         assert_eq!(used_by(&server, 0), self.used, "what was in the file, and nothing else, was restored");
         let now = used_by(&server, 1);
         assert_eq!(now, self.used.map(|used| used + 1));
-        // This one may have begun before, so that it has one client and not the other; the next has both.
+        // This one may have begun before, so that it has one client and not the other; the next has
+        // both.
         let second = wait_for("a save", || Some(self.inode()).filter(|inode| *inode != first));
         let old = fs::read(&self.snapshot).expect("it");
         let share = point % 12;
@@ -257,7 +260,8 @@ fn a_damaged_file_is_reported_and_set_aside() {
     }
 }
 
-/// That the disk is full was told when it was; what that has come to is told at the end, also to whoever looks at nothing but the exit code.
+/// That the disk is full was told when it was; what that has come to is told at the end, also to
+/// whoever looks at nothing but the exit code.
 #[test]
 fn a_failed_last_save_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");

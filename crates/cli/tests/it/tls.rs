@@ -1,4 +1,5 @@
-//! TLS from the command line: `serve` with certificates, `check` and curl against it, and what each says when it cannot.
+//! TLS from the command line: `serve` with certificates, `check` and curl against it, and what each
+//! says when it cannot.
 #![cfg(unix)]
 
 use std::process::Command;

@@ -52,7 +52,7 @@ pub struct CheckAnswer {
     pub reset_after_ms: Option<u64>,
     /// Unix time of the clock that decided.
     pub decided_at_ms: u64,
-    /// What decided.
+    /// Source of the decision.
     pub source: CheckSource,
     /// Limits that apply, in the order of the policy file.
     pub limits: Vec<CheckLimit>,
@@ -108,7 +108,7 @@ pub enum CheckOutcome {
     Unknown,
 }
 
-/// What decided.
+/// Source of the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,5 +1,5 @@
-//! The check client over a service with prepared outcomes, in virtual time. The tests of the program
-//! run it against a real server.
+//! The check client over a service with prepared outcomes, in virtual time. The tests of the
+//! program run it against a real server.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

@@ -51,7 +51,8 @@ pub(super) fn compile(
     LimitSet::new(named)
 }
 
-/// Reports limits with the same algorithm and window: they would share their state, unless they have names.
+/// Reports limits with the same algorithm and window: they would share their state, unless they
+/// have names.
 fn check_histories(entries: &[LimitEntry], diagnostics: &Diagnostics) {
     for (index, entry) in entries.iter().enumerate() {
         let Some(limit) = entry.limit else { continue };

@@ -1,6 +1,7 @@
 //! Secrets in the text of a file: values of `token` and `permit_secret`, and passwords in URLs.
 //!
-//! The search works on text, not on YAML: most files with errors are not YAML. In doubt it hides more.
+//! The search works on text, not on YAML: most files with errors are not YAML. In doubt it hides
+//! more.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,8 +15,9 @@ const SECRET_FIELDS: [&str; 2] = ["token", "permit_secret"];
 /// Maximum length of a field name that can be secret.
 const MAX_NAME_BYTES: usize = 64;
 
-/// A text without its secrets, for errors and logs: values of fields such as `token` and `password`, and logins in URLs, are covered
-/// character by character, so that all places stay where they are.
+/// A text without its secrets, for errors and logs: values of fields such as `token` and
+/// `password`, and logins in URLs, are covered character by character, so that all places stay
+/// where they are.
 pub fn mask_secrets(text: &str) -> String {
     Mask::of(text).cover(text)
 }
@@ -44,7 +46,8 @@ impl Mask {
         self.0.get(next).is_some_and(|range| range.contains(&at))
     }
 
-    /// The text with a mark for every hidden character, of the same length in bytes and in characters.
+    /// The text with a mark for every hidden character, of the same length in bytes and in
+    /// characters.
     pub(crate) fn cover(&self, text: &str) -> String {
         let mut covered = String::with_capacity(text.len());
         let mut shown = 0;
@@ -90,7 +93,8 @@ struct Scan<'t> {
     /// Brackets that are open before the current line, and in it.
     open_before: i64,
     open_on_line: i64,
-    /// End of the last value that goes to the end of its line or field: what it contains is hidden already.
+    /// End of the last value that goes to the end of its line or field: what it contains is hidden
+    /// already.
     covered: usize,
     ranges: Vec<Range<usize>>,
     aliases: HashSet<&'t str>,
@@ -139,8 +143,8 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// End of a value without quotes: that of its line and of the deeper lines below, and between brackets that of the first line
-    /// with a comma or a bracket.
+    /// End of a value without quotes: that of its line and of the deeper lines below, and between
+    /// brackets that of the first line with a comma or a bracket.
     fn block_end(&self, start: usize, colon: usize) -> usize {
         let before = &self.text[self.line.min(colon)..colon];
         let indent = before.len() - before.trim_start_matches([' ', '\t', '-']).len();
@@ -204,7 +208,8 @@ fn is_secret(name: &str) -> bool {
         || closest(name, &SECRET_FIELDS).is_some()
 }
 
-/// Length of a text in quotes, with what is stuck to the closing one. `None`: there are no quotes, or they stay open.
+/// Length of a text in quotes, with what is stuck to the closing one. `None`: there are no quotes,
+/// or they stay open.
 fn quoted_end(value: &str) -> Option<usize> {
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let mut chars = value.char_indices().skip(1).peekable();
@@ -229,7 +234,8 @@ fn line_end(text: &str, from: usize) -> usize {
     text[from..].find('\n').map_or(text.len(), |len| from + len)
 }
 
-/// Hides names and passwords in URLs: on every line what stands between the first `://` and the last `@`.
+/// Hides names and passwords in URLs: on every line what stands between the first `://` and the
+/// last `@`.
 fn passwords(text: &str, ranges: &mut Vec<Range<usize>>) {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -28,7 +28,8 @@ impl Display for PolicyError {
 }
 
 impl PolicyError {
-    /// Excerpt of the line, the number of its characters before the position, and the length of the position.
+    /// Excerpt of the line, the number of its characters before the position, and the length of the
+    /// position.
     fn excerpt(&self) -> (String, usize, usize) {
         let text = self.file.inner();
         let line_start = text[..self.span.start].rfind('\n').map_or(0, |newline| newline + 1);

@@ -9,9 +9,9 @@ use crate::yaml::{Kind, Node};
 
 /// Conditions on attributes. All of them must match. An empty mapping matches every request.
 ///
-/// A value must be equal, a list matches any of its values, and `{ prefix: x }` matches values that start with `x`.
-/// `path` takes templates (`/users/{id}`, `/files/{*rest}`), `ip` takes addresses and CIDR blocks, and `method` ignores
-/// case.
+/// A value must be equal, a list matches any of its values, and `{ prefix: x }` matches values that
+/// start with `x`. `path` takes templates (`/users/{id}`, `/files/{*rest}`), `ip` takes addresses
+/// and CIDR blocks, and `method` ignores case.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Conditions(pub Vec<Condition>);
 
@@ -109,7 +109,8 @@ impl Format for Test {
     }
 }
 
-/// Values of a test: one, or a list. `tier: 1` matches the tier `1`, so that a scalar may have any YAML type.
+/// Values of a test: one, or a list. `tier: 1` matches the tier `1`, so that a scalar may have any
+/// YAML type.
 struct TestValues;
 
 impl Format for TestValues {

@@ -7,21 +7,22 @@ use slidegate_store::OnStoreError;
 use super::{Conditions, LimitEntry, Mode, Spanned};
 
 crate::section! {
-    /// Rule: the requests it matches, the key it counts by, and the limits. All rules that match a request apply to
-    /// it.
+    /// Rule: the requests it matches, the key it counts by, and the limits. All rules that match a
+    /// request apply to it.
     pub struct RuleEntry: "a rule" as "Rule" {
-        /// Name in responses, headers and metrics: up to 64 letters, digits and `_ . : -`, unique in the file.
+        /// Name in responses, headers and metrics: up to 64 letters, digits and `_ . : -`, unique
+        /// in the file.
         name: Spanned<String> => "login", { "pattern": r"^[A-Za-z0-9_.:-]{1,64}$" };
         /// Requests that the rule applies to. Default: all.
         matches as "match": Conditions;
-        /// Attributes that identify a client. `api_key|ip` uses the first one that the request has. Default: all
-        /// requests share one bucket.
+        /// Attributes that identify a client. `api_key|ip` uses the first one that the request has.
+        /// Default: all requests share one bucket.
         key: Vec<Spanned<String>>, { "examples": [["ip"], ["org", "api_key|ip"]] };
         /// Limits. A request must fit all of them.
         limits: Spanned<Vec<LimitEntry>> => "[5/min]",
             { "minItems": 1, "examples": [["5/min"], ["10/s", "600/min"]] };
-        /// Behavior for requests that lack an attribute of the key. Default: `shared`; for descriptors of Envoy
-        /// `skip`.
+        /// Behavior for requests that lack an attribute of the key. Default: `shared`; for
+        /// descriptors of Envoy `skip`.
         missing: Option<Missing>;
         /// Other limits for some requests. The first one that matches applies, before any tier.
         overrides: Vec<OverrideEntry>;

@@ -7,7 +7,8 @@ use crate::diagnostics::{Diagnostics, quote};
 use crate::suggest::closest;
 use crate::yaml::{Kind, Node};
 
-/// Declares an enum of keywords with its [`Format`](crate::format::Format). The first variant is the default.
+/// Declares an enum of keywords with its [`Format`](crate::format::Format). The first variant is
+/// the default.
 #[macro_export]
 macro_rules! keywords {
     (

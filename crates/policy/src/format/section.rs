@@ -2,14 +2,16 @@
 
 /// Declares a mapping of a file: a struct with its [`Format`](crate::format::Format).
 ///
-/// After the name come the words for it in errors and the name of its schema. A field has a format, and
+/// After the name come the words for it in errors and the name of its schema. A field has a format,
+/// and
 ///
 /// - `=> "example"`, if it is required: the mapping is invalid without it;
 /// - `= default`, as it would be in the file;
 /// - neither: [`Default`] applies, which is `None` for an optional field.
 ///
-/// `as` gives a field another name in the file. Further keywords of its schema follow in braces. Fields after `plus`
-/// are not in the file. `then` names a function that checks the fields together, with access to their positions.
+/// `as` gives a field another name in the file. Further keywords of its schema follow in braces.
+/// Fields after `plus` are not in the file. `then` names a function that checks the fields
+/// together, with access to their positions.
 ///
 /// ```
 /// slidegate_policy::section! {

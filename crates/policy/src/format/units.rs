@@ -19,7 +19,8 @@ struct TextForm {
     example: &'static str,
 }
 
-/// Value that `parse` makes of the text of a scalar. `parse` returns help on how to fix an invalid one.
+/// Value that `parse` makes of the text of a scalar. `parse` returns help on how to fix an invalid
+/// one.
 fn parsed<T>(
     node: &Node,
     TextForm { name, example }: TextForm,

@@ -1,4 +1,4 @@
-//! What servers make of the characters of a path, and then of its segments.
+//! Interpretations by servers of the characters of a path, and then of its segments.
 
 use smallvec::SmallVec;
 
@@ -81,7 +81,8 @@ impl Spelling {
         fragment: false,
     };
 
-    /// All ways to take this path, the one that drops and separates most first. `None`: there are too many.
+    /// All ways to take this path, the one that drops and separates most first. `None`: there are
+    /// too many.
     pub(super) fn all_of(path: &[u8]) -> Option<SmallVec<[Self; 8]>> {
         let differences = Differences::of(path);
         let matrices = differences.matrices().iter();
@@ -102,8 +103,9 @@ impl Spelling {
         (all.len() <= MAX_READINGS).then_some(all)
     }
 
-    /// The path in these terms: decoded once, every separator a `/`. Slashes and NUL that separate nothing stay escaped, in capitals.
-    /// So does every percent sign, and one that begins no escape is escaped: what is written here can be read again.
+    /// The path in these terms: decoded once, every separator a `/`. Slashes and NUL that separate
+    /// nothing stay escaped, in capitals. So does every percent sign, and one that begins no escape
+    /// is escaped: what is written here can be read again.
     pub(super) fn write(self, path: &[u8]) -> Vec<u8> {
         let mut text = Vec::with_capacity(path.len());
         let mut is_dropped = false;
@@ -144,8 +146,9 @@ impl Spelling {
         text
     }
 
-    /// The texts that servers make of a path in these terms, the one with least in it first. Matrix parameters that stay may be dropped by
-    /// a server behind the one that resolves dots, which then resolves what is left.
+    /// The texts that servers make of a path in these terms, the one with least in it first. Matrix
+    /// parameters that stay may be dropped by a server behind the one that resolves dots, which
+    /// then resolves what is left.
     pub(super) fn texts(self, path: &[u8]) -> Vec<Vec<u8>> {
         let texts = resolutions(self.write(path));
         let mut behind = Vec::new();
@@ -167,7 +170,8 @@ impl Spelling {
     }
 }
 
-/// The texts that servers resolve a text to: first what is left if empty segments are dropped and then dots resolved; last the text itself.
+/// The texts that servers resolve a text to: first what is left if empty segments are dropped and
+/// then dots resolved; last the text itself.
 pub(super) fn resolutions(text: Vec<u8>) -> SmallVec<[Vec<u8>; 5]> {
     let is_odd = |segment: &[u8]| matches!(segment, b"" | b"." | b"..");
     // A slash at the end is no segment.

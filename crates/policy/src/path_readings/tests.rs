@@ -84,7 +84,8 @@ fn readings_of_odd_paths() {
         ("/x/..;/login", &["/login", "/x/../login", "/x/..;/login"]),
         ("/login%3Bx", &["/login", "/login;x"]),
         ("/x/..%3b/login", &["/login", "/x/../login", "/x/..;/login"]),
-        // A proxy resolves dots, the server behind it drops parameters, and resolves what that leaves.
+        // A proxy resolves dots, the server behind it drops parameters, and resolves what that
+        // leaves.
         (
             "/admin/..;/../login;x",
             &["/login", "/admin/login", "/admin/login;x", "/admin/../../login", "/admin/..;/../login;x"],

@@ -77,8 +77,8 @@ fn a_walk_finds_what_a_scan_finds() {
     });
 }
 
-/// Where `matchit`, which knows one match only, takes a set of templates: what it finds is among what is found, and where it
-/// finds nothing there is nothing.
+/// Where `matchit`, which knows one match only, takes a set of templates: what it finds is among
+/// what is found, and where it finds nothing there is nothing.
 #[test]
 fn matchit_agrees_where_it_can() {
     let generate = |rng: &Rng| {

@@ -163,7 +163,8 @@ impl Build<'_> {
                 (Kind::Mapping(merge(entries, &merged)), last)
             }
         };
-        // A block ends where the next value starts: end it after its own last value. An alias stands elsewhere.
+        // A block ends where the next value starts: end it after its own last value. An alias
+        // stands elsewhere.
         let end = if flow { end } else { last.filter(|last| last.start >= at.start).unwrap_or(at) };
         let node = Measured { node: Rc::new(Node { at: at.to(end), kind }), size, depth };
         self.add(anchor, node, at)
@@ -260,7 +261,8 @@ fn field(
     FieldKey::Name(text.clone(), at)
 }
 
-/// Fields of a mapping, then those of the mappings that are merged into it. The first of a name applies.
+/// Fields of a mapping, then those of the mappings that are merged into it. The first of a name
+/// applies.
 fn merge(mut entries: Vec<Entry>, merged: &[Rc<Node>]) -> Vec<Entry> {
     for node in merged {
         match &node.kind {

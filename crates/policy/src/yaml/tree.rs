@@ -57,8 +57,8 @@ pub enum ScalarType {
 }
 
 impl Node {
-    /// Position for errors about the node as a whole: of a mapping its first field, since the mapping may have
-    /// many lines.
+    /// Position for errors about the node as a whole: of a mapping its first field, since the
+    /// mapping may have many lines.
     pub fn head(&self) -> Span {
         match &self.kind {
             Kind::Mapping(entries) => entries.first().map_or(self.at, |entry| entry.key_at),

@@ -9,18 +9,20 @@ use slidegate::policy::format::schema::{Value, whole};
 use slidegate::policy::format::{Checked, Fields, InvalidValue, Schemas, Size, ValueCheck};
 
 slidegate::policy::section! {
-    /// Bounds of connections, for each listener. A connection that exceeds a timeout is closed at the latest an eighth
-    /// of the timeout (or 20 ms) after it. If many expire at once, 8 are closed per millisecond and core.
+    /// Bounds of connections, for each listener. A connection that exceeds a timeout is closed at
+    /// the latest an eighth of the timeout (or 20 ms) after it. If many expire at once, 8 are
+    /// closed per millisecond and core.
     pub struct ConnectionLimits: "connections" as "Connections" {
-        /// Maximum number of open connections of each listener; lower if the system allows fewer open files. Beyond it
-        /// the longest idle connection is closed; if none has been idle for a second, the new one is refused (503). A
-        /// connection may take about `max_head` and twice `max_body` of memory; an idle one takes 20 KiB or less.
+        /// Maximum number of open connections of each listener; lower if the system allows fewer
+        /// open files. Beyond it the longest idle connection is closed; if none has been idle for a
+        /// second, the new one is refused (503). A connection may take about `max_head` and twice
+        /// `max_body` of memory; an idle one takes 20 KiB or less.
         max: Checked<ConnectionCount> = 16_384;
-        /// Maximum number of connections from one address (a gateway has only one). IPv6 addresses with the same
-        /// `ipv6_prefix` bits are one address.
+        /// Maximum number of connections from one address (a gateway has only one). IPv6 addresses
+        /// with the same `ipv6_prefix` bits are one address.
         max_per_address: Checked<ConnectionCount> = 4_096;
-        /// Timeout of a request head, from its first byte; on a new connection from its start, including the TLS
-        /// handshake (408).
+        /// Timeout of a request head, from its first byte; on a new connection from its start,
+        /// including the TLS handshake (408).
         head as "head_timeout": Checked<PhaseTimeout> = "10s";
         /// Timeout of the request body (408).
         body as "body_timeout": Checked<PhaseTimeout> = "10s";
@@ -107,8 +109,9 @@ impl<const LEAST: usize> ValueCheck for RequestSize<LEAST> {
 }
 
 impl ConnectionLimits {
-    /// Interval of the sweep for connections that exceed a timeout. A sweep sees the start of a phase, and the first
-    /// one after its timeout ends it, so that the end is at most two intervals late: an eighth of the timeout.
+    /// Interval of the sweep for connections that exceed a timeout. A sweep sees the start of a
+    /// phase, and the first one after its timeout ends it, so that the end is at most two intervals
+    /// late: an eighth of the timeout.
     pub(crate) fn sweep_interval(&self) -> Duration {
         let shortest = self.head.min(self.body).min(self.write).min(self.idle);
         (shortest / 16).clamp(Duration::from_millis(5), Duration::from_millis(500))

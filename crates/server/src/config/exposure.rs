@@ -1,8 +1,8 @@
 //! Exposure of listeners to other machines.
 //!
-//! The admin listener is open to this machine only, or to clients with a token or a certificate. That is checked
-//! wherever it could change: in the file, in the settings (flags may have changed them), when the listener is bound,
-//! when settings change, and at every request.
+//! The admin listener is open to this machine only, or to clients with a token or a certificate.
+//! That is checked wherever it could change: in the file, in the settings (flags may have changed
+//! them), when the listener is bound, when settings change, and at every request.
 
 use std::net::SocketAddr;
 
@@ -36,7 +36,8 @@ pub(crate) fn check_bound(admin: &AdminSettings, address: SocketAddr) -> Result<
 }
 
 impl Settings {
-    /// Warnings about listeners that other machines can use without a token or a client certificate.
+    /// Warnings about listeners that other machines can use without a token or a client
+    /// certificate.
     pub fn warnings(&self) -> Vec<String> {
         let server = &self.server;
         let listeners = [Listener::Http, Listener::Grpc, Listener::Resp].into_iter();

@@ -67,7 +67,8 @@ slidegate::policy::section! {
 }
 
 slidegate::policy::section! {
-    /// Listener for operators. On an address other than loopback it requires a token or a `client_ca`.
+    /// Listener for operators. On an address other than loopback it requires a token or a
+    /// `client_ca`.
     pub struct AdminSettings: "admin" as "AdminFields" {
         /// Address.
         listen: SocketAddr => "127.0.0.1:8090";

@@ -10,13 +10,15 @@ use slidegate::telemetry::Subjects;
 slidegate::policy::section! {
     /// Telemetry: metrics, top lists, the console, the denial log.
     pub struct ObserveSettings: "observe" as "Observe" {
-        /// Whether decisions are counted. Metrics of the store and of listeners are always available.
+        /// Whether decisions are counted. Metrics of the store and of listeners are always
+        /// available.
         enabled: bool = true;
         /// A charge is a near miss if it leaves at most this share of the quota.
         near_miss: Percent = "5%";
         /// Form of subjects in top lists and in the denial log.
         subjects: Subjects = "plain";
-        /// Maximum number of denials logged per second. The others are counted in a summary. 0 disables the log.
+        /// Maximum number of denials logged per second. The others are counted in a summary. 0
+        /// disables the log.
         denial_log: u32 = 100;
         /// Export of metrics and traces to an OpenTelemetry collector.
         otlp: Option<OtlpSettings>;
@@ -28,7 +30,8 @@ slidegate::policy::section! {
     pub struct OtlpSettings: "otlp" as "Otlp" {
         /// URL of the collector. Metrics go to `/v1/metrics` below it, traces to `/v1/traces`.
         endpoint: Checked<CollectorUrl> => "http://127.0.0.1:4318", { "examples": ["http://127.0.0.1:4318"] };
-        /// Share of requests that are traced. If a request has `traceparent`, its sampling flag decides.
+        /// Share of requests that are traced. If a request has `traceparent`, its sampling flag
+        /// decides.
         traces: Percent = "1%";
         /// Interval of metrics, at least 1s.
         metrics_every: Checked<MetricsInterval> = "10s";

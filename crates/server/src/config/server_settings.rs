@@ -35,8 +35,8 @@ slidegate::policy::section! {
         admin: Option<AdminForm>;
         /// Bounds of connections.
         connections: ConnectionLimits;
-        /// Time between the signal to stop, when the server reports that it is not ready, and the end of accepting
-        /// requests, so that load balancers can react.
+        /// Time between the signal to stop, when the server reports that it is not ready, and the
+        /// end of accepting requests, so that load balancers can react.
         shutdown_delay: Duration = "0";
         /// Maximum time that requests in progress may take after that.
         shutdown_timeout: Duration = "10s";
@@ -50,14 +50,14 @@ slidegate::policy::section! {
         reset: ResetStyle = "delta";
         /// Jitter added to `Retry-After`, so that clients do not all retry at once.
         retry_jitter: Percent = "0%";
-        /// Token that requests must have in `Authorization: Bearer …`, and clients of `resp` in `AUTH`. At least 16
-        /// characters.
+        /// Token that requests must have in `Authorization: Bearer …`, and clients of `resp` in
+        /// `AUTH`. At least 16 characters.
         token: Option<Checked<Token>>;
-        /// Secret that signs permits: at least 16 characters, the same on all nodes. Default: a random one, so that
-        /// permits end with the process.
+        /// Secret that signs permits: at least 16 characters, the same on all nodes. Default: a
+        /// random one, so that permits end with the process.
         permit_secret: Option<Checked<PermitSecret>>;
-        /// Whether requests may contain limits (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`, limits in descriptors of gRPC
-        /// and `/json`). Default: only on loopback addresses.
+        /// Whether requests may contain limits (`/v1/limit`, `SG.LIMIT`, `CL.THROTTLE`, limits in
+        /// descriptors of gRPC and `/json`). Default: only on loopback addresses.
         ad_hoc_limits: Option<bool>;
         /// Maximum time that a request may wait.
         max_wait: Duration = "30s";

@@ -14,12 +14,13 @@ slidegate::policy::section! {
         kind: StoreKind = "memory";
         /// Maximum memory of the state in this process.
         max_memory: Size = "256MiB";
-        /// File that the state is saved to and restored from, so that it survives a restart. If the process is killed,
-        /// changes since the last save are lost.
+        /// File that the state is saved to and restored from, so that it survives a restart. If the
+        /// process is killed, changes since the last save are lost.
         snapshot: Option<String>, { "examples": ["/var/lib/slidegate/state.snapshot"] };
         /// Interval of snapshots. A snapshot is also saved at the end of the process.
         snapshot_interval: Checked<SnapshotInterval> = "1min";
-        /// URL of the Redis server. `kind: redis` requires exactly one of `url`, `nodes` and `sentinel`.
+        /// URL of the Redis server. `kind: redis` requires exactly one of `url`, `nodes` and
+        /// `sentinel`.
         url: Option<Secret>, { "examples": ["redis://127.0.0.1:6379"] };
         /// URLs of some nodes of a Redis Cluster. The others are discovered.
         nodes: Vec<Secret>;
@@ -29,10 +30,11 @@ slidegate::policy::section! {
         timeout: Checked<DecisionTimeout> = "50ms";
         /// Prefix of all keys in Redis.
         prefix: Option<String>, { "default": "sg:" };
-        /// Maximum time that a node repeats a denial without asking the store again. 0 disables the cache.
+        /// Maximum time that a node repeats a denial without asking the store again. 0 disables the
+        /// cache.
         deny_cache: Duration = "500ms";
-        /// Number of nodes that share the store. While the store is unavailable, each node has its share of every
-        /// quota.
+        /// Number of nodes that share the store. While the store is unavailable, each node has its
+        /// share of every quota.
         instances: Checked<Instances> = 1;
     }
     then check;
@@ -103,7 +105,8 @@ impl ValueCheck for Instances {
     }
 }
 
-/// Checks the fields together. Values that were reported count as well, so that an error is not followed by another.
+/// Checks the fields together. Values that were reported count as well, so that an error is not
+/// followed by another.
 fn check(store: &mut StoreSettings, fields: &Fields<'_>) {
     let value = |name| fields.find(name).map(|entry| &entry.value).filter(|value| !value.is_null());
     let sentinel = value("sentinel");

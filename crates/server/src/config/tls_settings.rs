@@ -7,8 +7,8 @@ slidegate::policy::section! {
         certificate: String => "server.pem";
         /// File with the private key, in PEM format.
         key: String => "server.key";
-        /// File with the certificate authorities of clients. If set, clients must present a certificate of one of
-        /// them.
+        /// File with the certificate authorities of clients. If set, clients must present a
+        /// certificate of one of them.
         client_ca: Option<String>;
     }
 }

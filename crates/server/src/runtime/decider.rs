@@ -178,9 +178,9 @@ impl<C: Clock> Decider<C> {
     }
 
     /// Decides a batch, without ending a trace: a call may be decided in two steps.
-    pub(crate) async fn check_all(&self, demands: &[BatchItem<'_>]) -> Result<Answer, GateError<StoreError>> {
+    pub(crate) async fn check_all(&self, items: &[BatchItem<'_>]) -> Result<Answer, GateError<StoreError>> {
         let started = self.start();
-        let answers = self.gate.check_all(demands).await;
+        let answers = self.gate.check_all(items).await;
         self.finish(started);
         self.path_refusals.count_of(&answers);
         answers
@@ -202,7 +202,8 @@ impl<C: Clock> Decider<C> {
         verdict
     }
 
-    /// [`Self::check`] without a future. `None`, and nothing is decided, unless the state is in memory.
+    /// [`Self::check`] without a future. `None`, and nothing is decided, unless the state is in
+    /// memory.
     #[inline]
     pub(crate) fn check_now(&self, request: &Request<'_>) -> Result<Option<Answer>, GateError<StoreError>> {
         let started = self.start();

@@ -1,6 +1,7 @@
 //! Walls: which module of the server may use which, and which crate may depend on which.
 //!
-//! The modules are read from the `use` lines and paths of the sources, the crates from `cargo metadata`.
+//! The modules are read from the `use` lines and paths of the sources, the crates from `cargo
+//! metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -125,7 +126,8 @@ fn is_allowed((from, to): &Arrow) -> bool {
     }
     match (protocol(from), protocol(to)) {
         (Some(from), Some(to)) => from.0 == to.0 || from.1.contains(&to.0),
-        // What all protocols share uses none of them; the health checks are HTTP responses of their own.
+        // What all protocols share uses none of them; the health checks are HTTP responses of their
+        // own.
         (None, Some(_)) => from.len() == 1,
         (_, None) => true,
     }

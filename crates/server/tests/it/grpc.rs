@@ -1,4 +1,5 @@
-//! Envoy's rate limit service as its clients see it: bytes over a socket, and clients that mean harm.
+//! Envoy's rate limit service as its clients see it: bytes over a socket, and clients that mean
+//! harm.
 
 pub(crate) mod client;
 mod proto;

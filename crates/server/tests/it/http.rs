@@ -1,4 +1,5 @@
-//! The service as its clients see it: bytes over a socket, on both stores. Every answer is held against the OpenAPI document.
+//! The service as its clients see it: bytes over a socket, on both stores. Every answer is held
+//! against the OpenAPI document.
 
 mod client;
 mod document;

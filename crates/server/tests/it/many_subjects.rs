@@ -1,6 +1,8 @@
-//! Millions of distinct subjects, refused and nearly so: what is kept and shown of them does not grow, and those who stand out are found.
+//! Millions of distinct subjects, refused and nearly so: what is kept and shown of them does not
+//! grow, and those who stand out are found.
 //!
-//! `SLIDEGATE_SUBJECTS` sets how many there are. The memory is that of allocations by the thread of the test alone.
+//! `SLIDEGATE_SUBJECTS` sets how many there are. The memory is that of allocations by the thread of
+//! the test alone.
 
 use std::collections::HashMap;
 use std::env;
@@ -50,7 +52,8 @@ impl Crowd {
         answer.expect("memory does not wait").expect("an answer").is_allowed()
     }
 
-    /// Fills the lists in one epoch, and goes on to the next: from then on both epochs of every list have as much as they can.
+    /// Fills the lists in one epoch, and goes on to the next: from then on both epochs of every
+    /// list have as much as they can.
     fn fill_an_epoch(&mut self) {
         for n in 0..PER_SECOND {
             let user = format!("early-{n}");
@@ -86,7 +89,8 @@ impl Crowd {
         }
     }
 
-    /// Whoever was counted more often than the bound is in the list, and no count is wrong by more than it says.
+    /// Whoever was counted more often than the bound is in the list, and no count is wrong by more
+    /// than it says.
     fn holds(list: &TopList, exact: &Exact) {
         let mut found = 0;
         for entry in &list.entries {

@@ -1,4 +1,5 @@
-//! Names of files, types and functions: which words they may not have, and that a type name stands for one thing.
+//! Names of files, types and functions: which words they may not have, and that a type name stands
+//! for one thing.
 
 use std::collections::BTreeMap;
 use std::fs;

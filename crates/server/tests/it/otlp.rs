@@ -1,4 +1,5 @@
-//! What a collector of OpenTelemetry gets to see, decoded with the messages that its authors publish.
+//! What a collector of OpenTelemetry gets to see, decoded with the messages that its authors
+//! publish.
 
 mod collector;
 mod http;

@@ -1,4 +1,5 @@
-//! TLS as clients see it: who gets in, what is said to those who do not, and certificates that change meanwhile.
+//! TLS as clients see it: who gets in, what is said to those who do not, and certificates that
+//! change meanwhile.
 
 mod client;
 mod service;

@@ -182,8 +182,8 @@ impl Answer {
         !self.is_blocked() && self.verdict.is_allowed()
     }
 
-    /// Whether the request, or one of the batch, is refused whatever the limits say. The others of the
-    /// batch were only peeked at then.
+    /// Whether the request, or one of the batch, is refused whatever the limits say. The others of
+    /// the batch were only peeked at then.
     #[inline]
     pub fn is_blocked(&self) -> bool {
         self.items.iter().any(|item| item.blocked_by.is_some())

@@ -12,7 +12,8 @@ pub(super) fn units(limit: &Limit, cost: u64) -> u64 {
     if limit.needs_id() { cost.min(1) } else { cost }
 }
 
-/// Charges as a store takes them, limit by limit in the same order: slots in flight apart from the rest.
+/// Charges as a store takes them, limit by limit in the same order: slots in flight apart from the
+/// rest.
 #[inline]
 pub(super) fn split_charges<'c>(charges: &'c [Charge<'c>]) -> Cow<'c, [Charge<'c>]> {
     let takes_more = |charge: &Charge<'_>| charge.cost > 1 && charge.limits.iter().any(Limit::needs_id);

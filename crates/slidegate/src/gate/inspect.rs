@@ -1,4 +1,4 @@
-//! Subjects by their attributes: what their limits say, without charging anything, and a fresh start for them.
+//! Inspection and reset of subjects by their attributes; inspection charges nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use slidegate_store::fallback::share;
 use slidegate_store::{Charge, ChargeRequest, ForgetRequest, MAX_LIMITS, Store};
 use slidegate_store::{Key, Space};
 
-/// How many subjects are asked about at a time: of every rule of a policy there may be one.
+/// Maximum of concurrent calls to the store: each rule of a policy may have a subject.
 const CONCURRENCY: usize = 16;
-/// A space of which nothing is ever charged. No rule can have this name.
+/// Space in which nothing is ever charged. No rule can have this name.
 const PROBE_SPACE: &str = "/charge";
-/// What nothing is ever charged under.
+/// Limit under which nothing is ever charged.
 static ONE: [Limit; 1] = [Limit::per_second(1)];
 
-/// A charge of a subject that can never fit: what it is asked together with only looks.
+/// Charge that can never fit: charges in the same call are peeks.
 pub(super) fn never<'k>(key: &'k Key<'k>) -> Charge<'k> {
     Charge { space: Space::named(PROBE_SPACE), key, limits: &ONE, cost: 2 }
 }
 
-/// A subject as it is now.
+/// Current state of a subject.
 #[derive(Clone, Debug)]
 pub struct Inspection {
     policy: Arc<ActivePolicy>,
@@ -43,68 +43,71 @@ pub struct Inspection {
     nodes: u64,
 }
 
-/// One limit of a subject that was looked at.
+/// Limit of an inspected subject.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitUsage<'a> {
-    /// What it is called in headers.
+    /// Name in headers.
     pub name: &'a str,
-    /// As people write it.
+    /// Text of the limit, as people write it.
     pub text: &'a str,
-    /// The limit that says so: the rule's own, or this node's share of it.
+    /// Limit that decided: the rule's own, or this node's share of it.
     pub limit: Limit,
-    /// The rule's own limit, where this node's share of it says so because the store does not answer.
+    /// The rule's own limit, where this node's share of it decided because the store does not
+    /// answer.
     pub share_of: Option<&'a Limit>,
-    /// Units, or places, that are taken, also those above the quota (up to [`MAX_QUOTA`]); `None` if the store did not say, as this
-    /// node's share is not what all have used.
+    /// Units or slots in use, including those above the quota (up to [`MAX_QUOTA`]); `None` without
+    /// the store, because this node's share does not cover the usage of all nodes.
     pub used: Option<u64>,
-    /// The largest cost that fits now; `None` if the store did not say.
+    /// Largest cost that fits now; `None` without the store.
     pub remaining: Option<u64>,
-    /// After how long one unit fits again, where none does now.
+    /// Time until one unit fits, where none does now.
     pub retry_after_ms: Option<u64>,
-    /// After how long at most a place is free, where none is: one may be released at any time.
+    /// Longest time until a slot is free, where none is: one may be released earlier.
     pub retry_after_at_most_ms: Option<u64>,
-    /// After how long it is as if never seen, if nothing more comes; `None` if the store did not say.
+    /// Time until all usage has left its windows, without further requests; `None` without the
+    /// store.
     pub reset_after_ms: Option<u64>,
 }
 
 impl Inspection {
-    /// The rule whose subject it is.
+    /// Rule of the subject.
     pub fn rule(&self) -> &str {
         self.of().name()
     }
 
-    /// Whom it is about, part by part of the rule's key.
+    /// Key of the subject, by the parts of the rule's key.
     pub fn key(&self) -> &[KeyText] {
         &self.key
     }
 
-    /// Whether the rule refuses what does not fit.
+    /// Mode of the rule for this subject: enforced or observed.
     pub fn mode(&self) -> HitMode {
         self.mode
     }
 
-    /// The list of the rule that these attributes are on.
+    /// List of the rule that these attributes are on.
     pub fn listed(&self) -> Option<ListMatch> {
         self.listed
     }
 
-    /// Which of the rule's sets of limits holds for these attributes, as [`LimitSetReport`](crate::policy::LimitSetReport)
-    /// tells it.
+    /// The rule's limit set for these attributes, as in
+    /// [`LimitSetReport`](crate::policy::LimitSetReport).
     pub fn applies_to(&self) -> String {
         self.of().applies_to(self.terms)
     }
 
-    /// Who told the numbers: [`Source::Local`] is this node's share, while the store does not answer.
+    /// Source of the numbers: [`Source::Local`] is this node's share, while the store does not
+    /// answer.
     pub fn source(&self) -> Source {
         self.verdict.source
     }
 
-    /// When it was looked at.
+    /// Time of the inspection.
     pub fn looked_at_ms(&self) -> u64 {
         self.verdict.decided_at_ms
     }
 
-    /// Every limit that holds for these attributes.
+    /// Limits that apply to these attributes.
     pub fn limits(&self) -> impl Iterator<Item = LimitUsage<'_>> {
         let terms = &self.of().limit_sets()[self.terms];
         let known = is_known(&self.verdict);
@@ -129,12 +132,13 @@ impl Inspection {
     }
 }
 
-/// Whether somebody said what remains.
+/// Whether the remaining units are known.
 fn is_known(verdict: &Verdict) -> bool {
     matches!(verdict.source, Source::Store | Source::Local)
 }
 
-/// The same history under the largest quota there is, for peeks that are to see all of it. A meter has no debts above its burst.
+/// Limit with the same history and the largest quota, for peeks at all of it. A meter has no debts
+/// above its burst.
 fn roomy(limit: &Limit) -> Limit {
     let [head, _, window_ms, extra] = limit.to_words();
     let words = match limit.kind() {
@@ -147,21 +151,22 @@ fn roomy(limit: &Limit) -> Limit {
     Limit::from_words(words).unwrap_or(*limit)
 }
 
-/// A subject that was reset.
+/// Subject that was reset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResetSubject {
-    /// The rule whose subject it is.
+    /// Rule of the subject.
     pub rule: String,
-    /// Whom it is about, part by part of the rule's key.
+    /// Key of the subject, by the parts of the rule's key.
     pub key: Vec<KeyText>,
-    /// Every limit under which it is as if never seen: those of all sets of limits of the rule.
+    /// Limits without usage from now on: those of all limit sets of the rule.
     pub limits: Vec<String>,
 }
 
 impl<S: Store, C: Clock> Gate<S, C> {
-    /// Looks at every subject that these attributes name: with `rule` at the one of that rule, otherwise at those of all rules
-    /// whose key the attributes fill. Nothing is charged, and whether the rule's `match` and lists apply to the attributes does
-    /// not matter. Rules without a key, and what requests that lack a part of the key share, are looked at by name only.
+    /// Inspects the subjects of these attributes: the one of `rule`, or those of all rules whose
+    /// key the attributes fill. Nothing is charged, and the rule's `match` and lists need not apply
+    /// to the attributes. Rules without a key, and the subject that requests without a part of the
+    /// key share, need the name of the rule.
     pub async fn inspect(
         &self,
         rule: Option<&str>,
@@ -177,8 +182,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(found)
     }
 
-    /// Resets every subject that [`Gate::inspect`] would find: all its limits, of all sets of limits of the rule, are as if it was never
-    /// seen. Other processes with the same store learn of it when they look at its board.
+    /// Resets the subjects that [`Gate::inspect`] would find, under all limit sets of their rules.
+    /// Other processes with the same store notice it when they read its notes.
     pub async fn reset(
         &self,
         rule: Option<&str>,
@@ -220,8 +225,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         })
     }
 
-    /// What the first subject that [`Gate::inspect`] would find has used of each of its limits, in one call; `None` if there is no such
-    /// subject, or the store does not say.
+    /// Usage of the first subject that [`Gate::inspect`] would find, by limit, in one call; `None`
+    /// if there is no such subject, or without the store.
     pub async fn used(
         &self,
         rule: &str,
@@ -236,7 +241,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         self.used_in_all(&charge).await.map_err(GateError::Store)
     }
 
-    /// What is used under each limit: what remains tells it, unless nothing does; then more may be used than the quota.
+    /// Usage under each limit. It follows from the remaining units, unless there are none: then it
+    /// may exceed the quota.
     async fn used_of(&self, charge: &Charge<'_>, verdict: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
         if verdict.source != Source::Store {
             return Ok(vec![None; charge.limits.len()]);
@@ -262,10 +268,11 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok((verdict.source == Source::Store).then(|| used.collect()))
     }
 
-    /// How long one more unit has to wait under each limit that is used up. A look has nothing to wait for, so one unit is
-    /// asked for, together with a cost that can never fit: then no clock and no other request can make it a charge. That
-    /// one counts for the same key, and so for the same slot of a Cluster. What can never fit is always asked for,
-    /// so the wait is exact even where a denial is remembered.
+    /// Wait for one more unit under each limit without room. A peek has no wait, so the call is for
+    /// one unit, together with a cost that can never fit: then no clock and no other request can
+    /// make it a charge. That cost has the same key, and so the same slot of a Cluster. A cost that
+    /// never fits always goes to the store, so that the wait is exact even where a denial is
+    /// cached.
     async fn waits(&self, charge: &Charge<'_>, verdict: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
         let known = is_known(verdict);
         let used_up = |at: usize| known && verdict.decisions.get(at).is_some_and(|one| one.remaining == 0);

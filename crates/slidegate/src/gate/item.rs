@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use slidegate_policy::{Blocked, Choice, Hit, HitMode, Policy, Request, RequestError};
 use slidegate_store::Key;
 
-/// One of several requests that are decided together; see [`Gate::check_all`](crate::Gate::check_all).
+/// One of several requests that are decided together; see
+/// [`Gate::check_all`](crate::Gate::check_all).
 #[derive(Clone, Debug)]
 pub enum BatchItem<'a> {
     /// Request under the rules that apply to it; a cost of 0 is a peek.
@@ -148,7 +149,8 @@ impl<'d> MatchedItem<'d> {
         usize::from(matches!(self.limits, ItemLimits::AdHoc(..)))
     }
 
-    /// Whether there is something to do once all items are admitted: dry runs, or units to give back.
+    /// Whether there is something to do once all items are admitted: dry runs, or units to give
+    /// back.
     #[inline]
     pub(super) fn has_follow_up(&self) -> bool {
         self.units > 0 || self.hits().iter().any(|hit| hit.mode == HitMode::Observe)

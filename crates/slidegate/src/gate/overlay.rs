@@ -1,6 +1,6 @@
 //! Overlaid limits: those that share one history in a batch, with different quotas. A store decides
-//! them together, by the strictest; the others are then decided by themselves, so that the numbers of
-//! each are true of its own quota.
+//! them together, by the strictest; the others are then decided by themselves, so that the numbers
+//! of each are true of its own quota.
 
 use slidegate_core::{Decision, Limit, Verdict};
 use smallvec::SmallVec;
@@ -41,7 +41,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         Ok(())
     }
 
-    /// Decides one limit without charging it: its state after the charge, or its answer to the cost that was denied.
+    /// Decides one limit without charging it: its state after the charge, or its answer to the cost
+    /// that was denied.
     async fn decide_alone(&self, charge: Charge<'_>, is_allowed: bool) -> Result<Verdict, S::Error> {
         let (now_ms, holder) = (self.clock.now_ms(), self.next_id());
         if is_allowed {

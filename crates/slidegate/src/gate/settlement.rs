@@ -1,4 +1,4 @@
-//! What came of permits, in numbers.
+//! Outcomes of permits, and their counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,27 +7,27 @@ use slidegate_core::MAX_QUOTA;
 use slidegate_policy::Policy;
 use slidegate_store::{ChargeRecord, SettleOutcome, Settlement};
 
-/// What came of the permits that were given back or settled.
+/// Counts of refunds and settlements by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Settlements {
-    /// What was recorded was replaced.
+    /// The charge was replaced.
     pub settled: u64,
-    /// What was recorded had left its windows.
+    /// The charge had left its windows.
     pub expired: u64,
-    /// The permit had been used before.
+    /// The permit was spent before.
     pub already_spent: u64,
-    /// What was recorded was replaced on some subjects; the others had been reset.
+    /// The charge was replaced on some subjects; the others had been reset.
     pub partly_settled: u64,
-    /// What was recorded was not there any more: the subject had been reset, or its state was lost.
+    /// The charge was gone: the subject had been reset, or its state was lost.
     pub void: u64,
-    /// Requests that were refused because a subject had as many open permits as it may.
+    /// Requests refused because a subject had the maximum of open permits.
     pub refused_permits: u64,
-    /// Units by which settlements were above what had been reserved: they count even beyond the quota.
+    /// Units settled above the reservations, which count even beyond the quota.
     pub debt_units: u64,
 }
 
-/// The same while it is counted.
+/// Counters of [`Settlements`].
 #[derive(Default, Debug)]
 pub(super) struct SettlementCounters {
     settled: AtomicU64,
@@ -52,7 +52,7 @@ impl SettlementCounters {
         self.debt_units.fetch_add(debt_units, Ordering::Relaxed);
     }
 
-    /// Counts a request that was refused for want of room for its permit.
+    /// Counts a request refused because there was no room for its permit.
     pub(super) fn refuse_permit(&self) {
         self.refused_permits.fetch_add(1, Ordering::Relaxed);
     }
@@ -71,21 +71,21 @@ impl SettlementCounters {
     }
 }
 
-/// What came of one permit, as a whole and rule by rule.
+/// Outcome of one permit, as a whole and by rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SettlementReport {
-    /// As a whole.
+    /// Outcome as a whole.
     pub outcome: SettleOutcome,
-    /// Rule by rule, in the order in which they were charged.
+    /// Outcomes by rule, in the order of the charges.
     pub parts: Vec<SettlementPart>,
 }
 
-/// What came of a permit under one rule.
+/// Outcome of a permit under one rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SettlementPart {
-    /// The rule; `None` if the policy has it no more.
+    /// Rule; `None` if the policy no longer has it.
     pub rule: Option<String>,
-    /// What came of it.
+    /// Outcome.
     pub outcome: SettleOutcome,
 }
 
@@ -106,7 +106,7 @@ impl SettlementReport {
     }
 }
 
-/// By how much a request cost more than was reserved for it: once, however many limits it was charged under.
+/// Units above the reservation: counted once, however many limits were charged.
 pub(super) fn debt_units(settlement: &Settlement<'_>, outcomes: &[SettleOutcome]) -> u64 {
     let settled = settlement.subjects.iter().zip(outcomes);
     let settled = settled.filter(|(_, outcome)| **outcome == SettleOutcome::Settled);

@@ -13,7 +13,8 @@ use slidegate_policy::Request;
 use slidegate_store::{Admission, Charge, ChargeRequest, Grants, Key, Space, SyncStore};
 
 impl<S: SyncStore, C: Clock> Gate<S, C> {
-    /// [`Gate::check`] without a future. `None`, and nothing is decided, unless the state is in memory.
+    /// [`Gate::check`] without a future. `None`, and nothing is decided, unless the state is in
+    /// memory.
     #[inline]
     pub fn check_now(&self, request: &Request<'_>) -> Result<Option<Answer>, GateError<S::Error>> {
         let Some(memory) = self.store.as_memory() else { return Ok(None) };
@@ -44,8 +45,8 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
         Ok(Some(Answer::new(policy, items, admission.verdict, follow_up, self.store.nodes())))
     }
 
-    /// [`Gate::limit_in`] without a future and without an id. `None`, and nothing is decided, unless the
-    /// state is in memory.
+    /// [`Gate::limit_in`] without a future and without an id. `None`, and nothing is decided,
+    /// unless the state is in memory.
     #[inline]
     pub fn limit_now<'k>(
         &self,
@@ -65,8 +66,8 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
         Some(verdict)
     }
 
-    /// [`Gate::settle_unsigned`] without a future. `None`, and nothing is settled, unless the state is
-    /// in memory.
+    /// [`Gate::settle_unsigned`] without a future. `None`, and nothing is settled, unless the state
+    /// is in memory.
     pub fn settle_now(&self, permit: &UnsignedPermit, cost: u64) -> Option<SettlementReport> {
         let memory = self.store.as_memory()?;
         let settlement = permit.settlement(cost, self.clock.now_ms());

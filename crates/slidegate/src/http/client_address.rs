@@ -8,9 +8,10 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Address of the client: the peer, or the rightmost hop of `X-Forwarded-For` that is not a trusted proxy.
-/// A hop further left was written by that one, and may be forged. `None` if a trusted proxy reports
-/// something that is not an address: the proxy's own address would be wrong, as rules may trust it.
+/// Address of the client: the peer, or the rightmost hop of `X-Forwarded-For` that is not a trusted
+/// proxy. A hop further left was written by that one, and may be forged. `None` if a trusted proxy
+/// reports something that is not an address: the proxy's own address would be wrong, as rules may
+/// trust it.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let mut client = peer.to_canonical();
     let lines = headers.get_all(X_FORWARDED_FOR).into_iter().rev();

@@ -17,8 +17,8 @@ const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 pub struct HeaderFields(SmallVec<[(HeaderName, HeaderValue); 3]>);
 
 impl HeaderFields {
-    /// Puts the fields into a map. The lists of `RateLimit-Policy` and `RateLimit` are extended, so that
-    /// several layers report all of their limits; the other fields are replaced.
+    /// Puts the fields into a map. The lists of `RateLimit-Policy` and `RateLimit` are extended, so
+    /// that several layers report all of their limits; the other fields are replaced.
     pub fn put_into(self, headers: &mut HeaderMap) {
         for (name, value) in self.0 {
             if name == POLICY || name == STATE {

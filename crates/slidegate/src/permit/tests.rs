@@ -115,7 +115,8 @@ fn bytes_stay() {
     expected.push(2);
     let Space(space) = Space::named("");
     let [minute, hold] = scene.limits.map(|limit| limit.id().to_words());
-    // Generations are the id of the first request, and numbers begin with 0; in-flight slots have none.
+    // Generations are the id of the first request, and numbers begin with 0; in-flight slots have
+    // none.
     for (key, limits, number) in [("alice", &[hold][..], u64::MAX), ("bob", &[minute, hold], 0)] {
         expected.extend(words(&space));
         expected.push(0);

@@ -25,12 +25,13 @@ pub struct Denial<'a> {
     pub key: Option<&'a Key<'a>>,
     /// Requested cost.
     pub cost: u64,
-    /// Exact wait until it fits; `None` if it never does, if only an upper bound is known, and if the
-    /// request was blocked.
+    /// Exact wait until it fits; `None` if it never does, if only an upper bound is known, and if
+    /// the request was blocked.
     pub retry_after_ms: Option<u64>,
     /// Upper bound of the wait, for an in-flight slot.
     pub retry_after_at_most_ms: Option<u64>,
-    /// Time until the subject is idle, if nothing more is charged; `None` if no limit was evaluated.
+    /// Time until the subject is idle, if nothing more is charged; `None` if no limit was
+    /// evaluated.
     pub reset_after_ms: Option<u64>,
     /// Time of the decision, as Unix milliseconds.
     pub decided_at_ms: u64,

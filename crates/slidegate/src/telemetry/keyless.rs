@@ -29,8 +29,8 @@ pub(super) struct KeylessCounter {
 }
 
 impl KeylessCounter {
-    /// Counter of a rule with `missing: shared`; `None` for others. Continues the counts of a rule with
-    /// the same name and key.
+    /// Counter of a rule with `missing: shared`; `None` for others. Continues the counts of a rule
+    /// with the same name and key.
     pub(super) fn of(rule: &Rule, before: &HashMap<Arc<str>, Arc<Self>>) -> Option<Arc<Self>> {
         let key = rule.shared_key()?;
         let existing = before.get(rule.name()).filter(|counter| *counter.key == *key).cloned();

@@ -71,8 +71,8 @@ impl Latency {
         buckets.take_while(|(bucket, _)| upper_ns(*bucket) <= most_ns).map(|(_, count)| count).sum()
     }
 
-    /// Quantile: the duration that this share of decisions did not exceed, rounded up by a sixteenth at
-    /// most; `None` if none was timed. A share of 0.5 is the median.
+    /// Quantile: the duration that this share of decisions did not exceed, rounded up by a
+    /// sixteenth at most; `None` if none was timed. A share of 0.5 is the median.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let count = self.count();
         let rank = ((share.clamp(0.0, 1.0) * count as f64).ceil() as u64).max(1);

@@ -3,8 +3,8 @@
 use super::striped::Striped;
 use super::thread_stripe::ThreadStripe;
 
-/// Number of requests by outcome, since the start. Each request has exactly one outcome, except that
-/// those in `would_deny` are also in `allowed`.
+/// Number of requests by outcome, since the start. Each request has exactly one outcome, except
+/// that those in `would_deny` are also in `allowed`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RequestCounts {
     /// Admitted and charged.

@@ -132,8 +132,8 @@ impl SeriesTable {
         Arc::clone(&self.0.lock().last[0].1)
     }
 
-    /// Assigns series to the rules of a policy, by name. Series of removed rules stay as long as there
-    /// are fewer than the maximum.
+    /// Assigns series to the rules of a policy, by name. Series of removed rules stay as long as
+    /// there are fewer than the maximum.
     pub(super) fn attach(&self, policy: &Policy, skips: Vec<Option<Arc<SkipCounter>>>) -> Box<[RuleSeries]> {
         let index = &mut *self.0.lock();
         let wanted: Vec<SeriesName> = policy.rules().iter().flat_map(RuleSeries::names).collect();

@@ -2,8 +2,8 @@
 //!
 //! A store may peek at any key at any time, and drops states that are the same as new ones. That is
 //! visible only if the clock then steps back to a time at which the state still mattered. So before
-//! and after a step back both sides peek at all keys, and a key for which even that leaves two right
-//! answers is not used again.
+//! and after a step back both sides peek at all keys, and a key for which even that leaves two
+//! right answers is not used again.
 
 use slidegate::store::ForgetRequest;
 use slidegate::{Limit, LimitId, RefundScope, Space};

@@ -155,7 +155,8 @@ impl Checks {
     }
 }
 
-/// Eviction policy, from CONFIG, or from INFO where CONFIG is forbidden, as in most managed services.
+/// Eviction policy, from CONFIG, or from INFO where CONFIG is forbidden, as in most managed
+/// services.
 async fn memory_policy(connection: &Connection) -> Option<String> {
     let reply = connection.query(&["CONFIG", "GET", "maxmemory-policy"]).await.ok()?;
     match from_redis_value::<Vec<String>>(reply) {

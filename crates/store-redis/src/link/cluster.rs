@@ -113,8 +113,8 @@ impl ClusterNodes {
         self.refresh();
     }
 
-    /// Starts a discovery in the background, one at a time and not too often. Returns a receiver that
-    /// is closed when the running one ends.
+    /// Starts a discovery in the background, one at a time and not too often. Returns a receiver
+    /// that is closed when the running one ends.
     pub(super) fn refresh(self: &Arc<Self>) -> Option<watch::Receiver<()>> {
         let mut refresh = self.refresh.lock();
         if let Some(running) = refresh.running.as_ref().filter(|running| running.has_changed().is_ok()) {

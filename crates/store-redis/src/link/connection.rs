@@ -92,8 +92,8 @@ impl Connection {
         };
         self.task.0.abort();
         self.clone().ended().await;
-        // The stream is closed. If no byte was written since before the call, the call was not sent:
-        // the server had closed an idle connection.
+        // The stream is closed. If no byte was written since before the call, the call was not
+        // sent: the server had closed an idle connection.
         if self.traffic.written() == before {
             return Err(CallFailure::NotRun(RedisError::Unreachable(format!("{}: {error}", self.address))));
         }

@@ -129,9 +129,9 @@ impl NodeTask {
         }
     }
 
-    /// Abandons a connection with calls in flight on which nothing was read since the last answer or
-    /// the last probe. Bytes that belong to no answer, such as an incomplete reply, count as a sign
-    /// of life once.
+    /// Abandons a connection with calls in flight on which nothing was read since the last answer
+    /// or the last probe. Bytes that belong to no answer, such as an incomplete reply, count as a
+    /// sign of life once.
     fn check_silence(&mut self) {
         let LinkState::Up(connection) = &self.connection else { return };
         let read = connection.bytes_read();

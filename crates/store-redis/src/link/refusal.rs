@@ -110,8 +110,8 @@ async fn probe(node: Weak<RedisNode>, prefix: Arc<str>, slots: SlotRouting, slot
     }
 }
 
-/// Write of one key; in a Cluster, in this slot. To find a tag of the slot takes some thousand tries,
-/// so no request should wait for it.
+/// Write of one key; in a Cluster, in this slot. To find a tag of the slot takes some thousand
+/// tries, so no request should wait for it.
 fn write_in(prefix: &str, slots: SlotRouting, slot: u16) -> Arc<Invocation> {
     let mut tags = (0_u32..).map(|n| format!("probe{n}"));
     let tag = match slots {

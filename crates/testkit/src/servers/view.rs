@@ -1,19 +1,19 @@
-//! What a node of a cluster knows of the others: CLUSTER NODES.
+//! View of a cluster by one of its nodes: CLUSTER NODES.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::RedisServer;
 
-/// A node, as another one sees it.
+/// Node, as another one sees it.
 pub(super) struct ClusterMember {
     pub(super) port: u16,
-    /// It is in good standing: neither a stranger still nor suspected to be down.
+    /// Neither in a handshake nor suspected to be down.
     pub(super) trusted: bool,
     pub(super) duty: Duty,
 }
 
-/// What a node does.
+/// Role of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Duty {
     Primary { slots: Vec<RangeInclusive<u16>> },
@@ -49,7 +49,7 @@ fn member(line: &str) -> ClusterMember {
         duty: if is("slave") {
             Duty::Replica { of: (*primary).to_owned() }
         } else {
-            // Slots on the move are told in brackets, besides the range that they still are in.
+            // Migrating slots are in brackets, besides the range that they still belong to.
             Duty::Primary {
                 slots: slots.iter().filter(|slot| !slot.starts_with('[')).map(|slot| range(slot)).collect(),
             }

@@ -21,7 +21,7 @@ pub(super) struct Translation {
     pub(super) matches: Vec<(String, ValueTest)>,
     pub(super) allow: Vec<(String, ValueTest)>,
     pub(super) key: Vec<String>,
-    /// What a rule cannot express, with its location.
+    /// Parts that a rule cannot express, with their locations.
     pub(super) failures: Vec<(Span, String)>,
     /// Comments for the top of the policy.
     pub(super) notes: BTreeSet<String>,

@@ -1,4 +1,5 @@
-//! What a request costs: by the descriptor, when it is over, less than nothing, and limits that come along.
+//! What a request costs: by the descriptor, when it is over, less than nothing, and limits that
+//! come along.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! What `slidegate import` makes of a file of envoyproxy/ratelimit answers the Envoy that asked that.
+//! What `slidegate import` makes of a file of envoyproxy/ratelimit answers the Envoy that asked
+//! that.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

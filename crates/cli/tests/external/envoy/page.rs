@@ -75,8 +75,8 @@ impl Drop for Api {
     }
 }
 
-/// A machine that stalled for a second between two requests changes the times that are printed, and nothing else does: only then
-/// all begins anew.
+/// A machine that stalled for a second between two requests changes the times that are printed, and
+/// nothing else does: only then all begins anew.
 #[test]
 fn the_page_tells_the_truth() {
     let start = blocks(PAGE, "sh")[0];

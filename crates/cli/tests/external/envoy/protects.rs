@@ -52,7 +52,8 @@ fn a_denial_in_one_descriptor_leaves_the_others_uncharged() {
     // Each descriptor has a cost of its own.
     let answer = site.ask(Client::SECOND, &export);
     assert_eq!((answer.status, site.left_to("k-1")), (200, 2), "{answer:?}");
-    // The other way round: now the key refuses, in an export as the first and in a search as the second descriptor.
+    // The other way round: now the key refuses, in an export as the first and in a search as the
+    // second descriptor.
     assert_eq!((site.ask(Client::SECOND, &export).status, site.left_to("k-1")), (429, 2));
     for (status, left, left_to_search) in [(200, 1, 2), (200, 0, 1), (429, 0, 1), (429, 0, 1)] {
         let answer = site.ask(Client::SECOND, &keyed);

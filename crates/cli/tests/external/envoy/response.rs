@@ -7,7 +7,8 @@ use super::client::Client;
 use super::setup::Setup;
 use super::site::Site;
 
-/// Envoy makes these headers itself, from the limit, what is left of it, and when it is all there again.
+/// Envoy makes these headers itself, from the limit, what is left of it, and when it is all there
+/// again.
 #[test]
 fn envoy_tells_clients_by_itself() {
     let setup = Setup::of_page()

@@ -27,11 +27,13 @@ impl Setup {
         self
     }
 
-    /// With the block of the page that has a text in it, where that says that it belongs: after a line of `envoy.yaml`.
+    /// With the block of the page that has a text in it, where that says that it belongs: after a
+    /// line of `envoy.yaml`.
     pub(crate) fn with_block(mut self, place: &str, text: &str) -> Self {
         let line = self.envoy.lines().find(|line| line.trim_start() == place);
         let line = format!("{}\n", line.unwrap_or_else(|| panic!("a line {place:?}")));
-        // What follows a dash belongs beside it, and what follows a name without a value below that.
+        // What follows a dash belongs beside it, and what follows a name without a value below
+        // that.
         let beside = line.len() - line.trim_start_matches([' ', '-']).len();
         let indent = if place.ends_with(':') { beside + 2 } else { beside };
         let block = page::block(&format!("in envoy.yaml, after `{place}`"), text).lines().skip(1);

@@ -58,7 +58,8 @@ impl Site {
         }
     }
 
-    /// What is left of everything that a descriptor of these entries would be charged for, by the listener of checks.
+    /// What is left of everything that a descriptor of these entries would be charged for, by the
+    /// listener of checks.
     pub(crate) fn left(&self, entries: &[(&str, &str)]) -> u64 {
         let names: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
         let mut attributes: Value = entries.iter().copied().collect::<Value>();

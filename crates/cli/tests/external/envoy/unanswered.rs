@@ -46,7 +46,8 @@ fn requests_are_refused() {
     without_the_service(&setup, (500, ""));
 }
 
-/// The service is there, its store is not, and the rule denies meanwhile: that is no answer, either.
+/// The service is there, its store is not, and the rule denies meanwhile: that is no answer,
+/// either.
 #[test]
 fn a_store_that_does_not_answer() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");

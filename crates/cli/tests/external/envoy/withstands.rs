@@ -55,7 +55,8 @@ fn what_cannot_be_judged_does_not_pass() {
     assert_eq!(site.upstream.count(), admitted, "it came to the API");
 }
 
-/// Neither does a call that is as long as Envoy can make it: it passes heads of 60 KB on, here in five descriptors.
+/// Neither does a call that is as long as Envoy can make it: it passes heads of 60 KB on, here in
+/// five descriptors.
 #[test]
 fn what_is_repeated_in_many_descriptors_does_not_pass() {
     let path = "- actions: [{ request_headers: { header_name: \":path\", descriptor_key: seen } }]\n";

@@ -69,7 +69,8 @@ impl Client {
 }
 
 impl Answer {
-    /// Reads as far as the answer says that it goes: who refuses without reading the body may reset the connection after it.
+    /// Reads as far as the answer says that it goes: who refuses without reading the body may reset
+    /// the connection after it.
     fn read(from: &mut impl BufRead) -> std::io::Result<Self> {
         let status = read_line(from)?.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or_else(|| std::io::Error::other("this is not HTTP"))?;

@@ -84,7 +84,8 @@ impl Gateway {
     /// Starts it from its recipe, with the ports of this test.
     pub(crate) fn start(&self, service: u16, upstream: u16) -> Running {
         const ATTEMPTS: usize = 3;
-        // It cannot be told to choose a port, and the one that was free may be taken before it has it.
+        // It cannot be told to choose a port, and the one that was free may be taken before it has
+        // it.
         let mut said = String::new();
         for _ in 0..ATTEMPTS {
             let mut running = self.spawn(service, upstream);

@@ -48,7 +48,8 @@ impl Site {
         assert_eq!(self.ask(&get("/health")), Some((200, "health".to_owned())));
     }
 
-    /// Whatever is sent: what is limited does not run. Returns what runs if it is sent to the web server itself.
+    /// Whatever is sent: what is limited does not run. Returns what runs if it is sent to the web
+    /// server itself.
     fn withstands(&self, target: &str) -> Option<String> {
         let login = Request { target, ..LOGIN };
         let runs = self.web_server.runs(&login);

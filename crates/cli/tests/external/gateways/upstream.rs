@@ -103,7 +103,8 @@ fn serve(mut stream: &TcpStream, requests: &Mutex<Vec<UpstreamRequest>>) {
     }
 }
 
-/// A line without its end; none at the end of the connection. What is no text in it is not looked at.
+/// A line without its end; none at the end of the connection. What is no text in it is not looked
+/// at.
 fn read_line(from: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
     let length = from.read_until(b'\n', &mut line).ok()?;

@@ -34,7 +34,8 @@ pub(crate) fn forged_headers_change_nothing(gateway: &'static Gateway) {
     site.exhaust(Client::SECOND);
 }
 
-/// Where the gateway lets pass what is not answered, nobody may be able to make the service not answer.
+/// Where the gateway lets pass what is not answered, nobody may be able to make the service not
+/// answer.
 pub(crate) fn what_cannot_be_judged_does_not_pass(gateway: &'static Gateway) {
     let site = Site::open(gateway);
     let admitted = site.upstream.count();
@@ -70,8 +71,9 @@ pub(crate) fn what_cannot_be_judged_does_not_pass(gateway: &'static Gateway) {
     assert_eq!(site.upstream.count(), admitted + 3);
 }
 
-/// Whatever is long, and however long: a request that has to be refused is refused. What fills the buffer of a gateway must not leave
-/// it without an answer that it then takes for a service that is down.
+/// Whatever is long, and however long: a request that has to be refused is refused. What fills the
+/// buffer of a gateway must not leave it without an answer that it then takes for a service that is
+/// down.
 pub(crate) fn long_requests_do_not_pass(gateway: &'static Gateway) {
     let site = Site::open(gateway);
     site.exhaust(Client::FIRST);

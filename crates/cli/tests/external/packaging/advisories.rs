@@ -7,7 +7,8 @@ use slidegate_testkit::program::Ended;
 
 use super::root;
 
-/// Runs the step of `scripts/test` with programs that only say what a row does: `fetch` and `check` are scripts.
+/// Runs the step of `scripts/test` with programs that only say what a row does: `fetch` and `check`
+/// are scripts.
 fn step(fetch: &str, check: &str) -> Ended {
     let folder = tempfile::tempdir().expect("a folder");
     let cargo = format!(

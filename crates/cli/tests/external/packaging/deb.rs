@@ -1,4 +1,5 @@
-//! The Debian package: what is in it, with which rights, what a linter says, and whether what was unpacked runs.
+//! The Debian package: what is in it, with which rights, what a linter says, and whether what was
+//! unpacked runs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

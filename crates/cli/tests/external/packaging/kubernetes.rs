@@ -1,4 +1,5 @@
-//! The manifests: right by the schemas of Kubernetes, and in agreement with each other, with the program and with the policy.
+//! The manifests: right by the schemas of Kubernetes, and in agreement with each other, with the
+//! program and with the policy.
 
 use std::time::Duration;
 
@@ -102,14 +103,16 @@ fn numbers_of_the_policy_fit_the_pods() {
     let deployment = &all["Deployment"]["spec"];
     let pod = &deployment["template"]["spec"];
     assert_eq!(deployment["replicas"], settings.store.instances);
-    // Operators are answered until all others were: each may take the time-out, and a second to be told.
+    // Operators are answered until all others were: each may take the time-out, and a second to be
+    // told.
     let (delay, timeout) = (settings.server.shutdown_delay, settings.server.shutdown_timeout);
     let grace_s = pod["terminationGracePeriodSeconds"].as_u64().expect("seconds");
     let second = Duration::from_secs(1);
     assert!(delay >= 5 * second && Duration::from_secs(grace_s) >= delay + 2 * (timeout + second));
     let memory = text(&pod["containers"][0]["resources"]["limits"]["memory"]);
     let memory_mib: u64 = memory.strip_suffix("Mi").and_then(|mib| mib.parse().ok()).expect("MiB");
-    // What docs/operating.md says of a connection that does its worst, on each of two listeners, and of the program itself.
+    // What docs/operating.md says of a connection that does its worst, on each of two listeners,
+    // and of the program itself.
     let bounds = &settings.server.connections;
     let (head, body) = (bounds.max_head_bytes, bounds.max_body_bytes);
     let needed = settings.store.max_memory + 2 * bounds.max * ((20 << 10) + head + 2 * body) + 10_000_000;

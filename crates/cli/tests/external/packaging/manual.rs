@@ -1,11 +1,13 @@
-//! The manual: a page for every command, with every flag, and nothing that a reader of manuals stumbles over.
+//! The manual: a page for every command, with every flag, and nothing that a reader of manuals
+//! stumbles over.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use super::{commands, program, tool};
 
-/// What mandoc finds in every page of the library that writes them: they have no date, and a line break too many.
+/// What mandoc finds in every page of the library that writes them: they have no date, and a line
+/// break too many.
 const KNOWN: [&str; 2] = ["missing date", "skipping paragraph macro: br "];
 
 #[test]

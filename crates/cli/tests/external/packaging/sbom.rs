@@ -1,4 +1,5 @@
-//! The bill of materials: held against the lock file, and against what is known to be in the program and what is not.
+//! The bill of materials: held against the lock file, and against what is known to be in the
+//! program and what is not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

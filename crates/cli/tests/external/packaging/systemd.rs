@@ -1,10 +1,12 @@
-//! The unit of systemd: verified, held to a level of exposure, and in agreement with the policy that it serves.
+//! The unit of systemd: verified, held to a level of exposure, and in agreement with the policy
+//! that it serves.
 
 use std::time::Duration;
 
 use super::{PROGRAM, is_variable_of_serve, passes, program, read, root, tool};
 
-/// In tenths, as systemd counts: 0 is a service that can do nothing, 100 one that can do everything.
+/// In tenths, as systemd counts: 0 is a service that can do nothing, 100 one that can do
+/// everything.
 const EXPOSURE: &str = "12";
 
 /// The value of a setting that stands there once.

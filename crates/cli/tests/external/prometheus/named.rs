@@ -20,7 +20,8 @@ pub(crate) fn metrics(text: &str) -> Vec<Named> {
     found.collect()
 }
 
-/// `label="value"` or `label=~"one|other"`; what a variable of Grafana stands for is any value, and so is all but what `label!~"…"` says.
+/// `label="value"` or `label=~"one|other"`; what a variable of Grafana stands for is any value, and
+/// so is all but what `label!~"…"` says.
 fn matcher(text: &str) -> (String, Vec<String>) {
     if let Some((label, _)) = text.split_once('!') {
         return (label.trim().to_owned(), Vec::new());

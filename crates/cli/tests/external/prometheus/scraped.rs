@@ -27,7 +27,8 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// With the configuration of `contrib/`, but for where servers are and how often they are asked.
+    /// With the configuration of `contrib/`, but for where servers are and how often they are
+    /// asked.
     fn start(targets: &[SocketAddr]) -> Self {
         let folder = TempDir::new().expect("a directory");
         let targets: Vec<String> = targets.iter().map(SocketAddr::to_string).collect();
@@ -38,7 +39,8 @@ impl Prometheus {
         fs::write(folder.path().join("prometheus.yaml"), format!("{often}{config}")).expect("a file");
         let alerts = root().join("contrib/prometheus/alerts.yaml");
         fs::copy(alerts, folder.path().join("alerts.yaml")).expect("a copy");
-        // It cannot be told to choose a port, and the one that was free may be taken before it has it.
+        // It cannot be told to choose a port, and the one that was free may be taken before it has
+        // it.
         let mut last = String::new();
         for _ in 0..3 {
             let (mut child, address) = spawn(folder.path());

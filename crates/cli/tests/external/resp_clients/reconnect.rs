@@ -1,4 +1,5 @@
-//! A connection that was lost is replaced by the client itself: the service needs nothing but to be there.
+//! A connection that was lost is replaced by the client itself: the service needs nothing but to be
+//! there.
 
 use crate::resp_clients::Service;
 use crate::resp_clients::client::{ALL, BOTH, Client, Entry};

@@ -45,7 +45,8 @@ impl Session {
         self.ask_all(&[command]).pop().expect("one reply to one command")
     }
 
-    /// Several commands in one pipeline, where the client has such; words are separated by single spaces.
+    /// Several commands in one pipeline, where the client has such; words are separated by single
+    /// spaces.
     pub(crate) fn ask_all(&mut self, commands: &[&str]) -> Vec<Reply> {
         let words = |command: &&str| command.split(' ').map(str::to_owned).collect::<Vec<_>>();
         match self.client {

@@ -15,7 +15,8 @@ use super::{OVER, TIME};
 
 type Attack = fn(Protocol, SocketAddr) -> Pin<Box<dyn Future<Output = String>>>;
 
-/// Each with how many connections it has at a time, the fewest first: what the server has had at most only grows.
+/// Each with how many connections it has at a time, the fewest first: what the server has had at
+/// most only grows.
 pub(crate) const ALL: [(&str, u64, Attack); 4] = [
     ("never reading", NEVER_READING, |protocol, server| Box::pin(never_reading(protocol, server))),
     ("flooding", FLOODING, |protocol, server| Box::pin(flooding(protocol, server))),
@@ -100,7 +101,8 @@ async fn never_reading(protocol: Protocol, server: SocketAddr) -> String {
     format!("all were cut off, after at most {sent_bytes} bytes")
 }
 
-/// Requests faster than they are answered, and every answer is taken. Whoever is cut off comes again.
+/// Requests faster than they are answered, and every answer is taken. Whoever is cut off comes
+/// again.
 async fn flooding(protocol: Protocol, server: SocketAddr) -> String {
     let mut tasks = JoinSet::new();
     let until = Instant::now() + FLOOD;
@@ -141,7 +143,8 @@ async fn flood(protocol: Protocol, server: SocketAddr, until: Instant) -> u64 {
     answered_bytes
 }
 
-/// So many connect at a time: from more the system defends itself, before the server can know of them.
+/// So many connect at a time: from more the system defends itself, before the server can know of
+/// them.
 static DOORWAY: Semaphore = Semaphore::const_new(200);
 
 /// A connection that sent this, and when it began.

@@ -70,7 +70,8 @@ fn ask(server: SocketAddr, client: u64, requests: u64) -> Answered {
     Answered { sent_at, received_at, status: reply.status, quota: number("quota"), used, requests }
 }
 
-/// What was written with a pause may have decided in part: of that time only the count is looked at.
+/// What was written with a pause may have decided in part: of that time only the count is looked
+/// at.
 pub(crate) fn judge(answers: &[Answered], generations: &[Generation], paused: &[(Instant, Instant)]) {
     let mut uncounted = 0;
     for answer in answers {

@@ -34,7 +34,8 @@ pub(crate) struct Policies {
     links: Cell<u64>,
 }
 
-/// A policy whose quota is its number. Every prefix that ends in the number is a policy too, as is the first line.
+/// A policy whose quota is its number. Every prefix that ends in the number is a policy too, as is
+/// the first line.
 fn text(quota: u64) -> String {
     format!(
         "version: 1\nrules:\n  - name: api\n    key: [ip]\n    limits:\n      - window: 1day\n        quota: {quota}\n"
@@ -101,7 +102,8 @@ impl Policies {
         });
     }
 
-    /// Truncates the file and writes it piece by piece, some of which are whole policies; its quota.
+    /// Truncates the file and writes it piece by piece, some of which are whole policies; its
+    /// quota.
     pub(crate) fn put_in_pieces(&self, number: u64) -> u64 {
         let quota = quota_of(number);
         let text = text(quota);

@@ -50,8 +50,8 @@ pub(super) fn diff(now: &Settings, file: &Settings) -> SettingsDiff {
 /// The settings of a file, with what cannot change as it is now.
 pub(super) fn pinned(now: &Settings, file: Settings) -> Settings {
     let Settings { server, store, observe, .. } = now.clone();
-    // A token goes with its address: the listener in use must not lose its token to one that is only
-    // in the file.
+    // A token goes with its address: the listener in use must not lose its token to one that is
+    // only in the file.
     let admin = if same_admin_listener(&server, &file.server) { file.server.admin } else { server.admin };
     let ServerSettings { http, tls, grpc, resp, permit_secret, max_waiting, .. } = server;
     let server = ServerSettings { http, tls, grpc, resp, admin, permit_secret, max_waiting, ..file.server };

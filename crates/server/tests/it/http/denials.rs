@@ -113,7 +113,8 @@ async fn values_of_clients_stay_values() {
     }
 }
 
-/// A flood leaves as many lines as a second may have, and then one that says how many there were besides.
+/// A flood leaves as many lines as a second may have, and then one that says how many there were
+/// besides.
 #[tokio::test]
 async fn a_flood_is_counted() {
     let lines = Lines::of("slidegate::denial");

@@ -193,7 +193,8 @@ async fn expect_line(lines: &Lines, words: &[&str]) {
     );
 }
 
-/// Nobody has to guess why limits are not those of the store: that it fails is told once, and that it answers again.
+/// Nobody has to guess why limits are not those of the store: that it fails is told once, and that
+/// it answers again.
 #[tokio::test]
 async fn a_store_failure_is_reported() {
     let lines = Lines::of("slidegate_server::runtime::overrides");

@@ -294,7 +294,8 @@ async fn changes_are_noticed() {
     assert_eq!(setup.service.app.reload_state().failures, 1);
 }
 
-/// A file that came before the certificates that it names is in force once they are there, and is refused once until then.
+/// A file that came before the certificates that it names is in force once they are there, and is
+/// refused once until then.
 #[tokio::test]
 async fn what_waits_for_a_certificate_is_tried_again() {
     let setup = Setup::of(&policy("", 2)).await;

@@ -23,7 +23,8 @@ const PASSING: [&str; 4] =
 /// Samples by their name with labels.
 type Samples = BTreeMap<String, f64>;
 
-/// Under the names that they get on the way to Prometheus: dots become underscores, units and `_total` are added.
+/// Under the names that they get on the way to Prometheus: dots become underscores, units and
+/// `_total` are added.
 fn translated(metrics: &[Metric]) -> Samples {
     let mut all = Samples::new();
     for metric in metrics {

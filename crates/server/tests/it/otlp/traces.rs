@@ -109,7 +109,8 @@ async fn over_grpc_and_in_the_protocol_of_redis() {
     assert_eq!(summaries(&collector.all()), expected);
 }
 
-/// The store says nothing, and the rule denies meanwhile: Envoy is told that there is no answer, and so is the collector.
+/// The store says nothing, and the rule denies meanwhile: Envoy is told that there is no answer,
+/// and so is the collector.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_without_an_answer() {
     let collector = Collector::start().await;

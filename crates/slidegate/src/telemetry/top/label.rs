@@ -87,8 +87,8 @@ impl Label {
         self.naming.rule()
     }
 
-    /// True if the texts are not complete: the beginning of a value, or its hash although values are
-    /// shown.
+    /// True if the texts are not complete: the beginning of a value, or its hash although values
+    /// are shown.
     pub(super) fn is_cut(&self, display: &SubjectDisplay) -> bool {
         let is_hash =
             |long: &LongLabel| (long.setting, display.subjects()) == (Subjects::Hashed, Subjects::Plain);

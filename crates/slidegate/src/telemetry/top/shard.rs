@@ -70,8 +70,8 @@ impl TopShard {
         Self { slots: Slots::new(slots), labels: Mutex::new(Labels::default()) }
     }
 
-    /// Counts a labelled subject, or an unknown one if all slots are in use, without a lock. Returns
-    /// whether it was counted.
+    /// Counts a labelled subject, or an unknown one if all slots are in use, without a lock.
+    /// Returns whether it was counted.
     #[inline(always)]
     pub(super) fn count_lock_free(&self, hash: SubjectHash, epoch: u32) -> bool {
         match self.slots.count_known(hash, epoch) {

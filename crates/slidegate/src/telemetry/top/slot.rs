@@ -10,8 +10,8 @@
 //! - it is not newer, because then the slot was [`VACANT`] before it was stored, and the word has
 //!   changed.
 //!
-//! Only the guard raises the word of a slot that is [`UNLABELLED`], so the subject of such a slot is
-//! replaced without being vacant in between.
+//! Only the guard raises the word of a slot that is [`UNLABELLED`], so the subject of such a slot
+//! is replaced without being vacant in between.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -97,8 +97,8 @@ impl Slots {
         is_counted
     }
 
-    /// Takes the guard. Waits for a replacement, which takes a few instructions. Call it under a lock,
-    /// so that no thread waits for more than that.
+    /// Takes the guard. Waits for a replacement, which takes a few instructions. Call it under a
+    /// lock, so that no thread waits for more than that.
     pub(super) fn hold(&self) -> SlotsGuard<'_> {
         const SPINS: usize = 100;
         loop {

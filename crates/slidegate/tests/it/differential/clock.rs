@@ -8,8 +8,8 @@ use super::{Both, KEYS};
 use crate::drivers::Driver;
 
 impl<S: Driver> Both<S> {
-    /// Retires keys with a state that has no effect, which a store may have dropped already, and keys
-    /// with a limit that is not in force, which a store may repair now or later.
+    /// Retires keys with a state that has no effect, which a store may have dropped already, and
+    /// keys with a limit that is not in force, which a store may repair now or later.
     pub(super) fn retire_what_may_be_forgotten(&mut self) {
         for key in 0..KEYS {
             let states = self.limits.iter().zip(&self.keys[key].states).enumerate();

@@ -85,7 +85,8 @@ async fn every_change_leaves_one_line_and_a_look_leaves_none() {
     }
 }
 
-/// Refusals without a token are bounded: lines, what they left out, and the summary add up to all of them.
+/// Refusals without a token are bounded: lines, what they left out, and the summary add up to all
+/// of them.
 #[tokio::test]
 async fn a_flood_without_a_token_is_summarised() {
     const REFUSED: u64 = 200;
@@ -146,7 +147,8 @@ async fn a_client_that_goes_away_leaves_a_line() {
     }
 }
 
-/// Policy and certificates do not wait for each other: what one of them came to is told beside what is wrong with the other.
+/// Policy and certificates do not wait for each other: what one of them came to is told beside what
+/// is wrong with the other.
 #[tokio::test]
 async fn a_partial_reload_is_reported_as_partial() {
     let lines = Lines::of("slidegate::audit");
@@ -171,7 +173,8 @@ rules: [{{ name: login, key: [ip], limits: [{quota}/min] }}]",
     let next = authority.sign(Usage::Server, 2);
     let (certificate, changes) = ("new certificate of server.grpc.tls", "1 changes");
     let (no_pair, no_limit) = ("server.grpc.tls: the key in", "3/fortnight");
-    // Half of a pair with a good file, the whole pair with a bad one, and both good: the outcome, and what is told.
+    // Half of a pair with a good file, the whole pair with a bad one, and both good: the outcome,
+    // and what is told.
     let rows = [
         (("tls.key", &next.key), text(3), 422, "partly", vec![changes, no_pair]),
         (

@@ -115,7 +115,8 @@ fn parse(policy: &str) -> Config {
     Config::parse("test.yaml", policy).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// A listener that other machines can reach is not served without a token, whatever the settings say of it.
+/// A listener that other machines can reach is not served without a token, whatever the settings
+/// say of it.
 #[tokio::test]
 async fn what_is_really_bound_counts() {
     for (admin, served) in

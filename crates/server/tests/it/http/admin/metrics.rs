@@ -80,7 +80,8 @@ async fn there_are_two_formats() {
     assert_eq!(scraped.header("vary"), Some("accept"));
     let open = String::from_utf8(scraped.body).expect("UTF-8");
     assert!(open.ends_with("\n# EOF\n") && !classic.contains("# EOF"), "{open}");
-    // That of a connection which has just ended may still be counted, and the scrape before has taken turns.
+    // That of a connection which has just ended may still be counted, and the scrape before has
+    // taken turns.
     let moves = ["#", "slidegate_connections_open ", "slidegate_connection_turns_total "];
     let stays = |line: &&str| !moves.iter().any(|start| line.starts_with(start));
     let samples = |text: &str| -> Vec<String> { text.lines().filter(stays).map(str::to_owned).collect() };

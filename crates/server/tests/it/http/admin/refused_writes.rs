@@ -1,4 +1,5 @@
-//! A Redis that answers and refuses to write does not decide, and everything that tells of the store says so.
+//! A Redis that answers and refuses to write does not decide, and everything that tells of the
+//! store says so.
 
 use std::time::Duration;
 

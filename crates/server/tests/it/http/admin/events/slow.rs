@@ -1,4 +1,5 @@
-//! Those who do not take what they are told. Time only moves when nobody has anything else to do, so that an hour takes a moment.
+//! Those who do not take what they are told. Time only moves when nobody has anything else to do,
+//! so that an hour takes a moment.
 
 use std::time::Duration;
 

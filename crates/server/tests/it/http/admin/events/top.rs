@@ -26,7 +26,8 @@ async fn who_is_refused_is_listed() {
     }
 }
 
-/// Of a limit that came along in a descriptor all parts of the key are told, so no two subjects look the same.
+/// Of a limit that came along in a descriptor all parts of the key are told, so no two subjects
+/// look the same.
 #[tokio::test]
 async fn subjects_of_limits_in_descriptors_are_distinct() {
     for kind in BOTH {
