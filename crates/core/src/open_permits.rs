@@ -161,14 +161,6 @@ impl OpenPermits {
         }
     }
 
-    /// Ends the generation: the next grant begins another. Call it for permits that were read from
-    /// a file, because permits granted after it was written have the same numbers as those to come.
-    pub fn end_generation(&mut self) {
-        if let Some(table) = &mut self.0 {
-            table.ended = true;
-        }
-    }
-
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |table| table.heap_bytes())
