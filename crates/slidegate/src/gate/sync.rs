@@ -9,7 +9,7 @@ use super::item::MatchedItem;
 use super::{Answer, Gate, GateError, SettlementReport};
 use crate::clock::Clock;
 use crate::permit::UnsignedPermit;
-use slidegate_policy::Request;
+use slidegate_policy::{Hit, Request};
 use slidegate_store::{Admission, Charge, ChargeRequest, Grants, Key, Space, SyncStore};
 
 impl<S: SyncStore, C: Clock> Gate<S, C> {
@@ -17,6 +17,17 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
     /// memory.
     #[inline]
     pub fn check_now(&self, request: &Request<'_>) -> Result<Option<Answer>, GateError<S::Error>> {
+        self.check_now_with(request, |_| {})
+    }
+
+    /// [`Gate::check_now`], which calls `read` with the rules that apply, in the order of the policy,
+    /// each with its subject. There are none if the request is blocked.
+    #[inline]
+    pub fn check_now_with<'r>(
+        &self,
+        request: &'r Request<'_>,
+        read: impl FnOnce(&[Hit<'r>]),
+    ) -> Result<Option<Answer>, GateError<S::Error>> {
         let Some(memory) = self.store.as_memory() else { return Ok(None) };
         let policy = self.policy.load();
         let item = MatchedItem::request(&policy, request, policy.choose(request)?);
@@ -42,6 +53,7 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
             follow_up = self.follow_up_now(memory, &policy, &item, of, &admission);
         }
         drop(charges);
+        read(item.hits());
         Ok(Some(Answer::new(policy, items, admission.verdict, follow_up, self.store.nodes())))
     }
 

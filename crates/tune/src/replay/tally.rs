@@ -1,0 +1,462 @@
+//! Tally of a replay: counts by rule, limit and subject.
+
+use std::collections::BTreeMap;
+
+use slidegate::policy::file::RuleEntry;
+use slidegate::policy::{Hit, HitMode, Policy, RuleReport};
+use slidegate::{Answer, Decision, Limit, LimitError, LimitKind, Outcome};
+
+use super::demand::{DemandWindows, Stamps};
+use super::denied_subjects::{DeniedSubjects, SubjectId};
+use super::policy::is_never_binding;
+use super::report::{
+    CountRange, DeniedSubject, LimitReplay, PeakCount, ReplayCounts, ReplayMode, RuleReplay,
+};
+use super::subjects::{SubjectDemand, Subjects};
+use super::timeline::{Bucket, GrowingAxis, GrowingTimeline, Merge};
+
+/// Subjects in the list of the most denied.
+const MOST_DENIED: usize = 20;
+/// Least number of requests between two sweeps of idle subjects.
+const SWEEP_EVERY: u64 = 1 << 18;
+
+/// Counts of a policy's decisions.
+#[derive(Debug)]
+pub(super) struct Tally {
+    stamps: Stamps,
+    pub(super) counts: ReplayCounts,
+    requests_timeline: GrowingTimeline,
+    denied_timeline: GrowingTimeline,
+    rules: Vec<RuleTally>,
+    denied: DeniedSubjects,
+    /// Most subjects of a rule.
+    max_subjects: usize,
+    /// Number of requests at the next sweep.
+    next_sweep: u64,
+}
+
+#[derive(Debug)]
+struct RuleTally {
+    report: RuleReport,
+    mode: ReplayMode,
+    requests: u64,
+    denied: u64,
+    would_deny: u64,
+    blocked: u64,
+    requests_timeline: GrowingTimeline,
+    denied_timeline: GrowingTimeline,
+    /// Index of the first limit of each limit set.
+    first_limits: Vec<usize>,
+    limits: Vec<LimitTally>,
+    subjects: Subjects,
+}
+
+#[derive(Debug)]
+struct LimitTally {
+    limit: Limit,
+    windows: DemandWindows,
+    requests: u64,
+    denied: u64,
+    would_deny: u64,
+    peak_timeline: GrowingTimeline,
+}
+
+/// Time of a decision, with its place in all timelines.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) at_ms: u64,
+    /// Time in which demand is counted: the second, on logs with whole seconds.
+    pub(super) demand_ms: u64,
+    pub(super) bucket: Bucket,
+}
+
+/// What a request came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Refusal {
+    None,
+    Denied,
+    Blocked,
+}
+
+impl Refusal {
+    pub(super) fn of(answer: &Answer) -> Self {
+        match (answer.is_blocked(), answer.is_allowed()) {
+            (true, _) => Self::Blocked,
+            (false, false) => Self::Denied,
+            (false, true) => Self::None,
+        }
+    }
+}
+
+impl Tally {
+    pub(super) fn new(
+        policy: &Policy,
+        entries: &[RuleEntry],
+        stamps: Stamps,
+        max_subjects: usize,
+    ) -> Result<Self, LimitError> {
+        let rules = policy.explain().into_iter().zip(policy.rules()).zip(entries);
+        let rules = rules.map(|((report, rule), entry)| {
+            let (mut first_limits, mut limits) = (Vec::new(), Vec::new());
+            for limit_set in rule.limit_sets() {
+                first_limits.push(limits.len());
+                for limit in limit_set.limits() {
+                    limits.push(LimitTally::new(*limit, stamps)?);
+                }
+            }
+            Ok(RuleTally {
+                report,
+                mode: ReplayMode::from(&entry.mode),
+                requests: 0,
+                denied: 0,
+                would_deny: 0,
+                blocked: 0,
+                requests_timeline: GrowingTimeline::new(Merge::Sum),
+                denied_timeline: GrowingTimeline::new(Merge::Sum),
+                first_limits,
+                limits,
+                subjects: Subjects::new(),
+            })
+        });
+        let max_subjects = max_subjects / entries.len().max(1);
+        Ok(Self {
+            stamps,
+            counts: ReplayCounts::default(),
+            requests_timeline: GrowingTimeline::new(Merge::Sum),
+            denied_timeline: GrowingTimeline::new(Merge::Sum),
+            rules: rules.collect::<Result<_, LimitError>>()?,
+            denied: DeniedSubjects::default(),
+            max_subjects,
+            next_sweep: SWEEP_EVERY,
+        })
+    }
+
+    /// Counts a decision.
+    pub(super) fn add(&mut self, moment: Moment, answer: &Answer, hits: &[Hit<'_>]) {
+        self.counts.decided += 1;
+        self.requests_timeline.add(moment.bucket, 1);
+        let refusal = Refusal::of(answer);
+        match refusal {
+            Refusal::None => self.counts.unlimited += u64::from(hits.is_empty()),
+            Refusal::Denied => self.counts.denied += 1,
+            Refusal::Blocked => self.counts.blocked += 1,
+        }
+        if refusal != Refusal::None {
+            self.denied_timeline.add(moment.bucket, 1);
+        }
+        if let Some((rule, _)) = answer.blocked() {
+            let blocking = self.rules.iter_mut().find(|tally| tally.report.name == rule);
+            if let Some(rule) = blocking {
+                rule.block(moment.bucket);
+            }
+            return;
+        }
+        let mut enforced = &*answer.verdict().decisions;
+        let mut observed = None;
+        let mut would_deny = false;
+        for hit in hits {
+            let rule = &mut self.rules[hit.rule];
+            let own;
+            let decisions = match hit.mode {
+                _ if hit.would_block.is_some() => Decided::WouldBlock,
+                HitMode::Enforce => {
+                    (own, enforced) = enforced.split_at(rule.limits_of(hit).min(enforced.len()));
+                    Decided::Enforced(own)
+                }
+                // Rules in observe mode decide what the others admit.
+                HitMode::Observe if refusal == Refusal::None => {
+                    let observed = observed.get_or_insert_with(|| answer.observed());
+                    let count = rule.limits_of(hit);
+                    Decided::Observed(observed.take(count).map(|limit| *limit.decision).collect())
+                }
+                HitMode::Observe => Decided::Nothing,
+            };
+            would_deny |= rule.add(hit, moment, &decisions, (&mut self.denied, self.max_subjects));
+        }
+        self.counts.would_deny += u64::from(would_deny && refusal == Refusal::None);
+        if self.counts.decided >= self.next_sweep {
+            self.clear_idle(moment.demand_ms);
+        }
+    }
+
+    /// Frees the windows of idle subjects, at a small and constant cost per request.
+    #[cold]
+    fn clear_idle(&mut self, now_ms: u64) {
+        let subjects: usize = self.rules.iter().map(|rule| rule.subjects.len()).sum();
+        self.rules.iter_mut().for_each(|rule| rule.clear_idle(now_ms));
+        self.next_sweep = self.counts.decided + SWEEP_EVERY.max(4 * subjects as u64);
+    }
+
+    /// Name of a rule.
+    pub(super) fn rule_name(&self, rule: usize) -> &str {
+        &self.rules[rule].report.name
+    }
+
+    /// Timelines of all requests, and of those that were refused.
+    pub(super) fn timelines(&self) -> (GrowingTimeline, GrowingTimeline) {
+        (self.requests_timeline.clone(), self.denied_timeline.clone())
+    }
+
+    /// Subjects with the most denials.
+    pub(super) fn most_denied(&self, policy: &Policy, axis: &GrowingAxis) -> Vec<DeniedSubject> {
+        let most = self.denied.most(MOST_DENIED).into_iter();
+        let subjects = most.map(|(SubjectId { rule, hash }, denials)| {
+            let tally = self.rules[rule as usize].subjects.get(hash);
+            let rule = &policy.rules()[rule as usize];
+            DeniedSubject {
+                rule: rule.name().to_owned(),
+                key: rule.subject_of(&denials.key),
+                requests: tally.map_or(denials.count, |tally| u64::from(tally.requests)),
+                denied: tally.map_or(denials.count, |tally| u64::from(tally.denied)),
+                first_denial_ms: denials.first_ms,
+                timeline: denials.timeline(axis),
+            }
+        });
+        subjects.collect()
+    }
+
+    /// Effects of bounds, as remarks.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for rule in &self.rules {
+            if rule.subjects.uncounted() > 0 {
+                notes.push(format!(
+                    "rule `{}` has more than {} subjects: {} requests of further ones are decided, but not among its \
+                     subjects and peaks; raise --max-memory",
+                    rule.report.name,
+                    self.max_subjects,
+                    rule.subjects.uncounted()
+                ));
+            }
+        }
+        if self.denied.dropped() > 0 {
+            notes.push(format!(
+                "many subjects were denied: {} of those with the fewest denials are missing in lists of subjects",
+                self.denied.dropped()
+            ));
+        }
+        notes
+    }
+
+    /// Numbers of all rules.
+    pub(super) fn into_rules(self, axis: &GrowingAxis) -> Vec<RuleReplay> {
+        let stamps = self.stamps;
+        self.rules.into_iter().map(|rule| rule.into_report(axis, stamps)).collect()
+    }
+}
+
+/// Decisions of a rule on a request.
+enum Decided<'a> {
+    Enforced(&'a [Decision]),
+    Observed(Vec<Decision>),
+    WouldBlock,
+    /// A rule in observe mode, on a request that others refuse.
+    Nothing,
+}
+
+impl RuleTally {
+    fn limits_of(&self, hit: &Hit<'_>) -> usize {
+        let next = self.first_limits.get(hit.limit_set + 1).copied().unwrap_or(self.limits.len());
+        next - self.first_limits[hit.limit_set]
+    }
+
+    fn block(&mut self, bucket: Bucket) {
+        self.requests += 1;
+        self.blocked += 1;
+        self.requests_timeline.add(bucket, 1);
+        self.denied_timeline.add(bucket, 1);
+    }
+
+    /// Counts the decisions on a request. Returns whether it would deny or block the request.
+    fn add(
+        &mut self,
+        hit: &Hit<'_>,
+        moment: Moment,
+        decided: &Decided<'_>,
+        (denied, max_subjects): (&mut DeniedSubjects, usize),
+    ) -> bool {
+        self.requests += 1;
+        self.requests_timeline.add(moment.bucket, 1);
+        let decisions = match decided {
+            Decided::Enforced(decisions) => decisions,
+            Decided::Observed(decisions) => &**decisions,
+            Decided::WouldBlock | Decided::Nothing => &[],
+        };
+        let refuses = decisions.iter().any(|decision| decision.outcome != Outcome::Fits);
+        let would_block = matches!(decided, Decided::WouldBlock);
+        let is_enforced = hit.mode == HitMode::Enforce;
+        if refuses && is_enforced {
+            self.denied += 1;
+        } else if refuses || would_block {
+            self.would_deny += 1;
+        }
+        let hash = self.subjects.hash(&hit.key);
+        if refuses || would_block {
+            self.denied_timeline.add(moment.bucket, 1);
+            let id = SubjectId { rule: hit.rule as u32, hash };
+            denied.add(id, &hit.key, moment.at_ms, moment.bucket);
+        }
+        let first = self.first_limits[hit.limit_set];
+        let count = self.limits_of(hit);
+        let mut tally = self.subjects.tally(hash, max_subjects);
+        if let Some(tally) = &mut tally {
+            tally.requests = tally.requests.saturating_add(1);
+            tally.denied = tally.denied.saturating_add(u32::from(refuses || would_block));
+            tally.last_ms = moment.demand_ms;
+        }
+        if would_block {
+            return true;
+        }
+        for (index, limit) in self.limits[first..first + count].iter_mut().enumerate() {
+            let decision = decisions.get(index);
+            limit.requests += 1;
+            let violates = decision.is_some_and(|decision| decision.outcome != Outcome::Fits);
+            match violates {
+                true if is_enforced => limit.denied += 1,
+                true => limit.would_deny += 1,
+                false => {}
+            }
+            let Some(tally) = &mut tally else { continue };
+            let demand = tally.demand((first + index) as u16, limit.windows.low.is_some());
+            demand.touched |= violates;
+            let current = if limit.limit.needs_id() {
+                let used =
+                    decision.map_or(0, |decision| limit.limit.quota().saturating_sub(decision.remaining));
+                demand.high.raise(used);
+                used
+            } else {
+                if let (Some(low), Some(window)) = (&mut demand.low, &limit.windows.low) {
+                    low.count(window, moment.demand_ms);
+                }
+                demand.high.count(&limit.windows.high, moment.demand_ms)
+            };
+            limit.peak_timeline.add(moment.bucket, current);
+        }
+        refuses && !is_enforced
+    }
+
+    fn clear_idle(&mut self, now_ms: u64) {
+        let idle_ms = self.limits.iter().map(|limit| limit.windows.high.idle_ms()).max().unwrap_or(0);
+        self.subjects.clear_idle(now_ms, idle_ms);
+    }
+
+    fn into_report(mut self, axis: &GrowingAxis, stamps: Stamps) -> RuleReplay {
+        let mut summaries: Vec<LimitSummary> = self.limits.iter().map(|_| LimitSummary::default()).collect();
+        let mut touched = CountRange::default();
+        for subject in self.subjects.iter() {
+            let (mut low, mut high) =
+                (false, subject.denied > 0 && subject.demands.iter().all(|one| !one.touched));
+            low |= high;
+            for demand in &subject.demands {
+                let limit = &self.limits[usize::from(demand.limit)];
+                let range = limit.touches(demand, stamps);
+                summaries[usize::from(demand.limit)].add(demand, range, stamps);
+                (low, high) = (low | range.0, high | range.1);
+            }
+            touched.low += u64::from(low);
+            touched.high += u64::from(high);
+        }
+        let sets = self.report.limit_sets.iter();
+        let texts =
+            sets.flat_map(|set| set.limits.iter().map(|limit| (set.applies_to.clone(), limit.clone())));
+        let limits = std::mem::take(&mut self.limits).into_iter().zip(texts).zip(summaries);
+        let limits = limits.filter(|((limit, _), _)| !is_never_binding(&limit.limit));
+        let limits = limits.map(|((limit, (applies_to, text)), summary)| LimitReplay {
+            name: text.name,
+            limit: text.limit,
+            applies_to,
+            algorithm: text.algorithm,
+            quota: limit.limit.ceiling(),
+            window_ms: limit.limit.window_ms(),
+            requests: limit.requests,
+            denied: limit.denied,
+            would_deny: limit.would_deny,
+            subjects: summary.subjects,
+            touched: summary.touched,
+            peak: summary.peak,
+            peaks: summary.peaks.into_iter().map(|(peak, subjects)| PeakCount { peak, subjects }).collect(),
+            peak_timeline: limit.peak_timeline.into_timeline(axis),
+        });
+        RuleReplay {
+            name: self.report.name,
+            key: self.report.key,
+            mode: self.mode,
+            requests: self.requests,
+            denied: self.denied,
+            would_deny: self.would_deny,
+            blocked: self.blocked,
+            subjects: self.subjects.len() as u64,
+            touched,
+            limits: limits.collect(),
+            requests_timeline: self.requests_timeline.into_timeline(axis),
+            denied_timeline: self.denied_timeline.into_timeline(axis),
+        }
+    }
+}
+
+/// Sums of a limit over all subjects.
+#[derive(Default)]
+struct LimitSummary {
+    subjects: u64,
+    touched: CountRange,
+    peak: CountRange,
+    peaks: BTreeMap<u64, u64>,
+}
+
+impl LimitSummary {
+    fn add(&mut self, demand: &SubjectDemand, (low, high): (bool, bool), stamps: Stamps) {
+        let (least, most) = demand.range(stamps);
+        self.subjects += 1;
+        self.touched.low += u64::from(low);
+        self.touched.high += u64::from(high);
+        self.peak.low = self.peak.low.max(least);
+        self.peak.high = self.peak.high.max(most);
+        *self.peaks.entry(three_digits(most)).or_default() += 1;
+    }
+}
+
+impl LimitTally {
+    fn new(limit: Limit, stamps: Stamps) -> Result<Self, LimitError> {
+        Ok(Self {
+            limit,
+            windows: DemandWindows::new(&limit, stamps)?,
+            requests: 0,
+            denied: 0,
+            would_deny: 0,
+            peak_timeline: GrowingTimeline::new(Merge::Max),
+        })
+    }
+
+    /// Whether the limit touches a subject: certainly, and possibly. A log denies a subject something exactly if its peak
+    /// is above the quota.
+    fn touches(&self, demand: &SubjectDemand, stamps: Stamps) -> (bool, bool) {
+        let is_log = matches!(self.limit.kind(), LimitKind::Log { .. });
+        if !is_log || stamps == Stamps::Milliseconds {
+            return (demand.touched, demand.touched);
+        }
+        let ((least, most), quota) = (demand.range(stamps), self.limit.quota());
+        (demand.touched && least > quota, demand.touched || most > quota)
+    }
+}
+
+/// Number above 1,000 rounded up to three digits, so that there are few different ones.
+fn three_digits(number: u64) -> u64 {
+    let mut step = 1;
+    while number / step >= 1_000 {
+        step *= 10;
+    }
+    number.div_ceil(step) * step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_peaks_are_rounded_up() {
+        let rows = [(0, 0), (7, 7), (999, 999), (1_000, 1_000), (1_001, 1_010), (123_401, 124_000)];
+        for (number, expected) in rows {
+            assert_eq!(three_digits(number), expected, "{number}");
+        }
+    }
+}
