@@ -27,6 +27,8 @@ mod permits;
 mod policies;
 #[cfg(feature = "policy")]
 mod policy;
+#[cfg(all(feature = "redis", feature = "tower"))]
+mod public_api;
 #[cfg(feature = "redis")]
 mod redis;
 mod snapshot;
