@@ -27,5 +27,7 @@ pub mod measure;
 pub mod observe;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "replay")]
+pub mod replay;
 #[cfg(feature = "http")]
 pub mod resp;

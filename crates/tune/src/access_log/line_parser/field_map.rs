@@ -118,6 +118,20 @@ impl Naming<'_> {
         }
     }
 
+    /// Field of the time, and what it is the time of: a mapped one, or a well-known one.
+    fn time(&self) -> Option<(String, FieldRole)> {
+        use TimeMeaning::{End, Start};
+        let attributes = [("start", Start), ("end", End), ("time", End)];
+        let mapped = attributes.into_iter().find(|(attribute, _)| self.options.field_of(attribute).is_some());
+        let candidates = match mapped {
+            Some((attribute, meaning)) => vec![(attribute, &[][..], meaning)],
+            None => vec![("start", &STARTS[..], Start), ("end", &ENDS[..], End)],
+        };
+        let role =
+            |(attribute, known, meaning)| Some((self.find(attribute, known)?, FieldRole::Time(meaning)));
+        candidates.into_iter().find_map(role)
+    }
+
     fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
@@ -136,12 +150,7 @@ impl FieldMap {
         address: &ClientAddress,
     ) -> Result<(Self, Vec<FieldSource>), NoTimeField> {
         let naming = Naming { names, known, options };
-        let start = naming.find("start", &STARTS);
-        let end = || naming.find("end", &ENDS).or_else(|| naming.find("time", &ENDS));
-        let time = match start {
-            Some(name) => (name, FieldRole::Time(TimeMeaning::Start)),
-            None => (end().ok_or(NoTimeField)?, FieldRole::Time(TimeMeaning::End)),
-        };
+        let time = naming.time().ok_or(NoTimeField)?;
         let mut map = Self { fields: vec![time] };
         if let Some(name) = naming.find("duration", &DURATIONS) {
             let unit_ms = unit_ms(&name);
@@ -317,6 +326,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
+    use crate::access_log::options::AttributeField;
 
     #[test]
     fn times() {
@@ -335,6 +345,29 @@ mod tests {
         for (text, expected) in rows {
             let time = parse_time(text.as_bytes(), &mut MinuteCache::new(TimeZone::UTC));
             assert_eq!(time.map(|time| (time.ms, time.has_fraction)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mapped_time_is_preferred() {
+        let names = ["start_time", "timestamp", "when"].map(str::to_owned);
+        let rows: [(&[(&str, &str)], Option<(&str, TimeMeaning)>); 5] = [
+            (&[], Some(("start_time", TimeMeaning::Start))),
+            (&[("time", "when")], Some(("when", TimeMeaning::End))),
+            (&[("end", "timestamp")], Some(("timestamp", TimeMeaning::End))),
+            (&[("start", "when"), ("end", "timestamp")], Some(("when", TimeMeaning::Start))),
+            (&[("start", "missing")], None),
+        ];
+        for (attributes, expected) in rows {
+            let attribute = |&(attribute, field): &(&str, &str)| AttributeField {
+                attribute: attribute.to_owned(),
+                field: field.to_owned(),
+            };
+            let attributes = attributes.iter().map(attribute).collect();
+            let options = ReadOptions { attributes, ..ReadOptions::default() };
+            let naming = Naming { names: &names, known: FieldNames::All, options: &options };
+            let expected = expected.map(|(name, meaning)| (name.to_owned(), FieldRole::Time(meaning)));
+            assert_eq!(naming.time(), expected);
         }
     }
 
