@@ -328,17 +328,30 @@ need_browser() {
     NODE_PATH="$SLIDEGATE_PLAYWRIGHT/node_modules" "$SLIDEGATE_NODE" --print '"playwright-core " + require("playwright-core/package.json").version + ", axe-core " + require("axe-core/package.json").version'
 }
 
-# The program itself, for the tests of clients. Whoever sets SLIDEGATE_PROGRAM to the path of one
-# uses that one.
+# The program itself, and the API of an example, for the tests of clients. Whoever sets
+# SLIDEGATE_PROGRAM and SLIDEGATE_EXAMPLE_API to their paths uses those.
 need_program() {
     local target="${CARGO_TARGET_DIR:-target}"
-    if [ -z "${SLIDEGATE_PROGRAM:-}" ]; then
-        # With the tests of the program, so that it is the one that `cargo test` has built already:
+    mkdir -p "$target/debug"
+    if [ -z "${SLIDEGATE_PROGRAM:-}" ] || [ -z "${SLIDEGATE_EXAMPLE_API:-}" ]; then
+        # With the tests of the programs, so that they are those that `cargo test` has built already:
         # `cargo build` chooses other features of dependencies, and builds most of them again.
-        cargo test --quiet --no-run --workspace --all-features --test external
-        SLIDEGATE_PROGRAM=$(cd "$target/debug" && pwd)/slidegate
+        cargo test --quiet --no-run --workspace --all-features --test external --test it
     fi
-    export SLIDEGATE_PROGRAM
+    target=$(cd "$target/debug" && pwd)
+    export SLIDEGATE_PROGRAM="${SLIDEGATE_PROGRAM:-$target/slidegate}"
+    export SLIDEGATE_EXAMPLE_API="${SLIDEGATE_EXAMPLE_API:-$target/axum-tiers}"
+}
+
+# Responses of an axum server in every style of headers, which a test in Rust records for the
+# clients in other languages.
+need_recording() {
+    local target="${CARGO_TARGET_DIR:-target}"
+    if [ -z "${SLIDEGATE_RECORDING:-}" ]; then
+        SLIDEGATE_RECORDING=$(cd "$target" && pwd)/recording.jsonl
+        export SLIDEGATE_RECORDING
+        quietly cargo test --quiet --workspace --all-features --test it recording::
+    fi
 }
 
 # The client in TypeScript: its types, and its tests in Node.js and Chromium, over the program
@@ -346,6 +359,7 @@ need_program() {
 typescript_client() {
     need_browser
     need_program
+    need_recording
     (
         cd clients/typescript
         if ! cmp --silent package-lock.json node_modules/installed.json; then
@@ -390,6 +404,7 @@ python_client() {
     local target="${CARGO_TARGET_DIR:-target}"
     need_client_python
     need_program
+    need_recording
     target=$(cd "$target" && pwd)
     (
         # The linter of Rust builds for this Python too.

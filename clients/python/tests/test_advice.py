@@ -10,9 +10,16 @@ import vectors
 from slidegate import Backoff, RetrySettings, Stop, advice
 
 VECTORS = vectors.read("advice")
+#: Responses of an axum server in every style, with what the client in Rust reads in them.
+RECORDING = vectors.recording()
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])
+def test_the_recording_has_every_style() -> None:
+    styles = {vector["name"].split(",")[0] for vector in RECORDING}
+    assert styles == {"draft", "legacy", "x-ratelimit", "x-ratelimit-epoch", "none"}
+
+
+@pytest.mark.parametrize("vector", [*VECTORS, *RECORDING], ids=lambda vector: vector["name"])
 def test_vector(vector: dict[str, Any]) -> None:
     names = ("max_wait_ms", "max_attempts")
     settings = RetrySettings(**{name: vector[name] for name in names if name in vector})

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { advice, waitMs } from '../src/advice.ts';
+import { setting } from './kit/program.ts';
 
 interface Vector {
   name: string;
@@ -18,8 +19,13 @@ interface Vector {
   expect: { delay_ms: number; jitter_ms: number } | { stop: string };
 }
 
-const path = new URL('../../../vectors/advice.jsonl', import.meta.url);
-const vectors: Vector[] = readFileSync(path, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+function read(path: URL | string): Vector[] {
+  return readFileSync(path, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+}
+
+const vectors = read(new URL('../../../vectors/advice.jsonl', import.meta.url));
+/** Responses of an axum server in every style, with what the client in Rust reads in them. */
+const recording = read(setting('SLIDEGATE_RECORDING'));
 
 function answer({ now_ms: nowMs, max_wait_ms: maxWaitMs, max_attempts: maxAttempts, ...exchange }: Vector) {
   const settings = { ...(maxWaitMs != null && { maxWaitMs }), ...(maxAttempts != null && { maxAttempts }) };
@@ -34,13 +40,19 @@ test('the vectors are all there', () => {
 });
 
 test('advice is that of the vectors', () => {
-  const answers = vectors.map((vector) => ({ name: vector.name, expect: answer(vector) }));
-  assert.deepEqual(answers, vectors.map(({ name, expect }) => ({ name, expect })));
+  const all = [...vectors, ...recording];
+  const answers = all.map((vector) => ({ name: vector.name, expect: answer(vector) }));
+  assert.deepEqual(answers, all.map(({ name, expect }) => ({ name, expect })));
+});
+
+test('the recording has every style', () => {
+  const styles = new Set(recording.map(({ name }) => name.split(',')[0]));
+  assert.deepEqual([...styles], ['draft', 'legacy', 'x-ratelimit', 'x-ratelimit-epoch', 'none']);
 });
 
 /** A client that sees only the combined value of repeated fields gets the same answer. */
 test('advice on a Headers object is that on its pairs', () => {
-  for (const vector of vectors) {
+  for (const vector of [...vectors, ...recording]) {
     if (vector.headers.some(([, value]) => /[^\0-\xff]/.test(value))) continue;
     const headers = [...new Headers(vector.headers)];
     assert.deepEqual(answer({ ...vector, headers }), vector.expect, vector.name);

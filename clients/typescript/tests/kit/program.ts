@@ -1,5 +1,5 @@
-/** The real server, which `SLIDEGATE_PROGRAM` names. */
-import { spawn } from 'node:child_process';
+/** Real programs: the server, which `SLIDEGATE_PROGRAM` names, and others that print their address. */
+import { spawn, type SpawnOptions } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 
@@ -11,17 +11,23 @@ export function setting(name: string): string {
 }
 
 /** Starts the server with a policy. It ends with its test. Its address. */
-export async function startSlidegate(
-  context: TestContext,
-  policy: string,
-  ...flags: string[]
-): Promise<string> {
+export function startSlidegate(context: TestContext, policy: string, ...flags: string[]): Promise<string> {
   const listen = ['--http', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--log', 'off'];
-  const program = spawn(setting('SLIDEGATE_PROGRAM'), ['serve', '-', ...listen, ...flags], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const args = ['serve', '-', ...listen, ...flags];
+  return startProgram(context, setting('SLIDEGATE_PROGRAM'), args, {}, policy);
+}
+
+/** Starts a program that prints its address. It ends with its test. */
+export async function startProgram(
+  context: TestContext,
+  path: string,
+  args: readonly string[],
+  options: SpawnOptions,
+  input = '',
+): Promise<string> {
+  const program = spawn(path, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
   context.after(() => program.kill());
-  program.stdin.end(policy);
+  program.stdin.end(input);
   for await (const line of createInterface(program.stdout)) {
     const address = /^listening on (http:.*)$/.exec(line)?.[1];
     if (address !== undefined) {
@@ -29,5 +35,5 @@ export async function startSlidegate(
       return address;
     }
   }
-  throw new Error('the server ended before it listened');
+  throw new Error('the program ended before it listened');
 }

@@ -3,6 +3,8 @@
 mod charges;
 mod grpc;
 mod hyper_server;
+#[cfg(feature = "redis")]
+mod recording;
 mod requests;
 
 use std::net::SocketAddr;
