@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
-use crate::{admin, check, completions, explain, health, import, man, serve, validate};
+use crate::{admin, check, completions, explain, health, import, man, replay, serve, validate};
 
 /// Commands that have a new name: the old one is an error that says so.
 const RENAMED: [(&str, &str); 1] = [("look", "inspect")];
@@ -27,6 +27,7 @@ pub(crate) enum CliCommand {
     Admin(admin::AdminArgs),
     Validate(validate::ValidateArgs),
     Explain(explain::ExplainArgs),
+    Replay(Box<replay::ReplayArgs>),
     Import(import::ImportArgs),
     /// Print the built-in example policy.
     ///

@@ -11,14 +11,17 @@
 //! | [`admin`] | administration of a running server |
 //! | [`validate`] | check and explanation of a policy file |
 //! | [`explain`] | what a policy does with one request, and why |
+//! | [`replay`] | what a policy would have done with an access log |
 //! | [`import`] | conversion of other systems' configurations |
 //! | [`example`], [`schema`], [`completions`], [`health`], [`man`] | short ones |
 //!
-//! They share [`args`] (the command line), [`client`] (HTTP), [`policy`] (policy files and their
-//! diagnostics), [`exit`] (exit codes), [`printable`] (text from outside), [`stdout`] and [`stderr`].
+//! They share [`args`] (the command line), [`access_log_args`], [`flag_value`], [`client`] (HTTP),
+//! [`policy`] (policy files and their diagnostics), [`exit`] (exit codes), [`printable`] (text from
+//! outside), [`stdout`] and [`stderr`].
 
 use std::process::ExitCode;
 
+mod access_log_args;
 mod admin;
 mod args;
 mod check;
@@ -27,11 +30,13 @@ mod completions;
 mod example;
 mod exit;
 mod explain;
+mod flag_value;
 mod health;
 mod import;
 mod man;
 mod policy;
 mod printable;
+mod replay;
 mod schema;
 mod serve;
 mod stderr;
@@ -47,6 +52,7 @@ fn main() -> ExitCode {
         CliCommand::Admin(args) => admin::run(&args),
         CliCommand::Validate(args) => validate::run(&args),
         CliCommand::Explain(args) => explain::run(&args),
+        CliCommand::Replay(args) => replay::run(&args),
         CliCommand::Import(args) => import::run(&args),
         CliCommand::Example => example::run(),
         CliCommand::Schema => schema::run(),

@@ -1,7 +1,7 @@
 //! Replay: what a policy would have done with the requests of a log.
 //!
-//! The real [`Gate`](slidegate::Gate) decides, over memory, on a clock that stands at the start of each
-//! request. Around it are only counts.
+//! The real [`Gate`](slidegate::Gate) decides, over memory, on a clock that stands at the start of
+//! each request. Around it are only counts.
 //!
 //! # Layout
 //!
@@ -60,7 +60,8 @@ use verdicts::{VerdictPlace, VerdictRecord, VerdictWriter};
 const TOO_MANY_REQUESTS: u16 = 429;
 /// Length of the second of a stamp.
 const SECOND_MS: u64 = 1_000;
-/// Least memory per subject, with its place in two tables, by which the number of subjects is bounded.
+/// Least memory per subject, with its place in two tables, by which the number of subjects is
+/// bounded.
 const SUBJECT_BYTES: usize = 256;
 
 /// Options of a replay.

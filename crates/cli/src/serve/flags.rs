@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use slidegate::policy::format::{self, Checked, Format, Size};
+use slidegate::policy::format::{Checked, Size};
 use slidegate::store::redis::RedisConfig;
 use slidegate_server::config::{HeaderStyle, Secret, Settings, StoreKind, Token};
+
+use crate::flag_value::parse;
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Settings (precedence: flags, environment, file)")]
@@ -84,12 +86,6 @@ impl Flags {
             store.sentinel = None;
         }
     }
-}
-
-/// Value of a flag. It has the format of the same setting in a file.
-fn parse<F: Format>(text: &str) -> Result<F::Value, String> {
-    format::parse::<F>(text)
-        .map_err(|errors| errors.iter().map(|error| format!("{}; {}", error.message, error.help)).collect())
 }
 
 fn redis(text: &str) -> Result<Secret, String> {

@@ -19,6 +19,7 @@ mod open_files;
 mod otlp;
 mod pages;
 mod reload;
+mod replay;
 mod restarts;
 mod serve;
 mod snapshots;

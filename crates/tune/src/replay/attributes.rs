@@ -17,7 +17,8 @@ pub struct MissingAttribute {
     pub file: String,
 }
 
-/// Checks that the logs give every rule a key. Returns remarks on attributes that are missing without being necessary.
+/// Checks that the logs give every rule a key. Returns remarks on attributes that are missing
+/// without being necessary.
 pub fn check_attributes(
     policy: &ReplayPolicy,
     files: &[(String, FileFacts)],

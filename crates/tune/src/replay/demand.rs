@@ -1,4 +1,5 @@
-//! Demand of a subject: its most requests in any window, as the engine would count them without a quota.
+//! Demand of a subject: its most requests in any window, as the engine would count them without a
+//! quota.
 
 use std::time::Duration;
 
@@ -74,10 +75,10 @@ pub(super) struct DemandCounter {
 impl DemandWindows {
     /// Windows of a limit, for starts with these stamps.
     ///
-    /// Of two requests with whole seconds, the true distance is less than a second shorter or longer. So those that are
-    /// certainly within a window are in a whole number of seconds, and those that may be within it in a second more. A
-    /// start that is an end in whole seconds minus a duration may be off by a second more. In slots requests count up to a
-    /// slot longer.
+    /// Of two requests with whole seconds, the true distance is less than a second shorter or
+    /// longer. So those that are certainly within a window are in a whole number of seconds, and
+    /// those that may be within it in a second more. A start that is an end in whole seconds minus
+    /// a duration may be off by a second more. In slots requests count up to a slot longer.
     pub(super) fn new(limit: &Limit, stamps: Stamps) -> Result<Self, LimitError> {
         let window_ms = limit.window_ms();
         let own_slot_ms = match limit.kind() {
@@ -141,7 +142,8 @@ impl Default for DemandCounter {
 }
 
 impl DemandCounter {
-    /// Counts a request of this time, which is not before that of the last one. Returns the count of the window.
+    /// Counts a request of this time, which is not before that of the last one. Returns the count
+    /// of the window.
     #[inline]
     pub(super) fn count(&mut self, window: &DemandWindow, now_ms: u64) -> u64 {
         let attempt = Attempt { now_ms, cost: 1, holder: 0 };

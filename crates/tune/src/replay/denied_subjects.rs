@@ -7,7 +7,8 @@ use slidegate::Key;
 
 use super::timeline::{Bucket, GrowingAxis, GrowingTimeline, Merge, Timeline};
 
-/// Maximum number of subjects with details. When there are more, the half with the fewest denials is dropped.
+/// Maximum number of subjects with details. When there are more, the half with the fewest denials
+/// is dropped.
 const MAX_SUBJECTS: usize = 100_000;
 
 /// Subject of a rule: index of the rule, and hash of the key.

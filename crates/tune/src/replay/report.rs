@@ -44,7 +44,8 @@ pub struct ReplayReport {
 pub enum Precision {
     /// Starts are known to the millisecond: the numbers are exact.
     Exact,
-    /// Starts are known to the second: peaks and touched subjects are ranges that contain the truth.
+    /// Starts are known to the second: peaks and touched subjects are ranges that contain the
+    /// truth.
     WholeSeconds,
     /// Only ends are known, to the second: the ranges hold for ends.
     WholeSecondEnds,
@@ -151,7 +152,8 @@ pub struct LimitReplay {
     pub touched: CountRange,
     /// Most requests of one subject in any window, admitted or not.
     pub peak: CountRange,
-    /// How many subjects have which peak, ascending. On logs with whole seconds: upper ends of the ranges.
+    /// How many subjects have which peak, ascending. On logs with whole seconds: upper ends of the
+    /// ranges.
     pub peaks: Vec<PeakCount>,
     /// Highest peak over time.
     pub peak_timeline: Timeline,

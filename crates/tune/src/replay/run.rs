@@ -8,7 +8,8 @@ use slidegate::policy::{Hit, Policy};
 use slidegate::{Answer, Gate, GateError, ManualClock, Memory, Request, SyncStore, UnsignedPermit};
 use smallvec::SmallVec;
 
-/// Maximum number of slots in flight with a release to come. Beyond it, slots free themselves after their hold.
+/// Maximum number of slots in flight with a release to come. Beyond it, slots free themselves after
+/// their hold.
 const MAX_RELEASES: usize = 1_000_000;
 
 /// Decisions of one policy over a log, in the order of time.
@@ -45,8 +46,8 @@ impl Run {
         Self { gate, clock, now_ms: 0, releases: BinaryHeap::new(), unreleased: 0 }
     }
 
-    /// Decides a request and passes the answer with the rules that apply to `read`. A start before the last one counts as
-    /// that one.
+    /// Decides a request and passes the answer with the rules that apply to `read`. A start before
+    /// the last one counts as that one.
     #[inline]
     pub(super) fn decide<R>(
         &mut self,

@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use super::demand::{DemandCounter, Stamps};
 
-/// Subjects of a rule by the hash of their key, 64 bits under a random seed: that two of ten million subjects share one
-/// has a probability of one in 370,000.
+/// Subjects of a rule by the hash of their key, 64 bits under a random seed: that two of ten
+/// million subjects share one has a probability of one in 370,000.
 #[derive(Debug)]
 pub(super) struct Subjects {
     hashes: RandomState,

@@ -427,8 +427,8 @@ impl LimitTally {
         })
     }
 
-    /// Whether the limit touches a subject: certainly, and possibly. A log denies a subject something exactly if its peak
-    /// is above the quota.
+    /// Whether the limit touches a subject: certainly, and possibly. A log denies a subject
+    /// something exactly if its peak is above the quota.
     fn touches(&self, demand: &SubjectDemand, stamps: Stamps) -> (bool, bool) {
         let is_log = matches!(self.limit.kind(), LimitKind::Log { .. });
         if !is_log || stamps == Stamps::Milliseconds {

@@ -16,7 +16,8 @@ pub struct TimeAxis {
     pub buckets: usize,
 }
 
-/// Values over time, bucket by bucket from the start of the [`TimeAxis`]. Buckets at the end may be missing: they are 0.
+/// Values over time, bucket by bucket from the start of the [`TimeAxis`]. Buckets at the end may be
+/// missing: they are 0.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 #[serde(transparent)]
 pub struct Timeline(pub Vec<u64>);

@@ -1,0 +1,262 @@
+//! `slidegate replay`: reports, comparisons, conditions, and what it refuses.
+
+mod live_server;
+mod models;
+
+use serde_json::Value;
+use slidegate_testkit::program::{Ended, file, path, run};
+use tempfile::NamedTempFile;
+
+const LOGIN: &str = "
+version: 1
+server: { http: 127.0.0.1:8080 }
+rules:
+  - { name: login, match: { method: POST, path: /login }, key: [ip], limits: [3/min] }
+  - { name: all, limits: [100/s], mode: observe }
+";
+
+/// Log of JSON lines: a start in milliseconds, an address, and more members.
+fn log(lines: &[(u64, &str, &str)]) -> NamedTempFile {
+    let line = |(start_ms, ip, more): &(u64, &str, &str)| {
+        let start_ms = 1_763_199_960_000 + start_ms;
+        format!(r#"{{"start_ms":{start_ms},"status":200,"method":"POST","path":"/login","ip":"{ip}"{more}}}"#)
+    };
+    file(&lines.iter().map(|one| line(one) + "\n").collect::<String>())
+}
+
+/// Five log-ins of one address within four seconds, and one of another.
+fn five_logins() -> NamedTempFile {
+    let line = |at_ms| (at_ms, "203.0.113.7", "");
+    log(&[line(0), line(1_000), line(2_000), line(3_000), line(4_000), (5_000, "203.0.113.8", "")])
+}
+
+fn replay(log: &NamedTempFile, policy: &str, more: &[&str]) -> Ended {
+    let policy = file(policy);
+    run(&[&["replay", path(log), "--policy", path(&policy)], more].concat())
+}
+
+fn json(log: &NamedTempFile, policy: &str, more: &[&str]) -> Value {
+    let ended = replay(log, policy, &[more, &["--json"]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    serde_json::from_str(&ended.stdout).expect("JSON")
+}
+
+#[test]
+fn the_report_says_who_is_limited() {
+    let (log, policy) = (five_logins(), file(LOGIN));
+    let ended = run(&["replay", path(&log), "--policy", path(&policy)]);
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    let report = ended.stdout.replace(path(&log), "LOG");
+    for expected in [
+        "replay  LOG   6 lines   15 Nov 09:46 – 09:46   ",
+        "  read as JSON lines: time is the START, milliseconds, no duration\n",
+        "rule           limit  requests  denied       subjects touched  peak/quota\n",
+        "login          3/min         6       2  33%            1 of 2         5/3  ",
+        "all (observe)  100/s         6       0   0%                 0       1/100  ",
+        "203.0.113.7  login       2   5  15 Nov 09:46:03  ",
+    ] {
+        assert!(report.contains(expected), "{expected}\n{report}");
+    }
+}
+
+#[test]
+fn json_has_the_numbers() {
+    let report = json(&five_logins(), LOGIN, &[]);
+    let login = &report["rules"][0];
+    assert_eq!(login["requests"], 6);
+    assert_eq!(login["denied"], 2);
+    assert_eq!(login["subjects"], 2);
+    assert_eq!(login["touched"]["high"], 1);
+    assert_eq!(login["limits"][0]["peak"]["high"], 5);
+    let denied = &report["most_denied"][0];
+    assert_eq!(denied["key"]["ip"], "203.0.113.7");
+    assert_eq!(denied["first_denial_ms"], 1_763_199_963_000_u64);
+    assert_eq!(report["requests"]["decided"], 6);
+    assert_eq!(report["precision"], "exact");
+}
+
+#[test]
+fn conditions_decide_the_exit_code() {
+    let log = five_logins();
+    let rows = [
+        ("login.denied > 10%", 1),
+        ("login.denied > 34%", 0),
+        ("login.denied >= 2", 1),
+        ("denied < 2", 0),
+        ("login.touched > 50%", 0),
+        ("login.touched >= 50%", 1),
+        ("all.would_deny > 0", 0),
+        ("login.denied", 2),
+        ("logn.denied > 0", 2),
+        ("newly_denied > 0", 2),
+    ];
+    for (condition, code) in rows {
+        let ended = replay(&log, LOGIN, &["--fail-if", condition]);
+        assert_eq!(ended.code, Some(code), "{condition}: {ended:?}");
+        if code == 1 {
+            assert!(ended.stderr.starts_with(&format!("error: {condition} (it is ")), "{}", ended.stderr);
+        }
+    }
+    let both = replay(&log, LOGIN, &["--fail-if", "denied > 100", "--fail-if", "login.denied > 1"]);
+    assert_eq!(both.code, Some(1), "{both:?}");
+}
+
+#[test]
+fn two_policies_are_compared() {
+    let (log, old) = (five_logins(), file(&LOGIN.replace("3/min", "4/min")));
+    let stricter = json(&log, LOGIN, &["--against", path(&old), "--fail-if", "newly_denied > 1"]);
+    let against = &stricter["against"];
+    assert_eq!((&against["newly_denied"], &against["newly_allowed"]), (&1.into(), &0.into()));
+    assert_eq!(against["newly_denied_by"][0]["rule"], "login");
+    assert_eq!(against["newly_denied_subjects"][0]["key"]["ip"], "203.0.113.7");
+    let looser = json(&log, &LOGIN.replace("3/min", "5/min"), &["--against", path(&old)]);
+    let against = &looser["against"];
+    assert_eq!((&against["newly_denied"], &against["newly_allowed"]), (&0.into(), &1.into()));
+}
+
+/// A burst on both sides of a window's edge: what each algorithm admits within a minute.
+#[test]
+fn algorithms_are_compared() {
+    let burst = |from_ms: u64| (0..12).map(move |n| (from_ms + n, "203.0.113.7", ""));
+    // The first minute ends after 60 s: 1,763,199,960 s is a whole minute.
+    let log = log(&burst(59_000).chain(burst(60_500)).collect::<Vec<_>>());
+    let report = json(&log, &LOGIN.replace("3/min", "10/min"), &["--algorithms"]);
+    let most = |index: usize| {
+        let algorithm = &report["algorithms"][index];
+        (algorithm["algorithm"].as_str().expect("a name"), algorithm["limits"][0]["most_admitted"].as_u64())
+    };
+    assert_eq!(
+        [0, 1, 2, 3].map(most),
+        [("log", Some(10)), ("counter", Some(10)), ("fixed", Some(20)), ("gcra", Some(10))]
+    );
+    assert_eq!(report["algorithms"][2]["limits"][0]["denied"], 4);
+}
+
+#[test]
+fn rules_in_observe_mode_would_deny() {
+    let (log, observed) = (five_logins(), LOGIN.replace("limits: [3/min]", "limits: [3/min], mode: observe"));
+    let report = json(&log, &observed, &[]);
+    assert_eq!(report["requests"]["denied"], 0);
+    assert_eq!(report["requests"]["would_deny"], 2);
+    assert_eq!(report["rules"][0]["would_deny"], 2);
+    let enforced = json(&log, &observed, &["--as-enforced"]);
+    assert_eq!(enforced["requests"]["denied"], 2);
+}
+
+#[test]
+fn requests_that_were_limited_are_counted_and_may_be_left_out() {
+    let lines: Vec<(u64, &str, &str)> = (0..5).map(|n| (n, "203.0.113.7", "")).collect();
+    let text = std::fs::read_to_string(log(&lines).path()).expect("a log");
+    let log = file(&text.replacen("\"status\":200", "\"status\":429", 2));
+    let asked = json(&log, LOGIN, &[]);
+    assert_eq!((&asked["requests"]["limited_in_log"], &asked["requests"]["decided"]), (&2.into(), &5.into()));
+    let skipped = json(&log, LOGIN, &["--limited", "skip"]);
+    assert_eq!((&skipped["requests"]["skipped"], &skipped["requests"]["decided"]), (&2.into(), &3.into()));
+    let report = replay(&log, LOGIN, &[]).stdout;
+    assert!(report.contains("2 requests (40%) were limited already (429)"), "{report}");
+}
+
+#[test]
+fn a_key_that_the_log_does_not_have_is_an_error() {
+    let policy = "version: 1\nrules: [{ name: search, key: [api_key], limits: [3/min] }]";
+    let log = five_logins();
+    let ended = replay(&log, policy, &[]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    for expected in ["rule `search`", "`api_key`", "api_key=FIELD"] {
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+    let keyed =
+        (0..5).map(|n| (n, "203.0.113.7", if n < 4 { r#","k":{"x":"one"}"# } else { r#","k":{"x":"two"}"# }));
+    let report =
+        json(&super::replay::log(&keyed.collect::<Vec<_>>()), policy, &["--attribute", "api_key=k.x"]);
+    assert_eq!((&report["rules"][0]["denied"], &report["rules"][0]["subjects"]), (&1.into(), &2.into()));
+}
+
+const COMBINED: &str = r#"203.0.113.7 - - [15/Nov/2025:09:46:00 +0000] "POST /login HTTP/1.1" 200 12 "-" "test"
+"#;
+
+#[test]
+fn whole_seconds_give_ranges_and_refuse_shorter_windows() {
+    // Four of one second and two of the next: within a second there were four to six.
+    let log = file(&format!("{}{}", COMBINED.repeat(4), COMBINED.replace("46:00", "46:01").repeat(2)));
+    let policy = LOGIN.replace("3/min", "5/s");
+    let report = json(&log, &policy, &["--server", "apache"]);
+    let limit = &report["rules"][0]["limits"][0];
+    assert_eq!(report["precision"], "whole_seconds");
+    assert_eq!((&limit["peak"]["low"], &limit["peak"]["high"]), (&4.into(), &6.into()));
+    assert_eq!((&limit["touched"]["low"], &limit["touched"]["high"]), (&0.into(), &1.into()));
+    let ends = json(&log, &policy, &[]);
+    assert_eq!(ends["precision"], "whole_second_ends");
+    let ended = replay(&log, &LOGIN.replace("3/min", "5/500ms"), &[]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    for expected in ["5/500ms", "rule `login`", "--formats"] {
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn in_flight_limits_need_durations() {
+    let policy = "version: 1\nrules: [{ name: jobs, key: [ip], limits: [{ in_flight: 2, hold: 30s }] }]";
+    let without = json(&five_logins(), policy, &[]);
+    assert_eq!(without["requests"]["denied"], 0);
+    assert_eq!(without["rules"][0]["limits"], Value::Array(Vec::new()));
+    let note = without["notes"][0].as_str().expect("a note");
+    assert!(note.contains("rule `jobs`") && note.contains("no durations"), "{note}");
+    // A second each, every 400 ms: the third overlaps two, the fourth comes when the first has
+    // ended.
+    let lines: Vec<_> = (0..4).map(|n| (400 * n, "203.0.113.7", r#","duration_ms":1000"#)).collect();
+    let report = json(&log(&lines), policy, &[]);
+    assert_eq!(
+        (&report["requests"]["denied"], &report["rules"][0]["limits"][0]["peak"]["high"]),
+        (&1.into(), &2.into())
+    );
+}
+
+#[test]
+fn verdicts_are_json_lines_or_csv() {
+    let (log, folder) = (five_logins(), tempfile::tempdir().expect("a folder"));
+    for (name, expected) in [
+        ("verdicts.csv", "LOG,4,1763199963000,denied,login-3/min,,0,57000\n"),
+        (
+            "verdicts.json",
+            r#"{"file":"LOG","line":4,"at_ms":1763199963000,"verdict":"denied","refused_by":["login-3/min"],"would_refuse":[],"remaining":0,"retry_after_ms":57000}"#,
+        ),
+    ] {
+        let verdicts = folder.path().join(name);
+        let verdicts = verdicts.to_str().expect("a path");
+        let ended = replay(&log, LOGIN, &["--verdicts", verdicts]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let text = std::fs::read_to_string(verdicts).expect("verdicts").replace(path(&log), "LOG");
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.lines().filter(|line| line.contains("LOG")).count(), 6, "{text}");
+    }
+    let ended = replay(&log, LOGIN, &["--verdicts", "/nonexistent/verdicts.csv"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("cannot write /nonexistent/verdicts.csv"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_2() {
+    let log = five_logins();
+    let rows = [
+        (replay(&log, "version: 1\nrules: [{ name: a, limits: [1/moon] }]", &[]), "invalid limit"),
+        (run(&["replay", "/nonexistent.log", "--policy", path(&file(LOGIN))]), "/nonexistent.log"),
+        (run(&["replay", path(&log), "--policy", "/nonexistent.yaml"]), "/nonexistent.yaml"),
+        (run(&["replay", path(&log)]), "--policy"),
+        (run(&["replay", "-", "--policy", "-"]), "standard input can be read only once"),
+        (replay(&file("what is this\n"), LOGIN, &[]), "unknown format"),
+    ];
+    for (ended, expected) in rows {
+        assert_eq!(ended.code, Some(2), "{expected}: {ended:?}");
+        assert!(ended.stderr.contains(expected), "{expected}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn formats_are_explained() {
+    let ended = run(&["replay", "--formats"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for expected in ["nginx: ", "$msec $request_time", "Apache: ", "HAProxy: "] {
+        assert!(ended.stdout.contains(expected), "{}", ended.stdout);
+    }
+}
