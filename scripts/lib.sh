@@ -377,7 +377,7 @@ need_client_python() {
     mkdir -p "$target/tools"
     tools=$(cd "$target/tools" && pwd)/python-client
     if [ -z "${SLIDEGATE_CLIENT_PYTHON:-}" ] && ! cmp --silent "$pinned" "$tools/pinned.txt"; then
-        echo "installing $(grep -E '^(maturin|pytest|mypy|ruff|httpx|requests|tenacity|http_sfv|limits)==' "$pinned" | xargs) from PyPI"
+        echo "installing $(grep -E '^(maturin|pytest|mypy|ruff|httpx|requests|tenacity|http_sfv|limits|fastapi|uvicorn)==' "$pinned" | xargs) from PyPI"
         rm -rf "$tools"
         if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then apt_install python3-venv; fi
         python3 -m venv "$tools"
@@ -413,8 +413,8 @@ python_client() {
         cd clients/python
         cargo fmt --check
         cargo clippy --quiet --locked --all-targets -- -D warnings
-        "$SLIDEGATE_CLIENT_PYTHON" -m ruff format --quiet --check
-        "$SLIDEGATE_CLIENT_PYTHON" -m ruff check --quiet
+        "$SLIDEGATE_CLIENT_PYTHON" -m ruff format --quiet --check --config pyproject.toml . ../../examples/fastapi
+        "$SLIDEGATE_CLIENT_PYTHON" -m ruff check --quiet --config pyproject.toml . ../../examples/fastapi
         "$SLIDEGATE_CLIENT_PYTHON" -m mypy
         quietly "$SLIDEGATE_CLIENT_PYTHON" -m maturin sdist --out "$SLIDEGATE_DIST"
         "$SLIDEGATE_CLIENT_PYTHON" -m pytest --quiet
