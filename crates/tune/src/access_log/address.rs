@@ -1,6 +1,6 @@
 //! Address of the client, by the server's own rule.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
@@ -31,11 +31,9 @@ impl ClientAddress {
 
     /// Appends the address of a line's client; nothing if it has none.
     #[inline]
-    pub(super) fn append(&mut self, peer: &[u8], forwarded_for: &[u8], text: &mut String) {
-        if self.trusted_proxies.is_empty()
-            && let Some(peer) = plain_ipv4(peer)
-        {
-            text.push_str(peer);
+    pub(super) fn append(&mut self, peer: &[u8], forwarded_for: &[u8], text: &mut Vec<u8>) {
+        if self.trusted_proxies.is_empty() && is_plain_ipv4(peer) {
+            text.extend_from_slice(peer);
             return;
         }
         if peer != self.last.peer || forwarded_for != self.last.forwarded_for {
@@ -44,7 +42,7 @@ impl ClientAddress {
             self.last.peer = peer.to_vec();
             self.last.forwarded_for = forwarded_for.to_vec();
         }
-        text.push_str(&self.last.client);
+        text.extend_from_slice(self.last.client.as_bytes());
     }
 
     /// Without a peer, as Envoy's log has none, the last hop is the peer: Envoy wrote it.
@@ -78,16 +76,51 @@ fn parse(peer: &[u8]) -> Option<IpAddr> {
     host.parse().ok()
 }
 
-/// Peer that is an IPv4 address, which has one spelling.
+/// Whether a peer is an IPv4 address in its only spelling: four numbers up to 255 without leading zeros.
 #[inline]
-fn plain_ipv4(peer: &[u8]) -> Option<&str> {
-    let text = str::from_utf8(peer).ok()?;
-    text.parse::<Ipv4Addr>().is_ok().then_some(text)
+fn is_plain_ipv4(peer: &[u8]) -> bool {
+    let (mut number, mut digits, mut dots) = (0_u32, 0, 0);
+    for byte in peer {
+        match byte {
+            b'0'..=b'9' if digits < 3 && (digits == 0 || number > 0) => {
+                number = number * 10 + u32::from(byte - b'0');
+                digits += 1;
+            }
+            b'.' if digits > 0 && number <= 255 => (number, digits, dots) = (0, 0, dots + 1),
+            _ => return false,
+        }
+    }
+    digits > 0 && number <= 255 && dots == 3
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_addresses_are_those_with_one_spelling() {
+        let rows = [
+            "0.0.0.0",
+            "255.255.255.255",
+            "1.2.3",
+            "1.2.3.4.5",
+            "256.1.1.1",
+            "01.2.3.4",
+            "1.2.3.",
+            ".1.2.3.4",
+            "1..2.3",
+            "1.2.3.400",
+            "1.2.3.4444",
+            "",
+            "::1",
+            "1.2.3.4 ",
+            "10.20.30.40",
+            "00.1.1.1",
+        ];
+        for peer in rows {
+            assert_eq!(is_plain_ipv4(peer.as_bytes()), peer.parse::<std::net::Ipv4Addr>().is_ok(), "{peer}");
+        }
+    }
 
     #[test]
     fn clients() {
@@ -112,9 +145,9 @@ mod tests {
         for (trusted, peer, forwarded_for, expected) in rows {
             let mut address = ClientAddress::new(trusted);
             for _ in 0..2 {
-                let mut text = String::new();
+                let mut text = Vec::new();
                 address.append(peer.as_bytes(), forwarded_for.as_bytes(), &mut text);
-                assert_eq!(text, expected, "{peer} {forwarded_for}");
+                assert_eq!(text, expected.as_bytes(), "{peer} {forwarded_for}");
             }
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct LineBatch {
     /// Values of needed attributes: as many per record as attributes are needed.
     values: Vec<TextRange>,
     needed: usize,
+    /// Text of the values while lines are added, and once the batch is complete.
+    bytes: Vec<u8>,
     text: String,
 }
 
@@ -60,7 +62,8 @@ impl LineBatch {
     pub(super) fn restart(&mut self, file: usize, first_line: u64, needed: usize) {
         self.records.clear();
         self.values.clear();
-        self.text.clear();
+        self.bytes = std::mem::take(&mut self.text).into_bytes();
+        self.bytes.clear();
         self.unreadable_lines.clear();
         (self.lines_read, self.bytes_read, self.unreadable, self.is_last) = (0, 0, 0, false);
         (self.file, self.first_line, self.needed) = (file, first_line, needed);
@@ -92,16 +95,17 @@ impl LineBatch {
         fields: &LineFields<'_>,
         sources: &mut [FieldSource],
     ) -> Result<(), UnreadableReason> {
-        let (text_bytes, values) = (self.text.len(), self.values.len());
+        let (bytes, values) = (self.bytes.len(), self.values.len());
         for source in sources {
-            let start = self.text.len();
-            if let Err(reason) = source.append(fields, &mut self.text) {
-                self.text.truncate(text_bytes);
-                self.values.truncate(values);
-                return Err(reason);
-            }
+            let start = self.bytes.len();
+            source.append(fields, &mut self.bytes);
             // A batch is made of one block of at most two megabytes, and unescaping shortens.
-            self.values.push(TextRange { start: start as u32, bytes: (self.text.len() - start) as u32 });
+            self.values.push(TextRange { start: start as u32, bytes: (self.bytes.len() - start) as u32 });
+        }
+        if !self.bytes[bytes..].is_ascii() && !self.are_utf8(values) {
+            self.bytes.truncate(bytes);
+            self.values.truncate(values);
+            return Err(UnreadableReason::NotUtf8);
         }
         let duration_ms =
             fields.duration_ms.map_or(NO_DURATION, |ms| ms.min(u64::from(NO_DURATION - 1)) as u32);
@@ -112,6 +116,22 @@ impl LineBatch {
             status: fields.status.unwrap_or(NO_STATUS),
         });
         Ok(())
+    }
+
+    /// Whether every value from this one on is UTF-8.
+    #[cold]
+    fn are_utf8(&self, values: usize) -> bool {
+        let mut values = self.values[values..].iter();
+        values
+            .all(|range| str::from_utf8(&self.bytes[range.start as usize..][..range.bytes as usize]).is_ok())
+    }
+
+    /// Makes the values readable, after the last line.
+    ///
+    /// # Panics
+    /// If a value is not UTF-8, which [`push`](Self::push) makes sure of.
+    pub(super) fn complete(&mut self) {
+        self.text = String::from_utf8(std::mem::take(&mut self.bytes)).expect("values are UTF-8");
     }
 
     /// Start of a line, without the share of a second that its place in the file adds.

@@ -53,6 +53,8 @@ pub(super) struct LineFields<'l> {
     /// Columns or JSON fields of attributes.
     pub(super) mapped: &'l MappedValues,
     pub(super) escape: Escape,
+    /// Escape of the target: none, if there is nothing escaped in it.
+    pub(super) target_escape: Escape,
 }
 
 impl<'l> LineFields<'l> {
@@ -74,6 +76,7 @@ impl<'l> LineFields<'l> {
             named: b"",
             mapped: &NO_VALUES,
             escape,
+            target_escape: escape,
         }
     }
 

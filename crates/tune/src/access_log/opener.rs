@@ -110,16 +110,14 @@ impl OpenedLog {
     ) -> Result<Option<LogStream>, ReadError> {
         let input = || self.input.name();
         let block = reader.next_block().map_err(|source| ReadError::Io { input: input(), source })?;
-        let (lines, has_lines) = (block.lines, !block.lines.is_empty() || block.end == Some(LogEnd::Torn));
-        let format = match &self.facts {
-            Some(facts) => Some(facts.format),
-            None => options.format.or_else(|| detection::detect(lines, options)),
-        };
-        let format = match format {
+        let lines = block.lines;
+        let is_unreadable = block.has_skipped || block.end == Some(LogEnd::Torn);
+        let known = self.facts.as_ref().map(|facts| facts.format).or(options.format);
+        let format = match known.or_else(|| detection::detect(lines, options)) {
+            _ if lines.is_empty() && !is_unreadable => return Ok(None),
+            // What was there instead of lines is counted; any format does.
+            _ if lines.is_empty() => AccessLogFormat::NginxCombined,
             Some(format) => format,
-            // The damage is counted.
-            None if lines.is_empty() && has_lines => AccessLogFormat::NginxCombined,
-            None if lines.is_empty() => return Ok(None),
             None => return Err(ReadError::UnknownFormat { input: input(), line: first_line(lines) }),
         };
         let no_time = |NoTimeField| ReadError::NoTime { input: input(), known: NoTimeField::known() };

@@ -92,6 +92,7 @@ impl ParsedLog {
             batch.lines_read += 1;
         }
         batch.is_last = block.end.is_some();
+        batch.complete();
         self.line = batch.next_line();
         let bytes_read = stream.reader.bytes_read();
         batch.bytes_read = bytes_read - self.bytes_read;

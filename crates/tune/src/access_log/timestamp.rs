@@ -28,17 +28,24 @@ pub(super) struct MinuteCache {
     start_s: i64,
     /// Zone of stamps that have none.
     default_zone: TimeZone,
+    /// Stamp in the common log format that was parsed last: lines of a second share it.
+    last: ([u8; CLF_BYTES], LogTime),
 }
 
 impl MinuteCache {
     pub(super) fn new(default_zone: TimeZone) -> Self {
-        Self { minute: Vec::new(), zone: Vec::new(), start_s: 0, default_zone }
+        let last = ([0; CLF_BYTES], LogTime { ms: 0, has_fraction: false });
+        Self { minute: Vec::new(), zone: Vec::new(), start_s: 0, default_zone, last }
     }
 
     /// Parses `15/Nov/2026:09:46:01 +0000`, with parts of a second before the zone, or without a zone.
     #[inline]
     pub(super) fn clf(&mut self, stamp: &[u8]) -> Option<LogTime> {
-        self.stamp(stamp, 17, clf_minute)
+        let Ok(whole) = <&[u8; CLF_BYTES]>::try_from(stamp) else { return self.stamp(stamp, 17, clf_minute) };
+        if *whole != self.last.0 {
+            self.last = (*whole, self.stamp(stamp, 17, clf_minute)?);
+        }
+        Some(self.last.1)
     }
 
     /// Parses `2026-11-15T09:46:01.123Z`, with or without parts of a second and a zone.

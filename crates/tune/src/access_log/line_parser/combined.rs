@@ -127,6 +127,9 @@ pub(super) fn parse_request<'l>(
     let mut fields = LineFields::new(stamp_ms, time_meaning, Escape::Backslash);
     (fields.peer, fields.remote_user, fields.status) = (peer, remote_user, status);
     (fields.method, fields.target) = (method, target);
+    if memchr::memchr(b'\\', target).is_none() {
+        fields.target_escape = Escape::None;
+    }
     Ok((fields, rest))
 }
 

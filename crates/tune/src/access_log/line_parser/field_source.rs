@@ -1,14 +1,13 @@
 //! Where a needed attribute comes from in the lines of one file.
 
-use std::fmt::Write;
+use std::io::Write;
 
 use slidegate::http::{host_name, target_path};
 
 use super::LineFields;
-use super::escape::{Escape, quote_end, unescape};
+use super::escape::{quote_end, unescape};
 use crate::access_log::address::ClientAddress;
 use crate::access_log::format::AccessLogFormat;
-use crate::access_log::report::UnreadableReason;
 
 /// Field of a line, and what makes an attribute's value of it.
 #[derive(Debug)]
@@ -71,63 +70,62 @@ impl FieldSource {
 
     /// Appends the value of a line. Nothing if it has none.
     #[inline]
-    pub(in crate::access_log) fn append(
-        &mut self,
-        fields: &LineFields<'_>,
-        text: &mut String,
-    ) -> Result<(), UnreadableReason> {
+    pub(in crate::access_log) fn append(&mut self, fields: &LineFields<'_>, text: &mut Vec<u8>) {
         let escape = fields.escape;
         match self {
-            Self::Method => append_text(fields.method, escape, text),
+            Self::Method => text.extend_from_slice(fields.method),
             Self::Path => append_path(fields, text),
             Self::Host => append_host(fields, text),
-            Self::Address(address) => {
-                address.append(fields.peer, fields.forwarded_for, text);
-                Ok(())
-            }
-            Self::RemoteUser => append_text(fields.remote_user, escape, text),
-            Self::Referer => append_text(fields.referer, escape, text),
-            Self::UserAgent => append_text(fields.user_agent, escape, text),
-            Self::ForwardedFor => append_text(fields.forwarded_for, escape, text),
+            Self::Address(address) => address.append(fields.peer, fields.forwarded_for, text),
+            Self::RemoteUser => text.extend_from_slice(&unescape(fields.remote_user, escape)),
+            Self::Referer => text.extend_from_slice(&unescape(fields.referer, escape)),
+            Self::UserAgent => text.extend_from_slice(&unescape(fields.user_agent, escape)),
+            Self::ForwardedFor => text.extend_from_slice(&unescape(fields.forwarded_for, escape)),
             Self::Status => {
                 if let Some(status) = fields.status {
-                    // Writing to a string does not fail.
+                    // Writing to memory does not fail.
                     let _ = write!(text, "{status}");
                 }
-                Ok(())
             }
-            Self::Named(name) => append_text(named_field(fields.named, name.as_bytes()), escape, text),
-            Self::Mapped(index) => append_text(fields.mapped.get(*index), escape, text),
-            Self::Missing => Ok(()),
+            Self::Named(name) => {
+                text.extend_from_slice(&unescape(named_field(fields.named, name.as_bytes()), escape));
+            }
+            Self::Mapped(index) => text.extend_from_slice(&unescape(fields.mapped.get(*index), escape)),
+            Self::Missing => {}
         }
     }
 }
 
-/// Appends the text of a field.
+/// Appends the path of the target. What is not UTF-8 is appended as it is: the line is not read then.
 #[inline]
-fn append_text(field: &[u8], escape: Escape, text: &mut String) -> Result<(), UnreadableReason> {
-    text.push_str(&unescape(field, escape)?);
-    Ok(())
-}
-
-#[inline]
-fn append_path(fields: &LineFields<'_>, text: &mut String) -> Result<(), UnreadableReason> {
-    if !fields.target.is_empty() {
-        text.push_str(target_path(&unescape(fields.target, fields.escape)?));
+fn append_path(fields: &LineFields<'_>, text: &mut Vec<u8>) {
+    let target = unescape(fields.target, fields.target_escape);
+    // Of a target that is a path, this is all that `target_path` does.
+    let end = memchr::memchr(b'?', &target).unwrap_or(target.len());
+    match &target[..end] {
+        path @ [b'/', ..] => text.extend_from_slice(path),
+        _ if target.is_empty() => {}
+        _ => match str::from_utf8(&target) {
+            Ok(target) => text.extend_from_slice(target_path(target).as_bytes()),
+            Err(_) => text.extend_from_slice(&target),
+        },
     }
-    Ok(())
 }
 
 /// Appends the host that the line has, or that of an absolute target.
-fn append_host(fields: &LineFields<'_>, text: &mut String) -> Result<(), UnreadableReason> {
-    let host = unescape(fields.host, fields.escape)?;
-    if !host.is_empty() {
-        text.push_str(&host_name(&host));
-    } else if !fields.target.starts_with(b"/") {
-        let target = unescape(fields.target, fields.escape)?;
-        text.push_str(&host_name(authority_of(&target)));
+fn append_host(fields: &LineFields<'_>, text: &mut Vec<u8>) {
+    let host = unescape(fields.host, fields.escape);
+    let target = unescape(fields.target, fields.target_escape);
+    let host = match (&*host, &*target) {
+        (b"", [b'/', ..]) => return,
+        (b"", target) => str::from_utf8(target).map(authority_of),
+        (host, _) => str::from_utf8(host),
+    };
+    match host {
+        Ok(host) => text.extend_from_slice(host_name(host).as_bytes()),
+        // The line is not read then.
+        Err(_) => text.push(0xff),
     }
-    Ok(())
 }
 
 /// Host and port of an absolute target; empty of others.

@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Duration;
 
 use slidegate_testkit::cases::{self, Rng};
-use slidegate_tune::access_log::{AccessLogFormat, AttributeField, ReadOptions};
+use slidegate_tune::access_log::{AccessLogFormat, ReadOptions};
 use tempfile::TempDir;
 
 use super::{file, read};
@@ -204,7 +204,6 @@ fn requests_are_ordered_as_by_a_naive_oracle() {
         let options = ReadOptions {
             inputs: paths.iter().map(|path| file(path)).collect(),
             format: Some(setting.format),
-            attributes: vec![AttributeField { attribute: "end".to_owned(), field: "end".to_owned() }],
             reorder: Duration::from_millis(setting.reorder_ms),
             max_reordered_lines: setting.max_lines,
             ..ReadOptions::default()
