@@ -54,13 +54,13 @@ fn link_to(server: &FakeServer) -> RedisLink {
 
 /// What came of many calls.
 #[derive(Default, Debug)]
-struct Tally {
+struct CallCounts {
     done: u64,
     unsure: u64,
     not_run: u64,
 }
 
-impl Tally {
+impl CallCounts {
     fn add(&mut self, result: &Result<Vec<u8>, CallFailure>) {
         match result {
             Ok(_) => self.done += 1,

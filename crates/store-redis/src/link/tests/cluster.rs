@@ -127,12 +127,12 @@ async fn a_node_that_hangs_takes_nobody_with_it() {
     let (owner, _) = nodes.owner_and_other(KEY);
     let elsewhere =
         (0..).map(|key| key.to_string()).find(|key| nodes.owner_and_other(key).0.port != owner.port).unwrap();
-    let mut tally = Tally::default();
-    tally.add(&link.call(count_one(KEY), late()).await);
+    let mut counts = CallCounts::default();
+    counts.add(&link.call(count_one(KEY), late()).await);
     owner.signal("STOP");
     let open = |link: &RedisLink| link.health().iter().any(|(_, health)| *health == Health::Open);
     until("the breaker opens", async || {
-        tally.add(&link.call(count_one(KEY), Instant::now() + Duration::from_millis(20)).await);
+        counts.add(&link.call(count_one(KEY), Instant::now() + Duration::from_millis(20)).await);
         open(&link)
     })
     .await;
@@ -142,12 +142,12 @@ async fn a_node_that_hangs_takes_nobody_with_it() {
     owner.signal("CONT");
     until("it is back", async || {
         let result = link.call(count_one(KEY), soon()).await;
-        tally.add(&result);
+        counts.add(&result);
         result.is_ok()
     })
     .await;
     let counted: u64 = owner.count(KEY).await;
-    tally.assert_fits(counted);
+    counts.assert_fits(counted);
 }
 
 #[tokio::test]
@@ -208,12 +208,12 @@ async fn a_replica_that_takes_over_is_found() {
     until("all know of it", all_know).await;
     let owner = nodes.0.iter().position(|node| node.port == owner.port).unwrap();
     drop(nodes.0.remove(owner));
-    let mut tally = Tally { done: 1, ..Tally::default() };
+    let mut counts = CallCounts { done: 1, ..CallCounts::default() };
     until("calls reach the replica", async || {
         let result = link.call(count_one(KEY), soon()).await;
-        tally.add(&result);
+        counts.add(&result);
         result.is_ok()
     })
     .await;
-    tally.assert_fits(replica.count(KEY).await);
+    counts.assert_fits(replica.count(KEY).await);
 }

@@ -23,11 +23,11 @@ async fn connections_that_break_under_load_count_nothing_twice() {
         .map(|_| {
             let link = link.clone();
             tokio::spawn(async move {
-                let mut tally = Tally::default();
-                while tally.done < 1000 {
-                    tally.add(&link.call(count_one("k"), soon()).await);
+                let mut counts = CallCounts::default();
+                while counts.done < 1000 {
+                    counts.add(&link.call(count_one("k"), soon()).await);
                 }
-                tally
+                counts
             })
         })
         .collect();
@@ -35,11 +35,11 @@ async fn connections_that_break_under_load_count_nothing_twice() {
         let _: i64 = server.ask(&["CLIENT", "KILL", "TYPE", "normal"]).await;
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    let mut total = Tally::default();
-    for tally in join_all(workers).await.into_iter().map(Result::unwrap) {
-        total.done += tally.done;
-        total.unsure += tally.unsure;
-        total.not_run += tally.not_run;
+    let mut total = CallCounts::default();
+    for counts in join_all(workers).await.into_iter().map(Result::unwrap) {
+        total.done += counts.done;
+        total.unsure += counts.unsure;
+        total.not_run += counts.not_run;
     }
     assert!(total.unsure > 0, "{total:?}");
     total.assert_fits(server.count("k").await);
@@ -49,14 +49,14 @@ async fn connections_that_break_under_load_count_nothing_twice() {
 async fn a_server_that_hangs_is_left_alone_and_comes_back() {
     let server = FakeServer::start(&[]).await;
     let link = link_to(&server);
-    let mut tally = Tally::default();
-    tally.add(&link.call(count_one("k"), late()).await);
+    let mut counts = CallCounts::default();
+    counts.add(&link.call(count_one("k"), late()).await);
     server.signal("STOP");
     let hung = link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await;
     assert_eq!(hung, Err(CallFailure::MayHaveRun(RedisError::TimedOut)));
-    tally.add(&hung);
+    counts.add(&hung);
     until("the breaker opens", async || {
-        tally.add(&link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await);
+        counts.add(&link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await);
         link.health()[0].1 == Health::Open
     })
     .await;
@@ -64,20 +64,20 @@ async fn a_server_that_hangs_is_left_alone_and_comes_back() {
     // Probes fail meanwhile, on connections that are made and never answer.
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(700) {
-        tally.add(&link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await);
+        counts.add(&link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     server.signal("CONT");
     let woken = Instant::now();
     until("it is back", async || {
         let result = link.call(count_one("k"), Instant::now() + Duration::from_millis(50)).await;
-        tally.add(&result);
+        counts.add(&result);
         result.is_ok()
     })
     .await;
     assert!(woken.elapsed() < Duration::from_secs(2), "{:?}", woken.elapsed());
     assert_eq!(link.health()[0].1, Health::Closed);
-    tally.assert_fits(server.count("k").await);
+    counts.assert_fits(server.count("k").await);
 }
 
 #[tokio::test]
