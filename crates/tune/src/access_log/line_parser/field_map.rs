@@ -351,19 +351,16 @@ mod tests {
     #[test]
     fn a_mapped_time_is_preferred() {
         let names = ["start_time", "timestamp", "when"].map(str::to_owned);
-        let rows: [(&[(&str, &str)], Option<(&str, TimeMeaning)>); 5] = [
-            (&[], Some(("start_time", TimeMeaning::Start))),
-            (&[("time", "when")], Some(("when", TimeMeaning::End))),
-            (&[("end", "timestamp")], Some(("timestamp", TimeMeaning::End))),
-            (&[("start", "when"), ("end", "timestamp")], Some(("when", TimeMeaning::Start))),
-            (&[("start", "missing")], None),
+        let rows = [
+            ("", Some(("start_time", TimeMeaning::Start))),
+            ("time=when", Some(("when", TimeMeaning::End))),
+            ("end=timestamp", Some(("timestamp", TimeMeaning::End))),
+            ("start=when end=timestamp", Some(("when", TimeMeaning::Start))),
+            ("start=missing", None),
         ];
         for (attributes, expected) in rows {
-            let attribute = |&(attribute, field): &(&str, &str)| AttributeField {
-                attribute: attribute.to_owned(),
-                field: field.to_owned(),
-            };
-            let attributes = attributes.iter().map(attribute).collect();
+            let attributes = attributes.split_whitespace().map(|text| text.parse().expect("an attribute"));
+            let attributes = attributes.collect::<Vec<AttributeField>>();
             let options = ReadOptions { attributes, ..ReadOptions::default() };
             let naming = Naming { names: &names, known: FieldNames::All, options: &options };
             let expected = expected.map(|(name, meaning)| (name.to_owned(), FieldRole::Time(meaning)));
