@@ -83,7 +83,7 @@ def in_flight(limit, charges, now):
     return sum(1 for charge in charges if charge.at_ms + limit.window_ms > now and charge.release_ms > now)
 
 
-def held(limit, charges, now):
+def usage(limit, charges, now):
     """Slots if nobody released one from now on."""
     return [charge for charge in charges if charge.at_ms + limit.window_ms > now and charge.release_ms > now]
 
@@ -99,7 +99,7 @@ def remaining(limit, charges, now):
 def wait(limit, charges, now):
     """First time from now on at which a unit fits, if nothing else comes: what is used only shrinks."""
     if limit.kind == "in_flight":
-        ends = sorted(charge.at_ms + limit.window_ms for charge in held(limit, charges, now))
+        ends = sorted(charge.at_ms + limit.window_ms for charge in usage(limit, charges, now))
         return ends[len(ends) - limit.quota] - now
     low, high = 0, 3 * limit.window_ms
     while high - low > 1:
