@@ -1,9 +1,9 @@
-"""Memory of replays of a log and of one ten times as long, with the same subjects.
+"""Memory of replays of a log and of one that is several times as long, with the same subjects.
 
-    python3 memory.py PROGRAM [--megabytes N]
+    python3 memory.py PROGRAM [--megabytes N] [--times N]
 
-The longer log has N megabytes, 1,000 by default. The peak of the resident memory of its replay may
-be at most 1.1 times that of the shorter one.
+The longer log has N megabytes, 1,000 by default, and is 10 times as long by default. The peak of the
+resident memory of its replay may be at most 1.1 times that of the shorter one.
 """
 
 import argparse
@@ -53,13 +53,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--megabytes", type=int, default=1_000)
+    parser.add_argument("--times", type=int, default=10)
     arguments = parser.parse_args()
     peaks = []
     with tempfile.TemporaryDirectory() as directory:
         policy = os.path.join(directory, "policy.yaml")
         with open(policy, "w") as file:
             file.write(POLICY)
-        for megabytes in [arguments.megabytes / 10, arguments.megabytes]:
+        for megabytes in [arguments.megabytes / arguments.times, arguments.megabytes]:
             log = os.path.join(directory, "access.json")
             lines = write_log(log, megabytes, SUBJECTS_PER_MEGABYTE * arguments.megabytes)
             peaks.append(replay(arguments.program, log, policy))
