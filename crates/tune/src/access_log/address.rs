@@ -79,18 +79,23 @@ fn parse(peer: &[u8]) -> Option<IpAddr> {
 /// Whether a peer is an IPv4 address in its only spelling: four numbers up to 255 without leading zeros.
 #[inline]
 fn is_plain_ipv4(peer: &[u8]) -> bool {
-    let (mut number, mut digits, mut dots) = (0_u32, 0, 0);
-    for byte in peer {
-        match byte {
-            b'0'..=b'9' if digits < 3 && (digits == 0 || number > 0) => {
-                number = number * 10 + u32::from(byte - b'0');
-                digits += 1;
-            }
-            b'.' if digits > 0 && number <= 255 => (number, digits, dots) = (0, 0, dots + 1),
-            _ => return false,
+    let mut rest = peer;
+    for number in 0..4 {
+        if number > 0 {
+            let Some(behind) = rest.strip_prefix(b".") else { return false };
+            rest = behind;
         }
+        let digits = match rest {
+            [b'1', b'0'..=b'9', b'0'..=b'9', ..]
+            | [b'2', b'0'..=b'4', b'0'..=b'9', ..]
+            | [b'2', b'5', b'0'..=b'5', ..] => 3,
+            [b'1'..=b'9', b'0'..=b'9', ..] => 2,
+            [b'0'..=b'9', ..] => 1,
+            _ => return false,
+        };
+        rest = &rest[digits..];
     }
-    digits > 0 && number <= 255 && dots == 3
+    rest.is_empty()
 }
 
 #[cfg(test)]

@@ -28,7 +28,11 @@ pub(super) fn start<'l>(line: &'l [u8], stamps: &mut MinuteCache) -> Result<Line
     let space = memchr::memchr(b' ', line).ok_or(UnreadableReason::OtherFormat)?;
     let mut from = space;
     loop {
-        let bracket = from + memchr::memchr(b'[', &line[from..]).ok_or(UnreadableReason::NoTime)?;
+        // Most requests have no user.
+        let bracket = match &line[from..] {
+            [b' ', b'-', b' ', b'-', b' ', b'[', ..] => from + 5,
+            rest => from + memchr::memchr(b'[', rest).ok_or(UnreadableReason::NoTime)?,
+        };
         let behind = bracket + 1 + CLF_BYTES;
         if line.get(behind..behind + 3) == Some(b"] \"") {
             let stamp = stamps.clf(&line[bracket + 1..behind]).ok_or(UnreadableReason::NoTime)?;
