@@ -27,7 +27,7 @@ const CRATES: [(&str, &[&str]); 15] = [
     ("slidegate", &["slidegate-core", "slidegate-store", "slidegate-store-redis", "slidegate-policy"]),
     ("slidegate-client", &[]),
     ("slidegate-server", &["slidegate"]),
-    ("slidegate-tune", &["slidegate", "slidegate-core"]),
+    ("slidegate-tune", &["slidegate", "slidegate-client", "slidegate-core"]),
     ("slidegate-cli", &["slidegate", "slidegate-server", "slidegate-tune"]),
     ("slidegate-bench", &["slidegate", "slidegate-store", "slidegate-server", "slidegate-tune"]),
     ("slidegate-testkit", &["slidegate-core", "slidegate-store", "slidegate"]),

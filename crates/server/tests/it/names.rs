@@ -30,7 +30,7 @@ const SHARED_NAMES: [(&str, &str); 18] = [
     ("Signals", "the same thing on Unix and on Windows"),
     ("Slot", "a cell of the memory store, and a slot of an adaptive limit"),
     ("State", "of a limit, of a request in the tower layer, and of an adaptive limit"),
-    ("Subjects", "the display of subjects in telemetry, and their counter in replays"),
+    ("Subjects", "the display of subjects in telemetry, and their counters in replays and suggestions"),
     ("Table", "of the memory store, and a printed one"),
     ("Text", "of a request's attribute, and the printed report of a replay"),
     ("Window", "the window in a limit's text, and of samples of an adaptive limit"),
