@@ -55,7 +55,7 @@ pub(crate) fn gate_error<E: Display>(error: GateError<E>) -> PyErr {
     match error {
         GateError::Store(error) => store_error(error),
         GateError::Full => StoreError::new_err(error.to_string()),
-        GateError::TooManyPermits => PermitError::new_err(error.to_string()),
+        GateError::TooManyPermits { .. } => PermitError::new_err(error.to_string()),
         GateError::Request(_) | GateError::Conflict => request_error(error),
     }
 }

@@ -176,6 +176,10 @@ export interface Refusal {
   readonly replayed?: true;
   /** What rules that only look on would have said. */
   readonly observed?: readonly Limit[];
+  /**
+   * No limit denies the request: its key has as many open permits as it may. Settle or refund some.
+   */
+  readonly outcome?: 'too_many_permits';
 }
 
 export interface Settle {

@@ -41,7 +41,7 @@ pub enum BuildError {
     #[error("a limiter has at most {MAX_LIMITS} limits, not {0}")]
     TooManyLimits(usize),
     /// Two limits have the same history.
-    #[error("two limits count in the same history as {0}: give one of them a name (Limit::named) or drop it")]
+    #[error("two limits count in the same history as {0}: give one of them a name or drop it")]
     SameHistory(Limit),
 }
 

@@ -353,7 +353,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         if let IdempotentOutcome::Decided(Admission { verdict, grants }) = &mut outcome {
             if *grants == Grants::TooManyOpen {
                 self.settled.refuse_permit();
-                return Err(GateError::TooManyPermits);
+                return Err(GateError::too_many_permits(verdict));
             }
             if options.permits == Permits::None {
                 self.decide_overlaid(&charges.charges, verdict).await.map_err(GateError::Store)?;

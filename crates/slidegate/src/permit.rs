@@ -37,9 +37,7 @@ pub enum PermitError {
     #[error("this permit was not issued with this limiter's secret, or was changed")]
     Forged,
     /// The store repeats denials without looking, which a refund would make untrue.
-    #[error(
-        "a limiter over this store gives permits only if it is built with Builder::refundable, on every node"
-    )]
+    #[error("a limiter over this store gives permits only if it is `refundable`, on every node")]
     NotDeclared,
     /// The limiter has a GCRA limit, which keeps no entries that could be given back.
     #[error("a limiter with a GCRA limit gives no permits; use a log or a counter where costs are refunded")]

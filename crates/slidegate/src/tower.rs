@@ -35,6 +35,7 @@ mod future;
 mod layer;
 mod refusal;
 mod service;
+mod verdict_json;
 
 pub use body::LimitedBody;
 pub use charged::{ChargeGuard, Charged};

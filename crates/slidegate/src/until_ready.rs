@@ -25,7 +25,7 @@ pub enum WaitError<E> {
         cost: u64,
     },
     /// Too many callers wait for this key, or for all keys together.
-    #[error("the wait queue is full; retry later, or raise Builder::max_waiting")]
+    #[error("the wait queue is full; retry later, or raise `max_waiting`")]
     QueueFull,
     /// The store did not answer.
     #[error("the store failed: {0}")]

@@ -15,13 +15,13 @@ pub enum RedisError {
     #[error("lost the connection to Redis: {0}")]
     Lost(String),
     /// No reply before the deadline.
-    #[error("Redis did not reply in time; see RedisConfig::timeout")]
+    #[error("Redis did not reply within the timeout")]
     TimedOut,
     /// The circuit breaker of the server is open: it failed several times in a row.
     #[error("Redis failed repeatedly; the circuit breaker is open")]
     Open,
     /// The maximum number of requests is waiting for the server.
-    #[error("too many requests are waiting for Redis; see RedisConfig::max_waiting")]
+    #[error("too many requests are waiting for Redis; retry later")]
     Overloaded,
     /// The server answered with an error.
     #[error("Redis refused the command: {code} {text}")]

@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{HeaderMap, StatusCode};
-use slidegate::{GateError, Store};
+use slidegate::{GateError, Source, Store};
 
 use super::json;
 use super::reply_body::ReplyBody;
 use crate::runtime::backend::Backend;
+use crate::telemetry::labels;
 
 /// Response of a handler.
 pub(crate) type Reply = hyper::Response<ReplyBody>;
@@ -21,8 +22,8 @@ pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
-    /// Additional member.
-    outcome: Option<&'static str>,
+    /// Additional members, each after a comma.
+    members: Vec<u8>,
     kind: ProblemType,
 }
 
@@ -47,7 +48,7 @@ impl ProblemType {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), header: None, outcome: None, kind: ProblemType::Blank }
+        Self { status, detail: detail.into(), header: None, members: Vec::new(), kind: ProblemType::Blank }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -102,8 +103,19 @@ impl Problem {
     }
 
     /// Adds the member `outcome`.
-    pub(crate) fn outcome(self, outcome: &'static str) -> Self {
-        Self { outcome: Some(outcome), ..self }
+    pub(crate) fn outcome(mut self, outcome: &'static str) -> Self {
+        json::put_text(&mut self.members, ",\"outcome\":", outcome);
+        self
+    }
+
+    /// Adds the members of a denial by no limit: those of any 429.
+    fn denied(mut self, decided_by: Source, decided_at_ms: u64) -> Self {
+        let before = b",\"violated-policies\":[],\"allowed\":false,\"remaining\":null,\"retry_after_ms\":null,\"reset_after_ms\":null";
+        self.members.extend_from_slice(before);
+        json::put_number(&mut self.members, ",\"decided_at_ms\":", decided_at_ms);
+        json::put_text(&mut self.members, ",\"source\":", labels::source(decided_by));
+        self.members.extend_from_slice(b",\"limits\":[]");
+        self
     }
 
     pub(crate) fn into_reply(self) -> Reply {
@@ -121,9 +133,7 @@ impl Problem {
         let (kind, title) = self.kind.type_and_title(self.status);
         members(&mut body, kind, title, self.status);
         json::put_text(&mut body, ",\"detail\":", &self.detail);
-        if let Some(outcome) = self.outcome {
-            json::put_text(&mut body, ",\"outcome\":", outcome);
-        }
+        body.extend_from_slice(&self.members);
         body.push(b'}');
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, PROBLEM_JSON);
@@ -153,9 +163,9 @@ impl From<GateError<<Backend as Store>::Error>> for Problem {
             GateError::Request(error) => Problem::bad_request(error.to_string()),
             GateError::Conflict => Problem::new(StatusCode::CONFLICT, error.to_string()),
             GateError::Full => Problem::overloaded(error.to_string()),
-            GateError::TooManyPermits => {
+            GateError::TooManyPermits { decided_by, decided_at_ms } => {
                 let refused = Problem::new(StatusCode::TOO_MANY_REQUESTS, error.to_string());
-                refused.outcome("too_many_permits")
+                refused.denied(decided_by, decided_at_ms).outcome("too_many_permits")
             }
             GateError::Store(error) => Problem::store(&error),
         }
@@ -165,6 +175,26 @@ impl From<GateError<<Backend as Store>::Error>> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn too_many_permits_have_the_members_of_a_denial() {
+        let error = GateError::TooManyPermits { decided_by: Source::Store, decided_at_ms: 7 };
+        let (status, _, body) = Problem::from(error).into_parts();
+        let body: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+        let api: serde_json::Value = serde_json::from_str(include_str!("rest/openapi.json")).expect("JSON");
+        let schema = &api["components"]["schemas"]["Refusal"];
+        let members = body.as_object().expect("an object");
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(
+            schema["required"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .all(|name| { members.contains_key(name.as_str().expect("text")) })
+        );
+        assert!(members.keys().all(|name| !schema["properties"][name].is_null()), "{body}");
+        assert_eq!((&body["allowed"], &body["decided_at_ms"]), (&false.into(), &7.into()));
+    }
 
     #[test]
     fn no_room_for_an_idempotency_key_is_a_503_that_says_so() {

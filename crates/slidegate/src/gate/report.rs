@@ -38,7 +38,7 @@ impl<S, C> Gate<S, C> {
             }
             // The sender has to send another request.
             Ok(IdempotentOutcome::Conflict)
-            | Err(GateError::Request(_) | GateError::Conflict | GateError::TooManyPermits) => {}
+            | Err(GateError::Request(_) | GateError::Conflict | GateError::TooManyPermits { .. }) => {}
         }
     }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use slidegate_core::{Source, Verdict};
 use slidegate_policy::{Request, RequestError};
 
 /// Request to a gate, with its options.
@@ -40,8 +41,20 @@ pub enum GateError<E> {
     Full,
     /// A subject has as many open permits as it may: nothing was charged.
     #[error("{}", crate::PermitError::TooManyOpen)]
-    TooManyPermits,
+    TooManyPermits {
+        /// What decided so.
+        decided_by: Source,
+        /// Time of the decision.
+        decided_at_ms: u64,
+    },
     /// The store did not answer.
     #[error("the store failed: {0}")]
     Store(#[source] E),
+}
+
+impl<E> GateError<E> {
+    /// Refusal of a request that would get a permit beyond the maximum.
+    pub(super) fn too_many_permits(verdict: &Verdict) -> Self {
+        Self::TooManyPermits { decided_by: verdict.source, decided_at_ms: verdict.decided_at_ms }
+    }
 }

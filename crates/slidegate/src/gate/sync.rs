@@ -44,7 +44,7 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
         };
         if admission.grants == Grants::TooManyOpen {
             self.settled.refuse_permit();
-            return Err(GateError::TooManyPermits);
+            return Err(GateError::too_many_permits(&admission.verdict));
         }
         self.report_verdict(&policy, items, &admission.verdict);
         let mut follow_up = FollowUp::default();

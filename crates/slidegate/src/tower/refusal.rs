@@ -7,7 +7,9 @@ use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use slidegate_core::{Source, Wait};
 
+use super::verdict_json::{DenialOrigin, write_denial};
 use crate::gate::{Answer, LimitAnswer};
+use crate::permit::PermitError;
 use slidegate_policy::Blocked;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
@@ -16,7 +18,7 @@ const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const GRPC_RETRY_PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 /// Size of most bodies.
-const BODY_BYTES: usize = 384;
+const BODY_BYTES: usize = 640;
 
 /// Refusal of a request.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,13 @@ pub enum Refusal<'a> {
         /// Reason.
         reason: Blocked,
     },
+    /// The subject has as many open permits as it may.
+    TooManyPermits {
+        /// What decided so.
+        decided_by: Source,
+        /// Time of the decision.
+        decided_at_ms: u64,
+    },
     /// An attribute cannot be used. The text says which.
     Invalid(&'a str),
     /// The store is unavailable.
@@ -41,7 +50,7 @@ impl Refusal<'_> {
     /// Status of the response: 429, 403, 400 or 503.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::Denied(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Denied(_) | Self::TooManyPermits { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Blocked { .. } => StatusCode::FORBIDDEN,
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -52,7 +61,9 @@ impl Refusal<'_> {
     pub fn wait(&self) -> Wait {
         match self {
             Self::Denied(answer) => answer.summary().wait,
-            Self::Blocked { .. } | Self::Invalid(_) | Self::Unavailable => Wait::Never,
+            Self::Blocked { .. } | Self::TooManyPermits { .. } | Self::Invalid(_) | Self::Unavailable => {
+                Wait::Never
+            }
         }
     }
 
@@ -89,6 +100,9 @@ impl Refusal<'_> {
                 };
                 text.extend(["rule ", rule, " blocks this request: it ", reason]);
             }
+            Self::TooManyPermits { .. } => {
+                let _ = write!(text, "{}", PermitError::TooManyOpen);
+            }
             Self::Invalid(error) => text.push_str(error),
             Self::Unavailable => text.push_str("the store of the rate limits is unavailable; retry"),
         }
@@ -109,7 +123,7 @@ impl Refusal<'_> {
             Self::Denied(answer) if answer.verdict().source == Source::Assumed => CAPACITY,
             Self::Denied(_) => QUOTA,
             Self::Unavailable => CAPACITY,
-            Self::Blocked { .. } | Self::Invalid(_) => {
+            Self::Blocked { .. } | Self::TooManyPermits { .. } | Self::Invalid(_) => {
                 ("about:blank", status.canonical_reason().unwrap_or("Error"))
             }
         };
@@ -117,23 +131,22 @@ impl Refusal<'_> {
         body.extend(["{\"type\":\"", kind, "\",\"title\":\"", title, "\",\"status\":", status.as_str()]);
         body.push_str(",\"detail\":\"");
         match self {
-            // Names of limits need no escapes.
-            Self::Denied(_) | Self::Blocked { .. } | Self::Unavailable => self.write_detail(&mut body),
             Self::Invalid(error) => escape(&mut body, error),
+            // Names of limits need no escapes.
+            _ => self.write_detail(&mut body),
         }
         body.push('"');
-        if let Self::Denied(answer) = self {
-            body.push_str(",\"violated-policies\":[");
-            let mut separator = "\"";
-            for limit in answer.limits().filter(LimitAnswer::is_violated) {
-                body.extend([separator, limit.name, "\""]);
-                separator = ",\"";
+        match *self {
+            Self::Denied(answer) => {
+                let verdict = answer.verdict();
+                let origin = DenialOrigin { source: verdict.source, at_ms: verdict.decided_at_ms };
+                write_denial(&mut body, origin, Some(answer));
             }
-            body.push_str("],\"retry_after_ms\":");
-            match self.wait().exact_ms() {
-                Some(ms) => body.push_str(itoa::Buffer::new().format(ms)),
-                None => body.push_str("null"),
+            Self::TooManyPermits { decided_by, decided_at_ms } => {
+                write_denial(&mut body, DenialOrigin { source: decided_by, at_ms: decided_at_ms }, None);
+                body.push_str(",\"outcome\":\"too_many_permits\"");
             }
+            Self::Blocked { .. } | Self::Invalid(_) | Self::Unavailable => {}
         }
         body.push('}');
         let mut response = Response::new(Bytes::from(body));
@@ -145,7 +158,7 @@ impl Refusal<'_> {
     /// Response with a gRPC status and no messages.
     pub fn grpc(&self) -> Response<Bytes> {
         let status = match self {
-            Self::Denied(_) => "8",
+            Self::Denied(_) | Self::TooManyPermits { .. } => "8",
             Self::Blocked { .. } => "7",
             Self::Invalid(_) => "3",
             Self::Unavailable => "14",
@@ -161,7 +174,7 @@ impl Refusal<'_> {
         // a slot may be free or the store is there again.
         let pushback = match (self, self.wait()) {
             (_, Wait::After(ms)) => HeaderValue::from(ms),
-            (Self::Unavailable, _) | (_, Wait::Within(_)) => return response,
+            (Self::Unavailable | Self::TooManyPermits { .. }, _) | (_, Wait::Within(_)) => return response,
             _ => HeaderValue::from_static("-1"),
         };
         headers.insert(GRPC_RETRY_PUSHBACK, pushback);

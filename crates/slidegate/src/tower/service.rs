@@ -212,7 +212,11 @@ impl LayerOptions {
                 tracing::warn!(%error, "the store of the rate limits is unavailable");
                 self.refuse(&Refusal::Unavailable, parts)
             }
-            GateError::TooManyPermits | GateError::Full => self.refuse(&Refusal::Unavailable, parts),
+            GateError::TooManyPermits { decided_by, decided_at_ms } => {
+                let (decided_by, decided_at_ms) = (*decided_by, *decided_at_ms);
+                self.refuse(&Refusal::TooManyPermits { decided_by, decided_at_ms }, parts)
+            }
+            GateError::Full => self.refuse(&Refusal::Unavailable, parts),
             GateError::Request(_) | GateError::Conflict => {
                 self.refuse(&Refusal::Invalid(&error.to_string()), parts)
             }

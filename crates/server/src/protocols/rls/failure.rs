@@ -23,7 +23,7 @@ impl From<GateError<<Backend as Store>::Error>> for Failure {
     fn from(error: GateError<<Backend as Store>::Error>) -> Self {
         match error {
             GateError::Request(error) => error.into(),
-            GateError::Conflict | GateError::TooManyPermits => Self::Invalid(error.to_string()),
+            GateError::Conflict | GateError::TooManyPermits { .. } => Self::Invalid(error.to_string()),
             GateError::Full => Self::Unavailable(error.to_string()),
             GateError::Store(error) => Self::Unavailable(format!("the store is unavailable, retry: {error}")),
         }

@@ -65,7 +65,7 @@ fn failed<E: std::error::Error>(error: &GateError<E>) -> SpanOutcome {
         GateError::Full => {
             SpanOutcome { error: Some(GateError::<E>::Full.to_string()), ..SpanOutcome::outcome("failed") }
         }
-        GateError::TooManyPermits => SpanOutcome::outcome("denied"),
+        GateError::TooManyPermits { .. } => SpanOutcome::outcome("denied"),
         GateError::Store(error) => store_failed(error),
     }
 }

@@ -1,6 +1,7 @@
 //! Decisions of the layer, and what clients see of them.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use axum::http::{Request, Response, StatusCode};
 use axum::routing::get as on_get;
 use serde_json::Value;
 use slidegate::headers::{Headers, Reset, Style};
-use slidegate::tower::{LayerError, RateLimitLayer};
-use slidegate::{Gate, ManualClock, Memory};
+use slidegate::tower::{LayerError, RateLimitLayer, Refusal};
+use slidegate::{Gate, ManualClock, Memory, Source};
 
 use super::{from_peer, get, header, send, text};
 use crate::gates;
@@ -182,4 +183,47 @@ fn what_is_wrong_with_a_layer_is_an_error() {
     assert!(error(RateLimitLayer::per_header("no header", ["1/s"])).contains("header"));
     let proxies = RateLimitLayer::per_client(["1/s"]).and_then(|layer| layer.trust_proxies(["10.0.0.0/33"]));
     assert!(error(proxies).contains("invalid network `10.0.0.0/33`"));
+}
+
+/// A refusal has the members that the HTTP API of the server declares, whatever refuses.
+#[tokio::test]
+async fn every_429_has_the_shape_of_the_api() {
+    let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src/protocols/rest/openapi.json");
+    let api: Value = serde_json::from_slice(&std::fs::read(api).expect("a file")).expect("JSON");
+    let schemas = &api["components"]["schemas"];
+    let declared = |schema: &str, problem: &Value| {
+        let schema = &schemas[schema];
+        let members = problem.as_object().expect("an object");
+        let required = schema["required"].as_array().expect("a list").iter().filter_map(Value::as_str);
+        let missing: Vec<_> = required.filter(|name| !members.contains_key(*name)).collect();
+        let unknown: Vec<_> = members.keys().filter(|name| schema["properties"][name].is_null()).collect();
+        assert!(missing.is_empty() && unknown.is_empty(), "{missing:?} {unknown:?} {problem}");
+    };
+    let gate = gate(
+        "  - { name: api, limits: [2/min, 9/h] }\n  - { name: slots, limits: [{ in_flight: 1, hold: 30s }] }\n",
+    );
+    let router = hello().layer(RateLimitLayer::new(gate));
+    let open = get(&router, "/").await; // holds the slot
+    let refused = get(&router, "/").await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    let problem: Value = serde_json::from_str(&text(refused).await).expect("JSON");
+    declared("Refusal", &problem);
+    let limits = problem["limits"].as_array().expect("a list");
+    limits.iter().for_each(|limit| declared("Limit", limit));
+    let outcomes: Vec<_> = limits.iter().map(|limit| limit["outcome"].as_str().expect("text")).collect();
+    assert_eq!(outcomes, ["fits", "fits", "retry"]);
+    assert_eq!(problem["violated-policies"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&problem["allowed"], &problem["retry_after_at_most_ms"]),
+        (&Value::Bool(false), &Value::from(30_000))
+    );
+    drop(open);
+    let refusal = Refusal::TooManyPermits { decided_by: Source::Store, decided_at_ms: 7 };
+    let response = refusal.problem();
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    let problem: Value = serde_json::from_slice(response.body()).expect("JSON");
+    declared("Refusal", &problem);
+    assert_eq!((&problem["outcome"], &problem["decided_at_ms"]), (&"too_many_permits".into(), &7.into()));
+    assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains("settle or refund some")));
+    assert_eq!(refusal.grpc().headers()["grpc-status"], "8");
 }
