@@ -10,7 +10,7 @@ use super::line_batch::{LineBatch, ParsedBatch};
 use super::logged_request::LoggedRequest;
 use super::opener::OpenedLog;
 use super::options::ReadOptions;
-use super::reorder::{OrderedLines, ReorderWindow, WaitingLine};
+use super::reorder::{NthInSecond, OrderedLines, ReorderWindow, WaitingLine};
 use super::report::{FileReport, MAX_UNREADABLE_LISTED, ReadProgress, ReadReport};
 use super::second_counts::SecondCounts;
 
@@ -19,8 +19,8 @@ const SECOND_MS: u64 = 1000;
 /// Status of a request that was limited.
 const LIMITED: u16 = 429;
 
-/// Merge of all files, and the report of what was read.
-pub(super) struct Merge<'o> {
+/// LogMerge of all files, and the report of what was read.
+pub(super) struct LogMerge<'o> {
     options: &'o ReadOptions,
     cursors: Vec<FileCursor>,
     window: ReorderWindow,
@@ -52,7 +52,7 @@ struct StoredBatch {
     lines: usize,
 }
 
-impl<'o> Merge<'o> {
+impl<'o> LogMerge<'o> {
     pub(super) fn new(logs: &[OpenedLog], options: &'o ReadOptions) -> Self {
         let has_seconds =
             |log: &OpenedLog| log.facts.as_ref().is_some_and(|facts| facts.time_unit == TimeUnit::Second);
@@ -198,15 +198,14 @@ impl<'o> Merge<'o> {
         };
         while cursor.next < lines {
             let batch = &sink.store.batches[place as usize];
-            let (start_ms, line) = (batch.start_ms(cursor.next), batch.line(cursor.next));
+            let start_ms = batch.start_ms(cursor.next);
             cursor.reached_ms = cursor.reached_ms.max(start_ms);
             if cursor.order() > limit {
                 break;
             }
             self.window.advance(cursor.reached_ms, &mut sink)?;
             let nth = sink.count_in_second(cursor.file, place, cursor.next);
-            let (file, index) = (cursor.file as u32, cursor.next as u32);
-            let line = WaitingLine { file, line, batch: place, index, nth };
+            let line = WaitingLine { batch: place, index: cursor.next as u32, nth };
             cursor.next += 1;
             self.window.add(start_ms, line, &mut sink)?;
         }
@@ -282,17 +281,23 @@ struct RequestSink<'m, V> {
 impl<V> RequestSink<'_, V> {
     /// Counts a line in its file's second, if stamps are whole seconds. How many came before it.
     #[inline]
-    fn count_in_second(&mut self, file: usize, place: u32, index: usize) -> Option<u32> {
-        let seconds = self.seconds[file].as_mut()?;
+    fn count_in_second(&mut self, file: usize, place: u32, index: usize) -> NthInSecond {
+        let Some(seconds) = &mut self.seconds[file] else { return NthInSecond::SETTLED };
         let second = seconds.second_of(&self.store.batches[place as usize], index);
-        Some(seconds.count(second))
+        NthInSecond::after(seconds.count(second))
     }
 }
 
 impl<V: FnMut(&LoggedRequest<'_>) -> ControlFlow<()>> OrderedLines for RequestSink<'_, V> {
+    fn place(&self, line: &WaitingLine) -> (usize, u64) {
+        let batch = &self.store.batches[line.batch as usize];
+        (batch.file, batch.line(line.index as usize))
+    }
+
     fn share_ms(&self, line: &WaitingLine, nth: u32) -> u64 {
-        let Some(seconds) = &self.seconds[line.file as usize] else { return 0 };
-        let second = seconds.second_of(&self.store.batches[line.batch as usize], line.index as usize);
+        let batch = &self.store.batches[line.batch as usize];
+        let Some(seconds) = &self.seconds[batch.file] else { return 0 };
+        let second = seconds.second_of(batch, line.index as usize);
         SECOND_MS * u64::from(nth) / u64::from(seconds.lines_in(second).max(nth + 1))
     }
 
@@ -305,8 +310,8 @@ impl<V: FnMut(&LoggedRequest<'_>) -> ControlFlow<()>> OrderedLines for RequestSi
             start_ms,
             duration_ms: batch.duration_ms(index),
             status,
-            file: line.file as usize,
-            line: line.line,
+            file: batch.file,
+            line: batch.line(index),
             is_late: late_ms > 0,
             names: self.names,
             batch,

@@ -10,7 +10,7 @@ use super::line_parser::LineParser;
 use super::line_parser::field_map::NoTimeField;
 use super::line_reader::{LineReader, LogEnd};
 use super::logged_request::LoggedRequest;
-use super::merge::Merge;
+use super::merge::LogMerge;
 use super::options::{LogInput, ReadOptions};
 use super::parsing;
 use super::report::{ReadProgress, ReadReport};
@@ -71,7 +71,7 @@ impl<'o> AccessLogs<'o> {
         mut visit: impl FnMut(&LoggedRequest<'_>) -> ControlFlow<()>,
     ) -> Result<ReadReport, ReadError> {
         let Self { options, logs } = self;
-        let mut merge = Merge::new(&logs, options);
+        let mut merge = LogMerge::new(&logs, options);
         std::thread::scope(|scope| {
             let (batches, recycled) = parsing::spawn(scope, logs, options);
             merge.run(&batches, &recycled, progress, &mut visit)

@@ -12,18 +12,35 @@ const NONE: u32 = u32::MAX;
 /// Furthest that the share of a second moves a line.
 const SECOND_MS: u64 = 1000;
 
-/// Line that waits, in a batch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// Line that waits, in a batch. Small, as there are a million of them.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct WaitingLine {
-    pub(super) file: u32,
-    /// Number of the line in its file.
-    pub(super) line: u64,
     /// Place of its batch.
     pub(super) batch: u32,
     /// Index in the batch.
     pub(super) index: u32,
     /// How many lines of its file's second came before it, until its share of the second is known.
-    pub(super) nth: Option<u32>,
+    pub(super) nth: NthInSecond,
+}
+
+/// How many lines of a second came before a line; or nothing, if that makes no difference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct NthInSecond(u32);
+
+impl NthInSecond {
+    /// Of a line that has its time.
+    pub(super) const SETTLED: Self = Self(u32::MAX);
+
+    /// Of a line after so many.
+    pub(super) fn after(lines: u32) -> Self {
+        Self(lines)
+    }
+
+    /// Takes the number, and leaves nothing.
+    fn take(&mut self) -> Option<u32> {
+        let Self(lines) = std::mem::replace(self, Self::SETTLED);
+        (lines != u32::MAX).then_some(lines)
+    }
 }
 
 /// Line and the next one of the same millisecond.
@@ -44,6 +61,8 @@ const EMPTY: MillisecondList = MillisecondList { first: NONE, last: NONE };
 
 /// What takes the lines that leave.
 pub(super) trait OrderedLines {
+    /// File and number of a line: the order of lines of one millisecond.
+    fn place(&self, line: &WaitingLine) -> (usize, u64);
     /// Milliseconds after the start of its second for a line, the `nth` of its second.
     fn share_ms(&self, line: &WaitingLine, nth: u32) -> u64;
     /// Takes a line that started then, or came so late that it was given the time reached.
@@ -194,7 +213,7 @@ impl ReorderWindow {
         let mut place = first;
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         self.base_ms = self.base_ms.max(ms);
-        if first == last && self.nodes[first as usize].line.nth.is_none() {
+        if first == last && self.nodes[first as usize].line.nth == NthInSecond::SETTLED {
             // Most milliseconds of most logs have one line.
             let line = self.nodes[first as usize].line;
             self.nodes[first as usize].next = self.free;
@@ -217,8 +236,8 @@ impl ReorderWindow {
             }
             place = next;
         }
-        if !leaving.is_sorted() {
-            leaving.sort_unstable();
+        if !leaving.is_sorted_by_key(|line| sink.place(line)) {
+            leaving.sort_unstable_by_key(|line| sink.place(line));
         }
         let left = leaving.iter().try_for_each(|line| self.give(line, ms, sink));
         self.leaving = leaving;
