@@ -20,7 +20,7 @@ pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("applicati
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
-    detail: String,
+    detail: Box<str>,
     header: Option<(HeaderName, HeaderValue)>,
     /// Additional members, each after a comma.
     members: Vec<u8>,
@@ -48,6 +48,7 @@ impl ProblemType {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        let detail: String = detail.into();
         Self { status, detail: detail.into(), header: None, members: Vec::new(), kind: ProblemType::Blank }
     }
 
