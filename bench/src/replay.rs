@@ -1,5 +1,6 @@
 //! Access logs: what it costs to read them, beside splitting their lines and beside GoAccess.
 
+pub mod deciding;
 pub mod generated_log;
 pub mod goaccess;
 pub mod memory_growth;

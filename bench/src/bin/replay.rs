@@ -1,14 +1,14 @@
-//! Access logs: what it costs to read them.
+//! Access logs: what it costs to read and to replay them.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use slidegate_bench::arguments::{self, Arguments};
-use slidegate_bench::replay::{Scale, generated_log, goaccess, memory_growth, parsing};
+use slidegate_bench::replay::{Scale, deciding, generated_log, goaccess, memory_growth, parsing};
 use slidegate_bench::report::Report;
 
 /// The parts, any one of which can be measured by itself.
-const PARTS: [&str; 3] = ["parsing", "goaccess", "memory"];
+const PARTS: [&str; 4] = ["parsing", "deciding", "goaccess", "memory"];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         eprintln!("measuring: {part}");
         match part {
             "parsing" => parsing::run(&mut report, &log, scale),
+            "deciding" => deciding::run(&mut report, &log, scale),
             "goaccess" => goaccess::run(&mut report, &log, scale),
             _ => memory_growth::run(&mut report, folder.path(), scale),
         }
