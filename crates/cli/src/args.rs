@@ -3,7 +3,9 @@
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
-use crate::{admin, check, completions, explain, health, import, man, replay, serve, validate};
+use crate::{
+    admin, check, completions, example, explain, health, import, man, policy_test, replay, serve, validate,
+};
 
 /// Commands that have a new name: the old one is an error that says so.
 const RENAMED: [(&str, &str); 1] = [("look", "inspect")];
@@ -27,13 +29,10 @@ pub(crate) enum CliCommand {
     Admin(admin::AdminArgs),
     Validate(validate::ValidateArgs),
     Explain(explain::ExplainArgs),
+    Test(policy_test::TestArgs),
     Replay(Box<replay::ReplayArgs>),
     Import(import::ImportArgs),
-    /// Print the built-in example policy.
-    ///
-    /// Start your own policy with it: `slidegate example > policy.yaml`, edit it, `slidegate
-    /// validate policy.yaml`, `slidegate serve policy.yaml`.
-    Example,
+    Example(example::ExampleArgs),
     /// Print the JSON Schema of the policy file, for editors.
     ///
     /// `slidegate schema > policy.schema.json`. An editor with a YAML language server then

@@ -11,13 +11,14 @@
 //! | [`admin`] | administration of a running server |
 //! | [`validate`] | check and explanation of a policy file |
 //! | [`explain`] | what a policy does with one request, and why |
+//! | [`policy_test`] | `test`: tests of policies |
 //! | [`replay`] | what a policy would have done with an access log |
 //! | [`import`] | conversion of other systems' configurations |
 //! | [`example`], [`schema`], [`completions`], [`health`], [`man`] | short ones |
 //!
 //! They share [`args`] (the command line), [`access_log_args`], [`flag_value`], [`client`] (HTTP),
-//! [`policy`] (policy files and their diagnostics), [`exit`] (exit codes), [`printable`] (text from
-//! outside), [`stdout`] and [`stderr`].
+//! [`policy`] (policy files and their diagnostics), [`exit`] (exit codes), [`stdout`] and
+//! [`stderr`].
 
 use std::process::ExitCode;
 
@@ -35,7 +36,7 @@ mod health;
 mod import;
 mod man;
 mod policy;
-mod printable;
+mod policy_test;
 mod replay;
 mod schema;
 mod serve;
@@ -52,9 +53,10 @@ fn main() -> ExitCode {
         CliCommand::Admin(args) => admin::run(&args),
         CliCommand::Validate(args) => validate::run(&args),
         CliCommand::Explain(args) => explain::run(&args),
+        CliCommand::Test(args) => policy_test::run(&args),
         CliCommand::Replay(args) => replay::run(&args),
         CliCommand::Import(args) => import::run(&args),
-        CliCommand::Example => example::run(),
+        CliCommand::Example(args) => example::run(&args),
         CliCommand::Schema => schema::run(),
         CliCommand::Completions(args) => completions::run(&args),
         CliCommand::Health(args) => health::run(&args),

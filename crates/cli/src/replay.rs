@@ -20,6 +20,7 @@ use crate::flag_value::parse;
 use crate::policy::{self, LoadedPolicy, PolicyDiagnostics};
 use crate::{exit, stderr, stdout};
 
+mod html;
 mod progress;
 mod render;
 
@@ -33,7 +34,7 @@ use progress::ProgressBar;
 #[command(after_help = "\
 Example:
   slidegate replay access.log.gz --policy policy.yaml
-  slidegate replay access.log --policy new.yaml --against old.yaml
+  slidegate replay access.log --policy new.yaml --against old.yaml --html report.html
   slidegate replay access.log --policy policy.yaml --fail-if 'login.denied > 0.1%' --fail-if 'denied > 1000'
   slidegate replay requests.json --policy policy.yaml --attribute api_key=request.headers.X-Api-Key
   zcat access.log.*.gz | slidegate replay - --policy policy.yaml --as-enforced --json
@@ -73,6 +74,12 @@ pub(crate) struct ReplayArgs {
     /// Write a line per request to this file: CSV if it ends in .csv, JSON lines otherwise.
     #[arg(long, value_name = "FILE")]
     verdicts: Option<PathBuf>,
+    /// Write a report with charts to this HTML file. It is one file that loads nothing.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Subjects in the HTML report: networks and hashes instead of addresses and names, or as in the log.
+    #[arg(long, value_enum, default_value = "masked", value_name = "STYLE")]
+    subjects: SubjectArg,
     /// Bound on the memory of the states and counts.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse::<Size>)]
     max_memory: usize,
@@ -89,6 +96,15 @@ enum Limited {
     Skip,
 }
 
+/// Subjects in the HTML report.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum SubjectArg {
+    /// IPv4 as /24, IPv6 as /48, everything else as a hash that holds for this report only.
+    Masked,
+    /// As in the log.
+    Plain,
+}
+
 pub(crate) fn run(args: &ReplayArgs) -> miette::Result<ExitCode> {
     if args.log.formats {
         stdout::print(&AccessLogArgs::directives())?;
@@ -102,6 +118,9 @@ pub(crate) fn run(args: &ReplayArgs) -> miette::Result<ExitCode> {
         Err(ReplayFailure::Input(error)) => return Ok(usage(&error)),
         Err(ReplayFailure::Output(error)) => return Err(error),
     };
+    if let Some(path) = &args.html {
+        html::write(path, &report, args)?;
+    }
     if args.json {
         let text = serde_json::to_string(&report).map_err(|error| miette!("cannot write JSON: {error}"))?;
         stdout::print(&format!("{text}\n"))?;

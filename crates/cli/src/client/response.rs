@@ -6,7 +6,7 @@ use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
 use super::ClientError;
-use crate::printable::{is_control, printable};
+use slidegate_tune::printable::{is_control, printable};
 
 /// Members whose text the server writes itself and which may have several lines.
 const MULTILINE_MEMBERS: [&str; 2] = ["detail", "last_error"];

@@ -8,7 +8,7 @@ use slidegate::policy::{
     Requirement, RuleEffect, RuleExplanation,
 };
 
-use crate::printable::printable;
+use slidegate_tune::printable::printable;
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();

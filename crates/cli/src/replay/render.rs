@@ -1,6 +1,5 @@
 //! Report of a replay as text for people.
 
-mod numbers;
 mod sparkline;
 mod table;
 
@@ -9,12 +8,12 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use slidegate_tune::access_log::TimeZone;
+use slidegate_tune::numbers::{TimeText, count, key, percent, range, share, span};
 use slidegate_tune::replay::report::{
     AgainstReport, AlgorithmReplay, DeniedSubject, LimitReplay, ReplayMode, RuleReplay, ThresholdReport,
 };
 use slidegate_tune::replay::{Precision, ReplayReport};
 
-use numbers::{TimeText, count, key, percent, range, share, span};
 use sparkline::{Scale, sparkline};
 use table::{Align, Cell, Table};
 

@@ -10,5 +10,6 @@ mod headers_parse;
 mod k6;
 mod packaging;
 mod prometheus;
+mod replay_report;
 mod resp_clients;
 mod schema_fuzz;

@@ -18,6 +18,7 @@ mod offline;
 mod open_files;
 mod otlp;
 mod pages;
+mod policy_tests;
 mod reload;
 mod replay;
 mod restarts;

@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use slidegate::policy::KeyText;
-use slidegate_tune::replay::report::CountRange;
 
 use crate::printable::printable;
+use crate::replay::report::CountRange;
 
 const DAY_MS: u64 = 86_400_000;
 
 /// Count with separators: `1,145,863`.
-pub(super) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -23,7 +23,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// Range: `9–21`, or one number if both ends are equal.
-pub(super) fn range(range: CountRange) -> String {
+pub fn range(range: CountRange) -> String {
     match range.is_exact() {
         true => count(range.high),
         false => format!("{}–{}", count(range.low), count(range.high)),
@@ -31,12 +31,12 @@ pub(super) fn range(range: CountRange) -> String {
 }
 
 /// Share as a percentage, or nothing of nothing.
-pub(super) fn share(part: u64, all: u64) -> String {
+pub fn share(part: u64, all: u64) -> String {
     if all == 0 { String::new() } else { percent(100.0 * part as f64 / all as f64) }
 }
 
 /// Percentage with two digits that matter: `0.71%`, `12%`, `0.0012%`.
-pub(super) fn percent(value: f64) -> String {
+pub fn percent(value: f64) -> String {
     let decimals = match value {
         0.0 => 0,
         value if value >= 10.0 => 0,
@@ -47,7 +47,7 @@ pub(super) fn percent(value: f64) -> String {
 }
 
 /// Time span: `4.1 s`, `250 ms`.
-pub(super) fn span(ms: u64) -> String {
+pub fn span(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         _ => format!("{:.1} s", ms as f64 / 1_000.0),
@@ -55,7 +55,7 @@ pub(super) fn span(ms: u64) -> String {
 }
 
 /// Key of a subject: its values.
-pub(super) fn key(parts: &[KeyText]) -> String {
+pub fn key(parts: &[KeyText]) -> String {
     let part = |part: &KeyText| match &part.value {
         Some(value) => printable(value),
         None => format!("(no {})", part.attribute),
@@ -65,29 +65,31 @@ pub(super) fn key(parts: &[KeyText]) -> String {
 }
 
 /// Times in a time zone.
-pub(super) struct TimeText {
+#[derive(Clone, Debug)]
+pub struct TimeText {
     zone: TimeZone,
 }
 
 impl TimeText {
-    pub(super) fn new(zone: &TimeZone) -> Self {
+    /// Times in this zone.
+    pub fn new(zone: &TimeZone) -> Self {
         Self { zone: zone.clone() }
     }
 
     /// From and to: `15 Nov 09:46 – 10:34`, with both dates if they differ.
-    pub(super) fn span(&self, from_ms: u64, to_ms: u64) -> String {
+    pub fn span(&self, from_ms: u64, to_ms: u64) -> String {
         let end = if self.date(from_ms) == self.date(to_ms) { "%H:%M" } else { "%-d %b %H:%M" };
         format!("{} – {}", self.at(from_ms, "%-d %b %H:%M"), self.at(to_ms, end))
     }
 
     /// From and to, within a day as times of day: `09:46–10:34`.
-    pub(super) fn clock_span(&self, from_ms: u64, to_ms: u64) -> String {
+    pub fn clock_span(&self, from_ms: u64, to_ms: u64) -> String {
         let format = if to_ms - from_ms < DAY_MS { "%H:%M" } else { "%-d %b" };
         format!("{}–{}", self.at(from_ms, format), self.at(to_ms, format))
     }
 
     /// Date and time of day, to the second.
-    pub(super) fn clock(&self, at_ms: u64) -> String {
+    pub fn clock(&self, at_ms: u64) -> String {
         self.at(at_ms, "%-d %b %H:%M:%S")
     }
 
