@@ -1,6 +1,7 @@
 //! Side-by-side measurements of Slidegate and its peers. How to run them, and why they are fair, is
 //! in the README.
 
+pub mod adaptive;
 pub mod arguments;
 pub mod cores;
 pub mod counted;

@@ -135,7 +135,8 @@ impl Random {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    fn unit(&mut self) -> f64 {
+    /// A number from 0 to 1, which is not among them.
+    pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -95,7 +95,7 @@ impl Headers {
 }
 
 /// Seconds, rounded up: a client that comes a moment too early would be refused again.
-fn seconds(ms: u64) -> u64 {
+pub(crate) fn seconds(ms: u64) -> u64 {
     ms.div_ceil(SECOND_MS)
 }
 

@@ -26,7 +26,7 @@
 //! | charge more than one unit, or only look | [`Limiter::check_n`], [`Limiter::peek`] |
 //! | settle a cost that is known afterwards | [`Limiter::reserve`], which returns a [`Permit`] |
 //! | bound the requests that run at the same time | [`Limit::in_flight`] |
-//! | find that bound from measured latency | [`adaptive`] |
+//! | find that bound from measured latency | [`adaptive`], in services [`tower::AdaptiveLayer`] |
 //! | wait instead of being denied | [`Limiter::until_ready`] |
 //! | share limits between processes | [`RedisLimiter::new`], and [`Fallback`] for outages |
 //! | read rules from a file | [`Policy::parse`] and a [`Gate`] over any [`Store`] |
@@ -45,7 +45,7 @@
 //! | `tokio` | [`Limiter::until_ready`], which waits in order of arrival | no |
 //! | `policy` | [`Policy`], [`Gate`], [`headers`] and [`telemetry`]; includes `tokio` | no |
 //! | `http` | [`http`]: the address of a client, header fields as typed values; includes `policy` | no |
-//! | `tower` | [`tower::RateLimitLayer`] for axum, tonic and hyper; includes `http` | no |
+//! | `tower` | [`tower::RateLimitLayer`], [`tower::AdaptiveLayer`] for axum, tonic, hyper; includes `http` | no |
 //! | `redis` | [`Redis`], the store in Redis or Valkey; includes `tokio` | no |
 //!
 //! The in-memory store is always there. Without features there is no async runtime and no network
@@ -63,7 +63,7 @@
 //! | `gate` | [`Gate`]: a policy over a store, for one request, a batch or an inspection |
 //! | [`headers`] | an answer as HTTP headers, rounded up to seconds |
 //! | [`http`] | the address of a client, header fields as typed values |
-//! | [`tower`] | [`tower::RateLimitLayer`]: limits in front of a service |
+//! | [`tower`] | [`tower::RateLimitLayer`], [`tower::AdaptiveLayer`]: limits in front of a service |
 //! | [`telemetry`] | counts by rule, limit and route; latency; top lists; denials |
 //!
 //! The rest is re-exported: limits and verdicts from `slidegate-core`, stores from

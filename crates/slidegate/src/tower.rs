@@ -25,9 +25,12 @@
 //! # Ok::<(), slidegate::policy::LoadError>(())
 //! ```
 //!
+//! [`AdaptiveLayer`] bounds the requests in flight by what their latency shows the service can take.
+//!
 //! A rule with an in-flight limit counts a request until its response body ends or is dropped. A
 //! handler settles a reserved cost with the request extension [`Charged`].
 
+mod adaptive;
 mod attributes;
 mod body;
 mod charged;
@@ -37,6 +40,7 @@ mod refusal;
 mod service;
 mod verdict_json;
 
+pub use adaptive::{AdaptiveLayer, AdaptiveService, completion_of};
 pub use body::LimitedBody;
 pub use charged::{ChargeGuard, Charged};
 pub use future::ResponseFuture;

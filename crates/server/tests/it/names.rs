@@ -15,25 +15,20 @@ const GENERATED: [&str; 3] = ["target", "node_modules", "dist"];
 const FORBIDDEN: [&str; 8] = ["told", "asked", "seen", "kept", "held", "shown", "noted", "said"];
 
 /// Types that share a name, and why.
-const SHARED_NAMES: [(&str, &str); 18] = [
-    ("Algorithm", "of a limit in a policy, and of an adaptive limit"),
-    ("Bounds", "of a RESP parser, and of an adaptive limit"),
+const SHARED_NAMES: [(&str, &str); 13] = [
+    ("Algorithm", "of a limit in a policy file, and of all limits of a replayed policy"),
     ("Bucket", "of a histogram in metrics, and of a timeline in replays"),
     ("Cell", "of the memory store, and of a printed table"),
     ("Decided", "decisions of a rule, and of a policy beside another one, in replays"),
     ("Merge", "of the access logs, and of two buckets of a timeline"),
     ("Moment", "of the history in the console, and of a decision in replays"),
-    ("Phase", "of a connection, and of a probe of an adaptive limit"),
     ("RateLimit", "the message of Envoy's protocol, and the service that `RateLimitLayer` makes"),
     ("Refusal", "of the tower layer, and of a replayed request"),
     ("Replay", "a body that can be sent again, and a replay of access logs"),
     ("Signals", "the same thing on Unix and on Windows"),
-    ("Slot", "a cell of the memory store, and a slot of an adaptive limit"),
-    ("State", "of a limit, of a request in the tower layer, and of an adaptive limit"),
     ("Subjects", "the display of subjects in telemetry, and their counters in replays and suggestions"),
     ("Table", "of the memory store, and a printed one"),
     ("Text", "of a request's attribute, and the printed report of a replay"),
-    ("Window", "the window in a limit's text, and of samples of an adaptive limit"),
 ];
 
 /// Words before a declaration.

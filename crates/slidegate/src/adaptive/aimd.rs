@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Bounds;
+use super::ConcurrencyBounds;
 use super::window::Measurement;
 
 /// Settings of the AIMD algorithm; see [`Adaptive::aimd`](super::Adaptive::aimd).
@@ -13,7 +13,7 @@ pub struct Aimd {
 }
 
 /// Limit for the next window: a part of it after an overload, one more if it was used.
-pub(super) fn update(settings: &Aimd, bounds: Bounds, limit: u32, measured: &Measurement) -> u32 {
+pub(super) fn update(settings: &Aimd, bounds: ConcurrencyBounds, limit: u32, measured: &Measurement) -> u32 {
     let slow = measured.latency_s.is_some_and(|latency_s| latency_s > settings.threshold.as_secs_f64());
     let next = if slow || measured.overload_share > 0.0 {
         (f64::from(limit) * settings.backoff) as u32

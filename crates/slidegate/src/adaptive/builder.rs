@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use super::aimd::Aimd;
 use super::gradient::{Gradient, GradientState};
-use super::{AdaptiveLimiter, Algorithm, Bounds, Partition};
-
-/// Maximum of partitions of one limiter.
-pub const MAX_PARTITIONS: usize = 16;
+use super::partition::{MAX_PARTITIONS, Partition};
+use super::{AdaptiveAlgorithm, AdaptiveLimiter, ConcurrencyBounds};
 
 /// Maximum of a limit.
 pub const MAX_CONCURRENCY: u32 = 1_000_000;
@@ -76,20 +74,13 @@ impl Adaptive<Gradient> {
     /// queue makes requests slower. It needs no objective; it suits services with hundreds of
     /// requests per second, because latencies of fewer vary too much.
     pub fn gradient() -> Self {
-        Self::with(Gradient { tolerance: 1.07, queue: 1, smoothing: 0.2 })
+        Self::with(Gradient { tolerance: 1.07, smoothing: 0.2 })
     }
 
     /// Factor by which latency may exceed that without a queue before the limit shrinks; 1.07 by
     /// default. A higher one suits requests of very different kinds.
     pub fn tolerance(mut self, factor: f64) -> Self {
         self.algorithm.tolerance = factor;
-        self
-    }
-
-    /// Requests by which the limit grows in a window without a queue, and that it may so queue at
-    /// most; 1 by default. Limits above 20 grow by a 20th.
-    pub fn queue(mut self, requests: u32) -> Self {
-        self.algorithm.queue = requests;
         self
     }
 
@@ -101,12 +92,11 @@ impl Adaptive<Gradient> {
 
     /// Limiter with these settings.
     pub fn build(self) -> Result<AdaptiveLimiter, AdaptiveError> {
-        let Gradient { tolerance, queue, smoothing } = self.algorithm;
+        let Gradient { tolerance, smoothing } = self.algorithm;
         within("tolerance", "between 1.01 and 100", tolerance, 1.01..=100.0)?;
-        within("queue", "between 1 and 1000", f64::from(queue), 1.0..=1000.0)?;
         within("smoothing", "between 0.01 and 1", smoothing, 0.01..=1.0)?;
         let state = GradientState::new(self.algorithm, self.bounds()?, self.initial);
-        self.limiter(Algorithm::Gradient(state))
+        self.limiter(AdaptiveAlgorithm::Gradient(state))
     }
 }
 
@@ -128,7 +118,7 @@ impl Adaptive<Aimd> {
     pub fn build(self) -> Result<AdaptiveLimiter, AdaptiveError> {
         within("backoff", "between 0.1 and 0.99", self.algorithm.backoff, 0.1..=0.99)?;
         let bounds = self.bounds()?;
-        let algorithm = Algorithm::Aimd(self.algorithm, bounds);
+        let algorithm = AdaptiveAlgorithm::Aimd(self.algorithm, bounds);
         self.limiter(algorithm)
     }
 }
@@ -168,13 +158,17 @@ impl<A> Adaptive<A> {
         self
     }
 
-    fn bounds(&self) -> Result<Bounds, AdaptiveError> {
+    fn bounds(&self) -> Result<ConcurrencyBounds, AdaptiveError> {
         let Self { initial, min, max, .. } = *self;
         let ordered = 1 <= min && min <= initial && initial <= max && max <= MAX_CONCURRENCY;
-        if ordered { Ok(Bounds { min, max }) } else { Err(AdaptiveError::Bounds { min, initial, max }) }
+        if ordered {
+            Ok(ConcurrencyBounds { min, max })
+        } else {
+            Err(AdaptiveError::Bounds { min, initial, max })
+        }
     }
 
-    fn limiter(self, algorithm: Algorithm) -> Result<AdaptiveLimiter, AdaptiveError> {
+    fn limiter(self, algorithm: AdaptiveAlgorithm) -> Result<AdaptiveLimiter, AdaptiveError> {
         let window_ms = self.window.as_secs_f64() * 1e3;
         within("window (ms)", "between 10 and 60000", window_ms, 10.0..=60_000.0)?;
         let count = self.partitions.len();

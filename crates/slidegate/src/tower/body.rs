@@ -8,15 +8,16 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::charged::OpenCharge;
+/// What a request has until its response ends, and returns when it is dropped: a charge, or a slot.
+pub(super) trait ResponseGuard: Send + Sync + std::fmt::Debug {}
 
 pin_project! {
-    /// Body of the service, or of a refusal. The charge of the request ends with it.
+    /// Body of the service, or of a refusal. The charge or slot of the request ends with it.
     #[derive(Debug)]
     pub struct LimitedBody<B> {
         #[pin]
         content: Content<B>,
-        charge: Option<Arc<dyn OpenCharge>>,
+        guard: Option<Arc<dyn ResponseGuard>>,
     }
 }
 
@@ -30,13 +31,13 @@ pin_project! {
 }
 
 impl<B> LimitedBody<B> {
-    pub(super) fn of_service(body: B, charge: Option<Arc<dyn OpenCharge>>) -> Self {
-        Self { content: Content::Service { body }, charge }
+    pub(super) fn of_service(body: B, guard: Option<Arc<dyn ResponseGuard>>) -> Self {
+        Self { content: Content::Service { body }, guard }
     }
 
     pub(super) fn of_refusal(bytes: Bytes) -> Self {
         let bytes = Some(bytes).filter(|bytes| !bytes.is_empty());
-        Self { content: Content::Refusal { bytes }, charge: None }
+        Self { content: Content::Refusal { bytes }, guard: None }
     }
 }
 
@@ -54,7 +55,7 @@ impl<B: Body<Data = Bytes>> Body for LimitedBody<B> {
             ContentProjection::Refusal { bytes } => bytes.take().map(|bytes| Ok(Frame::data(bytes))),
         };
         if !matches!(frame, Some(Ok(_))) {
-            *this.charge = None;
+            *this.guard = None;
         }
         Poll::Ready(frame)
     }

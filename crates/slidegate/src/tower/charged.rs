@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use super::body::ResponseGuard;
 use crate::clock::Clock;
 use crate::gate::Gate;
 use crate::permit::UnsignedPermit;
@@ -50,7 +51,7 @@ impl ChargeGuard {
 }
 
 /// Charge that is settled when it is dropped.
-pub(super) trait OpenCharge: Send + Sync + std::fmt::Debug {
+pub(super) trait OpenCharge: ResponseGuard {
     /// Sets the cost to settle.
     fn set_cost(&self, cost: u64);
 }
@@ -68,6 +69,8 @@ impl<S: SyncStore + 'static, C: Clock + 'static> GateCharge<S, C> {
         Arc::new(Self { gate, permit: Some(permit), cost: AtomicU64::new(cost) })
     }
 }
+
+impl<S: SyncStore + 'static, C: Clock + 'static> ResponseGuard for GateCharge<S, C> {}
 
 impl<S: SyncStore + 'static, C: Clock + 'static> OpenCharge for GateCharge<S, C> {
     fn set_cost(&self, cost: u64) {

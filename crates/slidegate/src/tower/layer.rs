@@ -15,7 +15,7 @@ use slidegate_core::{Limit, LimitError};
 use tower_layer::Layer;
 
 use super::attributes::RequestAttributes;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, RefuseFn};
 use super::service::RateLimit;
 use crate::clock::{Clock, SystemClock};
 use crate::gate::Gate;
@@ -25,9 +25,6 @@ use slidegate_store::{Memory, SyncStore};
 
 /// Name of the rule of a layer that is built from limits. Header fields start with it.
 const RULE: &str = "requests";
-
-/// Function that renders refusals.
-type RefuseFn = dyn Fn(&Refusal<'_>) -> Response<Bytes> + Send + Sync;
 
 /// Layer that limits the requests to a service.
 ///

@@ -14,11 +14,27 @@ use slidegate_policy::Blocked;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
-const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
+pub(super) const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
-const GRPC_RETRY_PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
+pub(super) const GRPC_RETRY_PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 /// Size of most bodies.
 const BODY_BYTES: usize = 640;
+
+/// Function that renders refusals.
+pub(super) type RefuseFn = dyn Fn(&Refusal<'_>) -> Response<Bytes> + Send + Sync;
+
+/// Response to a refused request: that of the application, or else by its protocol.
+pub(super) fn respond(
+    refusal: &Refusal<'_>,
+    render: Option<&RefuseFn>,
+    request: &HeaderMap,
+) -> Response<Bytes> {
+    match render {
+        Some(render) => render(refusal),
+        None if is_grpc(request) => refusal.grpc(),
+        None => refusal.problem(),
+    }
+}
 
 /// Refusal of a request.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +60,11 @@ pub enum Refusal<'a> {
     Invalid(&'a str),
     /// The store is unavailable.
     Unavailable,
+    /// An adaptive limit is reached.
+    Overloaded {
+        /// Partition of the request.
+        partition: &'a str,
+    },
 }
 
 impl Refusal<'_> {
@@ -53,17 +74,20 @@ impl Refusal<'_> {
             Self::Denied(_) | Self::TooManyPermits { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Blocked { .. } => StatusCode::FORBIDDEN,
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::Overloaded { .. } => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
-    /// Wait after which the request is admitted, if nothing else comes.
+    /// Wait after which the request is admitted, if nothing else comes. That of an adaptive limit is
+    /// unknown.
     pub fn wait(&self) -> Wait {
         match self {
             Self::Denied(answer) => answer.summary().wait,
-            Self::Blocked { .. } | Self::TooManyPermits { .. } | Self::Invalid(_) | Self::Unavailable => {
-                Wait::Never
-            }
+            Self::Blocked { .. }
+            | Self::TooManyPermits { .. }
+            | Self::Invalid(_)
+            | Self::Unavailable
+            | Self::Overloaded { .. } => Wait::Never,
         }
     }
 
@@ -105,6 +129,7 @@ impl Refusal<'_> {
             }
             Self::Invalid(error) => text.push_str(error),
             Self::Unavailable => text.push_str("the store of the rate limits is unavailable; retry"),
+            Self::Overloaded { .. } => text.push_str("as many requests run as the service can take; retry"),
         }
     }
 
@@ -122,7 +147,7 @@ impl Refusal<'_> {
         let (kind, title) = match self {
             Self::Denied(answer) if answer.verdict().source == Source::Assumed => CAPACITY,
             Self::Denied(_) => QUOTA,
-            Self::Unavailable => CAPACITY,
+            Self::Unavailable | Self::Overloaded { .. } => CAPACITY,
             Self::Blocked { .. } | Self::TooManyPermits { .. } | Self::Invalid(_) => {
                 ("about:blank", status.canonical_reason().unwrap_or("Error"))
             }
@@ -146,7 +171,7 @@ impl Refusal<'_> {
                 write_denial(&mut body, DenialOrigin { source: decided_by, at_ms: decided_at_ms }, None);
                 body.push_str(",\"outcome\":\"too_many_permits\"");
             }
-            Self::Blocked { .. } | Self::Invalid(_) | Self::Unavailable => {}
+            Self::Blocked { .. } | Self::Invalid(_) | Self::Unavailable | Self::Overloaded { .. } => {}
         }
         body.push('}');
         let mut response = Response::new(Bytes::from(body));
@@ -161,7 +186,7 @@ impl Refusal<'_> {
             Self::Denied(_) | Self::TooManyPermits { .. } => "8",
             Self::Blocked { .. } => "7",
             Self::Invalid(_) => "3",
-            Self::Unavailable => "14",
+            Self::Unavailable | Self::Overloaded { .. } => "14",
         };
         let mut response = Response::new(Bytes::new());
         let headers = response.headers_mut();
@@ -174,7 +199,8 @@ impl Refusal<'_> {
         // a slot may be free or the store is there again.
         let pushback = match (self, self.wait()) {
             (_, Wait::After(ms)) => HeaderValue::from(ms),
-            (Self::Unavailable | Self::TooManyPermits { .. }, _) | (_, Wait::Within(_)) => return response,
+            (Self::Unavailable | Self::Overloaded { .. } | Self::TooManyPermits { .. }, _)
+            | (_, Wait::Within(_)) => return response,
             _ => HeaderValue::from_static("-1"),
         };
         headers.insert(GRPC_RETRY_PUSHBACK, pushback);

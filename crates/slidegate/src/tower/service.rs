@@ -10,11 +10,11 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::attributes::IpText;
-use super::body::LimitedBody;
+use super::body::{LimitedBody, ResponseGuard};
 use super::charged::{Charged, GateCharge, OpenCharge};
-use super::future::{ResponseFuture, admit};
+use super::future::{ResponseAdmission, ResponseFuture};
 use super::layer::{LayerOptions, RateLimitLayer};
-use super::refusal::{Refusal, is_grpc};
+use super::refusal::{Refusal, respond};
 use crate::clock::{Clock, SystemClock};
 use crate::gate::{Answer, CheckRequest, Gate, GateError};
 use crate::http::HeaderFields;
@@ -28,14 +28,26 @@ pub struct RateLimit<T, S = Memory, C = SystemClock> {
 
 /// Decision of a layer.
 enum LayerDecision {
-    Admitted(Admitted),
+    Admitted(GateAdmission),
     Refused(Response<Bytes>),
 }
 
-/// Admission of a request.
-pub(super) struct Admitted {
-    pub(super) fields: HeaderFields,
-    pub(super) charge: Option<Arc<dyn OpenCharge>>,
+/// Admission of a request by a gate: header fields of its response, and its charge.
+#[derive(Debug)]
+pub struct GateAdmission {
+    fields: HeaderFields,
+    charge: Option<Arc<dyn OpenCharge>>,
+}
+
+impl ResponseAdmission for GateAdmission {
+    fn finish<B, E>(self, result: Result<Response<B>, E>) -> Result<Response<LimitedBody<B>>, E> {
+        result.map(|response| {
+            let guard = self.charge.map(|charge| charge as Arc<dyn ResponseGuard>);
+            let mut response = response.map(|body| LimitedBody::of_service(body, guard));
+            self.fields.put_into(response.headers_mut());
+            response
+        })
+    }
 }
 
 impl<T, S, C> RateLimit<T, S, C> {
@@ -101,8 +113,7 @@ where
             match decision {
                 LayerDecision::Admitted(admitted) => {
                     admitted.extend(&mut parts);
-                    let response = inner.call(Request::from_parts(parts, body)).await?;
-                    Ok(admit(response, admitted))
+                    admitted.finish(inner.call(Request::from_parts(parts, body)).await)
                 }
                 LayerDecision::Refused(response) => Ok(response.map(LimitedBody::of_refusal)),
             }
@@ -133,7 +144,7 @@ async fn decide_detached<S: SyncStore + 'static, C: Clock + 'static>(
     }
 }
 
-impl Admitted {
+impl GateAdmission {
     /// Makes the charge known to the handler, where there is something to settle.
     fn extend(&self, parts: &mut Parts) {
         if let Some(charge) = &self.charge {
@@ -202,7 +213,7 @@ impl LayerOptions {
             return LayerDecision::Refused(response);
         }
         let charge = answer.take_permit().map(|permit| GateCharge::open(Arc::clone(gate), permit, cost));
-        LayerDecision::Admitted(Admitted { fields, charge })
+        LayerDecision::Admitted(GateAdmission { fields, charge })
     }
 
     #[cold]
@@ -228,10 +239,6 @@ impl LayerOptions {
     }
 
     fn render(&self, refusal: &Refusal<'_>, parts: &Parts) -> Response<Bytes> {
-        match &self.refuse {
-            Some(refuse) => refuse(refusal),
-            None if is_grpc(&parts.headers) => refusal.grpc(),
-            None => refusal.problem(),
-        }
+        respond(refusal, self.refuse.as_deref(), &parts.headers)
     }
 }

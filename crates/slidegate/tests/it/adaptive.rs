@@ -1,7 +1,4 @@
-//! Adaptive concurrency: simulations of a service, shares of partitions, settings.
+//! Adaptive concurrency: shares of partitions, settings. `slidegate-bench` simulates services.
 
-mod gradient2;
-mod model;
-mod partitions;
+pub(crate) mod partitions;
 mod settings;
-mod simulation;

@@ -1,5 +1,6 @@
 //! The tower layer in axum, hyper and tonic services.
 
+mod adaptive;
 mod charges;
 mod grpc;
 mod hyper_server;

@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
-use slidegate::tower::{ChargeGuard, Charged, RateLimitLayer};
+use slidegate::tower::{ChargeGuard, Charged, LimitedBody, RateLimitLayer};
 use slidegate::{Gate, Memory};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -28,13 +28,13 @@ async fn used(gate: &Gate<Memory>, rule: &str) -> u64 {
     used.expect("a subject")[0]
 }
 
-fn request() -> Request<Body> {
+pub(super) fn request() -> Request<Body> {
     Request::get("/").body(Body::empty()).expect("a request")
 }
 
 /// Body that yields frames forever, and an error after so many.
-struct Endless {
-    frames_before_error: Option<u32>,
+pub(super) struct Endless {
+    pub(super) frames_before_error: Option<u32>,
 }
 
 impl hyper::body::Body for Endless {
@@ -184,19 +184,29 @@ async fn a_charge_cannot_be_settled_after_its_response() {
     assert_eq!(used(&gate, "tokens").await, 1);
 }
 
-/// None leak: requests that end in every way, one after the other and at the same time.
 #[tokio::test]
 async fn nothing_leaks_after_many_requests() {
-    let count: u32 = std::env::var("SLIDEGATE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
     let gate = gate("  - { name: slots, limits: [{ in_flight: 64, hold: 1h }] }\n");
-    let layer = RateLimitLayer::new(gate.clone());
-    let service = layer.layer(service_fn(|request: Request<Body>| async move {
-        match request.uri().path() {
-            "/error" => Err(std::io::Error::other("no response")),
-            "/hang" => std::future::pending().await,
-            _ => Ok(Response::new(Body::from("hello"))),
-        }
-    }));
+    end_in_every_way(RateLimitLayer::new(gate.clone()).layer(service_fn(end_by_path))).await;
+    assert_eq!(used(&gate, "slots").await, 0);
+}
+
+/// Response, error or no end, as the path says.
+pub(super) async fn end_by_path(request: Request<Body>) -> Result<Response<Body>, std::io::Error> {
+    match request.uri().path() {
+        "/error" => Err(std::io::Error::other("no response")),
+        "/hang" => std::future::pending().await,
+        _ => Ok(Response::new(Body::from("hello"))),
+    }
+}
+
+/// Sends requests to a limited [`end_by_path`], none of which is refused: bodies are read or
+/// dropped, and requests that hang are cancelled.
+pub(super) async fn end_in_every_way<S>(service: S)
+where
+    S: Service<Request<Body>, Response = Response<LimitedBody<Body>>, Error = std::io::Error> + Clone,
+{
+    let count: u32 = std::env::var("SLIDEGATE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
     for n in 0..count {
         let path = ["/", "/error", "/hang", "/unread"][n as usize % 4];
         let request = Request::get(path).body(Body::empty()).expect("a request");
@@ -210,5 +220,4 @@ async fn nothing_leaks_after_many_requests() {
             Poll::Ready(Err(_)) | Poll::Pending => {}
         }
     }
-    assert_eq!(used(&gate, "slots").await, 0);
 }

@@ -1,16 +1,29 @@
 //! The layer in a tonic server: refusals are gRPC statuses.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
-use slidegate::tower::RateLimitLayer;
+use axum::http::{Request, Response};
+use slidegate::adaptive::{Adaptive, RequestCompletion};
+use slidegate::tower::{AdaptiveLayer, LimitedBody, RateLimitLayer};
 use tokio::net::TcpListener;
 use tonic::Code;
+use tonic::body::Body;
+use tonic::service::Routes;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Endpoint, Server};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
+use tower::{Layer, Service};
 
-async fn serve(layer: RateLimitLayer) -> SocketAddr {
+async fn serve<L>(layer: L) -> SocketAddr
+where
+    L: Layer<Routes> + Clone + Send + 'static,
+    L::Service: Clone + Send + 'static,
+    L::Service: Service<Request<Body>, Response = Response<LimitedBody<Body>>, Error = Infallible>,
+    <L::Service as Service<Request<Body>>>::Future: Send,
+{
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (_, health) = tonic_health::server::health_reporter();
@@ -51,4 +64,26 @@ async fn an_attribute_that_cannot_be_used_is_no_bypass() {
         (status.code(), status.message()),
         (Code::InvalidArgument, "the header x-user is given twice")
     );
+}
+
+#[tokio::test]
+async fn calls_beyond_an_adaptive_limit_are_unavailable() {
+    let limiter = || Adaptive::gradient().min(1).initial(1).max(1).build().expect("valid settings");
+    let request = || HealthCheckRequest { service: String::new() };
+    let plain = AdaptiveLayer::new(limiter());
+    let patient = AdaptiveLayer::new(limiter()).retry_after(Duration::from_micros(1_500_100));
+    for (layer, pushback) in [(plain, None), (patient, Some("1501"))] {
+        let mut client = client(serve(layer.clone()).await).await;
+        let limiter = layer.limiter();
+        let slot = limiter.try_acquire("", Instant::now()).expect("nothing else runs");
+        let status = client.check(request()).await.expect_err("the only slot is taken");
+        assert_eq!(status.code(), Code::Unavailable);
+        assert_eq!(status.message(), "as many requests run as the service can take; retry");
+        let metadata = status.metadata().get("grpc-retry-pushback-ms");
+        assert_eq!(metadata.map(|value| value.to_str().expect("text")), pushback);
+        assert!(status.metadata().get("retry-after").is_none());
+        limiter.release(slot, Instant::now(), RequestCompletion::Ignored);
+        client.check(request()).await.expect("the slot is free");
+        assert_eq!((limiter.in_flight(), limiter.refused()), (0, 1));
+    }
 }
