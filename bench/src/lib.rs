@@ -32,3 +32,7 @@ pub mod redis;
 pub mod replay;
 #[cfg(feature = "http")]
 pub mod resp;
+#[cfg(feature = "rules")]
+pub mod rules;
+#[cfg(feature = "rules")]
+pub mod turn_times;

@@ -95,6 +95,14 @@ pub fn decide_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) 
     }
 }
 
+/// Evaluates one limit without a charge: its decision where another limit denies the request.
+#[inline]
+pub fn evaluate_one<H: History>(history: &mut H, limit: &Limit, attempt: Attempt) -> Decision {
+    let attempt = Attempt { now_ms: attempt.now_ms.min(MAX_TIME_MS), ..attempt };
+    let peeked = history.peek(limit, attempt.now_ms);
+    leave(history, limit, attempt, peeked)
+}
+
 /// Writes the cost, which fits.
 #[inline(always)]
 pub(crate) fn take<H: History>(

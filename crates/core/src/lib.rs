@@ -55,7 +55,7 @@ pub use algorithms::in_flight::{Holder, InFlight};
 pub use algorithms::log::{Log, LogEntry, LogHead, NarrowLog, Ring};
 pub use decide::{LimitAttempt, decide, decide_pair, evaluate};
 pub use give_back::{give_back, give_back_one};
-pub use history::{Attempt, History, Standing, decide_one};
+pub use history::{Attempt, History, Standing, decide_one, evaluate_one};
 pub use limit::error::LimitError;
 pub use limit::id::LimitId;
 pub use limit::parse::{parse_count, parse_window, window_units};

@@ -10,8 +10,8 @@
 //! | `charge`, `admission`, `settlement` | arguments and answers: [`ChargeRequest`], [`Charge`], [`Admission`], [`Settlement`] |
 //! | `key`, `fingerprint` | [`Key`] and [`Space`] of a subject, and the keyed 128-bit hash that represents it |
 //! | `memory` | the in-memory store |
-//! | ├ `table`, `shard`, `slot`, `row`, `cell`, `counter_pair`, `layout`, `subject`, `interner` | where a subject is, and how its state is packed |
-//! | ├ `fast_path`, `multi_subject`, `permits`, `give_back` | decisions and settlements |
+//! | ├ `table`, `shard`, `slot`, `row`, `cell`, `counter_pair`, `packed`, `layout`, `location`, `subject`, `interner` | where a subject is, and how its state is packed |
+//! | ├ `fast_path`, `multi_fast_path`, `multi_subject`, `permits`, `give_back` | decisions and settlements |
 //! | ├ `eviction`, `budget`, `bytes`, `fullness`, `max_size` | the memory bound |
 //! | └ `snapshot`, `snapshot_reader`, `codec` | the state in a file |
 //! | `idempotency` | answers under idempotency keys, of this process |

@@ -20,7 +20,7 @@ pub(super) struct Cell {
 /// Bit beside the time: the subject was denied since.
 const DENIED: u64 = 1 << 47;
 /// Maximum count of a counter.
-const COUNT: u64 = u32::MAX as u64;
+pub(super) const COUNT: u64 = u32::MAX as u64;
 
 impl Cell {
     #[inline(always)]

@@ -72,6 +72,13 @@ pub(super) struct WidePair {
     second: [u8; 8],
 }
 
+impl WidePair {
+    /// Whether the last charge was denied.
+    pub(super) fn denied(&self) -> bool {
+        self.first.denied()
+    }
+}
+
 impl CounterPair for WidePair {
     const MOST: u64 = u32::MAX as u64;
 

@@ -59,7 +59,7 @@ impl Shard {
     }
 
     /// Removes idle subjects from the next few buckets.
-    fn sweep(&mut self, interner: &Interner, now_ms: u64) {
+    pub(super) fn sweep(&mut self, interner: &Interner, now_ms: u64) {
         for _ in 0..SWEEP.min(self.buckets()) {
             let bucket = self.sweep_at % self.buckets();
             self.sweep_at = bucket + 1;

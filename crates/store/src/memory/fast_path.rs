@@ -25,7 +25,12 @@ fn verdict(decided_at_ms: u64, one: Decision) -> Verdict {
 
 /// Decision from a fast view.
 #[inline(always)]
-fn answer(fast_view: FastView, charged: bool, limit: &Limit, (now_ms, cost): (u64, u64)) -> Decision {
+pub(super) fn answer(
+    fast_view: FastView,
+    charged: bool,
+    limit: &Limit,
+    (now_ms, cost): (u64, u64),
+) -> Decision {
     let attempt = Attempt { now_ms, cost, holder: 0 };
     if charged { fast_view.admit(limit, attempt) } else { fast_view.leave(limit, attempt) }
 }
@@ -108,7 +113,7 @@ impl Memory {
                 }
             }
             let decision = decide_one(&mut log, limit, attempt);
-            set_denied(denied, cost, &decision);
+            set_denied(denied, cost, decision.outcome == Outcome::Fits);
             drop(shard);
             return verdict(now_ms, decision);
         }
@@ -252,7 +257,7 @@ fn decide_growing(
         return None;
     }
     let decision = decide_one(&mut log, spec.first(), Attempt { now_ms, cost, holder: 0 });
-    set_denied(denied, cost, &decision);
+    set_denied(denied, cost, decision.outcome == Outcome::Fits);
     let after = log.ring.heap_bytes();
     if after != before {
         let [before, after] = [before, after].map(|bytes| Footprint::heap(allocated(bytes)));
@@ -263,8 +268,8 @@ fn decide_growing(
 
 /// Records whether the last charge was denied.
 #[inline(always)]
-fn set_denied(denied: &mut bool, cost: u64, decision: &Decision) {
+pub(super) fn set_denied(denied: &mut bool, cost: u64, is_allowed: bool) {
     if cost != 0 {
-        *denied = decision.outcome != Outcome::Fits;
+        *denied = !is_allowed;
     }
 }

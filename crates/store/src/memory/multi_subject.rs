@@ -65,13 +65,25 @@ impl ShardGuards<'_> {
 
 impl Memory {
     pub(super) fn lock(&self, fingerprints: &[Fingerprint]) -> ShardGuards<'_> {
-        let mut order: SmallVec<[usize; 4]> = fingerprints.iter().map(|f| self.shard_of(f)).collect();
-        order.sort_unstable();
-        order.dedup();
+        let mut order: SmallVec<[usize; 4]> = SmallVec::new();
+        for fingerprint in fingerprints {
+            let shard = self.shard_of(fingerprint);
+            match order.iter().position(|other| *other >= shard) {
+                Some(at) if order[at] == shard => {}
+                Some(at) => order.insert(at, shard),
+                None => order.push(shard),
+            }
+        }
         ShardGuards(order.into_iter().map(|index| (index, self.shards[index].lock())).collect())
     }
 
     pub(super) fn decide_multi_subject(&self, call: &ChargeRequest<'_>) -> Verdict {
+        self.decide_in_place(call).unwrap_or_else(|| self.decide_loaded(call))
+    }
+
+    /// Decides with all subjects taken out of their shards.
+    #[inline(never)]
+    pub(super) fn decide_loaded(&self, call: &ChargeRequest<'_>) -> Verdict {
         self.with_subjects(call, |subjects, guards| {
             // A peek writes nothing.
             if !is_peek(call) {

@@ -189,7 +189,12 @@ impl Shard {
     }
 
     /// Inserts a subject within its budgeted footprint, and returns the rest to the budget.
-    fn insert(&mut self, interner: &Interner, fingerprint: Fingerprint, mut subject: SubjectState) {
+    pub(super) fn insert(
+        &mut self,
+        interner: &Interner,
+        fingerprint: Fingerprint,
+        mut subject: SubjectState,
+    ) {
         let layout = subject.budgeted_layout(interner);
         if layout == Layout::Heap {
             subject.limit_states.shrink_to_fit();

@@ -1,8 +1,8 @@
 //! Subject: the states of all its limits, and its permits.
 
 use slidegate_core::{
-    Attempt, Decision, Limit, LimitAttempt, MAX_TIME_MS, OpenPermits, Outcome, PermitState, SettleEffect,
-    State, Verdict, decide, decide_pair, evaluate,
+    Attempt, Decision, History, Limit, LimitAttempt, MAX_TIME_MS, OpenPermits, Outcome, PermitState,
+    SettleEffect, State, Verdict, decide, decide_pair, evaluate,
 };
 use smallvec::SmallVec;
 
@@ -124,6 +124,12 @@ impl SubjectState {
         if cost != 0 {
             self.denied = !allowed;
         }
+    }
+
+    /// Whether the cost fits all of these limits, which are aligned.
+    pub(super) fn fits_after_peek(&mut self, limits: &[Limit], attempt: Attempt) -> bool {
+        let mut pairs = limits.iter().zip(&mut self.limit_states);
+        pairs.all(|(limit, one)| attempt.cost <= one.state.peek(limit, attempt.now_ms).0)
     }
 
     fn attempts<'a>(&'a mut self, limits: &'a [Limit], attempt: Attempt) -> SmallVec<[LimitAttempt<'a>; 4]> {

@@ -78,6 +78,11 @@ impl<T: Keyed> Table<T> {
     }
 
     #[inline(always)]
+    pub(super) fn at(&self, bucket: usize) -> Option<&T> {
+        self.buckets.get(bucket)?.as_ref()
+    }
+
+    #[inline(always)]
     pub(super) fn at_mut(&mut self, bucket: usize) -> Option<&mut T> {
         self.buckets.get_mut(bucket)?.as_mut()
     }
