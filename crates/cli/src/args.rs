@@ -4,7 +4,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    admin, check, completions, example, explain, health, import, man, policy_test, replay, serve, validate,
+    admin, check, completions, example, explain, health, import, man, policy_test, replay, serve, simulate,
+    suggest, validate,
 };
 
 /// Commands that have a new name: the old one is an error that says so.
@@ -31,6 +32,8 @@ pub(crate) enum CliCommand {
     Explain(explain::ExplainArgs),
     Test(policy_test::TestArgs),
     Replay(Box<replay::ReplayArgs>),
+    Suggest(Box<suggest::SuggestArgs>),
+    Simulate(simulate::SimulateArgs),
     Import(import::ImportArgs),
     Example(example::ExampleArgs),
     /// Print the JSON Schema of the policy file, for editors.

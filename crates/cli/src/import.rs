@@ -9,20 +9,18 @@ use clap::ValueEnum;
 use miette::{Report, miette};
 use slidegate::Policy;
 
+use crate::policy_writer::PolicyDraft;
 use crate::{exit, stdout};
 
 mod attribute;
+mod comments;
 mod envoy;
 mod fields;
 mod limitador;
-mod names;
-mod policy_writer;
-mod quote;
 mod rlaas;
 mod source;
 mod warnings;
 
-use policy_writer::{PolicyDraft, WindowOption};
 use source::SourceFile;
 use warnings::Warnings;
 
@@ -70,6 +68,13 @@ enum System {
     Envoy,
     /// Limitador: a limits file.
     Limitador,
+}
+
+/// Treatment of windows that are fixed in the other system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum WindowOption {
+    Preserve,
+    Sliding,
 }
 
 pub(crate) fn run(args: &ImportArgs) -> miette::Result<ExitCode> {

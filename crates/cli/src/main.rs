@@ -13,12 +13,14 @@
 //! | [`explain`] | what a policy does with one request, and why |
 //! | [`policy_test`] | `test`: tests of policies |
 //! | [`replay`] | what a policy would have done with an access log |
+//! | [`suggest`] | limits for the traffic of an access log |
+//! | [`simulate`] | what limits do under traffic that shows their differences |
 //! | [`import`] | conversion of other systems' configurations |
 //! | [`example`], [`schema`], [`completions`], [`health`], [`man`] | short ones |
 //!
 //! They share [`args`] (the command line), [`access_log_args`], [`flag_value`], [`client`] (HTTP),
-//! [`policy`] (policy files and their diagnostics), [`exit`] (exit codes), [`stdout`] and
-//! [`stderr`].
+//! [`policy`] (policy files and their diagnostics), [`policy_writer`], [`exit`] (exit codes),
+//! [`stdout`] and [`stderr`].
 
 use std::process::ExitCode;
 
@@ -37,11 +39,14 @@ mod import;
 mod man;
 mod policy;
 mod policy_test;
+mod policy_writer;
 mod replay;
 mod schema;
 mod serve;
+mod simulate;
 mod stderr;
 mod stdout;
+mod suggest;
 mod validate;
 
 use args::CliCommand;
@@ -55,6 +60,8 @@ fn main() -> ExitCode {
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Test(args) => policy_test::run(&args),
         CliCommand::Replay(args) => replay::run(&args),
+        CliCommand::Suggest(args) => suggest::run(&args),
+        CliCommand::Simulate(args) => simulate::run(&args),
         CliCommand::Import(args) => import::run(&args),
         CliCommand::Example(args) => example::run(&args),
         CliCommand::Schema => schema::run(),

@@ -21,8 +21,8 @@ use crate::policy::{self, LoadedPolicy, PolicyDiagnostics};
 use crate::{exit, stderr, stdout};
 
 mod html;
-mod progress;
-mod render;
+pub(crate) mod progress;
+pub(crate) mod render;
 
 use progress::ProgressBar;
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use slidegate::MAX_NAME_BYTES;
 
-use super::policy_writer::ValueTest;
+use crate::policy_writer::ValueTest;
 
 /// Test of an attribute in another system.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,14 +11,14 @@ use std::collections::{BTreeSet, HashSet};
 
 use miette::Report;
 
+use super::WindowOption;
 use super::attribute::{self, AttributeTest, TranslatedTest};
-use super::names::RuleNames;
-use super::policy_writer::{
-    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, origin, preamble,
-};
-use super::quote::excerpt;
+use super::comments::{origin, preamble};
 use super::source::SourceFile;
 use super::warnings::Warnings;
+use crate::policy_writer::names::RuleNames;
+use crate::policy_writer::quote::excerpt;
+use crate::policy_writer::{PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind};
 
 mod config;
 mod precedence;
@@ -184,7 +184,7 @@ impl<'c> Converter<'c> {
                     WindowOption::Preserve => WindowKind::Fixed,
                     WindowOption::Sliding => WindowKind::Sliding,
                 };
-                let quota = Quota { count: *count, window_s: *window_s, window };
+                let quota = Quota { count: *count, window_ms: *window_s * 1_000, window };
                 let comments = self.comments(descriptor, limit, origin);
                 let rule = self.rule(path, comments, quota);
                 self.items.push(PolicyItem::Rule(rule));

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use miette::Report;
 use slidegate::policy::yaml::{Entry, Kind, Node};
 
-use super::quote::excerpt;
 use super::source::SourceFile;
+use crate::policy_writer::quote::excerpt;
 
 impl SourceFile {
     /// Fields of a mapping.

@@ -8,13 +8,13 @@ use slidegate::policy::file::Span;
 use slidegate::store::MAX_LIMITS;
 use slidegate::{MAX_QUOTA, MAX_WINDOW_MS};
 
+use super::WindowOption;
 use super::attribute;
-use super::names::RuleNames;
-use super::policy_writer::{
-    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, origin, preamble,
-};
+use super::comments::{origin, preamble};
 use super::source::SourceFile;
 use super::warnings::Warnings;
+use crate::policy_writer::names::RuleNames;
+use crate::policy_writer::{PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind};
 
 mod condition;
 mod limits;
@@ -94,7 +94,7 @@ impl RuleGroups<'_> {
         if most < limit.max_value {
             comment.push_str(", which exceeds the largest quota");
         }
-        let quota = Quota { count: most, window_s: seconds, window: self.window };
+        let quota = Quota { count: most, window_ms: seconds * 1_000, window: self.window };
         if !translation.failures.is_empty() {
             return self.omit(limit, translation, quota, &comment, warnings);
         }
@@ -151,7 +151,7 @@ impl RuleGroups<'_> {
         if rule.limits.is_empty() {
             return;
         }
-        match rule.limits.iter_mut().find(|other| other.window_s == quota.window_s) {
+        match rule.limits.iter_mut().find(|other| other.window_ms == quota.window_ms) {
             Some(other) => other.count = other.count.min(quota.count),
             None => rule.limits.push(quota),
         }

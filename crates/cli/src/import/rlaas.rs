@@ -4,12 +4,12 @@
 use miette::Report;
 use slidegate::policy::file::Span;
 
-use super::policy_writer::{
-    PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind, WindowOption, preamble,
-};
-use super::quote::excerpt;
+use super::WindowOption;
+use super::comments::preamble;
 use super::source::SourceFile;
 use super::warnings::Warnings;
+use crate::policy_writer::quote::excerpt;
+use crate::policy_writer::{PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind};
 
 mod documents;
 mod properties;
@@ -34,7 +34,7 @@ pub(super) fn convert(
         (WindowKind::Fixed, WindowOption::Preserve) => WindowKind::Fixed,
         _ => WindowKind::Sliding,
     };
-    let quota = Quota { count: settings.max_requests, window_s: settings.window_s, window };
+    let quota = Quota { count: settings.max_requests, window_ms: settings.window_s * 1_000, window };
     let present = (USER.to_owned(), ValueTest::present());
     let rule = RuleDraft {
         comments: vec![settings.origin],

@@ -1,7 +1,7 @@
 //! Report of a replay as text for people.
 
-mod sparkline;
-mod table;
+pub(crate) mod sparkline;
+pub(crate) mod table;
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -23,7 +23,9 @@ mod reload;
 mod replay;
 mod restarts;
 mod serve;
+mod simulate;
 mod snapshots;
+mod suggest;
 mod tls;
 mod unread_log;
 

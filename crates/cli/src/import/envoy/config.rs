@@ -6,8 +6,8 @@ use miette::Report;
 use slidegate::policy::file::Span;
 use slidegate::policy::yaml::{Entry, Node};
 
-use super::super::quote::excerpt;
 use super::super::source::SourceFile;
+use crate::policy_writer::quote::excerpt;
 
 /// A domain and its descriptors.
 pub(super) struct EnvoyConfig {

@@ -1,7 +1,7 @@
 //! Precedence of sibling descriptors.
 
-use super::super::policy_writer::ValueTest;
 use super::config::{DescriptorNode, ValuePattern};
+use crate::policy_writer::ValueTest;
 
 /// The converted siblings that take values from a descriptor: those with an exact value, and
 /// earlier wildcards. `None` means that the descriptor has no values left.

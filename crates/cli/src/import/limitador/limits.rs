@@ -4,9 +4,9 @@ use miette::Report;
 use slidegate::policy::file::Span;
 use slidegate::policy::yaml::{Entry, Node};
 
-use super::super::quote::excerpt;
 use super::super::source::SourceFile;
 use super::super::warnings::Warnings;
+use crate::policy_writer::quote::excerpt;
 
 /// A limit of the file.
 pub(super) struct LimitadorLimit {

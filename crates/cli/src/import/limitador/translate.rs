@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use slidegate::policy::file::Span;
 
 use super::super::attribute::{self, AttributeTest};
-use super::super::policy_writer::ValueTest;
-use super::super::quote::excerpt;
 use super::super::warnings::Warnings;
 use super::condition::{self, Clause};
 use super::limits::LimitadorLimit;
+use crate::policy_writer::ValueTest;
+use crate::policy_writer::quote::excerpt;
 
 /// Attributes with another name in a policy.
 const RENAMED: [(&str, &str); 2] = [("req.method", "method"), ("req.path", "path")];

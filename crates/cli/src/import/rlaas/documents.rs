@@ -1,9 +1,9 @@
 //! Selection of documents: Spring applies some only to certain profiles, and the active profile is
 //! unknown here.
 
-use super::super::quote::excerpt;
 use super::super::warnings::Warnings;
 use super::properties::Property;
+use crate::policy_writer::quote::excerpt;
 
 const REMEDY: &str = "convert a file with one document: the settings that the application runs with";
 

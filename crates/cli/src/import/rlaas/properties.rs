@@ -4,10 +4,10 @@ use miette::Report;
 use slidegate::policy::file::Span;
 use slidegate::policy::yaml::{Kind, Node};
 
-use super::super::quote::excerpt;
 use super::super::source::SourceFile;
 use super::super::warnings::Warnings;
 use super::documents;
+use crate::policy_writer::quote::excerpt;
 
 /// Property of a Spring application.
 pub(super) struct Property {

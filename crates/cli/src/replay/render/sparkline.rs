@@ -6,15 +6,15 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 /// Scale of a sparkline.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     /// Value of a full block.
-    pub(super) most: u64,
+    pub(crate) most: u64,
     /// Column without a value.
-    pub(super) empty: char,
+    pub(crate) empty: char,
 }
 
 /// Sparkline of a timeline of so many buckets. A column has the highest value of its buckets.
-pub(super) fn sparkline(values: &[u64], buckets: usize, scale: Scale) -> String {
+pub(crate) fn sparkline(values: &[u64], buckets: usize, scale: Scale) -> String {
     if buckets == 0 || scale.most == 0 {
         return String::new();
     }

@@ -11,20 +11,20 @@ const LAST: Style = Style::new().dimmed();
 
 /// Side on which a column is flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 /// Text of a cell, with its style.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     text: String,
     style: Style,
 }
 
 impl Cell {
-    pub(super) fn styled(text: String, style: Style) -> Self {
+    pub(crate) fn styled(text: String, style: Style) -> Self {
         Self { text, style }
     }
 }
@@ -36,29 +36,29 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 /// Table with a last column of any width, which is left out where there is no room.
-pub(super) struct Table {
+pub(crate) struct Table {
     heads: Vec<(String, Align)>,
     last_head: String,
     rows: Vec<(Vec<Cell>, String)>,
 }
 
 impl Table {
-    pub(super) fn new(heads: &[(&str, Align)]) -> Self {
+    pub(crate) fn new(heads: &[(&str, Align)]) -> Self {
         let heads = heads.iter().map(|(text, align)| ((*text).to_owned(), *align)).collect();
         Self { heads, last_head: String::new(), rows: Vec::new() }
     }
 
     /// The table with a head over the last column.
-    pub(super) fn with_last(self, head: &str) -> Self {
+    pub(crate) fn with_last(self, head: &str) -> Self {
         Self { last_head: head.to_owned(), ..self }
     }
 
-    pub(super) fn add(&mut self, cells: Vec<Cell>, last: &str) {
+    pub(crate) fn add(&mut self, cells: Vec<Cell>, last: &str) {
         self.rows.push((cells, last.to_owned()));
     }
 
     /// The table as lines of at most this width. Left columns are cut where they do not fit.
-    pub(super) fn render(&self, width: usize) -> String {
+    pub(crate) fn render(&self, width: usize) -> String {
         let widths = self.widths(width);
         let used: usize = widths.iter().map(|width| width + GAP).sum();
         let last = self.rows.iter().map(|(_, last)| chars(last)).max().unwrap_or(0);

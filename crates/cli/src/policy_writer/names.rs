@@ -6,11 +6,11 @@ const MAX_NAME: usize = 64;
 
 /// Names that are in use.
 #[derive(Default)]
-pub(super) struct RuleNames(HashSet<String>);
+pub(crate) struct RuleNames(HashSet<String>);
 
 impl RuleNames {
     /// A unique name made from a text. Invalid characters become `_`; a duplicate gets a number.
-    pub(super) fn unique(&mut self, text: &str) -> String {
+    pub(crate) fn unique(&mut self, text: &str) -> String {
         let mut name = String::new();
         for c in text.chars() {
             if c.is_ascii_alphanumeric() || "_.:-".contains(c) {

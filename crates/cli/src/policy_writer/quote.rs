@@ -6,7 +6,7 @@ use std::fmt::Write;
 const RESERVED_WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
 /// A text as a YAML scalar, in block or flow style.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let starts = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/');
     let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '.' | '-');
     let is_word = RESERVED_WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
@@ -29,13 +29,13 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// Texts as a YAML list.
-pub(super) fn list(texts: &[String]) -> String {
+pub(crate) fn list(texts: &[String]) -> String {
     let quoted: Vec<String> = texts.iter().map(|one| text(one)).collect();
     format!("[{}]", quoted.join(", "))
 }
 
 /// A text for a comment or a warning: at most 80 characters, in one line.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let mut excerpt: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
     excerpt = excerpt.replace("\\'", "'").replace("\\\"", "\"");

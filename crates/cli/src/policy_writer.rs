@@ -1,29 +1,25 @@
 //! Writer of policies as YAML with comments.
 
+pub(crate) mod names;
+pub(crate) mod quote;
+
 use std::fmt;
 
-use super::quote::{excerpt, list, text};
+use quote::{list, text};
 
 /// Key that no request has: with `missing: deny`, a rule denies everything that it does not allow.
 const ABSENT_KEY: &str = "nobody-has-this";
 
-/// Treatment of windows that are fixed in the other system.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WindowOption {
-    Preserve,
-    Sliding,
-}
-
 /// Policy to write.
 #[derive(Default)]
-pub(super) struct PolicyDraft {
+pub(crate) struct PolicyDraft {
     /// Comment lines at the top.
-    pub(super) preamble: Vec<String>,
-    pub(super) items: Vec<PolicyItem>,
+    pub(crate) preamble: Vec<String>,
+    pub(crate) items: Vec<PolicyItem>,
 }
 
 /// Rule or comment of a policy.
-pub(super) enum PolicyItem {
+pub(crate) enum PolicyItem {
     Rule(RuleDraft),
     /// A rule that would differ from the original, written as a comment.
     Omitted(RuleDraft),
@@ -32,53 +28,55 @@ pub(super) enum PolicyItem {
 
 /// Rule to write.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RuleDraft {
-    pub(super) comments: Vec<String>,
-    pub(super) name: String,
-    pub(super) matches: Vec<(String, ValueTest)>,
-    pub(super) key: Vec<String>,
+pub(crate) struct RuleDraft {
+    pub(crate) comments: Vec<String>,
+    pub(crate) name: String,
+    pub(crate) matches: Vec<(String, ValueTest)>,
+    pub(crate) key: Vec<String>,
     /// Empty if the rule denies everything.
-    pub(super) limits: Vec<Quota>,
-    pub(super) allow: Vec<(String, ValueTest)>,
-    pub(super) skip_missing: bool,
-    pub(super) observe: bool,
+    pub(crate) limits: Vec<Quota>,
+    pub(crate) allow: Vec<(String, ValueTest)>,
+    pub(crate) skip_missing: bool,
+    pub(crate) observe: bool,
 }
 
 /// Condition on an attribute's value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum ValueTest {
+pub(crate) enum ValueTest {
     Is(Vec<String>),
     Prefix(Vec<String>),
 }
 
 impl ValueTest {
     /// Any value, if the attribute is present.
-    pub(super) fn present() -> Self {
+    pub(crate) fn present() -> Self {
         Self::Prefix(vec![String::new()])
     }
 }
 
 /// Limit of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Quota {
-    pub(super) count: u64,
-    pub(super) window_s: u64,
-    pub(super) window: WindowKind,
+pub(crate) struct Quota {
+    pub(crate) count: u64,
+    pub(crate) window_ms: u64,
+    pub(crate) window: WindowKind,
 }
 
 /// Kind of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WindowKind {
+pub(crate) enum WindowKind {
     Fixed,
     Sliding,
 }
 
 impl fmt::Display for Quota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(&str, u64); 4] = [("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
-        let Self { count, window_s, window } = *self;
-        let (unit, unit_s) = UNITS.into_iter().find(|(_, s)| window_s.is_multiple_of(*s)).unwrap_or(("s", 1));
-        match (window, window_s / unit_s) {
+        const UNITS: [(&str, u64); 5] =
+            [("day", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
+        let Self { count, window_ms, window } = *self;
+        let (unit, unit_ms) =
+            UNITS.into_iter().find(|(_, ms)| window_ms.is_multiple_of(*ms)).unwrap_or(("ms", 1));
+        match (window, window_ms / unit_ms) {
             (WindowKind::Fixed, units) => {
                 write!(f, "{{ quota: {count}, window: {units}{unit}, algorithm: fixed }}")
             }
@@ -185,15 +183,4 @@ fn write_rule(f: &mut fmt::Formatter<'_>, rule: &RuleDraft, mark: &str) -> fmt::
         writeln!(f, "  {mark}{line}")?;
     }
     Ok(())
-}
-
-/// Comments at the top of a converted policy: the command, the file, and what to know.
-pub(super) fn preamble(system: &str, file: &str, lines: &[&str]) -> Vec<String> {
-    let title = format!("Converted by `slidegate import {system}` from {}.", excerpt(file));
-    [title, String::new()].into_iter().chain(lines.iter().map(|line| (*line).to_owned())).collect()
-}
-
-/// Origin of a rule, for a comment: `tool=hammer, user (line 7)`.
-pub(super) fn origin(what: &str, line: usize) -> String {
-    format!("{} (line {line})", excerpt(what))
 }
