@@ -38,8 +38,8 @@ pub struct RuleGate {
 }
 
 impl RuleGate {
-    /// Gate with this many rules, at most four, which all apply to every request. Each has a subject of
-    /// its own for every client.
+    /// Gate with this many rules, at most four, which all apply to every request. Each has a
+    /// subject of its own for every client.
     pub fn new(case: RuleCase, rules: usize) -> Self {
         let RuleCase { algorithm, answer } = case;
         let mut text = String::from("version: 1\nrules:\n");

@@ -28,8 +28,8 @@ impl<F: FnMut()> Turn for F {
 }
 
 impl TurnTimes {
-    /// Runs the contenders in turns; each runs this many requests per turn, once to warm the caches and
-    /// once to be timed.
+    /// Runs the contenders in turns; each runs this many requests per turn, once to warm the caches
+    /// and once to be timed.
     pub fn of(rounds: usize, requests: usize, contenders: &mut [&mut dyn Turn]) -> Self {
         let mut times = Vec::with_capacity(rounds);
         for round in 0..rounds {
@@ -61,8 +61,8 @@ impl TurnTimes {
     }
 }
 
-/// CPU time of this thread. It stands still while another program has the core, so that what else the
-/// machine does counts less.
+/// CPU time of this thread. It stands still while another program has the core, so that what else
+/// the machine does counts less.
 pub fn thread_time() -> Duration {
     clock_gettime(ClockId::ThreadCPUTime).try_into().expect("no thread has run for a negative time")
 }

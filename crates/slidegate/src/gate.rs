@@ -46,6 +46,7 @@ use slidegate_store::{
     Space, Store,
 };
 use wait::QueueKey;
+pub(crate) use wait::WaitFlag;
 
 /// Space of ad hoc limits of single requests. No rule can have this name.
 const AD_HOC_SPACE: &str = "/v1/limit";
@@ -212,6 +213,19 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let policy = self.policy();
         let item = MatchedItem::request(&policy, &request.request, policy.choose(&request.request)?);
         self.decide_items(policy, std::slice::from_ref(&item), DecisionOptions::of(request)).await
+    }
+
+    /// [`Gate::check`] of a caller that may leave while the flag is set.
+    #[cfg(feature = "tower")]
+    pub(crate) async fn check_with_flag(
+        &self,
+        request: &CheckRequest<'_>,
+        flag: &WaitFlag,
+    ) -> Result<Answer, GateError<S::Error>> {
+        let policy = self.policy();
+        let item = MatchedItem::request(&policy, &request.request, policy.choose(&request.request)?);
+        let options = DecisionOptions { wait_flag: Some(flag), ..DecisionOptions::of(request) };
+        self.decide_items(policy, std::slice::from_ref(&item), options).await
     }
 
     /// Decides a request by the rule of this name, whatever it matches; `None` if there is no such
@@ -405,12 +419,13 @@ struct DecisionOptions<'a> {
     permits: Permits,
     idempotency_key: Option<&'a str>,
     wait: Duration,
+    wait_flag: Option<&'a WaitFlag>,
 }
 
 /// Options of a batch. It opens no permits, and a rule that denies because the store is unavailable
 /// is no decision: proxies have a failure mode of their own.
 const BATCH: DecisionOptions<'static> =
-    DecisionOptions { permits: Permits::None, idempotency_key: None, wait: Duration::ZERO };
+    DecisionOptions { permits: Permits::None, idempotency_key: None, wait: Duration::ZERO, wait_flag: None };
 
 impl<'a> DecisionOptions<'a> {
     fn of(request: &'a CheckRequest<'_>) -> Self {
@@ -418,6 +433,7 @@ impl<'a> DecisionOptions<'a> {
             permits: Permits::Open,
             idempotency_key: request.idempotency_key.as_deref(),
             wait: request.wait,
+            wait_flag: None,
         }
     }
 }

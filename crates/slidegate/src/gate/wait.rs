@@ -1,5 +1,6 @@
 //! Waiting for admission: requests on the same subjects are admitted in order of arrival.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -17,6 +18,34 @@ const POLL_MS: u64 = 20;
 /// Key of a wait queue: the subjects of its requests.
 pub(super) type QueueKey = SmallVec<[(Space, Key<'static>); 1]>;
 
+/// Flag of a request, set while it only waits: nothing is charged or on its way to the store then,
+/// so that its future can be dropped.
+#[derive(Default, Debug)]
+pub(crate) struct WaitFlag(AtomicBool);
+
+impl WaitFlag {
+    /// Whether the request only waits. Read between two polls of its future.
+    #[cfg(feature = "tower")]
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, is_waiting: bool) {
+        self.0.store(is_waiting, Ordering::Relaxed);
+    }
+}
+
+impl DecisionOptions<'_> {
+    /// Awaits what comes between two attempts.
+    async fn wait_for<T>(&self, pause: impl Future<Output = T>) -> T {
+        let flag = self.wait_flag;
+        flag.inspect(|flag| flag.set(true));
+        let result = pause.await;
+        flag.inspect(|flag| flag.set(false));
+        result
+    }
+}
+
 impl<S: Store, C: Clock> Gate<S, C> {
     /// Decides when it is the request's turn, if that comes before the deadline; otherwise the last
     /// attempt is the answer. A wait beyond the deadline is not begun.
@@ -32,7 +61,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let Some(ticket) = self.queue.join(subjects) else {
             return self.decide_once(charges, id, options).await;
         };
-        let Ok(_turn) = timeout_at(deadline, ticket.turn()).await else {
+        let Ok(_turn) = options.wait_for(timeout_at(deadline, ticket.turn())).await else {
             return self.decide_once(charges, id, options).await;
         };
         loop {
@@ -41,7 +70,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
             if Instant::now() + pause > deadline {
                 return Ok(answer);
             }
-            sleep(pause).await;
+            options.wait_for(sleep(pause)).await;
         }
     }
 }

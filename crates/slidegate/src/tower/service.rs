@@ -1,5 +1,8 @@
 //! Service that decides requests before it passes them on.
 
+use std::convert::Infallible;
+use std::future::{pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -7,6 +10,7 @@ use ::http::request::Parts;
 use ::http::{Request, Response};
 use bytes::Bytes;
 use http_body::Body;
+use tokio::sync::oneshot;
 use tower_service::Service;
 
 use super::attributes::IpText;
@@ -16,7 +20,7 @@ use super::future::{ResponseAdmission, ResponseFuture};
 use super::layer::{LayerOptions, RateLimitLayer};
 use super::refusal::{Refusal, respond};
 use crate::clock::{Clock, SystemClock};
-use crate::gate::{Answer, CheckRequest, Gate, GateError};
+use crate::gate::{Answer, CheckRequest, Gate, GateError, WaitFlag};
 use crate::http::HeaderFields;
 use slidegate_store::{Memory, SyncStore, random};
 
@@ -121,27 +125,53 @@ where
     }
 }
 
-/// Decides in a task of its own, so that a request that is cancelled meanwhile gives back what it is
-/// charged: the task drops the charge. A request that waits for admission is cancelled with its future,
-/// so that it leaves the queue.
+/// Decides in a task of its own, which ends no decision of the store halfway: a request that is
+/// cancelled meanwhile gives back what it is charged when the task drops the charge. A request that
+/// only waits leaves its queue at once.
 async fn decide_detached<S: SyncStore + 'static, C: Clock + 'static>(
     gate: Arc<Gate<S, C>>,
     options: Arc<LayerOptions>,
     parts: Parts,
 ) -> (LayerDecision, Parts) {
-    let is_waiting = !options.wait.is_zero();
-    let decide = async move { (options.decide(&gate, &parts).await, parts) };
-    if is_waiting {
-        return decide.await;
+    if gate.store().as_memory().is_some() {
+        // Memory decides at once: all that this awaits is the turn.
+        return (options.decide(&gate, &parts, &WaitFlag::default()).await, parts);
     }
-    match tokio::spawn(decide).await {
-        Ok(decided) => decided,
+    // Open for as long as the caller waits for the task.
+    let (caller, departure) = oneshot::channel::<Infallible>();
+    let task = tokio::spawn(async move {
+        let flag = WaitFlag::default();
+        let decision = unless_departed(pin!(options.decide(&gate, &parts, &flag)), departure, &flag).await;
+        decision.map(|decision| (decision, parts))
+    });
+    let decided = task.await;
+    drop(caller);
+    match decided {
+        Ok(Some(decided)) => decided,
+        // The caller is here, so the runtime shuts down, and drops this future too.
+        Ok(None) => pending().await,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime shuts down, and drops this future too.
-            Err(_) => std::future::pending().await,
+            Err(_) => pending().await,
         },
     }
+}
+
+/// Result of a decision; `None` if the caller departs while the request only waits.
+async fn unless_departed<D: Future>(
+    mut decision: Pin<&mut D>,
+    mut departure: oneshot::Receiver<Infallible>,
+    flag: &WaitFlag,
+) -> Option<D::Output> {
+    let mut is_departed = false;
+    poll_fn(move |context| {
+        if let Poll::Ready(decided) = decision.as_mut().poll(context) {
+            return Poll::Ready(Some(decided));
+        }
+        is_departed = is_departed || Pin::new(&mut departure).poll(context).is_ready();
+        if is_departed && flag.is_set() { Poll::Ready(None) } else { Poll::Pending }
+    })
+    .await
 }
 
 impl GateAdmission {
@@ -181,6 +211,7 @@ impl LayerOptions {
         &self,
         gate: &Arc<Gate<S, C>>,
         parts: &Parts,
+        flag: &WaitFlag,
     ) -> LayerDecision {
         let mut ip = IpText::EMPTY;
         let request = match self.attributes.request(&gate.policy(), parts, &mut ip) {
@@ -189,7 +220,7 @@ impl LayerOptions {
         };
         let cost = request.requested_cost();
         let request = CheckRequest { wait: self.wait, ..CheckRequest::from(request) };
-        match gate.check(&request).await {
+        match gate.check_with_flag(&request, flag).await {
             Ok(answer) => self.conclude(gate, parts, answer, cost),
             Err(error) => self.refuse_error(&error, parts),
         }

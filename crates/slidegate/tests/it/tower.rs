@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod charges;
+pub(crate) mod endings;
 mod grpc;
 mod hyper_server;
 #[cfg(feature = "redis")]

@@ -48,8 +48,8 @@ enum Charging {
 type DecisionList = SmallVec<[Decision; MAX_CHARGES]>;
 
 impl Memory {
-    /// Decides a request on several subjects in place; `None`, and nothing is decided, if one of them
-    /// needs another layout or scarce memory, or occurs twice.
+    /// Decides a request on several subjects in place; `None`, and nothing is decided, if one of
+    /// them needs another layout or scarce memory, or occurs twice.
     pub(super) fn decide_in_place(&self, call: &ChargeRequest<'_>) -> Option<Verdict> {
         let ChargeRequest { now_ms, holder, charges } = *call;
         if charges.len() > MAX_CHARGES || now_ms > MAX_TIME_MS {

@@ -8,54 +8,95 @@ use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
 use slidegate::tower::RateLimitLayer;
 use slidegate::{Gate, Redis};
-use slidegate_testkit::servers::{Flavour, RedisServer};
+use slidegate_testkit::servers::{Flavour, Proxy, RedisServer};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::gates::policy;
-use crate::redis::stores::patient;
+use crate::redis::stores::{eventually, patient};
+use crate::tower::endings;
 
 const SLOTS: &str = "  - { name: slots, limits: [{ in_flight: 8, hold: 1h }] }\n";
+const ONE_SLOT: &str = "  - { name: slots, limits: [{ in_flight: 1, hold: 1h }] }\n";
 
 async fn used(gate: &Gate<Redis>) -> u64 {
     gate.used("slots", &slidegate::Request::new()).await.expect("an answer").expect("a subject")[0]
 }
 
-#[tokio::test]
-async fn slots_return_however_a_request_ends() {
+/// Waits until no slot is taken.
+async fn until_free(gate: &Gate<Redis>) {
+    eventually("no slot is taken", async || used(gate).await == 0).await;
+}
+
+/// Requests that end in every way, many at a time, and with full slots.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_slot_leaks_over_redis() {
     let server = RedisServer::start(Flavour::Redis70);
-    let gate = Arc::new(Gate::new(policy(SLOTS), Redis::new(&patient(&server.url()))));
-    let service = RateLimitLayer::new(gate.clone()).layer(service_fn(|request: Request<Body>| async move {
-        match request.uri().path() {
-            "/error" => Err(std::io::Error::other("no response")),
-            "/hang" => std::future::pending().await,
-            _ => Ok(Response::new(Body::from("hello"))),
-        }
-    }));
-    for round in 0..50 {
-        let paths = ["/", "/error", "/hang", "/"];
-        let responses = paths.map(|path| {
-            let request = Request::get(path).body(Body::empty()).expect("a request");
-            tokio::spawn(service.clone().oneshot(request))
-        });
-        for (path, response) in paths.into_iter().zip(responses) {
-            match path {
-                "/hang" => response.abort(),
-                "/error" => assert!(response.await.expect("no panic").is_err()),
-                _ => {
-                    let response = response.await.expect("no panic").expect("a response");
-                    assert_eq!(response.status(), StatusCode::OK, "round {round}");
-                }
-            }
-        }
-        // Tasks settle, also after a decision whose request was cancelled.
-        let mut left = used(&gate).await;
-        let mut attempts = 0;
-        while left > 0 && attempts < 1_000 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            (left, attempts) = (used(&gate).await, attempts + 1);
-        }
-        assert_eq!(left, 0, "round {round}");
+    let gate = Arc::new(Gate::new(policy(endings::RULES), Redis::new(&patient(&server.url()))));
+    let handled = endings::run(&gate).await;
+    assert!(handled > endings::requests() / 4, "only {handled} requests got a slot");
+    until_free(&gate).await;
+}
+
+/// A server that stands still holds the decision; by then the client has left.
+#[tokio::test]
+async fn a_request_that_leaves_during_its_decision_gives_its_slot_back() {
+    for wait in [Duration::ZERO, Duration::from_secs(60)] {
+        let server = RedisServer::start(Flavour::Redis70);
+        let proxy = Proxy::start(server.port());
+        let gate = Arc::new(Gate::new(policy(SLOTS), Redis::new(&patient(&proxy.url()))));
+        let service =
+            RateLimitLayer::new(gate.clone()).wait(wait).layer(service_fn(|_: Request<Body>| async {
+                Ok::<_, Infallible>(Response::new(Body::from("hello")))
+            }));
+        let request = || Request::get("/").body(Body::empty()).expect("a request");
+        // The first request also loads the scripts.
+        drop(service.clone().oneshot(request()).await.expect("a response"));
+        until_free(&gate).await;
+        server.stop();
+        let before = proxy.counts().requests;
+        let leaving = tokio::spawn(service.oneshot(request()));
+        eventually("the decision is on its way", async || proxy.counts().requests > before).await;
+        leaving.abort();
+        assert!(leaving.await.expect_err("it left").is_cancelled());
+        server.resume();
+        // Answered after the decision.
+        until_free(&gate).await;
+        assert_eq!(gate.settlements().settled, 2, "both requests had a slot, wait {wait:?}");
     }
+}
+
+/// A request that waits for a slot leaves the queue with its client, and takes none.
+#[tokio::test]
+async fn a_request_that_leaves_its_queue_takes_no_slot() {
+    let server = RedisServer::start(Flavour::Redis70);
+    let gate = Gate::new(policy(ONE_SLOT), Redis::new(&patient(&server.url()))).max_waiting(1);
+    let gate = Arc::new(gate);
+    let layer = RateLimitLayer::new(gate.clone()).wait(Duration::from_secs(60));
+    let service = layer.layer(service_fn(|_: Request<Body>| async {
+        Ok::<_, Infallible>(Response::new(Body::from("hello")))
+    }));
+    let request = || Request::get("/").body(Body::empty()).expect("a request");
+    let first = service.clone().oneshot(request()).await.expect("a response");
+    let waiting = tokio::spawn(service.clone().oneshot(request()));
+    // It joins the queue before anything else asks for the one position there.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    // The queue has room for one: what comes then is refused at once.
+    eventually("the queue is full", async || {
+        let poll = tokio::time::timeout(Duration::from_millis(100), service.clone().oneshot(request())).await;
+        matches!(poll, Ok(Ok(response)) if response.status() == StatusCode::TOO_MANY_REQUESTS)
+    })
+    .await;
+    waiting.abort();
+    assert!(waiting.await.expect_err("it left").is_cancelled());
+    drop(first);
+    eventually("the next request gets the slot", async || {
+        service.clone().oneshot(request()).await.expect("a response").status() == StatusCode::OK
+    })
+    .await;
+    until_free(&gate).await;
+    assert_eq!(gate.settlements().settled, 2, "the request that left was not charged");
 }
 
 #[tokio::test]

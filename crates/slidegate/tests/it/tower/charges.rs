@@ -18,12 +18,12 @@ use crate::gates::policy;
 const SLOTS: &str = "  - { name: slots, limits: [{ in_flight: 2, hold: 1h }] }\n";
 const TOKENS: &str = "  - { name: tokens, refundable: true, limits: [100/h] }\n";
 
-fn gate(rules: &str) -> Arc<Gate<Memory>> {
+pub(super) fn gate(rules: &str) -> Arc<Gate<Memory>> {
     Arc::new(Gate::new(policy(rules), Memory::default()))
 }
 
 /// Units in use of the only rule.
-async fn used(gate: &Gate<Memory>, rule: &str) -> u64 {
+pub(super) async fn used(gate: &Gate<Memory>, rule: &str) -> u64 {
     let used = gate.used(rule, &slidegate::Request::new()).await.expect("an answer");
     used.expect("a subject")[0]
 }

@@ -19,8 +19,8 @@ impl Random {
     }
 }
 
-/// Limits of the rules of one request: every kind, alone and together, with small and with ample quotas,
-/// in windows of so many times the shortest.
+/// Limits of the rules of one request: every kind, alone and together, with small and with ample
+/// quotas, in windows of so many times the shortest.
 fn rules(scale: u64) -> [Vec<Limit>; 8] {
     let log = |quota, s| Limit::new(quota, Duration::from_secs(s * scale)).expect("a log");
     let counter = |quota, s| log(quota, s).counter().expect("a counter");
@@ -70,9 +70,10 @@ impl RandomRequest {
     }
 }
 
-/// The same requests in place, and taken out: every number is the same, and most requests are decided in
-/// place. In odd runs the clock is set back. No subject is new or idle there, or shares a shard: what
-/// has been dropped does not return with the time, and the sweep of a shard repairs all of its subjects.
+/// The same requests in place, and taken out: every number is the same, and most requests are
+/// decided in place. In odd runs the clock is set back. No subject is new or idle there, or shares
+/// a shard: what has been dropped does not return with the time, and the sweep of a shard repairs
+/// all of its subjects.
 #[test]
 fn decisions_in_place_are_those_of_the_general_path() {
     let (mut in_place, mut total) = (0, 0);
