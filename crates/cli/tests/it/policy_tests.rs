@@ -191,7 +191,7 @@ fn mistakes_are_found_before_anything_runs() {
     let files = [
         ("", "the file is empty"),
         ("policy: policy.yaml", "missing field `tests`"),
-        ("tests: []\n", "tests"),
+        ("policy: policy.yaml\ntests: []\n", "the file has no tests"),
     ];
     for (text, message) in files {
         let ended = test_in(&folder(text), &[]);

@@ -121,6 +121,10 @@ impl TestFile {
     pub fn parse(name: &str, text: &str) -> Result<Self, PolicyErrors> {
         let diagnostics = Diagnostics::new(name, text);
         let file = read(text, &diagnostics);
+        if file.as_ref().is_some_and(|file| file.tests.is_empty()) && diagnostics.is_empty() {
+            let help = "add one, as in `- { name: …, steps: […] }`; `slidegate example --tests` prints some";
+            diagnostics.report(Span::default(), "the file has no tests", help);
+        }
         let (policy, tests) = file.map_or((None, Vec::new()), |FileEntry { policy, tests }| {
             (policy, tests.into_iter().map(|test| resolve(test, &diagnostics)).collect())
         });
@@ -167,9 +171,12 @@ fn resolve(entry: TestEntry, diagnostics: &Diagnostics) -> PolicyTest {
     let start_ms = entry.start.unwrap_or(START_MS);
     let mut reached_ms = start_ms;
     let mut steps = Vec::with_capacity(entry.steps.len());
-    if entry.steps.iter().flat_map(|step| &step.value).all(|step| step.expect.is_none()) {
+    let is_aimless = entry.steps.iter().flat_map(|step| &step.value).all(|step| step.expect.is_none());
+    // Not beside another error, which may be that of an expectation.
+    if is_aimless && diagnostics.is_empty() {
         let help = "add `expect` to a step, as in `expect: allowed`";
-        diagnostics.report(entry.name.at, "the test expects nothing", help);
+        let at = entry.steps.first().map_or(entry.name.at, |step| step.at);
+        diagnostics.report(at, "the test expects nothing", help);
     }
     for Spanned { at, value } in entry.steps {
         let Some(step) = value else { continue };
