@@ -22,6 +22,8 @@ pub mod grpc;
 pub mod hostile;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "layers")]
+pub mod layers;
 #[cfg(feature = "peers")]
 pub mod measure;
 #[cfg(feature = "observe")]
@@ -34,5 +36,5 @@ pub mod replay;
 pub mod resp;
 #[cfg(feature = "rules")]
 pub mod rules;
-#[cfg(feature = "rules")]
+#[cfg(any(feature = "layers", feature = "rules"))]
 pub mod turn_times;

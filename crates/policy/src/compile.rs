@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::Policy;
 use super::diagnostics::{Diagnostics, InvalidValue};
 use super::file::{self, File, Span};
 use super::limit_set::LimitSet;
 use super::path_readings::PathRules;
+use super::request_view::{METHOD, PATH};
 use super::rule::Rule;
 use super::template::Template;
 use super::trie::Trie;
+use super::{BuiltIns, Policy};
 
 mod conditions;
 mod key;
@@ -89,7 +90,18 @@ pub(super) fn policy(rules: Box<[Rule]>, context: FileContext) -> Policy {
     }
     let by_name = rules.iter().enumerate().map(|(index, rule)| (rule.name.clone(), index)).collect();
     let FileContext { ipv6_prefix, paths } = context;
-    Policy { rules, trie, anywhere: anywhere.into(), by_name, paths, ipv6_prefix, has_routes: false }
+    let reads = |name| rules.iter().any(|rule| rule.reads(name));
+    let built_ins = BuiltIns { method: reads(METHOD), path: reads(PATH), host: reads("host") };
+    Policy {
+        rules,
+        trie,
+        anywhere: anywhere.into(),
+        by_name,
+        paths,
+        built_ins,
+        ipv6_prefix,
+        has_routes: false,
+    }
 }
 
 /// Values of the valid strings. The invalid ones are reported, or were.

@@ -75,12 +75,30 @@ pub struct Policy {
     anywhere: Box<[u32]>,
     by_name: HashMap<Box<str>, usize>,
     paths: PathRules,
+    built_ins: BuiltIns,
     ipv6_prefix: u8,
     /// Whether hits contain the route.
     has_routes: bool,
 }
 
+/// Built-in attributes that some rule of a policy reads. A request need not have the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BuiltIns {
+    /// The method of the request.
+    pub method: bool,
+    /// Its path.
+    pub path: bool,
+    /// Its host.
+    pub host: bool,
+}
+
 impl Policy {
+    /// Built-in attributes that some rule reads.
+    #[inline]
+    pub fn built_ins(&self) -> BuiltIns {
+        self.built_ins
+    }
+
     /// Reads and compiles the rules of a file. Reports all errors. The sections `server`, `store`
     /// and `observe` are those of the server: they are not read.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyErrors> {

@@ -5,7 +5,7 @@ use slidegate_core::{Limit, Summary, Wait};
 use crate::gate::{Answer, LimitAnswer};
 
 /// Largest integer of a structured field: 15 digits. A larger quota is written as this.
-const MAX_INTEGER: u64 = 999_999_999_999_999;
+pub(crate) const MAX_INTEGER: u64 = 999_999_999_999_999;
 const SECOND_MS: u64 = 1_000;
 /// Maximum length of a list of limits. Some gateways have room for 4 KiB of headers, and discard a
 /// response with more.
@@ -81,6 +81,7 @@ impl Headers {
     }
 
     /// Seconds of `Retry-After` for a wait without an [`Answer`].
+    #[inline]
     pub fn retry_after_s(&self, wait_ms: u64, random: impl FnOnce() -> u64) -> u64 {
         seconds(self.spread(wait_ms, random))
     }
@@ -115,36 +116,52 @@ fn write_draft(
     text: &mut String,
     put: &mut impl FnMut(&'static str, &str),
 ) {
-    text.clear();
     let listed = Listed::new(answer);
-    for limit in listed.limits(answer) {
-        begin_item(text, limit.name);
-        push_policy(text, &limit.limit);
-    }
+    write_policies(answer, &listed, text);
     if text.is_empty() {
         return;
     }
     put("ratelimit-policy", text);
     if answer.verdict().source.is_known() {
-        text.clear();
-        for limit in listed.limits(answer) {
-            begin_item(text, limit.name);
-            push_state(text, summary.wait, &limit);
-        }
+        write_states(answer, (&listed, summary.wait), text);
         put("ratelimit", text);
     }
 }
 
+/// Writes the value of `RateLimit-Policy`.
+pub(crate) fn write_policies(answer: &Answer, listed: &Listed, text: &mut String) {
+    text.clear();
+    for limit in listed.limits(answer) {
+        begin_item(text, limit.name);
+        push_policy(text, &limit.limit);
+    }
+}
+
+/// Writes the value of `RateLimit`.
+pub(crate) fn write_states(answer: &Answer, (listed, until): (&Listed, Wait), text: &mut String) {
+    text.clear();
+    for limit in listed.limits(answer) {
+        begin_item(text, limit.name);
+        push_state(text, until, &limit);
+    }
+}
+
 /// Limits that a list has room for, a bit for each: all of them, or the tightest.
-struct Listed(u64);
+pub(crate) struct Listed(u64);
 
 impl Listed {
     const ALL: Self = Self(u64::MAX);
 
     #[inline]
-    fn new(answer: &Answer) -> Self {
+    pub(crate) fn new(answer: &Answer) -> Self {
         let bytes: usize = answer.limits().map(|limit| limit.name.len() + MAX_ITEM_BYTES).sum();
         if bytes <= MAX_LIST_BYTES && answer.items().len() == 1 { Self::ALL } else { Self::tightest(answer) }
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn is_all(&self) -> bool {
+        let Self(bits) = *self;
+        bits == u64::MAX
     }
 
     /// Each name once. Limits that refuse come before those that admit, then those with the least
@@ -172,7 +189,7 @@ impl Listed {
     }
 
     /// The limits in the order of the answer.
-    fn limits<'a>(&self, answer: &'a Answer) -> impl Iterator<Item = LimitAnswer<'a>> {
+    pub(crate) fn limits<'a>(&self, answer: &'a Answer) -> impl Iterator<Item = LimitAnswer<'a>> {
         let Self(bits) = *self;
         // More than 64 do not fit a list.
         let listed =
@@ -230,13 +247,20 @@ fn write_summary(
     text: &mut String,
     put: &mut impl FnMut(&'static str, &str),
 ) {
+    let Some([quota, remaining, reset]) = summary_numbers(answer, summary, reset) else { return };
+    put(limit_name, show(text, quota));
+    put(remaining_name, show(text, remaining));
+    put(reset_name, show(text, reset));
+}
+
+/// Limit, remaining and reset of a request, as far as they are known.
+#[inline]
+pub(crate) fn summary_numbers(answer: &Answer, summary: &Summary, reset: Reset) -> Option<[u64; 3]> {
     let Summary { quota, remaining, reset_after_ms, .. } = *summary;
-    let (Some(quota), Some(remaining), Some(after_ms)) = (quota, remaining, reset_after_ms) else { return };
+    let after_ms = reset_after_ms?;
     let reset = match reset {
         Reset::Delta => seconds(after_ms),
         Reset::Epoch => seconds(answer.verdict().decided_at_ms + after_ms),
     };
-    put(limit_name, show(text, quota));
-    put(remaining_name, show(text, remaining));
-    put(reset_name, show(text, reset));
+    Some([quota?, remaining?, reset].map(|number| number.min(MAX_INTEGER)))
 }

@@ -1,12 +1,18 @@
 //! Answers of a gate: one type for a request, a batch, and decisions without a future.
 
 use std::sync::Arc;
+#[cfg(feature = "http")]
+use std::sync::OnceLock;
 
+#[cfg(feature = "http")]
+use ::http::HeaderValue;
 use arc_swap::Guard;
 use slidegate_core::{Decision, Limit, Outcome, Source, Summary, Verdict, Wait};
 use smallvec::SmallVec;
 
 use super::active_policy::ActivePolicy;
+#[cfg(feature = "http")]
+use super::active_policy::SetFields;
 use super::follow_up::FollowUp;
 use super::in_flight::units;
 use super::item::{BlockedBy, ItemLimits, MatchedItem, is_blocked};
@@ -266,6 +272,32 @@ impl Answer {
                 limits.iter().map(move |limit| self.decisive(limit, source)).zip(own)
             }),
         )
+    }
+
+    /// Header fields that this answer shares with others, if one limit set decided.
+    #[cfg(feature = "http")]
+    #[inline]
+    fn set_fields(&self) -> Option<&SetFields> {
+        match self.limit_sets.as_slice() {
+            [LimitSetRef::Rule { rule, limit_set }] if self.verdict.source == Source::Store => {
+                Some(self.policy.set_fields(*rule as usize, *limit_set as usize))
+            }
+            _ => None,
+        }
+    }
+
+    /// Store of the `RateLimit-Policy` of this answer and others.
+    #[cfg(feature = "http")]
+    #[inline]
+    pub(crate) fn policy_field(&self) -> Option<&OnceLock<HeaderValue>> {
+        self.set_fields().map(|fields| &fields.policy)
+    }
+
+    /// Store of the `RateLimit-Limit` of this answer and others.
+    #[cfg(feature = "http")]
+    #[inline]
+    pub(crate) fn limit_field(&self) -> Option<&OnceLock<HeaderValue>> {
+        self.set_fields().filter(|_| self.verdict.decisions.len() == 1).map(|fields| &fields.limit)
     }
 
     fn limits_of<'a>(

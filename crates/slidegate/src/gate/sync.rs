@@ -1,15 +1,23 @@
 //! Decisions without a future, over the memory of this process.
 
+use std::sync::Arc;
+
+use arc_swap::Guard;
 use slidegate_core::{Decisions, Limit, Verdict};
 
+use super::active_policy::ActivePolicy;
 use super::charges::{Charges, Permits};
 use super::follow_up::{FollowUp, FollowUpOf, needs_follow_up};
 use super::in_flight::split_charges;
 use super::item::MatchedItem;
+#[cfg(feature = "tower")]
+use super::settlement::debt_units;
 use super::{Answer, Gate, GateError, SettlementReport};
 use crate::clock::Clock;
 use crate::permit::UnsignedPermit;
 use slidegate_policy::{Hit, Request};
+#[cfg(feature = "tower")]
+use slidegate_store::SettleOutcome;
 use slidegate_store::{Admission, Charge, ChargeRequest, Grants, Key, Space, SyncStore};
 
 impl<S: SyncStore, C: Clock> Gate<S, C> {
@@ -28,8 +36,18 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
         request: &'r Request<'_>,
         read: impl FnOnce(&[Hit<'r>]),
     ) -> Result<Option<Answer>, GateError<S::Error>> {
+        self.check_now_by(self.policy.load(), request, read)
+    }
+
+    /// [`Gate::check_now_with`] by the policy in force, which has been loaded.
+    #[inline]
+    pub(crate) fn check_now_by<'r>(
+        &self,
+        policy: Guard<Arc<ActivePolicy>>,
+        request: &'r Request<'_>,
+        read: impl FnOnce(&[Hit<'r>]),
+    ) -> Result<Option<Answer>, GateError<S::Error>> {
         let Some(memory) = self.store.as_memory() else { return Ok(None) };
-        let policy = self.policy.load();
         let item = MatchedItem::request(&policy, request, policy.choose(request)?);
         let items = std::slice::from_ref(&item);
         let charges = Charges::enforced(&policy, items, self.batch_space, Permits::Open);
@@ -76,6 +94,16 @@ impl<S: SyncStore, C: Clock> Gate<S, C> {
         let verdict = memory.decide_now(&call);
         self.report_limit(&charges[0], None, Ok::<_, &S::Error>(&verdict));
         Some(verdict)
+    }
+
+    /// [`Gate::settle_now`] without a report; whether the permit was settled.
+    #[cfg(feature = "tower")]
+    pub(crate) fn close_now(&self, permit: &UnsignedPermit, cost: u64) -> bool {
+        let Some(memory) = self.store.as_memory() else { return false };
+        let settlement = permit.settlement(cost, self.clock.now_ms());
+        let outcomes = memory.settle_now(&settlement);
+        self.settled.add(SettleOutcome::of_all(&outcomes), debt_units(&settlement, &outcomes));
+        true
     }
 
     /// [`Gate::settle_unsigned`] without a future. `None`, and nothing is settled, unless the state

@@ -12,7 +12,7 @@ use axum::extract::connect_info::MockConnectInfo;
 use ipnet::IpNet;
 
 use crate::http::{client_address, host_name};
-use slidegate_policy::{Policy, Request};
+use slidegate_policy::{BuiltIns, Policy, Request};
 
 /// Function that computes an attribute.
 type AttributeFn = dyn for<'a> Fn(&'a Parts) -> Option<Cow<'a, str>> + Send + Sync;
@@ -49,8 +49,8 @@ impl Default for RequestAttributes {
     }
 }
 
-/// Address of the peer in the extensions of a request: axum's `ConnectInfo<SocketAddr>`, its stand-in
-/// for tests, or a `SocketAddr` or `IpAddr` that the application put there.
+/// Address of the peer in the extensions of a request: axum's `ConnectInfo<SocketAddr>`, its
+/// stand-in for tests, or a `SocketAddr` or `IpAddr` that the application put there.
 fn peer_address(parts: &Parts) -> Option<IpAddr> {
     let extensions = &parts.extensions;
     if let Some(ConnectInfo(address)) = extensions.get::<ConnectInfo<SocketAddr>>() {
@@ -72,11 +72,13 @@ impl RequestAttributes {
         self.added.push((name.into(), Extractor::Function(function)));
     }
 
-    /// Request for the rules. `ip` is where the text of the address is stored.
+    /// Request for the rules, with these built-in attributes and the address. `ip` is where its
+    /// text is stored. Whatever the rules read, an invalid path or host is refused.
     #[inline]
     pub(super) fn request<'a>(
         &'a self,
         policy: &Policy,
+        built_ins: BuiltIns,
         parts: &'a Parts,
         ip: &'a mut IpText,
     ) -> Result<Request<'a>, String> {
@@ -91,13 +93,21 @@ impl RequestAttributes {
                 request.set(&**name, value);
             }
         }
-        request.set("method", parts.method.as_str());
-        request.set("path", parts.uri.path());
+        // What no rule reads is set only where it might be refused.
+        let method = parts.method.as_str();
+        if built_ins.method || method.len() > MAX_PLAIN_BYTES {
+            request.set("method", method);
+        }
+        let path = parts.uri.path();
+        if built_ins.path || !is_plain_path(path.as_bytes()) {
+            request.set("path", path);
+        }
         let host = match parts.uri.host() {
             Some(host) => Some(host),
             None => single_value(parts, &HOST)?,
         };
-        if let Some(host) = host.filter(|host| !host.is_empty()) {
+        let reads_host = |host: &&str| built_ins.host || host.len() > MAX_PLAIN_BYTES;
+        if let Some(host) = host.filter(|host| !host.is_empty()).filter(reads_host) {
             request.set("host", host_name(host));
         }
         match (self.peer)(parts) {
@@ -126,6 +136,16 @@ impl RequestAttributes {
             );
         }
     }
+}
+
+/// Length up to which a value is surely valid.
+const MAX_PLAIN_BYTES: usize = 256;
+
+/// Whether all servers surely read a path alike, so that it cannot be refused.
+#[inline]
+fn is_plain_path(path: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_".contains(byte);
+    path.len() <= MAX_PLAIN_BYTES && path.iter().all(is_plain) && path.windows(2).all(|pair| pair != b"//")
 }
 
 /// The value of a header. Of two values the service might use the other.

@@ -90,7 +90,7 @@ impl<S: SyncStore + 'static, C: Clock + 'static> Drop for GateCharge<S, C> {
     fn drop(&mut self) {
         let Some(permit) = self.permit.take() else { return };
         let cost = *self.cost.get_mut();
-        if self.gate.settle_now(&permit, cost).is_some() {
+        if self.gate.close_now(&permit, cost) {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };

@@ -22,6 +22,7 @@ use super::refusal::{Refusal, respond};
 use crate::clock::{Clock, SystemClock};
 use crate::gate::{Answer, CheckRequest, Gate, GateError, WaitFlag};
 use crate::http::HeaderFields;
+use slidegate_policy::BuiltIns;
 use slidegate_store::{Memory, SyncStore, random};
 
 /// Limited service. [`RateLimitLayer`] creates it.
@@ -29,6 +30,9 @@ pub struct RateLimit<T, S = Memory, C = SystemClock> {
     inner: T,
     layer: RateLimitLayer<S, C>,
 }
+
+/// For a policy that may be replaced before the decision.
+const ALL_BUILT_INS: BuiltIns = BuiltIns { method: true, path: true, host: true };
 
 /// Decision of a layer.
 enum LayerDecision {
@@ -194,13 +198,14 @@ impl LayerOptions {
         if !self.wait.is_zero() || gate.store().as_memory().is_none() {
             return None;
         }
-        let mut ip = IpText::EMPTY;
-        let request = match self.attributes.request(&gate.policy_guard(), parts, &mut ip) {
+        let (policy, mut ip) = (gate.policy_guard(), IpText::EMPTY);
+        let built_ins = policy.built_ins();
+        let request = match self.attributes.request(&policy, built_ins, parts, &mut ip) {
             Ok(request) => request,
             Err(error) => return Some(self.refuse(&Refusal::Invalid(&error), parts)),
         };
         let cost = request.requested_cost();
-        match gate.check_now(&request) {
+        match gate.check_now_by(policy, &request, |_| {}) {
             Ok(answer) => answer.map(|answer| self.conclude(gate, parts, answer, cost)),
             Err(error) => Some(self.refuse_error(&error, parts)),
         }
@@ -214,7 +219,7 @@ impl LayerOptions {
         flag: &WaitFlag,
     ) -> LayerDecision {
         let mut ip = IpText::EMPTY;
-        let request = match self.attributes.request(&gate.policy(), parts, &mut ip) {
+        let request = match self.attributes.request(&gate.policy(), ALL_BUILT_INS, parts, &mut ip) {
             Ok(request) => request,
             Err(error) => return self.refuse(&Refusal::Invalid(&error), parts),
         };

@@ -81,6 +81,20 @@ async fn a_header_is_the_key() {
 }
 
 #[tokio::test]
+async fn what_is_invalid_is_refused_even_if_no_rule_reads_it() {
+    let router = hello().layer(RateLimitLayer::global(["100/h"]).expect("a layer"));
+    let status = async |path: &str, hosts: &[&str]| {
+        let request = hosts.iter().fold(Request::get(path), |request, host| request.header("host", *host));
+        send(&router, request.body(Body::empty()).expect("a request")).await.status().as_u16()
+    };
+    assert_eq!(status("/other", &["a"]).await, 200);
+    assert_eq!(status("/other", &["a", "b"]).await, 400);
+    assert_eq!(status("/other", &[&"a".repeat(5_000)]).await, 400);
+    assert_eq!(status(&format!("/{}", "a".repeat(5_000)), &["a"]).await, 400);
+    assert_eq!(status(&format!("/a{}", "//b;c%2F..%5Cd".repeat(200)), &["a"]).await, 400);
+}
+
+#[tokio::test]
 async fn all_requests_share_a_global_limit() {
     let router = hello().layer(RateLimitLayer::global(["2/h"]).expect("a layer"));
     let statuses = [get(&router, "/").await, get(&router, "/other").await, get(&router, "/").await];
