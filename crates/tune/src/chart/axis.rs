@@ -169,7 +169,10 @@ mod tests {
             labels(&Axis::time(noon_ms, noon_ms + 40_000)),
             ["12:00:00", "12:00:10", "12:00:20", "12:00:30", "12:00:40"]
         );
-        assert_eq!(labels(&Axis::time(noon_ms + 1, noon_ms + 2_880_000)), ["12:10", "12:20", "12:30", "12:40"]);
+        assert_eq!(
+            labels(&Axis::time(noon_ms + 1, noon_ms + 2_880_000)),
+            ["12:10", "12:20", "12:30", "12:40"]
+        );
         assert_eq!(labels(&Axis::time(noon_ms, noon_ms + 250_000_000)), ["16 Nov", "17 Nov", "18 Nov"]);
         for days in 1..3_000 {
             let ticks = Axis::time(noon_ms, noon_ms + days * 86_400_000).ticks.len();
