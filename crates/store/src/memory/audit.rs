@@ -41,10 +41,11 @@ fn audit(store: &Memory) {
     }
 }
 
-struct Random(u64);
+/// Pseudorandom numbers, by xorshift.
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

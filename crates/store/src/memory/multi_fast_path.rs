@@ -45,7 +45,7 @@ enum Charging {
 }
 
 /// Decisions of a request, limit by limit.
-type DecisionList = SmallVec<[Decision; MAX_CHARGES]>;
+type RequestDecisions = SmallVec<[Decision; MAX_CHARGES]>;
 
 impl Memory {
     /// Decides a request on several subjects in place; `None`, and nothing is decided, if one of
@@ -99,7 +99,7 @@ impl Memory {
             return None;
         }
         let charging = if fits { Charging::All } else { Charging::None };
-        let mut decisions = DecisionList::new();
+        let mut decisions = RequestDecisions::new();
         for one in &located {
             one.decide(&self.interner, guards.shard(one.shard), charging, &mut decisions);
         }
@@ -190,7 +190,7 @@ impl LocatedCharge<'_> {
         interner: &Interner,
         shard: &mut Shard,
         charging: Charging,
-        decisions: &mut DecisionList,
+        decisions: &mut RequestDecisions,
     ) {
         let (limits, attempt) = (self.charge.limits, self.attempt);
         match &self.place {
@@ -250,7 +250,7 @@ impl LocatedCharge<'_> {
         interner: &Interner,
         shard: &mut Shard,
         charging: Charging,
-        decisions: &mut DecisionList,
+        decisions: &mut RequestDecisions,
     ) {
         let (limits, attempt) = (self.charge.limits, self.attempt);
         match self.place {
@@ -294,7 +294,7 @@ impl LocatedCharge<'_> {
         &self,
         packed: PackedStates,
         charging: Charging,
-        decisions: &mut DecisionList,
+        decisions: &mut RequestDecisions,
     ) -> PackedStates {
         let (limits, attempt) = (self.charge.limits, self.attempt);
         let mut states = packed.unpack(limits);

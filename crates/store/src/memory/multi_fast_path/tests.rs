@@ -5,19 +5,9 @@ use std::time::Duration;
 use slidegate_core::{Limit, Verdict};
 
 use super::super::Memory;
+use super::super::audit::Random;
 use crate::key::{Key, Space};
 use crate::{Charge, ChargeRequest};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % end
-    }
-}
 
 /// Limits of the rules of one request: every kind, alone and together, with small and with ample
 /// quotas, in windows of so many times the shortest.
