@@ -47,7 +47,7 @@ pub(super) struct Job {
 
 /// Caller's side of a job.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingJob {
     answer: oneshot::Receiver<JobAnswer>,
     state: Arc<AtomicU8>,
 }
@@ -59,10 +59,10 @@ impl Job {
         manner: Redirection,
         role: CallRole,
         waiting: Option<OwnedSemaphorePermit>,
-    ) -> (Self, Pending) {
+    ) -> (Self, PendingJob) {
         let (sender, receiver) = oneshot::channel();
         let state = Arc::new(AtomicU8::new(WAITING));
-        let pending = Pending { answer: receiver, state: state.clone() };
+        let pending = PendingJob { answer: receiver, state: state.clone() };
         (Self { invocation, form, manner, role, answer: sender, state, waiting }, pending)
     }
 
@@ -79,7 +79,7 @@ impl Job {
     }
 }
 
-impl Pending {
+impl PendingJob {
     /// Answer, or an error at the deadline that says whether the request was sent.
     pub(super) async fn wait(mut self, deadline: Instant) -> JobAnswer {
         match timeout_at(deadline, &mut self.answer).await {
@@ -105,7 +105,7 @@ fn given_up() -> RedisError {
     RedisError::Lost("the connection was given up".to_owned())
 }
 
-impl Drop for Pending {
+impl Drop for PendingJob {
     fn drop(&mut self) {
         self.leave();
     }

@@ -23,7 +23,7 @@ const IN_FLIGHT: usize = 64;
 /// Minimum age at which a connection is dropped because the server is not a primary.
 const YOUNG: Duration = Duration::from_millis(100);
 
-type Connecting = BoxFuture<'static, Result<Connection, RedisError>>;
+type ConnectFuture = BoxFuture<'static, Result<Connection, RedisError>>;
 
 pub(super) struct NodeTask {
     server: Arc<NodeSettings>,
@@ -38,7 +38,7 @@ pub(super) struct NodeTask {
 
 enum LinkState {
     Down,
-    Connecting(Connecting),
+    Connecting(ConnectFuture),
     Up(Connection),
 }
 

@@ -39,7 +39,7 @@ struct LocatedCharge<'c> {
 
 /// Whether a request is charged.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Charging {
+enum ChargeEffect {
     All,
     None,
 }
@@ -98,7 +98,7 @@ impl Memory {
         if fits && !located.iter().all(|one| one.has_room(guards.shard(one.shard))) {
             return None;
         }
-        let charging = if fits { Charging::All } else { Charging::None };
+        let charging = if fits { ChargeEffect::All } else { ChargeEffect::None };
         let mut decisions = RequestDecisions::new();
         for one in &located {
             one.decide(&self.interner, guards.shard(one.shard), charging, &mut decisions);
@@ -121,7 +121,7 @@ fn decision_list(decisions: &[Decision]) -> Decisions {
     }
 }
 
-impl Charging {
+impl ChargeEffect {
     /// Decision of one limit, which admits the cost if it is charged.
     #[inline(always)]
     fn decide<H: History>(self, history: &mut H, limit: &Limit, attempt: Attempt) -> Decision {
@@ -189,7 +189,7 @@ impl LocatedCharge<'_> {
         &self,
         interner: &Interner,
         shard: &mut Shard,
-        charging: Charging,
+        charging: ChargeEffect,
         decisions: &mut RequestDecisions,
     ) {
         let (limits, attempt) = (self.charge.limits, self.attempt);
@@ -200,8 +200,8 @@ impl LocatedCharge<'_> {
                 {
                     match charging {
                         _ if attempt.cost == 0 => {}
-                        Charging::All => cell.add(attempt.now_ms, attempt.cost),
-                        Charging::None => cell.deny(),
+                        ChargeEffect::All => cell.add(attempt.now_ms, attempt.cost),
+                        ChargeEffect::None => cell.deny(),
                     }
                 }
                 decisions.push(charging.answer(*view, &limits[0], attempt));
@@ -230,7 +230,7 @@ impl LocatedCharge<'_> {
                 if let Some(Row { content: RowContent::Log { spec, denied, head, ring }, .. }) = row {
                     let before = ring.heap_bytes();
                     let decision = charging.decide(&mut NarrowLog { head, ring }, &limits[0], attempt);
-                    set_denied(denied, attempt.cost, charging == Charging::All);
+                    set_denied(denied, attempt.cost, charging == ChargeEffect::All);
                     decisions.push(decision);
                     let after = ring.heap_bytes();
                     if let (true, Some(spec)) = (after != before, interner.spec(*spec)) {
@@ -249,7 +249,7 @@ impl LocatedCharge<'_> {
         &self,
         interner: &Interner,
         shard: &mut Shard,
-        charging: Charging,
+        charging: ChargeEffect,
         decisions: &mut RequestDecisions,
     ) {
         let (limits, attempt) = (self.charge.limits, self.attempt);
@@ -274,7 +274,7 @@ impl LocatedCharge<'_> {
                     for (limit, LimitState { state, .. }) in limits.iter().zip(&mut subject.limit_states) {
                         decisions.push(charging.decide(state, limit, attempt));
                     }
-                    subject.set_denied(attempt.cost, charging == Charging::All);
+                    subject.set_denied(attempt.cost, charging == ChargeEffect::All);
                     if subject.budgeted != subject.budgeted.with_heap(subject.heap_bytes()) {
                         subject.update_budget(budget);
                     }
@@ -293,14 +293,14 @@ impl LocatedCharge<'_> {
     fn decide_packed(
         &self,
         packed: PackedStates,
-        charging: Charging,
+        charging: ChargeEffect,
         decisions: &mut RequestDecisions,
     ) -> PackedStates {
         let (limits, attempt) = (self.charge.limits, self.attempt);
         let mut states = packed.unpack(limits);
         let pairs = limits.iter().zip(&mut states);
         decisions.extend(pairs.map(|(limit, state)| charging.decide(state, limit, attempt)));
-        let denied = if attempt.cost == 0 { packed.denied() } else { charging == Charging::None };
+        let denied = if attempt.cost == 0 { packed.denied() } else { charging == ChargeEffect::None };
         packed.pack(&states, denied).expect("it was checked that the states fit")
     }
 

@@ -13,7 +13,7 @@ use crate::algorithms::log::LogEntry;
 /// Its [`LogHead`] says which slots are in use. A ring without slots is `None`, which can be a
 /// constant.
 #[derive(Clone, Debug)]
-pub struct Ring(Option<Box<[Packed]>>);
+pub struct Ring(Option<Box<[PackedEntry]>>);
 
 const _: () = assert!(size_of::<Ring>() == 16);
 
@@ -21,14 +21,14 @@ const _: () = assert!(size_of::<Ring>() == 16);
 /// stamps of a narrow log are less than 2^32 ms apart.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Packed {
+pub(super) struct PackedEntry {
     stamp: [u8; 4],
     count: [u8; 2],
 }
 
-const _: () = assert!(size_of::<Packed>() == 6);
+const _: () = assert!(size_of::<PackedEntry>() == 6);
 
-impl Packed {
+impl PackedEntry {
     const NONE: Self = Self { stamp: [0; 4], count: [0; 2] };
 
     #[inline(always)]
@@ -61,17 +61,17 @@ impl Ring {
 
     /// Ring with these entries and no free slot.
     pub(super) fn exact(entries: impl Iterator<Item = LogEntry>) -> Self {
-        Self(Some(entries.map(Packed::new).collect()))
+        Self(Some(entries.map(PackedEntry::new).collect()))
     }
 
     #[inline(always)]
-    pub(super) fn slots(&self) -> &[Packed] {
+    pub(super) fn slots(&self) -> &[PackedEntry] {
         self.0.as_deref().unwrap_or(&[])
     }
 
     /// Slots, if there are any.
     #[inline(always)]
-    pub(super) fn slots_mut(&mut self) -> Option<&mut [Packed]> {
+    pub(super) fn slots_mut(&mut self) -> Option<&mut [PackedEntry]> {
         self.0.as_deref_mut()
     }
 
@@ -84,7 +84,7 @@ impl Ring {
     /// Bytes on the heap.
     #[inline(always)]
     pub fn heap_bytes(&self) -> usize {
-        self.capacity() * size_of::<Packed>()
+        self.capacity() * size_of::<PackedEntry>()
     }
 
     /// True if no slot is free. The first entry of all needs none.
@@ -112,8 +112,8 @@ impl Ring {
     pub(super) fn grow(&mut self, head: &LogHead, most: usize) {
         let capacity = grown_capacity(head.len(), most);
         let mut grown = Vec::with_capacity(capacity);
-        grown.extend(self.iter(head).map(Packed::new));
-        grown.resize(capacity, Packed::NONE);
+        grown.extend(self.iter(head).map(PackedEntry::new));
+        grown.resize(capacity, PackedEntry::NONE);
         self.0 = Some(grown.into_boxed_slice());
     }
 }

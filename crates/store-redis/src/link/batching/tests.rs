@@ -1,7 +1,7 @@
 use super::*;
 use crate::invocation::Script;
 use crate::link::breaker::CallRole;
-use crate::link::job::Pending;
+use crate::link::job::PendingJob;
 
 /// What a test says of a request.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ struct Given {
 const PLAIN: Given =
     Given { sha: "a", head: "h", slot: 1, record_bytes: Some(4), manner: Redirection::Ordinary };
 
-fn job(given: Given) -> (Job, Pending) {
+fn job(given: Given) -> (Job, PendingJob) {
     let Given { sha, head, slot, record_bytes, manner } = given;
     let script = Script { text: String::new(), sha: sha.to_owned(), record_bytes };
     let head = vec![head.as_bytes().to_vec()];
@@ -26,7 +26,7 @@ fn job(given: Given) -> (Job, Pending) {
 }
 
 /// Pushes requests whose callers stay.
-fn push(groups: &mut Batcher, given: impl IntoIterator<Item = Given>) -> Vec<Pending> {
+fn push(groups: &mut Batcher, given: impl IntoIterator<Item = Given>) -> Vec<PendingJob> {
     let (jobs, pending): (Vec<_>, Vec<_>) = given.into_iter().map(job).unzip();
     jobs.into_iter().for_each(|job| groups.push(job));
     pending

@@ -4,7 +4,7 @@ use core::hint::cold_path;
 
 use super::{NarrowLog, slow_path};
 use crate::algorithms::log::entries::Entries;
-use crate::algorithms::log::ring::{Packed, wrapped};
+use crate::algorithms::log::ring::{PackedEntry, wrapped};
 use crate::algorithms::log::{LogEntry, LogHead};
 
 impl NarrowLog<'_> {
@@ -118,7 +118,7 @@ impl Entries for NarrowLog<'_> {
             Some(slots) if head.len() < slots.len() => {
                 let slot = wrapped(head.first() + head.len(), slots.len());
                 head.push(last_ms, entry);
-                slots[slot] = Packed::new(entry);
+                slots[slot] = PackedEntry::new(entry);
             }
             _ => slow_path::push(self.head, self.ring, last_ms, entry, most),
         }
