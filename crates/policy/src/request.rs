@@ -14,7 +14,7 @@ pub const MAX_NAME_BYTES: usize = 128;
 pub const MAX_VALUE_BYTES: usize = 4096;
 
 /// Name or value, borrowed if possible.
-type Text<'a> = Cow<'a, str>;
+type CowText<'a> = Cow<'a, str>;
 
 /// Request to a policy: attributes such as `method`, `path`, `ip`, `user`, and a cost.
 ///
@@ -27,7 +27,7 @@ type Text<'a> = Cow<'a, str>;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    attributes: SmallVec<[(Text<'a>, Text<'a>); 8]>,
+    attributes: SmallVec<[(CowText<'a>, CowText<'a>); 8]>,
     cost: u64,
     id: Option<&'a str>,
     skips_incomplete: bool,

@@ -75,7 +75,7 @@ impl fmt::Display for KeyPart {
 }
 
 /// Index of an alternative and its value.
-type Taken<'r> = Option<(usize, Cow<'r, [u8]>)>;
+type KeyAlternative<'r> = Option<(usize, Cow<'r, [u8]>)>;
 
 impl KeyParts {
     #[inline(always)]
@@ -192,7 +192,7 @@ impl KeyParts {
         part: &KeyPart,
         reading: &Reading<'_, 'r, '_>,
         templates: &[Template],
-    ) -> Result<Taken<'r>, RequestError> {
+    ) -> Result<KeyAlternative<'r>, RequestError> {
         for (index, source) in part.alternatives.iter().enumerate() {
             let value = self.value(source, reading, templates)?;
             if let Some(value) = value.filter(|value| !value.is_empty()) {

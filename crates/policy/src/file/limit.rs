@@ -30,7 +30,7 @@ impl Format for LimitEntry {
             Kind::Scalar { text, .. } if !node.is_null() => (short(node, text, diagnostics), None),
             Kind::Mapping(_) => {
                 let fields = Fields::of(node, "a limit", diagnostics)?;
-                let long = Long { fields };
+                let long = LongForm { fields };
                 let name = long.fields.get::<String>("name");
                 let limit = if long.is_in_flight() { long.in_flight() } else { long.rate() };
                 long.fields.done();
@@ -81,7 +81,7 @@ fn short(node: &Node, text: &str, diagnostics: &Diagnostics) -> Option<Limit> {
 
 crate::keywords! {
     /// Algorithm of a limit.
-    enum Algorithm {
+    enum AlgorithmKeyword {
         Log = "log": "Sliding window log: never more than the quota in any window.",
         Counter = "counter": "Sliding window counter: constant memory, up to twice the quota in the worst case.",
         Fixed = "fixed": "Fixed window: up to twice the quota around its edge.",
@@ -105,11 +105,11 @@ impl Format for Resolution {
 }
 
 /// Long form of a limit: either `in_flight` and `hold`, or a rate.
-struct Long<'n> {
+struct LongForm<'n> {
     fields: Fields<'n>,
 }
 
-impl Long<'_> {
+impl LongForm<'_> {
     fn is_in_flight(&self) -> bool {
         let has = |name| self.fields.find(name).is_some();
         has("in_flight") || has("hold") && !has("quota") && !has("window")
@@ -128,13 +128,13 @@ impl Long<'_> {
     fn rate(&self) -> Option<Limit> {
         let quota = self.fields.required::<u64>("quota", "quota: 600");
         let window = self.fields.required::<Duration>("window", "window: 1min");
-        let algorithm = match self.fields.get::<Spanned<Algorithm>>("algorithm") {
+        let algorithm = match self.fields.get::<Spanned<AlgorithmKeyword>>("algorithm") {
             Some(algorithm) => algorithm.value,
-            None => Some(Algorithm::Log),
+            None => Some(AlgorithmKeyword::Log),
         };
         let burst = self.burst(algorithm);
         let resolution = match algorithm {
-            Some(Algorithm::Log) | None => self.fields.get::<Resolution>("resolution"),
+            Some(AlgorithmKeyword::Log) | None => self.fields.get::<Resolution>("resolution"),
             Some(_) => {
                 self.unused("resolution", "algorithms other than `log`", "remove it, or use `log`");
                 None
@@ -144,18 +144,20 @@ impl Long<'_> {
         let limit = Limit::new(quota?, window?).and_then(|limit| {
             Ok(match algorithm {
                 None => None,
-                Some(Algorithm::Log) => Some(limit.resolution(resolution.unwrap_or(Resolution::Auto))?),
-                Some(Algorithm::Counter) => Some(limit.counter()?),
-                Some(Algorithm::Fixed) => Some(limit.fixed()?),
-                Some(Algorithm::Gcra) => burst.map(|burst| limit.gcra(burst)).transpose()?,
+                Some(AlgorithmKeyword::Log) => {
+                    Some(limit.resolution(resolution.unwrap_or(Resolution::Auto))?)
+                }
+                Some(AlgorithmKeyword::Counter) => Some(limit.counter()?),
+                Some(AlgorithmKeyword::Fixed) => Some(limit.fixed()?),
+                Some(AlgorithmKeyword::Gcra) => burst.map(|burst| limit.gcra(burst)).transpose()?,
             })
         });
         self.checked(limit)?
     }
 
-    fn burst(&self, algorithm: Option<Algorithm>) -> Option<u64> {
+    fn burst(&self, algorithm: Option<AlgorithmKeyword>) -> Option<u64> {
         match algorithm {
-            Some(Algorithm::Gcra) => self.fields.required::<u64>("burst", "burst: 10"),
+            Some(AlgorithmKeyword::Gcra) => self.fields.required::<u64>("burst", "burst: 10"),
             Some(_) => {
                 self.unused("burst", "algorithms other than `gcra`", "remove it, or use `gcra`");
                 None
@@ -216,7 +218,7 @@ fn rate_schema(schemas: &mut Schemas) -> Value {
         rate.require("quota");
         rate.add("window", Duration::schema(schemas), &["Length of the window, up to 1,000 days."], json!({}));
         rate.require("window");
-        rate.add("algorithm", Algorithm::schema(schemas), &["Algorithm."], json!({ "default": "log" }));
+        rate.add("algorithm", AlgorithmKeyword::schema(schemas), &["Algorithm."], json!({ "default": "log" }));
         let text = "Number of units that may come at once. Only for `gcra`, and required there.";
         rate.add("burst", units, &[text], json!({}));
         let text = "Time resolution. Only for `log`. `auto` is 1ms for quotas up to 128, and 1/128 of the window above.";

@@ -41,25 +41,25 @@ pub fn documents(text: &str, options: &Options, diagnostics: &Diagnostics) -> Op
 struct Build<'p> {
     options: &'p Options,
     diagnostics: &'p Diagnostics,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     /// Complete nodes, which aliases can refer to.
-    anchors: HashMap<usize, Measured>,
+    anchors: HashMap<usize, SizedNode>,
     /// Number of values, counting those behind aliases each time.
     values: usize,
     roots: Vec<Rc<Node>>,
 }
 
 /// Collection whose end was not reached yet.
-struct Open {
+struct OpenCollection {
     at: Span,
     anchor: usize,
     flow: bool,
     size: usize,
     depth: usize,
-    inside: Inside,
+    inside: CollectionContent,
 }
 
-enum Inside {
+enum CollectionContent {
     Sequence(Vec<Rc<Node>>),
     Mapping {
         entries: Vec<Entry>,
@@ -83,7 +83,7 @@ enum FieldKey {
 
 /// Node with the number of its values and their depth.
 #[derive(Clone)]
-struct Measured {
+struct SizedNode {
     node: Rc<Node>,
     size: usize,
     depth: usize,
@@ -103,11 +103,11 @@ impl Build<'_> {
                 self.put(anchor, at, Kind::Scalar { text: text.into_owned(), plain })
             }
             Event::SequenceStart(style, anchor, _) => {
-                self.open(at, style, anchor, Inside::Sequence(Vec::new()))
+                self.open(at, style, anchor, CollectionContent::Sequence(Vec::new()))
             }
             Event::MappingStart(style, anchor, _) => {
                 let (entries, keys, merged) = (Vec::new(), HashMap::new(), Vec::new());
-                let inside = Inside::Mapping { entries, keys, merged, key: None };
+                let inside = CollectionContent::Mapping { entries, keys, merged, key: None };
                 self.open(at, style, anchor, inside)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(at),
@@ -129,12 +129,18 @@ impl Build<'_> {
         }
     }
 
-    fn open(&mut self, at: Span, style: StructureStyle, anchor: usize, inside: Inside) -> Option<()> {
+    fn open(
+        &mut self,
+        at: Span,
+        style: StructureStyle,
+        anchor: usize,
+        inside: CollectionContent,
+    ) -> Option<()> {
         if self.open.len() >= self.options.max_depth {
             return self.too_deep(at);
         }
         let flow = style == StructureStyle::Flow;
-        self.open.push(Open { at, anchor, flow, size: 1, depth: 1, inside });
+        self.open.push(OpenCollection { at, anchor, flow, size: 1, depth: 1, inside });
         Some(())
     }
 
@@ -146,19 +152,19 @@ impl Build<'_> {
 
     fn put(&mut self, anchor: usize, at: Span, kind: Kind) -> Option<()> {
         self.count(1, at)?;
-        let node = Measured { node: Rc::new(Node { at, kind }), size: 1, depth: 0 };
+        let node = SizedNode { node: Rc::new(Node { at, kind }), size: 1, depth: 0 };
         self.add(anchor, node, at)
     }
 
     fn close(&mut self, end: Span) -> Option<()> {
-        let Open { at, anchor, flow, size, depth, inside } = self.open.pop()?;
+        let OpenCollection { at, anchor, flow, size, depth, inside } = self.open.pop()?;
         self.count(1, at)?;
         let (kind, last) = match inside {
-            Inside::Sequence(nodes) => {
+            CollectionContent::Sequence(nodes) => {
                 let last = nodes.last().map(|node| node.at);
                 (Kind::Sequence(nodes), last)
             }
-            Inside::Mapping { entries, merged, .. } => {
+            CollectionContent::Mapping { entries, merged, .. } => {
                 let last = entries.last().map(|entry| entry.value.at);
                 (Kind::Mapping(merge(entries, &merged)), last)
             }
@@ -166,7 +172,7 @@ impl Build<'_> {
         // A block ends where the next value starts: end it after its own last value. An alias
         // stands elsewhere.
         let end = if flow { end } else { last.filter(|last| last.start >= at.start).unwrap_or(at) };
-        let node = Measured { node: Rc::new(Node { at: at.to(end), kind }), size, depth };
+        let node = SizedNode { node: Rc::new(Node { at: at.to(end), kind }), size, depth };
         self.add(anchor, node, at)
     }
 
@@ -197,7 +203,7 @@ impl Build<'_> {
     }
 
     /// Adds a complete node to the innermost open collection. `at` is where it is used.
-    fn add(&mut self, anchor: usize, node: Measured, at: Span) -> Option<()> {
+    fn add(&mut self, anchor: usize, node: SizedNode, at: Span) -> Option<()> {
         if self.open.len() + node.depth > self.options.max_depth {
             return self.too_deep(at);
         }
@@ -211,8 +217,8 @@ impl Build<'_> {
         open.size += node.size;
         open.depth = open.depth.max(node.depth + 1);
         match &mut open.inside {
-            Inside::Sequence(nodes) => nodes.push(node.node),
-            Inside::Mapping { entries, keys, merged, key } => match key.take() {
+            CollectionContent::Sequence(nodes) => nodes.push(node.node),
+            CollectionContent::Mapping { entries, keys, merged, key } => match key.take() {
                 None => *key = Some(field(&node.node, at, keys, self.options, self.diagnostics)),
                 Some(FieldKey::Name(key, key_at)) => entries.push(Entry { key, key_at, value: node.node }),
                 Some(FieldKey::Merge) => merged.push(node.node),
