@@ -116,7 +116,7 @@ fn write_draft(
     text: &mut String,
     put: &mut impl FnMut(&'static str, &str),
 ) {
-    let listed = Listed::new(answer);
+    let listed = ListedLimits::new(answer);
     write_policies(answer, &listed, text);
     if text.is_empty() {
         return;
@@ -129,7 +129,7 @@ fn write_draft(
 }
 
 /// Writes the value of `RateLimit-Policy`.
-pub(crate) fn write_policies(answer: &Answer, listed: &Listed, text: &mut String) {
+pub(crate) fn write_policies(answer: &Answer, listed: &ListedLimits, text: &mut String) {
     text.clear();
     for limit in listed.limits(answer) {
         begin_item(text, limit.name);
@@ -138,7 +138,7 @@ pub(crate) fn write_policies(answer: &Answer, listed: &Listed, text: &mut String
 }
 
 /// Writes the value of `RateLimit`.
-pub(crate) fn write_states(answer: &Answer, (listed, until): (&Listed, Wait), text: &mut String) {
+pub(crate) fn write_states(answer: &Answer, (listed, until): (&ListedLimits, Wait), text: &mut String) {
     text.clear();
     for limit in listed.limits(answer) {
         begin_item(text, limit.name);
@@ -147,9 +147,9 @@ pub(crate) fn write_states(answer: &Answer, (listed, until): (&Listed, Wait), te
 }
 
 /// Limits that a list has room for, a bit for each: all of them, or the tightest.
-pub(crate) struct Listed(u64);
+pub(crate) struct ListedLimits(u64);
 
-impl Listed {
+impl ListedLimits {
     const ALL: Self = Self(u64::MAX);
 
     #[inline]

@@ -28,12 +28,12 @@
 //! [`AdaptiveLayer`] bounds the requests in flight by what their latency shows the service can take.
 //!
 //! A rule with an in-flight limit counts a request until its response body ends or is dropped. A
-//! handler settles a reserved cost with the request extension [`Charged`].
+//! handler settles a reserved cost with the request extension [`ChargeHandle`].
 
 mod adaptive;
 mod attributes;
 mod body;
-mod charged;
+mod charge_handle;
 mod future;
 mod layer;
 mod refusal;
@@ -42,8 +42,8 @@ mod verdict_json;
 
 pub use adaptive::{AdaptiveLayer, AdaptiveService, completion_of};
 pub use body::LimitedBody;
-pub use charged::{ChargeGuard, Charged};
+pub use charge_handle::{ChargeGuard, ChargeHandle};
 pub use future::ResponseFuture;
 pub use layer::{LayerError, RateLimitLayer};
 pub use refusal::Refusal;
-pub use service::RateLimit;
+pub use service::RateLimitService;

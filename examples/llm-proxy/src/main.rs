@@ -21,7 +21,7 @@ use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use slidegate::tower::{Charged, RateLimitLayer};
+use slidegate::tower::{ChargeHandle, RateLimitLayer};
 use slidegate::{Gate, Memory, Policy};
 use tokio::net::TcpListener;
 
@@ -70,7 +70,7 @@ fn estimate(parts: &Parts) -> u64 {
 /// away, the estimate stands.
 async fn complete(
     State(upstream): State<Arc<Upstream>>,
-    Extension(charged): Extension<Charged>,
+    Extension(charged): Extension<ChargeHandle>,
     request: Request,
 ) -> Response<Body> {
     let answer = match upstream.send(request).await {

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::gate::Answer;
 use crate::headers::{
-    Headers, Listed, MAX_INTEGER, Reset, Style, summary_numbers, write_policies, write_states,
+    Headers, ListedLimits, MAX_INTEGER, Reset, Style, summary_numbers, write_policies, write_states,
 };
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -95,7 +95,7 @@ thread_local! {
 
 /// Pushes `RateLimit-Policy`, which most answers share, and `RateLimit`.
 fn push_draft(answer: &Answer, until: Wait, fields: &mut FieldList) {
-    let listed = Listed::new(answer);
+    let listed = ListedLimits::new(answer);
     TEXT.with_borrow_mut(|text| {
         let render = |text: &mut String| {
             write_policies(answer, &listed, text);

@@ -10,7 +10,7 @@ use super::body::LimitedBody;
 use super::service::GateAdmission;
 
 /// Decision and response, where a store has to be waited for.
-type Deciding<R, E> = Pin<Box<dyn Future<Output = Result<R, E>> + Send>>;
+type DecisionFuture<R, E> = Pin<Box<dyn Future<Output = Result<R, E>> + Send>>;
 
 /// Admission of a request, which the response ends.
 pub trait ResponseAdmission {
@@ -32,7 +32,7 @@ pin_project! {
     enum ResponseState<F, R, E, A> {
         Passed { #[pin] response: F, admission: Option<A> },
         Refused { response: Option<R> },
-        Deciding { response: Deciding<R, E> },
+        Deciding { response: DecisionFuture<R, E> },
     }
 }
 

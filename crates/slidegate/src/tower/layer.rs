@@ -16,7 +16,7 @@ use tower_layer::Layer;
 
 use super::attributes::RequestAttributes;
 use super::refusal::{Refusal, RefuseFn};
-use super::service::RateLimit;
+use super::service::RateLimitService;
 use crate::clock::{Clock, SystemClock};
 use crate::gate::Gate;
 use crate::headers::Headers;
@@ -237,9 +237,9 @@ impl<S, C> std::fmt::Debug for RateLimitLayer<S, C> {
 }
 
 impl<T, S: SyncStore, C: Clock> Layer<T> for RateLimitLayer<S, C> {
-    type Service = RateLimit<T, S, C>;
+    type Service = RateLimitService<T, S, C>;
 
     fn layer(&self, inner: T) -> Self::Service {
-        RateLimit::new(inner, self.clone())
+        RateLimitService::new(inner, self.clone())
     }
 }

@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::attributes::IpText;
 use super::body::{LimitedBody, ResponseGuard};
-use super::charged::{Charged, GateCharge, OpenCharge};
+use super::charge_handle::{ChargeHandle, GateCharge, OpenCharge};
 use super::future::{ResponseAdmission, ResponseFuture};
 use super::layer::{LayerOptions, RateLimitLayer};
 use super::refusal::{Refusal, respond};
@@ -26,7 +26,7 @@ use slidegate_policy::BuiltIns;
 use slidegate_store::{Memory, SyncStore, random};
 
 /// Limited service. [`RateLimitLayer`] creates it.
-pub struct RateLimit<T, S = Memory, C = SystemClock> {
+pub struct RateLimitService<T, S = Memory, C = SystemClock> {
     inner: T,
     layer: RateLimitLayer<S, C>,
 }
@@ -58,7 +58,7 @@ impl ResponseAdmission for GateAdmission {
     }
 }
 
-impl<T, S, C> RateLimit<T, S, C> {
+impl<T, S, C> RateLimitService<T, S, C> {
     pub(super) fn new(inner: T, layer: RateLimitLayer<S, C>) -> Self {
         Self { inner, layer }
     }
@@ -69,19 +69,19 @@ impl<T, S, C> RateLimit<T, S, C> {
     }
 }
 
-impl<T: Clone, S, C> Clone for RateLimit<T, S, C> {
+impl<T: Clone, S, C> Clone for RateLimitService<T, S, C> {
     fn clone(&self) -> Self {
         Self { inner: self.inner.clone(), layer: self.layer.clone() }
     }
 }
 
-impl<T: std::fmt::Debug, S, C> std::fmt::Debug for RateLimit<T, S, C> {
+impl<T: std::fmt::Debug, S, C> std::fmt::Debug for RateLimitService<T, S, C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RateLimit").field("inner", &self.inner).finish_non_exhaustive()
+        f.debug_struct("RateLimitService").field("inner", &self.inner).finish_non_exhaustive()
     }
 }
 
-impl<T, S, C, RequestBody, ResponseBody> Service<Request<RequestBody>> for RateLimit<T, S, C>
+impl<T, S, C, RequestBody, ResponseBody> Service<Request<RequestBody>> for RateLimitService<T, S, C>
 where
     T: Service<Request<RequestBody>, Response = Response<ResponseBody>> + Clone + Send + 'static,
     T::Future: Send + 'static,
@@ -182,7 +182,7 @@ impl GateAdmission {
     /// Makes the charge known to the handler, where there is something to settle.
     fn extend(&self, parts: &mut Parts) {
         if let Some(charge) = &self.charge {
-            parts.extensions.insert(Charged::new(charge));
+            parts.extensions.insert(ChargeHandle::new(charge));
         }
     }
 }

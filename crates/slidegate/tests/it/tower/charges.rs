@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
-use slidegate::tower::{ChargeGuard, Charged, LimitedBody, RateLimitLayer};
+use slidegate::tower::{ChargeGuard, ChargeHandle, LimitedBody, RateLimitLayer};
 use slidegate::{Gate, Memory};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -132,7 +132,7 @@ async fn an_upgraded_connection_keeps_its_slot() {
     let gate = gate(SLOTS);
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel::<ChargeGuard>();
     let service = RateLimitLayer::new(gate.clone()).layer(service_fn(move |request: Request<Body>| {
-        let charged: &Charged = request.extensions().get().expect("a charge");
+        let charged: &ChargeHandle = request.extensions().get().expect("a charge");
         let kept = charged.keep().expect("the response has not ended");
         sender.send(kept).expect("a receiver");
         async {
@@ -153,7 +153,7 @@ async fn a_reserved_cost_is_settled_after_the_response() {
     let gate = gate(TOKENS);
     let layer = RateLimitLayer::new(gate.clone()).cost_with(|_| 40);
     let settling = layer.layer(service_fn(|request: Request<Body>| async move {
-        let charged: &Charged = request.extensions().get().expect("a charge");
+        let charged: &ChargeHandle = request.extensions().get().expect("a charge");
         assert!(charged.settle(15));
         Ok::<_, Infallible>(Response::new(Body::from("fifteen tokens")))
     }));
@@ -163,7 +163,7 @@ async fn a_reserved_cost_is_settled_after_the_response() {
     assert_eq!(used(&gate, "tokens").await, 15);
     // Without a settlement the estimate stands.
     let silent = layer.layer(service_fn(|request: Request<Body>| async move {
-        let charged: &Charged = request.extensions().get().expect("a charge");
+        let charged: &ChargeHandle = request.extensions().get().expect("a charge");
         Ok::<_, Infallible>(Response::new(Body::from(format!("{charged:?}"))))
     }));
     drop(silent.oneshot(request()).await.expect("a response"));
@@ -173,9 +173,11 @@ async fn a_reserved_cost_is_settled_after_the_response() {
 #[tokio::test]
 async fn a_charge_cannot_be_settled_after_its_response() {
     let gate = gate(TOKENS);
-    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel::<Charged>();
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel::<ChargeHandle>();
     let service = RateLimitLayer::new(gate.clone()).layer(service_fn(move |request: Request<Body>| {
-        sender.send(request.extensions().get::<Charged>().expect("a charge").clone()).expect("a receiver");
+        sender
+            .send(request.extensions().get::<ChargeHandle>().expect("a charge").clone())
+            .expect("a receiver");
         async { Ok::<_, Infallible>(Response::new(Body::empty())) }
     }));
     drop(service.oneshot(request()).await.expect("a response"));

@@ -12,7 +12,7 @@ use axum::body::Bytes;
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
-use slidegate::tower::{Charged, RateLimitLayer};
+use slidegate::tower::{ChargeHandle, RateLimitLayer};
 use slidegate::{Gate, SyncStore};
 use tokio::task::{JoinSet, yield_now};
 use tower::timeout::Timeout;
@@ -137,7 +137,7 @@ pub(crate) async fn run<S: SyncStore + 'static>(gate: &Arc<Gate<S>>) -> u64 {
 }
 
 async fn handle(request: Request<Ending>) -> Result<Response<Frames>, BoxError> {
-    let charged: Charged = request.extensions().get::<Charged>().expect("a charge").clone();
+    let charged: ChargeHandle = request.extensions().get::<ChargeHandle>().expect("a charge").clone();
     let mut response = Response::new(Frames { left: 3, fails: *request.body() == Ending::BodyFails });
     match request.body() {
         Ending::Error => return Err("no response".into()),

@@ -15,13 +15,13 @@ use slidegate_store::SyncStore;
 /// The charge ends with the response body, or when the client goes away: slots in flight are released
 /// then, and the cost is settled.
 #[derive(Clone, Debug)]
-pub struct Charged(Weak<dyn OpenCharge>);
+pub struct ChargeHandle(Weak<dyn OpenCharge>);
 
-/// Charge that outlasts the response, until this is dropped. See [`Charged::keep`].
+/// Charge that outlasts the response, until this is dropped. See [`ChargeHandle::keep`].
 #[derive(Clone, Debug)]
 pub struct ChargeGuard(Arc<dyn OpenCharge>);
 
-impl Charged {
+impl ChargeHandle {
     pub(super) fn new(charge: &Arc<dyn OpenCharge>) -> Self {
         Self(Arc::downgrade(charge))
     }
@@ -44,7 +44,7 @@ impl Charged {
 }
 
 impl ChargeGuard {
-    /// Sets the actual cost, as [`Charged::settle`] does.
+    /// Sets the actual cost, as [`ChargeHandle::settle`] does.
     pub fn settle(&self, cost: u64) {
         self.0.set_cost(cost);
     }
